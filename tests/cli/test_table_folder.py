@@ -1,5 +1,7 @@
 """convert to a folder of Arrow or Parquet files: what is in it, and how an interrupted conversion goes on."""
 
+import datetime
+import decimal
 import json
 import os
 import shutil
@@ -203,15 +205,55 @@ def test_types_for_all_records(tmp_path, out):
         (tmp_path / f"{number}.tb").write_bytes(tb.Encoder().encode_pairs(pairs))
     files = [str(tmp_path / f"{number}.tb") for number in range(3)]
     words = ["convert", "--to", "parquet", "--pairs", "-o", str(tmp_path / out)]
-    assert "column 'value'" in bad(65, *words[:-1], str(tmp_path / "x.parquet"), *files[:2])[1]
+    message = bad(65, *words[:-1], str(tmp_path / "x.parquet"), *files[:2])[1]
+    assert "LONG in column 'value', which holds int (--widen finds a type for all), at offset" in message
     good(*words, "--widen", *files[:2])
     assert rows_of(tmp_path / out) == rows[0] + rows[1]
-    good(*words[:-1], str(tmp_path / "all.arrow"), "--to", "arrow", "--widen", *files)
+    assert run(*words[:-1], str(tmp_path / "all.arrow"), "--to", "arrow", "--widen", *files).returncode == 0
     with pyarrow.ipc.open_stream(tmp_path / "all.arrow") as stream:
         found = [tuple(row.values()) for row in stream.read_all().to_pylist()]
     assert [(key, tb.loads(value)) for key, value in found] == sum(rows, [])
     assert "--widen is for arrow and parquet" in bad(64, "convert", "--to", "json", "--widen", files[0])[1]
     assert "standard input can be read only once: leave out --widen" in bad(64, "convert", "--to", "arrow", "--widen")[1]
+
+
+@pytest.mark.parametrize("options", [(), ("--split-size", "1M")], ids=["first records", "splits"])
+def test_integers_and_real_numbers_are_one_column_of_a_folder(tmp_path, options):
+    for number, value in enumerate((1, 2.5, 1 << 40)):
+        (tmp_path / f"{number}.tb").write_bytes(tb.Encoder().encode_pairs([("a", value)]))
+    files = [str(tmp_path / f"{number}.tb") for number in range(3)]
+    good("convert", "--to", "parquet", "--pairs", *options, *files, "-o", f"{tmp_path}/out/")
+    assert rows_of(tmp_path / "out") == [("a", 1.0), ("a", 2.5), ("a", float(1 << 40))]
+
+
+def test_a_number_that_would_lose_digits_is_refused(tmp_path):
+    later = [1] * 70_000 + [2**53 + 1]  # than the records that the schema is taken from
+    for number, values in enumerate(((0.5,), later)):
+        (tmp_path / f"{number}.tb").write_bytes(tb.Encoder().encode_pairs([("a", value) for value in values]))
+    files = [str(tmp_path / f"{number}.tb") for number in range(2)]
+    words = ["convert", "--to", "parquet", "--pairs", *files, "-o", f"{tmp_path}/out/"]
+    refused = run(*words)
+    said = f"{files[1]}: the column value holds int64, and the schema has double, which cannot hold all of the numbers"
+    assert (refused.returncode, said in refused.stderr.decode()) == (65, True), refused.stderr
+    shutil.rmtree(tmp_path / "out.unfinished")
+    assert run(*words, "--widen").returncode == 0
+    assert [tb.loads(value) for _, value in rows_of(tmp_path / "out")] == [0.5, *later]
+
+
+@pytest.mark.parametrize("out", ["out.parquet", "out.arrow", "out/"])
+def test_columns_that_become_bytes_are_noted_once(tmp_path, out):
+    dates, mixed = tmp_path / "dates.tb", tmp_path / "mixed.tb"
+    row = ("a", (1, datetime.date(2026, 1, 31), [decimal.Decimal("1.50")]))
+    dates.write_bytes(tb.Encoder().encode_pairs([row, row]))
+    mixed.write_bytes(tb.Encoder().encode_pairs([("a", 1), ("b", "text")]))
+    form = "arrow" if out == "out.arrow" else "parquet"
+    words = ["convert", "--to", form, "--pairs", "-o", str(tmp_path / out)]
+    noted = run(*words, str(dates), str(dates))
+    pickled = "typedbytes: note: value.1, value.2.item: pickled values, such as dates and Decimals: each is written as the bytes of its pickle\n"
+    assert (noted.returncode, noted.stdout, noted.stderr.decode()) == (0, b"", pickled)
+    noted = run(*words[:-1], str(tmp_path / f"mixed.{out}"), "--widen", str(mixed))
+    raw = "typedbytes: note: value: values of several types: each is written as bytes, which typedbytes.loads reads\n"
+    assert (noted.returncode, noted.stderr.decode()) == (0, raw)
 
 
 @pytest.mark.parametrize("form", ["arrow", "parquet"])

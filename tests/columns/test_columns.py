@@ -356,6 +356,49 @@ def test_widening_keeps_every_value():
     assert [tb.loads(piece) for piece in batch.column(1)] == [value for _, value in rows]
 
 
+LAST_EXACT = 2**53  # a DOUBLE has each integer up to it
+
+
+@pytest.mark.parametrize(
+    ("values", "schema"),
+    [
+        ([1, 2.5], "double"),
+        ([2.5, 1], "double"),
+        ([1, None, 2.5], "double"),
+        ([tb.Float(0.5), 3], "double"),
+        ([3, tb.Float(0.5)], "double"),
+        ([LAST_EXACT, -LAST_EXACT, 0.5, LAST_EXACT, -LAST_EXACT], "double"),
+        ([LAST_EXACT + 1, 0.5], "raw"),
+        ([-LAST_EXACT - 1, 0.5], "raw"),
+        ([0.5, LAST_EXACT + 1], "raw"),
+        ([tb.Float(0.5), -LAST_EXACT - 1], "raw"),
+        ([1, 2.5, "x"], "raw"),
+        ([1, 2.5, True], "raw"),
+        ([(1, 2), (0.5, LAST_EXACT), (tb.Float(0.5), 3)], "vector<double * 2>"),
+        ([(1.5, 2.5), (1, LAST_EXACT + 1)], "raw"),
+        ([(LAST_EXACT + 1, LAST_EXACT + 1), (1, 0.5)], "raw"),
+        ([(1, "x"), (2.5, "y")], "vector<double, string>"),
+        ([[1], [2.5, LAST_EXACT]], "list<double>"),
+        ([{"a": 1}, {"a": 2.5}], "struct<a: double>"),
+        ([{"a": 1, "b": 2}, {"a": 1, "b": 2.5}], "struct<a: int, b: double>"),
+        ([{"a": 2.5, "b": 0.5}, {"a": 1, "b": 0.5}], "struct<a: double, b: double>"),
+        ([{1: 2}, {3: 2.5}, {4: LAST_EXACT}], "map<int, double>"),
+        ([{1: 2.5}, {2: LAST_EXACT + 1}], "map<int, raw>"),
+        ([{str(n): n for n in range(300)}, {"x": 2.5}], "map<string, double>"),
+    ],
+)  # fmt: skip
+def test_integers_and_real_numbers_widen_to_double_unless_digits_would_be_lost(values, schema):
+    wire = tb.Encoder().encode_all(values)
+    for batch_rows in (65536, 1):
+        batches = list(columns.read(wire, batch_rows, pairs=False, on_mismatch="widen"))
+        sink = io.BytesIO()
+        for batch in batches:
+            columns.write(sink, batch, pairs=False)
+        assert list(tb.Reader(sink.getvalue())) == list(tb.Reader(wire))  # 1 == 1.0
+        if batch_rows > 1:
+            assert [batch.schema["value"] for batch in batches] == [schema]
+
+
 def test_widening_floats_is_exact():
     bits = [0x3DCCCCCD, 0x7F800001, 0xFFC00001, 0x80000000, 0x00000001, 0x7F800000]
     data = b"".join(struct.pack(">BI", 5, number) for number in bits) + tb.dumps(0.5)

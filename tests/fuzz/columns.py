@@ -71,9 +71,12 @@ def check_reading(wire, source, options, **manner):
 
 
 def spelled(value, widens):
-    """Format a value; when columns were widened, numbers have lost the widths of their codes."""
+    """Format a value; when columns were widened, numbers have lost the widths of their codes, and integers may be DOUBLEs."""
     text = exact_repr(value)
-    return re.sub(r"\b(?:Long|Float)\(([^()]*(?:\([^()]*\))?)\)", r"\1", text) if widens else text
+    if not widens:
+        return text
+    text = re.sub(r"\b(?:Long|Float)\(([^()]*(?:\([^()]*\))?)\)", r"\1", text)
+    return re.sub(r"(?<=\d)\.0\b", "", text)
 
 
 def check_end(end, wire, rows, expected, trouble):

@@ -9,8 +9,9 @@ from collections import namedtuple
 from contextlib import contextmanager
 
 from typedbytes import columns
-from typedbytes.cli._failure import BAD_DATA, IO_ERROR, NO_INPUT, USAGE, Failure, reason_of
+from typedbytes.cli._failure import BAD_DATA, IO_ERROR, NO_INPUT, USAGE, Failure, reason_of, say
 from typedbytes.cli._inputs import check_for_pairs, input_names, opened, recognised
+from typedbytes.cli._tables import notes_on_bytes
 from typedbytes.columns import _tables
 from typedbytes.errors import DecodeError
 
@@ -32,6 +33,8 @@ def make_plan(options, split_size):
         schema = _tables.infer_schema(files, structure, of_all_files=True, of_all_records=options.widen)
     if schema is None:
         raise Failure(BAD_DATA, "there are no records to take the columns from")
+    for note in notes_on_bytes(schema.types):
+        say(note)
     return TablePlan(splits, schema, structure)
 
 

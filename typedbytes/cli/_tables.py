@@ -8,6 +8,7 @@ import typedbytes
 from typedbytes import columns
 from typedbytes.cli._failure import BAD_DATA, UNAVAILABLE, Failure
 from typedbytes.cli._inputs import display_name
+from typedbytes.columns import _type_strings
 
 
 def imported_pyarrow():
@@ -28,6 +29,34 @@ def table_writer(sink, schema, options):
     return pyarrow.parquet.ParquetWriter(sink, schema, compression=options.codec or "none")
 
 
+_HELD_AS_BYTES = {
+    ("raw",): "values of several types: each is written as bytes, which typedbytes.loads reads",
+    ("variable", 100): "pickled values, such as dates and Decimals: each is written as the bytes of its pickle",
+}
+
+
+def notes_on_bytes(schema):
+    """Return a line for each kind of values that a table can only hold as bytes, with the paths of the columns that hold them.
+
+    schema: the types of the columns by name.
+    """
+    paths: dict[str, list[str]] = {}
+    for name, text in schema.items():
+        for path, described in _leaves(name, _type_strings.parse(text)):
+            if described in _HELD_AS_BYTES:
+                paths.setdefault(_HELD_AS_BYTES[described], []).append(path)
+    return [f"typedbytes: note: {', '.join(found)}: {what}" for what, found in paths.items()]
+
+
+def _leaves(path, described):
+    """Yield (path, type) of a column without parts, or of those within it."""
+    parts = _type_strings.parts(described)
+    for name, part in parts.items():
+        yield from _leaves(f"{path}.{name}", part)
+    if not parts:
+        yield path, described
+
+
 @contextmanager
 def as_data_failure(name):
     """Turn errors of pyarrow, and of records that are not columns, into a Failure that names the input."""
@@ -35,7 +64,7 @@ def as_data_failure(name):
     try:
         yield
     except columns.MismatchError as error:
-        error.message = error.message.partition(" (on_mismatch")[0] + ","  # no option of this command
+        error.message = error.message.partition(" (on_mismatch")[0] + " (--widen finds a type for all),"
         raise
     except (typedbytes.DecodeError, MemoryError):
         raise  # reported as everywhere; pyarrow's MemoryError is also an ArrowException

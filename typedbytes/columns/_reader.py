@@ -46,8 +46,8 @@ def read(
     have, key and value or 0 and 1, in any; None: taken from the first record. columns: the names, or paths such as
     "value.1", of those wanted; the others are skipped. pairs: whether records are pairs, named key and value, or single
     values. on_mismatch: what to do with a value of another type than its column: "error" raises MismatchError after the rows
-    before it; "widen" changes the column to a type for both (INT to LONG, FLOAT to DOUBLE, VECTORs of one length to VECTORs
-    of any, all else to raw: encoded values); "split" ends the batch, and that record sets a new schema. threads: the number
+    before it; "widen" changes the column to a type for both (INT to LONG, numbers of several types to DOUBLE unless an integer
+    beyond 2**53 would lose digits, VECTORs of one length to VECTORs of any, all else to raw: encoded values); "split" ends the batch, and that record sets a new schema. threads: the number
     that decode, each a batch or 16 MiB at a time. dialect, max_depth: as for Reader.
 
     The pickle of None, or in Hive's dialect its NULL, is a null in a column of any type but raw and ext<100>, which hold it

@@ -14,7 +14,7 @@ from typedbytes.errors import TypedBytesError
 
 __all__ = ["Schema", "SchemaError", "batches_of", "infer_schema"]
 
-# The schema of Arrow, and the types by which columns are read whose type a few records do not show: encoded values and structs, by name.
+# The schema of Arrow, and the types of the columns by name.
 Schema = namedtuple("Schema", "arrow types")
 
 
@@ -40,7 +40,7 @@ def infer_schema(files, structure, *, of_all_files=False, of_all_records=False):
             break
     if types is None or arrow is None:
         return None
-    return Schema(arrow, {name: kind for name, kind in types.items() if kind == "raw" or "struct<" in kind})
+    return Schema(arrow, types)
 
 
 def batches_of(split, schema, structure, path_column=None):
@@ -54,11 +54,12 @@ def batches_of(split, schema, structure, path_column=None):
 
 
 def _types_for(split, schema, structure):
-    """Return the types to read a split by: its own, but for columns that hold encoded values or structs."""
-    if not schema.types:
+    """Return the types to read a split by: its own, but for columns of encoded values or structs, which a few records do not show."""
+    fixed = {name: kind for name, kind in schema.types.items() if kind == "raw" or "struct<" in kind}
+    if not fixed:
         return None
     with read(split.path, on_mismatch="widen", batch_rows=1, **structure) as reader:
-        return {**reader.schema, **schema.types}
+        return {**reader.schema, **fixed}
 
 
 def _fitted(batch, path, schema, path_column):
@@ -79,13 +80,13 @@ def _fitted(batch, path, schema, path_column):
 def _cast(array, field, is_encoded, path):
     import pyarrow
 
-    try:
-        if not is_encoded and _fits(array.type, field.type):
+    found = f"{'values of several types' if is_encoded else array.type}, and the schema has {field.type}"
+    if not is_encoded and _fits(array.type, field.type):
+        try:
             return array.cast(field.type)
-    except pyarrow.ArrowException:
-        pass  # a number that is too large
-    kinds = f"{'values of several types' if is_encoded else array.type}, and the schema has {field.type}"
-    raise SchemaError(f"{path}: the column {field.name} holds {kinds}")
+        except pyarrow.ArrowException:
+            found += ", which cannot hold all of the numbers"
+    raise SchemaError(f"{path}: the column {field.name} holds {found}")
 
 
 def _fits(kind, wanted):
@@ -97,7 +98,7 @@ def _fits(kind, wanted):
     if kind == wanted or types.is_null(kind):
         return True
     if types.is_integer(kind):
-        return types.is_integer(wanted)
+        return types.is_integer(wanted) or types.is_float64(wanted)
     if types.is_floating(kind):
         return types.is_floating(wanted) and wanted.bit_width >= kind.bit_width
     if types.is_string(kind):

@@ -153,32 +153,55 @@ cdef Outcome append_fixed(Walk* w, Column* c) noexcept nogil:
     return APPENDED
 
 
-cdef inline bint widens_to(int narrow, int wide) noexcept nogil:
-    return (narrow == INT and wide == LONG) or (narrow == FLOAT and wide == DOUBLE)
+cdef inline bint is_integer(int code) noexcept nogil:
+    return code == INT or code == LONG
 
 
-cdef inline void store_wider(unsigned char* out, const unsigned char* p, int code) noexcept nogil:
+cdef inline bint takes_narrower(const Column* c, int code) noexcept nogil:
+    # Whether a column of wider numbers can hold numbers of this type code; LONGs of many digits still do not fit.
+    if c.code == LONG:
+        return code == INT
+    return c.code == DOUBLE and (code == FLOAT or (is_integer(code) and not c.is_map_value))
+
+
+cdef inline bint is_exact_double(int64_t number) noexcept nogil:
+    # DOUBLE has each integer up to 2**53.
+    return -(<int64_t>1 << 53) <= number <= (<int64_t>1 << 53)
+
+
+cdef inline bint store_wider(unsigned char* out, const unsigned char* p, int code, int wider) noexcept nogil:
+    # Store the number at p, of type code `code`, as a LONG or DOUBLE. False: it would lose digits.
     cdef int64_t number
     cdef double real
-    if code == LONG:
-        number = load_i32(p)
-        memcpy(out, &number, 8)
-    else:
+    if code == FLOAT:
         real = load_f32(p)
-        memcpy(out, &real, 8)
+    else:
+        number = load_i32(p) if code == INT else load_i64(p)
+        if wider == LONG:
+            memcpy(out, &number, 8)
+            return True
+        if not is_exact_double(number):
+            return False
+        real = <double>number
+    memcpy(out, &real, 8)
+    return True
 
 
 cdef Outcome append_widened(Walk* w, Column* c) noexcept nogil:
-    if not w.widens or not widens_to(w.p[0], c.code):
+    cdef int code = w.p[0]
+    cdef Py_ssize_t width
+    if not w.widens or not takes_narrower(c, code):
         return OTHER_TYPE
-    if w.end - w.p < 5:
+    width = width_of(code)
+    if w.end - w.p <= width:
         return INCOMPLETE
     if not reserve_data(c, c.used + 8):
         return NO_MEMORY
-    store_wider(c.data + c.used, w.p + 1, c.code)
+    if not store_wider(c.data + c.used, w.p + 1, code, c.code):
+        return OTHER_TYPE
     c.used += 8
     c.n += 1
-    w.p += 5
+    w.p += 1 + width
     return APPENDED
 
 
@@ -250,11 +273,14 @@ cdef Outcome append_array(Walk* w, Column* c) noexcept nogil:
                 return INCOMPLETE
             store_fixed(out, p + 1, c.code, c.width)
             p += 1 + c.width
-        elif w.widens and widens_to(p[0], c.code):
-            if w.end - p < 5:
+        elif w.widens and takes_narrower(c, p[0]):
+            if w.end - p <= width_of(p[0]):
                 return INCOMPLETE
-            store_wider(out, p + 1, c.code)
-            p += 5
+            if not store_wider(out, p + 1, p[0], c.code):
+                w.mismatched_item = i
+                w.mismatched_at = p
+                return OTHER_TYPE
+            p += 1 + width_of(p[0])
         else:
             w.mismatched_item = i
             w.mismatched_at = p
@@ -311,9 +337,10 @@ cdef Outcome append_list(Walk* w, Column* c) noexcept nogil:
 
 
 cdef inline bint widens_within(const Column* c, int code) noexcept nogil:
-    # Whether a column of a MAP's values may hold this type code too, without becoming encoded values.
+    # Whether a column of a MAP's values may hold this type code too, without becoming encoded values. Integers and real numbers
+    # together are more likely the fields of a STRUCT.
     if c.kind == FIXED:
-        return widens_to(c.code, code)
+        return (c.code == INT and code == LONG) or (c.code == FLOAT and code == DOUBLE)
     return c.kind == ENCODED or code == (VECTOR if c.kind == ARRAY else c.code)
 
 

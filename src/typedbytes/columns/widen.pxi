@@ -50,18 +50,20 @@ cdef void move_nulls(Column* to, Column* c) noexcept:
 
 
 cdef bint widen(Column* c, Walk* w) except -1:
-    # Make a column able to hold the value at the cursor too; the values it holds are unchanged, to the bit.
+    # Make a column able to hold the value at the cursor too; the values it holds stay equal.
     cdef int code = w.p[0]
-    if c.kind == FIXED and widens_to(c.code, code):
-        return widen_numbers(c, code)
-    if c.kind == ARRAY and code == VECTOR:
+    cdef int wider = -1
+    if c.kind == FIXED:
+        wider = wider_code(c, code)
+    elif c.kind == ARRAY and code == VECTOR:
         if w.mismatched_item < 0:
             return widen_arity(c, w.max_held)
-        if widens_to(c.code, w.mismatched_at[0]):
-            return widen_numbers(c, w.mismatched_at[0])
+        wider = wider_code(c, w.mismatched_at[0])
+    if wider >= 0:
+        return widen_numbers(c, wider)
     if c.kind == MAP_ENTRIES and code == MAP:    # a value in it is of another type
         if not convert_map_to_struct(c, w):
-            encode_column(c.children[1], w.max_held)
+            c.children[1].is_map_value = False    # they are widened by themselves, then
         return True
     if c.kind == STRUCT and code == MAP and add_fields(c, w):
         return True
@@ -194,19 +196,36 @@ cdef object column_limit_error(Py_ssize_t max_held):
     return LimitError(f"a column can hold at most {max_held} bytes or items")
 
 
+cdef int wider_code(const Column* c, int code) noexcept:
+    # The type code of numbers that holds those of a column and one of this code, without loss; -1: there is none.
+    cdef int wider = LONG if is_integer(c.code) and is_integer(code) else DOUBLE
+    if not (is_integer(c.code) or is_real(c.code)) or not (is_integer(code) or is_real(code)) or wider == c.code:
+        return -1
+    return wider if c.code != LONG or all_are_exact_doubles(c) else -1
+
+
+cdef inline bint is_real(int code) noexcept:
+    return code == FLOAT or code == DOUBLE
+
+
+cdef bint all_are_exact_doubles(const Column* c) noexcept:
+    cdef const int64_t* numbers = <const int64_t*>c.data
+    cdef Py_ssize_t i
+    for i in range(c.used // 8):
+        if not is_exact_double(numbers[i]):
+            return False
+    return True
+
+
 cdef bint widen_numbers(Column* c, int code) except -1:
     cdef Py_ssize_t n = c.used // c.width
     cdef Py_ssize_t i
     cdef size_t size = n * 8 + PADDING
     cdef unsigned char* wide = <unsigned char*>enlarge_kept(NULL, 0, &size)
-    cdef int32_t number
-    cdef unsigned char encoded[4]
     if wide == NULL:
         raise MemoryError
     for i in range(n):
-        memcpy(&number, c.data + 4 * i, 4)
-        store_i32(encoded, number)
-        store_wider(wide + 8 * i, encoded, code)
+        widen_number(wide + 8 * i, c.data + c.width * i, c.code, code)
     free_memory(c)
     c.data = wide
     c.used = n * 8
@@ -214,6 +233,20 @@ cdef bint widen_numbers(Column* c, int code) except -1:
     c.code = code
     c.width = 8
     return True
+
+
+cdef void widen_number(unsigned char* out, const unsigned char* number, int code, int wider) noexcept:
+    # As store_wider, from a number in the order of this machine's bytes.
+    cdef int32_t narrow
+    cdef int64_t long_number
+    cdef unsigned char encoded[8]
+    if code == LONG:
+        memcpy(&long_number, number, 8)
+        store_i64(encoded, long_number)
+    else:
+        memcpy(&narrow, number, 4)
+        store_i32(encoded, narrow)
+    store_wider(out, encoded, code, wider)
 
 
 cdef bint widen_arity(Column* c, Py_ssize_t max_held) except -1:

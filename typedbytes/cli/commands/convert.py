@@ -11,11 +11,11 @@ import typedbytes
 from typedbytes import columns
 from typedbytes.cli._arguments import CHECK_UNDECIDED, NOTE, add_file_arguments, add_output_argument, parse_size
 from typedbytes.cli._encoded_records import Encoded
-from typedbytes.cli._failure import BAD_DATA, USAGE, Failure
+from typedbytes.cli._failure import BAD_DATA, USAGE, Failure, say
 from typedbytes.cli._input_formats import NAMES, limited_source_of
 from typedbytes.cli._inputs import check_for_pairs, display_name, input_names, opened, reading, recognised
 from typedbytes.cli._record_output import Records
-from typedbytes.cli._tables import as_data_failure, imported_pyarrow, table_writer
+from typedbytes.cli._tables import as_data_failure, imported_pyarrow, notes_on_bytes, table_writer
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -161,9 +161,10 @@ def _write_tables(options, output):
 
 def _as_they_come(options):
     """Yield (name, batch) of all inputs."""
+    notes: set[str] = set()
     for name in input_names(options):
         with opened(name) as source, as_data_failure(name):
-            for batch in _batches_of(source, name, options):
+            for batch in _batches_of(source, name, options, notes):
                 yield name, batch
 
 
@@ -178,8 +179,8 @@ def _widened(options):
             yield split.path, batch
 
 
-def _batches_of(source, name, options):
-    """Yield the rows of a table, or the records of another input, as batches."""
+def _batches_of(source, name, options, notes):
+    """Yield the rows of a table, or the records of another input, as batches; notes: those written on columns so far."""
     form, source = recognised(source, options)
     if form in READ_TABLES:
         yield from _batches(source, form)
@@ -187,6 +188,10 @@ def _batches_of(source, name, options):
     source = check_for_pairs(source, form, name, options)
     pairs = options.pairs or form == "sequencefile"
     batches = columns.read(limited_source_of(source, form, display_name(name), options), pairs=pairs, dialect=options.dialect)
+    for note in notes_on_bytes(batches.schema):
+        if note not in notes:
+            notes.add(note)
+            say(note)
     yield from map(imported_pyarrow().record_batch, batches)
 
 
