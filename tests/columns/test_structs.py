@@ -171,6 +171,90 @@ def test_a_value_of_another_type_names_its_field():
     assert objects_of(batch)[1] == {"x": None, "y": "t"} and batch.column("value.x").tolist()[3] is None
 
 
+def picked(rows, *names):
+    """Return the values at paths of names in each row, None where there is none."""
+    found = []
+    for row in rows:
+        values = []
+        for name in names:
+            value = row
+            for step in name.split(".")[1:]:
+                value = None if value is None else value[int(step)] if isinstance(value, tuple) else value.get(step)
+            values.append(value)
+        found.append(values)
+    return found
+
+
+@pytest.mark.parametrize("options", [{}, {"batch_rows": 1}, {"batch_rows": 2, "threads": 2}, {"on_mismatch": "widen"}], ids=str)
+@pytest.mark.parametrize(
+    ("rows", "names"),
+    [
+        ([{"id": 1, "price": 2.5, "x": [1]}, {"price": 3.5}, {"id": 7, "y": "q"}, None, {}], ["value.price", "value.y", "value.id"]),
+        ([{"a": 1, "b": 2}, {"c": 3}, {"b": 4, 5: "other key", "": 6}], ["value.b"]),
+        ([None, {"a": {"p": 1, "q": "s"}}, {"a": {"q": "t"}}, {"a": None, "b": 1}], ["value.a.q", "value.b"]),
+        ([{"a": (1, 2.5), "b": "s"}, {"b": "x"}, {"a": (2, 4.5)}], ["value.a.1", "value.b"]),
+        ([(1, {"a": "x", "n": 1}), (2, {"n": 2}), (3, {})], ["value.1.a", "value.0"]),
+        ([{"7": 1, "8": "s"}, {"8": "t"}], ["value.8"]),
+        ([{"a": 1}, {}], ["value.nowhere"]),
+    ],
+)
+def test_fields_of_maps_can_be_wanted(rows, names, options):
+    batches = read(rows, columns=names, **options)
+    assert [batch.names for batch in batches] == [tuple(names)] * len(batches)
+    columns_of = [[value for batch in batches for value in batch.column(name).tolist()] for name in names]
+    assert [list(row) for row in zip(*columns_of)] == picked(rows, *names)
+    for batch in batches:
+        pyarrow.record_batch(batch).validate(full=True)
+
+
+def test_a_wanted_field_that_no_record_has_is_all_null():
+    batch = read_one([{"a": 1}, {}], columns=["value.nowhere"])
+    assert batch.schema == {"value.nowhere": "unknown"}
+
+
+def test_a_whole_value_and_a_field_of_it():
+    rows = [{"x": 1, "y": "s"}, {"y": "t"}]
+    batch = read_one(rows, columns=["value", "value.y"])
+    assert objects_of(batch) == [{"x": 1, "y": "s"}, {"x": None, "y": "t"}] and batch.column("value.y").tolist() == ["s", "t"]
+    with pytest.raises(columns.MismatchError, match="key 'z' in column 'value'"):
+        read([*rows, {"z": 1}], columns=["value", "value.y"])
+    with pytest.raises(LookupError, match="no part 'x' to use as a column in a MAP of which all is wanted too"):
+        read([{"x": 1}], columns=["value", "value.x"])
+
+
+@pytest.mark.parametrize(
+    ("row", "name", "fault"),
+    [
+        (1, "value.x", "no part 'x' to use as a column in a value that is neither a VECTOR nor a MAP"),
+        ([1], "value.item", "no part 'item' to use as a column in a value that is neither"),
+        ((1, 2), "value.2", "no part '2' to use as a column in a VECTOR of 2 items"),
+        ((1, "s"), "value.x", "no part 'x' to use as a column in a VECTOR of 2 items"),
+    ],
+)
+def test_a_part_that_is_not_there(row, name, fault):
+    with pytest.raises(LookupError, match=fault):
+        read([row], columns=[name])
+
+
+def test_what_the_wanted_fields_do_not_hold():
+    first = ENCODER.encode({"a": 1, "b": "s"})
+    twice = b"\x0a\0\0\0\x02" + ENCODER.encode_all(["a", 1, "a", 2])
+    for wire in (first + twice, first + ENCODER.encode(5)):
+        with pytest.raises(columns.MismatchError) as caught:
+            list(columns.read(wire, pairs=False, columns=["value.a"]))
+        assert (caught.value.offset, caught.value.record) == (len(first), 1)
+    with pytest.raises(columns.MismatchError, match=r"DOUBLE in column 'value', which holds int.*path \['a'\]"):
+        read([{"a": 1}, {"a": 2.5}], columns=["value.a"])
+    (batch,) = read([{"a": 1}, {"a": 2.5}], columns=["value.a"], on_mismatch="widen")
+    assert batch.column(0).tolist() == [1.0, 2.5]
+    other = b"\x0a\0\0\0\x02" + ENCODER.encode_all(["b", 1, "b", 2])    # keys that are not wanted may come twice
+    assert read_one([{"a": 1}], columns=["value.a"]).schema == {"value.a": "int"}
+    assert [len(batch) for batch in columns.read(first + other, pairs=False, columns=["value.a"])] == [2]
+    for cut in range(len(first) + 1, len(first + other)):
+        with pytest.raises(tb.TruncatedError):
+            list(columns.read((first + other)[:cut], pairs=False, columns=["value.a"]))
+
+
 def test_maps_with_many_keys_or_keys_twice_stay_maps():
     many = [{str(n): n} for n in range(300)] + [{"x": "s"}]
     batch = read_one(many, on_mismatch="widen")

@@ -7,7 +7,7 @@ only when an array is asked for.
 from typedbytes import _core
 from typedbytes.columns import _native, _type_strings
 
-__all__ = ["Batch", "BatchStream", "is_number", "split_name"]
+__all__ = ["Batch", "BatchStream", "split_name"]
 
 
 class Batch(_native.Batch):
@@ -90,7 +90,7 @@ class Batch(_native.Batch):
         described = self._types[number]
         path: list[int] = []
         for level, name in enumerate(names, 1):
-            if level == len(names) and described[0] == "array" and is_number(name) and int(name) < described[2]:
+            if level == len(names) and described[0] == "array" and _is_number(name) and int(name) < described[2]:
                 return number, path, described, int(name)
             within = _type_strings.parts(described)
             if name not in within:
@@ -168,7 +168,7 @@ def split_name(path, names):
     return None
 
 
-def is_number(name):
+def _is_number(name):
     return name.isascii() and name.isdecimal()
 
 

@@ -8,7 +8,7 @@ import sys
 
 from typedbytes import _core
 from typedbytes.columns import _native, _sources, _type_strings
-from typedbytes.columns._batch import Batch, BatchStream, is_number, split_name
+from typedbytes.columns._batch import Batch, BatchStream, split_name
 from typedbytes.columns._threads import Parallel
 from typedbytes.errors import DecodeError, FormatError, LimitError
 
@@ -43,8 +43,9 @@ def read(
     which it has that many encoded bytes, so that memory does not depend on the size of records; None: 8 MiB, or 128 bytes for each
     of batch_rows if that is more. schema: a type for each value of a record, by
     order (["string", "long"]), or in a dict with new names in order ({"word": "string", "n": "long"}) or with those that the columns
-    have, key and value or 0 and 1, in any; None: taken from the first record. columns: the names, or paths such as
-    "value.1", of those wanted; the others are skipped. pairs: whether records are pairs, named key and value, or single
+    have, key and value or 0 and 1, in any; None: taken from the first record. columns: the names of those wanted, or
+    paths to items of VECTORs, such as "value.1", and to fields of MAPs, such as "value.price", which are null where a MAP lacks them; all
+    else is skipped. pairs: whether records are pairs, named key and value, or single
     values. on_mismatch: what to do with a value of another type than its column: "error" raises MismatchError after the rows
     before it; "widen" changes the column to a type for both (INT to LONG, numbers of several types to DOUBLE unless an integer
     beyond 2**53 would lose digits, VECTORs of one length to VECTORs of any, all else to raw: encoded values); "split" ends the batch, and that record sets a new schema. threads: the number
@@ -378,7 +379,7 @@ def _projection(columns, names):
     paths = []
     for name in columns:
         found = split_name(name, names)
-        if found is None or not all(map(is_number, found[1])):
-            raise LookupError(f"no column {name!r}: pass names of {', '.join(names)}, or paths to items of VECTORs")
-        paths.append((found[0], *map(int, found[1])))
+        if found is None:
+            raise LookupError(f"no column {name!r}: pass names of {', '.join(names)}, or paths to items of VECTORs and fields of MAPs")
+        paths.append((found[0], *found[1]))
     return tuple(columns), tuple(paths)

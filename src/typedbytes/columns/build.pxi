@@ -23,7 +23,7 @@ cdef class Builder:
     """Decode whole records into the columns of one batch after another.
 
     types: a description for each value of a record; None: inferred from the first record. nvalues: of a record. paths: of each
-    column wanted, (value, item, ...); None: all values. policy: "error", "widen" or "split". max_held: limit for the bytes and
+    column wanted, (number of the value, name of a part, ...); None: all values. policy: "error", "widen" or "split". max_held: limit for the bytes and
     items of a column, at most what offsets can address. `append_records` reports in `state` why it stopped.
     """
 
@@ -87,9 +87,13 @@ cdef class Builder:
 
     cdef Table* empty_table(self, tuple types) except NULL:
         cdef Table* table
-        for path in self.paths or ():
-            types = types[:path[0]] + (with_items_as_columns(types[path[0]], path[1:]),) + types[path[0] + 1:]
-        table = new_table(types, self.nvalues if self.paths is None else len(self.paths))
+        cdef list projected = list(types)
+        cdef dict within = {}
+        for number, *path in self.paths or ():
+            within.setdefault(number, []).append(tuple(path))
+        for number, paths in within.items():
+            projected[number] = project(projected[number], paths)
+        table = new_table(tuple(projected), self.nvalues if self.paths is None else len(self.paths))
         try:
             self.mark_wanted(table)
         except BaseException:
@@ -109,9 +113,9 @@ cdef class Builder:
             set_wanted(table.roots[i], False)
         for number, path in enumerate(self.paths):
             c = table.roots[<Py_ssize_t>path[0]]
-            for i in path[1:]:
+            for name in path[1:]:
                 c.has_wanted_child = True
-                c = c.children[i]
+                c = c.children[part_number(c, name)]
             table.visible[number] = c
         for i in range(len(self.paths)):
             mark_all_wanted(table.visible[i])

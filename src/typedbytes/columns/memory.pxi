@@ -33,7 +33,7 @@ cdef struct Column:
     int width                 # bytes of a payload; FIXED, ARRAY
     Py_ssize_t nitems         # ARRAY
     bint wanted               # its values are stored; if not, those of a child may be
-    bint has_wanted_child     # this TUPLE has a child that is wanted by itself
+    bint has_wanted_child     # this TUPLE or STRUCT has a child that is wanted by itself
     Column** children         # owned
     Py_ssize_t nchildren
     Py_ssize_t n              # values held

@@ -111,19 +111,71 @@ cdef tuple describe_all(Column** columns, Py_ssize_t n):
     return tuple(found)
 
 
-cdef tuple with_items_as_columns(tuple described, tuple path):
-    # The same type, with an ARRAY on `path` (item numbers of nested VECTORs) made a TUPLE, so that each of its items is a column.
-    if not path:
+cdef tuple project(tuple described, list paths):
+    # The type of a value of which only these parts are stored, each with a column of its own: items of a VECTOR by their number, fields of
+    # a MAP by their key. A path is the names of parts within parts; the empty one is the whole value.
+    cdef dict within = {}
+    cdef bint is_whole = () in paths
+    for path in paths:
+        if path:
+            within.setdefault(path[0], []).append(path[1:])
+    if not within:
         return described
+    if is_whole:
+        for parts in within.values():
+            parts.append(())
+    if described[0] in ("array", "tuple"):
+        return project_items(described, within)
+    if described[0] == "struct" and is_whole:
+        return project_whole_struct(described, within)
+    if is_whole or described[0] not in ("struct", "map", "unknown"):
+        raise no_part_error(next(iter(within)), described)
+    return project_fields(dict(described[1]) if described[0] == "struct" else {}, within)
+
+
+cdef tuple project_items(tuple described, dict within):
     if described[0] == "array":
         if described[2] > MAX_CHILDREN:
             raise LimitError(f"cannot make a column of one item of a VECTOR with more than {MAX_CHILDREN} items")
         described = ("tuple", (("fixed", described[1]),) * described[2])
-    if described[0] != "tuple" or not 0 <= path[0] < len(described[1]):
-        raise LookupError(f"no item {path[0]} to use as a column")
     children = list(described[1])
-    children[path[0]] = with_items_as_columns(children[path[0]], path[1:])
+    for name, paths in within.items():
+        if not (name.isascii() and name.isdigit() and int(name) < len(children)):
+            raise no_part_error(name, described)
+        children[int(name)] = project(children[int(name)], paths)
     return "tuple", tuple(children)
+
+
+cdef tuple project_whole_struct(tuple described, dict within):
+    fields = dict(described[1])
+    for name, paths in within.items():
+        if name not in fields:
+            raise no_part_error(name, described)
+        fields[name] = project(fields[name], paths)
+    return "struct", tuple(fields.items())
+
+
+cdef tuple project_fields(dict known, dict within):
+    # A field that is not known takes its type from the first record that has it.
+    cdef list fields = []
+    for name, paths in within.items():
+        fields.append((name, project(known.get(name, ("unknown",)), paths)))
+    return "struct", tuple(fields)
+
+
+cdef object no_part_error(str name, tuple described):
+    if described[0] in ("map", "struct"):
+        value = "a MAP of which all is wanted too"
+    elif described[0] in ("array", "tuple"):
+        value = f"a VECTOR of {described[2] if described[0] == 'array' else len(described[1])} items"
+    else:
+        value = "a value that is neither a VECTOR nor a MAP"
+    return LookupError(f"no part {name!r} to use as a column in {value}")
+
+
+cdef Py_ssize_t part_number(const Column* c, str name) except -1:
+    # The child that is this part of a VECTOR or a MAP, which has it.
+    return field_names(c).index(name) if c.kind == STRUCT else int(name)
 
 
 cdef void set_wanted(Column* c, bint wanted) noexcept:

@@ -366,8 +366,10 @@ cdef Outcome append_map(Walk* w, Column* c) noexcept nogil:
 
 
 cdef Outcome append_struct(Walk* w, Column* c) noexcept nogil:
-    # OTHER_TYPE: a key that is not a field, one that comes twice, or a missing field whose null may be too large.
+    # OTHER_TYPE: a key that is not a field, one that comes twice, or a missing field whose null may be too large. If only some fields are
+    # wanted, pairs with other keys are skipped.
     cdef const unsigned char* start = w.p
+    cdef const unsigned char* key
     cdef Py_ssize_t count
     cdef Py_ssize_t field = -1
     cdef Outcome outcome = read_count(w, MAP, &count)
@@ -375,9 +377,12 @@ cdef Outcome append_struct(Walk* w, Column* c) noexcept nogil:
         return outcome
     w.p += 5
     for _ in range(count):
+        key = w.p
         outcome = find_field(w, c, &field)
         if outcome == APPENDED:
             outcome = append_value(w, c.children[field])
+        elif outcome == OTHER_TYPE and w.p == key and c.has_wanted_child and not c.wanted:
+            outcome = skip_pair(w)
         if outcome != APPENDED:
             break
     if outcome == APPENDED:
@@ -390,8 +395,14 @@ cdef Outcome append_struct(Walk* w, Column* c) noexcept nogil:
     return outcome
 
 
+cdef Outcome skip_pair(Walk* w) noexcept nogil:
+    cdef Outcome outcome = skip_one(w)
+    return skip_one(w) if outcome == APPENDED else outcome
+
+
 cdef Outcome find_field(Walk* w, const Column* c, Py_ssize_t* field) noexcept nogil:
-    # Read a key, and find the field of that name that has no value yet; the one after the last found is tried first.
+    # Read a key, and find the field of that name that has no value yet; the one after the last found is tried first. OTHER_TYPE: there is
+    # none, and the cursor is at the key; or the field has a value, and the cursor is after the key.
     cdef Py_ssize_t i, nbytes
     cdef const Column* child
     cdef const unsigned char* p = w.p
