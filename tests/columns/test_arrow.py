@@ -394,18 +394,27 @@ def test_the_row_of_a_null_counts_from_the_first_row_of_all():
 
 
 @pytest.mark.parametrize(
-    "column",
+    ("column", "name"),
     [
-        pyarrow.array([1], pyarrow.timestamp("s")),
-        pyarrow.array([1], pyarrow.date32()),
-        pyarrow.array([1], pyarrow.decimal128(5)),
-        pyarrow.array([1], pyarrow.duration("s")),
-        pyarrow.RunEndEncodedArray.from_arrays([1], ["a"]),
+        (pyarrow.array([1], pyarrow.timestamp("s")), "timestamp (tss:)"),
+        (pyarrow.array([1], pyarrow.date32()), "date (tdD)"),
+        (pyarrow.array([1], pyarrow.time64("us")), "time (ttu)"),
+        (pyarrow.array([1], pyarrow.decimal128(5)), "decimal (d:5,0)"),
+        (pyarrow.array([1], pyarrow.duration("s")), "duration (tDs)"),
+        (pyarrow.array([(1, 2, 3)], pyarrow.month_day_nano_interval()), "interval (tin)"),
+        (pyarrow.UnionArray.from_sparse(pyarrow.array([0], "int8"), [pyarrow.array([1])]), "union (+us:0)"),
+        (pyarrow.RunEndEncodedArray.from_arrays([1], ["a"]), "run-end encoded (+r)"),
     ],
 )
-def test_types_without_a_code(column):
-    with pytest.raises(tb.EncodeTypeError, match="has no type code"):
+def test_types_without_a_code(column, name):
+    fault = f"the Arrow type {name} has no type code: cast it to numbers or text first"
+    with pytest.raises(tb.EncodeTypeError) as caught:
         written([column], pairs=False)
+    assert str(caught.value) == f"column 'value': {fault}"
+    table = pyarrow.table({"n": pyarrow.array([1]), "when": column})
+    with pytest.raises(tb.EncodeTypeError) as caught:
+        written(table)
+    assert str(caught.value) == f"field 'when': {fault}"
 
 
 def test_what_lends_nothing_right():

@@ -99,6 +99,7 @@ def test_other_columns():
     assert written([((), ())], pairs=False) == b""
 
 
+NO_CODE = "cannot encode an object of type object: make plain values of such objects first"
 REFUSED = [
     ([[1], [1, 2]], tb.EncodeValueError, "the columns differ in length: 1 and 2 rows"),
     ([[1], [2], [3]], tb.EncodeValueError, "expected 2 columns, key and value, not 3"),
@@ -109,7 +110,8 @@ REFUSED = [
     ([None, [1]], tb.EncodeTypeError, "column 'key': expected an array or a sequence of values, not NoneType"),
     ([[1], ([1], 5)], tb.EncodeTypeError, "column 'value': expected an array or a sequence of values, not int"),
     (7, tb.EncodeTypeError, "columns must be a dict, a sequence, a table of Arrow, a Batch or a BatchReader, not int"),
-    ([[1], [object()]], tb.EncodeTypeError, "column 'value': cannot encode an object of type object"),
+    ([[1], [object()]], tb.EncodeTypeError, f"column 'value': {NO_CODE}, at [0]"),
+    ([[1] * 6000, [1] * 5000 + [("a", [object()])] * 1000], tb.EncodeTypeError, f"column 'value': {NO_CODE}, at [5000][1][0]"),
     ([[1], numpy.ma.masked_array([1], [True])], tb.EncodeTypeError, "column 'value': cannot use a masked array"),
     ([[1, 2], ([1, 2], [1])], tb.EncodeValueError, "column 'value': the columns of a VECTOR differ in length"),
     ([[1], numpy.zeros((1, 2, 2))], tb.EncodeTypeError, "column 'value': cannot use a buffer of format 'd' and 3 dimensions"),

@@ -225,11 +225,27 @@ def _encoded_objects(column, options, chunk):
     chunk = chunk or max(nvalues, 1)
     found = []
     for start in range(0, max(nvalues, 1), chunk):
-        data = encoder.encode_all(values[start : start + chunk])
+        try:
+            data = encoder.encode_all(values[start : start + chunk])
+        except EncodeError as error:
+            raise _in_row(error, encoder, values, start) from None
         found.append(_native.rows_of_encoded(data, _core.index(data), valid, start))
     if sum(map(len, found)) != nvalues:  # `valid` has no bits for others
         raise RuntimeError("the column changed size while it was encoded")
     return found
+
+
+def _in_row(error, encoder, values, start):
+    """Return an error of the encoder with the row of the value, from `start` on, without advice on options that `write` does not have."""
+    path = error.path
+    for row, value in enumerate(values[start:], start):
+        try:
+            encoder.encode(value)
+        except EncodeError as again:
+            path = f"[{row}]{again.path}"
+            break
+    fault, has_advice, _ = error.message.partition(": pass default=")
+    return type(error)(f"{fault}: make plain values of such objects first" if has_advice else fault, path)
 
 
 def _encoded(table, null, nbefore):

@@ -207,11 +207,26 @@ cdef Column* import_nested(
             for i in range(2):
                 c.children[i] = import_array(entries.children[i], child.children[i], child.offset, child.length, structs_as_maps)
         else:
-            raise EncodeTypeError(f"Arrow type {format.decode('ascii', 'replace')!r} has no type code")
+            raise no_type_code_error(schema)
     except BaseException:
         free_column(c)
         raise
     return c
+
+
+cdef dict ARROW_TYPE_NAMES = {
+    "ts": "timestamp", "td": "date", "tt": "time", "tD": "duration", "ti": "interval", "d:": "decimal", "+u": "union", "+r": "run-end encoded",
+    "+v": "list view",
+}
+
+
+cdef object no_type_code_error(const ArrowSchema* schema):
+    cdef str format = (<bytes>schema.format).decode("ascii", "replace")
+    cdef str name = (<bytes>schema.name).decode("utf-8", "replace") if schema.name != NULL else ""
+    cdef str field = f"field {name!r}: " if name else ""
+    cdef str kind = ARROW_TYPE_NAMES.get(format[:2], "")
+    described = f"{kind} ({format})" if kind else repr(format)
+    return EncodeTypeError(f"{field}the Arrow type {described} has no type code: cast it to numbers or text first")
 
 
 cdef int convert_to_struct(Column* c, const ArrowSchema* schema) except -1:
