@@ -249,7 +249,9 @@ def test_columns_that_become_bytes_are_noted_once(tmp_path, out):
     form = "arrow" if out == "out.arrow" else "parquet"
     words = ["convert", "--to", form, "--pairs", "-o", str(tmp_path / out)]
     noted = run(*words, str(dates), str(dates))
-    pickled = "typedbytes: note: value.1, value.2.item: pickled values, such as dates and Decimals: each is written as the bytes of its pickle\n"
+    pickled = (
+        "typedbytes: note: value.1, value.2.item: pickled values, such as dates and Decimals: each is written as the bytes of its pickle\n"
+    )
     assert (noted.returncode, noted.stdout, noted.stderr.decode()) == (0, b"", pickled)
     noted = run(*words[:-1], str(tmp_path / f"mixed.{out}"), "--widen", str(mixed))
     raw = "typedbytes: note: value: values of several types: each is written as bytes, which typedbytes.loads reads\n"

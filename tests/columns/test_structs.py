@@ -247,7 +247,7 @@ def test_what_the_wanted_fields_do_not_hold():
         read([{"a": 1}, {"a": 2.5}], columns=["value.a"])
     (batch,) = read([{"a": 1}, {"a": 2.5}], columns=["value.a"], on_mismatch="widen")
     assert batch.column(0).tolist() == [1.0, 2.5]
-    other = b"\x0a\0\0\0\x02" + ENCODER.encode_all(["b", 1, "b", 2])    # keys that are not wanted may come twice
+    other = b"\x0a\0\0\0\x02" + ENCODER.encode_all(["b", 1, "b", 2])  # keys that are not wanted may come twice
     assert read_one([{"a": 1}], columns=["value.a"]).schema == {"value.a": "int"}
     assert [len(batch) for batch in columns.read(first + other, pairs=False, columns=["value.a"])] == [2]
     for cut in range(len(first) + 1, len(first + other)):
