@@ -3,14 +3,17 @@
 import csv
 import io
 import json
+import os
+import subprocess
 from decimal import Decimal
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
 import typedbytes as tb
-from commands import LIST, ONE, TEXT, TWO, bad, good
-from typedbytes.cli import main
+from commands import COMMAND, LIST, ONE, TEXT, TWO, bad, good, until_it_has_read, until_it_waits
+from subprocess_runs import SECONDS
+from typedbytes.cli import _text_form as text_form, main
 
 ENCODER = tb.Encoder()
 ROWS = [("a", "b c"), ("x,y", 'say "hi"'), ("two\nlines", "tab\there"), ("", ""), ("cr\rhere", "caf\u00e9")]
@@ -170,14 +173,126 @@ def test_an_output_file_is_complete_or_unchanged(file, tmp_path):
     assert (tmp_path / "out.txt").read_bytes() == b"hi\n"
 
 
-def test_numbers_are_inferred_where_wanted():
-    text = "1,-2,2.5,1e3,007,+1,,x,9223372036854775807,9223372036854775808,-0\n"
-    found = [1, -2, 2.5, 1000.0, "007", "+1", "", "x", 2**63 - 1, "9223372036854775808", 0]
-    assert [[(type(item), item) for item in row] for row in values_of(text, "--csv", "--infer")] == [[(type(item), item) for item in found]]
-    assert values_of("9" * 5000 + "\n1\n", "--infer") == ["9" * 5000, 1]
-    assert values_of("1,n\n2,3\n", "--csv", "--header", "--infer") == [{"1": 2, "n": 3}]
-    assert values_of("a\t1\n2\tb\n", "--infer", "--pairs") == ["a", 1, 2, "b"]
+LARGEST = 2**53 - 1  # a DOUBLE holds every integer up to here
+
+
+@pytest.mark.parametrize(
+    "cells, values",
+    [
+        (["1", "-2", "0", "-0"], [1, -2, 0, 0]),
+        (["1", "2.5", "1e3"], [1.0, 2.5, 1000.0]),
+        (["1", "", "3"], [1, None, 3]),
+        (["", "0.5"], [None, 0.5]),
+        (["", ""], ["", ""]),
+        (["1", "x"], ["1", "x"]),
+        (["1", " 2"], ["1", " 2"]),
+        (["1", "007"], ["1", "007"]),
+        (["1", "+1"], ["1", "+1"]),
+        (["1.5", "1."], ["1.5", "1."]),
+        (["1.5", "1e999"], ["1.5", "1e999"]),
+        (["nan", "1"], ["nan", "1"]),
+        ([str(2**31 - 1), str(-(2**31))], [2**31 - 1, -(2**31)]),
+        (["1", "", str(2**31)], [tb.Long(1), None, tb.Long(2**31)]),
+        ([str(-(2**63)), str(2**63 - 1)], [tb.Long(-(2**63)), tb.Long(2**63 - 1)]),
+        (["1", str(2**63)], ["1", str(2**63)]),
+        (["9" * 5000, "1"], ["9" * 5000, "1"]),
+        ([str(LARGEST), str(-LARGEST), "0.5"], [float(LARGEST), float(-LARGEST), 0.5]),
+        ([str(LARGEST + 2), "0.5"], [str(LARGEST + 2), "0.5"]),
+        (["0.5", str(-LARGEST - 2)], ["0.5", str(-LARGEST - 2)]),
+    ],
+)
+@pytest.mark.parametrize("dialect", ["hadoop", "hive"])
+def test_a_column_of_numbers_has_one_type(cells, values, dialect, file, tmp_path):
+    """Whatever the other columns hold, in rows, MAPs, pairs and lines."""
+    encoder = tb.Encoder(dialect=dialect)
+
+    def encoded(text, *arguments):
+        assert main(["from-text", "--infer", "--dialect", dialect, *arguments, file(text.encode(), "a"), "-o", str(tmp_path / "b")]) == 0
+        return (tmp_path / "b").read_bytes()
+
+    rows = "".join(f"{cell},x\n" for cell in cells)
+    assert encoded(rows, "--csv") == encoder.encode_all([(value, "x") for value in values])
+    assert encoded("n,s\n" + rows, "--csv", "--header") == encoder.encode_all([{"n": value, "s": "x"} for value in values])
+    assert encoded(rows, "--csv", "--pairs") == encoder.encode_pairs([(value, "x") for value in values])
+    assert encoded("".join(f"x\t{cell}\n" for cell in cells), "--pairs") == encoder.encode_pairs([("x", value) for value in values])
+    assert encoded("".join(f"{cell}\n" for cell in cells)) == encoder.encode_all(values)
+
+
+def test_columns_of_several_inputs_and_of_rows_of_several_lengths(file):
+    first, second = file(b"a,b\n1,2\n", "a.csv"), file(b"b,a\n0.5,7\n", "b.csv")
+    assert list(tb.Reader(good("from-text", "--csv", "--header", "--infer", first, second))) == [{"a": 1, "b": 2.0}, {"b": 0.5, "a": 7}]
+    assert values_of("1\n2,3\n\n4,5,x\n", "--csv", "--infer") == [(1,), (2, 3), (4, 5, "x")]
+    assert values_of("", "--csv", "--infer") == values_of("a,b\n", "--csv", "--header", "--infer") == []
+
+
+def test_no_number_without_infer():
     assert values_of("1\n") == ["1"]
+
+
+ROWS_OF_A_TABLE = b"".join(b"%d,x\n" % number for number in range(20_000)) + b"0.5,y\n"
+
+
+@pytest.mark.parametrize(
+    "how", ["FILE", "< FILE", "/dev/stdin < FILE", "<(cat FILE)", "/dev/stdin < <(cat FILE)", "< <(gzip < FILE)", "- FILE < <(cat FILE)"]
+)
+def test_inputs_of_every_kind_are_read_twice(file, tmp_path, how):
+    """And a copy of what can be read only once is removed."""
+    (tmp_path / "tmp").mkdir()
+    script = f"TMPDIR={tmp_path}/tmp {' '.join(COMMAND)} from-text --csv --infer {how.replace('FILE', file(ROWS_OF_A_TABLE, 'a.csv'))}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, timeout=SECONDS)
+    assert (done.returncode, done.stderr) == (0, b"")
+    expected = [(float(number), "x") for number in range(20_000)] + [(0.5, "y")]
+    assert done.stdout == ENCODER.encode_all(expected * (2 if "-" in how.split() else 1))
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_the_copy_of_a_pipe_is_removed_after_a_failure_and_a_signal(tmp_path):
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    message = bad(65, "from-text", "--csv", "--infer", stdin=b'1\n"b"c\n', env=environment)[1]
+    assert (message, list(tmp_path.iterdir())) == ("standard input: line 2: ',' expected after '\"'", [])
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([*COMMAND, "from-text", "--infer"], input=b"1\n", stdout=full, stderr=subprocess.PIPE, env=environment)
+    assert (done.returncode, list(tmp_path.iterdir())) == (74, [])
+    with subprocess.Popen([*COMMAND, "from-text", "--infer"], stdin=subprocess.PIPE, env=environment) as process:
+        process.stdin.write(b"1\n")
+        process.stdin.flush()
+        until_it_has_read(process)
+        until_it_waits(process)
+        assert len(list(tmp_path.iterdir())) == 1
+        process.terminate()
+    assert (process.returncode, list(tmp_path.iterdir())) == (143, [])
+
+
+def test_a_pipe_that_does_not_fit_into_temporary_files(tmp_path):
+    script = f"ulimit -f 1; exec {' '.join(COMMAND)} from-text --infer"
+    done = subprocess.run(["bash", "-c", script], input=b"12345\n" * 10_000, capture_output=True, timeout=SECONDS)
+    assert (done.returncode, done.stderr) == (74, b"typedbytes: temporary files: File too large\n")
+
+
+@pytest.mark.parametrize("changed", [b"x\n2\n", b"1,3\n2\n"])
+def test_an_input_that_changes_between_the_readings(file, monkeypatch, capfd, changed):
+    path = file(b"1\n2\n", "a.csv")
+    opened = text_form.opened
+
+    def opened_and_changed(name, source):
+        found = opened(name, source)
+        monkeypatch.setattr(text_form, "opened", lambda *again: (file(changed, "a.csv"), opened(*again))[1])
+        return found
+
+    monkeypatch.setattr(text_form, "opened", opened_and_changed)
+    assert main(["from-text", "--csv", "--infer", path]) == 65
+    message = f"typedbytes: {path}: line 1: the input has changed since the types of its columns were found\n"
+    assert capfd.readouterr().err == message
+
+
+def test_inferred_columns_become_a_table(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "out.parquet"
+    data = good("from-text", "--csv", "--infer", stdin=b"1,2,a\n2.5,,007\n,4294967296,\n")
+    good("convert", "--values", "--to", "parquet", "-o", str(path), stdin=data)
+    table = parquet.read_table(path)
+    (column,) = table.to_pydict().values()
+    assert [tuple(row.values()) for row in column] == [(1.0, 2, "a"), (2.5, None, "007"), (None, 2**32, "")]
 
 
 def test_decimals_are_added_up_exactly():

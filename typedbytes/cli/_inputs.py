@@ -74,10 +74,17 @@ def check_for_pairs(source, form, name, options):
 
 
 @contextmanager
-def opened(name):
-    """Open an input and yield its decompressed contents; any error meanwhile becomes a Failure that names the input."""
-    with _source(name) as source, as_input_failure(name), _progress.show_progress(source, display_name(name)) as watched:
-        yield decompressed(watched)
+def opened(name, path=None):
+    """Open an input and yield its decompressed contents; any error meanwhile becomes a Failure that names the input. path: that of a copy of it."""
+    with opened_as_it_is(name, path) as source:
+        yield decompressed(source)
+
+
+@contextmanager
+def opened_as_it_is(name, path=None):
+    """Open an input in the same way and yield its bytes."""
+    with _source(path or name) as source, as_input_failure(name), _progress.show_progress(source, display_name(name)) as watched:
+        yield watched
 
 
 def lines(options):

@@ -5,7 +5,6 @@ Text has no types: all that is read becomes STRINGs. What a line or row could no
 
 import csv
 import json
-import re
 
 import typedbytes
 from typedbytes import TypeCode
@@ -17,9 +16,6 @@ from typedbytes.cli._inputs import display_name, input_names, opened
 
 _WITH_TEXT = (TypeCode.STRING, TypeCode.BYTES, TypeCode.BYTESTRING)
 MAX_FIELD_NBYTES = (1 << 31) - 1
-MAX_INTEGER_NCHARS = 20  # of 64 bits and a sign
-_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
-_NUMBER = re.compile(rf"{_INTEGER.pattern}(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 
 
 class Layout:
@@ -48,14 +44,45 @@ class Layout:
 def encoded_text(options):
     """Yield the encoded record of each line or row of all inputs; a Failure names the line."""
     layout = Layout(options)
-    encoder = typedbytes.Encoder()
+    encoder = typedbytes.Encoder(dialect=options.dialect)
     encode = (lambda pair: encoder.encode_pairs([pair])) if layout.pairs else encoder.encode
-    records = _rows if layout.is_rows else _pairs if layout.pairs else iter
-    infer = _inferred if options.infer else lambda record: record
+    records = _typed_records if options.infer else _text_records
+    yield from map(encode, records(layout, options))
+
+
+def _text_records(layout, options):
+    """Yield the records of all inputs, of text."""
     for name in input_names(options):
-        with opened(name) as source:
-            lines = _Lines(lines_of(source, display_name(name), options.max_bytes), layout)
-            yield from map(encode, map(infer, records(lines)))
+        for record, _ in _records_of(name, None, layout, options):
+            yield record
+
+
+def _typed_records(layout, options):
+    """Yield the records of all inputs, with types that hold the whole of each column; this takes a second reading."""
+    from typedbytes.cli._column_types import ColumnTypes  # imported lazily: start-up time
+    from typedbytes.cli._rereadable import rereadable_inputs
+
+    types = ColumnTypes()
+    with rereadable_inputs(options) as inputs:
+        for each in inputs:
+            for record, _ in _records_of(*each, layout, options):
+                types.add(record)
+        for each in inputs:
+            for record, lines in _records_of(*each, layout, options):
+                try:
+                    values = types.convert(record)
+                except (LookupError, ValueError):
+                    raise lines.failure("the input has changed since the types of its columns were found") from None
+                yield values
+
+
+def _records_of(name, path, layout, options):
+    """Yield (record, lines) of an input."""
+    records = _rows if layout.is_rows else _pairs if layout.pairs else iter
+    with opened(name, path) as source:
+        lines = _Lines(lines_of(source, display_name(name), options.max_bytes), layout)
+        for record in records(lines):
+            yield record, lines
 
 
 class _Lines:
@@ -118,20 +145,6 @@ def _fields(lines):
         yield from filter(None, csv.reader(lines, delimiter=lines.layout.separator, strict=True))
     except csv.Error as error:
         raise lines.failure(error) from None
-
-
-def _inferred(record):
-    """Return a record whose texts are numbers where they are those of JSON; the keys of a dict are names."""
-    if type(record) is tuple:
-        return tuple(map(_inferred, record))
-    if type(record) is dict:
-        return {name: _inferred(text) for name, text in record.items()}
-    if not _NUMBER.fullmatch(record):
-        return record
-    if not _INTEGER.fullmatch(record):
-        return float(record)
-    number = int(record[: MAX_INTEGER_NCHARS + 1])  # int() refuses thousands of digits
-    return number if -(1 << 63) <= number < 1 << 63 else record
 
 
 def _short(text):
