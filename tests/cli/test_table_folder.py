@@ -214,7 +214,6 @@ def test_types_for_all_records(tmp_path, out):
         found = [tuple(row.values()) for row in stream.read_all().to_pylist()]
     assert [(key, tb.loads(value)) for key, value in found] == sum(rows, [])
     assert "--widen is for arrow and parquet" in bad(64, "convert", "--to", "json", "--widen", files[0])[1]
-    assert "standard input can be read only once: leave out --widen" in bad(64, "convert", "--to", "arrow", "--widen")[1]
 
 
 @pytest.mark.parametrize("options", [(), ("--split-size", "1M")], ids=["first records", "splits"])
@@ -265,3 +264,49 @@ def test_a_file_of_another_schema_is_named(tmp_path, form):
     files = [str(tmp_path / f"{number}.tb") for number in range(2)]
     message = bad(65, "convert", "--to", form, "--pairs", "-o", str(tmp_path / "out.x"), *files)[1]
     assert message.startswith(f"{files[1]}: ")
+
+
+@pytest.mark.parametrize(
+    ("how", "names"),
+    [
+        ("< <(cat PAIRS)", ["PAIRS"]),
+        ("<(cat PAIRS)", ["PAIRS"]),
+        ("- PAIRS < <(gzip < PAIRS)", ["PAIRS", "PAIRS"]),
+        ("< SEQUENCE", ["SEQUENCE"]),
+        ("<(cat SEQUENCE) PAIRS", ["SEQUENCE", "PAIRS"]),
+    ],
+)
+def test_types_for_all_records_of_a_pipe(tmp_path, how, names):
+    """Which is copied, because it is read twice; the copy is removed."""
+    rows = [("a", 1)] * 20_000 + [("b", 1 << 40)]
+    (tmp_path / "pairs.tb").write_bytes(tb.Encoder().encode_pairs(rows))
+    with sequencefile.Writer(tmp_path / "pairs.seq") as writer:
+        writer.writes(rows[:3])
+    (tmp_path / "tmp").mkdir()
+    inputs = how.replace("PAIRS", f"{tmp_path}/pairs.tb").replace("SEQUENCE", f"{tmp_path}/pairs.seq")
+    script = f"TMPDIR={tmp_path}/tmp {' '.join(COMMAND)} convert --to parquet --widen --pairs -o {tmp_path}/out.parquet {inputs}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, timeout=SECONDS)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert rows_of(tmp_path / "out.parquet") == sum((rows if name == "PAIRS" else rows[:3] for name in names), [])
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (tb.Encoder().encode_pairs([("a", 1)]) + b"\x0e", "standard input: unknown type code 14 at offset 11, record 1"),
+        (b"[1]\n[2]\n", "standard input: --widen works only with SequenceFiles and typed bytes, and this is json: leave out --widen"),
+        (b"", "there are no records to take the columns from"),
+    ],
+)
+def test_the_copy_of_a_pipe_has_the_name_of_the_pipe(tmp_path, data, message):
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    status = 64 if data.startswith(b"[") else 65
+    words = ["convert", "--to", "arrow", "--widen", "--pairs"]
+    assert bad(status, *words, stdin=data, env=environment) == (b"", message)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_input_of_a_folder(tmp_path):
+    words = ["convert", "--to", "arrow", "--widen", "-o", f"{tmp_path}/out/"]
+    assert bad(64, *words)[1] == "standard input can be read only once: give -o a file"

@@ -13,7 +13,9 @@ from contextlib import ExitStack, contextmanager
 
 from typedbytes._atomic import atomic_file, locked_folder, name_folder, sync
 from typedbytes.cli._failure import USAGE, Failure, say
+from typedbytes.cli._inputs import display_name, input_names
 from typedbytes.cli._output import OutputError
+from typedbytes.cli._rereadable import Rereadable, can_be_read_twice
 from typedbytes.cli._table_plan import batches_of, make_plan
 from typedbytes.cli._tables import imported_pyarrow, table_writer
 from typedbytes.sequencefile import _locations
@@ -40,7 +42,7 @@ def write_folder(options):
     folder = options.output.rstrip("/")
     _check(options, folder)
     imported_pyarrow()
-    plan = make_plan(options, options.split_size or SPLIT_NBYTES)
+    plan = make_plan(options, options.split_size or SPLIT_NBYTES, _inputs(options))
     parts = {f"part-{number:05}.{options.to}": split for number, split in enumerate(plan.splits)}
     unfinished = f"{folder}.unfinished"
     with _as_output_failure(folder), _begun(unfinished, _description(parts, plan, options)):
@@ -68,6 +70,15 @@ def _check(options, folder):
         raise Failure(USAGE, "--max-bytes cannot be used when the output is a folder")
     if os.path.isdir(folder) and os.listdir(folder):
         raise Failure(USAGE, f"{folder}: the folder is not empty")
+
+
+def _inputs(options):
+    """Return the inputs, none of them a copy: an interrupted conversion could not go on with what a pipe held."""
+    names = input_names(options)
+    for name in names:
+        if not can_be_read_twice(name):
+            raise Failure(USAGE, f"{display_name(name)} can be read only once: give -o a file")
+    return [Rereadable(name, name) for name in names]
 
 
 def _description(parts, plan, options):

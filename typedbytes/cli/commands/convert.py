@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 
 import typedbytes
@@ -43,7 +43,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--split-size", type=parse_size, metavar="SIZE", help="arrow, parquet: the bytes of input per file of an output folder (128M)"
     )
-    parser.add_argument("--widen", action="store_true", help="arrow, parquet: give columns types for all records; reads the inputs twice")
+    parser.add_argument(
+        "--widen", action="store_true", help="arrow, parquet: give columns types for all records; reads the inputs twice, of a pipe a copy"
+    )
     add_output_argument(parser)
 
 
@@ -148,8 +150,8 @@ def _write_tables(options, output):
     """Write the batches of all inputs, in the schema of the first, or with --widen in one for all."""
     output.refuse_terminal()
     writer, sink = None, _File(output)
-    with sink:
-        for name, batch in _widened(options) if options.widen else _as_they_come(options):
+    with sink, closing((_widened if options.widen else _as_they_come)(options)) as batches:
+        for name, batch in batches:
             with as_data_failure(name):  # a batch may have another schema
                 if writer is None:
                     writer = table_writer(sink, batch.schema, options)
@@ -170,13 +172,15 @@ def _as_they_come(options):
 
 def _widened(options):
     """Yield (name, batch) of all inputs, in one schema."""
-    from typedbytes.cli._table_plan import batches_of, make_plan  # imported lazily: start-up time
+    from typedbytes.cli._rereadable import rereadable_inputs  # imported lazily: start-up time
+    from typedbytes.cli._table_plan import batches_of, make_plan
 
     imported_pyarrow()
-    plan = make_plan(options, sys.maxsize)
-    for split in plan.splits:
-        for batch in batches_of(split, plan):
-            yield split.path, batch
+    with rereadable_inputs(options) as inputs:
+        plan = make_plan(options, sys.maxsize, inputs)
+        for split in plan.splits:
+            for batch in batches_of(split, plan):
+                yield plan.names[split.path], batch
 
 
 def _batches_of(source, name, options, notes):
