@@ -46,6 +46,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--widen", action="store_true", help="arrow, parquet: give columns types for all records; reads the inputs twice, of a pipe a copy"
     )
+    parser.add_argument(
+        "--structs", choices=("vector", "map"), help="what rows and structs of arrow and parquet become: map keeps their names (vector)"
+    )
     add_output_argument(parser)
 
 
@@ -63,7 +66,9 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
 
     Arrow is a stream of record batches (its IPC format; its files are read too), Parquet a file; both
     need pyarrow, and records of one schema: a pair becomes the columns key and value. A row read
-    from them becomes a VECTOR, or with --pairs and two columns a pair; nulls need --dialect hive.
+    from them becomes a VECTOR, or with --pairs and two columns a pair; nulls need --dialect hive. So do
+    structs; with --structs map a row and each struct in it become a MAP by the names of columns and
+    fields, without the fields that are null.
     If -o ends in a slash, or has no suffix and an input is a folder, it becomes a folder with a
     file for each split of the inputs. A conversion that ends early goes on with the same command.
     Where types change within an input, --widen finds one for all: LONG for INT and LONG, and encoded
@@ -79,6 +84,8 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     """
     if options.codec in (None, "none") and options.to == "sequencefile":
         options.codec, options.compression = "default", "none"
+    if options.structs and options.to in TABLES:
+        raise Failure(USAGE, "--structs is for converting Arrow and Parquet to other formats")
     options.pair_check = CHECK_UNDECIDED if options.to in TABLES else NOTE
     if writes_folder(options):
         from typedbytes.cli._table_folder import write_folder  # imported lazily: start-up time
@@ -108,12 +115,13 @@ def _table_reader(form, name, options, source):
 
 def _encoded_batches(source, form, options):
     """Yield the rows of a table as typed bytes."""
+    structs, nulls = options.structs or "vector", "hive" if options.dialect == "hive" else "error"
     for batch in _batches(source, form):
         if options.pairs and batch.num_columns != 2:
             raise Failure(USAGE, f"expected two columns for pairs, not {batch.num_columns}")
-        rows = batch if options.pairs else {"value": tuple(batch.columns)}
+        row = batch if structs == "map" else tuple(batch.columns)  # Arrow exports a batch as a struct of its columns
         sink = io.BytesIO()
-        columns.write(sink, rows, pairs=options.pairs, nulls="hive" if options.dialect == "hive" else "error")
+        columns.write(sink, batch if options.pairs else {"value": row}, pairs=options.pairs, nulls=nulls, structs=structs)
         yield sink.getvalue()
 
 

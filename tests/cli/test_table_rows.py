@@ -1,0 +1,75 @@
+"""What convert makes of the rows of Arrow and Parquet, and of the structs in them: VECTORs, or MAPs by the names of columns and fields."""
+
+import io
+
+import pyarrow
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+import typedbytes as tb
+from commands import bad, good
+from typedbytes import sequencefile
+
+TABLE = pyarrow.table({"id": [1, 2], "user": [{"name": "Ada", "tags": [{"t": 1}]}, {"name": "Grace", "tags": []}]})
+AS_VECTORS = [(1, ("Ada", [(1,)])), (2, ("Grace", []))]
+AS_MAPS = TABLE.to_pylist()
+
+
+@pytest.fixture(params=["parquet", "arrow", "arrow file", "feather"])
+def table(request):
+    """Return the bytes of a table in each format."""
+    sink = io.BytesIO()
+    if request.param == "parquet":
+        pyarrow.parquet.write_table(TABLE, sink)
+    elif request.param == "feather":
+        pyarrow.feather.write_feather(TABLE, sink)
+    else:
+        new = pyarrow.ipc.new_stream if request.param == "arrow" else pyarrow.ipc.new_file
+        with new(sink, TABLE.schema) as writer:
+            writer.write_table(TABLE)
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize(("words", "rows"), [([], AS_VECTORS), (["--structs", "vector"], AS_VECTORS), (["--structs", "map"], AS_MAPS)])
+def test_structs(table, words, rows):
+    assert tb.Decoder().decode_all(good("convert", "--to", "typedbytes", *words, stdin=table)) == rows
+    lines = good("convert", "--to", "json", *words, stdin=table)
+    assert tb.Decoder().decode_all(good("from-json", stdin=lines)) == rows
+
+
+def test_structs_of_pairs(table, tmp_path):
+    words = ["convert", "--structs", "map", "--pairs", "--to"]
+    pairs = [(row["id"], row["user"]) for row in AS_MAPS]
+    assert tb.Decoder().decode_pairs(good(*words, "typedbytes", stdin=table)) == pairs
+    good(*words, "sequencefile", "-o", str(tmp_path / "a.seq"), stdin=table)
+    with sequencefile.Reader(tmp_path / "a.seq") as reader:
+        assert list(reader) == pairs
+
+
+def test_names_come_back_from_a_table(tmp_path):
+    people = tb.Encoder().encode_pairs([("a", {"name": "Ada", "born": 1815}), ("b", {"name": "Grace", "born": 1906})])
+    path = str(tmp_path / "people.parquet")
+    good("convert", "--to", "parquet", "--pairs", "-o", path, stdin=people)
+    assert good("convert", "--to", "typedbytes", "--structs", "map", "--pairs", path) == people
+
+
+def test_nulls_of_maps():
+    """A field that is null is left out, as by columns.write; Hive's dialect has a code for it."""
+    sink = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.table({"a": [1, None], "b": ["x", "y"]}), sink)
+    words = ["convert", "--structs", "map", "--to", "typedbytes"]
+    assert tb.Decoder().decode_all(good(*words, stdin=sink.getvalue())) == [{"a": 1, "b": "x"}, {"b": "y"}]
+    hive = good(*words, "--dialect", "hive", stdin=sink.getvalue())
+    assert tb.Decoder(dialect="hive").decode_all(hive) == [{"a": 1, "b": "x"}, {"a": None, "b": "y"}]
+
+
+def test_a_table_without_rows():
+    sink = io.BytesIO()
+    pyarrow.parquet.write_table(TABLE.slice(0, 0), sink)
+    assert good("convert", "--structs", "map", "--to", "typedbytes", stdin=sink.getvalue()) == b""
+
+
+def test_structs_where_there_are_none():
+    message = "--structs is for converting Arrow and Parquet to other formats"
+    assert bad(64, "convert", "--structs", "map", "--to", "parquet")[1] == message
