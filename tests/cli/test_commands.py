@@ -611,6 +611,20 @@ def test_fields_that_a_record_lacks(path, file):
     assert values(good("cut", "-f", path, "--missing", "null", "--values", records)) == [0, None]
 
 
+@pytest.mark.parametrize("fields", [["-f", "['user']"], ["-f", "['user']", "-f", "[5]"]], ids=len)
+def test_cut_makes_pairs(fields):
+    value = tb.dumps(RECORD["user"] if len(fields) == 2 else (RECORD["user"], "five"))
+    assert good("cut", "-k", "[5]", *fields, "--values", stdin=tb.dumps(RECORD) * 2) == (tb.dumps("five") + value) * 2
+    assert good("cut", "--key", "value[5]", *fields, "--pairs", stdin=TEXT + tb.dumps(RECORD)) == tb.dumps("five") + value
+    assert good("cut", "-k", "[0]", "-f", "[1]", "--to", "json", "--values", stdin=tb.dumps((1, "a"))) == b'[1, "a"]\n'
+    of_pairs = good("cut", "-k", "key", *fields, "--to", "sequencefile", "--pairs", stdin=TEXT + tb.dumps(RECORD))
+    with sequencefile.Reader(io.BytesIO(of_pairs)) as pairs:
+        assert list(pairs) == [(tb.loads(TEXT), tb.loads(value))]
+    assert "no ['no'] in the record" in bad(65, "cut", "-k", "['no']", *fields, "--values", stdin=tb.dumps(RECORD))[1]
+    assert good("cut", "-k", "['no']", *fields, "--missing", "null", "--values", stdin=tb.dumps(RECORD)) == tb.dumps(None) + value
+    assert "argument -k: values have no key (see --pairs)" in bad(64, "cut", "-k", "key", *fields, "--values", stdin=LIST)[1]
+
+
 def test_cut_gives_values(file):
     assert good("cut", "-f", "value[0]", "-f", "key", "--pairs", "--to", "json", stdin=TEXT + LIST) == b'{"vector": [1, "hi"]}\n'
     assert good("cut", "-f", "key", "-f", "value", file(sequence_file())) != b""

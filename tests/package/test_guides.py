@@ -1,4 +1,4 @@
-"""The tutorial and the guides: what they say to type runs, block by block, and prints what they show."""
+"""The tutorial, the guides and the page of the command: what they say to type runs, block by block, and prints what they show."""
 
 import doctest
 import os
@@ -12,7 +12,8 @@ import pytest
 from streaming_support import environment
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
-PAGES = sorted(each.relative_to(DOCS).as_posix() for each in [DOCS / "tutorial.md", *DOCS.glob("guides/*.md")] if each.name != "index.md")
+GUIDES = (each.relative_to(DOCS).as_posix() for each in DOCS.glob("guides/*.md") if each.name != "index.md")
+PAGES = ["tutorial.md", "command.md", *sorted(GUIDES)]
 
 
 def run_python(block, folder, names):

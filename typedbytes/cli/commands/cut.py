@@ -22,6 +22,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of cut."""
     add_picking_arguments(parser)
     parser.add_argument("-f", "--field", action="append", default=[], metavar="PATH", help="a field to write, such as key or value[0]")
+    parser.add_argument("-k", "--key", metavar="PATH", help="write pairs: the field at PATH is the key, the others are the value")
     parser.add_argument("--missing", choices=("error", "null"), default="error", help="what to do if a record lacks a field (error)")
 
 
@@ -31,23 +32,30 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     A PATH is written as schema and error messages write it: key, value, value[0] for an item of a
     VECTOR or LIST, [-1] for the last one, value['name'] for the value of a MAP, and so on inside it.
     value.name and value.0, as columns are named, are short for these; a path that begins with [ or a
-    dot is one in the value. What is written are values, not pairs, byte for byte.
+    dot is one in the value. What is written are values byte for byte, or with --key pairs, for what
+    compares or collects keys: sort, uniq, freq, aggregate, and jobs.
 
     examples:
       typedbytes cut -f value.user.id --values logs.tb | typedbytes freq
+      typedbytes cut -k value.user.id -f value.size --values logs.tb | typedbytes aggregate --pairs
       typedbytes cut -f key -f 'value[1]' --pairs out | typedbytes to-text --csv
     """
     if not options.field:
         raise Failure(USAGE, "cut needs a field: -f PATH (see typedbytes cut --help)")
-    fields = Fields(options.field, "-f", options, null=options.missing == "null")
-    with Records(options, output) as records, records.writer(typedbytes.Reader(b"")) as writer:
+    null = options.missing == "null"
+    fields = [Fields(options.field, "-f", options, null)]
+    if options.key:
+        fields.insert(0, Fields([options.key], "-k", options, null))
+    kind = typedbytes.PairReader if options.key else typedbytes.Reader
+    with Records(options, output) as records, records.writer(kind(b"")) as writer:
         for name in input_names(options):
             with reading(name, options, raw=True) as reader:
-                fields.check(is_pairs(reader))
+                for each in fields:
+                    each.check(is_pairs(reader))
                 start = 0
                 for number, record in enumerate(reader):
                     try:
-                        writer.write_raw(fields.of(record))
+                        writer.write_raw(b"".join([each.of(record) for each in fields]))
                     except LookupError as error:
                         message = f"no {error.args[0]} in the record (--missing null writes null)"
                         raise typedbytes.FormatError(message, start, record=number) from None
