@@ -9,9 +9,11 @@ import termios
 import time
 from pathlib import Path
 
+import command_server
 from subprocess_runs import SECONDS
 
-COMMAND = [sys.executable, "-X", "dev", "-m", "typedbytes"]
+FLAGS = ("-X", "dev")
+COMMAND = [sys.executable, *FLAGS, "-m", "typedbytes"]
 
 ONE, TWO = b"\x03\x00\x00\x00\x01", b"\x03\x00\x00\x00\x02"
 
@@ -25,6 +27,8 @@ LINES = b'1\n"hi"\n[1, "hi"]\n2\n'
 
 
 def run(*arguments, stdin=b"", **how):
+    if not how:
+        return command_server.run(FLAGS, arguments, stdin, SECONDS)
     return subprocess.run([*COMMAND, *arguments], input=stdin, capture_output=True, timeout=SECONDS, **how)
 
 

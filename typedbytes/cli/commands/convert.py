@@ -66,9 +66,9 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
 
     Arrow is a stream of record batches (its IPC format; its files are read too), Parquet a file; both
     need pyarrow, and records of one schema: a pair becomes the columns key and value. A row read
-    from them becomes a VECTOR, or with --pairs and two columns a pair; nulls need --dialect hive. So do
-    structs; with --structs map a row and each struct in it become a MAP by the names of columns and
-    fields, without the fields that are null.
+    from them becomes a VECTOR, as does a struct, or with --pairs and two columns a pair; nulls need
+    --dialect hive. With --structs map a row and each struct in it become a MAP by the names of
+    columns and fields, without the fields that are null.
     If -o ends in a slash, or has no suffix and an input is a folder, it becomes a folder with a
     file for each split of the inputs. A conversion that ends early goes on with the same command.
     Where types change within an input, --widen finds one for all: LONG for INT and LONG, and encoded

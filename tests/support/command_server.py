@@ -1,0 +1,117 @@
+"""The command in processes that start in a tenth of the time: forks of one that has imported it, and what it often needs.
+
+    python command_server.py SOCKET [MODULE ...]
+
+Here: the server, and `run`, which uses it. Not here: what is being tested. Invariant: each command has a process of its own, with the
+environment, the folder and the three pipes of the caller, and ends as an interpreter does.
+"""
+
+import atexit
+import contextlib
+import functools
+import gc
+import importlib
+import os
+import pickle
+import runpy
+import socket
+import subprocess
+import sys
+import threading
+
+REQUEST_NBYTES = 1 << 17
+# What an interpreter reads when it starts: with other values a command needs one of its own.
+READ_AT_START = ("PYTHON", "LC_", "LANG", "TZ", "LD_", "COVERAGE", "MALLOC")
+
+
+IMPORTED = tuple(f"typedbytes.cli.{name}" for name in ("_parser", "_inputs", "_record_output", "_reports"))
+
+
+def run(flags, arguments, stdin, seconds):
+    """Run the command with these arguments and bytes for its stdin; return what subprocess.run does."""
+    modules = IMPORTED if "convert" not in arguments else (*IMPORTED, "pyarrow.parquet")
+    server = _server(flags, modules, tuple(_read_at_start(os.environ).items()))
+    pipes = [os.pipe() for _ in range(3)]
+    theirs = [pipes[0][0], pipes[1][1], pipes[2][1]]
+    request = pickle.dumps((list(map(os.fsdecode, arguments)), os.getcwd(), dict(os.environ)))
+    socket.send_fds(server, [request], theirs)
+    for each in theirs:
+        os.close(each)
+    feeder = threading.Thread(target=_feed, args=(pipes[0][1], stdin))
+    feeder.start()
+    errors = []
+    reader = threading.Thread(target=lambda: errors.append(_all_of(pipes[2][0])))
+    reader.start()
+    stdout = _all_of(pipes[1][0])
+    feeder.join()
+    reader.join()
+    server.settimeout(seconds)
+    return subprocess.CompletedProcess(arguments, int(server.recv(16)), stdout, errors[0])
+
+
+def _feed(descriptor, data):
+    with open(descriptor, "wb", buffering=0) as pipe, contextlib.suppress(BrokenPipeError):
+        while data:
+            data = data[pipe.write(data) :]
+
+
+def _all_of(descriptor):
+    with open(descriptor, "rb") as pipe:
+        return pipe.read()
+
+
+def _read_at_start(environment):
+    return {name: text for name, text in environment.items() if name.startswith(READ_AT_START)}
+
+
+@functools.lru_cache(None)
+def _server(flags, modules, _environment):
+    """Start a server with these flags, modules and environment, once; return the socket to it."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        command = [sys.executable, *flags, __file__, str(theirs.fileno()), *modules]
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        process = subprocess.Popen(command, pass_fds=[theirs.fileno()], **pipes)
+
+    @atexit.register
+    def stop():
+        ours.close()
+        process.communicate()
+
+    return ours
+
+
+def serve(connection):
+    """Fork for each request; return only in the forks, when their command is set up."""
+    while True:
+        request, descriptors, *_ = socket.recv_fds(connection, REQUEST_NBYTES, 3)
+        if not request:
+            os._exit(0)
+        child = os.fork()
+        if child == 0:
+            connection.close()
+            return _become(*pickle.loads(request), descriptors)
+        for each in descriptors:
+            os.close(each)
+        connection.send(b"%d" % os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+
+def _become(arguments, folder, environment, descriptors):
+    for number, each in enumerate(descriptors):
+        os.dup2(each, number)
+        os.close(each)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.argv[1:] = arguments
+    sys.path[0] = folder
+
+
+if __name__ == "__main__":
+    for name in sys.argv[2:]:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    gc.collect()
+    gc.freeze()  # the end of an interpreter collects what it has, several times
+    serve(socket.socket(fileno=int(sys.argv[1])))
+    runpy.run_module("typedbytes", run_name="__main__", alter_sys=True)
