@@ -6,6 +6,7 @@ and made from the ``pom.xml`` and the sources of now; the classes are compiled w
 variable HADOOP_VERSION has them run with.
 """
 
+import functools
 import hashlib
 import os
 import re
@@ -81,10 +82,11 @@ def jars_of(pom, name, *options):
     return _made(BUILD / name, [pom], lambda folder: _fetch_jars(pom, folder, options))
 
 
+@functools.lru_cache(maxsize=None)
 def build_with_maven(module):
-    """Build a module of src/java and run its own tests; give what Maven said."""
+    """Build a module of src/java and run its own tests, once in a process; give what Maven said."""
     command = [_find_maven(), "--batch-mode", "--file", module / "pom.xml", "package"]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    done = subprocess.run(command, env=_maven_environ(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode:
         raise AssertionError(done.stdout)
     return done.stdout
@@ -109,12 +111,15 @@ def _find_maven():
 def _fetch_jars(pom, folder, arguments):
     maven = _find_maven()
     print("fetching Hadoop's jars with Maven, once", file=sys.stderr, flush=True)
-    options = " ".join([*QUICK_START, os.environ.get("MAVEN_OPTS", "")])
     _run(
         [maven, "-B", "-q", "-f", pom, "dependency:copy-dependencies", f"-DoutputDirectory={folder}", *arguments],
         "Maven could not fetch Hadoop's jars: it needs a way to Maven Central, once",
-        environ={**os.environ, "MAVEN_OPTS": options},
+        environ=_maven_environ(),
     )
+
+
+def _maven_environ():
+    return {**os.environ, "MAVEN_OPTS": " ".join([*QUICK_START, os.environ.get("MAVEN_OPTS", "")])}
 
 
 def _compile(folder, jars):

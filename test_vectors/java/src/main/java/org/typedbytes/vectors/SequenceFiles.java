@@ -53,6 +53,8 @@ final class SequenceFiles {
         CODECS.put("lzo", "io.airlift.compress.lzo.LzoCodec");
     }
 
+    private static final Configuration DEFAULTS = new Configuration(); // reading them takes long
+
     private SequenceFiles() {}
 
 
@@ -296,7 +298,7 @@ final class SequenceFiles {
     }
 
     private static Configuration configuration() {
-        Configuration conf = new Configuration();
+        Configuration conf = new Configuration(DEFAULTS);
         conf.set("fs.file.impl", "org.apache.hadoop.fs.RawLocalFileSystem"); // no checksum files beside ours
         conf.setBoolean("fs.file.impl.disable.cache", true);
         return conf;

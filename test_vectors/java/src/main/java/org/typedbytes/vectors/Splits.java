@@ -25,11 +25,13 @@ import org.typedbytes.hadoop.SplitInputFormat;
 
 /** What a task is given of splits: pair by pair by Hadoop's own input formats, and whole. */
 final class Splits {
+    private static final JobConf DEFAULTS = new JobConf(); // reading them takes long
+
     private Splits() {}
 
     /** A job that reads .zst files too: Hadoop's own codec for them needs native code. */
     private static JobConf job() {
-        JobConf job = new JobConf();
+        JobConf job = new JobConf(DEFAULTS);
         job.set("io.compression.codecs", "io.airlift.compress.zstd.ZstdCodec");
         return job;
     }

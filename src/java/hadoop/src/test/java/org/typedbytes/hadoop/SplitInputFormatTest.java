@@ -36,8 +36,10 @@ public class SplitInputFormatTest {
     @Rule
     public final TemporaryFolder folder = new TemporaryFolder();
 
+    private static final JobConf DEFAULTS = new JobConf(); // copied, since reading them takes longer than a split
+
     private static JobConf job(String format) {
-        JobConf job = new JobConf();
+        JobConf job = new JobConf(DEFAULTS);
         job.set("typedbytes.split.format", format);
         return job;
     }
@@ -56,7 +58,7 @@ public class SplitInputFormatTest {
     private File numbers(int count, SequenceFile.CompressionType compression) throws IOException {
         File file = folder.newFile();
         try (SequenceFile.Writer writer = SequenceFile.createWriter(
-                new JobConf(), SequenceFile.Writer.file(new Path(file.toURI())), SequenceFile.Writer.keyClass(IntWritable.class),
+                DEFAULTS, SequenceFile.Writer.file(new Path(file.toURI())), SequenceFile.Writer.keyClass(IntWritable.class),
                 SequenceFile.Writer.valueClass(Text.class), SequenceFile.Writer.compression(compression),
                 SequenceFile.Writer.syncInterval(100))) {
             for (int i = 0; i < count; i++) {
@@ -71,7 +73,7 @@ public class SplitInputFormatTest {
         File file = folder.newFile();
         Files.write(file.toPath(), whole);
         List<Integer> keys = new ArrayList<>();
-        try (SequenceFile.Reader reader = new SequenceFile.Reader(new JobConf(), SequenceFile.Reader.file(new Path(file.toURI())))) {
+        try (SequenceFile.Reader reader = new SequenceFile.Reader(DEFAULTS, SequenceFile.Reader.file(new Path(file.toURI())))) {
             IntWritable key = new IntWritable();
             while (reader.next(key)) keys.add(key.get());
         }
