@@ -82,7 +82,7 @@ def jars_of(pom, name, *options):
     return _made(BUILD / name, [pom], lambda folder: _fetch_jars(pom, folder, options))
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def build_with_maven(module):
     """Build a module of src/java and run its own tests, once in a process; give what Maven said."""
     command = [_find_maven(), "--batch-mode", "--file", module / "pom.xml", "package"]

@@ -64,7 +64,7 @@ def _read_at_start(environment):
     return {name: text for name, text in environment.items() if name.startswith(READ_AT_START)}
 
 
-@functools.lru_cache(None)
+@functools.cache
 def _server(flags, modules, _environment):
     """Start a server with these flags, modules and environment, once; return the socket to it."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
