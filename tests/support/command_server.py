@@ -14,48 +14,43 @@ import importlib
 import os
 import pickle
 import runpy
+import signal
 import socket
 import subprocess
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 REQUEST_NBYTES = 1 << 17
 # What an interpreter reads when it starts: with other values a command needs one of its own.
 READ_AT_START = ("PYTHON", "LC_", "LANG", "TZ", "LD_", "COVERAGE", "MALLOC")
-
-
 IMPORTED = tuple(f"typedbytes.cli.{name}" for name in ("_parser", "_inputs", "_record_output", "_reports"))
 
 
 def run(flags, arguments, stdin, seconds):
-    """Run the command with these arguments and bytes for its stdin; return what subprocess.run does."""
+    """Run the command with these arguments and bytes for its stdin, which ends by SIGALRM if it hangs; return what subprocess.run does."""
     modules = IMPORTED if "convert" not in arguments else (*IMPORTED, "pyarrow.parquet")
     server = _server(flags, modules, tuple(_read_at_start(os.environ).items()))
-    pipes = [os.pipe() for _ in range(3)]
-    theirs = [pipes[0][0], pipes[1][1], pipes[2][1]]
-    request = pickle.dumps((list(map(os.fsdecode, arguments)), os.getcwd(), dict(os.environ)))
+    (their_stdin, source), (stdout, their_stdout), (stderr, their_stderr) = os.pipe(), os.pipe(), os.pipe()
+    theirs = [their_stdin, their_stdout, their_stderr]
+    request = pickle.dumps((list(map(os.fsdecode, arguments)), os.getcwd(), dict(os.environ), seconds))
     socket.send_fds(server, [request], theirs)
     for each in theirs:
         os.close(each)
-    feeder = threading.Thread(target=_feed, args=(pipes[0][1], stdin))
-    feeder.start()
-    errors = []
-    reader = threading.Thread(target=lambda: errors.append(_all_of(pipes[2][0])))
-    reader.start()
-    stdout = _all_of(pipes[1][0])
-    feeder.join()
-    reader.join()
-    server.settimeout(seconds)
-    return subprocess.CompletedProcess(arguments, int(server.recv(16)), stdout, errors[0])
+    with ThreadPoolExecutor(2) as pool:
+        feeding = pool.submit(_write_all, source, stdin)
+        errors = pool.submit(_read_all, stderr)
+        output = _read_all(stdout)
+    feeding.result()
+    return subprocess.CompletedProcess(arguments, int(server.recv(16)), output, errors.result())
 
 
-def _feed(descriptor, data):
+def _write_all(descriptor, data):
     with open(descriptor, "wb", buffering=0) as pipe, contextlib.suppress(BrokenPipeError):
         while data:
             data = data[pipe.write(data) :]
 
 
-def _all_of(descriptor):
+def _read_all(descriptor):
     with open(descriptor, "rb") as pipe:
         return pipe.read()
 
@@ -96,7 +91,8 @@ def serve(connection):
         connection.send(b"%d" % os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 
-def _become(arguments, folder, environment, descriptors):
+def _become(arguments, folder, environment, seconds, descriptors):
+    signal.alarm(seconds)
     for number, each in enumerate(descriptors):
         os.dup2(each, number)
         os.close(each)
