@@ -6,8 +6,9 @@ PYTEST_ARGS ?=
 
 BIN = $(VENV)/bin
 TEST_PATH = $(CURDIR):$(CURDIR)/tests:$(CURDIR)/tests/support:$(CURDIR)/tests/soak
-# Byte code is written when a module is first imported: most are never.
+# Byte code is written when a module is first imported: most are never. Thousands of interpreters that tests start need it.
 PIP_INSTALL = -m pip install --quiet --disable-pip-version-check --no-compile
+unexport PYTHONDONTWRITEBYTECODE
 # Groups of dependencies need a newer pip than Python comes with.
 INSTALL_PIP = $(PIP_INSTALL) 'pip>=25.1'
 EXTRAS = sequencefile,progress,numpy
