@@ -668,6 +668,18 @@ def test_aggregate_of_special_numbers():
     assert rows(good("aggregate", "--values", stdin=tb.dumps(float("nan")))) == [{"count": 1, "sum": "nan", "mean": "nan"}]
 
 
+def test_aggregate_leaves_nulls_out():
+    pairs = tb.Encoder().encode_pairs([("a", None), ("b", 2), ("a", 1.5), ("c", None), ("b", None)])
+    with_nothing = {"key": "c", "count": 0, "sum": 0}
+    assert rows(good("aggregate", "--pairs", stdin=pairs)) == [
+        {"key": "a", "count": 1, "sum": 1.5, "min": 1.5, "max": 1.5, "mean": 1.5},
+        {"key": "b", "count": 1, "sum": 2, "min": 2, "max": 2, "mean": 2.0},
+        with_nothing,
+    ]
+    hive = tb.Encoder(dialect="hive").encode_all([None, 1])
+    assert rows(good("aggregate", "--dialect", "hive", "--values", stdin=hive)) == [{"count": 1, "sum": 1, "min": 1, "max": 1, "mean": 1.0}]
+
+
 @pytest.mark.parametrize(
     "wrong, message",
     [

@@ -51,6 +51,22 @@ def test_pairs():
     assert good("to-text", "--pairs", "--separator=: ", stdin=TEXT + ONE) == b"hi: 1\n"
 
 
+@pytest.mark.parametrize("form", ["--csv", "--tsv"])
+def test_nulls_in_columns_of_numbers_come_back(form):
+    people = [{"name": "Ada", "born": 1815, "score": None}, {"name": "", "born": None, "score": 2.5}]
+    text = good("to-text", form, "--header", stdin=tb.Encoder().encode_all(people))
+    assert text == b"name,born,score\nAda,1815,\n,,2.5\n".replace(b",", b"," if form == "--csv" else b"\t")
+    assert tb.Decoder().decode_all(good("from-text", form, "--header", "--infer", stdin=text)) == people
+    hive = good("from-text", form, "--header", "--infer", "--dialect", "hive", stdin=text)
+    assert good("to-text", form, "--header", "--dialect", "hive", stdin=hive) == text
+
+
+def test_a_row_of_one_null():
+    numbers = tb.Encoder().encode_all([1, None, float("nan"), "null"])
+    assert good("to-text", "--csv", stdin=numbers) == b'1\n""\n""\nnull\n'
+    assert good("to-text", stdin=numbers) == b"1\nnull\nnull\nnull\n"
+
+
 @pytest.mark.parametrize("form", [["--csv"], ["--tsv"], ["--csv", "--separator", ";"]])
 def test_rows_come_back(form):
     text = lines_of(*ROWS, arguments=form)
@@ -63,7 +79,7 @@ def test_rows_come_back(form):
 
 
 def test_rows_of_other_values():
-    assert lines_of(("a", [1, "x"]), ["b", None], "one", {"k": 1}, arguments=["--csv"]) == 'a,"[1, ""x""]"\nb,null\none\n"{""k"": 1}"\n'
+    assert lines_of(("a", [1, "x"]), ["b", None], "one", {"k": 1}, arguments=["--csv"]) == 'a,"[1, ""x""]"\nb,\none\n"{""k"": 1}"\n'
 
 
 def test_header(file):

@@ -167,6 +167,7 @@ class TextOutput:
         self._output = output
         self._columns = None  # the names in the header that has been written
         self._row = _Row(self._layout.separator) if self._layout.is_rows else None
+        self._null = "" if self._layout.is_rows else "null"
 
     def expect(self, reader):
         """Prepare for the records of this reader."""
@@ -252,7 +253,7 @@ class TextOutput:
             if value[0] in _WITH_TEXT:
                 yield value[5:].decode(errors="surrogateescape")
             else:
-                yield json.loads(line) if line[0] == '"' else line
+                yield json.loads(line) if line[0] == '"' else self._null if line == "null" else line
 
 
 class _Row:

@@ -30,7 +30,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
 
     Keys are compared by their bytes, are reported in the order in which they come, and are kept in
     memory. Values without keys make one row. Decimals are added up exactly, but not
-    together with floats. A value that is not a number is an error.
+    together with floats. Nulls are left out; any other value that is not a number is an error.
 
     examples:
       typedbytes aggregate --pairs part-0*.tb
@@ -54,7 +54,11 @@ def _add_all(reader, groups, dialect):
     for index, record in enumerate(reader):
         key, value = record if pairs else (None, record)
         try:
-            groups[key].add(decoder.decode(value))
+            number = decoder.decode(value)
+            if number is None:
+                groups[key]  # is reported, with a count of 0 if it has nothing else
+            else:
+                groups[key].add(number)
         except (TypeError, ArithmeticError) as error:
             raise typedbytes.FormatError(f"cannot add this value up: {error}", start, record=index) from None
         except typedbytes.DecodeError as error:
@@ -66,7 +70,7 @@ def _add_all(reader, groups, dialect):
 
 def _row(key, numbers, options):
     named = {} if key is None else {"key": json_of(key, options)}
-    mean = numbers.total / numbers.count
+    mean = numbers.total / numbers.count if numbers.count else None
     found = {"sum": numbers.total, "min": numbers.minimum, "max": numbers.maximum, "mean": mean}
     return {**named, "count": numbers.count, **{name: _shown(number) for name, number in found.items()}}
 

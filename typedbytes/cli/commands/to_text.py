@@ -27,7 +27,8 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     STRING and BYTES are written as they are, everything else as to-json --plain writes it: containers
     as JSON, NaN as null. Types are lost: the STRING 5 and the INT 5 are the same line. With --csv or
     --tsv the items of a VECTOR or LIST are the fields of a row, in quotes where Python's csv module
-    needs them. With --header each value is a MAP with the keys of the first one.
+    needs them; null is an empty field, and so is NaN. With --header each value is a MAP with the keys
+    of the first one.
 
     What does not fit on a line is an error, and the records before it are written: a line end, or
     the separator in a key, without --csv or --tsv; a MAP with other keys.
