@@ -564,6 +564,17 @@ def test_sort_by_value(file):
     assert tb.Decoder().decode_pairs(good("cat", out)) == sorted(pairs, key=lambda pair: pair[1])
 
 
+def test_nulls_come_first_in_a_sort():
+    numbers = [2, None, -1.5, None, 10]
+    sorted_numbers = [None, None, -1.5, 2, 10]
+    for dialect in ("hadoop", "hive"):
+        words, stdin = ["--by", "value", "--values", "--dialect", dialect], tb.Encoder(dialect=dialect).encode_all(numbers)
+        assert tb.Decoder(dialect=dialect).decode_all(good("sort", *words, stdin=stdin)) == sorted_numbers
+        assert tb.Decoder(dialect=dialect).decode_all(good("sort", "-r", *words, stdin=stdin)) == sorted_numbers[::-1]
+    rows = tb.Encoder().encode_all([(2, "b"), (None, "a"), (2, None)])
+    assert values(good("sort", "--by", "[0]", "--by", "[1]", "--values", stdin=rows)) == [(None, "a"), (2, None), (2, "b")]
+
+
 def test_sort_by_value_in_little_memory():
     chance = random.Random(2)
     numbers = [chance.randrange(-(10**6), 10**6) for _ in range(20_000)]

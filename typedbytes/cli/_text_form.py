@@ -65,10 +65,10 @@ def _typed_records(layout, options):
     types = ColumnTypes()
     with rereadable_inputs(options) as inputs:
         for each in inputs:
-            for record, _ in _records_of(*each, layout, options):
+            for record, _ in _records_of(each.name, each.path, layout, options):
                 types.add(record)
         for each in inputs:
-            for record, lines in _records_of(*each, layout, options):
+            for record, lines in _records_of(each.name, each.path, layout, options):
                 try:
                     values = types.convert(record)
                 except (LookupError, ValueError):

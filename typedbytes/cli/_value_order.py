@@ -24,7 +24,7 @@ def _pairs(source, nparts, dialect, fields):
     start = 0
     for number, record in enumerate(reader):
         try:
-            key = sortkey.encode(decoder.decode(fields.of(record)))
+            key = sortkey.encode(decoder.decode(fields.of(record)), none="first")
         except LookupError as error:
             raise typedbytes.FormatError(f"no {error.args[0]} in the record to sort it by", start, record=number) from None
         except (typedbytes.EncodeError, typedbytes.DecodeError) as error:

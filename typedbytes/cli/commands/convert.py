@@ -115,13 +115,13 @@ def _table_reader(form, name, options, source):
 
 def _encoded_batches(source, form, options):
     """Yield the rows of a table as typed bytes."""
-    structs, nulls = options.structs or "vector", "hive" if options.dialect == "hive" else "error"
+    how = {"pairs": options.pairs, "nulls": "hive" if options.dialect == "hive" else "error", "structs": options.structs or "vector"}
     for batch in _batches(source, form):
         if options.pairs and batch.num_columns != 2:
             raise Failure(USAGE, f"expected two columns for pairs, not {batch.num_columns}")
-        row = batch if structs == "map" else tuple(batch.columns)  # Arrow exports a batch as a struct of its columns
+        row = batch if options.structs == "map" else tuple(batch.columns)  # Arrow exports a batch as a struct of its columns
         sink = io.BytesIO()
-        columns.write(sink, batch if options.pairs else {"value": row}, pairs=options.pairs, nulls=nulls, structs=structs)
+        columns.write(sink, batch if options.pairs else {"value": row}, **how)
         yield sink.getvalue()
 
 

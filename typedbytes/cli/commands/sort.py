@@ -42,7 +42,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     --by value sorts as Python does, numbers by their size and text by its characters, and pairs by
     their values instead of their keys; then --reverse and head give the largest. --by key is the same
     for their keys, and --by PATH for what is at a path, such as value.size or value[0] (see cut).
-    A second --by decides where the first finds equals.
+    Nulls come first. A second --by decides where the first finds equals.
 
     examples:
       typedbytes sort --pairs part-0*.tb -o sorted.tb
