@@ -1,6 +1,9 @@
 """What convert makes of the rows of Arrow and Parquet, and of the structs in them: VECTORs, or MAPs by the names of columns and fields."""
 
 import io
+import subprocess
+import sys
+import textwrap
 
 import pyarrow
 import pyarrow.feather
@@ -68,6 +71,27 @@ def test_a_table_without_rows():
     sink = io.BytesIO()
     pyarrow.parquet.write_table(TABLE.slice(0, 0), sink)
     assert good("convert", "--structs", "map", "--to", "typedbytes", stdin=sink.getvalue()) == b""
+
+
+@pytest.mark.parametrize("words, status", [([], 0), (["-o", "/dev/full"], 74)])
+def test_no_thread_of_pyarrow_meets_an_interpreter_that_ends(table, words, status):
+    """Such a thread aborted one of a thousand conversions of an Arrow file, after all was written."""
+    script = """
+        import atexit, os, sys
+        from typedbytes.cli import main
+
+        class Ended:
+            def __del__(self):
+                os.write(2, b"the interpreter has ended")
+
+        held = Ended()
+        atexit.register(os.write, 2, b"at exit")
+        sys.exit(main())
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script), "convert", "--to", "typedbytes", *words]
+    done = subprocess.run(command, input=table, capture_output=True)
+    assert (done.returncode, done.stderr[-len(b"at exit") :]) == (status, b"at exit")
+    assert tb.Decoder().decode_all(done.stdout) == ([] if status else AS_VECTORS)
 
 
 def test_structs_where_there_are_none():

@@ -9,6 +9,7 @@ Data goes to stdout and everything else to stderr; 0 means that all input was re
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from importlib import import_module
 
 from typedbytes._atomic import remove_unfinished
@@ -111,7 +112,14 @@ exit codes:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command line and return its exit code."""
+    """Run a command line and return its exit code; the one of sys.argv is the last that this process does."""
+    status = _status_of(argv)
+    if argv is None and "pyarrow" in sys.modules:
+        _end_at_once(status)
+    return status
+
+
+def _status_of(argv):
     try:
         with Stoppable(is_last=argv is None):
             return _exit_code(list(sys.argv[1:] if argv is None else argv))
@@ -120,6 +128,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     finally:
         if argv is None:
             forget_unwritable_stderr()
+
+
+def _end_at_once(status):
+    """End the process, and leave the interpreter as it is: while that ends, a thread of pyarrow that needs it would abort the process."""
+    import atexit  # imported lazily: start-up time
+    import os
+
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            if stream is not None:
+                stream.flush()
+    os._exit(status)
 
 
 def _exit_code(arguments):
