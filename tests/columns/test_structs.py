@@ -229,6 +229,8 @@ def test_a_whole_value_and_a_field_of_it():
         ([1], "value.item", "no part 'item' to use as a column in a value that is neither"),
         ((1, 2), "value.2", "no part '2' to use as a column in a VECTOR of 2 items"),
         ((1, "s"), "value.x", "no part 'x' to use as a column in a VECTOR of 2 items"),
+        ({"a": (1, "s"), "b": 1}, "value.a.2", "no part '2' to use as a column in a VECTOR of 2 items"),
+        ({"a": (1, 2), "b": "s"}, "value.a.2", "no part '2' to use as a column in a VECTOR of 2 items"),
     ],
 )
 def test_a_part_that_is_not_there(row, name, fault):
@@ -265,6 +267,30 @@ def test_maps_with_many_keys_or_keys_twice_stay_maps():
     fields = [{"x": 1, "y": "s"}] + [{str(n): n} for n in range(300)]
     batch = read_one(fields, on_mismatch="widen")
     assert batch.schema == {"value": "raw"} and list(tb.Reader(written(batch))) == fields
+
+
+@pytest.mark.parametrize("name", ["a\0", "\0"])
+def test_maps_whose_keys_cannot_be_names_stay_maps(name):
+    rows = [{name: 1}, {name: "s"}]
+    batch = read_one(rows, on_mismatch="widen")
+    assert batch.schema == {"value": "map<string, raw>"} and list(tb.Reader(written(batch))) == rows
+
+
+def test_nulls_among_maps_that_become_structs():
+    rows = [{"a": 1}, None, {}, {"a": 1, "b": "s"}, None]
+    wire = tb.Encoder(dialect="hive").encode_all(rows)
+    (batch,) = columns.read(wire, pairs=False, on_mismatch="widen", dialect="hive")
+    assert batch.schema == {"value": "struct<a: int, b: string>"}
+    assert [row and without_nulls(row) for row in objects_of(batch)] == rows
+    assert written(batch) == wire
+
+
+@pytest.mark.parametrize("kind", ["int8", "int16", "int32", "int64", "float", "double"])
+def test_each_size_of_number_in_a_struct(kind):
+    rows = [{"a": 1, "b": "s"}, {"a": -2, "b": "t"}]
+    column = pyarrow.array(rows, pyarrow.struct([("a", kind), ("b", "string")]))
+    assert list(tb.Reader(written([column], structs="map"))) == rows
+    assert list(tb.Reader(written([column]))) == [(1, "s"), (-2, "t")]
 
 
 def test_numpy_has_a_dict_of_fields():
