@@ -62,6 +62,7 @@ class Decompressed(io.RawIOBase):
     """Decompress a source of this kind; it may hold several compressed streams, followed by zeros."""
 
     def __init__(self, source, kind):
+        self._source = None  # which the caller closes if there is no library
         self._start, self._error, _ = _library(kind)
         self.kind = kind
         self._source = source
@@ -92,7 +93,8 @@ class Decompressed(io.RawIOBase):
     def close(self):
         """Close the source too."""
         super().close()
-        self._source.close()
+        if self._source is not None:
+            self._source.close()
 
     def _next_data(self):
         """Return the next compressed bytes, none if the stream has enough; None at the end."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import os
 import stat
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 from typedbytes._atomic import atomic_file
 from typedbytes.cli._failure import USAGE, Failure, reason_of
@@ -86,8 +86,10 @@ class CommandOutput:
         # After an error the buffer is dropped: closing the descriptor first keeps it from being flushed later.
         if kind is not None:
             getattr(self._raw, "abandon", self._raw.close)()
-        with self._as_output_error():
-            self._file.close()
+        with self._as_output_error(), closing(self._raw):
+            if kind is None:
+                self._file.flush()
+                self._file.detach()  # a file of fsspec may not say that it is closed, and would be flushed again
 
 
 @contextmanager
