@@ -62,7 +62,6 @@ class Decompressed(io.RawIOBase):
     """Decompress a source of this kind; it may hold several compressed streams, followed by zeros."""
 
     def __init__(self, source, kind):
-        self._source = None  # which the caller closes if there is no library
         self._start, self._error, _ = _library(kind)
         self.kind = kind
         self._source = source
@@ -93,7 +92,7 @@ class Decompressed(io.RawIOBase):
     def close(self):
         """Close the source too."""
         super().close()
-        if self._source is not None:
+        if hasattr(self, "_source"):  # without a library there is none, and the caller closes its own
             self._source.close()
 
     def _next_data(self):
