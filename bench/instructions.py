@@ -39,7 +39,7 @@ CALLED_EACH = ("small_int", "ascii_8", "dict_5")
 STREAM_SHAPE = "small_int"
 #: callgrind writes what it has counted, and counts from nothing, each time the process is about to call this.
 MARK = "getppid"
-FEATURES = ("avx2", "bmi2", "avx512bw")
+FEATURES = ("avx2", "bmi2")  # AVX-512 is not among them: valgrind hides it from the programs that it runs
 #: The lowest count of this many turns is taken: now and then a turn does work that an earlier one left to the allocator.
 NTIMES = 3
 #: Bytes: of what the interpreter asks for and gives back at once, and of memory that is kept for the paths, more than they use.

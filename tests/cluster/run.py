@@ -151,7 +151,7 @@ def check_failures(cluster):
     demand("typedbytes: LookupError: nothing is known about one" in said, "a failing task's own message is reported", said)
     example = ROOT / "examples" / "wordcount.py"
     for words, expected in [
-        (("/in/nothing", "-o", "/out/1"), "there is no such input"),
+        (("/in/nothing", "-o", "/out/1"), "the input does not exist: look with hadoop fs -ls"),
         (("/in/side.txt", "-o", "/out/failing"), "the output folder exists already"),
         (("/in/side.txt", "-o", "/out/2", "--no-bundle"), "the nodes have no typedbytes: submit without --no-bundle"),
         (("/in/side.txt", "-o", "/out/3", "--python", "/nowhere/python3"), "the nodes have no program /nowhere/python3: "),

@@ -333,6 +333,7 @@ cdef Py_ssize_t encode_run(Encoding* e, PyObject** items, Py_ssize_t max_items) 
     cdef PyObject** stop = items + min(max_items, MAX_RUN)
     cdef unsigned char* p
     cdef int64_t number
+    cdef Py_ssize_t nbytes
     reserve(&e.buf, 9 * (stop - items))
     p = e.buf.cursor
     if kind == &PyLong_Type and e.int_width == 0:
@@ -340,9 +341,12 @@ cdef Py_ssize_t encode_run(Encoding* e, PyObject** items, Py_ssize_t max_items) 
             while item < stop and Py_TYPE(item[0]) == kind and int_to_i64_evenly(item[0], &number):
                 p += store_int(p, number)
                 item += 1
-            if item == stop or Py_TYPE(item[0]) != kind or e.pickle == RAW \
-                    or e.buf.end - p < WIDE_NBYTES + 9 * (stop - item) or not store_wide(&p, item[0]):
+            if item == stop or Py_TYPE(item[0]) != kind or e.pickle == RAW or e.buf.end - p < WIDE_NBYTES + 9 * (stop - item):
                 break
+            nbytes = store_wide(p, item[0])
+            if nbytes == 0:
+                break
+            p += nbytes
             item += 1
     elif kind == &PyFloat_Type:
         while item < stop and Py_TYPE(item[0]) == kind:

@@ -70,8 +70,8 @@ cdef PyObject* encode_single_scalar(const Encoding* options, PyObject* obj) exce
 
 cdef PyObject* encode_single_wide(const Encoding* options, PyObject* obj) except? NULL:
     cdef unsigned char scratch[WIDE_NBYTES]
-    cdef unsigned char* p = scratch
-    return bytes_of(scratch, p) if options.pickle != RAW and store_wide(&p, obj) else NULL
+    cdef Py_ssize_t nbytes = 0 if options.pickle == RAW else store_wide(scratch, obj)
+    return bytes_of(scratch, scratch + nbytes) if nbytes else NULL
 
 
 cdef PyObject* encode_rarer_scalar(const Encoding* options, PyObject* obj) except? NULL:

@@ -218,7 +218,7 @@ cdef inline PyObject* find_string(const unsigned char* p, Py_ssize_t nbytes, bin
     return text
 
 
-cdef PyObject* decode_text(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
+cdef inline PyObject* decode_text(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
     cdef PyObject* text = text_from_utf8(p, nbytes)
     return text if likely(text != NULL) else decode_invalid_text(d, p, nbytes)
 
@@ -242,7 +242,7 @@ cdef PyObject* text_from_utf8(const unsigned char* p, Py_ssize_t nbytes) except?
     cdef Py_ssize_t nchars
     cdef PyObject* text
     cdef bint valid
-    if nbytes >= MIN_ONE_PASS_NBYTES and may_be_latin(p, nbytes):
+    if unlikely(nbytes >= MIN_ONE_PASS_NBYTES) and may_be_latin(p, nbytes):
         text = latin_from_utf8(p, nbytes)
         if likely(text != NULL):
             return text

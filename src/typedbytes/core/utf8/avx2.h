@@ -151,18 +151,18 @@ TB_AVX2 static uint16_t *avx2_to_ucs2(const unsigned char *p, const unsigned cha
     __m256i wrong3 = _mm256_setzero_si256();
     __m128i wrong2 = _mm_setzero_si128();
     uint32_t due = 0, wrong = 0;
-    while (end - p >= 34 && out_end - out >= 32) {
+    while (end - p >= 34 && out_end - out >= 16) {
         const __m128i b = _mm_loadu_si128((const __m128i *)p), next = _mm_loadu_si128((const __m128i *)(p + 16));
         const __m256i b0 = _mm256_cvtepu8_epi16(b);
         const uint32_t high = (uint32_t)_mm_movemask_epi8(b);
-        if (!(high | due) && !_mm_movemask_epi8(next)) {
+        if (!(high | due) && !_mm_movemask_epi8(next) && out_end - out >= 32) {
             _mm256_storeu_si256((__m256i *)out, b0);
             _mm256_storeu_si256((__m256i *)(out + 16), _mm256_cvtepu8_epi16(next));
             out += 32;
             p += 32;
             continue;
         }
-        if (high == 0xffff && _mm_movemask_epi8(next) == 0xffff && end - p >= 36 && all_continue(p, due)) {
+        if (__builtin_expect(high == 0xffff, 0) && _mm_movemask_epi8(next) == 0xffff && end - p >= 36 && all_continue(p, due)) {
             const unsigned char *start = p + _mm_popcnt_u32(due);
             __m256i chars;
             __m128i half;
@@ -211,10 +211,10 @@ TB_AVX2 static uint32_t *avx2_to_ucs4(const unsigned char *p, const unsigned cha
     const __m256i low6 = _mm256_set1_epi32(0x3f);
     __m256i wrong_characters = _mm256_setzero_si256();
     uint32_t due = 0, wrong = 0;
-    while (end - p >= 32 && out_end - out >= 16) {
+    while (end - p >= 19 && out_end - out >= 8) {
         const __m128i b = _mm_loadu_si128((const __m128i *)p);
         const __m256i b0 = _mm256_cvtepu8_epi32(b);
-        if (!((uint32_t)_mm_movemask_epi8(b) | due)) {
+        if (!((uint32_t)_mm_movemask_epi8(b) | due) && out_end - out >= 16) {
             _mm256_storeu_si256((__m256i *)out, b0);
             _mm256_storeu_si256((__m256i *)(out + 8), _mm256_cvtepu8_epi32(_mm_srli_si128(b, 8)));
             out += 16;

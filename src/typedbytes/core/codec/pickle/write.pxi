@@ -9,26 +9,28 @@ cdef enum:
 cdef const char* WIDE_HEAD = b"\x64\x00\x00\x00\x00\x80\x02\x8a"
 
 
-cdef inline bint store_wide(unsigned char** p, PyObject* obj) noexcept:
-    # Store an int beyond 64 bits; the caller has reserved WIDE_NBYTES. False, with nothing stored: it has more than 128 bits, or this
-    # build cannot read an int's digits.
-    cdef Py_ssize_t nbytes = wide_int_to_bytes_le(obj, p[0] + 9)
+cdef inline Py_ssize_t store_wide(unsigned char* p, PyObject* obj) noexcept:
+    # Store an int beyond 64 bits; return how many bytes. The caller has reserved WIDE_NBYTES. 0, with nothing stored: it has more than
+    # 128 bits, or this build cannot read an int's digits.
+    cdef Py_ssize_t nbytes = wide_int_to_bytes_le(obj, p + 9)
     if nbytes == 0:
-        return False
-    memcpy(p[0], WIDE_HEAD, 8)
-    p[0][4] = <unsigned char>(nbytes + 5)
-    p[0][8] = <unsigned char>nbytes
-    p[0][9 + nbytes] = OP_STOP
-    p[0] += nbytes + 10
-    return True
+        return 0
+    memcpy(p, WIDE_HEAD, 8)
+    p[4] = <unsigned char>(nbytes + 5)
+    p[8] = <unsigned char>nbytes
+    p[9 + nbytes] = OP_STOP
+    return nbytes + 10
 
 
 cdef int encode_wide_int(Encoding* e, PyObject* obj) except -1:
     # Beyond 64 bits: the pickle that the older libraries write, PROTO 2, LONG1, STOP.
+    cdef Py_ssize_t nbytes
     if e.pickle == RAW or e.int_width:
         return raise_encode_value(e, "int does not fit 64 bits")
     reserve(&e.buf, WIDE_NBYTES)
-    if store_wide(&e.buf.cursor, obj):
+    nbytes = store_wide(e.buf.cursor, obj)
+    if nbytes:
+        e.buf.cursor += nbytes
         return 0
     # Of a subclass, whose methods may give another value, the number itself.
     return encode_safe_pickle(e, <object>obj if Py_TYPE(obj) == &PyLong_Type else int.__pos__(<object>obj))
