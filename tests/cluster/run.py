@@ -41,7 +41,7 @@ class Job:
 
 streaming.run(Job, max_bad=1)
 """
-# Half-way through its input, the first attempt of a task gets into the trouble that its parameters name.
+# Early in its input, the first attempt of a task gets into the trouble that its parameters name.
 TROUBLED_JOB = """\
 import os, signal, time
 from typedbytes import streaming
@@ -176,7 +176,8 @@ def check_portable_jobs(cluster):
 class TroubledJobs:
     """Jobs on whole splits, whose tasks get into trouble; each record must be there once, or the job must fail."""
 
-    nfiles, nlines = 4, 100_000
+    #: More lines than a task can have in its buffers when it gets into trouble: one whose split is all handed out is not overtaken.
+    nfiles, nlines = 4, 400_000
 
     def __init__(self, cluster):
         self._cluster = cluster
