@@ -5,11 +5,12 @@ Invariant: no job runs; Hadoop parses each command line, and sends the job as XM
 """
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from hadoop_support import hadoop as machine
 from typedbytes import hadoop
 from typedbytes.hadoop import _quoting
+from typedbytes.hadoop._check import OptionError, check_shipped
 
 pytestmark = pytest.mark.hadoop
 
@@ -26,7 +27,7 @@ def accepted(make, candidates):
     for candidate in candidates:
         try:
             found.append((candidate, make(candidate)))
-        except hadoop.SubmitError:
+        except (hadoop.SubmitError, OptionError):
             pass
     return found
 
@@ -99,11 +100,13 @@ def test_a_value_reaches_a_node_or_is_refused(folder, values):
 
 @quickly
 @given(st.lists(names, min_size=8, max_size=8), st.lists(texts, min_size=8, max_size=8))
+@example([*"0123456", "x#y"], [""] * 8)
 def test_files_reach_a_node_by_their_names_or_are_refused(folder, names, links):
     def make(pair):
         name, link = pair
         linked = [f"{folder / name}#{link}", str(folder / name)] if link else [str(folder / name)]
         plan = plan_of(folder, files=linked[:1], archives=linked[1:])
+        check_shipped(plan)
         plan.words()
         return plan
 

@@ -31,11 +31,7 @@ def check(plan, say=lambda line: None):
         raise OptionError(f"there is no script {plan.script}: give the file that ends with streaming.run(...)")
     if not calls(plan.script, "run"):
         say(f"{plan.script} does not call run(...): its tasks may succeed and write nothing")
-    for path in [*plan.files, *plan.archives, *([plan.bundle] if plan.bundle else [])]:
-        name = path.partition("#")[0]
-        if "://" not in name and not os.path.exists(name):
-            advice = f": make it with typedbytes bundle {name}" if path == plan.bundle else ""
-            raise OptionError(f"there is no file {name} to ship with the job{advice}")
+    check_shipped(plan)
     check_python(plan, say)
     inside = _modules_in(plan.bundle)
     files, others = local_modules(plan.script, inside)
@@ -52,6 +48,15 @@ def check(plan, say=lambda line: None):
             )
         say(f"the nodes must have the module {name}, or a bundle that holds it (--require {name})")
     return replace(with_feed(_with_roles(plan), say), files=[*plan.files, *(path for path in files if path not in plan.files)])
+
+
+def check_shipped(plan):
+    """Raise OptionError for a file, archive or bundle that is not there."""
+    for path in [*plan.files, *plan.archives, *([plan.bundle] if plan.bundle else [])]:
+        name = path.partition("#")[0]
+        if "://" not in name and not os.path.exists(name):
+            advice = f": make it with typedbytes bundle {name}" if path == plan.bundle else ""
+            raise OptionError(f"there is no file {name} to ship with the job{advice}")
 
 
 def _with_roles(plan):
