@@ -36,6 +36,11 @@ def open_input(format_name, source, role, environ, options, undecoded=False, com
         from typedbytes.streaming._secondary_sort import CompositeKeyInput
 
         return CompositeKeyInput(source, options, composite_keys)
+    if format_name == "split" and not (undecoded or options):
+        from typedbytes.streaming._splits import SplitInput, holds_objects
+
+        if holds_objects(source):
+            return SplitInput(source)
     if format_name in ("typedbytes", "split"):
         from typedbytes.streaming._typed_bytes import TypedBytesInput, UndecodedInput
 
