@@ -218,8 +218,9 @@ def test_a_whole_value_and_a_field_of_it():
     assert objects_of(batch) == [{"x": 1, "y": "s"}, {"x": None, "y": "t"}] and batch.column("value.y").tolist() == ["s", "t"]
     with pytest.raises(columns.MismatchError, match="key 'z' in column 'value'"):
         read([*rows, {"z": 1}], columns=["value", "value.y"])
-    with pytest.raises(LookupError, match="no part 'x' to use as a column in a MAP of which all is wanted too"):
-        read([{"x": 1}], columns=["value", "value.x"])
+    for row, name in ({"x": 1}, "x"), ({"x": 1, "y": "s"}, "z"):  # a MAP, a struct
+        with pytest.raises(LookupError, match=f"no part '{name}' to use as a column in a MAP of which all is wanted too"):
+            read([row], columns=["value", f"value.{name}"])
 
 
 @pytest.mark.parametrize(
@@ -255,6 +256,9 @@ def test_what_the_wanted_fields_do_not_hold():
     for cut in range(len(first) + 1, len(first + other)):
         with pytest.raises(tb.TruncatedError):
             list(columns.read((first + other)[:cut], pairs=False, columns=["value.a"]))
+    for names in None, ["value.a"]:
+        with pytest.raises(tb.FormatError, match=r"-1 .*path|-1"):
+            list(columns.read(first + b"\x0a\0\0\0\1\7\xff\xff\xff\xff", pairs=False, columns=names))
 
 
 def test_maps_with_many_keys_or_keys_twice_stay_maps():
@@ -269,9 +273,25 @@ def test_maps_with_many_keys_or_keys_twice_stay_maps():
     assert batch.schema == {"value": "raw"} and list(tb.Reader(written(batch))) == fields
 
 
+def test_maps_that_would_lack_much_stay_maps():
+    rows = [{f"k{n}": (0.5,) * 1000} for n in range(100)] + [{"k0": "s"}]
+    batch = read_one(rows, on_mismatch="widen")
+    assert batch.schema == {"value": "map<string, raw>"} and list(tb.Reader(written(batch))) == rows
+
+
+def test_a_map_with_a_vector_too_long_for_columns_is_no_struct():
+    rows = [{"a": 1, "b": (1, "s") * 600}]
+    with pytest.raises(columns.MismatchError, match="VECTOR in column 'value', which holds int"):
+        read(rows)
+    with pytest.raises(tb.LimitError, match="more than 1024 items of different types cannot be columns: pass a schema with raw"):
+        read(rows, on_mismatch="widen")
+    assert list(tb.Reader(written(read_one(rows, schema={"value": "raw"})))) == rows
+
+
 @pytest.mark.parametrize("name", ["a\0", "\0"])
-def test_maps_whose_keys_cannot_be_names_stay_maps(name):
-    rows = [{name: 1}, {name: "s"}]
+@pytest.mark.parametrize("other", [None, "b"])
+def test_maps_whose_keys_cannot_be_names_stay_maps(name, other):
+    rows = [{name: 1}, {other or name: "s"}]
     batch = read_one(rows, on_mismatch="widen")
     assert batch.schema == {"value": "map<string, raw>"} and list(tb.Reader(written(batch))) == rows
 
@@ -319,6 +339,14 @@ def test_arrow_structs_as_maps():
         written([twins], structs="map")
     with pytest.raises(ValueError, match='structs must be "vector" or "map"'):
         written([column], structs="dict")
+
+
+def test_a_number_beyond_long_in_a_struct_is_refused():
+    rows = [{"u": 1, "s": "x"}, {"u": 2**63, "s": "y"}]
+    column = pyarrow.array(rows, pyarrow.struct([("u", "uint64"), ("s", "string")]))
+    assert list(tb.Reader(written([column[:1]], structs="map"))) == rows[:1]
+    with pytest.raises(tb.EncodeValueError):
+        written([column], structs="map")
 
 
 def test_round_trip_by_arrow():

@@ -25,7 +25,7 @@ import pytest
 import typedbytes as tb
 from streaming_support import encode, run_script, start
 from typedbytes import block, columns, hadoop, sequencefile
-from typedbytes._core import END, RecordGroups, WrappedIterator
+from typedbytes._core import END, RecordGroups, RecordLoop, WrappedIterator
 from typedbytes._sorting._native import LineReader
 from typedbytes.streaming import Step, _descriptors, _run, _sidefiles, lib
 from typedbytes.streaming._rawbytes import RawBytesInput
@@ -807,7 +807,8 @@ run(reducer=reducer)
     lambda: next(RecordGroups(iter([(1, 2)]), lambda key: key))[1],
     lambda: next(tb.PairReader(BY_TWO).groups())[1],
     lambda: tb.PairReader(BY_TWO).groups(),
-], ids=["wrapped", "pair groups", "values", "group values", "groups"])  # fmt: skip
+    lambda: RecordLoop(tb.PairReader(BY_TWO), print, None),
+], ids=["wrapped", "pair groups", "values", "group values", "groups", "record loop"])  # fmt: skip
 def test_an_iterator_cannot_be_pickled(make):
     with pytest.raises(TypeError, match="cannot be pickled"):
         pickle.dumps(make())

@@ -546,6 +546,28 @@ def test_what_a_child_of_fork_adds_to_the_writers_of_its_parent_is_written(tmp_p
     assert [message[0] for message in BlockReader((tmp_path / "2").read_bytes(), "bytes")] == [2, 1]
 
 
+def test_a_child_of_fork_without_memory_can_try_again(tmp_path):
+    code = """
+        import _testcapi
+        w, nrefused = tb.Writer(sys.argv[1]), 0
+        w.write("parent")
+        if os.fork() == 0:
+            while w.record < 2:
+                _testcapi.set_nomemory(nrefused, nrefused + 1)
+                try:
+                    w.write("child")
+                except MemoryError:
+                    nrefused += 1
+                finally:
+                    _testcapi.remove_mem_hooks()
+            sys.exit(nrefused)
+        sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
+    """
+    child = run(code, tmp_path / "1", start=START)
+    assert child.returncode in range(1, 100), child.stderr
+    assert sorted(tb.Decoder().decode_all((tmp_path / "1").read_bytes())) == ["child", "parent"]
+
+
 @pytest.mark.parametrize("kind", ["BlockWriter_plain", "CoalescingWriter", "Writer", "sequencefile_block"])
 def test_a_forgotten_writer_writes_what_it_holds(kind, tmp_path):
     code = f"make_{kind}(sys.argv[1] + '/{kind}'); gc.collect(); os._exit(0)"

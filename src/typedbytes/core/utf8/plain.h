@@ -16,13 +16,6 @@ static inline unsigned char measure_part(const unsigned char *p, ptrdiff_t nbyte
     return starts;
 }
 
-static ptrdiff_t plain_measure(const unsigned char *p, ptrdiff_t nbytes, unsigned char *greatest) {
-    ptrdiff_t nchars = 0;
-    *greatest = 0;
-    for (; nbytes >= 192; nbytes -= 192, p += 192) nchars += measure_part(p, 192, greatest);
-    return nchars + measure_part(p, nbytes, greatest);
-}
-
 #define TB_CONTINUES(b) (((b) & 0xc0) == 0x80)
 
 /* Whether the bytes at p continue a character as far as `due` has a bit for each; three are there to be read. */

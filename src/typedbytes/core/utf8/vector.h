@@ -344,7 +344,13 @@ static uint16_t *narrow_to_ucs2(const unsigned char *p, const unsigned char *end
 
 #else
 #define step_to_ucs1 plain_to_ucs1
-#define narrow_measure plain_measure
+static ptrdiff_t narrow_measure(const unsigned char *p, ptrdiff_t nbytes, unsigned char *greatest) {
+    ptrdiff_t nchars = 0;
+    *greatest = 0;
+    for (; nbytes >= 192; nbytes -= 192, p += 192) nchars += measure_part(p, 192, greatest);
+    return nchars + measure_part(p, nbytes, greatest);
+}
+
 #define narrow_to_ucs1 plain_to_ucs1
 #define narrow_to_ucs2 plain_to_ucs2
 #define narrow_to_ucs4 plain_to_ucs4
