@@ -101,9 +101,31 @@ def test_lines_and_outcomes_are_counted_where_they_come_from():
 
 def test_lines_that_no_test_reaches_are_in_the_sources():
     for name, start in reached.UNREACHABLE:
-        text = (reached.build_copies.ROOT / "src" / "typedbytes" / name).read_text("utf-8").split("\n")
-        assert [reached.why_unreachable(name, line.strip()) is not None for line in text if line.strip().startswith(start)] == [True]
-    assert reached.why_unreachable("_sorting/sorter.pxi", "return TOO_LONG") is None
+        numbers = [number for number, line in enumerate(reached.source_of(name), 1) if line.strip().startswith(start)]
+        assert [reached.why_unreachable(name, number) is not None for number in numbers] == [True]
+    assert [number for number in range(1, 20) if reached.why_unreachable("_sorting/sorter.pxi", number)] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "function"),
+    [
+        ("core/codec/containers.pxi", "kept = object_from_stolen(item)", "encode_shared_items"),
+        ("core/codec/strings.pxi", "empty_slot(&CACHE[i])", "release_strings"),
+        ("core/threads.h", "return item;", "shared_list_item"),
+        ("core/threads.h", "(void)release;", "call_at_thread_end"),
+        ("core/codec/containers.pxi", "encode_shared_items(e, &frame, items)", None),
+    ],
+)
+def test_lines_that_only_run_without_the_gil_are_known(name, line, function):
+    assert function is None or function in reached.WITHOUT_GIL
+    known = [reached.why_unreachable(name, number) for number, text in enumerate(reached.source_of(name), 1) if text.strip() == line]
+    assert reached.NO_GIL in known
+    assert (
+        reached.why_unreachable(
+            "core/codec/containers.pxi", reached.source_of("core/codec/containers.pxi").index("    close_encoded(e, &frame)") + 1
+        )
+        is None
+    )
 
 
 def test_figures_are_parsed_as_they_were_reported(capsys):
