@@ -245,6 +245,7 @@ def test_too_long_to_write():
         view.release()
 
 
+@pytest.mark.once  # gigabytes, where every Python does the same
 @pytest.mark.parametrize("character", "\xe9\u20ac\ud800\U0001f600")
 def test_text_too_long_to_write_once_encoded(character):
     # Few enough characters and too many bytes: a str made by hand in pages that were never written to, which are all one page of

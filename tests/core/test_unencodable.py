@@ -189,6 +189,7 @@ def test_a_released_view_is_refused():
     pages.close()
 
 
+@pytest.mark.once  # gigabytes, where every Python does the same
 def test_a_part_of_a_pickle_longer_than_a_value_can_be():
     # Its pages are never touched but to be hashed.
     with pytest.raises(tb.EncodeValueError, match="PICKLE of 2147483648 is longer"):

@@ -106,6 +106,7 @@ def test_bytes_longer_than_a_record_can_be():
     assert sink.getvalue() == written([(1, 2)])
 
 
+@pytest.mark.once  # gigabytes, where every Python does the same
 def test_a_value_longer_than_a_record_can_be():
     # Of one byte more the codec itself says that it is too long. Pages that were never written to are one page of zeros.
     with mmap.mmap(-1, 2**31 - 1, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ) as pages:
