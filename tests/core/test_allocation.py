@@ -156,7 +156,7 @@ GROWING = (
 DEEP = functools.reduce(lambda value, _: (value,), range(30), 5)  # the interpreter keeps no tuple of 30 for reuse
 STRUCTS = tb.Encoder().encode_all([{}, {"a": 1, "b": "x", "c": [{"d": 1.5, "e": True}]}, {"b": "y"}] * 50)
 STRUCTS_WIDENED = tb.Encoder().encode_all([{"a": 1}, {"b": 2}] * 200 + [{"a": "x"}, {"c": (1, 2)}, {"a": None}, {"c": (3,)}, {1: 2}])
-MAPS_AND_NULLS = tb.Encoder().encode_all([{"a": 1}, *[{}] * 600, *[None] * 600, {"a": "x", "b": 2}])
+MAPS_AND_NULLS = tb.Encoder().encode_all([{"a": 1}, *[{}] * 3000, *[None] * 3000, {"a": "x", "b": 2}])
 NULLED = tb.Encoder().encode_pairs(([number], {number: True}) for number in range(50))
 
 
