@@ -157,6 +157,7 @@ DEEP = functools.reduce(lambda value, _: (value,), range(30), 5)  # the interpre
 STRUCTS = tb.Encoder().encode_all([{}, {"a": 1, "b": "x", "c": [{"d": 1.5, "e": True}]}, {"b": "y"}] * 50)
 STRUCTS_WIDENED = tb.Encoder().encode_all([{"a": 1}, {"b": 2}] * 200 + [{"a": "x"}, {"c": (1, 2)}, {"a": None}, {"c": (3,)}, {1: 2}])
 MAPS_AND_NULLS = tb.Encoder().encode_all([{"a": 1}, *[{}] * 3000, *[None] * 3000, {"a": "x", "b": 2}])
+EMPTY_MAPS_FIRST = tb.dumps({}) * 300 + tb.dumps({"a": 1})
 NULLED = tb.Encoder().encode_pairs(([number], {number: True}) for number in range(50))
 
 
@@ -565,6 +566,7 @@ OPERATIONS = {
     "columns_structs": lambda: rewritten(STRUCTS, 1),
     "columns_structs_widen": lambda: rewritten(STRUCTS_WIDENED, 1, policy="widen"),
     "columns_maps_and_nulls_widen": lambda: rewritten(MAPS_AND_NULLS, 1, policy="widen"),
+    "columns_empty_maps_first": lambda: rewritten(EMPTY_MAPS_FIRST, 1),
     "columns_structs_arrow": lambda: written_as_maps(STRUCTS),
     "columns_groups": in_groups,
     "columns_of_others": from_others,
