@@ -426,6 +426,30 @@ def test_a_mapper_that_fails_fails_the_job(tmp_path, body, said):
     assert f"map task 0 ({tmp_path}/in.txt, bytes 0 to 255) failed" in str(error)
 
 
+@pytest.mark.parametrize("role", ["map", "combine", "reduce"])
+def test_a_configure_that_yields_fails_the_job(words, tmp_path, role):
+    script = write_script(
+        tmp_path,
+        f"""
+        from typedbytes import streaming
+        from typedbytes.streaming import lib
+
+        class Job:
+            def configure(self):
+                yield "header", 0
+            def {"map" if role == "map" else "reduce"}(self, key, value):
+                yield "line", 1
+
+        if __name__ == "__main__":
+            jobs = {{"map": lambda key, value: [(value, 1)], "combine": lib.sumreducer, "reduce": lib.sumreducer, "{role}": Job}}
+            streaming.run(*[jobs[each] for each in ("map", "reduce", "combine")])
+        """,
+        "yielding.py",
+    )
+    with pytest.raises(local.JobError, match=re.escape("TypeError: configure() must return None, not an object of type generator")):
+        run(script, words[0], tmp_path / "out")
+
+
 def test_an_exception_is_shown_with_its_traceback(tmp_path):
     error = failing(tmp_path, "raise LookupError('no such word')")
     assert error.tail[-1] == "LookupError: no such word"

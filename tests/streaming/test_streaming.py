@@ -101,6 +101,29 @@ def test_configure_and_close(tmp_path, role, said):
     assert pairs(run_script(tmp_path, LIFE, role, data=COUNTS)) == [("said", said)]
 
 
+YIELDING = """
+class Job:
+    def configure(self):
+        self.number = 1
+        {returning}
+    def map(self, key, value):
+        yield key, self.number
+    def reduce(self, key, values):
+        yield key, self.number
+if __name__ == "__main__":
+    run(Job, Job, Job)
+"""
+
+
+@pytest.mark.parametrize("returning, found", [("yield 'start', 1", "generator"), ("return [('start', 1)]", "list"), ("return 7", "int")])
+@pytest.mark.parametrize("role, method", [("map", "map"), ("reduce", "reduce"), ("combine", "reduce")])
+def test_configure_that_returns_something_is_an_error(tmp_path, role, method, returning, found):
+    outcome = run_script(tmp_path, YIELDING.format(returning=returning), role, data=COUNTS)
+    assert (outcome.code, outcome.output) == (1, b"")
+    said = f"TypeError: configure() must return None, not an object of type {found}: it is called before the first record"
+    assert outcome.lines[-1] == f"{said}; yield pairs from {method}() at the first record, or from close()"
+
+
 def test_close_may_return_nothing(tmp_path):
     script = "class Job:\n map = staticmethod(lambda key, value: [(key, value)])\n def close(self): pass\nrun(Job)"
     assert run_script(tmp_path, script, "map", data=COUNTS).output == COUNTS

@@ -60,8 +60,8 @@ def run(
     A mapper is called as ``mapper(key, value)``, a reducer or combiner as ``reducer(key, values)`` for each run
     of pairs whose encoded keys are equal; both return an iterable of pairs, or None. ``values`` is an iterator
     that ends with the call. An object or a class may be given instead of a function: its method ``map`` or
-    ``reduce`` is called, or the object itself; ``configure()``, if defined, is called before the first record,
-    and ``close()``, if defined, after the last: it may return pairs too.
+    ``reduce`` is called, or the object itself; ``configure()``, if defined, is called before the first record and
+    returns None, and ``close()``, if defined, after the last: it may return pairs too.
 
     The formats are those Hadoop names in the environment, and typed bytes outside Hadoop. As text, keys and
     values are str; lines of a plain text file have their number as key. As raw bytes they are bytes.

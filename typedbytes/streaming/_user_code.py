@@ -133,6 +133,7 @@ class UserCode:
         self.configure = getattr(user_function, "configure", None)
         self.process = getattr(user_function, METHODS[role], user_function)
         self.close = getattr(user_function, "close", None)
+        self._method = METHODS[role]
         if not callable(self.process):
             raise TypeError(f"{user_function!r} is not a function and has no method {METHODS[role]}()")
         # mrjob's names for what is called before the first record and after the last: they would be left out without a word.
@@ -142,9 +143,13 @@ class UserCode:
                 raise TypeError(f"{user_function!r} has a method {theirs}(), which is not called: name it {ours}()")
 
     def start(self):
-        """Call configure(), if defined."""
-        if self.configure is not None:
-            self.configure()
+        """Call configure(), if defined; TypeError if it returns anything: a generator's body has not run, and pairs would be lost."""
+        returned = None if self.configure is None else self.configure()
+        if returned is not None:
+            raise TypeError(
+                f"configure() must return None, not an object of type {type(returned).__name__}: it is called before the first record; "
+                f"yield pairs from {self._method}() at the first record, or from close()"
+            )
 
     def end(self):
         """Call close(), if defined, and return its pairs."""
