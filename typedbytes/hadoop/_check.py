@@ -14,6 +14,7 @@ from typedbytes.hadoop._python_version import check_python
 from typedbytes.hadoop._split_plugin import with_feed
 from typedbytes.hadoop._steps import steps_of
 from typedbytes.hadoop._submit_errors import OptionError, SubmitError
+from typedbytes.streaming._own_job import refuse_own_job
 from typedbytes.streaming._user_code import COMBINER_ALONE
 
 __all__ = ["check"]
@@ -24,6 +25,7 @@ def check(plan, say=lambda line: None):
 
     The modules beside the script are added to its files. `say` is called with a line for each requirement that only the nodes can meet.
     """
+    refuse_own_job(plan.script, SubmitError)
     plan = replace(plan, input_format=find_format(plan.input_format, plan.inputs, say))
     if "://" in plan.script:
         return with_feed(plan, say)

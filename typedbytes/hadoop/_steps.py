@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from typedbytes.hadoop._submit_errors import SubmitError
 from typedbytes.streaming._job_options import REDUCERS, steps_in, variables_of
+from typedbytes.streaming._own_job import OWN_JOB, variable_of
 
 __all__ = ["jobs_of", "removal", "removals_of_output", "steps_of"]
 
@@ -19,7 +20,7 @@ ASK_SECONDS = 60
 
 def steps_of(plan):
     """Return the roles of each step, which only the script itself knows: it is started here, without input. Raises SubmitError."""
-    variables = variables_of(plan.own_properties())
+    variables = {**variables_of(plan.own_properties()), **variable_of(plan.script)}
     command = [sys.executable, plan.script, "steps", *plan.arguments]
     try:
         done = subprocess.run(
@@ -29,6 +30,8 @@ def steps_of(plan):
         raise SubmitError(f"{plan.script} did not end within {ASK_SECONDS} seconds when it was asked for its steps") from None
     lines = done.stderr.decode("utf-8", "backslashreplace").splitlines()
     if done.returncode:
+        if lines and OWN_JOB in lines[-1]:
+            raise SubmitError(lines[-1].partition(": ")[2])
         said = f": {lines[-1]}" if lines else ""
         raise SubmitError(f"{plan.script} does not say what its steps are, with exit code {done.returncode}{said}; it must run here too")
     try:

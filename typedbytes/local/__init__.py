@@ -30,6 +30,7 @@ from typedbytes.local._processes import Processes
 from typedbytes.local._shipped import ship_files
 from typedbytes.local._steps import run_steps
 from typedbytes.streaming._job_options import OPTION_OF, REDUCERS, properties_of, variables_of
+from typedbytes.streaming._own_job import refuse_own_job, variable_of
 from typedbytes.streaming._user_code import check_functions
 
 __all__ = ["CommandError", "InputError", "JobError", "OutputError", "Result", "run", "run_script"]
@@ -112,9 +113,11 @@ def run_script_by(engine, script, arguments, *, inputs, output, reducers, combin
     """Run the job of a script, each step by an engine: engine(settings, splits, output, progress, processes).run() returns its counters."""
     properties = options["properties"] = _properties(options)
     reducers = _reducers_of(properties, reducers)
+    refuse_own_job(script, CommandError)
     nprocesses = options.pop("processes", None)
     with Processes() as processes:
-        processes.folder, options["environ"] = _ship(options, processes.caretaker)
+        processes.folder, environ = _ship(options, processes.caretaker)
+        options["environ"] = {**environ, **variable_of(script)}
         environ = {**variables_of(properties), **options["environ"]}
         steps = from_script(processes, script, arguments, combiner, None if reducers is None else reducers > 0, environ)
         return _run(processes, os.path.basename(script), steps, inputs, output, reducers, nprocesses=nprocesses, engine=engine, **options)

@@ -15,6 +15,7 @@ from typedbytes.local._environment import HADOOP_PREFIXES
 from typedbytes.local._errors import CommandError, JobError
 from typedbytes.local._signals import name_of
 from typedbytes.streaming._job_options import steps_in
+from typedbytes.streaming._own_job import OWN_JOB
 
 __all__ = ["from_job", "from_script"]
 
@@ -106,7 +107,7 @@ def _probe(processes, script, commands, environ):
     environ = {**inherited, **(environ or {})}
     with processes.threads(len(commands) or 1) as pool:
         answers = {role: pool.submit(processes.run_without_input, command, environ, PROBE_SECONDS) for role, command in commands.items()}
-        return {role: _lines_of(answer, commands[role][0], script) for role, answer in answers.items()}
+        return {role: _lines_of(answer, commands[role][0], script, role) for role, answer in answers.items()}
 
 
 def _advice_on(lines):
@@ -119,7 +120,7 @@ def _advice_on(lines):
     return f"; install the module for {sys.executable}, or correct its name"
 
 
-def _lines_of(answer, program, script):
+def _lines_of(answer, program, script, role):
     try:
         code, messages = answer.result()
     except OSError as error:
@@ -133,6 +134,8 @@ def _lines_of(answer, program, script):
         line for line in messages.decode("utf-8", "backslashreplace").splitlines() if line.strip() and not line.startswith("reporter:")
     ]
     if code not in (OK, USAGE):
+        if lines and OWN_JOB in lines[-1]:
+            raise CommandError(lines[-1].partition(": ")[2], lines)
         said = f": {lines[-1]}" if lines else ""
-        raise CommandError(f"{script} fails before it reads any input, with exit code {code}{said}{_advice_on(lines)}", lines)
+        raise CommandError(f"{script} {role} fails before it reads any input, with exit code {code}{said}{_advice_on(lines)}", lines)
     return lines if code == OK else None

@@ -1,0 +1,38 @@
+"""A script that starts the job of itself: known in its own tasks, which would start it again, and so would theirs, without an end.
+
+Here: what a task of a script is known by. Not here: starting processes. On this machine a variable names the scripts that a
+process is a task of; on a node of a cluster, where nothing of ours starts it, the words of its command are those of a task.
+"""
+
+import os
+import sys
+
+from typedbytes.streaming._task import ROLES
+
+__all__ = ["OWN_JOB", "refuse_own_job", "variable_of"]
+
+TASK_OF = "TYPEDBYTES_TASK_OF"  # a variable: the paths of the scripts that this process is a task of
+OWN_JOB = "starts its own job while it runs as a task of it"
+
+
+def variable_of(script):
+    """Return the variable for the processes that are started as tasks of a script, to run or to say which roles it has."""
+    return {TASK_OF: os.pathsep.join([*_scripts(), os.path.realpath(script)])}
+
+
+def refuse_own_job(script, error):
+    """Raise an error of this class where a task of a script is to start the script's job."""
+    path = os.path.realpath(script)
+    main = getattr(sys.modules["__main__"], "__file__", None)
+    has_role = main is not None and os.path.realpath(main) == path and sys.argv[1:2] and sys.argv[1] in (*ROLES, "steps")
+    if not has_role and path not in _scripts():
+        return
+    command = " ".join([os.path.basename(path), *sys.argv[1:2]])
+    raise error(
+        f"{script} {OWN_JOB} ({command}): call streaming.run(...) for every role: with sys.argv[1] one of map, combine, reduce and steps; "
+        "start the job only otherwise"
+    )
+
+
+def _scripts():
+    return [path for path in os.environ.get(TASK_OF, "").split(os.pathsep) if path]
