@@ -340,6 +340,14 @@ def test_task_has_what_hadoop_passes_in_the_environment(tmp_path):
     assert dict(pairs)["stream"] == sorted(expected)
 
 
+@pytest.mark.parametrize("options, found", [({}, "job.py"), ({"name": "my own"}, "my own")])
+def test_a_job_of_a_script_has_a_name(words, tmp_path, options, found):
+    text = "import os\nfrom typedbytes import streaming\nstreaming.run(lambda *pair: [(os.environ['mapreduce_job_name'], 0)])\n"
+    (tmp_path / "in.txt").write_text("one line\n")
+    run(write_script(tmp_path, text), tmp_path / "in.txt", tmp_path / "out", **options)
+    assert pairs_of(tmp_path / "out") == [(found, 0)]
+
+
 def test_counters_are_added_up_over_tasks(words, tmp_path):
     path, _, counts = words
     script = write_script(
@@ -629,6 +637,15 @@ def test_wrong_options_are_refused(words, tmp_path, wrong):
     with pytest.raises(ValueError, match="."):
         run(script, path, tmp_path / "out", **wrong)
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
+
+
+@pytest.mark.parametrize("wrong", ["bogus", "steps", "engine", "nprocesses", "paths"])
+def test_an_option_that_is_not_there_is_reported_by_the_function_called(words, tmp_path, wrong):
+    where = {"inputs": words[0], "output": tmp_path / "out", wrong: []}
+    with pytest.raises(TypeError, match=f"^run\\(\\) got an unexpected keyword argument '{wrong}'$"):
+        local.run(upper, **where)
+    with pytest.raises(TypeError, match=f"^run_script\\(\\) got an unexpected keyword argument '{wrong}'$"):
+        local.run_script(words[1], **where)
 
 
 # -- the command ------------------------------------------------------------------------------------------

@@ -86,6 +86,7 @@ def run(mapper, reducer=None, combiner=None, *, inputs, output, reducers=1, name
     ...     sorted(os.listdir(result.output)), result.counters["org.apache.hadoop.mapreduce.TaskCounter"]["MAP_INPUT_RECORDS"]
     (['_SUCCESS', 'part-00000.tb'], 1)
     """
+    _check_names("run", options)
     check_functions(mapper, reducer, combiner)
     jobs = {"map": mapper, "combine": combiner, "reduce": reducer}
     commands = {role: from_job(role, job, None if role == "reduce" else reducer) for role, job in jobs.items()}
@@ -98,18 +99,20 @@ def run(mapper, reducer=None, combiner=None, *, inputs, output, reducers=1, name
         return _run(processes, name or "typedbytes", [commands], inputs, output, reducers, nprocesses=nprocesses, **options)
 
 
-def run_script(script, arguments=(), *, inputs, output, reducers=None, combiner=None, **options):
+def run_script(script, arguments=(), *, inputs, output, reducers=None, combiner=None, name=None, **options):
     """Run the job of a script as `run` does; raises as it does.
 
     The script calls `typedbytes.streaming.run`, and is started with a role and then the arguments. reducers: None is 1 when the script
     has a reducer, and 0 otherwise. combiner: False leaves it out, None uses it when the script has one, and with True it must have one.
+    name: of the job; None: that of the script.
     Of a script with several steps, each reads what the step before wrote. The counters and tasks of the Result are those of all together;
     its `steps` is a tuple with a Result for each, which has its own.
     """
-    return run_script_by(Job, script, arguments, inputs=inputs, output=output, reducers=reducers, combiner=combiner, **options)
+    _check_names("run_script", options)
+    return run_script_by(Job, script, arguments, inputs=inputs, output=output, reducers=reducers, combiner=combiner, name=name, **options)
 
 
-def run_script_by(engine, script, arguments, *, inputs, output, reducers, combiner, **options):
+def run_script_by(engine, script, arguments, *, inputs, output, reducers, combiner, name=None, **options):
     """Run the job of a script, each step by an engine: engine(settings, splits, output, progress, processes).run() returns its counters."""
     properties = options["properties"] = _properties(options)
     reducers = _reducers_of(properties, reducers)
@@ -120,7 +123,8 @@ def run_script_by(engine, script, arguments, *, inputs, output, reducers, combin
         options["environ"] = {**environ, **variable_of(script)}
         environ = {**variables_of(properties), **options["environ"]}
         steps = from_script(processes, script, arguments, combiner, None if reducers is None else reducers > 0, environ)
-        return _run(processes, os.path.basename(script), steps, inputs, output, reducers, nprocesses=nprocesses, engine=engine, **options)
+        name = name or os.path.basename(script)
+        return _run(processes, name, steps, inputs, output, reducers, nprocesses=nprocesses, engine=engine, **options)
 
 
 def _ship(options, caretaker):
@@ -159,6 +163,15 @@ def _run(
     if len(steps) == 1:
         return run_step(name, steps[0], paths, output, input_format, output_format)
     return run_steps(run_step, name, steps, paths, output, input_format, output_format, processes.caretaker)
+
+
+_OPTIONS = {"params", "files", "archives", "processes", *_run.__kwdefaults__} - {"engine", "nprocesses"}
+
+
+def _check_names(function, options):
+    for name in options:
+        if name not in _OPTIONS:
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
 
 
 def _check_options(output_format, input_format, codec, reducers, secondary, nprocesses, attempts, memory):

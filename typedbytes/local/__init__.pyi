@@ -70,5 +70,6 @@ def run_script(
     output: _Path,
     reducers: Optional[int] = None,
     combiner: Optional[bool] = None,
+    name: Optional[str] = None,
     **options: Unpack[_Options],
 ) -> Result: ...
