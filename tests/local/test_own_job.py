@@ -63,7 +63,9 @@ def test_a_task_does_not_start_the_job_of_its_own_script(tmp_path, code, options
 
 def test_a_script_that_calls_run_for_every_role_starts_its_job(tmp_path):
     roles = '("map", "combine", "reduce", "steps")'
-    done, _ = python(tmp_path, code=f"streaming.run(mapper, reducer) if sys.argv[1:] and sys.argv[1] in {roles} else {RUN.format(options='')}")
+    done, _ = python(
+        tmp_path, code=f"streaming.run(mapper, reducer) if sys.argv[1:] and sys.argv[1] in {roles} else {RUN.format(options='')}"
+    )
     assert done.returncode == 0, done.stderr
     assert sorted(pairs_of(tmp_path / "out")) == [("a", 2), ("b", 1)]
 
