@@ -257,7 +257,7 @@ def test_what_the_wanted_fields_do_not_hold():
         with pytest.raises(tb.TruncatedError):
             list(columns.read((first + other)[:cut], pairs=False, columns=["value.a"]))
     for names in None, ["value.a"]:
-        with pytest.raises(tb.FormatError, match=r"-1 .*path|-1"):
+        with pytest.raises(tb.FormatError, match="negative length or count -1 of STRING"):
             list(columns.read(first + b"\x0a\0\0\0\1\7\xff\xff\xff\xff", pairs=False, columns=names))
 
 

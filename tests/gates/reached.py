@@ -170,7 +170,11 @@ def why_unreachable(name, number):
     head = next((line for line in reversed(lines[:number]) if line[:1].isalpha()), "")
     if lines[number - 2].lstrip().startswith("if NO_GIL") or any(f"{function}(" in head for function in WITHOUT_GIL):
         return NO_GIL
-    text = lines[number - 1].strip()
+    return why_listed(name, lines[number - 1].strip())
+
+
+def why_listed(name, text):
+    """Return what UNREACHABLE says of a line, or None."""
     return next((why for (file, start), why in UNREACHABLE.items() if name == file and text.startswith(start)), None)
 
 

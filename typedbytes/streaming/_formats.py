@@ -39,7 +39,7 @@ def open_input(format_name, source, role, environ, options, undecoded=False, com
     if format_name == "split" and not (undecoded or options):
         from typedbytes.streaming._splits import SplitInput, holds_objects
 
-        if holds_objects(source):
+        if holds_objects(source, environ):
             return SplitInput(source)
     if format_name in ("typedbytes", "split"):
         from typedbytes.streaming._typed_bytes import TypedBytesInput, UndecodedInput

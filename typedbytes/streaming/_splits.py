@@ -16,13 +16,14 @@ from typedbytes.streaming._task import UsageError
 __all__ = ["SequenceFileSink", "SplitInput", "compression_of", "holds_objects", "open_split"]
 
 CHUNK_NBYTES = 1 << 18
+FORMAT = "typedbytes_split_format"
 COMPRESSION = "mapreduce_output_fileoutputformat_compress"
 TYPED_BYTES = "org.apache.hadoop.typedbytes.TypedBytesWritable"
 
 
 def open_split(source, environ):
     """Return a source of the split's pairs as typed bytes: an object with read1()."""
-    kind = environ.get("typedbytes_split_format")
+    kind = environ.get(FORMAT)
     if kind == "typedbytes":
         return source
     if kind == "sequencefile":
@@ -57,10 +58,9 @@ class _SplitPairs:
             pass
 
 
-def holds_objects(split):
+def holds_objects(split, environ):
     """Return whether the reader of a split gives the very objects that its typed bytes decode to, as one of a SequenceFile of such bytes does."""
-    reader = getattr(split, "reader", None)
-    return isinstance(reader, sequencefile.Reader) and reader.key_class == reader.value_class == TYPED_BYTES
+    return environ.get(FORMAT) == "sequencefile" and split.reader.key_class == split.reader.value_class == TYPED_BYTES
 
 
 class SplitInput(Input):

@@ -343,7 +343,6 @@ static uint16_t *narrow_to_ucs2(const unsigned char *p, const unsigned char *end
 #define narrow_measure vector_measure
 
 #else
-#define step_to_ucs1 plain_to_ucs1
 static ptrdiff_t narrow_measure(const unsigned char *p, ptrdiff_t nbytes, unsigned char *greatest) {
     ptrdiff_t nchars = 0;
     *greatest = 0;
@@ -351,6 +350,7 @@ static ptrdiff_t narrow_measure(const unsigned char *p, ptrdiff_t nbytes, unsign
     return nchars + measure_part(p, nbytes, greatest);
 }
 
+#define step_to_ucs1 plain_to_ucs1
 #define narrow_to_ucs1 plain_to_ucs1
 #define narrow_to_ucs2 plain_to_ucs2
 #define narrow_to_ucs4 plain_to_ucs4
