@@ -106,9 +106,9 @@ def test_a_mapper_for_each_kind_of_file():
     mapper.add("part", lambda key, value: None)
     assert call_map(mapper, [(7, "ada")], input_file="hdfs://h/names/part-0") == [("ada", 7), ("seen", 1)]
     assert call_map(mapper, [(7, 36)], input_file="hdfs://h/ages/part-0") == [(7, 36)]
-    for unknown in ("hdfs://h/other", None):
-        with pytest.raises(LookupError, match="no mapper was added for the input file"):
-            call_map(mapper, [(7, 36)], input_file=unknown)
+    for input_file, message in ("hdfs://h/other", "no mapper was added for the input file"), (None, "neither mapreduce_map_input_file nor"):
+        with pytest.raises(LookupError, match=message):
+            call_map(mapper, [(7, 36)], input_file=input_file)
 
 
 class Orders(lib.JoinReducer):

@@ -4,13 +4,12 @@ It maps the job's settings to strings. Hadoop exports its whole configuration; t
 a task can use. Variables of another Hadoop task, in which this job may be running, are left out.
 """
 
-from typedbytes.streaming._task import BINARY_PARTITIONER
+from typedbytes.streaming._task import BINARY_PARTITIONER, TYPED_BYTES_WRITABLE
 
 __all__ = ["attempt_id", "combiner_environment", "job_environment", "map_environment", "task_environment"]
 
 HADOOP_PREFIXES = "mapreduce_", "mapred_", "map_input_", "stream_", "typedbytes_step"  # variables start so
 _CLASSES = "org.apache.hadoop.streaming.io."
-_TYPED_BYTES = "org.apache.hadoop.typedbytes.TypedBytesWritable"
 
 
 def job_environment(settings, job_id, nmaps, text_output):
@@ -22,8 +21,8 @@ def job_environment(settings, job_id, nmaps, text_output):
         "mapreduce_job_name mapred_job_name": settings.name,
         "mapreduce_job_maps mapred_map_tasks": nmaps,
         "mapreduce_job_reduces mapred_reduce_tasks": nreducers,
-        "mapreduce_job_output_key_class mapred_output_key_class": _TYPED_BYTES,
-        "mapreduce_job_output_value_class mapred_output_value_class": _TYPED_BYTES,
+        "mapreduce_job_output_key_class mapred_output_key_class": TYPED_BYTES_WRITABLE,
+        "mapreduce_job_output_value_class mapred_output_value_class": TYPED_BYTES_WRITABLE,
         "mapreduce_framework_name": "local",
     }
     if secondary:

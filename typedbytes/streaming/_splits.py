@@ -11,14 +11,13 @@ from typedbytes import dumps, sequencefile
 from typedbytes._core import WrappedIterator
 from typedbytes._sorting._native import LineReader
 from typedbytes.streaming._record_io import Input
-from typedbytes.streaming._task import UsageError
+from typedbytes.streaming._task import TYPED_BYTES_WRITABLE, UsageError
 
 __all__ = ["SequenceFileSink", "SplitInput", "compression_of", "holds_objects", "open_split"]
 
 CHUNK_NBYTES = 1 << 18
 FORMAT = "typedbytes_split_format"
 COMPRESSION = "mapreduce_output_fileoutputformat_compress"
-TYPED_BYTES = "org.apache.hadoop.typedbytes.TypedBytesWritable"
 
 
 def open_split(source, environ):
@@ -60,7 +59,7 @@ class _SplitPairs:
 
 def holds_objects(split, environ):
     """Return whether the reader of a split gives the very objects that its typed bytes decode to, as one of a SequenceFile of such bytes does."""
-    return environ.get(FORMAT) == "sequencefile" and split.reader.key_class == split.reader.value_class == TYPED_BYTES
+    return environ.get(FORMAT) == "sequencefile" and split.reader.key_class == split.reader.value_class == TYPED_BYTES_WRITABLE
 
 
 class SplitInput(Input):

@@ -14,6 +14,7 @@ FORMATS = ("typedbytes", "rawbytes", "text", "split")
 PARAM = "typedbytes_param_"  # and the name of a parameter: a variable
 STEP_LINE = "typedbytes: step: "  # and the roles of a step: the answer of a script to the role steps
 HASH_PARTITIONER = "org.apache.hadoop.mapred.lib.HashPartitioner"
+TYPED_BYTES_WRITABLE = "org.apache.hadoop.typedbytes.TypedBytesWritable"
 BINARY_PARTITIONER = "org.apache.hadoop.mapred.lib.BinaryPartitioner"
 BYTES_COMPARATOR = "org.apache.hadoop.io.BytesWritable$Comparator"  # the default order
 
