@@ -9,6 +9,7 @@ import enum
 import mmap
 import pickle
 import sys
+import sysconfig
 import threading
 
 import numpy
@@ -330,6 +331,37 @@ def test_wide_ints_among_others_in_a_list_are_written_as_the_reference_writes_th
     for count in (2, 3, 100, 2000):
         for value in ([number] * count, [1, number] * count, [1] * count + [number] * count, [number, 2**300] * count):
             assert tb.dumps(value) == reference.dumps(value)
+        mixed = [each for each in (2**64 - 1, 2**63, number, True, 2**63 - 1, 1.5) for _ in range(count)]
+        assert tb.dumps(mixed) == reference.dumps(mixed)
+        assert outcome(tb.dumps, mixed, pickle="raw") == outcome(reference.dumps, mixed, pickle="raw")
+
+
+@pytest.mark.parametrize("kind", ["é", "название", "名前", "\U0001f600"])
+def test_keys_that_repeat_are_written_as_the_reference_writes_them(kind):
+    names = [f"{kind} {number}" * repeats for number in range(9) for repeats in (1, 100)]
+    records = [dict.fromkeys(names, number) for number in range(4)]
+    assert tb.dumps(records) == reference.dumps(records)
+    assert [tb.dumps(record) for record in records] == [reference.dumps(record) for record in records]
+
+
+def test_a_key_with_a_lone_surrogate_fails_each_time():
+    key = "ключ \udc80"
+    expected = b"".join((b"\x0a\0\0\0\1\x07\0\0\0\x0a", key.encode("utf-8", "surrogateescape"), tb.dumps(1)))
+    for _ in range(4):
+        with pytest.raises(tb.EncodeValueError, match="lone surrogate"):
+            tb.dumps({key: 1})
+        assert tb.dumps({key: 1}, unicode_errors="surrogateescape") == expected
+
+
+def test_only_keys_that_repeat_keep_their_utf8():
+    """sys.getsizeof counts the UTF-8 that a str keeps."""
+    key, value, names = "ключ".encode().decode(), "слово".encode().decode(), [f"имя {number}" for number in range(1000)]
+    sizes = {text: sys.getsizeof(text) for text in (key, value, *names)}
+    tb.dumps([{key: value}] * 3)
+    tb.dumps([dict.fromkeys(names)] * 3)
+    assert (sys.getsizeof(key) > sizes[key]) == (not sysconfig.get_config_var("Py_GIL_DISABLED"))
+    assert sys.getsizeof(value) == sizes[value]
+    assert sum(sys.getsizeof(name) != sizes[name] for name in names) < len(names) / 20
 
 
 @pytest.mark.parametrize("wrong", [5, None, [1], [(1,)], [(1, 2, 3)], [None]])

@@ -1,6 +1,6 @@
 # Load and store big-endian numbers and UTF-8; see byteorder.h and utf8.h.
 
-from libc.stdint cimport int16_t, int32_t, int64_t, uint32_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint32_t, uint64_t
 
 cdef extern from "core/byteorder.h" nogil:
     int16_t load_i16(const unsigned char* p) noexcept
@@ -9,6 +9,7 @@ cdef extern from "core/byteorder.h" nogil:
     # Little-endian.
     uint32_t load_u32_le(const unsigned char* p) noexcept
     void store_u32_le(unsigned char* p, uint32_t value) noexcept
+    void store_u64_le(unsigned char* p, uint64_t value) noexcept
     double load_f32(const unsigned char* p) noexcept
     double load_f64(const unsigned char* p) noexcept
     void store_i16(unsigned char* p, int16_t value) noexcept

@@ -63,6 +63,7 @@ cdef extern from "Python.h":
     PyObject* PyLong_FromLong(long value) except NULL
     PyObject* PyUnicode_New(Py_ssize_t nchars, Py_UCS4 widest) except NULL
     PyObject* PyUnicode_DecodeUTF8(const char* p, Py_ssize_t nbytes, const char* errors) except NULL
+    const char* PyUnicode_AsUTF8AndSize(PyObject* o, Py_ssize_t* nbytes) noexcept
     void* PyUnicode_DATA(PyObject* o) noexcept
     int PyUnicode_KIND(PyObject* o) noexcept
     int PyUnicode_READY(PyObject* o) except -1

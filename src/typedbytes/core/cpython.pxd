@@ -1,6 +1,6 @@
 # The interpreter's own layout, where knowing it pays; see cpython.h.
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 from cpython.object cimport PyObject, PyTypeObject
 
 cdef extern from *:
@@ -23,6 +23,7 @@ cdef extern from "core/cpython.h":
     # Two's complement little-endian, the shortest form, as in pickle's LONG1. Length, or -1: too long, or no such API here.
     Py_ssize_t int_to_bytes_le(PyObject* number, unsigned char* out, Py_ssize_t capacity) noexcept
     # The same of an int beyond 64 bits, up to 17 bytes; 0: longer, or not known here.
+    bint int_to_u64(PyObject* number, uint64_t* value) noexcept
     Py_ssize_t wide_int_to_bytes_le(PyObject* number, unsigned char* out) noexcept
     PyObject* int_from_bytes_le(const unsigned char* p, Py_ssize_t nbytes) except NULL
     # Decimals of few digits, while Decimal("-12345678901234567.89") is as expected; NULL without an exception: not such a text.

@@ -12,6 +12,7 @@
 #define TB_DIGITS_OFFSET offsetof(PyLongObject, long_value.ob_digit)
 #define TB_NDIGITS(o) ((Py_ssize_t)(((PyLongObject *)(o))->long_value.lv_tag >> 3))
 #define TB_NEGATIVE(o) ((((PyLongObject *)(o))->long_value.lv_tag & 3) == 2)
+#define TB_POSITIVE_OF(o, n) ((((PyLongObject *)(o))->long_value.lv_tag & ~(uintptr_t)4) == (uintptr_t)(n) << 3)
 #define TB_SET_SIZE(o, n, negative) (((PyLongObject *)(o))->long_value.lv_tag = (uintptr_t)(n) << 3 | ((n) == 0 ? 1 : (negative) ? 2 : 0))
 #else
 /* ob_size holds the number of digits, negated for a negative number. */
@@ -19,6 +20,7 @@
 #define TB_DIGITS_OFFSET offsetof(PyLongObject, ob_digit)
 #define TB_NDIGITS(o) (Py_SIZE(o) < 0 ? -Py_SIZE(o) : Py_SIZE(o))
 #define TB_NEGATIVE(o) (Py_SIZE(o) < 0)
+#define TB_POSITIVE_OF(o, n) (Py_SIZE(o) == (n))
 #define TB_SET_SIZE(o, n, negative) Py_SET_SIZE((PyVarObject *)(o), (negative) ? -(n) : (n))
 #endif
 #else
@@ -127,17 +129,24 @@ static inline Py_ssize_t two_words_to_bytes_le(const digit *digits, Py_ssize_t n
 }
 #endif
 
+/* Of an int that needs all 64 bits, without a sign; 0: it is another one, or this is not known here. */
+static inline int int_to_u64(PyObject *number, uint64_t *value) {
+#if TB_KNOWN_DIGITS
+    const digit *digits = TB_DIGITS(number);
+    if (!TB_POSITIVE_OF(number, 3) || digits[2] - 8 >= 8) return 0;    /* in one comparison: no branch on a sign that is random */
+    *value = digits[0] | (uint64_t)digits[1] << 30 | (uint64_t)digits[2] << 60;
+    return 1;
+#else
+    (void)number; (void)value;
+    return 0;
+#endif
+}
+
 /* The same of an int beyond 64 bits; 0: it has more than 128, or this is not known here. */
 static inline Py_ssize_t wide_int_to_bytes_le(PyObject *number, unsigned char *out) {
 #if TB_KNOWN_DIGITS && defined(__GNUC__)
     const digit *digits = TB_DIGITS(number);
     Py_ssize_t ndigits = TB_NDIGITS(number);
-    if (PY_LITTLE_ENDIAN && ndigits == 3 && digits[2] - 8 < 8 && !TB_NEGATIVE(number)) {    /* unsigned, of 64 bits */
-        uint64_t size = digits[0] | (uint64_t)digits[1] << 30 | (uint64_t)digits[2] << 60;
-        memcpy(out, &size, 8);
-        out[8] = 0;
-        return 9;
-    }
     if (PY_LITTLE_ENDIAN && ndigits >= 3 && (ndigits < 5 || (ndigits == 5 && digits[4] < 256)))
         return two_words_to_bytes_le(digits, ndigits, TB_NEGATIVE(number), out);
 #else

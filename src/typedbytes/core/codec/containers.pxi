@@ -333,6 +333,7 @@ cdef Py_ssize_t encode_run(Encoding* e, PyObject** items, Py_ssize_t max_items) 
     cdef PyObject** stop = items + min(max_items, MAX_RUN)
     cdef unsigned char* p
     cdef int64_t number
+    cdef uint64_t unsigned
     cdef Py_ssize_t nbytes
     reserve(&e.buf, 9 * (stop - items))
     p = e.buf.cursor
@@ -348,6 +349,11 @@ cdef Py_ssize_t encode_run(Encoding* e, PyObject** items, Py_ssize_t max_items) 
                 break
             p += nbytes
             item += 1
+            # Numbers without a sign come in rows, as hashes do.
+            while nbytes == UNSIGNED_NBYTES and item < stop and Py_TYPE(item[0]) == kind \
+                    and e.buf.end - p >= WIDE_NBYTES + 9 * (stop - item) and int_to_u64(item[0], &unsigned):
+                p += store_unsigned(p, unsigned)
+                item += 1
     elif kind == &PyFloat_Type:
         while item < stop and Py_TYPE(item[0]) == kind:
             p += store_double(p, item[0])

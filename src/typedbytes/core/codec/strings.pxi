@@ -291,6 +291,31 @@ cdef inline int encode_str(Encoding* e, PyObject* obj) except -1:
     return encode_text(e, obj)
 
 
+# The addresses of the MAP keys that were encoded last and are not ASCII, in pairs. A key that comes again gets its UTF-8 from the
+# interpreter, which keeps it in the str: records are alike, and their keys the same objects. Nothing is read at these addresses,
+# where by now another str may be.
+
+cdef enum:
+    LAST_KEYS = 128
+
+cdef PyObject* LAST_TEXT_KEYS[LAST_KEYS]
+
+cdef const char* utf8_of_repeated_key(PyObject* text, Py_ssize_t* nbytes) noexcept:
+    # NULL without an exception: this is the key's first time, or it has no UTF-8.
+    cdef PyObject** last = &LAST_TEXT_KEYS[<size_t>text // 64 * 2 % LAST_KEYS]
+    cdef const char* utf8
+    if NO_GIL:
+        return NULL
+    if last[0] != text and last[1] != text:
+        last[1] = last[0]
+        last[0] = text
+        return NULL
+    utf8 = PyUnicode_AsUTF8AndSize(text, nbytes)
+    if utf8 == NULL:
+        PyErr_Clear()
+    return utf8
+
+
 cdef int encode_text(Encoding* e, PyObject* obj) except -1:
     cdef Py_ssize_t nchars, nbytes
     cdef const char* utf8
@@ -301,6 +326,8 @@ cdef int encode_text(Encoding* e, PyObject* obj) except -1:
     if PyUnicode_IS_ASCII(obj):    # of a subclass
         return encode_payload(e, STRING, PyUnicode_DATA(obj), nchars)
     utf8 = known_utf8(obj, &nbytes)
+    if utf8 == NULL and e.frame != NULL and e.frame.role == KEY and nchars <= CACHED_KEY_LENGTH:
+        utf8 = utf8_of_repeated_key(obj, &nbytes)
     if utf8 != NULL:
         return encode_payload(e, STRING, utf8, nbytes)
     kind = PyUnicode_KIND(obj)

@@ -4,15 +4,32 @@
 cdef enum:
     PICKLE_DEPTH = 100
     WIDE_NBYTES = 9 + 17 + 1    # of the pickle of an int of 128 bits
+    UNSIGNED_NBYTES = 9 + 9 + 1    # of 64 bits without a sign
 
 # PICKLE, its length, which is filled in, PROTO 2, LONG1.
 cdef const char* WIDE_HEAD = b"\x64\x00\x00\x00\x00\x80\x02\x8a"
 
 
+# The same of an int of 64 bits without a sign, and the number of its bytes.
+cdef const char* UNSIGNED_HEAD = b"\x64\x00\x00\x00\x0e\x80\x02\x8a\x09"
+
+
+cdef inline Py_ssize_t store_unsigned(unsigned char* p, uint64_t number) noexcept:
+    memcpy(p, UNSIGNED_HEAD, 9)
+    store_u64_le(p + 9, number)
+    p[17] = 0
+    p[18] = OP_STOP
+    return UNSIGNED_NBYTES
+
+
 cdef inline Py_ssize_t store_wide(unsigned char* p, PyObject* obj) noexcept:
     # Store an int beyond 64 bits; return how many bytes. The caller has reserved WIDE_NBYTES. 0, with nothing stored: it has more than
     # 128 bits, or this build cannot read an int's digits.
-    cdef Py_ssize_t nbytes = wide_int_to_bytes_le(obj, p + 9)
+    cdef uint64_t number
+    cdef Py_ssize_t nbytes
+    if int_to_u64(obj, &number):
+        return store_unsigned(p, number)
+    nbytes = wide_int_to_bytes_le(obj, p + 9)
     if nbytes == 0:
         return 0
     memcpy(p, WIDE_HEAD, 8)
