@@ -83,7 +83,7 @@ def job_and_jar(tmp_path):
     (tmp_path / "job.py").write_text("from typedbytes import streaming\nstreaming.run(lambda key, value: [])\n")
     (tmp_path / "plug-in.jar").write_bytes(b"")
     hadoop.bundle(str(tmp_path / "b.zip"))
-    job = plan(str(tmp_path / "job.py"), ["in"], "out", input_format="text", bundle=str(tmp_path / "b.zip"))
+    job = plan(str(tmp_path / "job.py"), ["in"], "out", python=sys.executable, input_format="text", bundle=str(tmp_path / "b.zip"))
     return job, str(tmp_path / "plug-in.jar")
 
 

@@ -181,7 +181,7 @@ def _combined_statistics(values):
 class MultiMapper:
     """Call for each record the mappers whose pattern is a part of the name of the record's input file.
 
-    Raises LookupError in a task whose file matches no pattern, and where no variable has the file's name.
+    Raises LookupError in a task whose file matches no pattern; only an empty one matches where the name is unknown.
 
     >>> from typedbytes.streaming import testing
     >>> mapper = MultiMapper()
@@ -200,13 +200,10 @@ class MultiMapper:
     def configure(self):
         """Start the mappers for the input file of the task; LookupError if there is none."""
         path = task().input_file
-        if path is None:
-            raise LookupError(
-                "a MultiMapper needs the name of the task's input file, and neither mapreduce_map_input_file nor map_input_file is set"
-            )
-        self._user_code = [UserCode("map", mapper) for pattern, mapper in self._mappers if pattern in path]
+        self._user_code = [UserCode("map", mapper) for pattern, mapper in self._mappers if pattern in (path or "")]
         if not self._user_code:
-            raise LookupError(f"no mapper was added for the input file {path!r}")
+            unknown = "whose name is unknown: neither mapreduce_map_input_file nor map_input_file is set"
+            raise LookupError(f"no mapper was added for the input file {unknown if path is None else repr(path)}")
         for user_code in self._user_code:
             user_code.start()
 
