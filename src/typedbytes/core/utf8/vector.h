@@ -22,6 +22,7 @@ typedef uint16_t utf8_u16x4 __attribute__((vector_size(8)));
 typedef uint16_t utf8_u16x8 __attribute__((vector_size(16)));
 typedef uint32_t utf8_u32x4 __attribute__((vector_size(16)));
 typedef int32_t utf8_i32x4 __attribute__((vector_size(16)));
+typedef uint64_t utf8_u64x2 __attribute__((vector_size(16)));
 
 /* TO of N bytes or characters from p on. */
 #define TB_WIDENED(FROM, TO, p) (__extension__({ FROM tb_part; memcpy(&tb_part, p, sizeof tb_part); __builtin_convertvector(tb_part, TO); }))
@@ -30,6 +31,18 @@ typedef int32_t utf8_i32x4 __attribute__((vector_size(16)));
 
 enum { UTF8_STEP = 16, UTF8_BLOCK = 64 };    /* bytes or characters */
 
+#if defined(__SSE2__)
+/* How many of the `nbytes` at p, 16, 32 or 64, are ASCII before the first that is not. */
+static inline int ascii_before(const unsigned char *p, int nbytes) {
+    uint64_t others = 0;    /* a bit for each byte */
+    for (int i = 0; i < nbytes; i += 16) {
+        __m128i part;
+        memcpy(&part, p + i, sizeof part);
+        others |= (uint64_t)(unsigned)_mm_movemask_epi8(part) << i;
+    }
+    return others ? __builtin_ctzll(others) : nbytes;
+}
+#else
 static inline int is_ascii_block(const unsigned char *p) {
     uint64_t words[UTF8_BLOCK / 8], all = 0;
     memcpy(words, p, sizeof words);
@@ -37,8 +50,7 @@ static inline int is_ascii_block(const unsigned char *p) {
     return !(all & 0x8080808080808080u);
 }
 
-/* How many of the 16 bytes at p are ASCII before the first that is not. */
-static inline int ascii_before(const unsigned char *p) {
+static inline int ascii_before_in_step(const unsigned char *p) {
     uint64_t first, second;
     memcpy(&first, p, 8);
     memcpy(&second, p + 8, 8);
@@ -52,14 +64,22 @@ static inline int ascii_before(const unsigned char *p) {
 #endif
 }
 
+/* The same, as processors without such a mask have it. */
+static inline int ascii_before(const unsigned char *p, int nbytes) {
+    int n = 0, nascii = UTF8_STEP;
+    if (nbytes == UTF8_BLOCK && is_ascii_block(p)) return UTF8_BLOCK;
+    for (; n < nbytes && nascii == UTF8_STEP; n += nascii) nascii = ascii_before_in_step(p + n);
+    return n;
+}
+#endif
+
 /* ASCII bytes at the start of the text: those before the first other one, or fewer where the text ends within 16 bytes. */
 static ptrdiff_t ascii_prefix(const unsigned char *p, ptrdiff_t nbytes) {
     ptrdiff_t n = 0;
-    while (nbytes - n >= UTF8_BLOCK && is_ascii_block(p + n)) n += UTF8_BLOCK;
     while (nbytes - n >= UTF8_STEP) {
-        const int nascii = ascii_before(p + n);
+        const int part = nbytes - n >= UTF8_BLOCK ? UTF8_BLOCK : UTF8_STEP, nascii = ascii_before(p + n, part);
         n += nascii;
-        if (nascii < UTF8_STEP) break;
+        if (nascii < part) break;
     }
     return n;
 }
@@ -136,8 +156,6 @@ static inline int vector_run_of_4(const unsigned char *p, utf8_u32x4 *c) {
     return !(refused[0] | refused[1]);
 }
 
-/* Text that is mostly ASCII: that is copied 16 bytes at a time; runs of characters of one length are taken together, others a
- * character at a time. */
 /* Store lanes as characters, in vectors, as compilers see. */
 #define TB_STORE(UNIT, out, lanes, nlanes)                                                                                      \
     do {                                                                                                                       \
@@ -147,19 +165,25 @@ static inline int vector_run_of_4(const unsigned char *p, utf8_u32x4 *c) {
         (out) += (nlanes);                                                                                                     \
     } while (0)
 
+/* Text that is mostly ASCII: that is copied 64 or 32 bytes at a time; runs of characters of one length are taken together, others a
+ * character at a time. */
 #define TB_STEP_DECODER(NAME, UNIT, PLAIN)                                                                                     \
     static UNIT *NAME(const unsigned char *p, const unsigned char *end, UNIT *out, const UNIT *out_end) {                      \
         while (end - p >= UTF8_STEP && out_end - out >= UTF8_STEP) {                                                           \
-            const int nascii = ascii_before(p);                                                                                \
-            TB_STORE(UNIT, out, p, UTF8_STEP);    /* more than there are: what follows is stored over the rest */              \
-            out -= UTF8_STEP;                                                                                                  \
-            p += nascii;                                                                                                       \
-            out += nascii;                                                                                                     \
-            while (nascii == UTF8_STEP && end - p >= UTF8_BLOCK && out_end - out >= UTF8_BLOCK && is_ascii_block(p)) {         \
-                TB_STORE(UNIT, out, p, UTF8_BLOCK);                                                                            \
-                p += UTF8_BLOCK;                                                                                               \
+            /* More are stored than there are: what follows is stored over the rest. */                                        \
+            enum { PART = UTF8_BLOCK / (sizeof(UNIT) > 1 ? 2 : 1) };                                                          \
+            const int is_part = end - p >= PART && out_end - out >= PART, nbytes = is_part ? PART : UTF8_STEP;                 \
+            int nascii;                                                                                                        \
+            if (is_part) {                                                                                                     \
+                nascii = ascii_before(p, PART);                                                                                 \
+                TB_STORE(UNIT, out, p, PART);                                                                                  \
+            } else {                                                                                                           \
+                nascii = ascii_before(p, UTF8_STEP);                                                                            \
+                TB_STORE(UNIT, out, p, UTF8_STEP);                                                                             \
             }                                                                                                                  \
-            if (nascii == UTF8_STEP) continue;                                                                                 \
+            p += nascii;                                                                                                       \
+            out += nascii - nbytes;                                                                                            \
+            if (nascii == nbytes) continue;                                                                                    \
             for (int nruns = 0; p < end && *p >= 0x80 && out < out_end; nruns++) {                                             \
                 uint32_t c;                                                                                                    \
                 utf8_u16x8 twos;                                                                                               \
@@ -175,10 +199,10 @@ static inline int vector_run_of_4(const unsigned char *p, utf8_u32x4 *c) {
                     TB_STORE(UNIT, out, others, 4);                                                                            \
                     p += 16;                                                                                                   \
                 } else {                                                                                                       \
-                    const int nbytes = plain_character(p, end, &c);                                                            \
-                    if (!nbytes || c > (UNIT)-1) return NULL;                                                                  \
+                    const int taken = plain_character(p, end, &c);                                                           \
+                    if (!taken || c > (UNIT)-1) return NULL;                                                                  \
                     *out++ = (UNIT)c;                                                                                          \
-                    p += nbytes;                                                                                               \
+                    p += taken;                                                                                                \
                 }                                                                                                              \
             }                                                                                                                  \
         }                                                                                                                      \
@@ -242,10 +266,10 @@ static inline void store_low_first(unsigned char *p, uint32_t value) {
 /* 1: the 16 characters were ASCII, and are stored as bytes. */
 #define TB_STORE_ASCII(NAME, UNIT)                                                                                             \
     static inline int NAME(unsigned char *out, const UNIT *in) {                                                               \
-        uint64_t words[UTF8_STEP * sizeof(UNIT) / 8], all = 0;                                                                 \
-        memcpy(words, in, sizeof words);                                                                                       \
-        for (size_t i = 0; i < sizeof words / 8; i++) all |= words[i];                                                         \
-        if (all & (UINT64_MAX / (UNIT)-1) * (UNIT)~(UNIT)0x7f) return 0;                                                       \
+        utf8_u64x2 parts[sizeof(UNIT)], all = {0};                                                                             \
+        memcpy(parts, in, sizeof parts);                                                                                       \
+        for (size_t i = 0; i < sizeof(UNIT); i++) all |= parts[i];                                                             \
+        if ((all[0] | all[1]) & (UINT64_MAX / (UNIT)-1) * (UNIT)~(UNIT)0x7f) return 0;                                         \
         UNIT part[UTF8_STEP];                                                                                                  \
         unsigned char narrowed[UTF8_STEP];                                                                                     \
         memcpy(part, in, sizeof part);                                                                                         \
