@@ -4,10 +4,11 @@
 
 Builds CPython 3.13 from Debian's source package, once, into ~/.cache/typedbytes (some ten minutes; needs clang, make and
 apt-get). Extensions there turn the GIL on again unless they say that they do without, and this package does: the threads run
-with the GIL that its import brings back, and once more where that is forbidden (PYTHON_GIL=0).
+with the GIL that its import brings back, and once more where that is forbidden (PYTHON_GIL=0); there the core by itself as well, whose
+containers and objects threads share and change.
 
 Here: getting that interpreter, the threads, reading the report. Not here: checks. Invariant: only reports with a frame of ours count;
-there must be none as the package is imported, and what comes without the GIL is reported.
+there must be none as the package is imported, and none of the core without the GIL; what comes of columns without it is reported.
 """
 
 import os
@@ -65,6 +66,14 @@ assert not wrong, wrong[:3]
 os._exit(0)    # the threads of columns wait for ever, and the interpreter's end races with any such thread
 """
 
+WITHOUT_GIL = {"PYTHON_GIL": "0"}
+#: A name, what is added to the environment, and the arguments of the interpreter.
+RUNS = [
+    ("with_gil", {}, ["-c", WORK]),
+    ("core_without_gil", WITHOUT_GIL, ["tests/soak/shared_by_threads.py", "20", "4"]),
+    ("columns_without_gil", WITHOUT_GIL, ["-c", WORK]),
+]
+
 
 def interpreter():
     """Return the interpreter, built when there is none."""
@@ -113,20 +122,20 @@ def main():
     python = interpreter()
     switches = {"CC": "clang", "CFLAGS": FLAGS, "LDSHARED": "clang -shared -fsanitize=thread", "PYTHONPATH": str(builders())}
     folder = build_copies.copy_sources(build_copies.BUILD / "free-threads")
-    # Cython runs on this Python, which is many times as fast; its C is that of all.
-    subprocess.run([sys.executable, "setup.py", "--quiet", "--name"], cwd=folder, stdout=subprocess.DEVNULL, check=True)
+    # Cython runs on this Python, which is many times as fast; its C is that of all, and what this build compiles of it is not used.
+    build_copies.build(folder, TYPEDBYTES_QUICK="1")
     build_copies.build(folder, python, **switches, **QUIET)
-    codes, nreports = [], []
-    for name, forbidden in (("with the GIL", {}), ("without it", {"PYTHON_GIL": "0"})):
+    codes, nreports = {}, {}
+    for name, forbidden, words in RUNS:
         environment = build_copies.sees(folder, TSAN_OPTIONS="halt_on_error=0:exitcode=0", **forbidden)
-        done = subprocess.run([python, "-c", WORK], cwd=folder, env=environment, capture_output=True, text=True)
+        done = subprocess.run([python, *words], cwd=folder, env=environment, capture_output=True, text=True)
         reports = [part for part in done.stderr.split("WARNING: ThreadSanitizer")[1:] if any(name in part for name in OURS)]
         print(f"{name}: exit code {done.returncode}, {len(reports)} reports with a frame of ours")
         print("\n".join(reports[:2]), done.stderr[-1000:] if done.returncode else "")
-        codes.append(done.returncode)
-        nreports.append(len(reports))
-    figures.report(with_gil=nreports[0], without_gil=nreports[1], exit_code_without_gil=codes[1])
-    return 1 if codes[0] or nreports[0] else 0
+        codes[name], nreports[name] = done.returncode, len(reports)
+    figures.report(**nreports, exit_code_columns_without_gil=codes["columns_without_gil"])
+    must_be_silent = "with_gil", "core_without_gil"
+    return int(any(codes[name] or nreports[name] for name in must_be_silent))
 
 
 if __name__ == "__main__":

@@ -69,7 +69,8 @@ GATES = {
     "free-threads": (
         "tests/gates/free_threads.py",
         "Threads on a CPython without the GIL, under ThreadSanitizer",
-        "with the GIL, which its import brings back: {with_gil} reports with a frame of ours; where that is forbidden: {without_gil}",
+        "with the GIL, which its import brings back: {with_gil} reports with a frame of ours; where that is forbidden: {core_without_gil} of the core,"
+        " {columns_without_gil} of columns",
     ),
     "bounds": (
         "bench/bounds.py",

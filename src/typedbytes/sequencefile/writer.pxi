@@ -185,7 +185,8 @@ cdef class Writer:
     # ---- interpreter exit ----
 
     cdef int flush_at_exit(self) except -1:
-        if self.entry.is_inherited or self.state in (CLOSED, HAS_FAILED) or (not self.has_unsent() and is_closed(self.sink)):
+        # As a plain int: clang before 15 refuses a switch over an atomic one.
+        if self.entry.is_inherited or <int>self.state in (CLOSED, HAS_FAILED) or (not self.has_unsent() and is_closed(self.sink)):
             return 1
         if not self.is_finalizing and self.state == OPEN:
             warn_unclosed(self, "of a SequenceFile")

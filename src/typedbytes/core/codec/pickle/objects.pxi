@@ -132,7 +132,7 @@ cdef object call_constructor(PickleMachine* m, NameKind kind, tuple arguments):
     if kind == NAME_DECIMAL:
         expect_count(m, arguments, 1, 1)
         bind_decimal()
-        return Decimal(text_to_copy(m, arguments[0]), TRAPPING_CONTEXT)
+        return decimal_from_text(text_to_copy(m, arguments[0]))
     if kind == NAME_UUID or kind == NAME_RECONSTRUCT:
         return blank_uuid(m, kind, arguments)
     if kind == NAME_COMPLEX:

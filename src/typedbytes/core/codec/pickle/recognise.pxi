@@ -283,7 +283,7 @@ cdef PyObject* new_decimal(PyObject* text) except NULL:
     # Steals the text.
     kept = <object>text
     decref(text)
-    value = Decimal(kept, TRAPPING_CONTEXT)
+    value = decimal_from_text(kept)
     Py_INCREF(value)
     return <PyObject*>value
 

@@ -71,6 +71,11 @@ cdef int bind_decimal() except -1:
     return 0
 
 
+cdef object decimal_from_text(object text):
+    # The flags of a context are set without a lock.
+    return Decimal(text, TRAPPING_CONTEXT.copy() if NO_GIL else TRAPPING_CONTEXT)
+
+
 cdef int bind_uuid() except -1:
     global UUID_TYPE, UUID, SAFE_UUID, UNKNOWN_SAFETY
     if UUID_TYPE != NULL:
