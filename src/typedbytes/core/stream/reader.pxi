@@ -78,8 +78,9 @@ cdef class Reader:
         return self
 
     cdef int refuse(self) except -1:
-        if self.state != OPEN:
-            refuse_call(self, self.state, self.failure, "reader")
+        cdef int state = self.state    # another thread may close it meanwhile
+        if state != OPEN:
+            refuse_call(self, state, self.failure if state == HAS_FAILED else None, "reader")
         raise RuntimeError("groups() has read a key: read its value from the group, or go to the next group, before using the reader")
 
     cdef inline int enter(self) except -1:
@@ -388,7 +389,9 @@ cdef class Reader:
         release(&self.d.buf)
         if self.memory is not None:
             self.memory.release()
-        self.input = self.memory = self.failure = None    # a failure's frames may hold the Reader
+        self.input = self.memory = None
+        if not NO_GIL:    # there another thread may be raising it
+            self.failure = None    # its frames may hold the Reader
         if self.owns:
             self.owns = False
             self.source.close()

@@ -100,3 +100,9 @@ cdef bint bind_module_of(object kind) except -1:
     else:
         return False
     return True
+
+
+if NO_GIL:    # bound once, before there are threads: at the first use several could bind them at one time
+    bind_datetime()
+    bind_decimal()
+    bind_uuid()
