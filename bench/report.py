@@ -105,7 +105,10 @@ def measure(races, seconds, npasses, vectors):
 
 
 def run_race(make, seconds):
-    """Return the result of a race, in a process of its own: in the holes that another left in memory, the bytes of the first contender would lie apart."""
+    """Return the result of a race, run in a process of its own.
+
+    After another race there, the bytes of the first contender would lie apart, in the holes that were left in memory.
+    """
     race = make()
     race.run(seconds, FILTER_NROUNDS if race.level == "filters" else MIN_NROUNDS)
     return race.result()

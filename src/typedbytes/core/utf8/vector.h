@@ -171,14 +171,14 @@ static inline int vector_run_of_4(const unsigned char *p, utf8_u32x4 *c) {
     static UNIT *NAME(const unsigned char *p, const unsigned char *end, UNIT *out, const UNIT *out_end) {                      \
         while (end - p >= UTF8_STEP && out_end - out >= UTF8_STEP) {                                                           \
             /* More are stored than there are: what follows is stored over the rest. */                                        \
-            enum { PART = UTF8_BLOCK / (sizeof(UNIT) > 1 ? 2 : 1) };                                                          \
+            enum { PART = UTF8_BLOCK / (sizeof(UNIT) > 1 ? 2 : 1) };                                                           \
             const int is_part = end - p >= PART && out_end - out >= PART, nbytes = is_part ? PART : UTF8_STEP;                 \
             int nascii;                                                                                                        \
             if (is_part) {                                                                                                     \
-                nascii = ascii_before(p, PART);                                                                                 \
+                nascii = ascii_before(p, PART);                                                                                \
                 TB_STORE(UNIT, out, p, PART);                                                                                  \
             } else {                                                                                                           \
-                nascii = ascii_before(p, UTF8_STEP);                                                                            \
+                nascii = ascii_before(p, UTF8_STEP);                                                                           \
                 TB_STORE(UNIT, out, p, UTF8_STEP);                                                                             \
             }                                                                                                                  \
             p += nascii;                                                                                                       \
@@ -199,8 +199,8 @@ static inline int vector_run_of_4(const unsigned char *p, utf8_u32x4 *c) {
                     TB_STORE(UNIT, out, others, 4);                                                                            \
                     p += 16;                                                                                                   \
                 } else {                                                                                                       \
-                    const int taken = plain_character(p, end, &c);                                                           \
-                    if (!taken || c > (UNIT)-1) return NULL;                                                                  \
+                    const int taken = plain_character(p, end, &c);                                                             \
+                    if (!taken || c > (UNIT)-1) return NULL;                                                                   \
                     *out++ = (UNIT)c;                                                                                          \
                     p += taken;                                                                                                \
                 }                                                                                                              \
@@ -274,7 +274,7 @@ static inline void store_low_first(unsigned char *p, uint32_t value) {
         unsigned char narrowed[UTF8_STEP];                                                                                     \
         memcpy(part, in, sizeof part);                                                                                         \
         for (int i = 0; i < UTF8_STEP; i++) narrowed[i] = (unsigned char)part[i];                                              \
-        memcpy(out, narrowed, sizeof narrowed);                                                                               \
+        memcpy(out, narrowed, sizeof narrowed);                                                                                \
         return 1;                                                                                                              \
     }
 

@@ -9,7 +9,6 @@ cdef enum:
 # PICKLE, its length, which is filled in, PROTO 2, LONG1.
 cdef const char* WIDE_HEAD = b"\x64\x00\x00\x00\x00\x80\x02\x8a"
 
-
 # The same of an int of 64 bits without a sign, and the number of its bytes.
 cdef const char* UNSIGNED_HEAD = b"\x64\x00\x00\x00\x0e\x80\x02\x8a\x09"
 
