@@ -66,7 +66,7 @@ def filter_runner(name, contender, scale):
     program, of_twin = FILTERS[contender]
     path = old_files.make(name, scale)[of_twin]
     run, prepare = partial(run_filter, program), partial(open_ends, path)
-    runner = Runner(contender, run, prepare, path.stat().st_size, False, close_ends, cpu_of_children_ns)
+    runner = Runner(contender, run, prepare, path.stat().st_size, False, close_ends, cpu_of_children_ns, turn_ncalls=1)
     runner.correct = is_right(runner, path)
     return runner
 
@@ -97,7 +97,7 @@ def import_runner(contender):
         run(None)
     except subprocess.CalledProcessError:
         return None
-    return Runner(contender, run, lambda nround: None, 0, True, clock=cpu_of_children_ns)
+    return Runner(contender, run, lambda nround: None, 0, True, clock=cpu_of_children_ns, turn_ncalls=1)
 
 
 @cache

@@ -15,6 +15,8 @@ MIN_NROUNDS = 8
 MAX_NROUNDS = 240
 #: A turn lasts for at least so long: what is short runs several times, and is as warm as in a loop of its own.
 TURN_NS = 400_000
+#: And so many times: in a first call the memory of a large output may be new to the process, after another contender has given its own back.
+TURN_NCALLS = 3
 #: A runner this many times slower than the fastest sits out after some rounds.
 HOPELESS = 10
 HOPELESS_NROUNDS = 4
@@ -30,7 +32,7 @@ def cpu_of_children_ns():
 class Runner:
     """A contender: what is timed, its argument for each round, the bytes it makes or takes, whether it is right.
 
-    turn_ns: how long a turn lasts at least.
+    turn_ns, turn_ncalls: how long a turn lasts at least, and how many calls it has.
     """
 
     name: str
@@ -41,16 +43,18 @@ class Runner:
     finish: Callable = lambda argument: None
     clock: Callable = time.process_time_ns
     turn_ns: int = TURN_NS
+    turn_ncalls: int = TURN_NCALLS
     call_ns: float = float("inf")
     release_ns: float = float("inf")
 
     def take_turn(self, nround):
         """Run once or, if that is short, several times; each time with the next argument."""
         gc.collect()
-        spent = 0
-        while spent < self.turn_ns:
+        spent = ncalls = 0
+        while spent < self.turn_ns or ncalls < self.turn_ncalls:
             spent += self.measure(nround)
             nround += 1
+            ncalls += 1
 
     def measure(self, nround):
         """Run once; keep the least times of the call, and of the call with the release of its result."""
