@@ -344,16 +344,20 @@ cdef Py_ssize_t encode_run(Encoding* e, PyObject** items, Py_ssize_t max_items) 
                 item += 1
             if item == stop or Py_TYPE(item[0]) != kind or e.pickle == RAW or e.buf.end - p < WIDE_NBYTES + 9 * (stop - item):
                 break
-            nbytes = store_wide(p, item[0])
+            if int_to_u64(item[0], &unsigned):
+                p += store_unsigned(p, unsigned)
+                item += 1
+                # They come in rows, as hashes do.
+                while item < stop and Py_TYPE(item[0]) == kind and e.buf.end - p >= WIDE_NBYTES + 9 * (stop - item) \
+                        and int_to_u64(item[0], &unsigned):
+                    p += store_unsigned(p, unsigned)
+                    item += 1
+                continue
+            nbytes = store_wider(p, item[0])
             if nbytes == 0:
                 break
             p += nbytes
             item += 1
-            # Numbers without a sign come in rows, as hashes do.
-            while nbytes == UNSIGNED_NBYTES and item < stop and Py_TYPE(item[0]) == kind \
-                    and e.buf.end - p >= WIDE_NBYTES + 9 * (stop - item) and int_to_u64(item[0], &unsigned):
-                p += store_unsigned(p, unsigned)
-                item += 1
     elif kind == &PyFloat_Type:
         while item < stop and Py_TYPE(item[0]) == kind:
             p += store_double(p, item[0])

@@ -21,14 +21,10 @@ cdef inline Py_ssize_t store_unsigned(unsigned char* p, uint64_t number) noexcep
     return UNSIGNED_NBYTES
 
 
-cdef inline Py_ssize_t store_wide(unsigned char* p, PyObject* obj) noexcept:
-    # Store an int beyond 64 bits; return how many bytes. The caller has reserved WIDE_NBYTES. 0, with nothing stored: it has more than
-    # 128 bits, or this build cannot read an int's digits.
-    cdef uint64_t number
-    cdef Py_ssize_t nbytes
-    if int_to_u64(obj, &number):
-        return store_unsigned(p, number)
-    nbytes = wide_int_to_bytes_le(obj, p + 9)
+cdef inline Py_ssize_t store_wider(unsigned char* p, PyObject* obj) noexcept:
+    # Store an int beyond 64 bits, with a sign or without; return how many bytes. The caller has reserved WIDE_NBYTES. 0, with nothing
+    # stored: it has more than 128 bits, or this build cannot read an int's digits.
+    cdef Py_ssize_t nbytes = wide_int_to_bytes_le(obj, p + 9)
     if nbytes == 0:
         return 0
     memcpy(p, WIDE_HEAD, 8)
@@ -36,6 +32,12 @@ cdef inline Py_ssize_t store_wide(unsigned char* p, PyObject* obj) noexcept:
     p[8] = <unsigned char>nbytes
     p[9 + nbytes] = OP_STOP
     return nbytes + 10
+
+
+cdef Py_ssize_t store_wide(unsigned char* p, PyObject* obj) noexcept:
+    # Store an int beyond 64 bits with a sign, as store_wider does. Out of line: its callers' other cases are more likely.
+    cdef uint64_t number
+    return store_unsigned(p, number) if int_to_u64(obj, &number) else store_wider(p, obj)
 
 
 cdef int encode_wide_int(Encoding* e, PyObject* obj) except -1:
