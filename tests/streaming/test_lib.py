@@ -106,9 +106,9 @@ def test_a_mapper_for_each_kind_of_file():
     mapper.add("part", lambda key, value: None)
     assert call_map(mapper, [(7, "ada")], input_file="hdfs://h/names/part-0") == [("ada", 7), ("seen", 1)]
     assert call_map(mapper, [(7, 36)], input_file="hdfs://h/ages/part-0") == [(7, 36)]
-    for input_file, message in ("hdfs://h/other", "no mapper was added for the input file"), (None, "neither mapreduce_map_input_file nor"):
-        with pytest.raises(LookupError, match=message):
-            call_map(mapper, [(7, 36)], input_file=input_file)
+    for unknown, name in ("hdfs://h/other", "'hdfs://h/other'"), (None, "whose name is unknown: neither mapreduce_map_input_file nor"):
+        with pytest.raises(LookupError, match=f"no mapper was added for the input file {name}"):
+            call_map(mapper, [(7, 36)], input_file=unknown)
 
 
 class Orders(lib.JoinReducer):

@@ -22,8 +22,8 @@ cdef inline Py_ssize_t store_unsigned(unsigned char* p, uint64_t number) noexcep
 
 
 cdef inline Py_ssize_t store_wider(unsigned char* p, PyObject* obj) noexcept:
-    # Store an int beyond 64 bits, with a sign or without; return how many bytes. The caller has reserved WIDE_NBYTES. 0, with nothing
-    # stored: it has more than 128 bits, or this build cannot read an int's digits.
+    # Store an int beyond a LONG; return how many bytes. The caller has reserved WIDE_NBYTES. 0, with nothing stored: it has more
+    # than 128 bits, or this build cannot read an int's digits.
     cdef Py_ssize_t nbytes = wide_int_to_bytes_le(obj, p + 9)
     if nbytes == 0:
         return 0
@@ -35,7 +35,7 @@ cdef inline Py_ssize_t store_wider(unsigned char* p, PyObject* obj) noexcept:
 
 
 cdef Py_ssize_t store_wide(unsigned char* p, PyObject* obj) noexcept:
-    # Store an int beyond 64 bits with a sign, as store_wider does. Out of line: its callers' other cases are more likely.
+    # As store_wider, with a short way for 64 bits without a sign. Out of line: its callers' other cases are more likely.
     cdef uint64_t number
     return store_unsigned(p, number) if int_to_u64(obj, &number) else store_wider(p, obj)
 
