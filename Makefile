@@ -369,7 +369,7 @@ bench-spark: build/spark/built ## read pairs into a data frame of Spark beside i
 	build/spark/bin/python bench/spark.py $(BENCH_ARGS)
 
 .PHONY: bench-instructions
-bench-instructions: build ## count the instructions of the hot paths with callgrind; fail where they have grown by more than 3 %
+bench-instructions: build ## count the instructions of the hot paths with callgrind; fail where they have grown by more than 1 %
 	$(BIN)/python bench/instructions.py --check
 
 .PHONY: bench-instructions-update

@@ -29,7 +29,7 @@ import data
 import typedbytes as tb
 
 RECORD = Path(__file__).with_suffix(".json")
-BOUND = 0.03
+BOUND = 0.01
 SCALES = 0.1, 0.4
 SHAPES = (
     "bool", "small_int", "int32", "int64", "wide_int", "double", "ascii_8", "text_100", "bytes_100", "word_pairs", "tuple_2",
@@ -42,19 +42,18 @@ MARK = "getppid"
 FEATURES = ("avx2", "bmi2")  # AVX-512 is not among them: valgrind hides it from the programs that it runs
 #: The lowest count of this many turns is taken: now and then a turn does work that an earlier one left to the allocator.
 NTIMES = 3
-#: Bytes: of what the interpreter asks for and gives back at once, and of memory that is kept for the paths, more than they use.
-ARENA, SPARE = 1 << 18, 1 << 26
+#: The allocators of the interpreter and the C library. Their instructions are left out, with those of the copies that they make: a block
+#: takes more of them where it fills its pool, lies in the upper part of an arena or cannot grow where it is. All this depends on what was
+#: mapped and made before, even on the length of this file's path.
+ALLOCATORS = re.compile(
+    r"_?Py(Object|Mem)_(Raw)?(Malloc|Calloc|Realloc|Free)|_PyObject_Arena\w+|new_arena|allocate_from_new_pool|insert_to_\w+pool"
+    r"|(_int_|sys)?(malloc|calloc|realloc|free)(_consolidate|_mmap)?|systrim|\w+_(chunk|perturb)|mmap(64)?|munmap|mremap|s?brk"
+)
 #: All of the environment that the counted process sees: the size of the rest would move its stack.
 KEPT = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "VIRTUAL_ENV") if name in os.environ}
 #: Long copies in one kind of loop: the processor's own instruction for them would count once for each byte, and the loop for the longest
-#: depends on the cache's size and on where the bytes lie. And large memory always from the system itself: whether it has to be copied
-#: when it grows would depend on what lies after it, even on the length of this file's path.
-KEPT["GLIBC_TUNABLES"] = ":".join(
-    [
-        *(f"glibc.cpu.x86_{name}_threshold=1000000000" for name in ("rep_movsb", "rep_stosb", "non_temporal")),
-        "glibc.malloc.mmap_threshold=65536",
-    ]
-)
+#: depends on the cache's size and on where the bytes lie.
+KEPT["GLIBC_TUNABLES"] = ":".join(f"glibc.cpu.x86_{name}_threshold=1000000000" for name in ("rep_movsb", "rep_stosb", "non_temporal"))
 
 
 def main():
@@ -146,7 +145,6 @@ def stream_paths(items):
 
 def run_marked():
     """Take each path to warm up, and then between marks, at both sizes; print its name and the number of values."""
-    _pins = pinned_arenas()
     for scale in SCALES:
         for name, path, nvalues in list(paths(scale)):
             path()
@@ -172,20 +170,10 @@ def count():
     return counts
 
 
-def pinned_arenas():
-    """Return objects that keep the interpreter from giving memory back.
-
-    Memory that is new costs each object some instructions more than memory that was used before, and what is given back depends on
-    what else is in it: even on the length of the path of this file.
-    """
-    return [object() for _ in range(SPARE // sys.getsizeof(object()))][:: ARENA // sys.getsizeof(object()) // 2]
-
-
 def run_under_callgrind(out):
     """Run this file in a process of its own, with callgrind's files beginning like `out`; return what it prints, in fields.
 
-    It runs once without callgrind before: a process that compiles its modules leaves the interpreter's memory in another state than
-    one that finds their byte code, and decodes with up to 3 % more instructions.
+    It runs once without callgrind before: a process that compiles its modules takes up to 1 % more than one that finds their byte code.
     """
     command = [sys.executable, __file__, "--run"]
     callgrind = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", f"--dump-before={MARK}"]
@@ -203,8 +191,31 @@ def least(out, nfiles):
 
 
 def total(path):
-    """Return the number of instructions in one of callgrind's files."""
-    return int(re.search(r"^totals: (\d+)", path.read_text(), re.MULTILINE)[1])
+    """Return the number of instructions in one of callgrind's files, without those of allocators and of what they call.
+
+    A line of costs belongs to the function last named by fn=, or, after calls=, to the one that it calls, named by cfn=: then it says
+    again what that one took with all that it called. A name is written once, and its number alone from there on.
+    """
+    ninstructions, names, called = 0, {}, False
+    for line in path.read_text().splitlines():
+        if mention := re.match(r"(c?)fn=(\(\d+\))(?: (.+))?", line):
+            of_callee, number, name = mention.groups()
+            if name:
+                names[number] = ALLOCATORS.fullmatch(name.partition(".")[0]) is not None
+            if of_callee:
+                callee_allocates = names[number]
+            else:
+                allocates = names[number]
+        elif re.match(r"[\d+*-]", line):
+            cost = int(line.split()[1])
+            if not called and not allocates:
+                ninstructions += cost
+            elif called and allocates and not callee_allocates:
+                ninstructions -= cost
+            called = False
+        else:
+            called = line.startswith("calls=")
+    return ninstructions
 
 
 def environment():
