@@ -40,7 +40,8 @@ from typedbytes._core cimport (
 from typedbytes.core.byteorder cimport *
 from typedbytes._core cimport *
 from typedbytes.core.cpython cimport (
-    as_failure, bytes_resize, float_from_f64, has_buffer, int_from_i64, int_to_i64, new_ascii, reraise_memory_error, tuple_from_stolen, unlikely,
+    ascii_data, as_failure, bytes_resize, float_from_f64, has_buffer, int_from_i64, int_to_i64, new_ascii, reraise_memory_error,
+    tuple_from_stolen, unlikely,
 )
 from typedbytes.block.crc32c cimport crc32c, crc32c_start
 from typedbytes.core.typecode cimport *
@@ -64,7 +65,6 @@ __all__ = [
 ]
 
 cdef extern from "Python.h":
-    void* PyUnicode_DATA(PyObject* o) noexcept
     Py_ssize_t PyUnicode_GET_LENGTH(PyObject* o) noexcept
     bint PyUnicode_IS_COMPACT_ASCII(PyObject* o) noexcept
     object PyUnicode_DecodeUTF8(const char* p, Py_ssize_t nbytes, const char* errors)

@@ -189,7 +189,7 @@ cdef class Parser:
         cdef PyObject* ascii
         if is_ascii(p, nbytes):
             ascii = new_ascii(nbytes)
-            copy_short(PyUnicode_DATA(ascii), p, nbytes)
+            copy_short(ascii_data(ascii), p, nbytes)
             if not is_command:
                 return self.push(ascii)
             text = <object>ascii

@@ -2,7 +2,7 @@
 
 cdef object borrow_text(object text, Value* v, const char* unicode_errors):
     if PyUnicode_IS_COMPACT_ASCII(<PyObject*>text):
-        v.p = <const unsigned char*>PyUnicode_DATA(<PyObject*>text)
+        v.p = <const unsigned char*>ascii_data(<PyObject*>text)
         v.nbytes = PyUnicode_GET_LENGTH(<PyObject*>text)
         return text
     try:

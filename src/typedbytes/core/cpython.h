@@ -144,6 +144,15 @@ static inline void prefetch_set_entry(PyObject *set, Py_hash_t hash) {
 #endif
 }
 
+/* The characters of a compact ASCII str: unlike PyUnicode_DATA, without looking again at what kind of str it is. */
+static inline void *ascii_data(PyObject *text) {
+#if TB_KNOWN_LAYOUT
+    return (PyASCIIObject *)text + 1;
+#else
+    return PyUnicode_DATA(text);
+#endif
+}
+
 #if TB_KNOWN_LAYOUT && !defined(Py_REF_DEBUG)
 static inline PyObject *ascii_in(void *memory, Py_ssize_t nchars) {
     PyASCIIObject *text = (PyASCIIObject *)memory;
@@ -262,12 +271,14 @@ static inline PyObject *tuple_from_stolen(PyObject **items, Py_ssize_t nitems) {
         while (nitems > 0) Py_DECREF(items[--nitems]);
         return NULL;
     }
+    if (nitems == 0) return tuple;
     int atoms = 1;
-    for (Py_ssize_t i = 0; i < nitems; i++) {
+    Py_ssize_t i = 0;
+    do {
         PyTuple_SET_ITEM(tuple, i, items[i]);
         if (PyType_HasFeature(Py_TYPE(items[i]), Py_TPFLAGS_HAVE_GC)) atoms = 0;
-    }
-    if (atoms && nitems) PyObject_GC_UnTrack(tuple);
+    } while (++i < nitems);
+    if (atoms) PyObject_GC_UnTrack(tuple);
     return tuple;
 }
 

@@ -42,6 +42,8 @@ cdef extern from "core/cpython.h":
     void prefetch_set_entry(PyObject* o, Py_hash_t hash) noexcept
     # A bytes object whose nbytes, 2**31 + 4 at most, the caller fills in.
     PyObject* new_filled_bytes(Py_ssize_t nbytes) except NULL
+    # The characters of a compact ASCII str.
+    void* ascii_data(PyObject* text) noexcept
     # A str of nchars ASCII characters, which the caller fills in.
     PyObject* new_ascii(Py_ssize_t nchars) except NULL
     # The same for a string that is cached: short ones lie together in memory.

@@ -54,7 +54,7 @@ cdef PyObject* encode_single_scalar(const Encoding* options, PyObject* obj) exce
         store_int(<unsigned char*>bytes_data(result), number)
         return result
     if kind == &PyUnicode_Type and PyUnicode_IS_COMPACT_ASCII(obj):
-        return single_payload(STRING, PyUnicode_DATA(obj), PyUnicode_GET_LENGTH(obj))
+        return single_payload(STRING, ascii_data(obj), PyUnicode_GET_LENGTH(obj))
     if kind == &PyFloat_Type:
         result = new_filled_bytes(9)
         store_double(<unsigned char*>bytes_data(result), obj)
@@ -174,7 +174,7 @@ cdef inline bint store_scalar(unsigned char** p, const unsigned char* end, PyObj
     if kind == &PyLong_Type and int_to_i64(obj, &number):
         p[0] += store_int(p[0], number)
     elif kind == &PyUnicode_Type and PyUnicode_IS_COMPACT_ASCII(obj):
-        return store_payload(p, end, STRING, PyUnicode_DATA(obj), PyUnicode_GET_LENGTH(obj))
+        return store_payload(p, end, STRING, ascii_data(obj), PyUnicode_GET_LENGTH(obj))
     elif kind == &PyFloat_Type:
         p[0] += store_double(p[0], obj)
     elif kind == &PyBool_Type:

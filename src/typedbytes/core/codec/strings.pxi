@@ -15,7 +15,7 @@ cdef inline PyObject* decode_string(Decoding* d, const unsigned char* p, Py_ssiz
 
 cdef inline PyObject* decode_ascii(const unsigned char* p, Py_ssize_t nbytes) except NULL:
     cdef PyObject* text = new_ascii(nbytes)
-    copy_short(PyUnicode_DATA(text), p, nbytes)
+    copy_short(ascii_data(text), p, nbytes)
     return text
 
 
@@ -74,7 +74,7 @@ cdef PyObject* decode_and_cache(Decoding* d, CachedString* slot, const short_wor
     is_first &= not is_same(slot, words, nbytes)    # in neither slot
     if is_ascii(p, nbytes):
         text = new_ascii(nbytes) if is_first else new_pooled_ascii(nbytes)
-        copy_short(PyUnicode_DATA(text), p, nbytes)
+        copy_short(ascii_data(text), p, nbytes)
     else:
         text = text_from_utf8(p, nbytes)
         if text == NULL:
@@ -287,7 +287,7 @@ cdef PyObject* decode_invalid_text(Decoding* d, const unsigned char* p, Py_ssize
 
 cdef inline int encode_str(Encoding* e, PyObject* obj) except -1:
     if likely(PyUnicode_IS_COMPACT_ASCII(obj)):
-        return encode_payload(e, STRING, PyUnicode_DATA(obj), PyUnicode_GET_LENGTH(obj))
+        return encode_payload(e, STRING, ascii_data(obj), PyUnicode_GET_LENGTH(obj))
     return encode_text(e, obj)
 
 

@@ -227,7 +227,7 @@ cdef int write_text_head(Encoding* e, Py_ssize_t nbytes) except -1:
 cdef int write_text(Encoding* e, PyObject* obj) except -1:
     PyUnicode_READY(obj)
     if PyUnicode_IS_COMPACT_ASCII(obj):
-        return write_text_of(e, <const char*>PyUnicode_DATA(obj), PyUnicode_GET_LENGTH(obj))
+        return write_text_of(e, <const char*>ascii_data(obj), PyUnicode_GET_LENGTH(obj))
     data = (<str>obj).encode("utf-8", "surrogatepass")
     return write_text_of(e, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
 
