@@ -18,7 +18,6 @@ with equal keys come out in the order in which they went in; a run that lacks so
 import io
 import os
 import struct
-import tempfile
 from collections import namedtuple
 
 from typedbytes._atomic import temporary_folder
@@ -124,6 +123,8 @@ class Spills:
         return nrecords
 
     def _new_file(self):
+        import tempfile  # lazy import: start-up time
+
         descriptor, path = tempfile.mkstemp(dir=self._folder)
         os.close(descriptor)
         return open(path, "wb", buffering=0)

@@ -5,7 +5,6 @@ archives are unpacked.
 """
 
 import os
-import tempfile
 
 from typedbytes.local._errors import CommandError
 from typedbytes.streaming._shipped_files import split_link
@@ -21,6 +20,8 @@ def ship_files(files, archives, environ, caretaker):
     environ = dict(environ or {})
     if not files and not archives:
         return None, environ
+    import tempfile  # lazy import: start-up time
+
     folder = os.path.join(tempfile.gettempdir(), f"typedbytes-{os.urandom(8).hex()}")
     caretaker.add(folder)
     os.mkdir(folder, 0o700)

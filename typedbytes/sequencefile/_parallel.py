@@ -5,8 +5,6 @@ process are in progress, which bounds memory; every record is returned once.
 """
 
 import os
-import pickle
-import warnings
 from collections import deque
 
 from typedbytes._core import WrappedIterator
@@ -85,6 +83,8 @@ def _records_of(split, options, skipped):
 def _records_and_warnings(path, records, skipped, error=None):
     yield from records
     for each in skipped:
+        import warnings  # lazy import: start-up time
+
         warnings.warn(
             f"{path}: skipped {each.nbytes} bytes at offset {each.offset}"
             f"{'' if each.nrecords is None else f', {each.nrecords} records'}: {each.error.message}",
@@ -112,6 +112,8 @@ def _read_split(split, options):
 
 def _is_portable(error):
     """Return whether an exception survives pickling; one that does not would break the pool."""
+    import pickle  # lazy import: start-up time
+
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
