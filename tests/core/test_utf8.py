@@ -134,7 +134,7 @@ def test_long_text_that_starts_as_latin(every):
 
 @pytest.mark.parametrize("every", [2, 9, 100])
 def test_latin_text_is_like_any_other(every):
-    # It may have been made with room for more characters.
+    # It may have been made with a capacity of more characters.
     expected = "".join("é" if i % every == 0 else "a" for i in range(2000))
     text = tb.loads(string(expected.encode()))
     assert text == expected

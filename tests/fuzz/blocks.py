@@ -19,8 +19,8 @@ HEAD = 4  # bytes that choose
 LIMITS = (None, None, None, 1, 30, 200, 5000)
 
 
-def check_wire0(data):
-    """Decode on a layout of wire 0."""
+def check_layouts(data):
+    """Decode messages in a legacy layout."""
     choices = Choices(data)
     check(choices.pick(slow.LAYOUTS), choices, data[HEAD:])
 
@@ -65,7 +65,7 @@ def check_written(wire, values):
     ]
     values = [native_order(value) if isinstance(value, numpy.ndarray) else value for value in values]
     if wire != "native" and any(value is None or type(value) in (bool, list, tuple, dict, numpy.ndarray, ArrowStream) for value in values):
-        check_refused(wire, values)  # a native message among those of wire 0
+        check_refused(wire, values)  # a native message among those in a legacy layout
         return
     try:
         written = BlockEncoder(wire).encode(values)
@@ -79,7 +79,7 @@ def check_written(wire, values):
 
 
 def check_refused(wire, values):
-    """Values that wire 0 has no code for are refused, and nothing is written; arrays are bytes there."""
+    """Values that the legacy layouts have no code for are refused, and nothing is written; arrays are bytes there."""
     if all(isinstance(value, (int, float, str, bytes, numpy.ndarray)) and type(value) is not bool for value in values):
         return
     try:
@@ -94,7 +94,7 @@ def native_order(array):
     return array.astype(array.dtype.newbyteorder("="))
 
 
-def wire0_shape(maker):
+def layouts_shape(maker):
     """Return bytes that choose, and messages of a layout, most of them spoiled."""
     index = maker.chance.randrange(len(slow.LAYOUTS))
     return bytes([index]) + maker.chance.randbytes(HEAD - 1) + messages(maker, slow.LAYOUTS[index])
@@ -124,7 +124,7 @@ def arguments(maker, wire):
 
 
 def argument(maker, kind):
-    """Return a value of a kind; the first six are wire 0's."""
+    """Return a value of a kind; the first six are those of the legacy layouts."""
     chance = maker.chance
     return (
         lambda: (

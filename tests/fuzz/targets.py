@@ -40,7 +40,7 @@ TARGETS = {
     "writing": Target(calls.check_writing, lambda maker: maker.program()),
     "objects": Target(encoding.check_object, lambda maker: maker.program()),
     "older": Target(older.check_older, wire_before_program),
-    "wire0": Target(blocks.check_wire0, blocks.wire0_shape),
+    "layouts": Target(blocks.check_layouts, blocks.layouts_shape),
     "native": Target(blocks.check_native, blocks.native_shape),
     "sequences": Target(sequences.check_sequence, sequences.shape),
     "keys": Target(keys.check_key, keys.shape),

@@ -198,7 +198,7 @@ FAULTS = [
           "    if found != right:", "    if False:"),
     Fault("value longer than the body of its message", "block/parse_native.pxi", fuzz("native"),
           "        if not 0 <= number <= parser.body_nbytes - parser.body_expected:", "        if number < 0:"),
-    Fault("value beyond the end of its frame", "block/parse.pxi", fuzz("wire0"),
+    Fault("value beyond the end of its frame", "block/parse.pxi", fuzz("layouts"),
           "        if self.frame_left >= 0 and nbytes > self.frame_left:\n            return True\n", ""),
     Fault("array larger than its bytes", "block/_native.pyx", tests("block/test_messages.py", "-k", "as_large_as_its_bytes"),
           "        if array.shape[i] > PY_SSIZE_T_MAX // stride:    # also where another length is 0: NumPy rejects such an array\n"

@@ -39,7 +39,7 @@ def published(size, raw=None):
 # -- encode -----------------------------------------------------------------------------------------------
 
 
-def wire0_value(value):
+def legacy_value(value):
     """Return a value as (type, its bytes on the binary layouts, its text on the others)."""
     if isinstance(value, str):
         return COMMAND if isinstance(value, Command) else STRING, value.encode(), value.encode()
@@ -55,7 +55,7 @@ def encode(wire, args, id=0, reply=False, checksum=False):
     """Return a message as bytes."""
     if wire == "native":
         return encode_native(args, id, reply, checksum)
-    values = [wire0_value(value) for value in args]
+    values = [legacy_value(value) for value in args]
     if wire == "line":
         return b"".join(b"%d\n%s\n" % (kind, line_text(kind, text)) for kind, _, text in values) + b"e\n"
     count = struct.pack(">i", len(values))
@@ -326,7 +326,7 @@ class Walk:
         except BlockError:
             raise BlockError("not UTF-8", start) from None
 
-    # wire 1
+    # the native format
 
     def native(self):
         """Return the id and the values of a native message."""

@@ -76,7 +76,7 @@ static int may_be_latin(const unsigned char *p, ptrdiff_t nbytes) {
     return vectors() != VECTORS_ANY || !is_mixed(SAMPLE, measure_part(p + nascii, SAMPLE, &greatest));
 }
 
-/* The number of characters; -1: it has others than Latin-1's, or is not UTF-8. There is room for nbytes characters. */
+/* The number of characters; -1: it has others than Latin-1's, or is not UTF-8. The capacity of `out` is nbytes characters. */
 static ptrdiff_t utf8_to_latin(const unsigned char *p, ptrdiff_t nbytes, void *out) {
     const uint8_t *out_end = TB_CHOOSE(to_ucs1, step, p, p + nbytes, (uint8_t *)out, (uint8_t *)out + nbytes);
     return out_end == NULL ? -1 : out_end - (uint8_t *)out;
