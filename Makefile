@@ -6,10 +6,11 @@ PYTEST_ARGS ?=
 
 BIN = $(VENV)/bin
 TEST_PATH = $(CURDIR):$(CURDIR)/tests:$(CURDIR)/tests/support:$(CURDIR)/tests/soak
-# Byte code is written when a module is first imported: most are never. Thousands of interpreters that tests start need it.
+# pip compiles no byte code, since most modules are never imported; the thousands of interpreters that tests start must be able to
+# write it.
 PIP_INSTALL = -m pip install --quiet --disable-pip-version-check --no-compile
 unexport PYTHONDONTWRITEBYTECODE
-# Groups of dependencies need a newer pip than Python comes with.
+# Groups of dependencies need a newer pip than the one that comes with Python.
 INSTALL_PIP = $(PIP_INSTALL) 'pip>=25.1'
 EXTRAS = sequencefile,progress,numpy
 INSTALL_HERE = $(PIP_INSTALL) --config-settings editable_mode=compat --editable '.[$(EXTRAS)]'
@@ -27,6 +28,8 @@ need_python = $(or $(find_python),$(error there is no python$(1), neither in $(P
 .PHONY: help
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / { printf "  make %-25s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@printf '  make %-25s %s\n' test-3.14 'run the suite on that version: 3.9 to 3.15; 3.14 and 3.15 come from Debian where they are not installed' \
+	    test-on-s390x "run the codec's tests on another processor, under qemu: aarch64, s390x, armhf, i386; as root"
 
 AS_ROOT = $(if $(filter 0,$(shell id -u)),,sudo )
 .PHONY: system-packages
@@ -47,7 +50,7 @@ $(VENV)/built: $(SOURCES)
 
 .PHONY: test
 test: build ## run the whole suite, up to 18 minutes on a busy machine; PYTEST_ARGS='-m "not hadoop"' needs no JDK and Maven, 7 minutes
-	@echo "running the tests: the whole suite takes up to 18 minutes, 7 without Hadoop's (PYTEST_ARGS='-m \"not hadoop\"'); at the right is how far it is"
+	@echo "running the tests: the whole suite takes up to 18 minutes, 7 without Hadoop's (PYTEST_ARGS='-m \"not hadoop\"'); the percentage at the right is the progress"
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 HADOOP_VERSION ?= 2.10.2
@@ -108,7 +111,7 @@ test-lowest: build/venv-lowest/built ## run what uses other packages with the ol
 	build/venv-lowest/bin/python -m pytest -m "not hadoop and not once" $(PYTEST_ARGS) tests/sequencefile tests/columns tests/sorting \
 	    tests/core/test_npy.py tests/cli/test_terminal.py tests/cli/test_compression.py
 
-# Newer than what the machine has: Debian's, in a system of its own, which has neither JDK nor Maven.
+# Versions newer than those installed: Debian's, in a chroot without JDK and Maven.
 NEWER_VERSIONS := 3.14 3.15
 ON_A_NEWER := $(foreach version,$(NEWER_VERSIONS),build-$(version) test-$(version))
 .PHONY: $(ON_A_NEWER)
@@ -135,7 +138,7 @@ test-portable: build ## run the codec's tests on a build that uses the interpret
 	cd build/portable && PYTHONPATH=$(CURDIR)/build/portable $(abspath $(BIN))/python -m pytest $(PYTEST_ARGS) \
 	    $(CODEC_TESTS:%=tests/%.py)
 
-# Of another processor: Debian's Python of its kind by qemu, in a system of its own; what is compiled is compiled here, by zig.
+# Other processors: Debian's Python for them under qemu, in a chroot; extensions are cross-compiled here with zig.
 MACHINES := aarch64 s390x armhf i386
 .PHONY: $(MACHINES:%=test-on-%)
 $(MACHINES:%=test-on-%): test-on-%: build build/wheel-tools/built
@@ -145,13 +148,13 @@ $(MACHINES:%=test-on-%): test-on-%: build build/wheel-tools/built
 test-dispatch: build ## run the codec's tests with the loops over text of each kind of processor: every one's, AVX2, AVX-512; 4 minutes
 	@set -e; for most in 0 1 2; do \
 	    export TYPEDBYTES_VECTORS=$$most; \
-	    $(BIN)/python -c 'from typedbytes import _core; print("the kind of loops, of at most '$$most':", _core._limit_vectors('$$most'))'; \
+	    $(BIN)/python -c 'from typedbytes import _core; print("vector loops in use (limit '$$most'):", _core._limit_vectors('$$most'))'; \
 	    $(BIN)/python -m pytest $(PYTEST_ARGS) tests/core/test_utf8.py $(CODEC_TESTS:%=tests/%.py); \
 	done
 
 .PHONY: coverage
 coverage: build ## lines and branches of Cython and C, lines of Python that the suite never reaches; needs gcc
-	$(BIN)/python tests/gates/reached.py $(PYTEST_ARGS)
+	$(BIN)/python tests/gates/line_coverage.py $(PYTEST_ARGS)
 
 SECONDS ?= 60
 FUZZ_ARGS ?=
@@ -192,7 +195,7 @@ test-valgrind: build ## decode vectors and corpus under valgrind
 test-free-threads: build ## run threads without the GIL under TSan; builds that Python first
 	$(BIN)/python tests/gates/free_threads.py
 
-# Of the newest Hypothesis and NumPy there are no wheels for it, and of Arrow's consumers none at all, which the codec's tests do not use.
+# Free-threaded 3.13 has no wheels of the newest Hypothesis and NumPy, and none of Arrow libraries; these tests need none of the latter.
 FREE_THREADED_TESTS := $(addprefix core/test_,vectors hostile encoder unencodable changing_objects decoder hooks map_keys signals collector concurrency) \
     $(addprefix stream/test_,writer copy failing_sinks)
 build/venv-3.13t/built: $(SOURCES)
@@ -233,7 +236,7 @@ reliability: $(VENV)/fuzz-built ## run all gates, hours of them, or GATES='fault
 RUNS ?= 1000
 HADOOP_RUNS ?= 100
 .PHONY: chaos
-chaos: build ## RUNS (1000) jobs here, HADOOP_RUNS (100) in a local Hadoop, with faults and signals; all right or failed, and nothing left
+chaos: build ## RUNS (1000) jobs here, HADOOP_RUNS (100) in a local Hadoop, with faults and signals; each is right or fails, and leaves nothing behind
 	PYTHONPATH=$(TEST_PATH) $(BIN)/python tests/soak/chaos.py $(RUNS) $(HADOOP_RUNS)
 
 .PHONY: shells
@@ -272,7 +275,7 @@ build/file-systems/built: $(SOURCES)
 	@touch $@
 
 .PHONY: file-systems
-file-systems: build/file-systems/built ## write and read SequenceFiles on a real HDFS, and on servers that speak as S3 and GCS; needs a JDK and Maven
+file-systems: build/file-systems/built ## write and read SequenceFiles on a real HDFS, and on servers that emulate S3 and GCS; needs a JDK and Maven
 	build/file-systems/bin/python tests/support/file_systems.py
 
 .PHONY: vectors
@@ -387,5 +390,5 @@ bench-quick: $(VENV)/bench-built ## run each bench once and small, to see that t
 
 .PHONY: clean
 clean: ## remove all that the targets made
-	rm -rf build .venv *.egg-info .hypothesis .benchmarks .coverage htmlcov
-	find src typedbytes tests test_vectors examples -name '*.so' -delete -o -name '*.jar' -delete -o -name __pycache__ -prune -exec rm -rf {} +
+	rm -rf build $(VENV) *.egg-info .hypothesis .benchmarks .coverage htmlcov
+	find src typedbytes tests test_vectors examples bench docs -depth \( -name '*.so' -o -name '*.jar' -o -name __pycache__ \) -exec rm -rf {} +

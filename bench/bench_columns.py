@@ -35,11 +35,11 @@ NESTED = {
 @lru_cache(maxsize=1)
 def arrays(shape, scale):
     """Return the key and the value column of a shape."""
-    chance, n = numpy.random.default_rng(7), max(int(NPAIRS * scale), 1)
+    rng, n = numpy.random.default_rng(7), max(int(NPAIRS * scale), 1)
     if shape == "int_double":
-        return chance.integers(-(2**31), 2**31, n, dtype="i4"), chance.random(n)
+        return rng.integers(-(2**31), 2**31, n, dtype="i4"), rng.random(n)
     words = numpy.array([f"word{number}" for number in range(NWORDS)], object)
-    return words[chance.integers(0, NWORDS, n)], chance.integers(2**33, 2**60, n)
+    return words[rng.integers(0, NWORDS, n)], rng.integers(2**33, 2**60, n)
 
 
 @lru_cache(maxsize=1)

@@ -54,9 +54,9 @@ for line in sys.stdin.buffer:
 
 def make_files(folder, nbytes):
     """Write the same word counts as typed bytes, text, MessagePack and JSON; return the number of pairs."""
-    chance = random.Random(1)
-    words = ["".join(chance.choices("etaoinshrdlucmfwypvbgkjqxz", k=chance.randint(2, 12))) for _ in range(50_000)]
-    pairs = [(word, 1) for word in chance.choices(words, k=200_000)]
+    rng = random.Random(1)
+    words = ["".join(rng.choices("etaoinshrdlucmfwypvbgkjqxz", k=rng.randint(2, 12))) for _ in range(50_000)]
+    pairs = [(word, 1) for word in rng.choices(words, k=200_000)]
     blocks = {
         "pairs.tb": typedbytes.Encoder().encode_pairs(pairs),
         "pairs.txt": "".join(f"{word}\t{n}\n" for word, n in pairs).encode(),

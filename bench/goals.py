@@ -1,4 +1,4 @@
-"""What is to be reached, and whether it was.
+"""The goals of a benchmark run, and whether they are met.
 
 Here: limits and the judgement on a run's results. Not here: how anything is measured. Invariant: a ratio is between times of one run; a
 goal whose shape was not measured is left out, not met.
@@ -15,7 +15,7 @@ MEASURED_PYTHON = "3.11"
 #: What other versions of Python may take beyond a limit.
 SLACK = 1.1
 
-#: Times at most, as parts of those of the better of marshal and msgspec.
+#: Upper limits of the time, as fractions of that of the faster of marshal and msgspec.
 DECODE = {
     "int64": 0.55, "int32": 0.55, "small_int": 0.5, "double": 0.85, "bool": 0.4, "ascii_8": 0.65, "word_pairs": 0.75,
     "tuple_2": 0.75, "wide_int": 0.8, "text_1000": 0.65, "bytes_100": 1.02, "bytes_10k": 1.02, "dict_5": 0.95,
@@ -67,16 +67,16 @@ COLUMN_SPEEDS = {
 
 IMPORT_MS = 8
 
-#: CPU seconds of whole filters with the fastest of the older libraries, under Python 2.7, on another machine. There was no
-#: figure for three files: float_100k is taken for as fast as double_100k, gb_single for an empty process of theirs, what
-#: 10,000 bytes took beyond that for ten times what 1,000 did, and what gb_100k did for ten times
-#: what a tenth of it did. In the string rows the fastest leave text undecoded.
+#: CPU seconds of whole filters with the fastest of the older libraries, under Python 2.7, on another machine. Four
+#: figures are estimates: float_100k is taken to be as fast as double_100k, and gb_single as an empty process of theirs; beyond an empty
+#: process, bytes_10k takes ten times as long as bytes_1k, and gb_100k ten times as long as a tenth of it did. In the string rows the
+#: fastest leave text undecoded.
 PREDECESSOR = {
     "double_100k": 0.037, "float_100k": 0.037, "bool_100k": 0.047, "byte_100k": 0.038, "int_100k": 0.055, "long_100k": 0.207,
     "gb_100k": 0.977, "list_50": 0.132, "tuple_50": 0.138, "dict_50": 0.132, "bytes_100_10k": 0.015, "bytes_1k_10k": 0.030,
     "bytes_10k_10k": 0.147, "string_100_10k": 0.0245, "string_1k_10k": 0.061, "string_10k_10k": 0.271, "gb_single": 0.017,
 }  # fmt: skip
-#: What an empty process took there, of the Python of today: by this the figures are carried over to another machine.
+#: An empty process of today's Python on that machine: to carry the figures over, they are scaled by the ratio of empty processes.
 PREDECESSOR_EMPTY = 0.011
 #: What it took there to load and dump the same objects by marshal, in one call each.
 PREDECESSOR_MARSHAL = {
@@ -123,7 +123,7 @@ def judge(results):
 
 
 def judge_ratios(races, operation, limits, slack):
-    """Yield what came of whole lists."""
+    """Yield the judgements on whole lists."""
     for shape, limit in limits.items():
         entries = races.get((operation, shape))
         if entries:
@@ -132,7 +132,7 @@ def judge_ratios(races, operation, limits, slack):
 
 
 def judge_pickles(races, slack):
-    """Yield what came of values that are written as pickles."""
+    """Yield the judgements on values that are written as pickles."""
     for (operation, shape), entries in races.items():
         if shape in PICKLED_LIST and "pickle" in entries and operation.partition(" ")[0] in ("decode", "encode"):
             limit = PICKLED_EACH if operation.endswith("each") else PICKLED_LIST[shape]
@@ -140,7 +140,7 @@ def judge_pickles(races, slack):
 
 
 def judge_calls(races, slack):
-    """Yield what came of calls for one value each, by functions and by objects that are kept."""
+    """Yield the judgements on calls for one value each, by functions and by objects that are kept."""
     for (operation, shape), entries in races.items():
         for ours, theirs in (("typedbytes", "msgspec"), ("typedbytes functions", "msgspec functions")):
             if operation.endswith("each") and theirs in entries:
@@ -154,7 +154,7 @@ def ratio(what, limit, ours, yardsticks):
 
 
 def judge_streams(races, slack):
-    """Yield what came of streams."""
+    """Yield the judgements on streams."""
     for (operation, contender), limit in STREAMS.items():
         for shape in STREAM_SHAPES:
             if (operation, shape) in races:
@@ -163,7 +163,7 @@ def judge_streams(races, slack):
 
 
 def judge_columns(races, results):
-    """Yield what came of columns: ratios to objects of the same values, and bytes in a time."""
+    """Yield the judgements on columns: ratios to objects of the same values, and bytes in a time."""
     for (operation, shape, contender), limit in COLUMNS.items():
         entries = races.get((operation, shape))
         if entries:
@@ -183,7 +183,7 @@ def judge_columns(races, results):
 
 
 def judge_import(races, slack):
-    """Yield what came of the start."""
+    """Yield the judgements on the start."""
     entries = races.get(("import", "start"))
     if entries:
         reached = (entries["typedbytes"]["ns"] - entries["empty process"]["ns"]) / 1e6
@@ -191,7 +191,7 @@ def judge_import(races, slack):
 
 
 def judge_filters(results):
-    """Yield what came of the 17 files: a filter that looks at every pair, beside the older libraries' figure carried over."""
+    """Yield the judgements on the 17 files: a filter that looks at every pair, beside the older libraries' figure carried over."""
     for name, seconds in filter_seconds(results).items():
         yield Judgement(f"filter {name}", "s", seconds["older"], seconds["typedbytes"])
         limit = min(DROP_IN_TO_LOOP * seconds["typedbytes"], DROP_IN_TO_OLDER * seconds["older"])

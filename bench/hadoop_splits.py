@@ -74,9 +74,9 @@ def make_inputs(folder, options):
         for npairs, file in (options.pairs, f"{name}.seq"), (0, f"empty-{name}.seq"):
             with sequencefile.open(str(folder / file), "w", **how) as writer:
                 writer.writes((number, Long(7 * number)) for number in range(npairs))
-    chance = random.Random(3)
-    words = [f"w{int(chance.paretovariate(0.8)) % 50_000}" for _ in range(100_000)]
-    block = "".join(" ".join(chance.choices(words, k=12)) + "\n" for _ in range(15_000))
+    rng = random.Random(3)
+    words = [f"w{int(rng.paretovariate(0.8)) % 50_000}" for _ in range(100_000)]
+    block = "".join(" ".join(rng.choices(words, k=12)) + "\n" for _ in range(15_000))
     (folder / "text.txt").write_text(block * (options.megabytes * 1_000_000 // len(block) + 1))
     (folder / "empty-text.txt").write_text("")
 

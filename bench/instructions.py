@@ -116,7 +116,7 @@ def paths(scale):
 
 
 def call_each(function, arguments):
-    """Call a function with each argument and drop what it gives."""
+    """Call a function with each argument and discard the results."""
     deque(map(function, arguments), maxlen=0)
 
 
@@ -186,7 +186,7 @@ def run_under_callgrind(out):
 
 
 def least(out, nfiles):
-    """Return the lowest count of a path's turns; its files follow `nfiles` others, and one from before the first."""
+    """Return the lowest count of a path's turns. nfiles: the number of dumps before this path's; the first dump precedes its first turn."""
     return min(total(Path(f"{out}.{nfiles + 2 + turn}")) for turn in range(NTIMES))
 
 

@@ -65,20 +65,20 @@ if __name__ == "__main__":
 
 def vocabulary():
     """Return words, the short ones first, and their cumulative weights."""
-    chance = random.Random(1)
-    words = {"".join(chance.choices(string.ascii_lowercase, k=max(2, round(chance.gauss(7, 2.5))))) for _ in range(NWORDS)}
+    rng = random.Random(1)
+    words = {"".join(rng.choices(string.ascii_lowercase, k=max(2, round(rng.gauss(7, 2.5))))) for _ in range(NWORDS)}
     words = sorted(words, key=lambda word: (len(word), word))
-    chance.shuffle(words)
+    rng.shuffle(words)
     return words, list(itertools.accumulate(1 / (rank + 2) for rank in range(len(words))))
 
 
 def picks(nbytes, encoded):
     """Yield batches of numbers that represent random words, about nbytes bytes of them."""
     _, weights = vocabulary()
-    chance = random.Random(2)
+    rng = random.Random(2)
     done = 0
     while done < nbytes:
-        batch = chance.choices(range(len(encoded)), cum_weights=weights, k=120_000)
+        batch = rng.choices(range(len(encoded)), cum_weights=weights, k=120_000)
         yield batch
         done += sum(len(encoded[index]) for index in batch)
 

@@ -1,4 +1,4 @@
-"""Measure everything in one run, all contenders in turn, and write what came of it.
+"""Measure everything in one run, all contenders in turn, and write the results.
 
     python bench/report.py                 a quarter of an hour; bench/results/ gets a .json, a .md and the plots of this Python
     python bench/report.py --only decode   what has that in its name, into build/bench/results/
@@ -34,9 +34,9 @@ RESULTS = HERE / "results"
 PARTIAL_RESULTS = HERE.parent / "build" / "bench" / "results"
 QUICK_SCALE = 0.01
 LEVELS = {"objects": bench_objects, "streams": bench_streams, "filters": bench_filters, "columns": bench_columns}
-#: Who is measured with many values: the others' times there say nothing new.
+#: Contenders measured with many values; the others' times add nothing.
 LARGE_CONTENDERS = ("typedbytes", "typedbytes stream", "marshal", "msgspec", "pickle")
-#: A filter runs for at least this many rounds: whole processes take long, and the same time in each.
+#: Minimum rounds of a filter: a whole process takes long and varies little.
 FILTER_NROUNDS = 5
 #: What the processor can do that times and goals depend on.
 FEATURES = ("avx2", "avx512bw", "avx512vbmi")
@@ -45,10 +45,15 @@ FEATURES = ("avx2", "avx512bw", "avx512vbmi")
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=1.5, help="how long each race goes on (%(default)s)")
-    parser.add_argument("--npasses", type=int, default=2, help="how often all is measured: busy neighbours go away (%(default)s)")
+    parser.add_argument(
+        "--npasses",
+        type=int,
+        default=2,
+        help="number of passes; the least time of all is kept, so a busy machine matters less (%(default)s)",
+    )
     parser.add_argument("--only", default="", help="measure the races with this in their name")
     parser.add_argument("--quick", action="store_true", help="show that this still runs")
-    parser.add_argument("--vectors", type=int, help="for text: 0 no wide ones, 1 AVX2, 2 AVX-512; the best, unless given")
+    parser.add_argument("--vectors", type=int, help="widest vectors for text: 0 none, 1 AVX2, 2 AVX-512 (the widest available)")
     parser.add_argument("--render", action="store_true", help="measure nothing")
     arguments = parser.parse_args()
 
@@ -107,7 +112,7 @@ def measure(races, seconds, npasses, vectors):
 def run_race(make, seconds):
     """Return the result of a race, run in a process of its own.
 
-    After another race there, the bytes of the first contender would lie apart, in the holes that were left in memory.
+    A process that has run other races has a fragmented heap, which would scatter the first contender's data.
     """
     race = make()
     race.run(seconds, FILTER_NROUNDS if race.level == "filters" else MIN_NROUNDS)

@@ -10,8 +10,8 @@ import pytest
 
 import block_peer
 import block_reference as slow
+from block_calls import formatted
 from block_messages import answer_sizes, echo_messages
-from block_ways import spelled
 from fuzz import java_blocks
 from subprocess_runs import SECONDS
 from typedbytes.block import BlockReader, BlockWriter
@@ -34,9 +34,9 @@ def test_java_answers_every_size(wire):
 
 @pytest.mark.parametrize("wire", slow.WIRES)
 def test_java_echoes_random_messages(wire):
-    chance = random.Random(wire)
+    rng = random.Random(wire)
     with block_peer.peer("echo", wire) as sock:
-        echo_messages(sock, wire, chance, 1500)
+        echo_messages(sock, wire, rng, 1500)
 
 
 def test_java_echoes_ids_and_large_values(tmp_path):
@@ -48,7 +48,7 @@ def test_java_echoes_ids_and_large_values(tmp_path):
                 writer.write(large, id=id, reply=True)
                 message = reader.read()
                 assert (message.id, message.wants_reply) == (id, True)
-                assert spelled(message) == spelled(large)
+                assert formatted(message) == formatted(large)
 
 
 def content(value):

@@ -21,7 +21,7 @@ import pytest
 
 import block_reference as slow
 import typedbytes as tb
-from block_ways import Pieces, by_feed, by_reader, same, spelled
+from block_calls import Pieces, by_feed, by_reader, formatted, same
 from signal_checks import times_checked
 from subprocess_runs import run_fresh
 from typedbytes.block import ArrowStream, BlockDecoder, BlockEncoder, BlockReader, BlockWriter, Command, Message
@@ -108,7 +108,7 @@ def test_legacy_layouts_equal_the_reference_and_round_trip(args, wire):
     (message,) = BlockDecoder(wire).feed(data)
     if wire in ("line", "block", "header"):  # "nan" has no payload
         args = [float("nan") if value != value else value for value in args]
-    assert spelled(message) == spelled(args)
+    assert formatted(message) == formatted(args)
     assert message.id is None
 
 
@@ -119,7 +119,7 @@ def test_native_messages_equal_the_reference_and_round_trip(args, id, reply, che
     if len(data) < 60_000 or not checksum:
         assert data == slow.encode("native", args, id, reply, checksum)
     (message,) = BlockDecoder().feed(data)
-    assert spelled(message) == spelled(map(plain, args))
+    assert formatted(message) == formatted(map(plain, args))
     assert (message.id, message.wants_reply) == (id, reply)
 
 
@@ -479,28 +479,28 @@ def test_every_split_and_every_cut(wire):
 
 @pytest.mark.parametrize("wire", slow.WIRES)
 def test_spoiled_messages_come_to_what_the_reference_says(wire):
-    chance = random.Random(wire)
+    rng = random.Random(wire)
     seeds = samples(wire)
     for _ in range(3000):
-        data = bytearray(b"".join(chance.choices(seeds, k=chance.choice((1, 1, 2)))))
-        for _ in range(chance.choice((1, 1, 2, 3))):
-            at = chance.randrange(len(data))
-            kind = chance.randrange(5)
+        data = bytearray(b"".join(rng.choices(seeds, k=rng.choice((1, 1, 2)))))
+        for _ in range(rng.choice((1, 1, 2, 3))):
+            at = rng.randrange(len(data))
+            kind = rng.randrange(5)
             if kind == 0:
-                data[at] ^= 1 << chance.randrange(8)
+                data[at] ^= 1 << rng.randrange(8)
             elif kind == 1:
-                data[at] = chance.choice((0, 1, 2, 5, 6, 0x20, 0x7F, 0x80, 0xF5, 0xFF))
+                data[at] = rng.choice((0, 1, 2, 5, 6, 0x20, 0x7F, 0x80, 0xF5, 0xFF))
             elif kind == 2:
-                data[at : at + 4] = struct.pack(">i", chance.choice((0, 1, -1, 2**31 - 1, -(2**31), 65_535, 65_536, len(data))))
+                data[at : at + 4] = struct.pack(">i", rng.choice((0, 1, -1, 2**31 - 1, -(2**31), 65_535, 65_536, len(data))))
             elif kind == 3:
-                del data[at : chance.choice((at + 1, len(data)))]
+                del data[at : rng.choice((at + 1, len(data)))]
             else:
-                data[at:at] = chance.randbytes(chance.randrange(3))
+                data[at:at] = rng.randbytes(rng.randrange(3))
             if not data:
                 break
-        limit = chance.choice((None, None, 30, 200))
+        limit = rng.choice((None, None, 30, 200))
         expected = slow.decode(wire, data, limit)
-        at = chance.randint(0, len(data))
+        at = rng.randint(0, len(data))
         same(by_feed(wire, [data], max_bytes=limit), expected)
         same(by_feed(wire, [data[:at], data[at:]], max_bytes=limit), expected)
         same(by_reader(wire, [bytes(data[:at]), bytes(data[at:])], max_bytes=limit), expected)
@@ -743,9 +743,9 @@ def test_decoders_of_threads_do_not_mix():
 
 
 def test_the_checksum_of_long_bodies():
-    chance = random.Random(0)
+    rng = random.Random(0)
     for nbytes in (0, 1, 7, 8, 9, 4096, 12_287, 12_288, 12_289, 24_576, 40_000, 70_001):
-        raw = chance.randbytes(nbytes)
+        raw = rng.randbytes(nbytes)
         data = BlockEncoder("native", checksum=True).encode([raw, 5])
         assert data[-4:] == struct.pack(">I", slow.crc32c(data[:-4])), nbytes
         assert BlockDecoder().feed(data) == [[raw, 5]]

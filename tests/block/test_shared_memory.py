@@ -72,7 +72,7 @@ def test_nothing_is_left_of_the_memory():
 
 
 def test_memory_is_used_again_only_after_the_answer():
-    chance = random.Random(1)
+    rng = random.Random(1)
     with channels(64_000) as (sender, receiver):
         sums = []
 
@@ -82,7 +82,7 @@ def test_memory_is_used_again_only_after_the_answer():
                 body = receiver.receive()
                 held.append(body)
                 sums.append(zlib.crc32(body.view) == body.values[0])
-                while len(held) > chance.randrange(2):
+                while len(held) > rng.randrange(2):
                     body = held.pop(0)
                     sums[-1] &= zlib.crc32(body.view) == body.values[0]
                     body.release()
@@ -92,7 +92,7 @@ def test_memory_is_used_again_only_after_the_answer():
         thread = threading.Thread(target=consume)
         thread.start()
         for _ in range(300):
-            body = sender.reserve(chance.randrange(12_000))
+            body = sender.reserve(rng.randrange(12_000))
             body.view[:] = os.urandom(body.nbytes)
             body.publish(zlib.crc32(body.view))
         sender.flush()

@@ -18,7 +18,7 @@ import pytest
 
 import block_reference as slow
 import typedbytes as tb
-from block_ways import Pieces
+from block_calls import Pieces
 from signal_checks import interrupted_when_readable, times_checked
 from subprocess_runs import SECONDS, run_fresh, within
 from typedbytes.block import BlockEncoder, BlockReader, BlockWriter, CoalescingWriter, Command

@@ -356,14 +356,14 @@ def test_faults_of_lines_of_json(tmp_path):
 
 
 def test_faults_in_a_long_stream(file):
-    chance = random.Random(5)
+    rng = random.Random(5)
     stream, expected = bytearray(), []
     for number in range(20_000):
-        if chance.random() < 0.0005:
+        if rng.random() < 0.0005:
             expected.append((len(stream), number))
             stream += BAD_TEXT
         else:
-            stream += tb.dumps("x" * chance.randrange(30))
+            stream += tb.dumps("x" * rng.randrange(30))
     done = run("validate", "-n", "1000", file(bytes(stream)))
     (row,) = rows(done.stdout)
     assert [(fault["offset"], fault["record"]) for fault in row["faults"]] == expected
@@ -576,8 +576,8 @@ def test_nulls_come_first_in_a_sort():
 
 
 def test_sort_by_value_in_little_memory():
-    chance = random.Random(2)
-    numbers = [chance.randrange(-(10**6), 10**6) for _ in range(20_000)]
+    rng = random.Random(2)
+    numbers = [rng.randrange(-(10**6), 10**6) for _ in range(20_000)]
     assert values(good("sort", "--by", "value", "--memory", "200K", "--values", stdin=tb.Encoder().encode_all(numbers))) == sorted(numbers)
 
 
@@ -760,10 +760,8 @@ def test_grep_takes_what_cannot_be_decoded(file):
 
 
 def test_grep_finds_the_same_with_and_without_its_short_cut():
-    chance = random.Random(3)
-    data = tb.Encoder().encode_pairs(
-        [("".join(chance.choices("ab", k=chance.randrange(8))), "b" * chance.randrange(3)) for _ in range(6000)]
-    )
+    rng = random.Random(3)
+    data = tb.Encoder().encode_pairs([("".join(rng.choices("ab", k=rng.randrange(8))), "b" * rng.randrange(3)) for _ in range(6000)])
     for text in ("aab", "b\x07"):
         for extra in ([], ["-v", "--in", "key"]):
             assert (

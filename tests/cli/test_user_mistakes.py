@@ -24,10 +24,12 @@ PAIRS = tb.Encoder().encode_pairs([(name, {"n": n, "tags": [f"t{n}", "x"]}) for 
 def test_an_option_that_is_nearly_right(arguments, nearest):
     result = run(*arguments)
     assert result.returncode == 64
-    assert f"unrecognized arguments: {arguments[1]}; is it {nearest}? (see typedbytes {arguments[0]} --help)" in result.stderr.decode()
+    assert (
+        f"unrecognized arguments: {arguments[1]}; did you mean {nearest}? (see typedbytes {arguments[0]} --help)" in result.stderr.decode()
+    )
 
 
-def test_an_option_like_no_other():
+def test_an_unknown_option_without_suggestion():
     assert b"unrecognized arguments: --zzz (see typedbytes head --help)" in run("head", "--zzz").stderr
 
 
@@ -85,7 +87,7 @@ def test_a_path_in_each_form(path):
 
 
 @pytest.mark.parametrize("path", ["value.", "value..a", "value.a b", "value.[0]", "valuex", "value.-1", "value.01", ""])
-def test_what_is_no_path(path):
+def test_an_invalid_path(path):
     message = f"expected a path such as key, value[0] or value.name, not {path!r}"
     assert message in bad(64, "cut", "--pairs", "-f", path, stdin=PAIRS)[1]
     assert message in bad(64, "sort", "--pairs", "--by", path, stdin=PAIRS)[1]

@@ -1,4 +1,4 @@
-"""Jobs on a real cluster on this machine: HDFS and YARN with several nodes, each task in a virtual machine and a process of its own.
+"""Jobs on a real cluster on this machine: HDFS and YARN with several nodes, each task in a JVM and a process of its own.
 
 ``make cluster`` fetches about 190 jars of Hadoop, once, starts the cluster, submits jobs to it by ``typedbytes submit`` as a
 user does, and compares what they wrote with what the examples give in this process. Their tasks run on a bare Python that has only
@@ -54,7 +54,7 @@ def get_into_trouble(role):
         return
     if PARAMS["trouble"] == "task":
         os.kill(os.getpid(), signal.SIGKILL)
-    elif PARAMS["trouble"] == "machine":
+    elif PARAMS["trouble"] == "jvm":
         os.kill(os.getppid(), signal.SIGKILL)
     elif PARAMS["trouble"] == "node" or os.environ["mapreduce_task_partition"] == "0":
         open(PARAMS["waiting"] + os.environ["mapreduce_task_partition"], "w").close()
@@ -210,7 +210,7 @@ class TroubledJobs:
 def check_killed_tasks(cluster):
     jobs = TroubledJobs(cluster)
     again = [f"mapreduce.{role}.maxattempts=2" for role in ("map", "reduce")]
-    for trouble, role in [("task", "map"), ("machine", "map"), ("task", "reduce"), ("machine", "reduce")]:
+    for trouble, role in [("task", "map"), ("jvm", "map"), ("task", "reduce"), ("jvm", "reduce")]:
         pairs, said = jobs.submit(f"killed-{trouble}-{role}", trouble, role, properties=again)
         jobs.check(f"whole splits, the first attempt of each {role} task killed, its {trouble}", pairs, said)
         demand(f"Failed {role} tasks: {jobs.nfiles if role == 'map' else 2}" in said, "each of them was", said)

@@ -307,7 +307,7 @@ def test_long_texts(texts):
 # -- mismatches -------------------------------------------------------------------------------------------
 
 
-HINT = ' (on_mismatch="widen" or "split" reads on)'
+HINT = ' (on_mismatch="widen" or "split" continues)'
 
 
 @pytest.mark.parametrize(

@@ -120,9 +120,9 @@ def test_nulls_take_no_memory_that_the_input_does_not_back(nulls):
 
 
 def test_nulls_among_records_of_one_size_at_every_index():
-    chance = random.Random(5)
+    rng = random.Random(5)
     for _ in range(50):
-        values = [None if chance.random() < 0.1 else (number, number / 3) for number in range(chance.randrange(60))]
+        values = [None if rng.random() < 0.1 else (number, number / 3) for number in range(rng.randrange(60))]
         for dialect in ("hadoop", "hive"):
             data = tb.Encoder(dialect=dialect).encode_all(values)
             batches = columns.read(data, 25, pairs=False, dialect=dialect)

@@ -15,7 +15,7 @@ from hypothesis import given, settings, strategies as st
 import typedbytes as tb
 from column_pairs import like_shaped
 from column_values import EXACT, rows_of
-from fuzz.columns import spelled
+from fuzz.columns import formatted
 from sequencefile_bytes import MARKER, written
 from sequencefiles import IO, files, header, record, text
 from typedbytes import columns, sequencefile
@@ -65,7 +65,7 @@ def test_simple_writables_are_the_objects(name, compression, codec):
 def test_files_that_hadoop_wrote(name):
     data = files()[name]
     expected = tb.PairReader(sequencefile.Reader(data).read_typed(1 << 30), **EXACT).read_all()
-    assert spelled(rows(columns.read(data, 2, on_mismatch="widen")), True) == spelled(expected, True)
+    assert formatted(rows(columns.read(data, 2, on_mismatch="widen")), True) == formatted(expected, True)
 
 
 @pytest.mark.parametrize("compression, codec", MANNERS)

@@ -55,10 +55,10 @@ def test_bytes_that_another_thread_changes_cost_an_error_at_most():
     clean = bytes(data)
 
     def work():
-        chance = itertools.cycle([0, 7, 8, 9, 255, 1])
+        rng = itertools.cycle([0, 7, 8, 9, 255, 1])
         while not stop.is_set():
             for offset in range(0, len(data), 97):
-                data[offset] = next(chance)
+                data[offset] = next(rng)
             data[:] = clean
 
     thread = threading.Thread(target=work)

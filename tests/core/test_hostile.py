@@ -487,14 +487,14 @@ def test_one_byte_at_a_time_in_time():
 
 
 def test_noise_costs_a_decode_error():
-    chance = random.Random(4)
+    rng = random.Random(4)
     codes = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 50, 51, 101, 144, 255]
     for nbytes in range(2000):
         size = nbytes % 64
         if nbytes % 2:
-            data = bytes(chance.choices(codes, k=size))
+            data = bytes(rng.choices(codes, k=size))
         else:
-            data = bytes(chance.getrandbits(8) for _ in range(size))
+            data = bytes(rng.getrandbits(8) for _ in range(size))
         for dialect in ("hadoop", "hive"):
             outcome(typedbytes.loads, data, dialect=dialect, unicode_errors="replace")
             outcome(typedbytes.skip, data, dialect=dialect)

@@ -74,11 +74,11 @@ def test_every_bit_of_every_short_vector_flipped():
 
 def test_spliced_vectors():
     """Put the front of one vector before the back of another: deeper into the codec than bit flips come."""
-    chance = random.Random(20)
+    rng = random.Random(20)
     seeds = short_seeds()
     for _ in range(10_000):
-        front, back = chance.choice(seeds), chance.choice(seeds)
-        agree(front[: chance.randint(0, len(front))] + back[chance.randint(0, len(back)) :])
+        front, back = rng.choice(seeds), rng.choice(seeds)
+        agree(front[: rng.randint(0, len(front))] + back[rng.randint(0, len(back)) :])
 
 
 def stream_outcome(data, options):

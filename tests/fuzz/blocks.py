@@ -8,7 +8,7 @@ import numpy
 
 import block_reference as slow
 import typedbytes
-from block_ways import by_feed, by_reader, same, spelled
+from block_calls import by_feed, by_reader, formatted, same
 from fuzz import inputs
 from fuzz.choices import Choices
 from fuzz.guard import Guard
@@ -75,7 +75,7 @@ def check_written(wire, values):
     (message,) = BlockDecoder(wire).feed(written)
     if wire in ("line", "block", "header"):
         values = [float("nan") if value != value else value for value in values]
-    assert spelled(message) == spelled(values)
+    assert formatted(message) == formatted(values)
 
 
 def check_refused(wire, values):
@@ -96,48 +96,46 @@ def native_order(array):
 
 def layouts_shape(maker):
     """Return bytes that choose, and messages of a layout, most of them spoiled."""
-    index = maker.chance.randrange(len(slow.LAYOUTS))
-    return bytes([index]) + maker.chance.randbytes(HEAD - 1) + messages(maker, slow.LAYOUTS[index])
+    index = maker.rng.randrange(len(slow.LAYOUTS))
+    return bytes([index]) + maker.rng.randbytes(HEAD - 1) + messages(maker, slow.LAYOUTS[index])
 
 
 def native_shape(maker):
     """Return bytes that choose, and native messages, most of them spoiled."""
-    return maker.chance.randbytes(HEAD) + messages(maker, "native")
+    return maker.rng.randbytes(HEAD) + messages(maker, "native")
 
 
 def messages(maker, wire):
     """Return one or two messages, spoiled or not."""
-    chance = maker.chance
+    rng = maker.rng
     data = b"".join(
-        slow.encode(wire if chance.random() < 0.95 else "native", arguments(maker, wire), chance.choice(inputs.NUMBERS) & 0xFFFFFFFF,
-                    chance.random() < 0.5, wire == "native" and chance.random() < 0.3)
-        for _ in range(chance.choice((1, 1, 2)))
+        slow.encode(wire if rng.random() < 0.95 else "native", arguments(maker, wire), rng.choice(inputs.NUMBERS) & 0xFFFFFFFF,
+                    rng.random() < 0.5, wire == "native" and rng.random() < 0.3)
+        for _ in range(rng.choice((1, 1, 2)))
     )  # fmt: skip
-    return data if chance.random() < 0.25 else maker.spoiled(data)
+    return data if rng.random() < 0.25 else maker.spoiled(data)
 
 
 def arguments(maker, wire):
     """Return values that the wire knows."""
-    chance = maker.chance
+    rng = maker.rng
     kinds = 6 if wire != "native" else 11
-    return [argument(maker, chance.randrange(kinds)) for _ in range(chance.choice((0, 1, 1, 2, 3, 5)))]
+    return [argument(maker, rng.randrange(kinds)) for _ in range(rng.choice((0, 1, 1, 2, 3, 5)))]
 
 
 def argument(maker, kind):
     """Return a value of a kind; the first six are those of the legacy layouts."""
-    chance = maker.chance
+    rng = maker.rng
     return (
-        lambda: (
-            chance.randbytes(chance.choice((0, 1, 3, 8, 25))) if chance.random() < 0.99 else bytes(chance.choice((65_535, 65_536, 70_001)))
-        ),
-        lambda: chance.choice(inputs.TEXTS) + chance.choice(("", "\\", "\r\n")),
-        lambda: Command(chance.choice(inputs.TEXTS)),
-        lambda: chance.choice(inputs.NUMBERS),
-        lambda: chance.choice((0.0, -1.5, 1e300, float("inf"), float("nan"), chance.random())),
-        lambda: chance.choice(inputs.TEXTS),
-        lambda: chance.choice((None, True, False)),
-        lambda: chance.choice((typedbytes.Byte(-3), typedbytes.Long(7), typedbytes.Float(1.5))),
-        lambda: chance.choice(([1, "a"], (b"x", [None]), {"k": {2: 3.5}}, typedbytes.Ext(144, b"e"), 2**80)),
-        lambda: ArrowStream(chance.randbytes(5)),
-        lambda: numpy.arange(6).astype(chance.choice(slow.ELEMENTS)).reshape(chance.choice(((6,), (2, 3), (1, 1, 6)))),
+        lambda: rng.randbytes(rng.choice((0, 1, 3, 8, 25))) if rng.random() < 0.99 else bytes(rng.choice((65_535, 65_536, 70_001))),
+        lambda: rng.choice(inputs.TEXTS) + rng.choice(("", "\\", "\r\n")),
+        lambda: Command(rng.choice(inputs.TEXTS)),
+        lambda: rng.choice(inputs.NUMBERS),
+        lambda: rng.choice((0.0, -1.5, 1e300, float("inf"), float("nan"), rng.random())),
+        lambda: rng.choice(inputs.TEXTS),
+        lambda: rng.choice((None, True, False)),
+        lambda: rng.choice((typedbytes.Byte(-3), typedbytes.Long(7), typedbytes.Float(1.5))),
+        lambda: rng.choice(([1, "a"], (b"x", [None]), {"k": {2: 3.5}}, typedbytes.Ext(144, b"e"), 2**80)),
+        lambda: ArrowStream(rng.randbytes(5)),
+        lambda: numpy.arange(6).astype(rng.choice(slow.ELEMENTS)).reshape(rng.choice(((6,), (2, 3), (1, 1, 6)))),
     )[kind]()

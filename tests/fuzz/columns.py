@@ -56,10 +56,10 @@ def check_reading(wire, source, options, **manner):
         rows = [value for (value,) in rows]
     if len(rows) > len(expected):
         # What is kept as encoded bytes is only walked, and the payload of a WRITABLE is not looked at.
-        assert "Unreadable" in spelled(rows[len(expected)], True), (rows, trouble)
+        assert "Unreadable" in formatted(rows[len(expected)], True), (rows, trouble)
         return
     dialect = options["dialect"]
-    assert spelled(as_struct(rows, dialect), widens) == spelled(as_struct(expected[: len(rows)], dialect), widens), (rows, expected)
+    assert formatted(as_struct(rows, dialect), widens) == formatted(as_struct(expected[: len(rows)], dialect), widens), (rows, expected)
     if isinstance(end, columns.MismatchError):
         assert not widens, end
         check_end(end, wire, rows, expected, trouble)
@@ -70,7 +70,7 @@ def check_reading(wire, source, options, **manner):
         assert len(rows) == len(expected)
 
 
-def spelled(value, widens):
+def formatted(value, widens):
     """Format a value; when columns were widened, numbers have lost the widths of their codes, and integers may be DOUBLEs."""
     text = exact_repr(value)
     if not widens:

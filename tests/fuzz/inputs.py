@@ -60,67 +60,67 @@ class Maker:
     """A supply of inputs."""
 
     def __init__(self, seed):
-        self.chance = random.Random(seed)
+        self.rng = random.Random(seed)
 
     def wire(self):
         """Return the bytes of some values, most of them damaged at an offset or two."""
-        chance = self.chance
-        kind = chance.random()
+        rng = self.rng
+        kind = rng.random()
         if kind < 0.35:
-            data = self.spoiled(chance.choice(seeds()))
+            data = self.spoiled(rng.choice(seeds()))
         elif kind < 0.75:
-            data = b"".join(self.value(chance.randrange(4)) for _ in range(chance.choice((1, 1, 2, 3))))
+            data = b"".join(self.value(rng.randrange(4)) for _ in range(rng.choice((1, 1, 2, 3))))
             if kind > 0.5:
                 data = self.spoiled(data)
         elif kind < 0.9:
-            front, back = chance.choice(seeds()), chance.choice(seeds())
-            data = front[: chance.randint(0, len(front))] + back[chance.randint(0, len(back)) :]
+            front, back = rng.choice(seeds()), rng.choice(seeds())
+            data = front[: rng.randint(0, len(front))] + back[rng.randint(0, len(back)) :]
         elif kind < 0.998:
-            data = bytes(chance.choices(CODES + ODD_CODES + LENGTHS[:3], k=chance.randrange(40)))
+            data = bytes(rng.choices(CODES + ODD_CODES + LENGTHS[:3], k=rng.randrange(40)))
         else:
             data = self.spoiled(self.large())
         return data[:MAX_SEED_BYTES] if len(data) < 60_000 else data
 
     def program(self):
         """Return bytes that decide something: no structure is known."""
-        chance = self.chance
-        nbytes = chance.randrange(4, 120)
-        return bytes(chance.choices(range(24), k=nbytes)) if chance.random() < 0.5 else chance.randbytes(nbytes)
+        rng = self.rng
+        nbytes = rng.randrange(4, 120)
+        return bytes(rng.choices(range(24), k=nbytes)) if rng.random() < 0.5 else rng.randbytes(nbytes)
 
     def spoiled(self, data):
         """Return bytes with up to three changes."""
-        chance = self.chance
+        rng = self.rng
         data = bytearray(data)
-        for _ in range(chance.choice((0, 1, 1, 2, 3))):
-            offset = chance.randint(0, len(data))
-            _SPOILS[chance.randrange(len(_SPOILS))](chance, data, offset)
+        for _ in range(rng.choice((0, 1, 1, 2, 3))):
+            offset = rng.randint(0, len(data))
+            _SPOILS[rng.randrange(len(_SPOILS))](rng, data, offset)
         return bytes(data)
 
     def value(self, depth):
         """Return one value by the grammar; containers as long as there is depth."""
-        chance = self.chance
-        code = chance.choice(CODES)
+        rng = self.rng
+        code = rng.choice(CODES)
         if code == 8 and depth:
             return self.counted(code, [self.value(depth - 1) for _ in range(self.count())])
         if code == 9 and depth:
             return b"\x09" + b"".join(self.value(depth - 1) for _ in range(self.count())) + b"\xff"
         if code == 10 and depth:
-            return self.counted(code, [self.value(chance.randrange(2)) + self.value(depth - 1) for _ in range(self.count())])
+            return self.counted(code, [self.value(rng.randrange(2)) + self.value(depth - 1) for _ in range(self.count())])
         return self.scalar(code)
 
     def count(self):
         """Return a number of items; rarely one at which a table of them grows."""
-        return self.chance.choice((0, 1, 2, 3, 4, 5)) if self.chance.random() < 0.98 else self.chance.choice((40, 70, 130))
+        return self.rng.choice((0, 1, 2, 3, 4, 5)) if self.rng.random() < 0.98 else self.rng.choice((40, 70, 130))
 
     def counted(self, code, items):
         """Return a container that says how many items it has, mostly the truth."""
-        count = len(items) if self.chance.random() < 0.97 else self.chance.choice(LENGTHS)
+        count = len(items) if self.rng.random() < 0.97 else self.rng.choice(LENGTHS)
         return struct.pack(">Bi", code, count) + b"".join(items)
 
     def scalar(self, code):
         """Return a value without others in it."""
-        chance = self.chance
-        number = chance.choice(NUMBERS)
+        rng = self.rng
+        number = rng.choice(NUMBERS)
         if code in (1, 2):
             return bytes((code, number & 0xFF))
         if code in (3, 5):
@@ -135,26 +135,26 @@ class Maker:
 
     def payload(self, code):
         """Return what follows a length."""
-        chance = self.chance
+        rng = self.rng
         if code == 7:
-            return chance.choice(TEXTS).encode("utf-8") if chance.random() < 0.85 else chance.choice(BAD_TEXTS)
+            return rng.choice(TEXTS).encode("utf-8") if rng.random() < 0.85 else rng.choice(BAD_TEXTS)
         if code == 50:
-            name = chance.choice(TEXTS).encode("utf-8")
-            return struct.pack(">i", len(name) if chance.random() < 0.8 else chance.choice(LENGTHS)) + name + b"own"
+            name = rng.choice(TEXTS).encode("utf-8")
+            return struct.pack(">i", len(name) if rng.random() < 0.8 else rng.choice(LENGTHS)) + name + b"own"
         if code == 100:
-            return chance.choice(PICKLES)
-        return chance.randbytes(chance.choice((0, 1, 2, 3, 8, 23, 24, 25, 64)))
+            return rng.choice(PICKLES)
+        return rng.randbytes(rng.choice((0, 1, 2, 3, 8, 23, 24, 25, 64)))
 
     def sized(self, code, payload):
         """Return a payload after its length, which is mostly right."""
-        nbytes = len(payload) if self.chance.random() < 0.97 else self.chance.choice(LENGTHS)
+        nbytes = len(payload) if self.rng.random() < 0.97 else self.rng.choice(LENGTHS)
         return struct.pack(">Bi", code, nbytes) + payload
 
     def large(self):
         """Return a value beyond the sizes at which buffers change their ways."""
-        chance = self.chance
-        nbytes = chance.choice((65_536 - 5, 65_536, 70_000, 131_072 - 5, 131_072, 140_000, 300_000))
-        kind = chance.randrange(4)
+        rng = self.rng
+        nbytes = rng.choice((65_536 - 5, 65_536, 70_000, 131_072 - 5, 131_072, 140_000, 300_000))
+        kind = rng.randrange(4)
         if kind == 0:
             return struct.pack(">Bi", 0, nbytes) + bytes(nbytes)
         if kind == 1:
@@ -164,37 +164,37 @@ class Maker:
         return struct.pack(">Bi", 8, nbytes // 6) + b"\x07\0\0\0\1a" * (nbytes // 6)
 
 
-def _flip(chance, data, offset):
+def _flip(rng, data, offset):
     if offset < len(data):
-        data[offset] ^= 1 << chance.randrange(8)
+        data[offset] ^= 1 << rng.randrange(8)
 
 
-def _change(chance, data, offset):
-    data[offset : offset + 1] = bytes((chance.choice((0, 1, 7, 8, 9, 10, 127, 128, 255, chance.randrange(256))),))
+def _change(rng, data, offset):
+    data[offset : offset + 1] = bytes((rng.choice((0, 1, 7, 8, 9, 10, 127, 128, 255, rng.randrange(256))),))
 
 
-def _lengthen(chance, data, offset):
-    data[offset : offset + 4] = struct.pack(">i", chance.choice(LENGTHS))
+def _lengthen(rng, data, offset):
+    data[offset : offset + 4] = struct.pack(">i", rng.choice(LENGTHS))
 
 
-def _insert(chance, data, offset):
-    data[offset:offset] = bytes((chance.choice(CODES + ODD_CODES),)) + chance.randbytes(chance.randrange(5))
+def _insert(rng, data, offset):
+    data[offset:offset] = bytes((rng.choice(CODES + ODD_CODES),)) + rng.randbytes(rng.randrange(5))
 
 
-def _delete(chance, data, offset):
-    del data[offset : offset + chance.randint(1, 4)]
+def _delete(rng, data, offset):
+    del data[offset : offset + rng.randint(1, 4)]
 
 
-def _cut(chance, data, offset):
+def _cut(rng, data, offset):
     del data[offset:]
 
 
-def _double(chance, data, offset):
-    data[offset:offset] = data[offset : offset + chance.randint(1, 9)]
+def _double(rng, data, offset):
+    data[offset:offset] = data[offset : offset + rng.randint(1, 9)]
 
 
-def _splice(chance, data, offset):
-    data[offset:offset] = chance.choice(seeds())[:200]
+def _splice(rng, data, offset):
+    data[offset:offset] = rng.choice(seeds())[:200]
 
 
 _SPOILS = (_flip, _flip, _change, _change, _lengthen, _insert, _delete, _cut, _double, _splice)

@@ -130,15 +130,15 @@ def cases(seed):
     while True:
         for wire in WIRES:
             data = bytearray(blocks.messages(maker, wire))
-            if data and maker.chance.random() < 0.2:
-                offset, number = maker.chance.randrange(len(data)), maker.chance.choice(NUMBERS)
+            if data and maker.rng.random() < 0.2:
+                offset, number = maker.rng.randrange(len(data)), maker.rng.choice(NUMBERS)
                 data[offset : offset + len(number)] = number
             yield wire, bytes(data)
 
 
 def read_by_java(batch, seed):
     """Return (messages, exception or end, what it said) of each input; the channel gives it in pieces or whole."""
-    steps = inputs.Maker(f"steps {seed}").chance
+    steps = inputs.Maker(f"steps {seed}").rng
     supply = bytearray()
     for wire, data in batch:
         supply += struct.pack(">BHi", WIRES.index(wire), steps.choice((0, 0, 1, 7)) if len(data) < 5000 else 0, len(data)) + data

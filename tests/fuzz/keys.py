@@ -20,26 +20,26 @@ TEXTS = ["", "a", "\0", "a\0b", "\xff", "\ud800", "\U0001f600", b"", b"\0", b"\0
 
 def shape(maker):
     """Return bytes that choose, then a key's payload with some bytes damaged, or what parts begin with."""
-    chance = maker.chance
-    head = bytes((chance.choice((0, 0, 0, chance.randrange(256))), chance.randrange(256)))
-    if chance.random() < 0.2:
-        return head + bytes(chance.choices(BEGINNINGS, k=chance.randrange(1, 40)))
-    key = sortkey.encode(_value(chance, 3), none=chance.choice(("first", "last")))
+    rng = maker.rng
+    head = bytes((rng.choice((0, 0, 0, rng.randrange(256))), rng.randrange(256)))
+    if rng.random() < 0.2:
+        return head + bytes(rng.choices(BEGINNINGS, k=rng.randrange(1, 40)))
+    key = sortkey.encode(_value(rng, 3), none=rng.choice(("first", "last")))
     return head + maker.spoiled(b"".join(number.to_bytes(8, "big")[1:] for number in key))
 
 
-def _value(chance, depth):
-    kind = chance.randrange(8)
+def _value(rng, depth):
+    kind = rng.randrange(8)
     if kind == 0 and depth:
-        return sortkey.Descending(_part(chance, depth - 1))
-    return _part(chance, depth)
+        return sortkey.Descending(_part(rng, depth - 1))
+    return _part(rng, depth)
 
 
-def _part(chance, depth):
-    kind = chance.randrange(5)
+def _part(rng, depth):
+    kind = rng.randrange(5)
     if kind < 2 and depth:
-        return tuple(_value(chance, depth - 1) for _ in range(chance.randrange(4)))
-    return None if kind == 2 else chance.choice(NUMBERS if kind == 3 else TEXTS)
+        return tuple(_value(rng, depth - 1) for _ in range(rng.randrange(4)))
+    return None if kind == 2 else rng.choice(NUMBERS if kind == 3 else TEXTS)
 
 
 def check_key(data):

@@ -125,15 +125,15 @@ def nested(levels, leaf, depth):
 
 def shape(maker):
     """Return a pickle: leaves inside levels inside a position, most of them valid."""
-    chance = maker.chance
-    levels = chance.choices([*NESTING.values(), *SHARING.values()], k=chance.choice((1, 1, 2, 3)))
-    depth = chance.choice((0, 1, 2, 5, 9, 20, 60, 98, 99, 100, 101, 102, 150, 3000 if chance.random() < 0.2 else 200))
-    leaves = b"".join(chance.choices(LEAVES, k=chance.choice((1, 1, 1, 2, 3))))
-    start, end = chance.choice(list(POSITIONS.values()))
+    rng = maker.rng
+    levels = rng.choices([*NESTING.values(), *SHARING.values()], k=rng.choice((1, 1, 2, 3)))
+    depth = rng.choice((0, 1, 2, 5, 9, 20, 60, 98, 99, 100, 101, 102, 150, 3000 if rng.random() < 0.2 else 200))
+    leaves = b"".join(rng.choices(LEAVES, k=rng.choice((1, 1, 1, 2, 3))))
+    start, end = rng.choice(list(POSITIONS.values()))
     data = start + nested(levels, leaves, depth) + end
-    if chance.random() < 0.1 and len(data) < 20_000:
-        data = b"(" + data[:-1] * chance.choice((2, 30)) + chance.choice((b"t.", b"\x91.", b"l."))
-    return maker.spoiled(data) if chance.random() < 0.3 else data
+    if rng.random() < 0.1 and len(data) < 20_000:
+        data = b"(" + data[:-1] * rng.choice((2, 30)) + rng.choice((b"t.", b"\x91.", b"l."))
+    return maker.spoiled(data) if rng.random() < 0.3 else data
 
 
 def in_small_stack(function, *arguments):

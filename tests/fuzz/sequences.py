@@ -44,7 +44,7 @@ def seeds():
 
 def shape(maker):
     """Return bytes that choose, then a file with some bytes damaged."""
-    return maker.chance.randbytes(HEAD) + maker.spoiled(maker.chance.choice(seeds()))
+    return maker.rng.randbytes(HEAD) + maker.spoiled(maker.rng.choice(seeds()))
 
 
 def check_sequence(data):

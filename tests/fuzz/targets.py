@@ -22,7 +22,7 @@ class Target:
 
 def wire_after(nbytes):
     """Return a shape: `nbytes` bytes that choose, then a stream."""
-    return lambda maker: maker.chance.randbytes(nbytes) + maker.wire()
+    return lambda maker: maker.rng.randbytes(nbytes) + maker.wire()
 
 
 def wire_before_program(maker):

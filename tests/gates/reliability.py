@@ -53,8 +53,8 @@ GATES = {
         "{executions:,} executions, {findings} findings",
     ),
     "faults": ("tests/gates/faults.py", "Deliberate bugs, one at a time", "{caught} of {faults} caught"),
-    "reached": (
-        "tests/gates/reached.py",
+    "coverage": (
+        "tests/gates/line_coverage.py",
         "Lines and branches that the suite reaches",
         "core: {lines_missed} of {lines:,} lines missed, {branches_missed} of {branches:,} branches, {calls_missed} of {calls:,}"
         " outcomes of calls; Python: {python_lines_missed} of {python_lines:,} lines",

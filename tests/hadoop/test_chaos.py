@@ -214,9 +214,9 @@ def test_a_script_that_catches_all_fails_the_job(run):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_a_job_fails_or_is_right(run, seed):
-    chance = random.Random(seed)
-    what = chance.choice([*DEATHS.values(), *NOISE])
-    due, in_reducer = chance.randrange(1, 2 * NLINES), chance.random() < 0.5
+    rng = random.Random(seed)
+    what = rng.choice([*DEATHS.values(), *NOISE])
+    due, in_reducer = rng.randrange(1, 2 * NLINES), rng.random() < 0.5
     text = misbehaving(what, run="class Reducing(Sums): misbehave = Misbehaving.misbehave")
     if in_reducer:
         job, pairs = run(text + "streaming.run(Job, Reducing)", due=due, reducer=True)

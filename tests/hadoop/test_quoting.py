@@ -7,7 +7,7 @@ Invariant: no job runs; Hadoop parses each command line, and sends the job as XM
 import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies as st
 
-from hadoop_support import hadoop as machine
+from hadoop_support import hadoop as local_hadoop
 from typedbytes import hadoop
 from typedbytes.hadoop import _quoting
 from typedbytes.hadoop._check import OptionError, check_shipped
@@ -50,7 +50,7 @@ def test_a_command_is_split_into_its_words_or_refused(lists):
     assert (["it's", 'say "x"', "a b"]) in [each for each, _ in made]
     assert not [each for each, _ in made if "" in each or "'a\"" in each]
     start, end = ["-input", "in", "-output", "out", "-mapper"], ["-io", "typedbytes"]
-    readings = machine().read_submissions([[*start, text, *end] for _, text in made])
+    readings = local_hadoop().read_submissions([[*start, text, *end] for _, text in made])
     assert [reading.get("mapper", reading) for reading in readings] == [each for each, _ in made]
     assert all(text == unquoted(text) for _, text in made)
 
@@ -64,7 +64,7 @@ def read(plans):
     """Return what a node reads of each plan; all must get there."""
     lines = [plan.words() for plan in plans]
     assert all(word == unquoted(word) for line in lines for word in line)
-    readings = machine().read_submissions(lines)
+    readings = local_hadoop().read_submissions(lines)
     assert [reading for reading in readings if "refused" in reading] == []
     return readings
 

@@ -67,10 +67,10 @@ def test_lines_are_those_of_hadoop_wherever_a_text_is_cut(name, tmp_path):
 
 
 def test_lines_at_random(tmp_path):
-    chance = random.Random(21)
+    rng = random.Random(21)
     for number in range(12):
         path = tmp_path / f"{number}.txt"
-        path.write_bytes(b"".join(chance.choices([b"\r", b"\n", b"\r\n", b"a", b"bc", "é".encode()], k=chance.randint(1, 30))))
+        path.write_bytes(b"".join(rng.choices([b"\r", b"\n", b"\r\n", b"a", b"bc", "é".encode()], k=rng.randint(1, 30))))
         check("text", path, range(1, path.stat().st_size + 2, 5))
 
 

@@ -203,13 +203,13 @@ WRONG = [
     ({"script": "a#b.py"}, "the path contains '#'"),
     ({"python": "py\"th'on"}, "there are both a ' and a \" in it"),
     ({"python": ""}, "drops an empty word"),
-    ({"python": "a\udcff"}, "it is not text without NUL"),
-    ({"python": "a\0"}, "it is not text without NUL"),
+    ({"python": "a\udcff"}, "it contains NUL or bytes that are not text"),
+    ({"python": "a\0"}, "it contains NUL or bytes that are not text"),
     ({"inputs": ["a,b"]}, "reads 'a,b', the value of -input, as several paths"),
     ({"inputs": ["{a,b},c"]}, "as several paths"),
     ({"inputs": ["-input"]}, "reads the value '-input' of -input as an option: write a path as ./-input"),
     ({"inputs": [""]}, "-input takes no empty value"),
-    ({"inputs": ['"a"']}, "strips the quote at the end of .*, the value of -input"),
+    ({"inputs": ['"a"']}, "strips a double quote from either end of .*, the value of -input"),
     ({"inputs": ["/user/${user.name}"]}, "by a property: write out its value"),
     ({"inputs": ["a\udcff"]}, "cannot send"),
     ({"output": "/user/${user.name}"}, "the value of -output, by a property"),
@@ -220,7 +220,7 @@ WRONG = [
     ({"environment": {"A B": "x"}}, "at its space"),
     ({"environment": {"A=B": "x"}}, "not the name of a variable"),
     ({"environment": {"A": "${user.name}"}}, "the value of -cmdenv, by a property"),
-    ({"environment": {"A": 'x"'}}, "strips the quote at the end of .*, the value of -cmdenv"),
+    ({"environment": {"A": 'x"'}}, "strips a double quote from either end of .*, the value of -cmdenv"),
     ({"environment": {"TMPDIR": "x"}}, "sets the variable TMPDIR of each task itself"),
     ({"properties": {"a=b": "x"}}, "'a=b' is not a name for Hadoop's -D"),
     ({"properties": {" a": "x"}}, "' a' is not a name"),
@@ -1172,7 +1172,7 @@ def test_what_hadoops_command_prints_is_shown_to_the_user(tmp_path, monkeypatch,
     lines = messages.splitlines()
     assert lines[-9] == "typedbytes: ZeroDivisionError: division by zero (job.py, line 2: 1 / 0)"  # first of what is said of the failure
     assert "typedbytes: map 100 %, reduce 100 %" in lines
-    assert "typedbytes: the job failed, Hadoop's command with code 1" in lines
+    assert "typedbytes: the job failed: Hadoop's command ended with exit code 1" in lines
     assert lines[-1] == "typedbytes: ZeroDivisionError: division by zero"
     assert not (tmp_path / "typedbytes-bundle.zip").exists()
 

@@ -75,11 +75,11 @@ def test_keys_of_every_type_are_sorted_and_partitioned_as_hadoop_does(tmp_path, 
 
 
 def test_lines_and_splits_of_text_are_hadoops(tmp_path):
-    chance = random.Random(11)
+    rng = random.Random(11)
     folder, nsplits = tmp_path / "in", 9
     folder.mkdir()
     for number, nbytes in enumerate((3000, 1000, 201, 0)):
-        data = b"\xef\xbb\xbf" + b"".join(chance.choices(PIECES, k=nbytes))
+        data = b"\xef\xbb\xbf" + b"".join(rng.choices(PIECES, k=nbytes))
         (folder / f"{number}.txt").write_bytes(data[:nbytes])
     total = sum(path.stat().st_size for path in folder.iterdir())
     job = hadoop().job(

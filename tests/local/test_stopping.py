@@ -1,6 +1,6 @@
 """Jobs and filters that are ended from outside: by a signal, by many, by one that nothing can handle, by a terminal that is closed.
 
-What jobs leave at random moments is the matter of chaos.py. Invariant: a test waits for events, and what it looks for is looked for
+What jobs leave at random moments is tested by tests/soak/chaos.py. Invariant: a test waits for events, and what it looks for is looked for
 until it is there or gone.
 """
 
@@ -24,7 +24,7 @@ from subprocess_runs import SECONDS
 from typedbytes import local
 from typedbytes.local import _processes
 
-#: Every process that the job starts writes its number into a file of its own; the mapper then waits for the file "go".
+#: Every process that the job starts writes its process ID into a file of its own; the mapper then waits for the file "go".
 WAITING = """
     import os, subprocess, sys, time
     from pathlib import Path
@@ -62,7 +62,7 @@ def until(holds):
     """Wait until something holds."""
     deadline = time.monotonic() + SECONDS
     while not holds():
-        assert time.monotonic() < deadline, "in vain"
+        assert time.monotonic() < deadline, f"not true after {SECONDS} s"
         time.sleep(0.005)
 
 
@@ -77,15 +77,15 @@ def children_of(pid):
 
 
 def caretaker_of(job):
-    """Return the number of the process that looks after a job."""
+    """Return the ID of the process that looks after a job."""
     (found,) = (pid for pid in children_of(job.pid) if b"_caretaker.py" in Path(f"/proc/{pid}/cmdline").read_bytes())
     return found
 
 
 def defaults(ignored=()):
     """Put signals back: a shell's background job ignores some, and so would its children."""
-    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
+    for signum in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(signum, signal.SIG_IGN if signum in ignored else signal.SIG_DFL)
 
 
 @pytest.fixture
@@ -118,25 +118,25 @@ def left_in(folder):
 NUMBERS = [(signal.SIGHUP, 129), (signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -signal.SIGKILL)]
 
 
-@pytest.mark.parametrize(("number", "code"), NUMBERS)
-def test_whatever_ends_a_job_no_file_and_no_process_is_left(start, tmp_path, number, code):
+@pytest.mark.parametrize(("signum", "code"), NUMBERS)
+def test_whatever_ends_a_job_no_file_and_no_process_is_left(start, tmp_path, signum, code):
     job, pids = start()
     caretaker = caretaker_of(job)
-    job.send_signal(number)
+    job.send_signal(signum)
     assert job.wait(SECONDS) == code
-    if number == signal.SIGKILL:
+    if signum == signal.SIGKILL:
         until(lambda: not is_running(caretaker))
     assert left_in(tmp_path) == []
     until(lambda: not any(map(is_running, [*pids, caretaker])))
 
 
-@pytest.mark.parametrize(("number", "code"), NUMBERS)
-def test_a_script_that_is_being_asked_goes_with_the_job(start, tmp_path, number, code):
+@pytest.mark.parametrize(("signum", "code"), NUMBERS)
+def test_a_script_probed_for_its_roles_ends_with_the_job(start, tmp_path, signum, code):
     job, (pid,) = start(HANGING, ["task"], options=[])
     caretaker = caretaker_of(job)
-    job.send_signal(number)
+    job.send_signal(signum)
     assert job.wait(SECONDS) == code
-    if number == signal.SIGKILL:
+    if signum == signal.SIGKILL:
         until(lambda: not is_running(caretaker))
     assert left_in(tmp_path) == []
     until(lambda: not is_running(pid))
@@ -147,8 +147,8 @@ def test_more_signals_do_not_disturb_the_end(start, tmp_path, first):
     job, pids = start()
     job.send_signal(first)
     while job.poll() is None:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            job.send_signal(number)
+        for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            job.send_signal(signum)
         time.sleep(0.001)
     assert left_in(tmp_path) == []
     until(lambda: not any(map(is_running, pids)))
@@ -170,10 +170,10 @@ def test_a_terminal_that_is_closed_ends_the_job(start, tmp_path):
     until(lambda: not any(map(is_running, pids)))
 
 
-@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
-def test_a_signal_that_was_ignored_stays_ignored(start, tmp_path, number):
-    job, pids = start(prepare=functools.partial(defaults, [number]))
-    job.send_signal(number)
+@pytest.mark.parametrize("signum", [signal.SIGHUP, signal.SIGINT])
+def test_a_signal_that_was_ignored_stays_ignored(start, tmp_path, signum):
+    job, pids = start(prepare=functools.partial(defaults, [signum]))
+    job.send_signal(signum)
     (tmp_path / "go").touch()
     assert job.wait(SECONDS) == 0
     assert pairs_of(tmp_path / "out") == [(0, "line")]
@@ -218,9 +218,9 @@ def test_a_program_that_runs_a_job_leaves_nothing_when_it_is_killed(tmp_path):
 # -- filters ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("number", "code"), NUMBERS[:3])
+@pytest.mark.parametrize(("signum", "code"), NUMBERS[:3])
 @pytest.mark.parametrize("words", [["cat"], ["sort"], ["partition", "-n", "2"]], ids=lambda words: words[0])
-def test_a_filter_that_is_ended_leaves_no_part_of_its_output(tmp_path, words, number, code):
+def test_a_filter_that_is_ended_leaves_no_part_of_its_output(tmp_path, words, signum, code):
     (tmp_path / "tmp").mkdir()
     command = [sys.executable, "-m", "typedbytes", *words, "-o", tmp_path / "out"]
     variables = environment({"TMPDIR": str(tmp_path / "tmp")})
@@ -229,7 +229,7 @@ def test_a_filter_that_is_ended_leaves_no_part_of_its_output(tmp_path, words, nu
         job.stdin.flush()
         until(lambda: any(name.endswith(".partial") for name in os.listdir(tmp_path)))
         while job.poll() is None:  # a signal that comes just before a system call is handled after it
-            job.send_signal(number)
+            job.send_signal(signum)
             time.sleep(0.01)
     assert job.returncode == code
     assert os.listdir(tmp_path) == ["tmp"]
@@ -239,7 +239,7 @@ def test_a_filter_that_is_ended_leaves_no_part_of_its_output(tmp_path, words, nu
 # -- signals of tasks -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("offset", "said"), [(1, "signal 35 (SIGRTMIN+1)"), (0, "SIGRTMIN")])
+@pytest.mark.parametrize(("offset", "said"), [(1, f"signal {signal.SIGRTMIN + 1} (SIGRTMIN+1)"), (0, "SIGRTMIN")])
 def test_a_task_that_a_real_time_signal_ends_is_tried_again(tmp_path, offset, said):
     script = write_script(
         tmp_path,
@@ -278,15 +278,17 @@ def test_a_task_that_a_real_time_signal_ends_is_tried_again(tmp_path, offset, sa
     assert (tmp_path / "tried").read_text() == "once once "
 
 
-def test_a_script_that_such_a_signal_ends_is_reported(tmp_path):
+def test_a_script_that_a_real_time_signal_ends_is_reported(tmp_path):
     script = write_script(tmp_path, "import os, signal\nos.kill(os.getpid(), signal.SIGRTMIN + 1)")
     (tmp_path / "in.txt").write_text("line\n")
-    with pytest.raises(local.JobError, match=r"was ended by signal 35 \(SIGRTMIN\+1\) when it was started without input"):
+    with pytest.raises(
+        local.JobError, match=rf"was ended by signal {signal.SIGRTMIN + 1} \(SIGRTMIN\+1\) when it was started without input"
+    ):
         local.run_script(script, inputs=tmp_path / "in.txt", output=tmp_path / "out")
 
 
 def exists(pid):
-    """Return whether a number is that of a process, which may have ended."""
+    """Return whether a process ID is in use, by a process that may have ended."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -295,9 +297,9 @@ def exists(pid):
 
 
 def test_only_numbers_that_are_still_its_processes_own_are_ended(monkeypatch):
-    # A process that has ended keeps its number until it is waited for; then the number may become that of others.
+    # A process that has ended keeps its ID until it is waited for; then the ID may become that of others.
     started, own, usual = [], [], os.killpg
-    monkeypatch.setattr(os, "killpg", lambda group, number: (own.append(exists(group)), usual(group, number)))
+    monkeypatch.setattr(os, "killpg", lambda group, signum: (own.append(exists(group)), usual(group, signum)))
 
     def fail_late(sink):
         until(lambda: started and not exists(started[0]))

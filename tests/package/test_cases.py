@@ -13,7 +13,7 @@ import pytest
 from cases import CASES
 
 TESTS = Path(__file__).resolve().parents[1]
-#: How many cases each letter has; O, binary blocks, are not there yet.
+#: How many cases each letter has; the letters O and Q are not used.
 COUNTS = dict(A=14, B=8, C=8, D=7, E=10, F=7, G=10, H=6, I=12, J=7, K=9, L=7, M=7, N=5, P=18, R=17)
 
 
@@ -57,7 +57,7 @@ def test_every_test_of_a_bug_that_was_found_is_there():
 
 
 def test_no_list_comprehension_is_compiled():
-    # Cython 3.3's release an item twice when the list cannot grow.
+    # List comprehensions of Cython 3.3 release an item twice when the list cannot grow.
     for path in sorted((TESTS.parent / "src").rglob("*.p[xy][idx]")):
         code = re.sub(r"""\"""(?s:.*?)\"""|#.*|"[^"\n]*"|'[^'\n]*'""", "", path.read_text("utf-8"))
         assert not re.search(r"\[(?:[^\[\]]|\[[^\]]*\])*?\sfor\s", code), path

@@ -3,7 +3,7 @@
 import pytest
 
 import typedbytes
-from gates import faults, figures, leaks, reached, reliability
+from gates import faults, figures, leaks, line_coverage, reliability
 from subprocess_runs import run_fresh
 
 pytestmark = pytest.mark.once
@@ -89,7 +89,7 @@ def test_lines_and_outcomes_are_counted_where_they_come_from():
         number = next(number for number, text in enumerate(GENERATED.split("\n"), 1) if words in text)
         return dict(line_number=number, count=times, function_name=function, branches=[dict(count=count) for count in outcomes])
 
-    counts = reached.Counts()
+    counts = line_coverage.Counts()
     body = [line("__pyx_t_1 =", 5), line("if (__pyx_t_1)", 5, 0, 5), line("call()", 0, 0, 0), line("__pyx_t_3", 7)]
     end = [line("ErrFetch", 0), line("release", 5), line("return", 5, 5, 0), line("call()", 9, 9, 9, function="__pyx_pw_work")]
     counts.add_generated(GENERATED.split("\n"), body + end)
@@ -100,10 +100,12 @@ def test_lines_and_outcomes_are_counted_where_they_come_from():
 
 
 def test_lines_that_no_test_reaches_are_in_the_sources():
-    for name, start in reached.UNREACHABLE:
-        lines = [(number, line.strip()) for number, line in enumerate(reached.source_of(name), 1) if line.strip().startswith(start)]
-        assert [reached.why_unreachable(name, number) == reached.why_listed(name, line) is not None for number, line in lines] == [True]
-    assert reached.why_listed("_sorting/sorter.pxi", "return TOO_LONG") is None
+    for name, start in line_coverage.UNREACHABLE:
+        lines = [(number, line.strip()) for number, line in enumerate(line_coverage.source_of(name), 1) if line.strip().startswith(start)]
+        assert [
+            line_coverage.why_unreachable(name, number) == line_coverage.why_listed(name, line) is not None for number, line in lines
+        ] == [True]
+    assert line_coverage.why_listed("_sorting/sorter.pxi", "return TOO_LONG") is None
 
 
 @pytest.mark.parametrize(
@@ -117,13 +119,17 @@ def test_lines_that_no_test_reaches_are_in_the_sources():
     ],
 )
 def test_lines_that_only_run_without_the_gil_are_known(name, line, function):
-    assert function is None or function in reached.WITHOUT_GIL
-    known = [reached.why_unreachable(name, number) for number, text in enumerate(reached.source_of(name), 1) if text.strip() == line]
-    assert reached.NO_GIL in known
-    others = [
-        number for number, text in enumerate(reached.source_of("core/codec/containers.pxi"), 1) if text == "    close_encoded(e, &frame)"
+    assert function is None or function in line_coverage.WITHOUT_GIL
+    known = [
+        line_coverage.why_unreachable(name, number) for number, text in enumerate(line_coverage.source_of(name), 1) if text.strip() == line
     ]
-    assert others and not any(reached.why_unreachable("core/codec/containers.pxi", number) for number in others)
+    assert line_coverage.NO_GIL in known
+    others = [
+        number
+        for number, text in enumerate(line_coverage.source_of("core/codec/containers.pxi"), 1)
+        if text == "    close_encoded(e, &frame)"
+    ]
+    assert others and not any(line_coverage.why_unreachable("core/codec/containers.pxi", number) for number in others)
 
 
 def test_figures_are_parsed_as_they_were_reported(capsys):

@@ -39,7 +39,7 @@ def _orders(path):
 
 
 def _made(*words):
-    """Return a function that has inputs.py write what it makes to stdout or to a file."""
+    """Return a function that writes to a path what inputs.py generates."""
 
     def make(path):
         with open(path, "wb") as file:

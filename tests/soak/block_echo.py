@@ -30,11 +30,11 @@ def refuse_a_line_of_2_gib():
 def main(count):
     """Spread the messages over all wires."""
     refuse_a_line_of_2_gib()
-    chance = random.Random(1)
+    rng = random.Random(1)
     for wire in slow.WIRES:
         answer_sizes(wire, range(11))
         with block_peer.peer("echo", wire) as sock:
-            echo_messages(sock, wire, chance, -(-count // len(slow.WIRES)))
+            echo_messages(sock, wire, rng, -(-count // len(slow.WIRES)))
         print(f"{wire}: sizes 0 to 10 answered, {-(-count // len(slow.WIRES)):,} messages came back as they were", flush=True)
 
 

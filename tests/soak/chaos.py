@@ -162,12 +162,12 @@ BAD = (WRONG, LEFT_FILES, LEFT_PROCESSES, NO_REASON, ODD_CODE)
 def run_once(seed, engine):
     """Do one run on an engine, "local" or "hadoop", and return the Run."""
     what, disaster = drawn(seed, engine)
-    chance, run = random.Random(seed), ENGINES[engine][0]
+    rng, run = random.Random(seed), ENGINES[engine][0]
     with tempfile.TemporaryDirectory(prefix="chaos-") as name:
         folder = Path(name)
-        counts = write_words(folder / "in.txt", chance.choice([200, 1000, 5000]), seed)
-        write_script(folder, _script(chance, what, long="600" if engine == "local" else "2"))  # Hadoop ends no children of tasks
-        code = run(chance, folder, disaster)
+        counts = write_words(folder / "in.txt", rng.choice([200, 1000, 5000]), seed)
+        write_script(folder, _script(rng, what, long="600" if engine == "local" else "2"))  # Hadoop ends no children of tasks
+        code = run(rng, folder, disaster)
         has_reason = what not in HARMLESS or disaster != NOTHING
         story = f"{what}; {disaster}; exit code {code}"
         try:
@@ -184,34 +184,34 @@ def drawn(seed, engine):
     """Return which faults a run has: what its tasks do, by turns, and what comes over it."""
     all_that_tasks_do = [*HARMLESS, *ALARMS, *DEADLY]
     _, disasters = ENGINES[engine]
-    what, chance = all_that_tasks_do[seed % len(all_that_tasks_do)], random.Random(seed)
+    what, rng = all_that_tasks_do[seed % len(all_that_tasks_do)], random.Random(seed)
     if what == HANGS and engine == "local":
-        return what, chance.choice(STOPPING)  # which alone ends it
-    return what, chance.choice([NOTHING] * len(disasters) + disasters)
+        return what, rng.choice(STOPPING)  # which alone ends it
+    return what, rng.choice([NOTHING] * len(disasters) + disasters)
 
 
-def _script(chance, what, **fields):
+def _script(rng, what, **fields):
     fields = {
         **fields,
-        "role": chance.choice(["map", "combine", "reduce"]),
-        "due": chance.randrange(1, 25),
-        "often": chance.choice(["True", ONCE]),
+        "role": rng.choice(["map", "combine", "reduce"]),
+        "due": rng.randrange(1, 25),
+        "often": rng.choice(["True", ONCE]),
     }
     fields["by_signal"] = what.startswith("SIGKILL")
     return SCRIPT.format(what={**HARMLESS, **DEADLY}.get(what, "pass"), alarm=ALARMS.get(what), **fields)
 
 
-def _run_here(chance, folder, disaster):
-    options = ["-q", "-o", "out", "--processes", chance.choice("12"), "-r", chance.choice("1124"), "--attempts", chance.choice("123")]
-    options += ["--split-size", chance.choice(["4K", "16K", "1M"]), "--memory", chance.choice(["2M", "16M"])]
-    options += ["--codec", chance.choice(["none", "zlib"])] + chance.choice([[], ["--no-combiner"]])
+def _run_here(rng, folder, disaster):
+    options = ["-q", "-o", "out", "--processes", rng.choice("12"), "-r", rng.choice("1124"), "--attempts", rng.choice("123")]
+    options += ["--split-size", rng.choice(["4K", "16K", "1M"]), "--memory", rng.choice(["2M", "16M"])]
+    options += ["--codec", rng.choice(["none", "zlib"])] + rng.choice([[], ["--no-combiner"]])
     command = [sys.executable, "-m", "typedbytes", "run", "job.py", "in.txt", *options]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     # a shell's background job ignores some signals, and so would its children
     heeding = functools.partial(_heed, ENDS)
     job = subprocess.Popen(command, cwd=folder, env=environment({"CHAOS": str(folder)}), preexec_fn=heeding, **quiet)
     try:
-        with _disturbed(job.pid, disaster, chance):
+        with _disturbed(job.pid, disaster, rng):
             return job.wait(SECONDS)
     finally:
         job.kill()
@@ -223,20 +223,20 @@ def _heed(numbers):
         signal.signal(number, signal.SIG_DFL)
 
 
-def _run_on_hadoop(chance, folder, disaster):
+def _run_on_hadoop(rng, folder, disaster):
     command = python_command(folder / "job.py")
     job = {
-        "combiner": chance.choice([None, f"{command} combine"]),
-        "nreducers": chance.choice([1, 1, 2, 4]),
+        "combiner": rng.choice([None, f"{command} combine"]),
+        "nreducers": rng.choice([1, 1, 2, 4]),
         "properties": {
-            "mapreduce.local.map.tasks.maximum": chance.choice([1, 2]),
+            "mapreduce.local.map.tasks.maximum": rng.choice([1, 2]),
             "mapreduce.task.io.sort.mb": 1,
-            "mapreduce.map.sort.spill.percent": chance.choice([0.1, 0.8]),
-            "fs.local.block.size": chance.choice([16, 40, 1000]) << 10,  # of a split
+            "mapreduce.map.sort.spill.percent": rng.choice([0.1, 0.8]),
+            "fs.local.block.size": rng.choice([16, 40, 1000]) << 10,  # of a split
             "fs.file.impl.disable.cache": "true",
         },
     }
-    with _disturbed(hadoop().pid, disaster, chance):
+    with _disturbed(hadoop().pid, disaster, rng):
         return (
             hadoop()
             .job(
@@ -255,13 +255,13 @@ def _run_on_hadoop(chance, folder, disaster):
 
 
 @contextlib.contextmanager
-def _disturbed(pid, disaster, chance):
+def _disturbed(pid, disaster, rng):
     """Have a disaster come over a process, at some moment before the block ends."""
-    chance, over = random.Random(chance.random()), threading.Event()
+    rng, over = random.Random(rng.random()), threading.Event()
 
     def disturb():
         with contextlib.suppress(ProcessLookupError):  # it has ended before
-            DISASTERS[disaster](pid, chance, over)
+            DISASTERS[disaster](pid, rng, over)
 
     helper = threading.Thread(target=disturb, daemon=True)
     helper.start()
@@ -272,50 +272,50 @@ def _disturbed(pid, disaster, chance):
         helper.join()
 
 
-def _do_nothing(pid, chance, over):
+def _do_nothing(pid, rng, over):
     pass
 
 
-def _is_over(chance, over):
+def _is_over(rng, over):
     """Wait for a moment in the life of a job and return whether it is over before that."""
-    return over.wait(chance.uniform(0, 0.9))
+    return over.wait(rng.uniform(0, 0.9))
 
 
-def _send(number, pid, chance, over):
-    if not _is_over(chance, over):
+def _send(number, pid, rng, over):
+    if not _is_over(rng, over):
         os.kill(pid, number)
 
 
-def _send_many(pid, chance, over):
+def _send_many(pid, rng, over):
     """Send several signals within 40 ms."""
-    if not _is_over(chance, over):
-        for _ in range(chance.randrange(2, 7)):
-            os.kill(pid, chance.choice(ENDS))
-            time.sleep(chance.uniform(0, 0.01))
+    if not _is_over(rng, over):
+        for _ in range(rng.randrange(2, 7)):
+            os.kill(pid, rng.choice(ENDS))
+            time.sleep(rng.uniform(0, 0.01))
 
 
-def _end_tasks(number, pid, chance, over):
+def _end_tasks(number, pid, rng, over):
     """End a few of the processes that the process has started, one after the other."""
-    for _ in range(chance.randrange(1, 4)):
-        if over.wait(chance.uniform(0.02, 0.5)):
+    for _ in range(rng.randrange(1, 4)):
+        if over.wait(rng.uniform(0.02, 0.5)):
             break
         tasks = [child for child in _children_of(pid) if b"job.py" in _proc_file_of(child, "cmdline")]  # not what Hadoop itself starts
         if tasks:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(chance.choice(tasks), number)
+                os.kill(rng.choice(tasks), number)
 
 
-def _end_caretaker(pid, chance, over):
-    if not _is_over(chance, over):
+def _end_caretaker(pid, rng, over):
+    if not _is_over(rng, over):
         for child in filter(_is_caretaker, _children_of(pid)):
             os.kill(child, signal.SIGKILL)
 
 
-def _limit_files(pid, chance, over):
+def _limit_files(pid, rng, over):
     """From some moment on, let no file of the process grow any more, as on a full disk."""
     most = resource.prlimit(pid, resource.RLIMIT_FSIZE)
-    if not _is_over(chance, over):
-        resource.prlimit(pid, resource.RLIMIT_FSIZE, (chance.choice([1, 4, 16, 64]) << 10, most[1]))
+    if not _is_over(rng, over):
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (rng.choice([1, 4, 16, 64]) << 10, most[1]))
         over.wait()
         resource.prlimit(pid, resource.RLIMIT_FSIZE, most)
 

@@ -37,40 +37,40 @@ NMISHAPS = 300
 # -- records ----------------------------------------------------------------------------------------------
 
 
-def some_value(chance, depth=0):
+def some_value(rng, depth=0):
     """Return a value of some kind; the same bytes come of it when it was decoded."""
-    kind = chance.randrange(14 if depth < 3 else 10)
+    kind = rng.randrange(14 if depth < 3 else 10)
     if kind < 2:
-        return chance.randrange(-(2**31), 2**31)
+        return rng.randrange(-(2**31), 2**31)
     if kind < 3:
-        return chance.randrange(2**31, 2**63)
+        return rng.randrange(2**31, 2**63)
     if kind < 5:
-        return chance.random()
+        return rng.random()
     if kind < 7:
-        return "".join(chance.choices("abcdefgh \xe4\u20ac\U0001f600", k=chance.randrange(40)))
+        return "".join(rng.choices("abcdefgh \xe4\u20ac\U0001f600", k=rng.randrange(40)))
     if kind < 9:
-        return chance.choice([True, False, b"", None, tb.Ext(144, b"opaque"), tb.Writable("org.example.It", b"\0\1")])
+        return rng.choice([True, False, b"", None, tb.Ext(144, b"opaque"), tb.Writable("org.example.It", b"\0\1")])
     if kind < 10:
-        return bytes(chance.randrange(300))
-    items = [some_value(chance, depth + 1) for _ in range(chance.randrange(6))]
+        return bytes(rng.randrange(300))
+    items = [some_value(rng, depth + 1) for _ in range(rng.randrange(6))]
     return {10: items, 11: tuple(items), 12: dict(enumerate(items)), 13: {"name": items, (1, "k"): 2**70}}[kind]
 
 
 def make_blocks(seed):
     """Return blocks of encoded pairs, with runs of equal keys and now and then a long value."""
-    chance, blocks = random.Random(seed), []
+    rng, blocks = random.Random(seed), []
     for number in range(NBLOCKS):
-        pairs = [(f"key {number} {index // 5}", some_value(chance)) for index in range(BLOCK_NRECORDS)]
-        pairs[::1000] = [(key, "long " * chance.randrange(10**5)) for key, _ in pairs[::1000]]
+        pairs = [(f"key {number} {index // 5}", some_value(rng)) for index in range(BLOCK_NRECORDS)]
+        pairs[::1000] = [(key, "long " * rng.randrange(10**5)) for key, _ in pairs[::1000]]
         blocks.append(tb.Encoder().encode_pairs(pairs))
     return blocks
 
 
 def order(seed, turn, blocks, nbytes):
     """Yield the blocks of a turn one after the other, `nbytes` bytes or a little more."""
-    chance = random.Random(f"{seed} {turn}")
+    rng = random.Random(f"{seed} {turn}")
     while nbytes > 0:
-        block = chance.choice(blocks)
+        block = rng.choice(blocks)
         nbytes -= len(block)
         yield block
 

@@ -25,8 +25,8 @@ from typedbytes._sorting._native import Sorter, merge
 class Dribble(io.RawIOBase):
     """Give a few bytes at a time."""
 
-    def __init__(self, data, chance):
-        self._rest, self._chance = data, chance
+    def __init__(self, data, rng):
+        self._rest, self._chance = data, rng
 
     def readinto(self, target):
         nbytes = min(len(target), len(self._rest), self._chance.randrange(1, 40))
@@ -118,11 +118,11 @@ def test_keys_alike_for_long_take_no_longer_for_it():
 @pytest.mark.parametrize("codec", external.CODECS)
 @pytest.mark.parametrize("memory", [4000, 50_000, 1 << 24])
 def test_sorting_with_little_memory_gives_the_same(memory, codec, tmp_path):
-    chance = random.Random(memory)
-    pairs = made_pairs(chance, 1000)
+    rng = random.Random(memory)
+    pairs = made_pairs(rng, 1000)
     half = len(pairs) // 2
     sink = io.BytesIO()
-    sources = [Dribble(joined(pairs[:half]), chance), io.BytesIO(), io.BytesIO(joined(pairs[half:]))]
+    sources = [Dribble(joined(pairs[:half]), rng), io.BytesIO(), io.BytesIO(joined(pairs[half:]))]
     assert external.sort(sources, sink, memory=memory, codec=codec, folder=tmp_path) == len(pairs)
     assert sink.getvalue() == joined(sorted(pairs, key=lambda pair: pair[0]))
     assert list(tmp_path.iterdir()) == []
@@ -138,12 +138,12 @@ def test_a_record_larger_than_memory_is_sorted_too():
 @pytest.mark.parametrize("nruns", [0, 1, 2, 3, 8, 33])
 @pytest.mark.parametrize("buffer_size", [64, 1 << 18])
 def test_merging_is_stable(nruns, buffer_size):
-    chance = random.Random(nruns)
-    pairs = made_pairs(chance, 2000, nkeys=10) if nruns else []
-    cuts = [0, *sorted(chance.randrange(len(pairs) + 1) for _ in range(nruns - 1)), len(pairs)]
+    rng = random.Random(nruns)
+    pairs = made_pairs(rng, 2000, nkeys=10) if nruns else []
+    cuts = [0, *sorted(rng.randrange(len(pairs) + 1) for _ in range(nruns - 1)), len(pairs)]
     runs = [sorted(pairs[start:end], key=lambda pair: pair[0]) for start, end in zip(cuts, cuts[1:])]
     sink = io.BytesIO()
-    sources = [Dribble(joined(run), chance) if number % 2 else io.BytesIO(joined(run)) for number, run in enumerate(runs[:nruns])]
+    sources = [Dribble(joined(run), rng) if number % 2 else io.BytesIO(joined(run)) for number, run in enumerate(runs[:nruns])]
     assert merge(sources, sink, buffer_size=buffer_size) == len(pairs)
     assert sink.getvalue() == joined(sorted(pairs, key=lambda pair: pair[0]))
 
@@ -275,22 +275,22 @@ def count_by_sorter(source, memory):
 
 
 def test_damage_is_reported_as_a_reader_reports_it():
-    chance = random.Random(8)
+    rng = random.Random(8)
     good = tb.Encoder().encode_pairs([(i, [1, "a", {"k": (1, 2.5)}]) for i in range(9)] + [("x" * i, b"y" * i) for i in range(9)])
     for _ in range(150):
         bad = bytearray(good)
-        offset = chance.randrange(len(bad))
-        what = chance.choice(["cut", "change", "flip", "insert"])
+        offset = rng.randrange(len(bad))
+        what = rng.choice(["cut", "change", "flip", "insert"])
         if what == "cut":
             del bad[offset:]
         elif what == "insert":
-            bad.insert(offset, chance.choice([255, 9, 8, 10, 0, 7]))
+            bad.insert(offset, rng.choice([255, 9, 8, 10, 0, 7]))
         else:
-            bad[offset] = chance.randrange(256) if what == "change" else bad[offset] ^ 1 << chance.randrange(8)
+            bad[offset] = rng.randrange(256) if what == "change" else bad[offset] ^ 1 << rng.randrange(8)
         bad = bytes(bad)
         expected = outcome(lambda: len(list(tb.PairReader(bad, raw=True))))
         assert outcome(lambda: count_by_sorter(io.BytesIO(bad), 1 << 20)) == expected
-        assert outcome(lambda: count_by_sorter(Dribble(bad, chance), 400)) == expected
+        assert outcome(lambda: count_by_sorter(Dribble(bad, rng), 400)) == expected
         assert outcome(lambda: merge([io.BytesIO(bad)], io.BytesIO())) == expected
 
 

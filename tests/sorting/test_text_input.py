@@ -21,8 +21,8 @@ PIECES += [b"\xc3", b"\xe0\x9f\x80", b"\xe2\x82", b"\xf0\x8f\x80\x80", b"\xf1\x8
 class Dribble(io.RawIOBase):
     """Give a few bytes at a time."""
 
-    def __init__(self, data, chance):
-        self._rest, self._chance = data, chance
+    def __init__(self, data, rng):
+        self._rest, self._chance = data, rng
 
     def readinto(self, target):
         nbytes = min(len(target), len(self._rest), self._chance.randrange(1, 9))
@@ -54,14 +54,14 @@ def expected(data):
 
 @pytest.mark.parametrize("seed", range(60))
 def test_every_line_belongs_to_one_split(seed):
-    chance = random.Random(seed)
-    data = chance.choice([b"", b"", b"\xef\xbb\xbf"]) + b"".join(chance.choices(PIECES, k=chance.randrange(40)))
+    rng = random.Random(seed)
+    data = rng.choice([b"", b"", b"\xef\xbb\xbf"]) + b"".join(rng.choices(PIECES, k=rng.randrange(40)))
     wanted = expected(data)
     assert read(io.BytesIO(data)) == wanted
-    cuts = [0, *sorted(chance.randrange(len(data) + 1) for _ in range(4)), len(data)]
+    cuts = [0, *sorted(rng.randrange(len(data) + 1) for _ in range(4)), len(data)]
     splits = [(start, end - start) for start, end in zip(cuts, cuts[1:]) if end > start]
-    for source in (io.BytesIO, lambda data: Dribble(data, chance)):
-        found = [pair for start, length in splits for pair in read(source(data[start:]), start, length, chance.choice([1, 50, 1 << 17]))]
+    for source in (io.BytesIO, lambda data: Dribble(data, rng)):
+        found = [pair for start, length in splits for pair in read(source(data[start:]), start, length, rng.choice([1, 50, 1 << 17]))]
         assert found == wanted
 
 

@@ -259,14 +259,14 @@ def test_skip_counts_what_there_was(kind, path):
 @pytest.mark.parametrize("kind, nparts", [(tb.Reader, 1), (tb.PairReader, 2)])
 @pytest.mark.parametrize("buffer_size", [64, 100, 4096, None])
 def test_skip_stops_between_records(kind, nparts, buffer_size):
-    chance = random.Random(buffer_size)
-    parts = [tb.dumps(each) for each in chance.choices([1, "word", b"", 2.5, True, 1 << 40, [1, "x"], {"a": (1, 2)}, "long" * 30], k=3000)]
+    rng = random.Random(buffer_size)
+    parts = [tb.dumps(each) for each in rng.choices([1, "word", b"", 2.5, True, 1 << 40, [1, "x"], {"a": (1, 2)}, "long" * 30], k=3000)]
     starts = [0, *itertools.accumulate(map(len, parts))][::nparts]
     nrecords, bad = len(starts) - 1, len(b"".join(parts)) + 5 * (nparts - 1)
     data = b"".join(parts) + tb.dumps(7) * (nparts - 1) + b"\x0b"
     reader = kind(data) if buffer_size is None else kind(io.BytesIO(data), buffer_size=buffer_size)
     while reader.record < nrecords:
-        before, wanted = reader.record, chance.choice([1, 2, 3, 50])
+        before, wanted = reader.record, rng.choice([1, 2, 3, 50])
         wanted = min(wanted, nrecords - before)
         assert reader.skip(wanted) == wanted
         assert (reader.record, reader.offset) == (before + wanted, starts[before + wanted])

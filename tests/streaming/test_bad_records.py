@@ -81,7 +81,7 @@ def test_code_that_fails_for_every_record_is_shown_when_that_is_allowed(run_here
     outcome = run_here(MISTAKEN % limit, role, data=encode(*GOOD))
     assert (outcome.code, outcome.output) == (0, b"")
     start = outcome.lines.index(
-        f"typedbytes: no record was good: 20 were left out, as max_bad={limit} allows; {MAY_BE_WRONG}, this is its first error"
+        f"typedbytes: no record was good: 20 were left out, as max_bad={limit} allows; {MAY_BE_WRONG}; its first error follows"
     )
     shown = outcome.lines[start + 1 :]
     assert shown[0] == "Traceback (most recent call last):" and 'job.py", line' in shown[1] and "foo" in "".join(shown)

@@ -97,7 +97,7 @@ def _written(batch):
 def test_groups_that_cannot_be_kept_whole():
     for options in ({"threads": 2}, {"on_mismatch": "split"}, {"columns": ["key"]}):
         with (
-            pytest.raises(ValueError, match=r"groups\(\) needs one thread, one schema and all columns"),
+            pytest.raises(ValueError, match=r"groups\(\) cannot be combined with threads, on_mismatch=\"split\" or columns"),
             columns.read(DATA, **options) as reader,
         ):
             reader.groups()

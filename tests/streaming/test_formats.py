@@ -103,11 +103,11 @@ def test_text_output(pair, line):
     assert written(TextOutput(sink, b"\t"), sink, [pair]) == line
 
 
-@pytest.mark.parametrize("pair", [("a\nb", 1), ("a", "b\n"), (b"\n", b"")])
+@pytest.mark.parametrize("pair", [("a\nb", 1), ("a", "b\n"), (b"\n", b""), ("a\rb", 1), (b"a", b"b\r")])
 def test_text_output_refuses_a_second_line(pair):
     sink = io.BytesIO()
     output = TextOutput(sink, b"\t")
-    with pytest.raises(ValueError, match="line feed inside a record"):
+    with pytest.raises(ValueError, match="line end inside a record"):
         output.writes([("first", 1), pair])
     output.close()
     assert sink.getvalue() == b"first\t1\n"

@@ -122,7 +122,7 @@ def test_too_many_names(counters, capfd):
     for number in range(100):
         counter("g", number)
     counters.send()
-    with pytest.raises(ValueError, match="one more than 100"):
+    with pytest.raises(ValueError, match="exceeds the limit of 100 counters"):
         counter("g", "another")
     counter("g", 99)
     assert len(lines(capfd)) == 100

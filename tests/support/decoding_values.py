@@ -1,4 +1,4 @@
-"""Values with their encoded form, and the ways to decode, for the tests of the core."""
+"""Values with their encoded form, error handlers and colliding MAP keys, for tests of the decoder."""
 
 import codecs
 import decimal

@@ -38,8 +38,8 @@ def write_script(folder, text, name="job.py"):
 
 def write_words(path, nwords, seed=1):
     """Write lines of words, some of them many times, and return the count of each."""
-    chance = random.Random(seed)
-    words = [f"{chance.choice(['ab', 'ü', 'long word '.strip(), 'x' * 20])}{int(chance.paretovariate(0.7)) % 400}" for _ in range(nwords)]
+    rng = random.Random(seed)
+    words = [f"{rng.choice(['ab', 'ü', 'long word '.strip(), 'x' * 20])}{int(rng.paretovariate(0.7)) % 400}" for _ in range(nwords)]
     words = [word for each in words for word in each.split()]
     with open(path, "w", encoding="utf-8") as file:
         for i in range(0, len(words), 7):

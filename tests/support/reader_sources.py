@@ -58,7 +58,7 @@ class ShortRaw(io.RawIOBase):
     """Give between one and nine bytes at a time."""
 
     def __init__(self, data):
-        self.file, self.chance = io.BytesIO(data), random.Random(5)
+        self.file, self.rng = io.BytesIO(data), random.Random(5)
 
     def readable(self):
         """Say yes."""
@@ -66,7 +66,7 @@ class ShortRaw(io.RawIOBase):
 
     def readinto(self, buffer):
         """Fill some of the buffer."""
-        return self.file.readinto(memoryview(buffer)[: self.chance.randrange(1, 10)])
+        return self.file.readinto(memoryview(buffer)[: self.rng.randrange(1, 10)])
 
 
 class Script:

@@ -15,23 +15,21 @@ EDGES = [
 ]
 
 
-def made_pairs(chance, npairs, *, nkeys=50):
+def made_pairs(rng, npairs, *, nkeys=50):
     """Return pairs of encoded keys, many of them equal, and values that say which came first."""
-    keys = [tb.dumps(chance.choice(EDGES)) for _ in range(nkeys)] + [
-        tb.dumps(chance.choice("ab") * chance.randrange(20)) for _ in range(nkeys)
-    ]
-    keys += [tb.dumps(random_value(chance)) for _ in range(nkeys)]
-    return [(chance.choice(keys), tb.dumps(number)) for number in range(npairs)]
+    keys = [tb.dumps(rng.choice(EDGES)) for _ in range(nkeys)] + [tb.dumps(rng.choice("ab") * rng.randrange(20)) for _ in range(nkeys)]
+    keys += [tb.dumps(random_value(rng)) for _ in range(nkeys)]
+    return [(rng.choice(keys), tb.dumps(number)) for number in range(npairs)]
 
 
-def random_value(chance, depth=0):
+def random_value(rng, depth=0):
     """Return a value of any type code, containers among them."""
     scalars = [
-        *(chance.random() < 0.5, chance.randrange(-300, 300), chance.getrandbits(64) - 2**63, tb.Byte(chance.randrange(-128, 128))),
-        *(chance.uniform(-1, 1), tb.Float(chance.random()), "".join(chance.choices("aü狐\0", k=chance.randrange(9)))),
-        *(chance.randbytes(chance.randrange(9)), tb.Ext(chance.randrange(103, 201), b"e" * chance.randrange(3)), tb.Writable("W", b"w")),
+        *(rng.random() < 0.5, rng.randrange(-300, 300), rng.getrandbits(64) - 2**63, tb.Byte(rng.randrange(-128, 128))),
+        *(rng.uniform(-1, 1), tb.Float(rng.random()), "".join(rng.choices("aü狐\0", k=rng.randrange(9)))),
+        *(rng.randbytes(rng.randrange(9)), tb.Ext(rng.randrange(103, 201), b"e" * rng.randrange(3)), tb.Writable("W", b"w")),
     ]
-    if depth > 2 or chance.random() < 0.7:
-        return chance.choice(scalars)
-    items = [random_value(chance, depth + 1) for _ in range(chance.randrange(4))]
-    return chance.choice([items, tuple(items), dict(enumerate(items))])
+    if depth > 2 or rng.random() < 0.7:
+        return rng.choice(scalars)
+    items = [random_value(rng, depth + 1) for _ in range(rng.randrange(4))]
+    return rng.choice([items, tuple(items), dict(enumerate(items))])

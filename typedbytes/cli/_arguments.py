@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-# What a command does about input that looks like pairs, as its option pair_check: say so; refuse it; refuse it, and check also what may be
-# either, which is refused only if -o replaces an input.
+# How a command treats input that looks like pairs when neither --pairs nor --values is given: NOTE reports it, REFUSE fails,
+# CHECK_UNDECIDED also examines ambiguous input, which fails only if -o replaces an input.
 NOTE, REFUSE, CHECK_UNDECIDED = "note", "refuse", "check_undecided"
 MIN_MEMORY = 64 << 10  # of a sort
 UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
@@ -33,7 +33,7 @@ def add_file_arguments(parser: argparse.ArgumentParser) -> None:
     records.add_argument(
         "--values", action="store_false", default=None, dest="pairs", help="a record is a value, even if the input looks like pairs"
     )
-    parser.add_argument("--dialect", choices=("hadoop", "hive"), default="hadoop", help="hive adds the codes 11, 12 and 177")
+    parser.add_argument("--dialect", choices=("hadoop", "hive"), default="hadoop", help="hive adds the type codes 11, 12 and 177")
     parser.add_argument("--max-bytes", type=positive, metavar="N", help="refuse a record of more than N bytes")
 
 
@@ -91,7 +91,7 @@ def add_format_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_number_argument(parser: argparse._ActionsContainer) -> None:
     """Declare how many records a command copies."""
-    parser.add_argument("-n", type=integer, default=10, metavar="N", dest="nrecords", help="the number of records (10), also as -N")
+    parser.add_argument("-n", type=integer, default=10, metavar="N", dest="nrecords", help="the number of records (10), also as -5")
 
 
 def add_text_arguments(parser: argparse.ArgumentParser) -> None:
@@ -110,7 +110,7 @@ def add_memory_argument(parser: argparse.ArgumentParser) -> None:
 
 def add_sequence_file_limits(parser: argparse.ArgumentParser) -> None:
     """Declare the dialect, and the limit of what is read from or written to a SequenceFile."""
-    parser.add_argument("--dialect", choices=("hadoop", "hive"), default="hadoop", help="hive adds the codes 11, 12 and 177")
+    parser.add_argument("--dialect", choices=("hadoop", "hive"), default="hadoop", help="hive adds the type codes 11, 12 and 177")
     parser.add_argument("--max-bytes", type=positive, metavar="N", help="refuse a record or block of more than N bytes")
 
 
@@ -129,10 +129,10 @@ def positive(text):
 
 
 def _memory(text):
-    """Return the number of bytes that a sort may use: with less than this it would write a temporary file for a few records."""
+    """Return the number of bytes that a sort may use: with less than 64 KiB every few records would need a temporary file."""
     nbytes = parse_size(text)
     if nbytes < MIN_MEMORY:
-        raise argparse.ArgumentTypeError(f"expected at least 64K, not {text!r}: a number without a unit is of bytes")
+        raise argparse.ArgumentTypeError(f"expected at least 64K, not {text!r}: a number without a unit is in bytes")
     return nbytes
 
 

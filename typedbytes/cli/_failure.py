@@ -42,12 +42,12 @@ class Failure(Exception):
 
 
 def nearest(word, words, cutoff=0.6):
-    """Return the end of a message about a word that is not one of these: the one that it may be, if any is near."""
+    """Return the end of an error message that suggests the most similar of the known words; empty if none is near."""
     from difflib import get_close_matches  # imported lazily: start-up time
 
     close = get_close_matches(word, words, cutoff=cutoff)
     close.sort(key=lambda each: sorted(each) != sorted(word))  # swapped letters are the likeliest slip
-    return "".join(f"; is it {each}?" for each in close[:1])
+    return "".join(f"; did you mean {each}?" for each in close[:1])
 
 
 def say(text):

@@ -1,7 +1,7 @@
 """Find what is wrong with an input: every record with wrong contents, and the offset where its structure breaks.
 
 Whole chunks of records are checked first, then the single records of a chunk that fails. A bad record whose length is known is
-skipped; after a fault in the structure there is no point to continue from.
+skipped; after a fault in the structure there is no offset to continue from.
 """
 
 import io
@@ -30,7 +30,7 @@ class RecentBytesReader(io.RawIOBase):
         return True
 
     def readinto(self, target):
-        """Fill the front of a buffer; return how many bytes that were."""
+        """Fill the front of a buffer; return the number of bytes read."""
         nbytes = self._source.readinto(target)
         self._pieces.append(bytes(target[:nbytes]))
         self._end += nbytes

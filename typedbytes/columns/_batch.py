@@ -59,8 +59,8 @@ class Batch(_native.Batch):
         >>> batch.column("value.1").tolist(), batch.column(0).tolist()
         ([2.5, 4.5], ['a', 'b'])
         """
-        number, path, described, item = self._find_part(name)
-        found = self._array(number, path, described)
+        number, path, column_type, item = self._find_part(name)
+        found = self._array(number, path, column_type)
         return found if item is None else found[:, item]
 
     def buffers(self, name):
@@ -75,10 +75,10 @@ class Batch(_native.Batch):
         >>> bytes(held["data"]), held["offsets"].tolist()
         (b'abc', [0, 2, 3])
         """
-        number, path, described, item = self._find_part(name)
+        number, path, column_type, item = self._find_part(name)
         if item is not None:
-            raise LookupError(f"cannot return the buffer of one item of {_type_strings.format_type(described)}: the items share one")
-        return self._buffers(number, path, described)
+            raise LookupError(f"cannot return the buffer of one item of {_type_strings.format_type(column_type)}: the items share one")
+        return self._buffers(number, path, column_type)
 
     def __arrow_c_stream__(self, requested_schema=None):
         """Export the batch as a capsule "arrow_array_stream" of one array."""
@@ -87,17 +87,17 @@ class Batch(_native.Batch):
     def _find_part(self, column):
         """Return the number of a column, the path to a part, the part's type, and the item number within an ARRAY or None."""
         number, names = self._find_column(column)
-        described = self._types[number]
+        column_type = self._types[number]
         path: list[int] = []
         for level, name in enumerate(names, 1):
-            if level == len(names) and described[0] == "array" and _is_number(name) and int(name) < described[2]:
-                return number, path, described, int(name)
-            within = _type_strings.parts(described)
+            if level == len(names) and column_type[0] == "array" and _is_number(name) and int(name) < column_type[2]:
+                return number, path, column_type, int(name)
+            within = _type_strings.parts(column_type)
             if name not in within:
-                raise LookupError(f"no part {name!r} in {_type_strings.format_type(described)}")
+                raise LookupError(f"no part {name!r} in {_type_strings.format_type(column_type)}")
             path.append(list(within).index(name))
-            described = within[name]
-        return number, path, described, None
+            column_type = within[name]
+        return number, path, column_type, None
 
     def _find_column(self, column):
         if isinstance(column, int):
@@ -109,22 +109,22 @@ class Batch(_native.Batch):
             raise LookupError(f"no column {column!r}: the batch has {', '.join(map(repr, self.names))}")
         return found
 
-    def _array(self, number, path, described):
+    def _array(self, number, path, column_type):
         numpy = _numpy()
-        kind = described[0]
+        kind = column_type[0]
         valid = self._column_memory(number, path, "valid")
         if kind in ("fixed", "array"):
             values = numpy.asarray(self._column_memory(number, path, "data"))
             return values if valid is None else _masked(numpy, values, valid)
         if kind in ("variable", "raw"):
             offsets, data = self._offsets_and_data(number, path)
-            values = _objects(numpy, offsets, data, described == ("variable", 7))
+            values = _objects(numpy, offsets, data, column_type == ("variable", 7))
             if valid is not None:
                 values[_is_null(numpy, valid, len(values))] = None
             return values
         if kind == "unknown":
             return numpy.full(self._nvalues(number, path), None)
-        within = _type_strings.parts(described)
+        within = _type_strings.parts(column_type)
         arrays = [self._array(number, [*path, index], part) for index, part in enumerate(within.values())]
         if kind == "struct":
             return dict(zip(within, arrays))
@@ -133,8 +133,8 @@ class Batch(_native.Batch):
     def _offsets_and_data(self, number, path):
         return self._column_memory(number, path, "offsets"), self._column_memory(number, path, "data")
 
-    def _buffers(self, number, path, described):
-        kind = described[0]
+    def _buffers(self, number, path, column_type):
+        kind = column_type[0]
         found = {}
         valid = self._column_memory(number, path, "valid")
         if valid is not None:
@@ -143,7 +143,7 @@ class Batch(_native.Batch):
             found["offsets"] = self._column_memory(number, path, "offsets")
         if kind in ("fixed", "array", "variable", "raw"):
             found["data"] = self._column_memory(number, path, "data")
-        for index, (name, part) in enumerate(_type_strings.parts(described).items()):
+        for index, (name, part) in enumerate(_type_strings.parts(column_type).items()):
             found[name] = self._buffers(number, [*path, index], part)
         return found
 

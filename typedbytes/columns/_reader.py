@@ -14,8 +14,9 @@ from typedbytes.errors import DecodeError, FormatError, LimitError
 
 __all__ = ["BatchReader", "MismatchError", "read"]
 
-_BATCH_NBYTES = 8 << 20  # of a batch, or
-_ROW_NBYTES = 128  # of each of its rows: if they have no more, there are as many as wanted
+# The default of batch_nbytes is the larger of _BATCH_NBYTES and _ROW_NBYTES for each of batch_rows.
+_BATCH_NBYTES = 8 << 20
+_ROW_NBYTES = 128
 _POLICIES = ("error", "widen", "split")
 
 
@@ -25,7 +26,7 @@ class MismatchError(DecodeError):
     >>> import typedbytes
     >>> list(read(typedbytes.dumps(1) + typedbytes.dumps("a"), schema=["int"], pairs=False))
     Traceback (most recent call last):
-    typedbytes.columns.MismatchError: STRING in column 'value', which holds int (on_mismatch="widen" or "split" reads on), at offset 5, record 1
+    typedbytes.columns.MismatchError: STRING in column 'value', which holds int (on_mismatch="widen" or "split" continues), at offset 5, record 1
     """
 
     __module__ = "typedbytes.columns"
@@ -38,22 +39,22 @@ def read(
     """Read a stream of pairs of one shape, or of values, as batches of columns.
 
     source: any source that a Reader accepts; the path or the bytes of a SequenceFile, or a Reader of one; a folder of part files, a
-    pattern such as `out/part-*`, a list of paths, or a Split, whose errors name the file, with offset and record in it. batch_rows: rows of a batch,
+    pattern such as `out/part-*`, a list of paths, or a Split: errors then name the file, with the offset and the record in it. batch_rows: rows of a batch,
     fewer in the last one, or if a column would exceed 2^31-1 bytes or items. batch_nbytes: a batch also ends with the record by
     which it has that many encoded bytes, so that memory does not depend on the size of records; None: 8 MiB, or 128 bytes for each
     of batch_rows if that is more. schema: a type for each value of a record, by
-    order (["string", "long"]), or in a dict with new names in order ({"word": "string", "n": "long"}) or with those that the columns
-    have, key and value or 0 and 1, in any; None: taken from the first record. columns: the names of those wanted, or
+    order (["string", "long"]), or in a dict with new names in order ({"word": "string", "n": "long"}), or with the present names
+    (key and value, or 0 and 1) in any order; None: taken from the first record. columns: the names of those wanted, or
     paths to items of VECTORs, such as "value.1", and to fields of MAPs, such as "value.price", which are null where a MAP lacks them; all
     else is skipped. pairs: whether records are pairs, named key and value, or single
     values. on_mismatch: what to do with a value of another type than its column: "error" raises MismatchError after the rows
     before it; "widen" changes the column to a type for both (INT to LONG, numbers of several types to DOUBLE unless an integer
     beyond 2**53 would lose digits, VECTORs of one length to VECTORs of any, all else to raw: encoded values); "split" ends the batch, and that record sets a new schema. threads: the number
-    that decode, each a batch or 16 MiB at a time. dialect, max_depth: as for Reader.
+    of decoding threads; each takes one batch or 16 MiB at a time. dialect, max_depth: as for Reader.
 
-    The pickle of None, or in Hive's dialect its NULL, is a null in a column of any type but raw and ext<100>, which hold it
-    as their value; it is a value of another type as a key of a MAP, as an item of a VECTOR of one kind of number, and
-    in place of a VECTOR that takes more than 128 bytes in a column. If all are null the type is unknown.
+    The pickle of None, or in Hive's dialect its NULL, is a null in a column of any type but raw and ext<100>, which keep it
+    as a value. It is a mismatch as a key of a MAP, as an item of a VECTOR of numbers of one type, and in place of a VECTOR that
+    takes more than 128 bytes in a column. If all values of a column are null, its type is unknown.
 
     Returns a BatchReader. Iterating raises TruncatedError, FormatError and LimitError as a Reader does. In a SequenceFile the
     offset of an error is that of the record, or of its block.
@@ -159,7 +160,7 @@ class BatchReader(_core.RecordIterator):
         [[1, 2], [3, 4]]
         """
         if self._parallel is not None or self._policy == "split" or self._paths is not None:
-            raise ValueError("groups() needs one thread, one schema and all columns")
+            raise ValueError('groups() cannot be combined with threads, on_mismatch="split" or columns')
         self._whole_groups = True
         return self
 
@@ -325,7 +326,7 @@ class BatchReader(_core.RecordIterator):
             found = builder.key_fault or _code_name(builder.code)
             is_in_file = self._in_file or (self._files is not None and self._files.in_file)
             offset = self._reader.offset if is_in_file else self._start + builder.offset
-            hint = ' (on_mismatch="widen" or "split" reads on)' if self._policy == "error" else ""
+            hint = ' (on_mismatch="widen" or "split" continues)' if self._policy == "error" else ""
             raise MismatchError(
                 f"{found} in column {name!r}, which holds {expected}{hint},", offset, builder.code, builder.path, self._reader.record
             )
@@ -354,9 +355,9 @@ def _schema(schema, pairs, dialect):
     if len(texts) != len(names):
         raise ValueError(f"schema must have {len(names)} types, not {len(texts)}")
     types = tuple(map(_type_strings.parse, texts))
-    for described in types:
-        if (177 if dialect == "hive" else 11) in _type_strings.codes(described):
-            raise ValueError(f"type {_type_strings.format_type(described)!r} does not exist in dialect {dialect!r}")
+    for column_type in types:
+        if (177 if dialect == "hive" else 11) in _type_strings.codes(column_type):
+            raise ValueError(f"type {_type_strings.format_type(column_type)!r} does not exist in dialect {dialect!r}")
     return own, types
 
 

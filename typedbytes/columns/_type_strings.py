@@ -25,18 +25,18 @@ def parse(text):
     ('map', ('variable', 7), ('fixed', 4))
     """
     tokens = _tokens(text)
-    described = _type(tokens, text, 0)
+    column_type = _type(tokens, text, 0)
     _expect(tokens, None, text)
-    return described
+    return column_type
 
 
-def format_type(described):
+def format_type(column_type):
     """Return the text of a description.
 
     >>> format_type(("array", 6, 2))
     'vector<double * 2>'
     """
-    name, *rest = described
+    name, *rest = column_type
     if name in ("raw", "unknown"):
         return name
     if name in ("fixed", "variable"):
@@ -60,24 +60,24 @@ def _format_name(field):
     return json.dumps(field, ensure_ascii=False)
 
 
-def codes(described):
+def codes(column_type):
     """Return the type codes of the scalars in a type.
 
     >>> sorted(codes(parse("map<string, struct<short: long>>")))
     [4, 7]
     """
-    if described[0] in ("fixed", "variable", "array"):
-        return {described[1]}
-    return set().union(*map(codes, parts(described).values()))
+    if column_type[0] in ("fixed", "variable", "array"):
+        return {column_type[1]}
+    return set().union(*map(codes, parts(column_type).values()))
 
 
-def parts(described):
+def parts(column_type):
     """Return the columns within a column of this type, by name, as Arrow names them.
 
     >>> parts(parse("list<int>"))
     {'item': ('fixed', 3)}
     """
-    name, *rest = described
+    name, *rest = column_type
     if name == "tuple":
         return {str(number): part for number, part in enumerate(rest[0])}
     if name == "list":
@@ -128,17 +128,17 @@ def _type(tokens, text, level):
         return _vector(tokens, text, level)
     if name == "struct":
         return "struct", _fields(tokens, text, level)
-    described: tuple
+    column_type: tuple
     if name == "ext":
-        described = "variable", _number(tokens, text, 50, 200)
+        column_type = "variable", _number(tokens, text, 50, 200)
     elif name == "list":
-        described = "list", _LIST, _type(tokens, text, level + 1)
+        column_type = "list", _LIST, _type(tokens, text, level + 1)
     else:
         key = _type(tokens, text, level + 1)
         _expect(tokens, ",", text)
-        described = "map", key, _type(tokens, text, level + 1)
+        column_type = "map", key, _type(tokens, text, level + 1)
     _expect(tokens, ">", text)
-    return described
+    return column_type
 
 
 def _number(tokens, text, min_number, max_number):
@@ -163,13 +163,13 @@ def _vector(tokens, text, level):
                 raise _not_a_type(text)
             continue
         if token == "*" and items[0][0] == "fixed":
-            described = "array", items[0][1], _number(tokens, text, 1, _MAX_ITEMS)
+            column_type = "array", items[0][1], _number(tokens, text, 1, _MAX_ITEMS)
         elif token == "...":
-            described = "list", _VECTOR, items[0]
+            column_type = "list", _VECTOR, items[0]
         else:
             raise _not_a_type(text)
         _expect(tokens, ">", text)
-        return described
+        return column_type
 
 
 def _fields(tokens, text, level):

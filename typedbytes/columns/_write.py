@@ -55,7 +55,7 @@ def write(sink, columns, *, pairs=True, nulls="error", null_value=None, structs=
     if structs not in ("vector", "map"):
         raise ValueError(f'structs must be "vector" or "map", not {structs!r}')
     pieces = _pieces(columns, names, _Options(_null(nulls, null_value), structs == "map"))
-    first = list(islice(pieces, 1))  # columns that are refused leave a file as it is
+    first = list(islice(pieces, 1))  # refused columns must not truncate an existing file
     if isinstance(sink, _core.Writer):
         return _write(sink, chain(first, pieces))
     with Writer(sink) as writer:
@@ -253,16 +253,16 @@ def _encoded(table, null, nbefore):
     lengths = [sum(map(len, chunks)) for chunks in table]
     if len({*lengths}) > 1:
         raise EncodeValueError(f"the columns differ in length: {' and '.join(map(str, lengths))} rows")
-    chunks = [iter(chunks) for chunks in table]
-    rows: list[Any] = [next(some, None) for some in chunks]
+    chunk_iterators = [iter(chunks) for chunks in table]
+    rows: list[Any] = [next(chunks, None) for chunks in chunk_iterators]
     starts = [0] * len(rows)
     while True:
-        for number, some in enumerate(chunks):
+        for number, chunks in enumerate(chunk_iterators):
             while rows[number] is not None and starts[number] == len(rows[number]):
-                rows[number], starts[number] = next(some, None), 0
+                rows[number], starts[number] = next(chunks, None), 0
         if None in rows:
             return
-        n = min(len(some) - start for some, start in zip(rows, starts))
+        n = min(len(chunk) - start for chunk, start in zip(rows, starts))
         data, n = _native.encode_rows(rows, starts, n, _WRITE_NBYTES, null, nbefore)
         yield data, n
         nbefore += n

@@ -49,7 +49,7 @@ def _quoted(word):
     if not word:
         raise SubmitError("Hadoop Streaming drops an empty word of a command: give it another value")
     if "\0" in word or _is_undecodable(word):
-        raise SubmitError(f"Hadoop Streaming cannot run {word!r}: it is not text without NUL: rename the file")
+        raise SubmitError(f"Hadoop Streaming cannot run {word!r}: it contains NUL or bytes that are not text: rename the file")
     if "'" in word and '"' in word:
         raise SubmitError(f"Hadoop Streaming cannot run {word!r}: there are both a ' and a \" in it: rename the file")
     if "'" in word:
@@ -68,7 +68,7 @@ def option(name, value):
     if value.startswith("-"):
         raise SubmitError(f"Hadoop reads the value {value!r} of {name} as an option: write a path as ./{value}, or give another name")
     if value.startswith('"') or value.endswith('"'):
-        raise SubmitError(f"Hadoop strips the quote at the end of {value!r}, the value of {name}: give it another value")
+        raise SubmitError(f"Hadoop strips a double quote from either end of {value!r}, the value of {name}: give it another value")
     found = NOT_XML.search(value)
     if found:
         raise SubmitError(f"Hadoop cannot send {value!r}, the value of {name}, to the nodes: it contains {found[0]!r}")
@@ -97,7 +97,7 @@ def variable(key, value):
 
 def location(name, path):
     """Return the value of an option -input or -output."""
-    if _has_free_comma(path):
+    if _has_comma_outside_braces(path):
         raise SubmitError(
             f"Hadoop reads {path!r}, the value of {name}, as several paths: give each as an argument of its own, or rename the file"
         )
@@ -110,7 +110,7 @@ def _without_variables(name, value):
     return value
 
 
-def _has_free_comma(path):
+def _has_comma_outside_braces(path):
     depth, in_braces = 0, False
     for char in path:
         depth += (char == "{") - (char == "}")

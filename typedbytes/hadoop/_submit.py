@@ -126,7 +126,7 @@ def _failure(log, code):
             log.parse_line(line)
     user_error, report = summarize(log.report)
     advice = log.advice()
-    lines = [f"the job failed, Hadoop's command with code {code}", *(report[-MAX_LINES:] or log.errors()[-1:])]
+    lines = [f"the job failed: Hadoop's command ended with exit code {code}", *(report[-MAX_LINES:] or log.errors()[-1:])]
     lines = [*([user_error] if user_error else []), *lines, *([f"what to do: {advice}"] if advice else [])]
     return JobFailedError("\n".join(lines), log.report, code)
 

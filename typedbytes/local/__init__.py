@@ -13,7 +13,7 @@ import sys
 import time
 
 from typedbytes._sorting.external import CODECS
-from typedbytes.local._commands import from_job, from_script
+from typedbytes.local._commands import from_code, from_script
 from typedbytes.local._errors import CommandError, InputError, JobError, OptionError, OutputError
 from typedbytes.local._inputs import FORMATS as INPUT_FORMATS, PAIRS, find_files, make_splits, pairs_in
 
@@ -55,12 +55,12 @@ def run(mapper, reducer=None, combiner=None, *, inputs, output, reducers=1, name
     Or records in memory, an iterable of tuples of a key and a value, which are the input of one map task.
     output: a folder that does not exist yet. reducers: how many reduce tasks, hence part files.
 
-    Options, keywords all::
+    Keyword options, with their defaults in parentheses::
 
       output_format  "sequencefile", "pairs" (typed bytes, part-00000.tb) or "text" (the last task writes text, as with
                      stream.reduce.output=text)
       input_format   "auto", "text", "pairs" or "sequencefile"
-      secondary      how many bytes at the end of each encoded key only sort, and choose no reducer: as BinaryPartitioner does it
+      secondary      how many bytes at the end of each encoded key affect only the order, not the choice of reducer: as BinaryPartitioner does it
                      with the right offset -secondary - 1 (0)
       split_size     bytes of input for a map task (32 MiB, as Hadoop on local files)
       processes      tasks that run at once (the number of processors)
@@ -73,7 +73,7 @@ def run(mapper, reducer=None, combiner=None, *, inputs, output, reducers=1, name
       environ        more variables for the tasks
       properties     properties of the job, as Hadoop's -D: tasks find "a.b" as the variable a_b; those of Hadoop itself have no other effect,
                      except the number of reducers
-      files          paths, or "PATH#NAME", of files that each task finds in its folder, which is then a folder of their own
+      files          paths, or "PATH#NAME", of files that each task finds in its folder, which is then a folder of the task's own
       archives       the same of archives, zip or tar, that each task finds unpacked
       quiet          do not pass on the tasks' standard error
       progress       called as progress(phase, done, total) with "map" or "reduce" and bytes of input
@@ -88,9 +88,9 @@ def run(mapper, reducer=None, combiner=None, *, inputs, output, reducers=1, name
     """
     _check_names("run", options)
     check_functions(mapper, reducer, combiner)
-    jobs = {"map": mapper, "combine": combiner, "reduce": reducer}
-    commands = {role: from_job(role, job, None if role == "reduce" else reducer) for role, job in jobs.items()}
-    if any(map(callable, jobs.values())):  # their modules are found there where they are found here
+    codes = {"map": mapper, "combine": combiner, "reduce": reducer}
+    commands = {role: from_code(role, code, None if role == "reduce" else reducer) for role, code in codes.items()}
+    if any(map(callable, codes.values())):  # tasks import modules from where this process does
         options["environ"] = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **(options.get("environ") or {})}
     options["properties"] = _properties(options)
     nprocesses = options.pop("processes", None)
@@ -105,8 +105,8 @@ def run_script(script, arguments=(), *, inputs, output, reducers=None, combiner=
     The script calls `typedbytes.streaming.run`, and is started with a role and then the arguments. reducers: None is 1 when the script
     has a reducer, and 0 otherwise. combiner: False leaves it out, None uses it when the script has one, and with True it must have one.
     name: of the job; None: that of the script.
-    Of a script with several steps, each reads what the step before wrote. The counters and tasks of the Result are those of all together;
-    its `steps` is a tuple with a Result for each, which has its own.
+    Of a script with several steps, each reads what the step before wrote. The counters and tasks of the Result are totals;
+    its `steps` has a Result for each step.
     """
     _check_names("run_script", options)
     return run_script_by(Job, script, arguments, inputs=inputs, output=output, reducers=reducers, combiner=combiner, name=name, **options)

@@ -4,7 +4,7 @@ It holds one end of a pipe whose other end only the job's process has. That end 
 for any reason, SIGKILL included; then the caretaker kills the process groups and removes the folders that were reported to it and not
 forgotten. Nothing else removes them, so no signal to the job's process can interrupt that. It runs in a session of its own, out of
 reach of the terminal, and ignores every signal that can be ignored. Invariant: a folder is reported before it is created, a process
-as soon as its number is known.
+as soon as its process ID is known.
 
 The class is the job's side; run as a script, this file is the caretaker itself, which imports nothing of ours.
 """
@@ -22,7 +22,7 @@ TRIES, SECONDS_BETWEEN = 100, 0.05  # of removing what a process that is dying m
 
 
 class Caretaker:
-    """Tell a caretaker what to end and remove: a process group by its number, a folder by its path."""
+    """Tell a caretaker what to end and remove: a process group by its ID, a folder by its path."""
 
     def __init__(self):
         import subprocess  # lazy import: the caretaker itself needs neither

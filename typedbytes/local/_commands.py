@@ -17,38 +17,38 @@ from typedbytes.local._signals import name_of
 from typedbytes.streaming._job_options import steps_in
 from typedbytes.streaming._own_job import OWN_JOB
 
-__all__ = ["from_job", "from_script"]
+__all__ = ["from_code", "from_script"]
 
 PROBE_SECONDS = 60
-PORTED = ("dumbo", "hadoopy", "mrjob")  # libraries with a guide of how to port their jobs
+PORTED = ("dumbo", "hadoopy", "mrjob")  # libraries with a guide on porting their jobs
 
 
-def from_job(role, job, reducer=None):
+def from_code(role, code, reducer=None):
     """Return the words of a command, for a function, a class, a command line or its words; None for None.
 
     reducer: the job's, whose partition_by its other tasks need too.
     """
-    if job is None:
+    if code is None:
         return None
-    if isinstance(job, str):
-        return shlex.split(job)
-    if isinstance(job, (list, tuple)):
-        return [os.fspath(word) for word in job]
+    if isinstance(code, str):
+        return shlex.split(code)
+    if isinstance(code, (list, tuple)):
+        return [os.fspath(word) for word in code]
     return [
         sys.executable,
         "-m",
         "typedbytes.local._function",
         role,
-        *_import_path_of(job),
+        *_import_path_of(code),
         *(_import_path_of(reducer) if hasattr(reducer, "partition_by") else ()),
     ]
 
 
-def _import_path_of(job):
+def _import_path_of(code):
     """Return where a process finds a function: the file or the module, and the name in it."""
-    name, module = getattr(job, "__qualname__", None), getattr(job, "__module__", None)
+    name, module = getattr(code, "__qualname__", None), getattr(code, "__module__", None)
     if name is None or "<" in name:
-        raise CommandError(f"{job!r} has no name by which another process can import it: define it at the top level of a module")
+        raise CommandError(f"{code!r} has no name by which another process can import it: define it at the top level of a module")
     if module != "__main__":
         return module, name
     path = getattr(sys.modules["__main__"], "__file__", None)

@@ -35,8 +35,8 @@ JobSettings = namedtuple(
     "JobSettings", "name commands nreducers secondary output_format memory nprocesses attempts codec quiet environ variables"
 )
 
-# The result of a job that succeeded: the path of its output, its counters by group and name, its tasks, and its duration. steps: of a job of several
-# steps a Result for each; the others hold what is theirs together.
+# The result of a job that succeeded: the path of its output, its counters by group and name, its tasks, and its duration. steps: for a job of several
+# steps, one Result per step; the other fields are then totals.
 Result = namedtuple("Result", "output counters nmaps nreducers seconds steps", defaults=[()])
 
 NO_SPACE = "; free disk space, or choose other folders: for the output, and tmp (--tmp) for temporary files"

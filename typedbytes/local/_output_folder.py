@@ -27,7 +27,7 @@ def check_output(path):
 
 
 class OutputFolder:
-    """The working folder of a job; a context manager that leaves the complete output or nothing. `attempts`: where attempts have theirs."""
+    """The working folder of a job; a context manager that leaves the complete output or nothing. `attempts`: the parent of the attempts' folders."""
 
     def __init__(self, path, caretaker, keep_failed=False, temporary=None):
         check_output(path)

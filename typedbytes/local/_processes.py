@@ -3,7 +3,7 @@
 Here: starting and ending processes, and finding which failure came first. Not here: what goes through the
 pipes. Invariant: an attempt has succeeded only when its process has read all of its input, has closed its output and has
 exit code 0; no process outlives its attempt, nor do its children, and none outlives the job, however that ends.
-Processes are started by threads of their own, in which no signal is handled: a signal between the start of a process and the storing of its number would leak it.
+Processes are started by threads of their own, in which no signal is handled: a signal between the start of a process and the storing of its process ID would leak it.
 """
 
 import fcntl
@@ -89,7 +89,7 @@ class Processes:
             try:
                 result, failure = _try_call(collect, process.stdout)
                 if failure is not None and not isinstance(failure, TruncatedError):
-                    self._kill(process)  # an input that ends early ends by itself
+                    self._kill(process)  # after truncated output the process ends by itself, and its exit code says more
                 process.stdout.close()
                 _wait_for_end(process)
             finally:
@@ -134,7 +134,7 @@ class Processes:
             _kill_group(process)
             self._running.discard(process)
             self.caretaker.forget(process.pid)
-        process.wait()  # only now may its number become that of another process or group
+        process.wait()  # only now may its process ID become that of another process or group
 
     def _kill(self, process):
         with self._lock:
@@ -274,7 +274,7 @@ def _advice(error):
 
 
 def _wait_for_end(process):
-    """Wait until a process has ended; its number stays its own until `process.wait()`."""
+    """Wait until a process has ended; its process ID stays its own until `process.wait()`."""
     try:
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     except (AttributeError, ChildProcessError):  # macOS before Python 3.13; a program that ignores SIGCHLD

@@ -14,7 +14,7 @@ from typedbytes.streaming._sidefiles import side_file
 from typedbytes.streaming._user_code import StopEarly, TooManyBadRecords, pairs_of
 
 NSHOWN = 10  # records whose errors are shown; the side file has them all
-MIN_RECORDS = 1000  # a share is taken of at least as many
+MIN_RECORDS = 1000  # a share in max_bad is of at least this many records
 
 
 class BadRecords:
@@ -24,12 +24,12 @@ class BadRecords:
         self._limit = limit
         self._nbad = 0
         self._last = ""
-        self._first = None  # the first error, while no record was good: perhaps none can be
+        self._first = None  # the first error, until a record succeeds; shown if none does
         self._has_good = False
         self._file = None
 
     def add_good(self):
-        """Note that user code has processed a record."""
+        """Count a record as processed."""
         self._has_good, self._first = True, None
 
     def add(self, record, error, nread):
@@ -62,7 +62,7 @@ class BadRecords:
             return
         said = f"{self._nbad} were left out, as max_bad={self._limit} allows{self._suspicion()}"
         if self._suspicion():
-            write_failure([("no record was good", f"{said}, this is its first error")], self._first)
+            write_failure([("no record was good", f"{said}; its first error follows")], self._first)
         else:
             write_line(f"typedbytes: no record was good: {said}; {self._first_error()}")
 
@@ -89,10 +89,10 @@ class BadRecordSkipper:
         self._is_broken = is_broken  # returns whether the input or the output has failed
         self._groups = None
 
-    def run(self, each, process):
-        """Call user code by `each`, the method map or reduce; a limit given as a share is checked at the end of the records."""
+    def run(self, method, process):
+        """Call user code by the method, map or reduce; a limit given as a share is checked at the end of the records."""
         try:
-            each(process)
+            method(process)
         except StopEarly:
             self._bad.finish(self._input.record)
             raise
@@ -193,5 +193,5 @@ class DecodableValues(RecordIterator):
         return END
 
     def last(self):
-        """Return the raw pair that was read last, or the first one."""
+        """Return the raw pair that was read last; if none was read, read the first."""
         return self._last or next(self._records)

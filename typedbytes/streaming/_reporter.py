@@ -15,7 +15,7 @@ from typedbytes.errors import DecodeError, TypedBytesError
 
 LINE_NBYTES = 4096
 SEND_SECONDS = 10.0
-MAX_COUNTERS = 100  # Hadoop kills a job at its 121st counter, and other parts of it count too
+MAX_COUNTERS = 100  # Hadoop kills a job at its 121st counter, and counters of other code count towards it
 AMOUNTS = 1 << 64  # number of values of a Java long, half of them negative
 GROUP_NCHARS, NAME_NCHARS = 128, 64
 #: The files of this package, and those that its compiled modules name as theirs.
@@ -81,7 +81,7 @@ class CounterBuffer:
 
     def _add_name(self, key):
         if key not in self._names and len(self._names) >= MAX_COUNTERS:
-            raise ValueError(f"counter {key} would be one more than {MAX_COUNTERS}")
+            raise ValueError(f"counter {key} exceeds the limit of {MAX_COUNTERS} counters for a task")
         self._names.add(key)
 
     def _send(self):
@@ -128,8 +128,8 @@ def send_status(text):
 def ping():
     """Report that the task is alive while it works on a record that takes minutes.
 
-    Hadoop kills a task that is silent for ten minutes. A task that reads records reports so once a minute; after a
-    ping() it reports once more.
+    Hadoop kills a task that is silent for ten minutes. A heartbeat reports once a minute if records were read since; a
+    ping() counts like a record.
 
     >>> ping()
     """

@@ -55,7 +55,7 @@ def run(
     """Run one task of a Hadoop Streaming job and end the process.
 
     The role is the first argument of the script: ``job.py map``, ``job.py combine`` or ``job.py reduce``.
-    Without one it is map or reduce as the environment says, unless the job has a combiner. A combiner needs a reducer.
+    Without one it is map or reduce as the environment says; a job with a combiner must name it. A combiner needs a reducer.
 
     A mapper is called as ``mapper(key, value)``, a reducer or combiner as ``reducer(key, values)`` for each run
     of pairs whose encoded keys are equal; both return an iterable of pairs, or None. ``values`` is an iterator
@@ -116,7 +116,7 @@ def run(
         if argv is not None:
             check_words(argv)
     except (TypeError, ValueError, LookupError) as error:
-        raise error.with_traceback(None) from None  # it ends with the user's call
+        raise error.with_traceback(None) from None  # so that the traceback ends at the user's call
     process_exit = ProcessExit()
     raise process_exit.set_code(_run(steps, single_step, sys.argv if argv is None else argv))
 
@@ -243,7 +243,7 @@ class TaskRun:
         self._output = open_output(self._output_format, self._file, role, os.environ, options.write_options, composite_keys)
 
     def _combines_itself(self):
-        """Return whether a map task of whole splits combines its output before Hadoop does: where Hadoop would run the script's combiner."""
+        """Return whether this map task runs the combiner on its own output: on whole splits, where the job has a combiner."""
         options = self._options
         is_plain = not (options.batch or options.max_bad) and self._composite_keys is None
         return (
@@ -278,7 +278,7 @@ class TaskRun:
         try:
             loop.run()
         except BaseException:
-            self._record_failure_details(loop.key, loop.returned)
+            self._note_failure_details(loop.key, loop.returned)
             raise
 
     def _process_batches(self, process):
@@ -286,7 +286,7 @@ class TaskRun:
             for batch in self._input.batches() if self._role == "map" else self._input.whole_groups():
                 self._emit(process(batch))
         except BaseException:
-            self._record_failure_details(END)
+            self._note_failure_details(END)
             raise
 
     def _process_and_skip_bad(self, process):
@@ -299,7 +299,7 @@ class TaskRun:
         try:
             skipper.run(skipper.map if self._role == "map" else skipper.reduce, process)
         except BaseException:
-            self._record_failure_details(END)
+            self._note_failure_details(END)
             raise
 
     def _is_broken(self):
@@ -354,7 +354,7 @@ class TaskRun:
             except (OSError, ValueError):
                 pass  # a closed sink accepts nothing, as intended
 
-    def _record_failure_details(self, key, returned=None):
+    def _note_failure_details(self, key, returned=None):
         read = f"{self._input.record} records, {self._input.offset} bytes"
         self._details = [("input read", read), *self._key_details(key)]
         if returned is not None and not _may_hold_pairs(returned):
@@ -391,6 +391,6 @@ class TaskRun:
         if isinstance(error, SystemExit):
             return [("exit", "the script called sys.exit(); to end a task early, raise StopEarly")]
         if isinstance(error, EncodeTypeError) and error.message.startswith("cannot encode an object of type"):
-            advice = 'pass run(..., write_options={"default": function}), where function(object) returns one that can be encoded'
+            advice = 'pass run(..., write_options={"default": function}), where function(object) returns an object that can be encoded'
             return [("what to do", advice)]
         return []

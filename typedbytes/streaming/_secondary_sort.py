@@ -20,15 +20,15 @@ from typedbytes.streaming._task import GroupingError, Task, find_secondary
 from typedbytes.streaming._typed_bytes import MAX_DEPTH, TypedBytesOutput, UndecodedInput
 
 HEAD_NBYTES = 5  # of a VECTOR: its type code and its count
-SIGN = b"\x04T"  # a LONG and its first byte; its other bytes set the hash and are below 31
+MARK = b"\x04T"  # a LONG and its first byte; its other bytes set the hash and are below 31
 LONG_NBYTES = 9
-BYTES_OF_NONE, FALSE = bytes(5), b"\x02\x00"  # values of five bytes and of two
+EMPTY_BYTES, FALSE = bytes(5), b"\x02\x00"  # values of five bytes and of two
 
 
-def find_composite_keys(part_of, groups, role, formats, environ):
+def find_composite_keys(part_of, groups_by_part, role, formats, environ):
     """Return the CompositeKeys of a job's keys, or None if its tasks pass keys on unchanged: without a reducer, or with its own partitioner.
 
-    part_of: returns the part of a key; groups: whether reducers are called for parts. formats: of the role's input and output.
+    part_of: returns the part of a key; groups_by_part: whether reducers are called for parts. formats: of the role's input and output.
     Raises GroupingError for a job whose keys cannot be grouped so.
     """
     secondary = find_secondary(environ)
@@ -41,8 +41,8 @@ def find_composite_keys(part_of, groups, role, formats, environ):
             f"grouping by a part of the keys needs typed bytes between map and reduce, not {' and '.join(between)}: add -io typedbytes "
             "(or -D stream.map.output=typedbytes -D stream.reduce.input=typedbytes)"
         )
-    trusts = nreducers is None or (nreducers == 1 and not groups)
-    return CompositeKeys(part_of, groups and role == "reduce", secondary, None if trusts else nreducers)
+    trusts = nreducers is None or (nreducers == 1 and not groups_by_part)
+    return CompositeKeys(part_of, groups_by_part and role == "reduce", secondary, None if trusts else nreducers)
 
 
 class CompositeKeys:
@@ -52,29 +52,29 @@ class CompositeKeys:
     form would be grouped wrongly, else None.
     """
 
-    def __init__(self, part_of, groups, secondary=0, nreducers=None):
+    def __init__(self, part_of, groups_by_part, secondary=0, nreducers=None):
         self.part_of = part_of
-        self.groups = groups
+        self.groups_by_part = groups_by_part
         self.nreducers = nreducers
         self.input_is_composite = None  # whether the keys read have this form; None: no key was read
-        odd = secondary % 2 * len(BYTES_OF_NONE)
+        odd = secondary % 2 * len(EMPTY_BYTES)
         if secondary < odd:
             raise GroupingError(
-                f"{secondary} bytes of a key cannot be left to the sort: grouping by a part of the key needs none, leave out --secondary"
+                f"--secondary {secondary} cannot be combined with grouping by a part of the key: leave it out, grouping needs none"
             )
         nfalse = (secondary - odd) // len(FALSE)
-        self._padding = BYTES_OF_NONE * bool(odd) + FALSE * nfalse
+        self._padding = EMPTY_BYTES * bool(odd) + FALSE * nfalse
         self._head = b"\x08" + (3 + bool(odd) + nfalse).to_bytes(4, "big")
         self.ntail = LONG_NBYTES + secondary
         self.start = None  # the bytes of the key split last, up to the end of its part; None: no key was split
 
     def join(self, part, key):
         """Return the form of an encoded key with an encoded part."""
-        return joined_with_hash(self._head, part, key, SIGN, self._padding)
+        return joined_with_hash(self._head, part, key, MARK, self._padding)
 
     def split(self, whole):
         """Return the encoded key in a composite key, None for other keys; `start` is then equal for all keys of its part."""
-        if self.start is None or not (whole.startswith(self.start) and whole.startswith(SIGN, -self.ntail)):
+        if self.start is None or not (whole.startswith(self.start) and whole.startswith(MARK, -self.ntail)):
             start = self.start_of(whole)
             if start is None:
                 return None
@@ -84,7 +84,7 @@ class CompositeKeys:
     def start_of(self, whole):
         """Return the bytes of a composite key up to the end of its part, None for other keys."""
         end = len(whole) - self.ntail
-        if not (whole.startswith(self._head) and whole.startswith(SIGN, max(end, 0)) and whole.endswith(self._padding)):
+        if not (whole.startswith(self._head) and whole.startswith(MARK, max(end, 0)) and whole.endswith(self._padding)):
             return None
         part_end = advance(whole, HEAD_NBYTES, 1, max_depth=MAX_DEPTH)
         if part_end is None or advance(whole, part_end, 1, max_depth=MAX_DEPTH) != end:
@@ -116,18 +116,18 @@ class CompositeKeyInput(UndecodedInput):
     def _set_input_form(self, is_composite):
         composite_keys = self._composite_keys
         if composite_keys.input_is_composite is not None:
-            self._failure = FormatError("a composite key for grouping is among keys that are not", self.offset, record=self.record - 1)
+            self._failure = FormatError("some keys are in the form for grouping and others are not", self.offset, record=self.record - 1)
             raise self._failure
         if not is_composite and composite_keys.nreducers is not None:
             raise GroupingError(
                 f"the keys come from a mapper without group_by or partition_by, and {composite_keys.nreducers} reducers could group them wrongly: "
-                "give the same run(...) that mapper too (lib.identitymapper passes pairs on), or name a partitioner that does it (-partitioner CLASS)"
+                "give the same run(...) that mapper too (lib.identitymapper passes pairs on), or name a partitioner that sends each group to one reducer (-partitioner CLASS)"
             )
         composite_keys.input_is_composite = is_composite
 
     def groups(self):
         """Return an iterator of (key, values) over adjacent pairs of one group."""
-        if self._composite_keys.groups:
+        if self._composite_keys.groups_by_part:
             return RecordGroups(self._by_part(), key_of=self._key_of, value_of=self._value_of)
         return RecordGroups(self._split_pairs(), key_of=self._key_of, value_of=self._value_of)
 
@@ -135,7 +135,7 @@ class CompositeKeyInput(UndecodedInput):
         # Pairs of one part follow each other, so only the first of their keys is decoded.
         composite_keys, start, ntail = self._composite_keys, None, self._composite_keys.ntail
         for whole, value in self._reader:
-            if start is not None and whole.startswith(start) and whole.startswith(SIGN, -ntail):
+            if start is not None and whole.startswith(start) and whole.startswith(MARK, -ntail):
                 yield start, b"", value
                 continue
             key = composite_keys.split(whole)
@@ -147,7 +147,7 @@ class CompositeKeyInput(UndecodedInput):
 
     def group_of(self, record):
         """Return bytes that are the same for all pairs of a group, of the raw pair that was read last."""
-        if not self._composite_keys.groups:
+        if not self._composite_keys.groups_by_part:
             return record[0]
         if self._composite_keys.input_is_composite:
             return self._composite_keys.start

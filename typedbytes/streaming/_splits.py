@@ -51,7 +51,7 @@ class _SplitPairs:
         return front
 
     def _drain(self):
-        # A split of text ends before the bytes that were needed to see so.
+        # Bytes after the split's end were read to find it; discard the rest.
         buffer = bytearray(CHUNK_NBYTES)
         while self._source.readinto(buffer):
             pass

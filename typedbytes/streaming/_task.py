@@ -11,8 +11,8 @@ import os
 
 ROLES = ("map", "combine", "reduce")
 FORMATS = ("typedbytes", "rawbytes", "text", "split")
-PARAM = "typedbytes_param_"  # and the name of a parameter: a variable
-STEP_LINE = "typedbytes: step: "  # and the roles of a step: the answer of a script to the role steps
+PARAM = "typedbytes_param_"  # prefix of the variable that holds a parameter
+STEP_LINE = "typedbytes: step: "  # prefix of the lines that `script steps` prints, one per step, followed by its roles
 HASH_PARTITIONER = "org.apache.hadoop.mapred.lib.HashPartitioner"
 TYPED_BYTES_WRITABLE = "org.apache.hadoop.typedbytes.TypedBytesWritable"
 BINARY_PARTITIONER = "org.apache.hadoop.mapred.lib.BinaryPartitioner"
@@ -145,7 +145,7 @@ def find_role(argv, environ, combines=False):
 
 
 def find_step(nsteps, environ):
-    """Return which step of the job to run, from 1. Raises UsageError for none of its steps, and for a job that started all as one."""
+    """Return which step of the job to run, from 1. UsageError: no such step, or a job of several steps was started without one."""
     task = Task(environ)
     number = 1 if task.step is None and (nsteps == 1 or not task.job_id) else task.step
     if number is None:
@@ -161,7 +161,7 @@ def _side(role):
 
 
 def find_format(role, direction, environ):
-    """Return the format of a role's "input" or "output", one of FORMATS; "split" is for files' bytes, of pairs as typed bytes or text.
+    """Return the format of a role's "input" or "output", one of FORMATS; "split": the bytes of a whole split, SequenceFile or text.
 
     Hadoop sets the short name only when the job asked for one, and the name of its own class always; for a
     short name it does not know, it uses text. Outside Hadoop the answer is typed bytes.
@@ -227,7 +227,7 @@ def find_secondary(environ):
     if comparator not in (None, BYTES_COMPARATOR):
         raise GroupingError(
             f"group_by and partition_by need the comparator BytesWritable$Comparator, not {comparator}: leave out "
-            "mapreduce.job.output.key.comparator.class, or name a partitioner too (-partitioner) where the job arranges its keys itself"
+            "mapreduce.job.output.key.comparator.class, or, if the job's own keys already sort and partition correctly, name a partitioner (-partitioner)"
         )
     if partitioner == HASH_PARTITIONER:
         return 0

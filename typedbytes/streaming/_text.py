@@ -49,6 +49,6 @@ class TextOutput(RecordOutput):
     def encode(self, key, value):
         """Return the line of a pair; raises ValueError when it would be more than one line."""
         line = b"%b%b%b" % (_encode(key), self._separator, _encode(value))
-        if b"\n" in line:
-            raise ValueError(f"a line feed inside a record would cut its line of text in two: {line[:80]!r}")
+        if b"\n" in line or b"\r" in line:  # Hadoop ends a line at both
+            raise ValueError(f"a line end inside a record would cut its line of text in two: {line[:80]!r}")
         return line + b"\n"

@@ -34,12 +34,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--max-bytes", type=positive, metavar="N", help="refuse a message of more than N bytes")
     parser.add_argument("--checksum", action="store_true", help="end native messages with a checksum")
     parser.add_argument("--listen", default="127.0.0.1:0", metavar="ADDRESS", help="peer: HOST:PORT, or the path of a Unix socket")
-    parser.add_argument("--mode", choices=("ack", "echo"), default="ack", help="peer: answer with a byte 1, or with the message")
+    parser.add_argument("--mode", choices=("ack", "echo"), default="ack", help="peer: answer with the byte 0x31, or with the message")
     parser.add_argument("--connections", type=integer, metavar="N", help="peer: end after N connections")
 
 
 def run(options: Namespace, output: CommandOutput) -> int | None:
-    """Work on binary block messages: lines of JSON to messages, messages to lines, a peer.
+    """Convert lines of JSON to block messages and back, or answer messages.
 
     encode reads lines of JSON and writes a message for each, and decode is its inverse; echo copies
     messages; peer prints the address where it listens and answers each message.

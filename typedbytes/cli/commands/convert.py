@@ -44,7 +44,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--split-size", type=parse_size, metavar="SIZE", help="arrow, parquet: the bytes of input per file of an output folder (128M)"
     )
     parser.add_argument(
-        "--widen", action="store_true", help="arrow, parquet: give columns types for all records; reads the inputs twice, of a pipe a copy"
+        "--widen",
+        action="store_true",
+        help="arrow, parquet: choose column types that fit all records; reads the inputs twice (a pipe is copied to disk first)",
     )
     parser.add_argument(
         "--structs", choices=("vector", "map"), help="what rows and structs of arrow and parquet become: map keeps their names (vector)"
@@ -70,9 +72,9 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     --dialect hive. With --structs map a row and each struct in it become a MAP by the names of
     columns and fields, without the fields that are null.
     If -o ends in a slash, or has no suffix and an input is a folder, it becomes a folder with a
-    file for each split of the inputs. A conversion that ends early goes on with the same command.
-    Where types change within an input, --widen finds one for all: LONG for INT and LONG, and encoded
-    values for all else.
+    file for each split of the inputs. Run the same command again to resume an interrupted conversion.
+    Where types change within an input, --widen finds one type for all: LONG for INT and LONG, and
+    encoded values for all else.
     From SequenceFile to SequenceFile keys and values keep their classes, and the file its metadata.
 
     examples:

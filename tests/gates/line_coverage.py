@@ -1,6 +1,6 @@
 """Which lines and branches of the core the suite reaches, counted by the compiler, and which lines of Python.
 
-    python tests/gates/reached.py [ARGUMENT OF PYTEST ...]
+    python tests/gates/line_coverage.py [ARGUMENT OF PYTEST ...]
 
 The core is built twice with counters (gcc's --coverage): as it is, for the whole suite but Hadoop's jobs, and with the public
 API alone, for the codec's tests, so that both forms of the headers' functions are counted. The C that Cython makes says from
@@ -29,15 +29,14 @@ from typedbytes import _core  # noqa: E402
 
 MIN_BRANCHES = 0.9
 MIN_PYTHON = 0.95
-WHOLE, PORTABLE = "reached", "reached-portable"
+WHOLE, PORTABLE = "coverage", "coverage-portable"
 CODEC = [
     *(f"tests/core/test_{name}.py" for name in ("vectors", "encoder", "unencodable", "changing_objects", "depth", "reference", "hostile")),
     *(f"tests/core/test_{name}.py" for name in ("decoder", "hooks", "map_keys", "signals", "collector", "concurrency", "memory")),
     *(f"tests/stream/test_{name}.py" for name in ("writer", "copy", "legacy", "failing_sinks")),
 ]
-#: Tests that count what coverage.py takes for itself run without it, as do those with signals, which it checks where nothing can be
-#: raised, and those of an interpreter that ends or is another, where it has something to say itself; those whose subject is an
-#: optimised build do not run at all.
+#: Run without coverage.py: tests that count allocations or files; tests with signals, because tracing runs where an exception cannot be
+#: raised; tests whose interpreter ends or is another. Not run at all: tests that need an optimised build.
 UNTRACED = [*(f"tests/core/test_{name}.py" for name in ("allocation", "fuzz", "guard_page", "limits")), "tests/package/test_gates.py"]
 SIGNALS = "signal or interrupt or interpreter"
 LEFT_OUT = [
@@ -47,7 +46,7 @@ LEFT_OUT = [
     "tests/sorting/test_external.py::test_a_process_that_sorts_stays_within_the_limit_whatever_the_codec",
     "tests/cli/test_commands.py::test_json_is_written_without_the_json_module",  # which coverage.py imports
     "tests/columns/test_structs.py::test_json_is_not_imported_for_plain_names",
-    # A limit on files would hold for the files of counts too.
+    # RLIMIT_FSIZE would also cut the .gcda files.
     "tests/cli/test_text_form.py::test_a_pipe_that_does_not_fit_into_temporary_files",
     "tests/cli/test_sequencefile.py::test_repair_that_cannot_write_leaves_what_was_there",
     "tests/local/test_local.py::test_a_limit_on_files_fails_the_job_and_says_so",
@@ -62,7 +61,7 @@ UNREACHABLE = {
     ("_sorting/text_input.pxi", "return TOO_LONG"): "the same",
     ("_sorting/sorter.pxi", 'raise LimitError(f"a record is longer than {MAX_ARENA_NBYTES} bytes"'): "a record of 4 GiB in memory",
 }
-#: Functions that only a build without the GIL calls; elsewhere, it alone comes to the line after "if NO_GIL".
+#: Functions that only a build without the GIL calls; likewise the line after "if NO_GIL".
 WITHOUT_GIL = ("encode_shared_items", "release_strings", "shared_list_item", "call_at_thread_end")
 NO_GIL = "an interpreter without the GIL"
 WIDE_LOOPS = "core/utf8/avx512.h"
@@ -111,7 +110,7 @@ class Counts:
                 is_first = is_first and not counted[number]
 
     def add_line(self, location, words, lines, is_reached):
-        """Count a line of C; what follows the first of a statement may be on it without being a part of it."""
+        """Count a line of C; is_reached: whether it counts as reaching the source line."""
         table = self.calls if CHECK.search(words) else self.branches
         for line in lines:
             if is_reached:

@@ -61,7 +61,7 @@ def fault(error):
 def same(found, expected):
     """Compare outcomes."""
     (messages, error), (right, wrong) = found, expected
-    assert [(message.id, spelled(message)) for message in messages] == [(id, spelled(values)) for id, values in right]
+    assert [(message.id, formatted(message)) for message in messages] == [(id, formatted(values)) for id, values in right]
     assert error == wrong
 
 
@@ -74,7 +74,7 @@ def raised(call):
     raise AssertionError("a failed decoder went on")
 
 
-def spelled(values):
+def formatted(values):
     """Return values as text: arrays by their elements, however they are held."""
     found = []
     for value in values:
