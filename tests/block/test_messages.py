@@ -186,7 +186,7 @@ NO_CODE = {
     "arrow": ([1, ArrowStream(b"abc")], "the legacy layouts have no type for ArrowStream: pass default=, or use wire='native', at [1]"),
     "table": ([pyarrow.table({"n": [1]})], "the legacy layouts have no type for Table: pass default=, or use wire='native', at [0]"),
     "wide": ([2**63], "int does not fit 64 bits, at [0]"),
-    "surrogate": (["\ud800"], "str cannot be written as UTF-8: surrogates not allowed, at [0]"),
+    "surrogate": (["\ud800"], "str cannot be encoded as UTF-8: surrogates not allowed, at [0]"),
 }
 
 

@@ -570,3 +570,15 @@ def test_references_stay_even():
     for _ in range(50):
         batch.column(1), batch.buffers(0), batch.__arrow_c_array__(), batch.__arrow_c_stream__()
     assert sys.getrefcount(batch) == before
+
+
+@pytest.mark.parametrize("source", [io.BytesIO, Dribble])
+def test_the_record_by_which_a_column_becomes_raw_is_encoded_as_it_came(source):
+    data = tb.Encoder().encode_all([[-4, 2**53 + 1], [0, "k", -1]])
+    (batch,) = columns.read(source(data), pairs=False, on_mismatch="widen")
+    assert batch.column("value.item").tolist()[2:] == [tb.dumps(0), tb.dumps("k"), tb.dumps(-1)]
+
+
+def test_keys_that_become_raw_have_the_groups_of_equal_keys():
+    data = tb.Encoder().encode_pairs([((1.5,), 1), ((4, "x"), 2), ((4, "x"), 3)])
+    assert [len(batch) for batch in columns.read(data, 1, on_mismatch="widen").groups()] == [1, 2]

@@ -400,3 +400,36 @@ def test_json_is_not_imported_for_plain_names():
         "(batch,) = columns.read(tb.dumps({'x': 1, 'y': 's'}), pairs=False)\n"
         "assert batch.schema == {'value': 'struct<x: int, y: string>'} and 'json' not in sys.modules"
     )
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [{"b": 1.0}, {"a": 1.0}, {"a": "x"}],
+        [{}, {"a": b"x"}, {"a": 1}],
+        [None, {"a": 1}, {"a": "x"}],
+        [[], [{}], [{"a": 1}], [{"a": "x"}]],
+        [{}, {"a": 1}, {"a": 2, "b": "x"}],
+    ],
+    ids=str,
+)
+def test_fields_that_are_missing_stay_so_when_maps_become_structs(rows):
+    batch = read_one(rows, on_mismatch="widen")
+    assert len(objects_of(batch)) == len(rows)
+    assert written(batch, structs="map") == ENCODER.encode_all(rows)
+
+
+def test_text_of_maps_that_become_structs_is_checked():
+    bad = ENCODER.encode({"a": "??"}).replace(b"??", b"\xff\xfe")
+    with pytest.raises(tb.FormatError, match="STRING is not UTF-8") as caught:
+        list(columns.read(bad + ENCODER.encode({"a": "x", "b": 5}), pairs=False, on_mismatch="widen"))
+    assert (caught.value.offset, caught.value.record, caught.value.path) == (11, 0, '["a"]')
+
+
+def test_a_struct_that_is_not_made_leaves_the_count_of_missing_fields():
+    wide = (0.5,) * 1000
+    records = [({"id": n}, {}) for n in range(1300)]
+    records = [({"id": 0, "vector": wide}, {"a": wide}), *records, ({"id": 0}, {"b": "text"}), *records]
+    batches = list(columns.read(ENCODER.encode_pairs(records), on_mismatch="widen"))
+    assert sum(map(len, batches)) == len(records)
+    assert max(map(len, batches)) <= (16 << 20) // 8000 + 2

@@ -273,7 +273,7 @@ def test_text_too_long_to_write_once_encoded(character):
     said = (
         f"STRING of {nbytes} is longer than 2^31-1"
         if character != "\ud800"
-        else "str holds a lone surrogate, which UTF-8 cannot encode: pass unicode_errors, such as surrogateescape"
+        else 'str holds a lone surrogate, which UTF-8 cannot encode: pass unicode_errors="surrogateescape", for example'
     )
     assert run_fresh(code, ord(character), width) == f"{said}, at [1] True"
 

@@ -56,8 +56,9 @@ LEFT_OUT = [
 UNREACHABLE = {
     ("block/coalesce_threads.pxi", "raise_errno(failed)"): "a system that refuses a mutex",
     ("core/codec/pickle/write.pxi", "return raise_too_long(e, PICKLE, total)"): "a value whose pickle has 2 GiB, of parts that are smaller",
+    ("columns/widen.pxi", 'raise SystemError("a null that has no encoding")'): "a column with nulls of no kind",
     ("core/cpython_decimal.h", "return (void)kind, (void)text"): "a build that knows no layout of Decimals, and so never asks",
-    ("_sorting/text_input.pxi", 'raise LimitError("a line is longer than 2^31-1 bytes"'): "a line of 2 GiB in memory",
+    ("_sorting/text_input.pxi", 'raise LimitError("a line has more than 2^31-1 bytes as UTF-8"'): "a line of 2 GiB in memory",
     ("_sorting/text_input.pxi", "return TOO_LONG"): "the same",
     ("_sorting/sorter.pxi", 'raise LimitError(f"a record is longer than {MAX_ARENA_NBYTES} bytes"'): "a record of 4 GiB in memory",
 }

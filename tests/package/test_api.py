@@ -817,7 +817,7 @@ MESSAGES = {
     "wide": (lambda: tb.dumps(2**63, pickle="raw"), "int does not fit 64 bits"),
     "surrogate": (
         lambda: tb.dumps("\udc80"),
-        "str holds a lone surrogate, which UTF-8 cannot encode: pass unicode_errors, such as surrogateescape",
+        'str holds a lone surrogate, which UTF-8 cannot encode: pass unicode_errors="surrogateescape", for example',
     ),
     "float": (lambda: tb.dumps(tb.Float(1e300)), "number is too large for a FLOAT"),
     "nesting": (lambda: tb.dumps([[]], max_depth=1), "containers nest deeper than max_depth=1, or one holds itself, at [0]"),

@@ -310,7 +310,7 @@ BAD = {
     "int of three bytes": (START + record(b"\0\0\1", b"\1a"), "expected 4 bytes for an IntWritable, got 3", len(START) + 8, 0),
     "text longer than its record": (START + record(bytes(4), b"\2a"), "Text length 2 with 1 bytes left", len(START) + 12, 0),
     "text shorter than its record": (START + record(bytes(4), b"\0a"), "Text length 0 with 1 bytes left", len(START) + 12, 0),
-    "text of no bytes": (START + record(bytes(4), b""), "expected 1 bytes for a Text, got 0", len(START) + 12, 0),
+    "text of no bytes": (START + record(bytes(4), b""), "expected at least 1 byte for a Text, got 0", len(START) + 12, 0),
     "block without a marker": (BLOCKS + GOOD, "expected a sync marker at the start of a block", len(BLOCKS), 0),
     "negative count": (BLOCKS + block(0, b"", b"", b"", b"").replace(bytes(17), bytes(16) + b"\x90", 2), "invalid count or length -112 in a block", None, 0),
     "too few lengths": (BLOCKS + block(2, b"\4", bytes(4), b"\2\2", b"\1a\1b"), "2 records has 1 key lengths", len(BLOCKS), 0),
@@ -379,6 +379,14 @@ def test_typed_bytes_of_another_length():
     start = header(TYPED, TYPED)
     _, error = taken(start + record(b"\0\0\0\3\x02\1", b"\0\0\0\2\x02\1"))
     assert "expected 7 bytes for a TypedBytesWritable, got 6" in str(error) and error.offset == len(start) + 8
+    _, error = taken(start + record(b"\xff\xff\xff\xf9\x02\1", b"\0\0\0\2\x02\1"))
+    assert "negative length -7 in a TypedBytesWritable" in str(error) and error.offset == len(start) + 8
+
+
+def test_what_follows_the_value_in_typed_bytes():
+    start = header(TYPED, TYPED)
+    _, error = taken(start + record(b"\0\0\0\3\x02\1\2", b"\0\0\0\2\x02\1"))
+    assert str(error).startswith("1 byte after the value at offset")
 
 
 # -- limits -----------------------------------------------------------------------------------------------

@@ -220,5 +220,5 @@ def test_a_separator_of_several_bytes_is_found_after_a_part_of_it():
 
 
 def test_an_empty_separator_is_refused():
-    with pytest.raises(ValueError, match="a separator is at least one byte"):
+    with pytest.raises(ValueError, match="the separator must have at least one byte"):
         TextReader(b"", separator=b"")

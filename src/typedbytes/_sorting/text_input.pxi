@@ -53,8 +53,8 @@ cdef class LineReader:
     cdef long long line_feed      # offset of the first LF from the cursor on, or the offset up to which there is none
     cdef long long carriage_return    # the same of CR
     cdef Py_ssize_t pair_nbytes   # of the line at the cursor
-    cdef bint is_utf8             # that line
-    cdef bint ended               # the source
+    cdef bint is_utf8             # the line at the cursor is UTF-8
+    cdef bint ended               # the source has ended
     cdef object failure           # lines before it may be lost, so every later call raises it again
 
     def __init__(self, source, *, long long start=0, length=None):
@@ -104,7 +104,7 @@ cdef class LineReader:
                 elif outcome == NEEDS_INPUT:
                     self.read_on()
                 elif outcome == TOO_LONG:
-                    raise LimitError("a line is longer than 2^31-1 bytes", offset_of(&self.buf, self.buf.cursor), record=self.nlines)
+                    raise LimitError("a line has more than 2^31-1 bytes as UTF-8", offset_of(&self.buf, self.buf.cursor), record=self.nlines)
             return finish(&self.out)
         except BaseException as error:
             self.failure = as_failure(error)
@@ -113,7 +113,7 @@ cdef class LineReader:
             drop(&self.out)
 
     cdef int skip_line(self) except -1:
-        # The line that a split starts in, or right after, belongs to the split before it.
+        # A line that starts before or exactly at the start of this split belongs to the split before.
         cdef Py_ssize_t nbytes, nend
         while not self.find_end(&nbytes, &nend):
             self.read_on()
@@ -165,7 +165,7 @@ cdef class LineReader:
             if nbytes + nend == nmark:
                 return OVER
             self.pair_nbytes = HEAD_NBYTES + repaired_nbytes(line + nmark, nbytes - nmark, &self.is_utf8)
-            if self.pair_nbytes > INT32_MAX:
+            if self.pair_nbytes - HEAD_NBYTES > INT32_MAX:
                 return TOO_LONG
             if self.out.end - self.out.cursor < self.pair_nbytes:
                 return NEEDS_OUTPUT

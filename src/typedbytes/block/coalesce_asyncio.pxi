@@ -131,7 +131,7 @@ cdef class AsyncCoalescingWriter:
     cdef int check(self) except -1:
         if self.failure is not None:
             self.error_reported = True
-            raise self.failure
+            raise self.failure.with_traceback(None)
         if self.is_closed or self.encoder is None:
             raise ValueError("I/O operation on a closed writer")
         if self.entry.is_inherited:    # the parent sends what is in the buffer

@@ -54,7 +54,7 @@ cdef extern from *:
     long long now_ns() nogil
     void sleep_ns(long long ns) nogil
     int start_condition(pthread_cond_t*) nogil    # returns an errno
-    # Less than a second.
+    # nanoseconds must be less than 10**9.
     void wait_at_most(pthread_cond_t*, pthread_mutex_t*, long nanoseconds) nogil
 
 cdef extern from "pythread.h":
@@ -166,7 +166,7 @@ cdef class CoalescingWriter:
     def __dealloc__(self):
         unregister_writer(&self.entry)
         if self.encoder is not None and self.encoder.buf.owner == NULL:
-            self.encoder.buf.start = self.encoder.buf.cursor = self.encoder.buf.end = NULL    # it is freed here
+            self.encoder.buf.start = self.encoder.buf.cursor = self.encoder.buf.end = NULL    # its memory is self.filling
         PyMem_Free(self.filling)
         PyMem_Free(self.sending)
         pthread_mutex_destroy(&self.mutex)
@@ -245,7 +245,7 @@ cdef class CoalescingWriter:
         raise ValueError("I/O operation on a closed writer")
 
     cdef int wait(self) except -1:
-        # Until another thread has made progress with sending.
+        # Wait until another thread has sent something, SLICE_MS at most.
         self.counts.waits += 1
         self.holder = 0
         with nogil:
@@ -257,7 +257,7 @@ cdef class CoalescingWriter:
     cdef inline int check_failed(self) except -1:
         self.error_reported = self.failed != 0
         if self.failure is not None:
-            raise self.failure
+            raise self.failure.with_traceback(None)
         if self.failed:
             raise_errno(self.failed)
         return 0
@@ -493,7 +493,7 @@ cdef class CoalescingWriter:
         return 0
 
     def flush(self):
-        """Send all that was written, and wait until the kernel has it.
+        """Send all that was written before, and wait until the kernel has it; what other threads write meanwhile may wait.
 
         >>> import os
         >>> CoalescingWriter(os.open(os.devnull, os.O_WRONLY)).flush()
@@ -501,7 +501,7 @@ cdef class CoalescingWriter:
         self.enter()
         try:
             self.counts.by_request += 1
-            self.send_everything()
+            self.send_so_far()
         finally:
             self.leave()
 
@@ -524,7 +524,7 @@ cdef class CoalescingWriter:
             finally:
                 self.leave()
         finally:
-            # Re-entered from a hook, the call inside fails: the outer one still holds the mutex, and the writer stays open.
+            # A call from a hook fails: the outer call still holds the mutex, and the writer stays open.
             if self.holder != PyThread_get_thread_ident():
                 self.is_closed = True
                 unregister_writer(&self.entry)

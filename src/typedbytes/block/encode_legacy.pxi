@@ -34,7 +34,8 @@ cdef inline int legacy_type_of(BlockEncoder encoder, Value* v) except -1:
     return kind
 
 
-# wire    bytes, total: i32 type; types 0 1 2 i32 length, bytes; 3 i32; 4 i64; 5 binary64. type8: the type is one byte.
+# wire    layouts "bytes" and "total": i32 type; then for types 0, 1, 2 an i32 length and the bytes, for 3 an i32, 4 an i64, 5 a binary64.
+#         "type8": the type is one byte.
 # python  bytes-like, str, Command, int, int, float; back: bytes, str, Command, int, int, float.
 # errors  EncodeTypeError: bool, None, containers. EncodeValueError: beyond 64 bits, over 2^31-1 bytes.
 # source  docs/block-format.md, the legacy layouts.
@@ -72,7 +73,7 @@ cdef inline unsigned char* append_type(BlockEncoder encoder, int kind) noexcept:
     return encoder.buf.cursor + 4
 
 
-# wire    block: i32 type, i32 length, bytes; numbers as decimal text. header: all types and lengths come first.
+# wire    layout "block": i32 type, i32 length, bytes; numbers as decimal text. Layout "header": all types and lengths come first.
 # python  as above; a float as its repr.
 # errors  as above.
 # source  docs/block-format.md, the legacy layouts.

@@ -104,7 +104,7 @@ cdef Py_ssize_t find_line_end(Parser parser, ReadBuffer* b, Py_ssize_t at) excep
         if held(b) > start:
             found = <const unsigned char*>memchr(b.cursor + start, c"\n", held(b) - start)
             if found != NULL:
-                parser.need(b, found - b.cursor + 1)    # the limit of a message
+                parser.need(b, found - b.cursor + 1)    # raises if the line exceeds the message limit
                 return found - b.cursor
             start = held(b)
         parser.nsearched = start

@@ -129,7 +129,7 @@ cdef int push_nested(Parser parser, ReadBuffer* b, int code, const unsigned char
         value = <object>decoded
         Py_XDECREF(decoded)
         if held(&d.buf):
-            raise_trailing(&d)
+            raise_trailing(&d, "")
     except DecodeError as error:
         reraise_memory_error(error)
         return parser.raise_or_skip(nested_error(parser, error, offset))

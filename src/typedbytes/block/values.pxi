@@ -9,7 +9,7 @@ cdef object borrow_text(object text, Value* v, const char* unicode_errors):
         data = str.encode(text, "utf-8", "strict" if unicode_errors == NULL else (<bytes>unicode_errors).decode("ascii"))
     except UnicodeEncodeError as error:
         reraise_memory_error(error)
-        raise EncodeValueError(f"str cannot be written as UTF-8: {error.reason}") from error
+        raise EncodeValueError(f"str cannot be encoded as UTF-8: {error.reason}") from error
     v.p = <const unsigned char*>PyBytes_AS_STRING(data)
     v.nbytes = PyBytes_GET_SIZE(data)
     return data

@@ -365,7 +365,7 @@ cdef class Builder:
             n += 1
         w.p = p
         self.set_row_count(n)
-        return outcome
+        return APPENDED if outcome == RESTARTED else outcome
 
     cdef void set_row_count(self, Py_ssize_t n) noexcept nogil:
         cdef Py_ssize_t i
@@ -396,7 +396,8 @@ cdef class Builder:
             return self.adopt_type(c, after)
         if self.policy == "widen" and not c.has_wanted_child and widen(c, w):
             self.changed = True
-            return APPENDED
+            # Values of this record that the column had widened are to be encoded as they came.
+            return RESTARTED if c.kind == ENCODED else APPENDED
         return self.refuse(c)
 
     cdef Outcome refuse(self, Column* c) except FAILED:

@@ -4,7 +4,7 @@ cdef enum Kind:
     FIXED                     # scalars of one width: data
     VARIABLE_LENGTH           # BYTES, STRING, application codes: offsets into data
     ENCODED                   # values of any kind as their encoded bytes: offsets into data
-    ARRAY                     # VECTORs of one arity whose items are scalars of one width: nitems of them a value, in data
+    ARRAY                     # VECTORs of one arity with items of one fixed-width type: data has nitems of them for each value
     TUPLE                     # VECTORs of one arity: a child for each item
     VARIABLE_LIST             # LISTs, or VECTORs of any length: offsets into one child
     MAP_ENTRIES               # MAPs: offsets into two children, keys and mapped values
@@ -15,9 +15,9 @@ cdef enum Kind:
 cdef enum:
     PADDING = 16              # spare bytes after data, so that short copies have a constant length
     MAX_LEVELS = 30           # of columns within columns: Arrow's readers support twice as many
-    MAX_CHILDREN = 1024       # of a TUPLE, and of its children' children together
+    MAX_CHILDREN = 1024       # TUPLE items and STRUCT fields of an inferred type, at all levels together
     MAX_FIELDS = 256          # of a STRUCT that is inferred or widened
-    MAX_MISSING_NBYTES = 16 << 20    # that missing fields take in a batch: no bytes of the input back them
+    MAX_MISSING_NBYTES = 16 << 20    # memory for missing fields in a batch, which the size of the input does not bound
 
 cdef struct Null:
     const unsigned char* data
@@ -95,7 +95,7 @@ cdef Column* new_column(Kind kind, int code, Py_ssize_t nchildren) except NULL:
 
 
 cdef bint has_children_per_value(const Column* c) noexcept nogil:
-    # Whether each of its children has one value for each of its own.
+    # Whether each child has exactly one value per value of this column.
     return c.kind == TUPLE or c.kind == STRUCT
 
 
@@ -298,7 +298,8 @@ cdef bint copy_rows(Column* to, const Column* c, Py_ssize_t first, Py_ssize_t la
     for i in range(first, min(last, c.nbits)):
         if is_null(c, i) and not mark_null(to, to.n + i - first):
             return False
-    to.null = c.null
+    if c.null != NULL and (to.null == NULL or c.null != &MISSING_FIELD):
+        to.null = c.null    # as in append_null
     if c.kind == FIXED or c.kind == ARRAY:
         nbytes = c.width * (c.nitems if c.kind == ARRAY else 1)
         if not reserve_data(to, to.used + (last - first) * nbytes):
@@ -324,7 +325,8 @@ cdef bint copy_rows(Column* to, const Column* c, Py_ssize_t first, Py_ssize_t la
             if not reserve_data(to, to.used + end - start):
                 return False
             memcpy(to.data + to.used, c.data + start, end - start)
+            if to.checked == to.used and end <= c.checked:
+                to.checked += end - start
             to.used += end - start
-            to.checked = to.used
     to.n += last - first
     return True

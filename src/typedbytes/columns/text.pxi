@@ -5,7 +5,7 @@ cdef enum:
 
 
 cdef bint is_text(const unsigned char* p, Py_ssize_t nbytes) noexcept nogil:
-    # Whether the bytes are UTF-8, as decided by the functions that also transcode texts elsewhere.
+    # Whether the bytes are UTF-8, by the same functions as for decoding to str.
     cdef unsigned char scratch[4 * TEXT_PIECE + 64]
     cdef unsigned char greatest
     cdef Py_ssize_t piece, nchars

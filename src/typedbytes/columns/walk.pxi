@@ -10,11 +10,12 @@ cdef enum Outcome:
     INVALID       # not a valid value, or too deep: decoding it raises the error
     COLUMN_FULL   # it cannot hold more: see max_held
     REFUSED       # as OTHER_TYPE, and refused by the policy
+    RESTARTED     # the record has to be walked again: a column that has values of it holds encoded ones now
     FAILED        # an exception is set
     NO_MEMORY
 
 cdef enum:
-    MAX_NULL_NBYTES = 128     # that a null may take, which is encoded in 1 or 9
+    MAX_NULL_NBYTES = 128     # that a null may take in a column and its children; its encoding has 1 or 9
 
 cdef struct Walk:
     const unsigned char* p
@@ -54,7 +55,7 @@ cdef Py_ssize_t null_size(const Column* c) noexcept nogil:
 
 
 cdef Outcome append_null(Column* c, const Null* null) noexcept nogil:
-    # Append a value that is null, and so are its children; fields of a STRUCT are missing.
+    # Append a null, to the children too; as the fields of a STRUCT, missing ones.
     cdef Py_ssize_t i, nbytes
     cdef Outcome outcome
     if not c.wanted and not c.has_wanted_child:
@@ -119,7 +120,7 @@ cdef Outcome append_value(Walk* w, Column* c) noexcept nogil:
             w.p += w.null.nbytes
             return append_null(c, w.null)
         if c.is_map_value and w.widens and c.kind != UNKNOWN and not widens_within(c, w.p[0]):
-            return OTHER_TYPE    # of the MAP, which becomes a STRUCT if it can
+            return OTHER_TYPE    # reported for the whole MAP, which then becomes a STRUCT if possible
         w.mismatched = c
         outcome = resolve_mismatch(w)
         if outcome != APPENDED:
@@ -158,19 +159,19 @@ cdef inline bint is_integer(int code) noexcept nogil:
 
 
 cdef inline bint takes_narrower(const Column* c, int code) noexcept nogil:
-    # Whether a column of wider numbers can hold numbers of this type code; LONGs of many digits still do not fit.
+    # Whether a column of wider numbers can hold numbers of this type code; a LONG that a DOUBLE cannot represent exactly is refused later.
     if c.code == LONG:
         return code == INT
     return c.code == DOUBLE and (code == FLOAT or (is_integer(code) and not c.is_map_value))
 
 
 cdef inline bint is_exact_double(int64_t number) noexcept nogil:
-    # DOUBLE has each integer up to 2**53.
+    # A DOUBLE represents every integer up to 2**53 exactly.
     return -(<int64_t>1 << 53) <= number <= (<int64_t>1 << 53)
 
 
 cdef inline bint store_wider(unsigned char* out, const unsigned char* p, int code, int wider) noexcept nogil:
-    # Store the number at p, of type code `code`, as a LONG or DOUBLE. False: it would lose digits.
+    # Store the number at p, of type code `code`, as a LONG or DOUBLE. False: it would lose precision.
     cdef int64_t number
     cdef double real
     if code == FLOAT:

@@ -79,12 +79,13 @@ cdef bint convert_map_to_struct(Column* c, Walk* w) except -1:
     cdef list others = keys_at(w)
     cdef list described = []
     cdef dict names = {}
+    cdef Py_ssize_t missing_nbytes = w.missing_nbytes
     if others is None or c.children[0].kind != VARIABLE_LENGTH or not find_fields(c, names, items):
         return False
     if len(names.keys() | others) > MAX_FIELDS:
         return False
     if count_missing(w, null_size(values) * (len(names) * c.n - len(items))) != APPENDED:
-        w.missing_nbytes = 0    # of the STRUCT that was not made
+        w.missing_nbytes = missing_nbytes    # the STRUCT is not made
         return False
     value_type = describe(values)
     for name in names:
@@ -287,13 +288,15 @@ cdef int encode_column(Column* c, Py_ssize_t max_held) except -1:
             raise column_limit_error(max_held)
         if not reserve_offsets(encoded, c.n) or not reserve_payload(encoded, bound_of(c, 0, c.n, 0), max_held):
             raise MemoryError
+        out = encoded.data
+        for i in range(c.n):
+            out = store_one_value(out, c, i, &state)
+            if unlikely(out == NULL):
+                raise SystemError("a null that has no encoding")
+            encoded.offsets[i + 1] = <int32_t>(out - encoded.data)
     except BaseException:
         free_column(encoded)
         raise
-    out = encoded.data
-    for i in range(c.n):
-        out = store_one_value(out, c, i, &state)
-        encoded.offsets[i + 1] = <int32_t>(out - encoded.data)
     encoded.n = c.n
     encoded.used = out - encoded.data
     if c.null == &MISSING_FIELD:    # such a null has no bytes

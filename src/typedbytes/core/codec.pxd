@@ -71,7 +71,7 @@ cdef void abandon(Decoding* d) noexcept
 # False, if other code switched it off meanwhile.
 cdef bint pause_collector() noexcept
 cdef bint resume_collector() noexcept
-cdef int raise_trailing(Decoding* d) except -1
+cdef int raise_trailing(Decoding* d, str hint) except -1
 cdef int raise_record_limit(Decoding* d) except -1
 cdef int raise_skipped(Decoding* d, Skipping* s, SkipOutcome outcome) except -1
 

@@ -23,8 +23,8 @@
 #define TB_NANS_HASH_ALIKE 0
 #endif
 
-/* The reference count of fresh memory; Py_SET_REFCNT leaves alone what looks immortal, as that may. From 3.14 on the field has
- * flags beside the count. */
+/* The reference count of fresh memory, which may look like that of an immortal object: Py_SET_REFCNT does not change one. From 3.14 on
+ * the field has flags beside the count. */
 #if PY_VERSION_HEX >= 0x030e0000 && SIZEOF_VOID_P > 4
 #define TB_FRESH_REFCNT(o) ((PyObject *)(o))->ob_refcnt_full
 #else
@@ -203,7 +203,7 @@ static inline PyObject *new_pooled_ascii(Py_ssize_t nchars) {
     return new_ascii(nchars);
 }
 
-/* Bytes that the caller fills in; PyBytes_FromStringAndSize makes more checks than writing a small value takes. */
+/* Bytes that the caller fills in; the checks of PyBytes_FromStringAndSize take longer than writing a small value. */
 static inline PyObject *new_filled_bytes(Py_ssize_t nbytes) {
 #if TB_KNOWN_LAYOUT && !defined(Py_REF_DEBUG) && defined(__GNUC__)
     if (nbytes > 1) {    /* shorter ones are shared */
@@ -246,7 +246,7 @@ static inline int dict_next(PyObject *dict, Py_ssize_t *position, PyObject **key
 /* A dict presized for alternating keys and values; it holds the first *nfilled pairs of them. */
 static inline PyObject *start_dict(PyObject **items, Py_ssize_t npairs, Py_ssize_t *nfilled) {
 #if TB_KNOWN_LAYOUT && PY_VERSION_HEX >= 0x030d0000
-    /* Looks at the keys first, and has a smaller table for text alone, which a presized dict never gets. */
+    /* _PyDict_FromItems looks at the keys first: a dict of str keys gets the smaller table for them, a presized dict never. */
     *nfilled = npairs < 1024 ? npairs : 1024;
     return _PyDict_FromItems(items, 2, items + 1, 2, *nfilled);
 #else
@@ -272,13 +272,13 @@ static inline PyObject *tuple_from_stolen(PyObject **items, Py_ssize_t nitems) {
         return NULL;
     }
     if (nitems == 0) return tuple;
-    int atoms = 1;
+    int untracked = 1;
     Py_ssize_t i = 0;
     do {
         PyTuple_SET_ITEM(tuple, i, items[i]);
-        if (PyType_HasFeature(Py_TYPE(items[i]), Py_TPFLAGS_HAVE_GC)) atoms = 0;
+        if (PyType_HasFeature(Py_TYPE(items[i]), Py_TPFLAGS_HAVE_GC)) untracked = 0;
     } while (++i < nitems);
-    if (atoms) PyObject_GC_UnTrack(tuple);
+    if (untracked) PyObject_GC_UnTrack(tuple);
     return tuple;
 }
 
@@ -316,7 +316,7 @@ static inline PyObject *list_from_stolen(PyObject **items, Py_ssize_t nitems) {
     return list;
 }
 
-/* Leave `nchars` characters of a string of Latin-1 that only we have; *text may move. Up to an eighth of them stays reserved, since
+/* Leave `nchars` characters of a Latin-1 string to which we hold the only reference; *text may move. Up to an eighth of them stays reserved, since
  * giving it back costs more. 0, or -1 with an exception. */
 static inline int shorten_latin(PyObject **text, Py_ssize_t nchars) {
 #if TB_KNOWN_LAYOUT && !defined(Py_REF_DEBUG)
@@ -369,7 +369,7 @@ static inline int bytes_restore(PyObject *bytes, Py_ssize_t nbytes) {
 #endif
 }
 
-/* The same, after the items of a list. PyList_Append would grow the list in many small steps. */
+/* Append items to a list, taking over their references. PyList_Append would grow the list in many small steps. */
 static int list_extend_stolen(PyObject *list, PyObject **items, Py_ssize_t nitems) {
 #if TB_KNOWN_LAYOUT
     PyListObject *known = (PyListObject *)list;
@@ -435,7 +435,7 @@ static int PyGC_Disable(void) {
 static void PyGC_Enable(void) { call_gc(gc_enable); }
 #endif
 
-/* Without the GIL it is a switch of all threads, and is left alone. */
+/* In a build without the GIL, switching the collector off would affect all threads: it is left alone. */
 static inline int gc_pause(void) {
 #if !defined(PYPY_VERSION) && !defined(Py_GIL_DISABLED)
     return PyGC_Disable();
@@ -452,7 +452,7 @@ static inline void gc_resume(int was_on) {
 #endif
 }
 
-/* Whether it is a bytes-like object. PyPy has the slot in types that it is written with, io.BytesIO among them, which have no buffer. */
+/* Whether it is a bytes-like object. PyPy's own types, such as io.BytesIO, have the slot even where they export no buffer. */
 static inline int has_buffer(PyObject *object) {
 #if defined(PYPY_VERSION)
     Py_buffer view;
@@ -461,7 +461,7 @@ static inline int has_buffer(PyObject *object) {
         PyBuffer_Release(&view);
         return 1;
     }
-    int has_one = !PyErr_ExceptionMatches(PyExc_TypeError);    /* which cannot be had now: the use that needs it says why */
+    int has_one = !PyErr_ExceptionMatches(PyExc_TypeError);    /* it has a buffer that cannot be exported now; the later use raises the reason */
     PyErr_Clear();
     return has_one;
 #else

@@ -1,7 +1,8 @@
 # Encoder, Decoder, Reader, Writer and the pair forms: what must outlive a call.
 #
 # Here: buffers with a source or a sink, one-call encode and decode, groups of pairs, iterators that stay failed. Not
-# here: type codes, paths, the environment. Nothing is opened here; a source or sink is an object with a method to call.
+# here: type codes, paths, the environment. Nothing is opened here (the subclasses in typedbytes/files.py open
+# paths); a source or sink is an object with a method to call.
 #
 # Methods like __use_encoded__ are for our other modules: a user's subclass has no names of this form. Those with one underscore are
 # also called from other modules, and a subclass must not override them.
@@ -48,7 +49,7 @@ cdef enum:
     MIN_PAUSED_NBYTES = 4096  # input from here on is decoded with the collector switched off
     READ_SIZE = 131072        # what Hadoop buffers on its side of the pipe
     WRITE_SIZE = 65536        # what a pipe takes at once
-    SCALARS_AT_ONCE = 65536   # records of these are skipped before signals are looked at
+    SCALARS_AT_ONCE = 65536   # records of scalars that are skipped between two checks for signals
 
 cdef EncodeOptions DEFAULT_ENCODE = EncodeOptions()
 cdef DecodeOptions DEFAULT_DECODE = DecodeOptions()
@@ -307,7 +308,7 @@ cdef class Decoder:
         return value
 
     cdef object next_fed(self):
-        # Skipping finds out whether the value is whole; what it finds wrong, decoding reports in the order of the bytes.
+        # Skipping finds out whether the value is complete. Errors are left to decoding, which reports the first one from left to right.
         cdef ReadBuffer* buf = &self.fed.buf
         cdef SkipOutcome outcome
         if buf.storage == NULL or (buf.mark == NULL and not held(buf)):
@@ -422,7 +423,7 @@ cdef class PassedOptions:
 
 
 cdef class ParametersOf:
-    """The `__signature__` of a class made in Python whose base shows none: that of a function. A subclass may have its own."""
+    """The `__signature__` of a class made in Python whose compiled base has none: that of a function. A subclass may have its own."""
 
     cdef object function, owner
 

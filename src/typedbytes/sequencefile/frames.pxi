@@ -1,4 +1,4 @@
-# RecordFrames: from bytes to records: header, splits, sync markers, and where the key and the value of each record are.
+# RecordFrames finds records in a file's bytes: header, splits, sync markers, and the key and value of each record.
 
 # What the offset of an error is relative to.
 cdef enum OffsetSpace:

@@ -1,4 +1,4 @@
-# Keys and values: converts the bytes of Hadoop's simple Writables to objects and back, and to typed bytes; those that hold others are in
+# Keys and values: converts the bytes of Hadoop's simple Writables to objects and back, and to typed bytes; composite Writables (arrays, maps) are in
 # typedbytes/sequencefile/_writables.py.
 
 cdef enum Kind:
@@ -148,12 +148,14 @@ cdef inline PyObject* new_typed(Decoding* d, const unsigned char* p, Py_ssize_t 
     value = decode_record(d)
     if held(&d.buf):
         xdecref(value)
-        raise_trailing(d)
+        raise_trailing(d, "")
     return value
 
 
 cdef inline int check_bytes_length(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except -1:
     # BytesWritable and TypedBytesWritable: an i32 length and the bytes.
+    if nbytes >= 4 and load_i32(p) < 0:
+        raise writable_error(d, f"negative length {load_i32(p)} in {class_of(writable)}")
     if nbytes < 4 or load_i32(p) != nbytes - 4:
         raise_size(writable, d, 4 + (load_i32(p) if nbytes >= 4 else 0), nbytes)
     return 0
@@ -163,7 +165,7 @@ cdef Py_ssize_t check_text(WritableClass writable, Decoding* d, const unsigned c
     # Returns the size of the length before the text.
     cdef int size = vint_size(p[0]) if nbytes else 1
     if nbytes < size:
-        raise_size(writable, d, size, nbytes)
+        raise writable_error(d, f"expected at least {size} byte{'s' if size > 1 else ''} for {class_of(writable)}, got {nbytes}")
     if load_vint(p) != nbytes - size:
         raise writable_error(d, f"Text length {load_vint(p)} with {nbytes - size} bytes left")
     return size
@@ -212,14 +214,17 @@ cdef object writable_error(Decoding* d, str message):
 
 
 cdef int raise_size(WritableClass writable, Decoding* d, long long wanted, Py_ssize_t nbytes) except -1:
-    name = "a TypedBytesWritable" if writable is None else article(writable)
-    raise writable_error(d, f"expected {wanted} bytes for {name}, got {nbytes}")
+    raise writable_error(d, f"expected {wanted} bytes for {class_of(writable)}, got {nbytes}")
+
+
+cdef str class_of(WritableClass writable):
+    return "a TypedBytesWritable" if writable is None else article(writable)
 
 
 # ---- to typed bytes ----------------------------------------------------------------------------------------------------
 
 cdef int copy_typed(WritableClass writable, Decoding* d, Skipping* skipping, const unsigned char* p, Py_ssize_t nbytes, WriteBuffer* out) except -1:
-    # Appends what Hadoop's TypedBytesWritableOutput writes for a Writable, which is what scripts and dumptb receive.
+    # Appends what Hadoop's TypedBytesWritableOutput writes for a Writable, which is what streaming tasks receive and dumptb writes.
     cdef int64_t number
     if writable.kind == OTHER and writable.to_typed is not None:
         encoded = convert_to_typed(writable, d, p, nbytes)
@@ -279,7 +284,7 @@ cdef int check_typed(Decoding* d, Skipping* skipping, const unsigned char* p, Py
         skipping.depth = skipping.tail = 0
         raise_skipped(d, skipping, outcome)
     if held(&d.buf):
-        raise_trailing(d)
+        raise_trailing(d, "")
     return 0
 
 
@@ -344,7 +349,7 @@ cdef int encode_by_class(WritableClass writable, Encoding* e, object obj) except
 
 
 cdef inline int encode_typed(Encoding* e, object obj) except -1:
-    # Checked here too: the Writer sees a value only once it is compressed, and `encode` has no record.
+    # The size is checked here too: the Writer checks a value only after compression, and `encode` checks no record.
     cdef Py_ssize_t start = written(&e.buf)
     cdef Py_ssize_t nbytes
     reserve(&e.buf, 4)
@@ -373,7 +378,7 @@ cdef int encode_buffer_writable(WritableClass writable, Encoding* e, object obj,
 cdef int encode_text_writable(Encoding* e, object obj) except -1:
     if not isinstance(obj, str):
         raise EncodeTypeError(f"expected a str for a Text, not {type(obj).__name__}")
-    check_record(len(<str>obj))    # before it is encoded, which takes no fewer bytes
+    check_record(len(<str>obj))    # UTF-8 has at least a byte for each character: fail before encoding
     try:
         data = (<str>obj).encode("utf-8", "strict" if e.unicode_errors == NULL else (<bytes>e.unicode_errors).decode("ascii"))
     except UnicodeEncodeError as error:

@@ -134,7 +134,7 @@ cdef int encode_writable(Encoding* e, object writable) except -1:
         name = writable[0].encode("utf-8")
     except UnicodeEncodeError as error:
         reraise_memory_error(error)
-        raise EncodeValueError("class name cannot be written as UTF-8", path_of(e.frame)) from error
+        raise EncodeValueError("class name cannot be encoded as UTF-8", path_of(e.frame)) from error
     encode_head(e, WRITABLE, 4 + len(name) + len(data))
     store_i32(e.buf.cursor, <int32_t>len(name))
     memcpy(e.buf.cursor + 4, PyBytes_AS_STRING(name), len(name))

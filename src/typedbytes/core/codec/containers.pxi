@@ -70,7 +70,7 @@ cdef inline int code_ahead(const Decoding* d) noexcept:
 
 
 cdef inline Py_ssize_t try_run(Decoding* d, int code, Py_ssize_t max_items, Py_ssize_t* run_check) except -1:
-    # Decode at most `max_items` items while they are of the code of the one before; return how many.
+    # Decode up to `max_items` further items that have the type code of the previous item; return their number.
     cdef Py_ssize_t nfound = 0
     if d.buf.cursor == d.buf.end:
         run_check[0] += 1    # the next type code is not in the buffer yet: try one item later
@@ -82,7 +82,7 @@ cdef inline Py_ssize_t try_run(Decoding* d, int code, Py_ssize_t max_items, Py_s
 
 
 cdef Py_ssize_t decode_run(Decoding* d, Py_ssize_t max_items) except -1:
-    # Decode the items of the code at the cursor that are in the buffer.
+    # Decode the buffered items that have the type code at the cursor.
     cdef const unsigned char* p = d.buf.cursor
     cdef const unsigned char* end = d.buf.end
     cdef PyObject** item = d.stack + d.nstack
@@ -193,7 +193,7 @@ cdef PyObject* decode_list(Decoding* d) except NULL:
 
 
 cdef list spill(Decoding* d, Py_ssize_t base, list target):
-    # Long lists grow in steps, so that the stack does not double what the list itself takes.
+    # Items of a long LIST move to its list in steps, so that they are not on the stack and in the list at once.
     cdef Py_ssize_t nitems = d.nstack - base
     cdef PyObject* made
     d.nstack = base
@@ -315,11 +315,11 @@ cdef inline int close_encoded(Encoding* e, PathFrame* frame) except -1:
     return count_work(&e.work_count, frame.index & SIGNAL_MASK)
 
 
-# Runs, as in decoding: items of one exact type, for which capacity is reserved at once. None of them runs Python code.
+# Runs, as in decoding: items of one exact type, for which capacity is reserved at once. Encoding them runs no Python code.
 
 cdef inline Py_ssize_t try_encode_run(Encoding* e, PyTypeObject* kind, PyObject** items, Py_ssize_t max_items,
                                       Py_ssize_t* run_check) except -1:
-    # Encode items[0:max_items] as far as they are of the type of the one before; return how many.
+    # Encode up to `max_items` items that have the type of the previous item; return their number.
     cdef Py_ssize_t nfound = 0
     if Py_TYPE(items[0]) == kind and (kind == &PyLong_Type or kind == &PyFloat_Type or kind == &PyBool_Type):
         nfound = encode_run(e, items, max_items)
@@ -347,7 +347,7 @@ cdef Py_ssize_t encode_run(Encoding* e, PyObject** items, Py_ssize_t max_items) 
             if int_to_u64(item[0], &unsigned):
                 p += store_unsigned(p, unsigned)
                 item += 1
-                # They come in rows, as hashes do.
+                # Unsigned 64-bit numbers usually come together: hash values, for example.
                 while item < stop and Py_TYPE(item[0]) == kind and e.buf.end - p >= WIDE_NBYTES + 9 * (stop - item) \
                         and int_to_u64(item[0], &unsigned):
                     p += store_unsigned(p, unsigned)
@@ -446,7 +446,7 @@ cdef int encode_dict(Encoding* e, object obj) except -1:
     while frame.index < npairs and dict_next(mapping, &position, &key, &value):
         encode_entry(e, &frame, <object>key, <object>value)
         check_signals_at(frame.index)
-    if unlikely(frame.index != npairs or PyDict_GET_SIZE(<PyObject*>obj) != npairs):
+    if unlikely(frame.index != npairs or PyDict_GET_SIZE(mapping) != npairs):
         raise RuntimeError("dict changed size while it was encoded")
     close_encoded(e, &frame)
     return 0

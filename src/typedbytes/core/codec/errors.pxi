@@ -154,9 +154,9 @@ cdef PyObject* raise_uncomparable(Decoding* d) except NULL:
     raise decode_error(LimitError, d, "keys of a MAP nest too deep to compare", offset_of(&d.buf, d.buf.cursor), MAP)
 
 
-cdef int raise_trailing(Decoding* d) except -1:
+cdef int raise_trailing(Decoding* d, str hint) except -1:
     cdef Py_ssize_t nbytes = held(&d.buf)
-    raise decode_error(FormatError, d, f"{nbytes} byte{'s' if nbytes > 1 else ''} after the value: iter_load reads several",
+    raise decode_error(FormatError, d, f"{nbytes} byte{'s' if nbytes > 1 else ''} after the value{hint}",
                        offset_of(&d.buf, d.buf.cursor), d.buf.cursor[0])
 
 

@@ -111,7 +111,7 @@ cdef enum:
     SMALL_NBYTES = 512
 
 cdef PyObject* encode_small_container(const Encoding* options, PyObject* obj) except? NULL:
-    # Of an exact tuple, list or dict; NULL without an exception: another one, or options that need more.
+    # Encode an exact tuple, list or dict. NULL without an exception: it is large, has other items, or the options need the general path.
     cdef unsigned char scratch[SMALL_NBYTES]
     cdef unsigned char* p = scratch
     cdef PyTypeObject* kind = Py_TYPE(obj)
@@ -166,7 +166,7 @@ cdef inline bint store_small_dict(unsigned char** p, unsigned char* end, PyObjec
 
 
 cdef inline bint store_scalar(unsigned char** p, const unsigned char* end, PyObject* obj) noexcept:
-    # Return False and leave the cursor unchanged where it is of another type, or too long for what is left.
+    # Return False and leave the cursor unchanged if the object has another type or does not fit.
     cdef PyTypeObject* kind = Py_TYPE(obj)
     cdef int64_t number
     if unlikely(end - p[0] < 9):

@@ -28,14 +28,14 @@ cdef inline PyObject* decode_ascii(const unsigned char* p, Py_ssize_t nbytes) ex
 # without the GIL, in this thread.
 
 cdef enum:
-    CACHED_LENGTH = 24        # of words; longer ones rarely repeat
+    CACHED_LENGTH = 24        # bytes of a short string; longer ones that are not MAP keys rarely repeat
     CACHED_KEY_LENGTH = 256   # of MAP keys
     MAX_BALANCE = 64
     MIN_BALANCE = -1024
 
 
 cdef void release_strings(object capsule) noexcept:
-    # This thread ends.
+    # Called when this thread ends.
     cdef Py_ssize_t i
     for i in range(CACHED_STRINGS):
         empty_slot(&CACHE[i])
@@ -92,7 +92,7 @@ cdef PyObject* decode_and_cache(Decoding* d, CachedString* slot, const short_wor
 
 
 cdef inline unsigned char* long_bytes(const CachedString* slot) noexcept:
-    # Of a long key that has a text: in the text, or else owned by the slot.
+    # The UTF-8 bytes of a long key whose text is cached: those of the str if it is ASCII, else memory that the slot owns.
     cdef unsigned char* p
     memcpy(&p, &slot.words, sizeof(p))
     return p
@@ -140,7 +140,8 @@ cdef inline PyObject* decode_pair_key(Decoding* d, const unsigned char* p, Py_ss
 
 
 cdef inline PyObject* decode_map_key(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
-    # A MAP key: records are alike, so it is most likely the one that followed the last one before. It is compared before a hash is computed.
+    # Records have the same keys in the same order, so the key that came after the previous key last time is compared first, before a
+    # hash is computed.
     cdef short_words words
     cdef CachedString* slot = (<CachedString*>last_key_slot(&d.last_map_key)[0]).next_key
     cdef PyObject* text
@@ -224,10 +225,10 @@ cdef inline PyObject* decode_text(Decoding* d, const unsigned char* p, Py_ssize_
 
 
 cdef enum:
-    MIN_ONE_PASS_NBYTES = 512    # shorter text takes no longer to measure than to try
+    MIN_ONE_PASS_NBYTES = 512    # for shorter text, measuring first is as fast as trying to decode in one pass
 
 cdef PyObject* latin_from_utf8(const unsigned char* p, Py_ssize_t nbytes) except? NULL:
-    # In one pass. NULL without an exception: it holds other characters, or is not UTF-8.
+    # In one pass. NULL without an exception: it has characters beyond Latin-1, or is not UTF-8.
     cdef PyObject* text = PyUnicode_New(nbytes, 0xff)
     cdef Py_ssize_t nchars = utf8_to_latin(p, nbytes, PyUnicode_DATA(text))
     if nchars >= 0 and shorten_latin(&text, nchars) == 0:
@@ -263,9 +264,9 @@ cdef PyObject* text_from_utf8(const unsigned char* p, Py_ssize_t nbytes) except?
 
 
 def _limit_vectors(int limit):
-    """Transcode text by loops of a kind at most, for tests and benchmarks: 0 for every processor's, 1 AVX2, 2 AVX-512.
+    """Limit the vector instructions that transcode text, for tests and benchmarks: 0 those of every processor, 1 AVX2 at most, 2 AVX-512.
 
-    Returns the kind in use.
+    Returns the limit in use.
     """
     return limit_vectors(limit)
 
@@ -320,10 +321,10 @@ cdef int encode_text(Encoding* e, PyObject* obj) except -1:
     cdef Py_ssize_t nchars, nbytes
     cdef const char* utf8
     cdef unsigned char* head
-    cdef int kind
+    cdef int kind, widest
     PyUnicode_READY(obj)
     nchars = PyUnicode_GET_LENGTH(obj)
-    if PyUnicode_IS_ASCII(obj):    # of a subclass
+    if PyUnicode_IS_ASCII(obj):    # an instance of a subclass
         return encode_payload(e, STRING, PyUnicode_DATA(obj), nchars)
     utf8 = known_utf8(obj, &nbytes)
     if utf8 == NULL and e.frame != NULL and e.frame.role == KEY and nchars <= CACHED_KEY_LENGTH:
@@ -335,12 +336,13 @@ cdef int encode_text(Encoding* e, PyObject* obj) except -1:
         return raise_too_long(e, STRING, nchars)
     # The most that a character of this kind can take; the length is known, and stored, afterwards. Text that might be too long for
     # the format is measured before memory is allocated for it.
-    nbytes = nchars * (2 if kind == 1 else 3 if kind == 2 else 4)
-    if unlikely(nbytes > MAX_LENGTH):
+    widest = 2 if kind == 1 else 3 if kind == 2 else 4
+    nbytes = nchars * widest
+    if unlikely(nchars > (MAX_LENGTH - 5 - UTF8_SLACK) // widest):
         nbytes = utf8_length(kind, PyUnicode_DATA(obj), nchars)
         if nbytes < 0:
             return encode_surrogates(e, <object>obj)
-        if nbytes > MAX_LENGTH:
+        if nbytes > min(MAX_LENGTH, PY_SSIZE_T_MAX - 5 - UTF8_SLACK):
             return raise_too_long(e, STRING, nbytes)
     reserve(&e.buf, 5 + nbytes + UTF8_SLACK)
     head = e.buf.cursor
@@ -360,11 +362,11 @@ cdef int encode_text(Encoding* e, PyObject* obj) except -1:
 
 cdef int encode_surrogates(Encoding* e, object text) except -1:
     if e.unicode_errors == NULL:
-        return raise_encode_value(e, "str holds a lone surrogate, which UTF-8 cannot encode: pass unicode_errors, such as surrogateescape")
+        return raise_encode_value(e, "str holds a lone surrogate, which UTF-8 cannot encode: pass unicode_errors=\"surrogateescape\", for example")
     kept = text    # an error handler may drop the caller's reference
     try:
         data = str.encode(kept, "utf-8", (<bytes>e.unicode_errors).decode("ascii"))
     except UnicodeEncodeError as error:
         reraise_memory_error(error)
-        raise EncodeValueError(f"str cannot be written as UTF-8: {error.reason}", path_of(e.frame)) from error
+        raise EncodeValueError(f"str cannot be encoded as UTF-8: {error.reason}", path_of(e.frame)) from error
     return encode_payload(e, STRING, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))

@@ -1,7 +1,7 @@
 # The two formats of Hadoop Streaming that are not typed bytes, read as pairs: lines of text, and raw bytes.
 #
-# wire    text: a line, ended by LF; with a separator, the key up to the nth one and the value after it, without one the line is the
-#         value. raw bytes: i32 length of the key, the key, i32 length of the value, the value.
+# wire    text: a line, ended by LF. If a separator is set, the key ends at its nth occurrence, or at the last if there are fewer; if none
+#         is set, the line is the value. raw bytes: i32 length of the key, the key, i32 length of the value, the value.
 # python  text: two str, bytes that are not UTF-8 as lone surrogates; a line without a separator in it is a key with "", and where
 #         none is given the key is the number of the line, from 0. raw=True and raw bytes: bytes as they are.
 # errors  text: none, the last line may lack its LF. raw bytes: TruncatedError where the input ends, FormatError at a negative length.
@@ -12,7 +12,7 @@ cdef extern from "Python.h":
 
 
 cdef class FormatReader(PairReader):
-    # A PairReader's skipping and grouping are for typed bytes only.
+    # skip() and Writer.copy() must not be used: they parse typed bytes. groups() is replaced here.
 
     def groups(self):
         return RecordGroups(self)
@@ -37,7 +37,7 @@ cdef class TextReader(FormatReader):
 
     def __init__(self, source, separator=None, Py_ssize_t nfields=1, **options):
         if separator == b"":
-            raise ValueError("a separator is at least one byte")
+            raise ValueError("the separator must have at least one byte")
         PairReader.__init__(self, source, **options)
         self.separator = separator
         self.nfields = nfields
@@ -125,8 +125,8 @@ cdef class RawBytesReader(FormatReader):
         if nbytes < 0:
             raise FormatError(f"length {nbytes} is negative", offset_of(buf, buf.cursor + start), record=self.d.record_index)
         start += 4
-        while held(buf) < start + nbytes:
-            if not refill(buf, held(buf) + min(start + nbytes - held(buf), READ_SIZE)):
+        while held(buf) - start < nbytes:
+            if not refill(buf, held(buf) + min(nbytes - (held(buf) - start), READ_SIZE)):
                 self.raise_cut(f"input ended inside an item of {nbytes} bytes")
         return nbytes
 

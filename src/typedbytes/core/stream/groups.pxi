@@ -12,7 +12,7 @@ cdef class ReaderGroups:
         raise TypeError("the groups of a PairReader cannot be pickled")
 
     def _check_end(self):
-        """Raise as the PairReader's."""
+        """Raise what _check_end() of the PairReader raises."""
         self.reader._check_end()
 
     def __iter__(self):
@@ -46,7 +46,7 @@ cdef object next_group(PairReader reader):
         reader.mark_value()
     except DecodeError:
         if not reader.raw:
-            # Skipping found it; decoding says what comes first from the left, and its path.
+            # Skipping found an error: decode the key to report the first one from left to right, with its path.
             buf.cursor = buf.mark
             buf.mark = NULL
             xdecref(decode_record(&reader.d))
@@ -128,8 +128,8 @@ cdef class ReaderGroupValues:
         return found
 
     cdef bint key_repeats(self) except -1:
-        # An encoding says itself where it ends, so bytes that start like this key are this key. Another key may be shorter:
-        # no more bytes are requested than it takes to tell.
+        # No encoding is a prefix of another, so bytes that start with this key's encoding are this key. Another key may be shorter: only
+        # the bytes that decide are requested.
         cdef ReadBuffer* buf = &self.reader.d.buf
         cdef Py_ssize_t nkey = PyBytes_GET_SIZE(self.key)
         cdef const char* key = PyBytes_AS_STRING(self.key)

@@ -87,7 +87,7 @@ cdef class RecordIterator:
 
 
 cdef class WrappedIterator(RecordIterator):
-    """Iterate over an iterator; one that an error has finished, such as a generator, does not seem to be at its end."""
+    """Iterate over an iterator; after an error, raise it again, where a generator would report the end."""
 
     cdef object iterator
 
@@ -115,7 +115,7 @@ cdef class RecordGroups(RecordIterator):
     cdef object group_by
     cdef object key_of
     cdef object value_of
-    cdef object group_key     # of the record that was read last; due: it has not been returned
+    cdef object group_key     # of the record that was read last
     cdef object key
     cdef object value
     cdef bint due

@@ -32,7 +32,7 @@ cdef class ReadAheadIterator(RecordIterator):
     cdef object read
     cdef object leave
     cdef object bytes_type
-    cdef object pair_before_last    # returned before the last one, reused as that is
+    cdef object pair_before_last    # returned before last_pair; the two are reused in turn
     cdef Reader reader
 
     def __init__(self, open_reader, read, leave, bytes_type):
@@ -160,7 +160,8 @@ cdef inline bint may_have_bytes(PyObject* o) noexcept:
 
 
 cdef bint has_no_bytes(PyObject* o, int depth) noexcept:
-    # False also for what is nested deeper or shared, which replace_bytes looks through: shared parts may unfold to any number.
+    # May also be False without bytes: for shared or deeper containers, which replace_bytes searches. Searching shared ones here could
+    # take exponential time.
     cdef Py_ssize_t i = 0
     cdef PyObject* key
     cdef PyObject* value

@@ -2,7 +2,8 @@
 #
 # An Output writes each record to its file at once. To a file with a buffer, to standard output and in writes(), records wait as long
 # as an iteration has input that it has read ahead: they are sent before it reads more, ends or is given up, so that a process never
-# waits for input with records unsent. The windows of typedbytes/legacy/_read_ahead.py send them in read1(); a file that is read directly is one on a disk.
+# waits for input with records unsent. The files of typedbytes/legacy/_read_ahead.py send them in read1(). A file that is read directly is seekable,
+# and reading it does not wait.
 # Meanwhile the file is guarded: a method of it that is called sends them first.
 
 cdef enum:
@@ -82,7 +83,7 @@ cdef class RecordOutput(FlushedAtExit):
 
     @file.setter
     def file(self, file):
-        send_deferred()    # an Output that has the same file too: its methods are the guards meanwhile
+        send_deferred()    # another Output may have the same file, whose methods are replaced while records wait
         self.sink = file
         self.method = file.write if type(file) in (io.BufferedWriter, io.BytesIO, io.FileIO) else None
         self.is_raw = isinstance(file, io.RawIOBase)
@@ -201,9 +202,9 @@ cdef class PairRecordOutput(RecordOutput):
     """Write pairs as RecordOutput writes values."""
 
     def write(self, pair):
-        """Write a key and its value: both, or neither where no handler is registered.
+        """Write a key and its value. An error writes neither, unless a handler is registered.
 
-        Raises as `Output.write`, and ValueError for anything but a pair.
+        Raises as `Output.write`, and what unpacking `pair` raises: TypeError or ValueError.
 
         >>> import io; from typedbytes import PairedOutput
         >>> PairedOutput(io.BytesIO()).write(("key", 1))

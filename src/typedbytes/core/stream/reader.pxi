@@ -3,7 +3,7 @@
 cdef class Reader:
     """Reader(source, *, raw=False, read_ahead=True, buffer_size=131072, pickle='safe', exact=False, map_pairs=False, ext_hook=None, unicode_errors='strict', dialect='hadoop', max_depth=256, max_bytes=None)\n--\n\nRead a stream of values from a file object, descriptor, socket, path or bytes-like buffer.
 
-    raw: give each value as its encoded bytes, without looking inside. read_ahead: False reads no byte beyond the value that is
+    raw: give each value as its encoded bytes, without decoding it. read_ahead: False reads no byte beyond the value that is
     returned, so that the file's position is exact. buffer_size: bytes asked for at once. Other options as for `Decoder`.
     Iteration gives the values; after an error the Reader stays failed and raises that error again. Objects and descriptors
     given stay open; a path, or a URL that fsspec knows, is opened and closed by the Reader, and a compressed file decompressed: gzip,
@@ -17,8 +17,8 @@ cdef class Reader:
     cdef Decoding d
     cdef Skipping skipping
     cdef object source
-    cdef object memory        # a memoryview of the source, when that is a buffer; a Py_buffer would not survive a collected cycle
-    cdef Source input         # of the buffer; None: everything is held from the start
+    cdef object memory        # a memoryview of a buffer source: unlike a Py_buffer, it stays valid when the collector breaks a cycle
+    cdef Source input         # fills d.buf; None: the source is a buffer, and all of it is in memory
     cdef object failure
     cdef State state
     cdef bint raw
@@ -34,7 +34,7 @@ cdef class Reader:
         if self.source is not None:
             raise RuntimeError("a Reader cannot be initialised again")
         if buffer_size < 1:
-            raise ValueError(f"buffer_size is at least 1, not {buffer_size}")
+            raise ValueError(f"buffer_size must be at least 1, not {buffer_size}")
         self.options = DecodeOptions(**options)
         self.d = self.options.template
         self.d.use_string_cache = True
@@ -262,7 +262,7 @@ cdef class Reader:
 
     cdef Py_ssize_t measure_records(self, Py_ssize_t enough, long long* nrecords) except -1:
         # Walk whole records, until `enough` bytes or until more would have to be read, and return the size of those after the
-        # cursor; 0 at the end of input. They are consumed by `consume_records`. A fault after them waits until then.
+        # cursor; 0 at the end of input. They are consumed by `consume_records`. An error after them is raised by the next call.
         cdef Py_ssize_t nbytes = 0
         cdef long long before = self.d.record_index
         self.enter()

@@ -12,7 +12,7 @@ cdef inline object encode_object(EncodeOptions options, object obj):
 
 
 cdef bytes encode_whole_object(EncodeOptions options, object obj):
-    # What encode_object leaves; an int is one that does not fit 64 bits.
+    # The general path of encode_object.
     cdef Encoding e
     cdef unsigned char scratch[SCRATCH]
     cdef PyObject* scalar = encode_rarer_scalar(&options.template, <PyObject*>obj)
@@ -137,7 +137,7 @@ cdef object decode_memory(DecodeOptions options, const unsigned char* p, Py_ssiz
         if form == VALUE:
             result = object_from_stolen(decode_record(&d))
             if held(&d.buf):
-                raise_trailing(&d)
+                raise_trailing(&d, ": iter_load reads several")
             return result
         d.record_index = 0
         return list_values(&d) if form == VALUES else list_pairs(&d)

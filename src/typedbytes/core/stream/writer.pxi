@@ -12,8 +12,8 @@ cdef class Writer:
     says that others are missing. For a file that is complete or not there, write to another name, and after the block os.replace() it.
 
     A Writer that was not closed writes what it holds when it is deleted, or when the interpreter ends. A failure is reported on
-    standard error, and at the end of the interpreter the exit code is 120. Neither comes after os._exit(), with which children of
-    multiprocessing by fork end before Python 3.13.
+    standard error, and at the end of the interpreter the exit code is 120. Neither happens after os._exit(), nor in forked children of
+    multiprocessing before Python 3.13.
 
     >>> import io
     >>> sink = io.BytesIO()
@@ -27,7 +27,7 @@ cdef class Writer:
     cdef Encoding e
     cdef object sink
     cdef object method            # of the sink, takes bytes
-    cdef bint is_raw              # a sink whose method returns None has taken nothing; asked once, since asking allocates
+    cdef bint is_raw              # its write() returns None if nothing was written; determined once, since that allocates
     cdef bytes unsent             # what the sink has not taken yet is in here
     cdef Py_ssize_t unsent_start  # from here
     cdef Py_ssize_t unsent_end    # to here
@@ -38,7 +38,7 @@ cdef class Writer:
     cdef State state
     cdef bint owns                # the sink is closed with the Writer
     cdef bint is_finalizing       # the interpreter exits: every record is sent at once, and the sink is flushed
-    cdef bint flushed_at_exit     # the sink has been flushed since
+    cdef bint flushed_at_exit     # it has been flushed since is_finalizing was set
     cdef OpenWriter entry
 
     def __cinit__(self, *args, **options):
@@ -48,7 +48,7 @@ cdef class Writer:
         if self.sink is not None:
             raise RuntimeError("a Writer cannot be initialised again")
         if buffer_size < 1:
-            raise ValueError(f"buffer_size is at least 1, not {buffer_size}")
+            raise ValueError(f"buffer_size must be at least 1, not {buffer_size}")
         if buffer_size > PY_SSIZE_T_MAX // 4:
             raise MemoryError
         self.options = EncodeOptions(**options)
@@ -116,11 +116,11 @@ cdef class Writer:
         if self.state == CLOSED or self.entry.is_inherited or (not unwritten and is_closed(self.sink)):
             return 1
         self.disable_buffering()
-        if self.state == BUSY:    # it sends when it comes to the end of its record
+        if self.state == BUSY:    # the call in progress sends when its record is complete
             return self.flushed_at_exit
         if unwritten:
             warn_unclosed(self, "with unwritten records")
-        if self.owns and type(self.sink) is not io.FileIO:    # it may write its file only when it is closed
+        if self.owns and type(self.sink) is not io.FileIO:    # a compressed sink completes its file only in close()
             self.close()
         else:
             self.flush()
@@ -324,7 +324,7 @@ cdef class Writer:
         self.enter()
         try:
             self.send()
-            if not self.is_finalizing:    # send() has
+            if not self.is_finalizing:    # else send() has flushed it
                 self.flush_sink()
         finally:
             self.state = OPEN
@@ -374,7 +374,7 @@ cdef class Writer:
 
     @property
     def closed(self):
-        """Whether the Writer is closed; one that the sink failed for can be closed again.
+        """Whether the Writer is closed, also by a close() that raised.
 
         >>> import io
         >>> writer = Writer(io.BytesIO()); writer.close(); writer.closed
