@@ -162,6 +162,22 @@ def test_no_way_out_looks_like_success(tmp_path, leave, data):
     assert "os._exit" in outcome.lines[-1] or "cannot exec another program" in outcome.lines[-1]
 
 
+@pytest.mark.parametrize("binding", ["from os import _exit", "from posix import _exit", "from beside import leave as _exit"])
+def test_no_name_of_os_exit_looks_like_success(tmp_path, binding):
+    (tmp_path / "beside.py").write_text("from os import _exit as leave\n")
+    outcome = run_script(tmp_path, binding + LATE.format(leave="_exit(0)"), "map", data=GOOD)
+    assert outcome.code == 1
+    assert "os._exit(0)" in outcome.lines[-1]
+
+
+@pytest.mark.parametrize("module", ["os", "posix"])
+def test_another_program_is_refused_by_any_name(tmp_path, module):
+    script = f"from {module} import execv" + LATE.format(leave="execv('/bin/true', ['true'])")
+    outcome = run_script(tmp_path, script, "map", data=GOOD)
+    assert outcome.code == 1
+    assert "cannot exec another program" in outcome.lines[-1]
+
+
 def test_an_exit_code_of_the_tasks_own_is_kept(tmp_path):
     assert run_script(tmp_path, LATE.format(leave="os._exit(7)"), "map", data=GOOD).code == 7
 
@@ -169,6 +185,8 @@ def test_an_exit_code_of_the_tasks_own_is_kept(tmp_path):
 ENDS = {
     "SystemExit caught": "try:\n    {run}\nexcept SystemExit:\n    pass",
     "all caught": "try:\n    {run}\nexcept:\n    status('caught')",
+    "its code read": "try:\n    {run}\nexcept SystemExit as error:\n    print('ended with', error.code, file=sys.stderr)",
+    "its code returned": "def main():\n    try:\n        {run}\n    except SystemExit as error:\n        return error.code\nmain()",
     "run again": "try:\n    {run}\nexcept SystemExit:\n    run(lambda *pair: None)",
     "os._exit after it": "try:\n    {run}\nfinally:\n    os._exit(0)",
     "os._exit at the end": "import atexit; atexit.register(lambda: os._exit(0))\n{run}",

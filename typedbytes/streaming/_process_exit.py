@@ -3,11 +3,13 @@
 Hadoop looks only at the exit code. A task that calls os._exit(0), that execs another program, or whose script
 catches the SystemExit of run() would look successful, and the output not yet written would be lost silently. From
 the start of a task to the end of its process, the exit code of the task is used instead. The meaning of the codes is not known
-here, and processes forked by the task are not affected. C's exit() cannot be intercepted.
+here, and processes forked by the task are not affected. C's exit() cannot be intercepted, nor can os._exit where something else
+than a name in a module holds it since before the start: an attribute, a default argument.
 """
 
 import atexit
 import os
+import sys
 
 from typedbytes._exit_codes import FAILED
 from typedbytes.streaming._reporter import write_line
@@ -21,8 +23,9 @@ class ProcessExit:
         self._code = FAILED  # until the task is done
         self._was_read = False
         self._exit_at_once = os._exit
-        os._exit = self._exit_now
-        os.execv, os.execve = self._refused_before_the_end(os.execv), self._refused_before_the_end(os.execve)
+        replacements = {os._exit: self._exit_now}
+        replacements.update((function, self._refused_before_the_end(function)) for function in (os.execv, os.execve))
+        _replace_in_modules(replacements)
         atexit.register(self._check_at_exit)
 
     def set_code(self, code):
@@ -30,9 +33,9 @@ class ProcessExit:
         self._code = code
         return TaskExit(self)
 
-    def read_code(self):
-        """Return the code to the interpreter, which reads it when no code can catch the SystemExit any more."""
-        self._was_read = True
+    def read_code(self, is_interpreter):
+        """Return the code; the interpreter reads it when no code can catch the SystemExit any more."""
+        self._was_read = self._was_read or is_interpreter
         return self._code
 
     def _overrides(self):
@@ -59,13 +62,24 @@ class ProcessExit:
 
 
 class TaskExit(SystemExit):
-    """Ends the process; `code` is read only when the interpreter exits."""
+    """Ends the process with its `code`."""
 
     def __init__(self, process_exit):
         super().__init__()
         self._process_exit = process_exit
 
     @property
-    def code(self):  # type: ignore[override]  # it is not known before the interpreter asks
+    def code(self):  # type: ignore[override]  # who asks for it matters
         """The exit code."""
-        return self._process_exit.read_code()
+        return self._process_exit.read_code(is_interpreter=sys._getframe().f_back is None)
+
+
+def _replace_in_modules(replacements):
+    """Replace functions under every name that a module has for them: `from os import _exit` may come before a task starts."""
+    by_id = {id(function): replacement for function, replacement in replacements.items()}
+    for module in list(sys.modules.values()):
+        if isinstance(module, type(sys)):
+            names = object.__getattribute__(module, "__dict__")  # which does not load a module that is loaded when it is used
+            for name, value in list(names.items()):
+                if id(value) in by_id:
+                    names[name] = by_id[id(value)]
