@@ -204,6 +204,13 @@ def test_options_that_do_not_go_together(run_here, options):
     assert outcome.lines[-1].startswith(("TypeError: ", "ValueError: "))
 
 
+def test_a_reducer_of_batches_with_its_own_parts_is_refused(run_here):
+    script = "def reducer(batch): return batch\nreducer.partition_by = len\nrun(None, reducer, batch=True)"
+    outcome = run_here(script, "reduce", data=b"")
+    assert outcome.code == 1
+    assert outcome.lines[-1] == "TypeError: partition_by is for single pairs, not for batch=True"
+
+
 def test_only_the_first_are_shown(run_here):
     outcome = run_here("run(lambda key, value: 1 / 0, max_bad=20)", "map", data=encode(*GOOD))
     assert sum(line.startswith("typedbytes: bad record") for line in outcome.lines) == 10

@@ -92,6 +92,8 @@ class RunOptions:
         _check_limit(max_bad)
         if batch and (group_by is not None or max_bad):
             raise TypeError("group_by and max_bad are for single pairs, not for batch=True")
+        if batch and partition_by is not None:
+            raise TypeError("partition_by is for single pairs, not for batch=True")
         if group_by is not None and partition_by is not None:
             raise TypeError("a reducer with partition_by is called for each key, not for groups: leave out group_by")
 
