@@ -292,6 +292,56 @@ def test_typed_bytes_reducer_into_text(tmp_path):
     assert run_script(tmp_path, script, "reduce", data=COUNTS, environ=environ).output == b"a=3\nb=3\n"
 
 
+TEXT = {f"stream_{role}_{direction}": "text" for role in ("map", "reduce") for direction in ("input", "output")}
+FIELDS, COMBINED_FIELDS = "stream_num_map_output_key_fields", "stream_num_reduce_output_key_fields"
+MAP_SEPARATOR, REDUCE_SEPARATOR = "stream_map_output_field_separator", "stream_reduce_input_field_separator"
+LINE_AS_KEY = """
+def job(key, value):
+    yield {key!r}, 1
+run(job, {reducer}, {combiner})
+"""
+
+
+@pytest.mark.parametrize(
+    "role, key, environ",
+    [
+        ("map", "a\tb", {}),
+        ("map", "a\tb", {"mapreduce_job_reduces": "2"}),
+        ("map", "a\tb\tc", {FIELDS: "2"}),
+        ("map", "a;b", {MAP_SEPARATOR: ";"}),
+        ("map", "a\tb", {MAP_SEPARATOR: ";"}),  # Hadoop finds the key, and the reducer does not
+        ("map", "a:", {MAP_SEPARATOR: "::", REDUCE_SEPARATOR: "::"}),
+        ("combine", "a\tb", {}),
+        ("combine", "a\tb", {FIELDS: "2"}),  # a combiner has the settings of a reducer
+    ],
+)
+def test_a_separator_that_would_end_the_key_of_a_reducer_is_refused(tmp_path, role, key, environ):
+    script = LINE_AS_KEY.format(key=key, reducer="job", combiner="job")
+    outcome = run_script(tmp_path, script, role, data=b"x\ty\n", environ={**TEXT, **environ})
+    assert (outcome.code, outcome.output) == (1, b"")
+    assert outcome.lines[-1].startswith("ValueError: a separator inside a key of text")
+
+
+@pytest.mark.parametrize(
+    "role, key, environ, reducer",
+    [
+        ("map", "a\tb", {FIELDS: "2"}, "job"),
+        ("map", "a\tb", {MAP_SEPARATOR: ";", REDUCE_SEPARATOR: ";"}, "job"),
+        ("map", "a\tb", {MAP_SEPARATOR: ";", "stream_reduce_input": "typedbytes"}, "job"),
+        ("map", "a\tb", {MAP_SEPARATOR: ";", "stream_reduce_input_writer_class": "com.example.Columns", "stream_reduce_input": ""}, "job"),
+        ("combine", "a\tb", {FIELDS: "2", COMBINED_FIELDS: "2"}, "job"),
+        ("map", "a\tb", {}, None),
+        ("map", "a\tb", {"mapreduce_job_reduces": "0"}, "job"),
+        ("reduce", "a\tb", {}, "job"),
+    ],
+)
+def test_a_separator_inside_a_key_is_kept_where_it_comes_back_or_is_final(tmp_path, role, key, environ, reducer):
+    script = LINE_AS_KEY.format(key=key, reducer=reducer, combiner="job" if role == "combine" else None)
+    outcome = run_script(tmp_path, script, role, data=b"x\ty\n", environ={**TEXT, **environ})
+    separator = environ.get(MAP_SEPARATOR, "\t")
+    assert (outcome.code, outcome.output) == (0, f"{key}{separator}1\n".encode())
+
+
 def test_text_reducer(tmp_path):
     script = "run(None, lambda key, values: [(key, sum(map(int, values)))])"
     outcome = run_script(tmp_path, script, "reduce", data=b"a\t1\na\t2\nb\t3\n", environ=HADOOP)

@@ -6,7 +6,7 @@ has writes(pairs), encoded(pair), write_encoded(records), close() and .record. E
 speaks it.
 """
 
-from typedbytes.streaming._task import count_key_fields, find_separator, has_text_keys
+from typedbytes.streaming._task import count_key_fields, find_key_ends, find_separator, has_text_keys
 
 
 def open_files(input_format, output_format, source, sink, environ):
@@ -56,8 +56,8 @@ def open_input(format_name, source, role, environ, options, undecoded=False, com
     return TextInput(source, find_separator(role, "input", environ), count_key_fields(role, environ), undecoded)
 
 
-def open_output(format_name, sink, role, environ, options, composite_keys=None):
-    """Return the output of a role; options are those of PairWriter, for typed bytes."""
+def open_output(format_name, sink, role, environ, options, composite_keys=None, has_reducer=False):
+    """Return the output of a role; options are those of PairWriter, for typed bytes; has_reducer: whether the job has one."""
     if composite_keys is not None and role != "reduce":
         from typedbytes.streaming._secondary_sort import CompositeKeyOutput
 
@@ -72,4 +72,4 @@ def open_output(format_name, sink, role, environ, options, composite_keys=None):
         return RawBytesOutput(sink)
     from typedbytes.streaming._text import TextOutput
 
-    return TextOutput(sink, find_separator(role, "output", environ))
+    return TextOutput(sink, find_separator(role, "output", environ), find_key_ends(role, environ, has_reducer))

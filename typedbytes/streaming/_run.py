@@ -133,7 +133,7 @@ def _run(steps, single_step, argv):
         step = single_step if steps is None else steps[find_step(len(steps), os.environ) - 1]
         functions, options = step.functions, step.options
         role = find_role(argv, os.environ, functions["combine"] is not None)
-        task_run = TaskRun(role, functions[role], options, functions["combine"])
+        task_run = TaskRun(role, functions[role], options, functions["combine"], functions["reduce"] is not None)
         source, sink = open_descriptors()
         _set_signals()
         return task_run.run(source, sink)
@@ -183,13 +183,14 @@ def _stop(signum, frame):
 class TaskRun:
     """The work between open descriptors and an exit code."""
 
-    def __init__(self, role, user_function, options, combiner=None):
+    def __init__(self, role, user_function, options, combiner=None, has_reducer=False):
         if user_function is None:
             name = {"map": "mapper", "combine": "combiner", "reduce": "reducer"}[role]
             raise UsageError(f"the job has no {name}: run(...) was called without {name}=")
         self._role = role
         self._user_function = user_function
         self._combiner = combiner
+        self._has_reducer = has_reducer
         self._options = options
         self._group_by = options.group_by if role == "reduce" else None  # a combiner's keys go on to the sort
         self._input_format = find_format(role, "input", os.environ)
@@ -238,9 +239,9 @@ class TaskRun:
             self._input, self._output = open_columns(source, self._file, options.read_options, options.write_options)
             return
         undecoded = bool(options.max_bad)
-        role, composite_keys = self._role, self._composite_keys
-        self._input = open_input(self._input_format, source, role, os.environ, options.read_options, undecoded, composite_keys)
-        self._output = open_output(self._output_format, self._file, role, os.environ, options.write_options, composite_keys)
+        role, keys, writing = self._role, self._composite_keys, options.write_options
+        self._input = open_input(self._input_format, source, role, os.environ, options.read_options, undecoded, keys)
+        self._output = open_output(self._output_format, self._file, role, os.environ, writing, keys, self._has_reducer)
 
     def _combines_itself(self):
         """Return whether this map task runs the combiner on its own output: on whole splits, where the job has a combiner."""

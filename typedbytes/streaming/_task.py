@@ -215,6 +215,25 @@ def count_key_fields(role, environ):
     return int(environ.get("stream_num_map_output_key_fields", 1))
 
 
+def find_key_ends(role, environ, has_reducer):
+    """Return how the keys in a role's text output are found before a reducer gets them: pairs of a separator and a number of fields.
+
+    There are none for output that no reducer reads; has_reducer answers that outside Hadoop.
+    """
+    nreducers = Task(environ).nreducers
+    is_read = role == "combine" or (role == "map" and (has_reducer if nreducers is None else nreducers > 0))
+    if not is_read:
+        return set()
+    nfields = int(environ.get(f"stream_num_{_side(role)}_output_key_fields", 1))
+    ends = {(find_separator(role, "output", environ), nfields)}  # by Hadoop
+    try:
+        if find_format("reduce", "input", environ) == "text":
+            ends.add((find_separator("reduce", "input", environ), count_key_fields("reduce", environ)))
+    except UsageError:
+        pass  # records of a class that only the job's other scripts know
+    return ends
+
+
 def find_secondary(environ):
     """Return how many bytes at the end of a key do not choose the reducer, or None if the job has its own partitioner.
 

@@ -42,13 +42,22 @@ class TextInput(ReaderInput):
 class TextOutput(RecordOutput):
     """Write lines: bytes as they are, anything else as its str."""
 
-    def __init__(self, sink, separator):
+    def __init__(self, sink, separator, key_ends=()):
+        """key_ends: pairs of a separator and the number of fields in a key, by each of which the key must be found again."""
         super().__init__(sink)
         self._separator = separator
+        self._key_ends = key_ends
 
     def encode(self, key, value):
-        """Return the line of a pair; raises ValueError when it would be more than one line."""
-        line = b"%b%b%b" % (_encode(key), self._separator, _encode(value))
+        """Return the line of a pair; raises ValueError when it would be more than one line, or its key be found shorter."""
+        encoded = _encode(key)
+        line = b"%b%b%b" % (encoded, self._separator, _encode(value))
         if b"\n" in line or b"\r" in line:  # Hadoop ends a line at both
             raise ValueError(f"a line end inside a record would cut its line of text in two: {line[:80]!r}")
+        for separator, nfields in self._key_ends:
+            if any((b"%b%b" % (encoded, separator)).split(separator, nfields)[nfields:]):
+                raise ValueError(
+                    f"a separator inside a key of text would end it before the reducer: {line[:80]!r}; replace {separator!r} in keys, "
+                    "or send typed bytes between map and reduce"
+                )
         return line + b"\n"
