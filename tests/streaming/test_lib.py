@@ -171,6 +171,23 @@ def test_combining_in_the_mapper(words, nkeys):
         assert len(found) == distinct
 
 
+class Strings(lib.JoinCombiner):
+    def primary(self, key, values):
+        return ["ab"]
+
+
+@pytest.mark.parametrize("returned", [["ab"], "ab", [b"ab"], [(1, 2, 3)], [{1: 2, 3: 4}]], ids=repr)
+@pytest.mark.parametrize("wrap", [lib.primary, lib.secondary, lib.Combining])
+def test_what_a_wrapped_mapper_returns_must_be_pairs(wrap, returned):
+    with pytest.raises(TypeError, match="a pair is a tuple of a key and a value"):
+        call_map(wrap(lambda key, value: returned), [(1, 2)])
+
+
+def test_what_a_combiner_of_a_join_returns_must_be_pairs():
+    with pytest.raises(TypeError, match="a pair is a tuple of a key and a value"):
+        call_reduce(Strings, [((1, False), 2)])
+
+
 def test_combining_with_another_operation():
     mapper = lib.Combining(lambda key, value: [("max", value)], add=max)
     assert call_map(mapper, list(enumerate([3, 9, 4]))) == [("max", 9)]

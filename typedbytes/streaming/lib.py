@@ -23,6 +23,7 @@ import operator
 
 from typedbytes import dumps
 from typedbytes._core import WrappedIterator
+from typedbytes.streaming._record_io import checked_pair
 from typedbytes.streaming._task import task
 from typedbytes.streaming._user_code import UserCode, pairs_of
 
@@ -256,7 +257,7 @@ class _Marked:
 
     def _marked(self, pairs):
         mark = self._mark
-        return WrappedIterator(((key, mark), value) for key, value in pairs_of(pairs))
+        return WrappedIterator(((key, mark), value) for key, value in map(checked_pair, pairs_of(pairs)))
 
 
 class JoinCombiner:
@@ -270,7 +271,7 @@ class JoinCombiner:
     def reduce(self, key, values):
         """Combine the values of a key on its own side."""
         body, mark = key
-        for key, value in pairs_of((self.secondary if mark else self.primary)(body, values)):
+        for key, value in map(checked_pair, pairs_of((self.secondary if mark else self.primary)(body, values))):
             yield (key, mark), value
 
     def primary(self, key, values):
@@ -346,7 +347,7 @@ class Combining:
 
     @_raising_again
     def _add_pairs(self, pairs):
-        for key, value in pairs_of(pairs):
+        for key, value in map(checked_pair, pairs_of(pairs)):
             encoded = dumps(key)
             if encoded in self._sums:
                 found = self._sums[encoded]
