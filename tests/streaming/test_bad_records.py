@@ -130,14 +130,52 @@ def reducer(key, values):
 run(None, reducer, max_bad=3)
 """
     data = [("a", 1), ("b", 3), ("b", 4), ("b", 5), ("c", 6)]
-    assert pairs(run_here(script, "reduce", data=encode(*data))) == [("a", 1), ("c", 6)]
-    assert side_file(tmp_path, "r") == [(tb.dumps("b"), tb.dumps(4))]
+    outcome = run_here(script, "reduce", data=encode(*data))
+    assert pairs(outcome) == [("a", 1), ("c", 6)]
+    assert outcome.lines[0] == "typedbytes: bad records 1 to 3, of 5 read: ValueError: "
+    assert side_file(tmp_path, "r") == [(tb.dumps("b"), tb.dumps(value)) for value in (3, 4, 5)]
 
 
 def test_a_reducer_that_fails_before_its_first_value(run_here, tmp_path):
     script = "run(None, lambda key, values: 1 / 0, max_bad=3)"
-    assert pairs(run_here(script, "reduce", data=encode(("a", 1), ("a", 2), ("b", 3)))) == []
-    assert side_file(tmp_path, "r") == [(tb.dumps("a"), tb.dumps(1)), (tb.dumps("b"), tb.dumps(3))]
+    data = [("a", 1), ("a", 2), ("b", 3)]
+    assert pairs(run_here(script, "reduce", data=encode(*data))) == []
+    assert side_file(tmp_path, "r") == [tuple(map(tb.dumps, pair)) for pair in data]
+
+
+FAILING_GROUP = """
+def reducer(key, values):
+    if key == "b":
+        {fail}
+    yield key, sum(1 for value in values)
+run(None, reducer, max_bad={limit})
+"""
+FAILURES = {
+    "before the first value": "1 / 0",
+    "after the first value": "next(values); 1 / 0",
+    "after the last value": "list(values); 1 / 0",
+    "after it has caught an error": "list(zip(values, range(2))); yield key, object()",
+}
+
+
+@pytest.mark.parametrize("limit", [5, 0.8])
+@pytest.mark.parametrize("fail", FAILURES.values(), ids=FAILURES)
+def test_all_records_of_a_group_that_fails_are_kept_and_counted(run_here, tmp_path, fail, limit):
+    group = encode(*[("b", number) for number in range(3)]) + tb.dumps("b") + BAD_TEXT + encode(("b", 9))
+    outcome = run_here(FAILING_GROUP.format(fail=fail, limit=limit), "reduce", data=encode(("a", 1)) + group + encode(("c", 1)))
+    assert pairs(outcome) == [("a", 1), ("c", 1)]
+    assert sorted(side_file(tmp_path, "r")) == sorted(tb.PairReader(group, raw=True))
+    assert "reporter:counter:typedbytes,BadRecords,5" in outcome.lines
+
+
+@pytest.mark.parametrize("limit", [5, 0.005])
+@pytest.mark.parametrize("fail", FAILURES.values(), ids=FAILURES)
+def test_a_group_with_more_records_than_may_be_bad_fails_the_task(run_here, tmp_path, fail, limit):
+    data = encode(("a", 1), *[("b", number) for number in range(50_000)], ("c", 1))
+    outcome = run_here(FAILING_GROUP.format(fail=fail, limit=limit), "reduce", data=data)
+    assert (outcome.code, outcome.output) == (65, b"")
+    assert outcome.lines[-1].startswith(f"typedbytes.streaming._user_code.TooManyBadRecords: 6 bad records exceed max_bad={limit}")
+    assert side_file(tmp_path, "r") is None
 
 
 def test_with_groups_of_several_keys(run_here):

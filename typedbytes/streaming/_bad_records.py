@@ -1,10 +1,12 @@
 """Skip bad records: a job with max_bad loses a few records instead of failing.
 
-A record is skipped when its end is known and it cannot be decoded, or user code raises an exception for it.
+A record is skipped when its end is known and it cannot be decoded, or user code raises an exception for it or for its group.
 Its bytes go to a side file, a counter counts it, and beyond the limit the task fails. Never skipped:
 truncated input and input without structure, since the start of its next record is unknown, and errors of the input
 and the output themselves. The output of a record is encoded as a whole before any of it is written.
 """
+
+from itertools import islice
 
 from typedbytes import dumps
 from typedbytes._core import END, RecordGroups, RecordIterator, step_as_base
@@ -13,7 +15,7 @@ from typedbytes.streaming._reporter import counter, write_failure, write_line
 from typedbytes.streaming._sidefiles import side_file
 from typedbytes.streaming._user_code import StopEarly, TooManyBadRecords, pairs_of
 
-NSHOWN = 10  # records whose errors are shown; the side file has them all
+NSHOWN = 10  # errors that are shown; the side file has all records
 MIN_RECORDS = 1000  # a share in max_bad is of at least this many records
 
 
@@ -23,6 +25,7 @@ class BadRecords:
     def __init__(self, limit):
         self._limit = limit
         self._nbad = 0
+        self._nerrors = 0
         self._last = ""
         self._first = None  # the first error, until a record succeeds; shown if none does
         self._has_good = False
@@ -32,28 +35,37 @@ class BadRecords:
         """Count a record as processed."""
         self._has_good, self._first = True, None
 
-    def add(self, record, error, nread):
-        """Keep the bytes of a record and report why it is skipped; raises TooManyBadRecords."""
-        self._nbad += 1
-        counter("typedbytes", "BadRecords")
+    def allows(self, nmore, nread):
+        """Return whether as many more may be bad among `nread` records."""
+        return self._nbad + nmore <= self._allowed(max(nread, MIN_RECORDS))
+
+    def add(self, records, error, nread, is_too_many=False):
+        """Keep the bytes of the records that an error has made bad, and report why; raises TooManyBadRecords."""
+        first = self._nbad + 1
+        self._nbad += len(records)
+        counter("typedbytes", "BadRecords", len(records))
         said = _named(error)
         self._last = said.partition("\n")[0]
         if not self._has_good:
             self._first = self._first or error
-        if self._nbad <= NSHOWN:
-            write_line(f"typedbytes: bad record {self._nbad}, of {nread} read: {said}")
+        self._nerrors += 1
+        if self._nerrors <= NSHOWN:
+            those = f"record {first}" if first == self._nbad else f"records {first} to {self._nbad}"
+            write_line(f"typedbytes: bad {those}, of {nread} read: {said}")
         self._file = self._file or side_file("bad-records")
-        self._file.write(record)
-        self.check(max(nread, MIN_RECORDS), error)
+        self._file.writelines(records)
+        self.check(max(nread, MIN_RECORDS), error, is_too_many)
 
-    def check(self, nread, cause=None):
-        """Raise TooManyBadRecords when more than the limit are bad among `nread` records."""
-        allowed = self._limit * nread if isinstance(self._limit, float) else self._limit
-        if self._nbad > allowed:
+    def check(self, nread, cause=None, is_too_many=False):
+        """Raise TooManyBadRecords when more than the limit are bad among `nread` records, or it is known that they are."""
+        if is_too_many or self._nbad > self._allowed(nread):
             said = f"{self._nbad} bad records exceed max_bad={self._limit}"
             if self._first is None:
                 raise TooManyBadRecords(f"{said}; last error: {self._last}") from cause
             raise TooManyBadRecords(f"{said}, and no record so far was good{self._suspicion()}; {self._first_error()}") from self._first
+
+    def _allowed(self, nread):
+        return self._limit * nread if isinstance(self._limit, float) else self._limit
 
     def finish(self, nread):
         """Check the limit at the end of the records; say so if all were bad: a mistake in user code would go unnoticed."""
@@ -115,11 +127,15 @@ class BadRecordSkipper:
         if self._groups is not None:
             self._groups._check_end()
 
-    def skip(self, record, error):
-        """Skip a record, or raise the error when the input or the output has failed."""
+    def skip(self, records, error, is_too_many=False):
+        """Skip records for an error, or raise it when the input or the output has failed."""
         if self._is_broken():
             raise error
-        self._bad.add(self._input.packed(*record), error, self._input.record)
+        self._bad.add([self._input.packed(*record) for record in records], error, self._input.record, is_too_many)
+
+    def may_skip(self, nrecords):
+        """Return whether as many records may be skipped."""
+        return self._bad.allows(nrecords, self._input.record)
 
     def decoded(self, item):
         """Return a key or a value."""
@@ -144,12 +160,13 @@ class BadRecordSkipper:
             failure = error
         if isinstance(subject, DecodableValues):
             failure = failure or subject.failure  # user code may have caught it and continued with some of the values
-            subject = subject.last() if failure else None
-        if failure:
-            self.skip(subject, failure)
-        else:
+        if not failure:
             self._bad.add_good()
             self._output.write_encoded(encoded)
+        elif isinstance(subject, DecodableValues):
+            self.skip(subject.read_rest(), failure, subject.is_too_large)
+        else:
+            self.skip([subject], failure)
 
 
 @step_as_base
@@ -166,32 +183,49 @@ class KeyedPairs(RecordIterator):
                 key = self._skipper.decoded(record[0])
                 return self._skipper.group_of(record, key), key, record
             except Exception as error:
-                self._skipper.skip(record, error)
+                self._skipper.skip([record], error)
         return END
 
 
 @step_as_base
 class DecodableValues(RecordIterator):
-    """The values of a group that can be decoded."""
+    """The values of a group that can be decoded, and its raw pairs, which are left out when the group fails."""
 
     def __init__(self, skipper, records):
         self._skipper = skipper
         self._records = records
-        self._last = None
+        self._read = []  # raw pairs, without those that were skipped
+        self._nkept = None  # how many of them are kept, and the last, when they are more than may be left out
 
     @property
     def failure(self):
         """The error that reading the values has failed with, or None."""
         return self._failure
 
+    @property
+    def is_too_large(self):
+        """Whether more pairs were read than may be left out."""
+        return self._nkept is not None
+
     def _step(self):
-        for self._last in self._records:  # noqa: B020, an attribute does not replace self
+        while self._read_pair():
             try:
-                return self._skipper.decoded(self._last[1])
+                return self._skipper.decoded(self._read[-1][1])
             except DecodeError as error:
-                self._skipper.skip(self._last, error)
+                self._skipper.skip(self._read[-1:], error)
+                self._read.pop()
         return END
 
-    def last(self):
-        """Return the raw pair that was read last; if none was read, read the first."""
-        return self._last or next(self._records)
+    def read_rest(self):
+        """Read the rest of the group and return its raw pairs; of a group that is too large, as many as are too many."""
+        while not self.is_too_large and self._read_pair():
+            pass
+        return self._read[: self._nkept]
+
+    def _read_pair(self):
+        """Read the next raw pair; return whether there was one."""
+        if not (self.is_too_large or self._skipper.may_skip(len(self._read))):
+            self._nkept = len(self._read)
+        nkept = self._nkept or len(self._read)
+        self._read[nkept:] = islice(self._records, 1)  # in one step: what interrupts it does not lose the pair
+        return len(self._read) > nkept

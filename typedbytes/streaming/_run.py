@@ -75,8 +75,8 @@ def run(
 
     *max_bad* is the number of records that a task may leave out, as a float the share of its records: those that cannot be
     decoded and those for which user code raises an exception. They are counted as typedbytes, BadRecords, and kept in the
-    side file ``bad-records``; the output of such a record, or of a reducer's group, is left out as a whole. Truncated input
-    and input without valid structure still fail the task.
+    side file ``bad-records``; with a reducer these are all records of the group. Their output is left out as a whole. Truncated
+    input and input without valid structure still fail the task.
 
     With *batch* the function is called as ``mapper(batch)`` or ``reducer(batch)`` for one columns.Batch after another
     and may return columns instead of pairs: anything that columns.write takes, such as a dict, a batch or Arrow data. A
