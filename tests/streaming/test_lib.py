@@ -64,6 +64,49 @@ def test_any_number_of_combiners_gives_the_same(kind, pairs, cuts):
             assert found[key] == pytest.approx(plain(values))
 
 
+CLOSE = [1e9 + number for number in (0, 1, 2, 4, 4.5, 7)]
+
+
+@pytest.mark.parametrize("values", [CLOSE, [10**9, 10**9 + 1, 10**9 + 2], [10**9, 1e9 + 1], [0.1] * 3, [5e155, -5e155]], ids=repr)
+@pytest.mark.parametrize("npieces", [0, 1, 2, 3])
+def test_the_deviation_of_values_that_are_close_to_one_another(values, npieces):
+    pieces = [[("a", value) for value in values[start::npieces]] for start in range(npieces)] or [[("a", value) for value in values]]
+    pairs = [pair for piece in pieces for pair in (call_reduce(lib.statscombiner, piece) if npieces else piece)]
+    again = call_reduce(lib.statscombiner, pairs) if npieces else pairs
+    for sent in (pairs, again):
+        ((_, found),) = call_reduce(lib.statsreducer, sent)
+        if max(values) < 1e100:
+            assert found == pytest.approx(statistics_of(values), rel=1e-9, abs=0)
+        else:
+            assert found[2] == float("inf")  # the variance is more than a float
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=20), st.floats(-1e12, 1e12), st.integers(1, 19))
+def test_statistics_of_floats(values, offset, cut):
+    values = [value + offset for value in values]
+    pieces = values[:cut], values[cut:]
+    pairs = [pair for piece in pieces for pair in call_reduce(lib.statscombiner, [("a", value) for value in piece])]
+    for sent in ([("a", value) for value in values], pairs):
+        ((_, found),) = call_reduce(lib.statsreducer, sent)
+        n, mean, deviation, least, greatest = statistics_of(values)
+        assert found == (n, pytest.approx(mean, rel=1e-12, abs=1e-300), pytest.approx(deviation, rel=1e-8, abs=1e-150), least, greatest)
+
+
+def test_a_combiner_of_statistics_sends_a_second_tuple_where_it_matters():
+    assert list(lib.statscombiner("a", [0.5, 2.5])) == [("a", (2, 3.0, 6.5, 0.5, 2.5))]
+    assert list(lib.statscombiner("a", [0.1])) == [("a", (1, 0.1, 0.1 * 0.1, 0.1, 0.1))]
+    (_, first), (_, second) = lib.statscombiner("a", CLOSE)
+    assert first[0] == len(CLOSE) and second[0] == 0 and second[3:] == first[3:]
+    assert list(lib.statscombiner("a", [second])) == [("a", second)]
+    assert list(lib.statsreducer("a", [(2, 2.0, 1.9999999999, 1.0, 1.0)])) == [("a", (2, 1.0, 0, 1.0, 1.0))]  # rounded by others
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan")])
+def test_statistics_of_what_is_not_finite(value):
+    ((_, (n, mean, deviation, _, _)),) = lib.statsreducer("a", [1.0, value])
+    assert n == 2 and mean == pytest.approx(value, nan_ok=True) and deviation != deviation
+
+
 def test_identity_and_sums():
     pairs = [("a", (1, 2.5)), ("a", (2, 0.5)), ("b", (3, 1.0))]
     assert run_job(pairs, lib.identitymapper, lib.identityreducer) == pairs

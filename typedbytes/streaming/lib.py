@@ -18,12 +18,12 @@
 import functools
 import heapq
 import itertools
-import math
 import operator
 
 from typedbytes import dumps
 from typedbytes._core import WrappedIterator
 from typedbytes.streaming._record_io import checked_pair
+from typedbytes.streaming._statistics import combined_statistics, statistics
 from typedbytes.streaming._task import task
 from typedbytes.streaming._user_code import UserCode, pairs_of
 
@@ -150,10 +150,13 @@ def _choosing_reducer(choose, n, order):
 def statscombiner(key, values):
     """Yield the key and (number, sum, sum of squares, least, greatest) of its values; see statsreducer.
 
+    Of floats that are close to one another, a second tuple with the number 0 adds what rounding took from the sums.
+
     >>> list(statscombiner("a", [1, 3]))
     [('a', (2, 4, 10, 1, 3))]
     """
-    yield key, _combined_statistics(values)
+    for part in combined_statistics(values):
+        yield key, part
 
 
 @_raising_again
@@ -165,18 +168,7 @@ def statsreducer(key, values):
     >>> list(statsreducer("a", [1, (2, 4, 10, 1, 3), 5]))
     [('a', (4, 2.5, 1.9148542155126762, 1, 5))]
     """
-    n, total, squares, least, greatest = _combined_statistics(values)
-    variance = max((squares - total * total / n) / (n - 1), 0) if n > 1 else 0
-    yield key, (n, total / n, math.sqrt(variance), least, greatest)
-
-
-def _combined_statistics(values):
-    measures = (value if isinstance(value, tuple) else (1, value, value * value, value, value) for value in values)
-    n, total, squares, least, greatest = next(measures)
-    for more in measures:
-        n, total, squares = n + more[0], total + more[1], squares + more[2]
-        least, greatest = min(least, more[3]), max(greatest, more[4])
-    return n, total, squares, least, greatest
+    yield key, statistics(values)
 
 
 class MultiMapper:

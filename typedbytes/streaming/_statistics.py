@@ -1,0 +1,79 @@
+"""Number, mean, deviation, least and greatest of values, and what a combiner sends of them.
+
+A variance is a small difference of large sums where values are close to one another. So the sums are exact: integers, for each denominator
+that the values have. Here: numbers. Not here: keys, and how values arrive.
+"""
+
+import math
+
+CLOSE = 2**20  # squares this many times the squared deviations are rounded too coarsely to give these
+
+
+def statistics(values):
+    """Return number, mean, standard deviation of a sample, least and greatest of values, or of what combined_statistics made of some."""
+    n, total, squares, least, greatest, exact = _sums(values)
+    mean = total / n
+    if exact is None:
+        deviations = squares - total * mean
+    else:
+        (top, bottom), _ = exact
+        mean = top / (bottom * n) if isinstance(total, float) else mean
+        deviations = _divided(*_squared_deviations(n, *exact))
+    return n, mean, math.sqrt(max(deviations / (n - 1), 0)) if n > 1 else 0, least, greatest
+
+
+def combined_statistics(values):
+    """Return a tuple of number, sum, sum of squares, least and greatest; a second one, with the number 0, adds what rounding took."""
+    n, total, squares, least, greatest, exact = _sums(values)
+    if exact is None or not isinstance(total, float):
+        return [(n, total, squares, least, greatest)]
+    rounded = [_divided(*each) for each in exact]
+    combined = [(n, *rounded, least, greatest)]
+    if n > 1 and math.inf not in rounded and _divided(*_squared_deviations(n, *exact)) * CLOSE < rounded[1]:
+        rest = [_difference(*each, *part.as_integer_ratio()) for each, part in zip(exact, rounded)]
+        if any(rest):
+            combined.append((0, *rest, least, greatest))
+    return combined
+
+
+def _sums(values):
+    """Return number, sum, sum of squares, least and greatest, and both sums as fractions without rounding, None unless all are finite."""
+    n = total = squares = 0
+    least = greatest = None
+    totals, totals_of_squares = {}, {}  # denominator -> sum of numerators
+    are_finite = True
+    for value in values:
+        number, part, square, low, high = value if isinstance(value, tuple) else (1, value, value * value, value, value)
+        n, total, squares = n + number, total + part, squares + square
+        least = low if least is None or low < least else least
+        greatest = high if greatest is None or high > greatest else greatest
+        try:
+            top, bottom = part.as_integer_ratio()
+            square_top, square_bottom = (top * top, bottom * bottom) if number == 1 else square.as_integer_ratio()
+        except (AttributeError, OverflowError, ValueError):  # a number of another kind, infinite, NaN
+            are_finite = False
+            continue
+        totals[bottom] = totals.get(bottom, 0) + top
+        totals_of_squares[square_bottom] = totals_of_squares.get(square_bottom, 0) + square_top
+    return n, total, squares, least, greatest, (_added(totals), _added(totals_of_squares)) if are_finite else None
+
+
+def _added(sums):
+    bottom = math.lcm(*sums)
+    return sum(top * (bottom // each) for each, top in sums.items()), bottom
+
+
+def _squared_deviations(n, total, squares):
+    (top, bottom), (square_top, square_bottom) = total, squares
+    return square_top * bottom * bottom * n - top * top * square_bottom, square_bottom * bottom * bottom * n
+
+
+def _difference(top, bottom, other_top, other_bottom):
+    return (top * other_bottom - other_top * bottom) / (bottom * other_bottom)
+
+
+def _divided(top, bottom):
+    try:
+        return top / bottom
+    except OverflowError:
+        return math.inf if top > 0 else -math.inf
