@@ -1,6 +1,8 @@
 """Counters and status: what Hadoop will read on standard error."""
 
 import os
+import signal
+import sys
 import threading
 
 import pytest
@@ -140,6 +142,74 @@ def test_threads_count_together(counters, capfd):
         thread.join()
     counters.send()
     assert lines(capfd) == ["reporter:counter:g,n,4000"]
+
+
+def call_with_handler(function, handler, at):
+    """Call a function, and a handler before one of the opcodes that it takes, as for a signal; return whether it takes as many."""
+    nopcodes = 0
+
+    def trace(frame, event, arg):
+        nonlocal nopcodes
+        frame.f_trace_opcodes = True
+        if event == "opcode" and frame.f_code.co_filename == _reporter.__file__:
+            nopcodes += 1
+            if nopcodes == at:
+                handler()
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        function()
+    finally:
+        sys.settrace(before)
+    return nopcodes >= at
+
+
+@pytest.fixture
+def no_hanging():
+    def fail(number, frame):
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, fail)
+    signal.setitimer(signal.ITIMER_REAL, 20)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("seconds", [0, 10])
+def test_a_signal_handler_counts_too(clock, counters, capfd, no_hanging, seconds):
+    def count():
+        clock.seconds += seconds
+        counter("g", "n")
+        counter("g", "m", 0)
+
+    at = 0
+    while at == 0 or call_with_handler(count, lambda: counter("g", "n"), at):
+        at += 1
+    counters.send()
+    assert at > 50
+    assert sum(int(line.rpartition(",")[2]) for line in lines(capfd)) == 2 * at - 1
+
+
+def test_a_send_that_is_interrupted_sends_nothing_twice(counters, capfd, monkeypatch):
+    write, sent = os.write, []
+
+    def interrupted(fd, data):
+        if len(sent) == 1:
+            raise KeyboardInterrupt
+        sent.append(data)
+        return write(fd, data)
+
+    for name in "abc":
+        counter("g", name)
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(os, "write", interrupted)
+        counters.send()
+    counter("g", "c")
+    counters.send()
+    assert lines(capfd) == ["reporter:counter:g,a,1", "reporter:counter:g,c,2"]
 
 
 def test_status_is_shown_at_once(capfd):

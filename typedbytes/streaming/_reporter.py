@@ -9,7 +9,7 @@ Records and formats are not known here, but for the error of damaged ones.
 import os
 import time
 from _operator import index  # _operator and _thread are loaded already; the modules that wrap them are not: start-up time
-from _thread import allocate_lock
+from _thread import RLock
 
 from typedbytes.errors import DecodeError, TypedBytesError
 
@@ -47,12 +47,18 @@ def _field(name, nchars):
 
 
 class CounterBuffer:
-    """Amounts added since they were last sent, and all names used so far."""
+    """Amounts added since they were last sent, and all names used so far.
+
+    A signal handler may count in the middle of any method here, and raise. So it can take the lock of its own thread again, its
+    amount only joins a list while amounts are summed up or sent, and no amount is sent twice.
+    """
 
     def __init__(self):
-        self._lock = allocate_lock()
+        self._lock = RLock()
         self._names = set()
+        self._added = []  # (key, amount)
         self._amounts = {}
+        self._is_busy = False
         self._sent_at = time.monotonic()
 
     def add(self, group, name, amount):
@@ -63,31 +69,44 @@ class CounterBuffer:
             raise ValueError(f"counter {key} takes amounts of 64 bits, as Hadoop does, not {amount:#x}")
         with self._lock:
             self._add_name(key)
-            amount += self._amounts.get(key, 0)
-            self._amounts[key] = (amount + AMOUNTS // 2) % AMOUNTS - AMOUNTS // 2  # as Hadoop adds them
-            if time.monotonic() - self._sent_at >= SEND_SECONDS:
-                self._send()
+            self._added.append((key, amount))
+            self._sum_up(sends=time.monotonic() - self._sent_at >= SEND_SECONDS)
 
     def pop_unsent(self):
         """Return the amounts that were not sent, and clear them."""
         with self._lock:
+            self._sum_up(sends=False)
             amounts, self._amounts = self._amounts, {}
         return amounts
 
     def send(self):
         """Send the amounts."""
         with self._lock:
-            self._send()
+            self._sum_up(sends=True)
 
     def _add_name(self, key):
         if key not in self._names and len(self._names) >= MAX_COUNTERS:
             raise ValueError(f"counter {key} exceeds the limit of {MAX_COUNTERS} counters for a task")
         self._names.add(key)
 
+    def _sum_up(self, sends):
+        if self._is_busy:
+            return  # this is the handler of a signal that has interrupted the rest
+        try:
+            self._is_busy = True
+            while self._added:
+                key, amount = self._added.pop()
+                amount += self._amounts.get(key, 0)
+                self._amounts[key] = (amount + AMOUNTS // 2) % AMOUNTS - AMOUNTS // 2  # as Hadoop adds them
+            if sends:
+                self._send()
+        finally:
+            self._is_busy = False
+
     def _send(self):
-        for (group, name), amount in self._amounts.items():
-            _send(f"counter:{group},{name},{amount}")
-        self._amounts.clear()
+        for key in list(self._amounts):
+            group, name = key
+            _send(f"counter:{group},{name},{self._amounts.pop(key)}")  # if it is interrupted, nothing says whether it was sent
         self._sent_at = time.monotonic()
 
 
