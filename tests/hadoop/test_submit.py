@@ -1214,6 +1214,40 @@ def test_submit_returns_the_id_the_output_and_the_counters(tmp_path, monkeypatch
         hadoop.submit(plan(str(JOB), ["in"], "out"))
 
 
+def test_a_signal_ends_submit_at_once_and_says_how_to_end_the_job(tmp_path, home):
+    folder = home(f"echo $$ > {tmp_path}/pid; echo Running job: job_123_0004; exec sleep 300")
+    (folder / "hadoop-streaming.jar").write_bytes(b"")
+    environ = {**os.environ, "HADOOP_HOME": str(folder), "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-m", "typedbytes", "submit", str(JOB), *WORDS, "--no-bundle"]
+    with subprocess.Popen(command, env=environ, stderr=subprocess.PIPE, text=True) as child:
+        while child.stderr.readline() != "typedbytes: job job_123_0004\n":
+            assert child.poll() is None
+        child.terminate()
+        messages = child.communicate(timeout=60)[1]
+    assert child.returncode == 128 + signal.SIGTERM
+    assert "the job goes on; to end it: mapred job -kill job_123_0004" in messages
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+@pytest.mark.parametrize("job_id", ["job_123_0004", "job_local123_0001"])
+def test_a_client_that_ignores_a_signal_is_killed(monkeypatch, home, job_id):
+    folder = home(f"trap '' TERM; echo Running job: {job_id}; while :; do sleep 0.1; done")
+    (folder / "hadoop-streaming.jar").write_bytes(b"")
+    monkeypatch.setenv("HADOOP_HOME", str(folder))
+    monkeypatch.setattr("typedbytes.hadoop._submit.ENDING_SECONDS", 0.2)
+    said = []
+
+    def say(line):
+        said.append(line)
+        if line == f"job {job_id}":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        hadoop.submit(plan(str(JOB), ["in"], "out"), say=say)
+    assert said[-1:] == [f"job {job_id}" if "local" in job_id else f"the job goes on; to end it: mapred job -kill {job_id}"]
+
+
 def test_a_command_line_that_java_cannot_read_in_the_locale(monkeypatch, home):
     folder = home("exit 0")
     (folder / "hadoop-streaming.jar").write_bytes(b"")
@@ -1338,6 +1372,27 @@ def test_steps_are_run_one_after_the_other(tmp_path, monkeypatch, home, fails):
     whole = [f"fs -rm -r -f -skipTrash {between}"]
     output = [f"fs -rm -r -f -skipTrash {between}/part-* {between}/_*", f"fs -rmdir --ignore-fail-on-non-empty {between}"]
     assert asked[len(jobs) :] == (whole if fails else output)
+
+
+def test_what_is_between_steps_is_left_to_a_job_that_goes_on(tmp_path, monkeypatch, home):
+    folder = home(f'echo "$@" >> {tmp_path}/asked; echo Running job: job_123_0004; exec sleep 300')
+    (folder / "hadoop-streaming.jar").write_bytes(b"")
+    monkeypatch.setenv("HADOOP_HOME", str(folder))
+    said = []
+
+    def say(line):
+        said.append(line)
+        if line == "job job_123_0004":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        hadoop.submit(plan(written(tmp_path, job=STEPS), ["in"], "out", params={"times": 1}), say=say)
+    (asked,) = (tmp_path / "asked").read_text().splitlines()
+    (between,) = re.findall(r"-output (out-\w+-step1) ", asked)
+    assert said[-2:] == [
+        "the job goes on; to end it: mapred job -kill job_123_0004",
+        f"what is between its steps is left; to remove it: hadoop fs -rm -r -f -skipTrash {between}",
+    ]
 
 
 def test_the_counters_of_steps_are_printed_apart(tmp_path, monkeypatch, capfdbinary, home):

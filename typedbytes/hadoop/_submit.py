@@ -6,6 +6,7 @@ Here: processes of Hadoop's commands. Not here: Hadoop's options, the format of 
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -21,6 +22,7 @@ from typedbytes.hadoop._task_report import summarize
 __all__ = ["Done", "command_of", "submit"]
 
 MAX_LINES = 40  # of a failing task's report, in an error message
+ENDING_SECONDS = 5  # for Hadoop's client to end after a signal
 LOGS_SECONDS = 60  # to wait for the logs of a failed job from YARN
 
 
@@ -68,9 +70,14 @@ def _submit_steps(jobs, start, say):
             if number:
                 for words in removals_of_output(job, between.pop(0)):
                     _run_shell(words, start, say)
-    finally:
+    except Exception:
         if between:
             _run_shell(removal(jobs[0], between), start, say)
+        raise
+    except BaseException:  # a signal: the job may go on and need what is between its steps
+        if between:
+            say(f"what is between its steps is left; to remove it: {shlex.join(['hadoop', *removal(jobs[0], between)])}")
+        raise
     return replace(done, counters=counters, steps=tuple(steps))
 
 
@@ -105,11 +112,25 @@ def _submit(plan, start, say):
         raise SubmitError(f"Hadoop's command {command[0]} does not start: {error.strerror}") from None
     with client:
         assert client.stdout is not None  # it is a pipe
-        for line in client.stdout:
-            log.parse_line(line)
+        try:
+            for line in client.stdout:
+                log.parse_line(line)
+        except BaseException:  # a signal, as a rule
+            _end(client)
+            if log.job_id and "local" not in log.job_id:
+                say(f"the job goes on; to end it: mapred job -kill {log.job_id}")
+            raise
     if client.returncode:
         raise _failure(log, client.returncode)
     return Done(log.job_id, log.counters, plan.output)
+
+
+def _end(client):
+    client.terminate()
+    try:
+        client.wait(ENDING_SECONDS)
+    except subprocess.TimeoutExpired:
+        client.kill()
 
 
 def _check_locale(words, environ):
