@@ -210,14 +210,15 @@ def test_a_partitioner_of_the_jobs_own_is_trusted(run_here):
     assert run_here(script, "reduce", data=PLAIN, environ=own).output == encode((("a", 1), [1, 2]))
 
 
-def test_a_job_says_why_its_keys_cannot_be_grouped(tmp_path):
+@pytest.mark.parametrize("secondary", [1, 3])
+def test_a_job_says_why_its_keys_cannot_be_grouped(tmp_path, secondary):
     write_pairs(tmp_path, random.Random(1))
     script = write_script(tmp_path, GROUPED.format(part="key[0]", combiner=None, max_bad=0))
     with pytest.raises(
         local.JobError,
-        match=r"map task 0 .* failed: exit code 64: --secondary 3 cannot be combined with grouping by a part of the key: leave it out, grouping needs none$",
+        match=rf"map task 0 .* failed: exit code 64: --secondary {secondary} cannot be combined with grouping by a part of the key: leave it out, grouping needs none$",
     ):
-        run(script, tmp_path / "in.tb", tmp_path / "out", reducers=2, secondary=3)
+        run(script, tmp_path / "in.tb", tmp_path / "out", reducers=2, secondary=secondary)
 
 
 def test_group_by_for_a_reducer_of_single_keys(run_here):
