@@ -120,6 +120,30 @@ def test_a_job_that_fails(tmp_path):
     assert outcome.code == 64 and "batch=True needs typed bytes as input and output; this task has text as input" in outcome.messages
 
 
+NULLS = """
+import pyarrow
+def mapper(batch):
+    return pyarrow.table({{"key": ["a", "b"], "value": pyarrow.array([1, None], pyarrow.int32())}})
+run(mapper, batch=True, write_options={options})
+"""
+
+
+def test_nulls_of_arrow_are_written_as_the_job_says(tmp_path):
+    pytest.importorskip("pyarrow")
+    data = encode(("x", 1))
+    outcome = run_script(tmp_path, NULLS.format(options={}), "map", data=data)
+    assert (outcome.code, outcome.output) == (1, b"")
+    assert outcome.details()["what to do"].startswith('pass run(..., write_options={"nulls": ')
+    outcome = run_script(tmp_path, NULLS.format(options={"nulls": "hive", "int_width": 64}), "map", data=data)
+    assert (outcome.code, outcome.output) == (0, encode(("a", 1), ("b",)) + b"\x0c")
+    outcome = run_script(tmp_path, NULLS.format(options={"nulls": "value", "null_value": -1}), "map", data=data)
+    assert pairs(outcome) == [("a", 1), ("b", -1)]
+    outcome = run_script(tmp_path, NULLS.format(options={"nulls": "none"}), "map", data=data)
+    assert outcome.lines[-1] == 'ValueError: write_options: nulls must be "error", "hive" or "value", not \'none\''
+    single = "run(lambda *pair: [pair], write_options={'nulls': 'hive'})"
+    assert run_script(tmp_path, single, "map", data=data).lines[-1].startswith("TypeError: write_options: ")
+
+
 def test_stopping_early(tmp_path):
     text = """
 def mapper(batch):

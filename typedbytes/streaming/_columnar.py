@@ -21,10 +21,14 @@ class ColumnsInput(Input):
 
 
 class ColumnsOutput(TypedBytesOutput):
-    """Write the columns or pairs that a job returns; options are those of PairWriter."""
+    """Write the columns or pairs that a job returns; options are those of PairWriter, column_options those of columns.write."""
+
+    def __init__(self, sink, options, column_options):
+        super().__init__(sink, options)
+        self._column_options = column_options
 
     def writes(self, given):
         """Write columns, or every pair of an iterable."""
         if isinstance(given, dict) or hasattr(given, "__arrow_c_stream__") or hasattr(given, "__arrow_c_array__"):
-            return columns.write(self, given)
+            return columns.write(self, given, **self._column_options)
         return super().writes(given)

@@ -19,11 +19,11 @@ def open_files(input_format, output_format, source, sink, environ):
     return source, sink
 
 
-def open_columns(source, sink, read_options, write_options):
-    """Return the input and the output of a job on columns; both are typed bytes."""
+def open_columns(source, sink, options):
+    """Return the input and the output of a job on columns; both are typed bytes, and options are those of the job."""
     from typedbytes.streaming._columnar import ColumnsInput, ColumnsOutput
 
-    return ColumnsInput(source, read_options), ColumnsOutput(sink, write_options)
+    return ColumnsInput(source, options.read_options), ColumnsOutput(sink, options.write_options, options.column_options)
 
 
 def open_input(format_name, source, role, environ, options, undecoded=False, composite_keys=None):

@@ -13,7 +13,7 @@ import sys
 
 from typedbytes._core import END, RecordGroups, RecordLoop
 from typedbytes._exit_codes import BAD_DATA, FAILED, INTERNAL, INTERRUPTED, IO_ERROR, OK, TERMINATED, USAGE
-from typedbytes.errors import DecodeError, EncodeTypeError
+from typedbytes.errors import DecodeError, EncodeTypeError, EncodeValueError
 from typedbytes.streaming._descriptors import open_descriptors
 from typedbytes.streaming._formats import open_columns, open_files, open_input, open_output
 from typedbytes.streaming._heartbeat import Heartbeat
@@ -81,7 +81,7 @@ def run(
     With *batch* the function is called as ``mapper(batch)`` or ``reducer(batch)`` for one columns.Batch after another
     and may return columns instead of pairs: anything that columns.write takes, such as a dict, a batch or Arrow data. A
     reducer's or combiner's batches hold all pairs of their keys. Both sides are typed bytes then, and *read_options* are
-    keywords for columns.read.
+    keywords for columns.read; *write_options* may have those of columns.write for nulls and structs too.
 
     *steps* is a list of Step for a job of several, each with its own mapper, reducer and options: the output of a step is the
     input of the next. ``typedbytes run`` and ``typedbytes submit`` start one after the other; by hand, the variable
@@ -236,7 +236,7 @@ class TaskRun:
 
             self._file = CombiningSink(self._sink, self._combiner, options.read_options, options.write_options)
         if options.batch:
-            self._input, self._output = open_columns(source, self._file, options.read_options, options.write_options)
+            self._input, self._output = open_columns(source, self._file, options)
             return
         undecoded = bool(options.max_bad)
         role, keys, writing = self._role, self._composite_keys, options.write_options
@@ -394,4 +394,6 @@ class TaskRun:
         if isinstance(error, EncodeTypeError) and error.message.startswith("cannot encode an object of type"):
             advice = 'pass run(..., write_options={"default": function}), where function(object) returns an object that can be encoded'
             return [("what to do", advice)]
+        if isinstance(error, EncodeValueError) and error.message.startswith("value is null"):
+            return [("what to do", 'pass run(..., write_options={"nulls": "hive"}), or "value" with "null_value"')]
         return []

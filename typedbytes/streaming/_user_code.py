@@ -26,6 +26,7 @@ class TooManyBadRecords(TypedBytesError):
 
 COMBINER_ALONE = "combiner= needs reducer=: without reduce tasks no combiner is called; give a reducer too, or leave the combiner out"
 
+COLUMN_OPTIONS = ("nulls", "null_value", "structs")
 NAMES = {"map": "mapper", "combine": "combiner", "reduce": "reducer"}
 METHODS = {"map": "map", "combine": "reduce", "reduce": "reduce"}
 
@@ -84,6 +85,7 @@ class RunOptions:
         self.part_of = partition_by if group_by is None else group_by  # returns the part of a key that chooses its reducer
         self.max_bad = max_bad
         self.read_options = _checked_options("read_options", read_options, "columns.read" if batch else "PairReader")
+        self.column_options, write_options = _without_column_options(write_options) if batch else ({}, write_options)
         self.write_options = _checked_options("write_options", write_options, "PairWriter")
         if batch not in (True, False):
             raise TypeError(f"batch must be True or False, not {batch!r}")
@@ -105,6 +107,20 @@ def _check_limit(max_bad):
         raise ValueError(f"max_bad must be a number of records or a share of them, not {max_bad}")
     if isinstance(max_bad, float) and max_bad > 1:
         raise ValueError(f"max_bad={max_bad} is a share of the records, which is at most 1.0: for a number of records give an int")
+
+
+def _without_column_options(options):
+    """Return, apart, those write_options that columns.write takes, checked, and the others."""
+    if not hasattr(options, "keys"):
+        return {}, options
+    from typedbytes import columns  # imported lazily: only jobs with batch=True need it
+
+    taken = {name: options[name] for name in COLUMN_OPTIONS if name in options}
+    try:
+        columns.write(io.BytesIO(), ([], []), **taken)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"write_options: {error}") from None
+    return taken, {name: options[name] for name in options if name not in taken}
 
 
 def _checked_options(name, options, taker):
