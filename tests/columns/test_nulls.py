@@ -185,3 +185,14 @@ def test_a_batch_without_memory_for_its_nulls_keeps_them():
         print(number > 5)
     """
     assert run_fresh(code) == "True"
+
+
+def test_the_schema_of_vectors_with_nulls_reads_them_again():
+    """VECTORs of one type are an array without nulls; with them they are columns, and have a type of another name."""
+    data = tb.Encoder().encode_all([(None, 2), (1, 2)])
+    (batch,) = columns.read(data, pairs=False)
+    assert batch.schema == {"value": "tuple<int, int>"}
+    (again,) = columns.read(data, schema=batch.schema, pairs=False)
+    assert again.schema == batch.schema and [part.tolist() for part in again.column("value")] == [[None, 1], [2, 2]]
+    (plain,) = columns.read(tb.dumps((1, 2)), schema=["vector<int, int>"], pairs=False)
+    assert plain.column("value").tolist() == [[1, 2]]

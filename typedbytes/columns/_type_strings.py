@@ -44,7 +44,7 @@ def format_type(column_type):
     if name == "array":
         return f"vector<{_NAMES[rest[0]]} * {rest[1]}>"
     if name == "tuple":
-        return f"vector<{', '.join(map(format_type, rest[0]))}>"
+        return f"{'tuple' if _array_of(rest[0]) else 'vector'}<{', '.join(map(format_type, rest[0]))}>"
     if name == "list":
         return f"list<{format_type(rest[1])}>" if rest[0] == _LIST else f"vector<{format_type(rest[1])}...>"
     if name == "struct":
@@ -102,7 +102,7 @@ def _tokens(text):
 def _not_a_type(text):
     names = ", ".join([*_FIXED, *_VARIABLE])
     return ValueError(
-        f"{text!r} is not a column type: {names}, raw, vector<...>, list<...>, map<..., ...>, struct<name: ...> or ext<N>; ext<100> holds pickles"
+        f"{text!r} is not a column type: {names}, raw, vector<...>, tuple<...>, list<...>, map<..., ...>, struct<name: ...> or ext<N>; ext<100> holds pickles"
     )
 
 
@@ -121,11 +121,13 @@ def _type(tokens, text, level):
         return "variable", _VARIABLE[name]
     if name in ("raw", "unknown"):
         return (name,)
-    if name not in ("vector", "list", "map", "struct", "ext"):
+    if name not in ("vector", "tuple", "list", "map", "struct", "ext"):
         raise _not_a_type(text)
     _expect(tokens, "<", text)
     if name == "vector":
         return _vector(tokens, text, level)
+    if name == "tuple":  # items of one fixed type, but a column each, which may have nulls
+        return "tuple", _items(_type(tokens, text, level + 1), tokens, text, level)
     if name == "struct":
         return "struct", _fields(tokens, text, level)
     column_type: tuple
@@ -149,27 +151,33 @@ def _number(tokens, text, min_number, max_number):
 
 
 def _vector(tokens, text, level):
-    items = []
+    """Return the type of a VECTOR: an array, if its items have one fixed type."""
     if tokens[-1] == ">":
         tokens.pop()
         return "tuple", ()
-    while True:
-        items.append(_type(tokens, text, level + 1))
-        token = tokens.pop()
-        if token == ">":
-            return _array_of(items) or ("tuple", tuple(items))
-        if token == "," or len(items) > 1:
-            if token != ",":
-                raise _not_a_type(text)
-            continue
-        if token == "*" and items[0][0] == "fixed":
-            column_type = "array", items[0][1], _number(tokens, text, 1, _MAX_ITEMS)
-        elif token == "...":
-            column_type = "list", _VECTOR, items[0]
-        else:
+    item = _type(tokens, text, level + 1)
+    column_type: tuple
+    if tokens[-1] == "*" and item[0] == "fixed":
+        tokens.pop()
+        column_type = "array", item[1], _number(tokens, text, 1, _MAX_ITEMS)
+    elif tokens[-1] == "...":
+        tokens.pop()
+        column_type = "list", _VECTOR, item
+    else:
+        items = _items(item, tokens, text, level)
+        return _array_of(items) or ("tuple", items)
+    _expect(tokens, ">", text)
+    return column_type
+
+
+def _items(first, tokens, text, level):
+    """Return the types of a VECTOR's items, to the closing bracket."""
+    items = [first]
+    while (token := tokens.pop()) != ">":
+        if token != ",":
             raise _not_a_type(text)
-        _expect(tokens, ">", text)
-        return column_type
+        items.append(_type(tokens, text, level + 1))
+    return tuple(items)
 
 
 def _fields(tokens, text, level):
@@ -206,6 +214,6 @@ def _field_name(token, text):
 
 
 def _array_of(items):
-    if items[0][0] == "fixed" and all(item == items[0] for item in items):
+    if items and items[0][0] == "fixed" and all(item == items[0] for item in items):
         return "array", items[0][1], len(items)
     return None
