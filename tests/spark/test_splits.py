@@ -1,12 +1,13 @@
 """What Spark's tasks read and write, without Spark: splits as record batches of one schema, and folders that are whole or not there."""
 
+import decimal
 import os
 
 import pyarrow
 import pytest
 
 import typedbytes as tb
-from typedbytes import sequencefile
+from typedbytes import columns, sequencefile
 from typedbytes.spark import _output, _splits
 from typedbytes.spark._splits import Options, SchemaError, Split
 
@@ -90,6 +91,32 @@ def test_a_column_of_several_types_holds_encoded_values_everywhere(tmp_path):
     os.rename(tmp_path / "a.seq", tmp_path / "z.seq")
     with pytest.raises(SchemaError, match="holds values of several types, and the schema has string"):
         rows_of(str(tmp_path))
+
+
+@pytest.mark.parametrize("value", [b"y", tb.Ext(60, b"y"), 2])
+def test_bytes_are_of_one_kind_whatever_schema_is_given(tmp_path, value):
+    """Encoded values, BYTES and application data are all binary in Arrow."""
+    write(tmp_path / "a.seq", [("a", decimal.Decimal("1.5"))])
+    write(tmp_path / "b.seq", [("b", value)])
+    arrow = pyarrow.schema([("word", pyarrow.string()), ("blob", pyarrow.binary())])
+    with pytest.raises(SchemaError, match="b.seq: the column blob holds .*, and the schema has "):
+        rows_of(str(tmp_path), _splits.given_schema(str(tmp_path), Options({}), arrow))
+    encoded = rows_of(str(tmp_path), _splits.given_schema(str(tmp_path), Options({"mergeSchema": True}), arrow))
+    assert encoded == [("a", tb.dumps(decimal.Decimal("1.5"))), ("b", tb.dumps(value))]
+
+
+def test_a_schema_of_numbers_is_cast_to(tmp_path):
+    write(tmp_path / "a.seq", [("a", (1, "x")), ("b", (2, "y"))])
+    kind = pyarrow.struct([("0", pyarrow.float64()), ("1", pyarrow.string())])
+    given = _splits.given_schema(str(tmp_path), Options({}), pyarrow.schema([("key", pyarrow.string()), ("value", kind)]))
+    assert rows_of(str(tmp_path), given) == [("a", {"0": 1.0, "1": "x"}), ("b", {"0": 2.0, "1": "y"})]
+
+
+def test_what_pyarrow_cannot_cast_is_an_error_that_names_the_file(tmp_path):
+    write(tmp_path / "a.seq", [("a", ({1: 1}, {}))])
+    (batch,) = columns.read(tb.Encoder().encode_pairs([("a", ({1: 1 << 40}, {}))]))
+    with pytest.raises(SchemaError, match="a.seq: the records do not fit the schema: "):
+        rows_of(str(tmp_path), _splits.Schema(pyarrow.record_batch(batch).schema, {}))
 
 
 def test_nulls_and_lists(tmp_path):

@@ -9,10 +9,13 @@ from __future__ import annotations
 import os
 from collections import namedtuple
 
+from typedbytes.columns import _type_strings
 from typedbytes.columns._reader import read
 from typedbytes.errors import TypedBytesError
 
 __all__ = ["Schema", "SchemaError", "batches_of", "infer_schema"]
+
+_STRING = _type_strings.parse("string")
 
 # The schema of Arrow, and the types of the columns by name.
 Schema = namedtuple("Schema", "arrow types")
@@ -27,20 +30,36 @@ def infer_schema(files, structure, *, of_all_files=False, of_all_records=False):
 
     of_all_files: it holds the first records of each file; of_all_records: and all others.
     """
+    schema, is_safe = None, False
+    while not is_safe:
+        schema, is_safe = _widened(schema, files, structure, of_all_files, of_all_records)
+    return schema
+
+
+def _widened(schema, files, structure, of_all_files, of_all_records):
+    """Return a Schema that holds records and what another does, and whether it surely holds those read before it was so wide.
+
+    A column that has become DOUBLE may have had LONGs that no DOUBLE holds in a batch before.
+    """
     import pyarrow
 
-    types, arrow = None, None
+    types = schema and schema.types
+    is_safe = True
     for file in files:  # each in a list: errors name it
         with read([file], schema=types, on_mismatch="widen", **structure) as reader:
             for batch in reader:
-                types, arrow = batch.schema, pyarrow.record_batch(batch).schema
+                is_safe = is_safe and not (types and _may_lose_digits(types, batch.schema))
+                types = batch.schema
+                schema = Schema(pyarrow.record_batch(batch).schema, types)
                 if not of_all_records:
                     break
         if types is not None and not (of_all_files or of_all_records):
             break
-    if types is None or arrow is None:
-        return None
-    return Schema(arrow, types)
+    return schema, is_safe
+
+
+def _may_lose_digits(types, wider):
+    return any(types[name] != wider[name] and "long" in types[name] and "double" in wider[name] for name in wider)
 
 
 def batches_of(split, schema, structure, path_column=None):
@@ -48,45 +67,75 @@ def batches_of(split, schema, structure, path_column=None):
 
     Raises SchemaError for a value that does not fit.
     """
-    with read(split, schema=_types_for(split, schema, structure), on_mismatch="widen", **structure) as reader:
+    path = os.fsdecode(split.path)
+    with _reader(split, schema.types, structure) as reader:
         for batch in reader:
-            yield _fitted(batch, os.fsdecode(split.path), schema.arrow, path_column)
+            yield _fitted(batch, path, schema, path_column)
 
 
-def _types_for(split, schema, structure):
-    """Return the types to read a split by: its own, but for columns of encoded values or structs, which a few records do not show."""
-    fixed = {name: kind for name, kind in schema.types.items() if kind == "raw" or "struct<" in kind}
-    if not fixed:
-        return None
-    with read(split.path, on_mismatch="widen", batch_rows=1, **structure) as reader:
-        return {**reader.schema, **fixed}
+def _reader(split, types, structure):
+    """Return a reader of a split by these types, by name, but by its own for columns whose first value is of another."""
+    how = {"on_mismatch": "widen", **structure}
+    reader = read(split, schema=types or None, **how)
+    if not types or reader.schema == types:
+        return reader
+    with read(split, 1, types, **how) as by_types, read(split, 1, **how) as by_itself:
+        found = {name: kind if by_types.schema[name] == kind else by_itself.schema[name] for name, kind in types.items()}
+    if found == types:
+        return reader
+    reader.close()
+    return read(split, schema=found, **how)
 
 
 def _fitted(batch, path, schema, path_column):
     import pyarrow
 
     found = pyarrow.record_batch(batch)
-    arrays = list(found.columns)
+    arrays, kinds = list(found.columns), [(kind, schema.types.get(name)) for name, kind in batch.schema.items()]
     if path_column:
         arrays.append(pyarrow.array([path] * len(found), pyarrow.string()))
-    if len(arrays) != len(schema):
-        raise SchemaError(f"{path}: records have {len(arrays)} columns, and the schema {len(schema)}")
-    for i, field in enumerate(schema):
-        if arrays[i].type != field.type:
-            arrays[i] = _cast(arrays[i], field, batch.schema.get(field.name) == "raw", path)
-    return pyarrow.RecordBatch.from_arrays(arrays, schema=schema)
+        kinds.append(("string", None))
+    if len(arrays) != len(schema.arrow):
+        raise SchemaError(f"{path}: records have {len(arrays)} columns, and the schema {len(schema.arrow)}")
+    for i, (kind, wanted) in enumerate(kinds):
+        arrays[i] = _as_in_schema(arrays[i], kind, wanted, schema.arrow.field(i), path)
+    try:
+        return pyarrow.RecordBatch.from_arrays(arrays, schema=schema.arrow)
+    except pyarrow.ArrowException as error:  # what pyarrow makes of an empty map in a struct, it refuses itself
+        raise SchemaError(f"{path}: the records do not fit the schema: {error}") from None
 
 
-def _cast(array, field, is_encoded, path):
+def _as_in_schema(array, kind, wanted, field, path):
+    """Return an array as one of a schema's type; kind and wanted: the types of the records, the latter None if unknown."""
     import pyarrow
 
-    found = f"{'values of several types' if is_encoded else array.type}, and the schema has {field.type}"
-    if not is_encoded and _fits(array.type, field.type):
+    found, expected = array.type, field.type
+    if wanted is not None and not _are_alike(_type_strings.parse(kind), _type_strings.parse(wanted)):
+        found, expected = (kind, wanted) if found == expected else (found, expected)
+    elif found == expected:
+        return array
+    elif kind != "raw" and _fits(found, expected):
         try:
-            return array.cast(field.type)
+            return array.cast(expected)
         except pyarrow.ArrowException:
-            found += ", which cannot hold all of the numbers"
-    raise SchemaError(f"{path}: the column {field.name} holds {found}")
+            expected = f"{expected}, which cannot hold all of the numbers"
+    if kind == "raw":
+        found = "values of several types" + (" or integers beyond 2**53" if pyarrow.types.is_float64(field.type) else "")
+    raise SchemaError(f"{path}: the column {field.name} holds {found}, and the schema has {expected}")
+
+
+def _are_alike(kind, wanted):
+    """Return whether the columns of both that Arrow has as binary hold the same: encoded values, BYTES, or what has one type code."""
+    if kind[0] == "unknown":
+        return True
+    if _is_binary(kind) or _is_binary(wanted):
+        return kind == wanted
+    found = _type_strings.parts(kind)
+    return all(name not in found or _are_alike(found[name], part) for name, part in _type_strings.parts(wanted).items())
+
+
+def _is_binary(kind):
+    return kind[0] == "raw" or (kind[0] == "variable" and kind != _STRING)
 
 
 def _fits(kind, wanted):
@@ -105,6 +154,8 @@ def _fits(kind, wanted):
         return types.is_large_string(wanted)
     if types.is_binary(kind):
         return types.is_large_binary(wanted)
+    if types.is_fixed_size_list(kind) and types.is_fixed_size_list(wanted):
+        return kind.list_size == wanted.list_size and _fits(kind.value_type, wanted.value_type)
     if types.is_list(kind) or types.is_fixed_size_list(kind):
         return types.is_list(wanted) and _fits(kind.value_type, wanted.value_type)
     if types.is_map(kind):

@@ -7,7 +7,7 @@ try:
 except ImportError as error:
     raise ModuleNotFoundError("typedbytes.spark needs PySpark: pip install 'typedbytes[spark]'", name="pyspark") from error
 
-from typedbytes.spark._splits import Options, Schema, Split, batches_of, infer_schema, make_splits
+from typedbytes.spark._splits import Options, Schema, Split, batches_of, given_schema, infer_schema, make_splits
 
 __all__ = ["read"]
 
@@ -20,7 +20,7 @@ def read(spark, path, schema, options):
         schema = from_arrow_schema(inferred.arrow)
         wanted = Schema(to_arrow_schema(schema), inferred.types)
     else:
-        wanted = Schema(to_arrow_schema(schema), {})
+        wanted = given_schema(path, options, to_arrow_schema(schema))
     rows = [tuple(split) for split in make_splits(path, options)]
     splits = spark.createDataFrame(rows, "path string, start long, length long").repartition(max(len(rows), 1))
 

@@ -11,7 +11,7 @@ except ImportError as error:
 
 from typedbytes.spark._filters import apply_filters, is_supported, keeps_path
 from typedbytes.spark._output import Output
-from typedbytes.spark._splits import Options, Schema, batches_of, infer_schema, make_splits
+from typedbytes.spark._splits import Options, batches_of, given_schema, infer_schema, make_splits
 
 __all__ = ["TypedBytesDataSource"]
 
@@ -58,7 +58,7 @@ class _Reader(DataSourceReader):
     def __init__(self, path, options, schema):
         self._path = path
         self._options = options
-        self._schema = Schema(_arrow(schema), _types_by_name(path, options, schema))
+        self._schema = given_schema(path, options, _arrow(schema))
         self._filters = []
 
     def partitions(self):
@@ -114,12 +114,3 @@ def _arrow(schema):
     from pyspark.sql.pandas.types import to_arrow_schema
 
     return to_arrow_schema(schema)
-
-
-def _types_by_name(path, options, schema):
-    """Return the types of columns that hold encoded values or structs, if the schema has columns that may."""
-    from pyspark.sql.types import BinaryType, StructType
-
-    if not any(isinstance(field.dataType, (BinaryType, StructType)) for field in schema):
-        return {}
-    return infer_schema(path, options).types

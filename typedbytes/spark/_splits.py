@@ -12,7 +12,7 @@ from typedbytes.columns import Split, _tables
 from typedbytes.columns._tables import Schema, SchemaError
 from typedbytes.sequencefile import _locations
 
-__all__ = ["Options", "Schema", "SchemaError", "Split", "batches_of", "infer_schema", "make_splits"]
+__all__ = ["Options", "Schema", "SchemaError", "Split", "batches_of", "given_schema", "infer_schema", "make_splits"]
 
 SPLIT_NBYTES = 128 << 20
 _UNITS = {"k": 10, "m": 20, "g": 30}
@@ -66,6 +66,13 @@ def infer_schema(path, options):
     if options.path_column:
         fields.append(pyarrow.field(options.path_column, pyarrow.string()))
     return Schema(pyarrow.schema(fields), found.types)
+
+
+def given_schema(path, options, arrow):
+    """Return a schema that was given, with the types of the records if they are to be bytes or structs, which it says too little of."""
+    says_little = any(word in str(field.type) for field in arrow for word in ("binary", "struct"))
+    found = _tables.infer_schema(_locations.files(path), options.structure, of_all_files=options.merge) if says_little else None
+    return Schema(arrow, found.types if found else {})
 
 
 def _listed(kind):

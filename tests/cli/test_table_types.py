@@ -1,0 +1,72 @@
+"""The one schema of a conversion to Arrow or Parquet: values that no column holds together, and types that hold all records."""
+
+import pyarrow
+import pytest
+
+import typedbytes as tb
+from commands import run
+from typedbytes import Ext
+
+MANY = 70_000  # more records than the schema of a folder is taken from
+
+
+@pytest.fixture
+def inputs(tmp_path):
+    """Return a function that writes lists of values, each to a file, and returns the paths."""
+
+    def write(*lists):
+        paths = [tmp_path / f"{number}.tb" for number in range(len(lists))]
+        for path, values in zip(paths, lists):
+            path.write_bytes(tb.Encoder().encode_all(values))
+        return [str(path) for path in paths]
+
+    return write
+
+
+def values_of(path):
+    with pyarrow.ipc.open_stream(path) as stream:
+        return stream.read_all().column("value").to_pylist()
+
+
+def encoded(*values):
+    return [tb.dumps(value) for value in values]
+
+
+@pytest.mark.parametrize(
+    ("lists", "status", "said"),
+    [
+        ([[b"x"] * MANY + [5, b"y"]], 65, "values of several types, and the schema has bytes"),
+        ([[Ext(60, b"x")] * MANY + [5]], 65, "values of several types, and the schema has ext<60>"),
+        ([[Ext(60, b"x")] * MANY + [b"y"]], 65, "values of several types, and the schema has ext<60>"),
+        ([[[b"x"]] * MANY + [[5]]], 65, "list<raw>, and the schema has list<bytes>"),
+    ],
+    ids=["bytes", "ext", "ext and bytes", "nested"],
+)
+def test_a_folder_holds_no_encoded_values_among_plain_ones(tmp_path, inputs, lists, status, said):
+    done = run("convert", "--values", "--to", "arrow", *inputs(*lists), "-o", f"{tmp_path}/out/")
+    assert (done.returncode, said in done.stderr.decode()) == (status, True), done.stderr
+
+
+WIDENED = [
+    ([[("k", b"xy"), ("k", 5)], [("k", b"zz")]], [{"0": "k", "1": tb.dumps(value)} for value in (b"xy", 5, b"zz")]),
+    ([[[b"xy"]], [[b"xy"], [1]]], [encoded(b"xy"), encoded(b"xy"), encoded(1)]),
+    ([[[Ext(60, b"a")]], [[b"b"]]], [encoded(Ext(60, b"a")), encoded(b"b")]),
+    ([[{1: b"xy"}], [{1: "s"}]], [[(1, tb.dumps(b"xy"))], [(1, tb.dumps("s"))]]),
+    ([[[1]], [[b"xy"], [1]]], [encoded(1), encoded(b"xy"), encoded(1)]),
+    ([[(1, 2)], [(1, 2**40)]], [[1, 2], [1, 2**40]]),
+    ([[[(1, 2)]], [[(1, 2.5)]]], [[[1.0, 2.0]], [[1.0, 2.5]]]),
+    ([[2**53 + 1], [1.5]], encoded(2**53 + 1, 1.5)),
+    ([[2**53 + 1] * 65536 + [1.5]], encoded(2**53 + 1) * 65536 + encoded(1.5)),
+    ([[2**53] * 65536 + [1.5]], [2.0**53] * 65536 + [1.5]),
+    ([[({b"a": 1}, {})], [({b"a": 2**40}, {})]], [{"0": [(b"a", 1)], "1": []}, {"0": [(b"a", 2**40)], "1": []}]),
+    ([[(None, 2), (1, 2)], [(3, 2**40)]], [{"0": None, "1": 2}, {"0": 1, "1": 2}, {"0": 3, "1": 2**40}]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("out", ["out.arrow", "out/"])
+@pytest.mark.parametrize(("lists", "rows"), WIDENED)
+def test_widened_types_hold_all_records(tmp_path, inputs, lists, rows, out):
+    done = run("convert", "--values", "--widen", "--to", "arrow", *inputs(*lists), "-o", f"{tmp_path}/{out}")
+    assert done.returncode == 0, done.stderr
+    parts = sorted((tmp_path / "out").glob("part-*")) or [tmp_path / out]
+    assert [value for part in parts for value in values_of(part)] == rows
