@@ -67,6 +67,25 @@ def test_nulls_of_maps():
     assert tb.Decoder(dialect="hive").decode_all(hive) == [{"a": 1, "b": "x"}, {"a": None, "b": "y"}]
 
 
+def test_the_row_of_a_null_counts_from_the_first_row_of_the_table():
+    sink = io.BytesIO()
+    batches = [pyarrow.record_batch({"a": part}) for part in ([1, 2], [3, 4, 5], [6, None])]
+    with pyarrow.ipc.new_stream(sink, batches[0].schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+    message = bad(65, "convert", "--to", "typedbytes", stdin=sink.getvalue())[1]
+    assert message == "standard input: value is null: --dialect hive writes NULL for it, column 0, at [6]"
+
+
+@pytest.mark.parametrize(("words", "row"), [([], ()), (["--structs", "map"], {})])
+def test_rows_without_columns(words, row):
+    sink = io.BytesIO()
+    batch = pyarrow.record_batch({"a": [1, 2, 3]}).select([])
+    with pyarrow.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    assert tb.Decoder().decode_all(good("convert", *words, "--to", "typedbytes", stdin=sink.getvalue())) == [row] * 3
+
+
 def test_a_table_without_rows():
     sink = io.BytesIO()
     pyarrow.parquet.write_table(TABLE.slice(0, 0), sink)

@@ -1,10 +1,13 @@
 """The one schema of a conversion to Arrow or Parquet: values that no column holds together, and types that hold all records."""
 
+import decimal
+import itertools
+
 import pyarrow
 import pytest
 
 import typedbytes as tb
-from commands import run
+from commands import bad, run
 from typedbytes import Ext
 
 MANY = 70_000  # more records than the schema of a folder is taken from
@@ -70,3 +73,22 @@ def test_widened_types_hold_all_records(tmp_path, inputs, lists, rows, out):
     assert done.returncode == 0, done.stderr
     parts = sorted((tmp_path / "out").glob("part-*")) or [tmp_path / out]
     assert [value for part in parts for value in values_of(part)] == rows
+
+
+@pytest.mark.parametrize("form", ["arrow", "parquet"])
+def test_inputs_that_only_look_alike_in_arrow_are_refused(tmp_path, inputs, form):
+    """As they are within one input: BYTES, application data and pickles are all binary in Arrow."""
+    names = inputs([b"raw bytes"], [Ext(60, b"app payload")], [decimal.Decimal("1.5")])
+    for first, second in itertools.permutations(range(3), 2):
+        done = run("convert", "--values", "--to", form, names[first], names[second], "-o", f"{tmp_path}/out.x")
+        kinds = ("bytes", "ext<60>", "ext<100>")
+        said = f"{names[second]}: the column value holds {kinds[second]}, and that of the inputs before {kinds[first]} (--widen finds a type for all)"
+        assert (done.returncode, said in done.stderr.decode()) == (65, True), done.stderr
+    assert run("convert", "--values", "--widen", "--to", "arrow", *names, "-o", f"{tmp_path}/out.arrow").returncode == 0
+    assert values_of(tmp_path / "out.arrow") == encoded(b"raw bytes", Ext(60, b"app payload"), decimal.Decimal("1.5"))
+
+
+@pytest.mark.parametrize("option", [("--max-bytes", "9"), ("--from", "typedbytes")])
+def test_options_that_widen_would_ignore_are_refused(inputs, option):
+    words = ["convert", "--values", "--widen", "--to", "arrow", *option]
+    assert bad(64, *words, *inputs([b"x" * 100]))[1].startswith(f"{option[0]} cannot be used with --widen")

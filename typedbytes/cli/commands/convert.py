@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from contextlib import closing, contextmanager
 from functools import partial
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 TABLES = ("arrow", "parquet")
 READ_TABLES = (*TABLES, "arrow-file")
+_ROW = re.compile(r"^\[(\d+)\]")  # at the start of an error's path
 CODECS = ("none", "default", "gzip", "bzip2", "snappy", "lz4", "zstd")
 
 
@@ -96,6 +98,8 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
         return None
     if options.widen and options.to not in TABLES:
         raise Failure(USAGE, "--widen is for arrow and parquet")
+    if options.widen:
+        _check_widen(options)
     if options.split_size is not None:
         raise Failure(USAGE, "--split-size is for a folder of Arrow or Parquet files: -o FOLDER/")
     if options.to in TABLES:
@@ -108,6 +112,14 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
                 records.copy(reader)
 
 
+def _check_widen(options):
+    """Raise Failure for options that inputs read twice, by their paths, do not have."""
+    if options.from_ is not None:
+        raise Failure(USAGE, "--from cannot be used with --widen: its inputs are recognised, SequenceFiles or typed bytes")
+    if options.max_bytes is not None:
+        raise Failure(USAGE, "--max-bytes cannot be used with --widen")
+
+
 @contextmanager
 def _table_reader(form, name, options, source):
     with as_data_failure(name):
@@ -118,13 +130,24 @@ def _table_reader(form, name, options, source):
 def _encoded_batches(source, form, options):
     """Yield the rows of a table as typed bytes."""
     how = {"pairs": options.pairs, "nulls": "hive" if options.dialect == "hive" else "error", "structs": options.structs or "vector"}
+    nrows = 0
     for batch in _batches(source, form):
         if options.pairs and batch.num_columns != 2:
             raise Failure(USAGE, f"expected two columns for pairs, not {batch.num_columns}")
-        row = batch if options.structs == "map" else tuple(batch.columns)  # Arrow exports a batch as a struct of its columns
         sink = io.BytesIO()
-        columns.write(sink, batch if options.pairs else {"value": row}, **how)
+        try:
+            columns.write(sink, batch if options.pairs else {"value": _rows(batch, options)}, **how)
+        except typedbytes.EncodeError as error:
+            raise type(error)(error.message, _ROW.sub(lambda row: f"[{int(row[1]) + nrows}]", error.path)) from None
         yield sink.getvalue()
+        nrows += batch.num_rows
+
+
+def _rows(batch, options):
+    """Return the rows of a batch as a column."""
+    if options.structs == "map":
+        return batch  # which Arrow exports as a struct of its columns
+    return tuple(batch.columns) or [()] * batch.num_rows
 
 
 def _batches(source, form):
@@ -174,9 +197,10 @@ def _write_tables(options, output):
 def _as_they_come(options):
     """Yield (name, batch) of all inputs."""
     notes: set[str] = set()
+    types: dict[str, str] = {}
     for name in input_names(options):
         with opened(name) as source, as_data_failure(name):
-            for batch in _batches_of(source, name, options, notes):
+            for batch in _batches_of(source, name, options, notes, types):
                 yield name, batch
 
 
@@ -193,8 +217,8 @@ def _widened(options):
                 yield plan.names[split.path], batch
 
 
-def _batches_of(source, name, options, notes):
-    """Yield the rows of a table, or the records of another input, as batches; notes: those written on columns so far."""
+def _batches_of(source, name, options, notes, types):
+    """Yield the rows of a table, or the records of another input, as batches; notes, types: those on columns and of them so far."""
     form, source = recognised(source, options)
     if form in READ_TABLES:
         yield from _batches(source, form)
@@ -206,7 +230,18 @@ def _batches_of(source, name, options, notes):
         if note not in notes:
             notes.add(note)
             say(note)
-    yield from map(imported_pyarrow().record_batch, batches)
+    for batch in batches:
+        _check_types(batch.schema, types, name)
+        yield imported_pyarrow().record_batch(batch)
+
+
+def _check_types(found, types, name):
+    """Raise Failure for a column of another type than before; Arrow has one for BYTES, application data and encoded values."""
+    for column, kind in found.items():
+        before = types.setdefault(column, kind)
+        if kind != before:
+            message = f"the column {column} holds {kind}, and that of the inputs before {before} (--widen finds a type for all)"
+            raise Failure(BAD_DATA, f"{display_name(name)}: {message}")
 
 
 class _File(io.RawIOBase):
