@@ -10,6 +10,7 @@ import pathlib
 import signal
 import sys
 import threading
+import types
 
 import numpy
 import pytest
@@ -386,6 +387,42 @@ def test_options_that_make_no_sense():
                     {"schema": ["int", "ext< 177 >"], "dialect": "hive"}, {"schema": ["int", "list<ext<0177>>"], "dialect": "hive"}):  # fmt: skip
         with pytest.raises(ValueError):
             columns.read(b"", **options)
+
+
+@pytest.mark.parametrize(
+    "names, said", [("key", "columns must be a list of names, not the str 'key'"), ([0], "the name of a column is a str, not 0")]
+)
+def test_columns_that_are_no_list_of_names(names, said):
+    with pytest.raises(TypeError, match=f"^{said}$"):
+        columns.read(b"", columns=names)
+
+
+@pytest.mark.parametrize("look", [lambda reader: reader.schema, next])
+def test_groups_after_a_batch_are_refused(look):
+    """It was cut without regard to keys."""
+    data = pairs_of(("a", 1), ("a", 2), ("a", 3), ("b", 4))
+    reader = columns.read(data, 2)
+    look(reader)
+    with pytest.raises(ValueError, match=r"groups\(\) comes before the first batch, and before schema"):
+        reader.groups()
+    grouped = columns.read(data, 2).groups()
+    assert grouped.schema and [len(batch) for batch in grouped.groups()] == [3, 1]
+
+
+def test_threads_and_a_batch_that_a_read_completes():
+    """The bytes before it are at their limit then, and nothing is left to look for."""
+    records = [tb.dumps(value) for value in (1, "text", 2.5, "text", *("w" * (number % 7) for number in range(60)))]
+    failures = []
+    hook, threading.excepthook = threading.excepthook, failures.append
+    try:
+        for _ in range(100):
+            parts = [b"".join(records[start:end]) for start, end in ((0, 2), (2, 8), (8, None))]
+            source = types.SimpleNamespace(read=lambda n=-1, parts=parts: parts.pop(0) if parts else b"")
+            batches = columns.read(source, 50, pairs=False, batch_nbytes=5, on_mismatch="split", threads=3)
+            assert sum(map(len, batches)) == len(records)
+    finally:
+        threading.excepthook = hook
+    assert failures == []
 
 
 def test_a_closed_reader_reads_no_more():

@@ -6,6 +6,7 @@ import io
 import re
 
 import numpy
+import pyarrow
 import pytest
 from hypothesis import given, strategies as st
 
@@ -120,6 +121,13 @@ REFUSED = [
     ([[1], numpy.array([[1, 2]], "M8[s]")], tb.EncodeTypeError, "column 'value': cannot encode an object of type numpy.datetime64"),
     ([[1], numpy.array([1], "M8[s]")], tb.EncodeTypeError, "column 'value': cannot encode an object of type numpy.datetime64"),
     ([[1], [{1j, "set"}, 2 + 3j, object]], tb.EncodeTypeError, "column 'value': cannot encode an object of type type"),
+    ([[1], ["a", "\ud800"]], tb.EncodeValueError, "column 'value': str holds a lone surrogate, which UTF-8 cannot encode, at [1]"),
+    (
+        {"value": [1], "keys": ["a"]},
+        tb.EncodeValueError,
+        "the columns are named 'value' and 'keys', and 'value' is not the first of a pair",
+    ),
+    ({"count": [1], "key": ["a"]}, tb.EncodeValueError, "the columns are named 'count' and 'key', and 'key' is not the second of a pair"),
     ([[None], [1]], tb.EncodeValueError, "column 'key': value is null: pass nulls=... to say what to write, at [0]"),
 ]
 
@@ -128,6 +136,22 @@ REFUSED = [
 def test_columns_that_cannot_be_written(given_columns, error, message):
     with pytest.raises(error, match=f"^{re.escape(message)}"):
         written(given_columns)
+
+
+def test_a_name_that_is_neither_is_that_of_its_position():
+    expected = tb.Encoder().encode_pairs([("a", 1)])
+    for names in (("key", "n"), ("word", "value"), ("word", "n")):
+        assert written(dict(zip(names, (["a"], [1])))) == expected
+    assert written(pyarrow.table({"value": ["a"], "count": pyarrow.array([1], "i4")})) == expected  # as engines name what they count
+
+
+def test_values_among_pairs_are_refused():
+    sink = io.BytesIO()
+    with tb.PairWriter(sink) as writer:
+        with pytest.raises(TypeError, match="a PairWriter takes pairs: pairs=False needs a Writer"):
+            columns.write(writer, {"value": ["a"]}, pairs=False)
+        writer.write("k", 1)
+    assert tb.Decoder().decode_pairs(sink.getvalue()) == [("k", 1)]
 
 
 def test_nulls_among_objects():

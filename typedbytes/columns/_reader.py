@@ -152,7 +152,8 @@ class BatchReader(_core.RecordIterator):
         """End batches only where a key ends, so that all records of a key are in one batch; return the reader.
 
         The records must be sorted or grouped by key, as in a reducer; keys are compared by their encoded bytes. A batch has
-        more than batch_rows rows if one key has. Cannot be combined with threads, on_mismatch="split" or columns.
+        more than batch_rows rows if one key has. Cannot be combined with threads, on_mismatch="split" or columns, and comes
+        before the first batch, which `schema` reads too.
 
         >>> import typedbytes
         >>> data = typedbytes.Encoder().encode_pairs([("a", 1), ("a", 2), ("b", 3), ("c", 4)])
@@ -161,6 +162,8 @@ class BatchReader(_core.RecordIterator):
         """
         if self._parallel is not None or self._policy == "split" or self._paths is not None:
             raise ValueError('groups() cannot be combined with threads, on_mismatch="split" or columns')
+        if (self._ready or self._nrows) and not self._whole_groups:
+            raise ValueError("groups() comes before the first batch, and before schema, which reads it: a group may end in it")
         self._whole_groups = True
         return self
 
@@ -377,10 +380,15 @@ def _projection(columns, names):
     """Return the names of the selected columns, and the path to each within a record; None: all."""
     if columns is None:
         return names, None
+    if isinstance(columns, str):
+        raise TypeError(f"columns must be a list of names, not the str {columns!r}")
+    columns = tuple(columns)
     paths = []
     for name in columns:
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a column is a str, not {name!r}")
         found = split_name(name, names)
         if found is None:
             raise LookupError(f"no column {name!r}: pass names of {', '.join(names)}, or paths to items of VECTORs and fields of MAPs")
         paths.append((found[0], *found[1]))
-    return tuple(columns), tuple(paths)
+    return columns, tuple(paths)

@@ -240,6 +240,8 @@ def _after_batches(reader, builder, view, start, nbatches, nrows, nbytes):
     for _ in range(nbatches):
         max_rows, min_nbytes = reader._batch_rows - nrows, reader._batch_nbytes - nbytes
         nrows = nbytes = 0
+        if max_rows <= 0 or min_nbytes <= 0:  # a read ended with its last record
+            continue
         if builder.stride:
             start += min(max_rows, -(-min_nbytes // builder.stride)) * builder.stride
             continue

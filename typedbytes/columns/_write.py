@@ -33,7 +33,7 @@ def write(sink, columns, *, pairs=True, nulls="error", null_value=None, structs=
 
     sink: anything that a Writer accepts, or a Writer. columns: two of them, key and value, or with pairs=False one: a dict, a
     sequence, or an object with `__arrow_c_array__` or `__arrow_c_stream__`, such as a record batch, a table or a data frame; a Batch
-    or a BatchReader, which are written as the bytes that were read.
+    or a BatchReader, which are written as the bytes that were read. Columns with other names than key and value are taken by their order.
     A column is a NumPy array or another buffer of numbers, an Arrow array, a sequence of Python objects, or a tuple of columns,
     which are the items of a VECTOR, as are the rows of an array of two dimensions. The bytes are those that the encoder
     writes for the same values; numbers keep their width, as NumPy scalars do. nulls: "error", "hive" (Hive's NULL) or
@@ -41,8 +41,9 @@ def write(sink, columns, *, pairs=True, nulls="error", null_value=None, structs=
     With "error" the nulls of a Batch are written as they were read. structs: what an Arrow struct becomes, "vector" or "map": a MAP
     with the names of the fields as keys, without the fields that are null unless `nulls` says what to write for them.
 
-    Raises EncodeTypeError for columns without a type code, EncodeValueError for nulls (with nulls="error") and for columns of
-    different lengths. If a value is refused, some of the rows before it may have been written.
+    Raises EncodeTypeError for columns without a type code, EncodeValueError for nulls (with nulls="error"), for columns of different
+    lengths, and for a dict with "value" before another name than "key", or "key" after another than "value". If a value is refused,
+    some of the rows before it may have been written.
 
     >>> import array, io, typedbytes
     >>> sink = io.BytesIO()
@@ -55,6 +56,8 @@ def write(sink, columns, *, pairs=True, nulls="error", null_value=None, structs=
     if structs not in ("vector", "map"):
         raise ValueError(f'structs must be "vector" or "map", not {structs!r}')
     pieces = _pieces(columns, names, _Options(_null(nulls, null_value), structs == "map"))
+    if isinstance(sink, _core.PairWriter) and not pairs:
+        raise TypeError("a PairWriter takes pairs: pairs=False needs a Writer")
     first = list(islice(pieces, 1))  # refused columns must not truncate an existing file
     if isinstance(sink, _core.Writer):
         return _write(sink, chain(first, pieces))
@@ -92,6 +95,8 @@ def _null(nulls, null_value):
 
 def _tables(columns, names, options):
     """Yield tables: for each column the list of its Rows."""
+    if isinstance(columns, dict):
+        _check_names(list(columns), names)
     if isinstance(columns, (dict, list, tuple)):
         found = list(columns.values()) if isinstance(columns, dict) else columns
         order = _order(list(columns) if isinstance(columns, dict) else range(len(columns)), names)
@@ -114,6 +119,16 @@ def _order(found, names):
     if len(found) != len(names):
         raise EncodeValueError(f"expected {len(names)} columns, {' and '.join(names)}, not {len(found)}")
     return [found.index(name) for name in names] if set(found) == set(names) else range(len(found))
+
+
+def _check_names(found, names):
+    """Refuse the columns of a dict of which one has the name of the other: a misspelt name would exchange keys and values."""
+    if len(found) != len(names) or set(found) == set(names):
+        return
+    for name, expected in zip(found, names):
+        if name in names and name != expected:
+            number = "first" if name == "value" else "second"
+            raise EncodeValueError(f"the columns are named {' and '.join(map(repr, found))}, and {name!r} is not the {number} of a pair")
 
 
 def _imported(column, options):
@@ -244,8 +259,9 @@ def _in_row(error, encoder, values, start):
         except EncodeError as again:
             path = f"[{row}]{again.path}"
             break
-    fault, has_advice, _ = error.message.partition(": pass default=")
-    return type(error)(f"{fault}: make plain values of such objects first" if has_advice else fault, path)
+    fault, _, advice = error.message.partition(": pass ")
+    has_plain_form = advice and not advice.startswith("unicode_errors")
+    return type(error)(f"{fault}: make plain values of such objects first" if has_plain_form else fault, path)
 
 
 def _encoded(table, null, nbefore):
