@@ -37,10 +37,7 @@ def infer_schema(files, structure, *, of_all_files=False, of_all_records=False):
 
 
 def _widened(schema, files, structure, of_all_files, of_all_records):
-    """Return a Schema that holds records and what another does, and whether it surely holds those read before it was so wide.
-
-    A column that has become DOUBLE may have had LONGs that no DOUBLE holds in a batch before.
-    """
+    """Return a Schema that holds records and what another does, and whether it surely holds those read before it was so wide."""
     import pyarrow
 
     types = schema and schema.types
@@ -48,7 +45,7 @@ def _widened(schema, files, structure, of_all_files, of_all_records):
     for file in files:  # each in a list: errors name it
         with read([file], schema=types, on_mismatch="widen", **structure) as reader:
             for batch in reader:
-                is_safe = is_safe and not (types and _may_lose_digits(types, batch.schema))
+                is_safe = is_safe and not (types and any(map(_may_lose_values, types.values(), batch.schema.values())))
                 types = batch.schema
                 schema = Schema(pyarrow.record_batch(batch).schema, types)
                 if not of_all_records:
@@ -58,8 +55,13 @@ def _widened(schema, files, structure, of_all_files, of_all_records):
     return schema, is_safe
 
 
-def _may_lose_digits(types, wider):
-    return any(types[name] != wider[name] and "long" in types[name] and "double" in wider[name] for name in wider)
+def _may_lose_values(kind, wider):
+    """Return whether a batch of one type may hold what the type that widened a later one does not.
+
+    A DOUBLE does not hold all LONGs, and a struct that was a map has only the fields of the later batch.
+    """
+    losses = (("long", "double"), ("map<string, ", "struct<"))
+    return kind != wider and any(narrow in kind and wide in wider for narrow, wide in losses)
 
 
 def batches_of(split, schema, structure, path_column=None):
