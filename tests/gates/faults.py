@@ -149,7 +149,7 @@ FAULTS = [
           "        self.failure = as_failure(error)\n        self.busy = False\n        raise self.failure",
           "        self.busy = False\n        raise as_failure(error)"),
     Fault("dict changed while it is encoded", "core/codec/containers.pxi", tests("core/test_changing_objects.py"),
-          "    if unlikely(frame.index != npairs or PyDict_GET_SIZE(<PyObject*>obj) != npairs):", "    if False:"),
+          "    if unlikely(frame.index != npairs or PyDict_GET_SIZE(mapping) != npairs):", "    if False:"),
     # Sources and sinks.
     Fault("reads beyond the value it returns", "core/buffer.pxi", tests("stream/test_reader.py"),
           "        if not b.read_ahead and free > wanted - have:\n            free = wanted - have", "        pass"),
