@@ -319,3 +319,37 @@ def test_decimals_are_added_up_exactly():
     }  # fmt: skip
     assert b'"sum": "NaN"' in good("aggregate", stdin=ENCODER.encode_all([Decimal("NaN")]))
     assert "cannot add this value up: " in bad(65, "aggregate", "--values", stdin=ENCODER.encode_all([Decimal(1), 0.5]))[1]
+
+
+@pytest.mark.parametrize(
+    "numbers, total",
+    [
+        (["12345678901234567890123456789.5", "1"], "12345678901234567890123456790.5"),
+        (["1E+40", "1"], f"{10**40 + 1}"),
+        (["1", "1E+40", "-1E+40"], "1"),
+        (["1234567890123456789012345678901234.5"], "1234567890123456789012345678901234.5"),
+        (["1E-30", "1"], f"1.{'0' * 29}1"),
+        (["1E+2000000"], "1E+2000000"),
+        (["9" * 10_000], "9" * 10_000),
+    ],
+)
+def test_decimals_of_many_digits_are_added_up_exactly(numbers, total):
+    (line,) = good("aggregate", "--values", stdin=ENCODER.encode_all(map(Decimal, numbers))).splitlines()
+    found = json.loads(line, parse_float=str, parse_int=str)
+    assert (found["sum"], found["count"]) == (total, str(len(numbers)))
+
+
+@pytest.mark.parametrize(
+    "numbers, message",
+    [
+        (["1E+999999", "1"], "the sum has more than 10000 digits"),
+        (["9" * 10_001], "the sum has more than 10000 digits"),
+        (["1", "sNaN"], "infinities of both signs have no sum, and signaling NaNs have none"),
+        (["sNaN"], "infinities of both signs have no sum, and signaling NaNs have none"),
+        (["Infinity", "-Infinity"], "infinities of both signs have no sum, and signaling NaNs have none"),
+    ],
+)
+def test_decimals_without_an_exact_sum_are_refused(numbers, message):
+    data = list(map(ENCODER.encode, map(Decimal, numbers)))
+    expected = f"cannot add this value up: {message} at offset {len(b''.join(data[:-1]))}, record {len(data) - 1}"
+    assert bad(65, "aggregate", "--values", stdin=b"".join(data)) == (b"", f"standard input: {expected}")

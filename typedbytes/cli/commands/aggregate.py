@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import cache
 
 import typedbytes
 from typedbytes.cli._arguments import REFUSE, add_report_arguments
@@ -10,6 +11,8 @@ from typedbytes.cli._encoded_records import is_pairs
 from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._inputs import input_names, reading
 from typedbytes.cli._reports import Json, json_of, report
+
+MAX_NDIGITS = 10_000  # of a sum of Decimals: two of them, of a few bytes each, can have one of gigabytes
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -29,8 +32,9 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     """Report the count, sum, minimum, maximum and mean of the values of each key, which are numbers.
 
     Keys are compared by their bytes, are reported in the order in which they come, and are kept in
-    memory. Values without keys make one row. Decimals are added up exactly, but not
-    together with floats. Nulls are left out; any other value that is not a number is an error.
+    memory. Values without keys make one row. Decimals are added up exactly, to a sum of at most 10000
+    digits, but not together with floats; their mean has 28 digits. Nulls are left out; any other
+    value that is not a number is an error.
 
     examples:
       typedbytes aggregate --pairs part-0*.tb
@@ -70,8 +74,7 @@ def _add_all(reader, groups, dialect):
 
 def _row(key, numbers, options):
     named = {} if key is None else {"key": json_of(key, options)}
-    mean = numbers.total / numbers.count if numbers.count else None
-    found = {"sum": numbers.total, "min": numbers.minimum, "max": numbers.maximum, "mean": mean}
+    found = {"sum": numbers.total, "min": numbers.minimum, "max": numbers.maximum, "mean": numbers.mean()}
     return {**named, "count": numbers.count, **{name: _shown(number) for name, number in found.items()}}
 
 
@@ -94,12 +97,42 @@ class _Numbers:
         self.minimum = self.maximum = None
 
     def add(self, number):
-        """Add one; raise TypeError if it is not a number, and OverflowError if a float cannot hold the sum."""
+        """Add one; raise TypeError if it is not a number, and ArithmeticError if there is no exact sum of Decimals or a float cannot hold it."""
         if type(number) not in (int, float) and not _is_decimal(number):
             raise TypeError(f"expected a number, not an object of type {type(number).__name__}")
-        self.total += number
-        float(self.total)  # the mean is one
+        if _is_decimal(number) or _is_decimal(self.total):
+            self.total = _exact_sum(self.total, number) if self.count else _exact_sum(number)
+        else:
+            self.total += number
+            float(self.total)  # the mean is one
         self.count += 1
         if number == number:  # NaN has no order
             self.minimum = number if self.minimum is None else min(self.minimum, number)
             self.maximum = number if self.maximum is None else max(self.maximum, number)
+
+    def mean(self):
+        """Return the mean, None of no numbers."""
+        if not self.count:
+            return None
+        return _context(28).divide(self.total, self.count) if _is_decimal(self.total) else self.total / self.count
+
+
+def _exact_sum(*numbers):
+    """Return the sum of one or two Decimals or ints; raise ArithmeticError if there is none of MAX_NDIGITS, TypeError for a float."""
+    from decimal import Inexact, InvalidOperation  # imported lazily: start-up time
+
+    context = _context(MAX_NDIGITS, Inexact, InvalidOperation)
+    try:
+        return context.add(*numbers) if len(numbers) == 2 else context.plus(*numbers)
+    except Inexact:
+        raise OverflowError(f"the sum has more than {MAX_NDIGITS} digits") from None
+    except InvalidOperation:
+        raise ArithmeticError("infinities of both signs have no sum, and signaling NaNs have none") from None
+
+
+@cache
+def _context(ndigits, *traps):
+    """Return a context for Decimals of this many digits, which do not exceed its exponents."""
+    from decimal import MAX_EMAX, MIN_EMIN, Context  # imported lazily: start-up time
+
+    return Context(ndigits, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=list(traps))
