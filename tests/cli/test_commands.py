@@ -575,6 +575,19 @@ def test_nulls_come_first_in_a_sort():
     assert values(good("sort", "--by", "[0]", "--by", "[1]", "--values", stdin=rows)) == [(None, "a"), (2, None), (2, "b")]
 
 
+def test_numbers_of_several_types_that_are_equal_keep_their_order():
+    large = 2**63
+    numbers = [1.0, 1, True, 0, -0.0, False, 0.0, 1.0, 2**53, 2.0**53, 2**53 + 1, float(large), tb.Byte(1), 0.5]
+    data = tb.Encoder().encode_pairs((f"{i:02}", number) for i, number in enumerate(numbers))
+    nested = tb.Encoder().encode_pairs((f"{i:02}", ("a", (number, "b"))) for i, number in enumerate(numbers))
+    order = sorted(range(len(numbers)), key=numbers.__getitem__)
+    backwards = sorted(range(len(numbers)), key=numbers.__getitem__, reverse=True)
+    for stdin, paths in ((data, ["value"]), (nested, ["value"]), (nested, ["value[0]", "value[1][0]"])):
+        by = [word for path in paths for word in ("--by", path)]
+        assert [int(key) for key, _ in tb.PairReader(good("sort", "--pairs", *by, stdin=stdin))] == order
+        assert [int(key) for key, _ in tb.PairReader(good("sort", "--pairs", "-r", *by, stdin=stdin))] == backwards
+
+
 def test_sort_by_value_in_little_memory():
     rng = random.Random(2)
     numbers = [rng.randrange(-(10**6), 10**6) for _ in range(20_000)]

@@ -4,6 +4,7 @@ import typedbytes
 from typedbytes import sortkey
 from typedbytes.cli._encoded_records import Encoded, joined
 
+_INTEGERS_START, _INTEGERS_END = -(1 << 63), 1 << 64  # of a sort key
 BYTES_NBYTES = 5  # of the code and the length before a record
 
 
@@ -24,7 +25,7 @@ def _pairs(source, nparts, dialect, fields):
     start = 0
     for number, record in enumerate(reader):
         try:
-            key = sortkey.encode(decoder.decode(fields.of(record)), none="first")
+            key = sortkey.encode(_without_types(decoder.decode(fields.of(record))), none="first")
         except LookupError as error:
             raise typedbytes.FormatError(f"no {error.args[0]} in the record to sort it by", start, record=number) from None
         except (typedbytes.EncodeError, typedbytes.DecodeError) as error:
@@ -32,3 +33,12 @@ def _pairs(source, nparts, dialect, fields):
             raise typedbytes.FormatError(message, start, record=number) from None
         yield encoder.encode_pairs([(key, joined(record))])
         start = reader.offset
+
+
+def _without_types(value):
+    """Return a value with integers as ints, whatever the type: a sort key ends with the types of its numbers, which would decide among equals."""
+    if type(value) is tuple:
+        return tuple(map(_without_types, value))
+    if type(value) is bool or (type(value) is float and value.is_integer() and _INTEGERS_START <= value < _INTEGERS_END):
+        return int(value)
+    return value
