@@ -189,13 +189,15 @@ def test_an_output_file_is_complete_or_unchanged(file, tmp_path):
     assert (tmp_path / "out.txt").read_bytes() == b"hi\n"
 
 
-LARGEST = 2**53 - 1  # a DOUBLE holds every integer up to here
+LARGEST = 2**53  # a DOUBLE holds every integer up to here
 
 
 @pytest.mark.parametrize(
     "cells, values",
     [
-        (["1", "-2", "0", "-0"], [1, -2, 0, 0]),
+        (["1", "-2", "0"], [1, -2, 0]),
+        (["5", "-0"], ["5", "-0"]),
+        (["0.5", "-0"], [0.5, -0.0]),
         (["1", "2.5", "1e3"], [1.0, 2.5, 1000.0]),
         (["1", "", "3"], [1, None, 3]),
         (["", "0.5"], [None, 0.5]),
@@ -213,8 +215,17 @@ LARGEST = 2**53 - 1  # a DOUBLE holds every integer up to here
         (["1", str(2**63)], ["1", str(2**63)]),
         (["9" * 5000, "1"], ["9" * 5000, "1"]),
         ([str(LARGEST), str(-LARGEST), "0.5"], [float(LARGEST), float(-LARGEST), 0.5]),
-        ([str(LARGEST + 2), "0.5"], [str(LARGEST + 2), "0.5"]),
-        (["0.5", str(-LARGEST - 2)], ["0.5", str(-LARGEST - 2)]),
+        ([str(LARGEST + 1), "0.5"], [str(LARGEST + 1), "0.5"]),
+        (["0.5", str(-LARGEST - 1)], ["0.5", str(-LARGEST - 1)]),
+        ([f"{LARGEST + 2}.0", "1.50", "0.1"], [float(LARGEST + 2), 1.5, 0.1]),
+        ([f"{LARGEST + 1}.0", "1.50"], [f"{LARGEST + 1}.0", "1.50"]),
+        (["1.5", "-1e-400"], ["1.5", "-1e-400"]),
+        (["1.2345e-320"], ["1.2345e-320"]),
+        (["5e-324", "0e-400", "0.00", "6.02214076E+23"], [5e-324, 0.0, 0.0, 6.02214076e23]),
+        (["0.30000000000000004", "0.10000000000000001", "1.7976931348623157e308"], [0.1 + 0.2, 0.1, 1.7976931348623157e308]),
+        (["1.5", "123456789.123456789123"], ["1.5", "123456789.123456789123"]),
+        (["0." + "1" * 5000], ["0." + "1" * 5000]),
+        (["1." + "0" * 5000], [1.0]),
     ],
 )
 @pytest.mark.parametrize("dialect", ["hadoop", "hive"])

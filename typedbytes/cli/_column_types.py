@@ -5,7 +5,6 @@ Invariant: the cells of a column become values of one type, and an empty cell am
 
 import re
 from collections import defaultdict
-from math import isinf
 
 import typedbytes
 
@@ -15,7 +14,7 @@ _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
 _NUMBER = re.compile(rf"{_INTEGER.pattern}(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _MAX_INTEGER_NCHARS = 20  # of 64 bits and a sign
 _INT_END, _LONG_END = 1 << 31, 1 << 63
-_DOUBLE_END = 1 << 53  # beyond it a DOUBLE does not hold every integer
+_DOUBLE_MAX = 1 << 53  # beyond it a DOUBLE does not hold every integer
 
 
 class ColumnTypes:
@@ -53,10 +52,10 @@ def _cells(record):
 class _Column:
     """What the cells of a column are so far."""
 
-    __slots__ = ("has_fractions", "has_numbers", "is_text", "maximum", "minimum")
+    __slots__ = ("has_fractions", "has_negative_zero", "has_numbers", "is_text", "maximum", "minimum")
 
     def __init__(self):
-        self.is_text = self.has_numbers = self.has_fractions = False
+        self.is_text = self.has_numbers = self.has_fractions = self.has_negative_zero = False
         self.minimum = self.maximum = 0  # of the integers
 
     def add(self, text):
@@ -68,7 +67,8 @@ class _Column:
             number = int(text[: _MAX_INTEGER_NCHARS + 1])  # int() refuses thousands of digits
             self.minimum = min(number, self.minimum)
             self.maximum = max(number, self.maximum)
-        elif _NUMBER.fullmatch(text) and not isinf(float(text)):
+            self.has_negative_zero |= text == "-0"
+        elif _NUMBER.fullmatch(text) and _is_kept_by_double(text):
             self.has_fractions = True
         else:
             self.is_text = True
@@ -78,13 +78,26 @@ class _Column:
         if self.is_text or not self.has_numbers:
             return str
         if self.has_fractions:
-            return _float_or_null if self._is_within(_DOUBLE_END) else str
+            return _float_or_null if max(self.maximum, -self.minimum) <= _DOUBLE_MAX else str
+        if self.has_negative_zero:
+            return str
         if self._is_within(_INT_END):
             return _int_or_null
         return _long_or_null if self._is_within(_LONG_END) else str
 
     def _is_within(self, end):
         return -end <= self.minimum and self.maximum < end
+
+
+def _is_kept_by_double(text):
+    """Return whether the DOUBLE of a number, written with as many digits, has the same ones; infinity has none, and 0.0 none but zeros."""
+    digits = _digits(text)
+    return _digits(f"{float(text):.{max(len(digits) - 1, 0)}e}") == digits
+
+
+def _digits(text):
+    """Return the digits of a number without its sign, its exponent, and the zeros around them."""
+    return text.lower().partition("e")[0].replace(".", "").lstrip("-0").rstrip("0")
 
 
 def _int_or_null(text):

@@ -33,8 +33,9 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     With --infer each column has one type, which holds all of its cells in all inputs: INT or LONG if
     they are integers, DOUBLE if they are numbers as JSON writes them, else STRING. An empty cell
     among numbers is a null. A column with a number that would not come back stays STRING: 007, +1,
-    integers beyond 64 bits, or beyond 2**53 in a column with decimals. Lines are one column, the keys
-    and values of --pairs two. The inputs are read twice; a pipe is first copied to a file in TMPDIR.
+    integers beyond 64 bits, or beyond 2**53 in a column with decimals, more digits than a DOUBLE has,
+    -0 among integers. Lines are one column, the keys and values of --pairs two. The inputs are read
+    twice; a pipe is first copied to a file in TMPDIR.
 
     examples:
       typedbytes from-text --pairs part-00000.txt -o pairs.tb
