@@ -725,6 +725,27 @@ def test_aggregate_of_pairs_and_values_together(file):
     assert "some inputs hold pairs and some values" in bad(64, "aggregate", file(ONE), file(sequence_file(), "a.seq"))[1]
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["cat", "to-json", "to-text", "tail", "head -n 200", "sample --seed 1 -p 1", "sample -n 200", "grep key", "grep -c .", "uniq", "cut -f value",
+     "slice", "slice -r -200:", "count", "diff", "diff --unordered", "freq", "schema", "convert --to json", "cat --to block"],
+)  # fmt: skip
+def test_pairs_and_values_are_not_mixed(command, file):
+    words, single, pairs, nothing = command.split(), file(TEXT * 3), file(sequence_file(), "a.seq"), file(b"", "b.tb")
+    expected = "some inputs hold pairs and some values: --pairs reads all as pairs"
+    for inputs in ((single, pairs), (pairs, single)):
+        assert bad(64, *words, *inputs)[1] == expected
+    if words[0] not in ("freq", "schema"):
+        done = run(*words, nothing, pairs)
+        assert (done.returncode in (0, 1), done.stderr) == (True, b"")
+    assert run(*words, "--pairs", pairs, file(ONE + TWO, "c.tb")).returncode in (0, 1)
+
+
+def test_counts_of_each_input_of_pairs_and_values(file):
+    counts = rows(good("count", "--json", file(TEXT * 3), file(sequence_file(), "a.seq")))
+    assert [(each["records"], each["unit"]) for each in counts] == [(3, "values"), (100, "pairs")]
+
+
 def grepped(*arguments, stdin=PAIR_STREAM):
     done = run("grep", *arguments, stdin=stdin)
     assert done.returncode == (0 if done.stdout else 1) and done.stderr == b""

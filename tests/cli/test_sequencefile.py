@@ -55,11 +55,11 @@ def test_commands_take_a_sequence_file_for_a_stream_of_pairs(file, data):
 
 
 def test_streams_and_sequence_files_together(file):
-    value = tb.dumps("value")
-    assert good("cat", file(value, "a.tb"), file(SEQUENCE), "-", stdin=value) == value + STREAM + value
-    assert good("count", file(value, "a.tb"), file(SEQUENCE)) == b"1001\n"
-    lines = good("to-json", file(value, "a.tb"), file(files()["none/null-null"])).splitlines()
-    assert lines[0] == b'"value"' and lines[1].startswith(b'[{"writable":')
+    pair = tb.dumps("value") * 2
+    assert good("cat", "--pairs", file(pair, "a.tb"), file(SEQUENCE), "-", stdin=pair) == pair + STREAM + pair
+    assert good("count", "--pairs", file(pair, "a.tb"), file(SEQUENCE)) == b"1001\n"
+    lines = good("to-json", "--pairs", file(pair, "a.tb"), file(files()["none/null-null"])).splitlines()
+    assert lines[0] == b'["value", "value"]' and lines[1].startswith(b'[{"writable":')
 
 
 def test_validate():

@@ -11,8 +11,9 @@ from contextlib import contextmanager
 import typedbytes
 from typedbytes._compression import decompressed, put_back
 from typedbytes.cli import _input_formats, _progress
-from typedbytes.cli._failure import BAD_DATA, IO_ERROR, NO_INPUT, OK, UNAVAILABLE, Failure, reason_of
+from typedbytes.cli._failure import BAD_DATA, IO_ERROR, NO_INPUT, OK, UNAVAILABLE, USAGE, Failure, reason_of
 
+MIXED_KINDS = "some inputs hold pairs and some values: --pairs reads all as pairs"
 WILD = frozenset("*?[")
 
 
@@ -35,13 +36,15 @@ def matching_names(path):
 
 
 @contextmanager
-def reading(name, options, raw=False, others=None):
+def reading(name, options, raw=False, others=None, mixed=False):
     """Open an input and yield its reader; any error meanwhile becomes a Failure that names the input.
 
-    others: for further formats, by name, a function of the source that returns a reader.
+    others: for further formats, by name, a function of the source that returns a reader. mixed: pairs may follow values.
     """
     with opened(name) as source:
         form, source = recognised(source, options)
+        if not mixed:
+            source = _checked_for_one_kind(source, form, options)
         if others and form in others:
             with others[form](source) as reader:
                 yield reader
@@ -62,6 +65,17 @@ def recognised(source, options):
         head += piece
         form = _input_formats.recognise(head, not piece)
     return form, put_back(head, source)
+
+
+def _checked_for_one_kind(source, form, options):
+    """Return the source of records of the same kind as those of earlier inputs, or of none."""
+    head = source.read(1)
+    if head:
+        pairs = options.pairs or form == "sequencefile"
+        if getattr(options, "holds_pairs", pairs) != pairs:
+            raise Failure(USAGE, MIXED_KINDS)
+        options.holds_pairs = pairs
+    return put_back(head, source)
 
 
 def check_for_pairs(source, form, name, options):

@@ -8,7 +8,7 @@ import typedbytes
 from typedbytes.cli._encoded_records import Encoded, Pairs
 from typedbytes.cli._failure import BAD_DATA, IO_ERROR, USAGE, Failure, reason_of
 from typedbytes.cli._input_formats import CHUNK_NBYTES, limited_source_of
-from typedbytes.cli._inputs import as_input_failure, check_for_pairs, display_name, input_names, opened, recognised
+from typedbytes.cli._inputs import MIXED_KINDS, as_input_failure, check_for_pairs, display_name, input_names, opened, recognised
 
 
 class Inputs:
@@ -54,7 +54,7 @@ class Inputs:
 
     def _agrees(self, nparts, expected):
         if nparts != expected:
-            raise Failure(USAGE, "some inputs hold pairs and some values: --pairs reads all as pairs")
+            raise Failure(USAGE, MIXED_KINDS)
         return True
 
     def _open_each(self):

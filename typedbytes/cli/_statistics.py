@@ -2,7 +2,6 @@
 
 import typedbytes
 from typedbytes.cli._encoded_records import is_pairs
-from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._inputs import input_names, reading
 from typedbytes.cli._reports import json_of
 
@@ -10,15 +9,15 @@ from typedbytes.cli._reports import json_of
 def collect(make, options):
     """Write the records of all inputs to make(is_pairs); return the result of make and is_pairs."""
     sink = pairs = None
+    nbytes = 0
     for name in input_names(options):
         with reading(name, options, raw=True) as reader:
-            if sink is None:
+            if not nbytes:  # an empty input before this one has no kind
                 pairs = is_pairs(reader)
                 sink = make(pairs)
-            elif pairs != is_pairs(reader):
-                raise Failure(USAGE, "some inputs hold pairs and some values: --pairs reads all as pairs")
             with typedbytes.Writer(sink) as writer:
                 writer.copy(reader)
+            nbytes += reader.offset
     return sink, pairs
 
 

@@ -8,7 +8,6 @@ from functools import cache
 import typedbytes
 from typedbytes.cli._arguments import REFUSE, add_report_arguments
 from typedbytes.cli._encoded_records import is_pairs
-from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._inputs import input_names, reading
 from typedbytes.cli._reports import Json, json_of, report
 
@@ -41,12 +40,8 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes cut -f "value['size']" --values logs.tb | typedbytes aggregate
     """
     groups: dict[bytes | None, _Numbers] = defaultdict(_Numbers)
-    kinds = set()
     for name in input_names(options):
         with reading(name, options, raw=True) as reader:
-            kinds.add(is_pairs(reader))
-            if len(kinds) > 1:
-                raise Failure(USAGE, "some inputs hold pairs and some values: --pairs reads all as pairs")
             _add_all(reader, groups, options.dialect)
     report((_row(*each, options) for each in groups.items()), options, output)
 

@@ -42,7 +42,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
 
 def _counted(name, options):
     total = 0
-    with reading(name, options) as reader:
+    with reading(name, options, mixed=options.json or options.table) as reader:
         while nrecords := reader.skip(SKIP_NRECORDS):
             total += nrecords
         return {"input": display_name(name), "records": total, "unit": unit(reader), "bytes": reader.offset}
