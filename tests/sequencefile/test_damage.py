@@ -519,6 +519,26 @@ def test_writables_that_are_wrong(class_name, data):
     assert 0 <= caught.value.offset <= len(data)
 
 
+HALF = b"\0\3\xed\xa0\x80"  # of a surrogate pair, as Java writes the text "\ud800"
+
+
+@pytest.mark.parametrize("class_name, start", [("UTF8", b""), ("ObjectWritable", b"\0\x10java.lang.String")])
+def test_half_of_a_surrogate_pair_is_not_replaced(class_name, start):
+    with pytest.raises(tb.FormatError, match="^text with half of a surrogate pair at offset") as caught:
+        sequencefile.decode(class_name, start + HALF)
+    assert caught.value.offset == len(start)
+    assert sequencefile.decode(class_name, start + b"\0\6\xed\xa0\xbd\xed\xb8\x80") == "\U0001f600"
+    assert sequencefile.decode(class_name, start + b"\0\x05\xef\xbb\xbf\xc0\x80") == "\ufeff\0"
+
+
+def test_typed_bytes_of_a_map_keep_half_of_a_surrogate_pair():
+    name = f"{IO}UTF8".encode()
+    value = b"\1\1" + len(name).to_bytes(2, "big") + name + b"\0\0\0\1\x85\0\0\0\1\1" + HALF  # an IntWritable and an UTF8
+    typed = sequencefile.Reader(header(f"{IO}NullWritable", f"{IO}MapWritable") + record(b"", value)).read_typed()
+    ((_, pairs),) = tb.Decoder(map_pairs=True).decode_pairs(typed)
+    assert pairs == [(1, tb.Writable(f"{IO}UTF8", HALF))]
+
+
 @pytest.mark.parametrize("kind", ["text-map", "int-sortedmap", "text-object", "text-primitives"])
 def test_self_describing_writables_cut_and_changed(kind):
     reader = sequencefile.Reader(files()[f"none/{kind}"], raw=True)

@@ -124,7 +124,12 @@ class _WritableReader:
         start = self.offset
         data = self.read_bytes(self.read_number(">H")).replace(b"\xc0\x80", b"\0")
         halves = self.decode_text(data, "utf-8", "surrogatepass", start)
-        return halves.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        if self.exact:  # the bytes are kept, and names of classes have no surrogates
+            return halves
+        try:
+            return halves.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+        except UnicodeDecodeError as error:
+            raise FormatError("text with half of a surrogate pair", start) from error
 
     def decode_text(self, data, encoding, errors, start):
         """Return bytes as text, or raise FormatError with their offset."""
