@@ -137,6 +137,24 @@ def test_a_separator_in_a_key_is_refused():
     )
 
 
+def test_a_separator_that_begins_in_the_key_is_refused():
+    stdout, message = bad(65, "to-text", "--pairs", "--separator", "aa", stdin=ENCODER.encode_pairs([("ax", "b"), ("xa", "b")]))
+    assert stdout == b"axaab\n"
+    assert message.startswith("standard input: the key 'xa' ends with the beginning of the separator (--csv or --tsv puts it in quotes)")
+    assert values_of("axaab\n", "--pairs", "--separator", "aa") == ["ax", "b"]
+
+
+@pytest.mark.parametrize("rows", [[("\ufeffa", "b"), ("\ufeffa", "b")], [("\ufeff",)], [("\ufeff\ufeff,", "x")]])
+def test_a_byte_order_mark_in_the_first_field_comes_back(rows):
+    text = lines_of(*rows, arguments=["--csv"])
+    assert values_of(text, "--csv") == rows
+    records = ENCODER.encode_all([{"\ufeffa": "b"}])
+    header = good("to-text", "--csv", "--header", stdin=records)
+    assert good("from-text", "--csv", "--header", stdin=header) == records
+    pairs = ENCODER.encode_pairs([("\ufeffa", "b")])
+    assert good("from-text", "--tsv", "--pairs", stdin=good("to-text", "--tsv", "--pairs", stdin=pairs)) == pairs
+
+
 @pytest.mark.parametrize(
     "arguments, text, message",
     [

@@ -213,9 +213,11 @@ class TextOutput:
         separator = self._layout.separator
         for text in texts:
             if self._pairs:
-                if separator in text:
-                    raise _Unwritable(f"the key {_short(text)} holds the separator (--csv or --tsv puts it in quotes)")
-                text += separator + next(texts)
+                line = text + separator
+                if line.index(separator) < len(text):
+                    how = "holds" if separator in text else "ends with the beginning of"
+                    raise _Unwritable(f"the key {_short(text)} {how} the separator (--csv or --tsv puts it in quotes)")
+                text = line + next(texts)
             if "\n" in text or "\r" in text:
                 raise _Unwritable(f"a line end in {_short(text)} (--csv or --tsv puts it in quotes, and to-json escapes it)")
             yield text
@@ -260,6 +262,7 @@ class _Row:
     """Write one row as text."""
 
     def __init__(self, delimiter):
+        self._delimiter = delimiter
         self._writer = csv.writer(self, delimiter=delimiter)  # whose line ends have a CR, so that a field with one is in quotes
         self._line = ""
 
@@ -270,4 +273,7 @@ class _Row:
     def line(self, fields):
         """Return the line of a row."""
         self._writer.writerow(fields)
-        return self._line
+        if not self._line.startswith("\ufeff"):
+            return self._line
+        first, delimiter, others = self._line.partition(self._delimiter)
+        return f'"{first}"{delimiter}{others}'  # not in quotes it would be a byte order mark
