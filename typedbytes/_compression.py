@@ -5,11 +5,12 @@ No more is decompressed at once than was asked for; damage is a DecodeError whos
 
 import io
 import os
+from contextlib import suppress
 
-from typedbytes._magic import COMPRESSIONS
-from typedbytes.errors import FormatError, TruncatedError
+from typedbytes._magic import COMPRESSIONS, SEQUENCE_FILE, compression_of
+from typedbytes.errors import DecodeError, FormatError, TruncatedError
 
-__all__ = ["Compressed", "Decompressed", "compressor", "decompressed", "put_back"]
+__all__ = ["Compressed", "Decompressed", "compressor", "decompressed", "put_back", "refuse_compressed_sequence_file"]
 
 READ_NBYTES = 1 << 16
 SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
@@ -28,6 +29,20 @@ def decompressed(source):
         head += piece
     source = put_back(head, source)
     return Decompressed(source, COMPRESSIONS[head]) if head in COMPRESSIONS else source
+
+
+def refuse_compressed_sequence_file(file, path):
+    """Raise FormatError if a file at its start is a SequenceFile that is compressed as a whole, which has no splits."""
+    name, start = compression_of(file.read(max(map(len, COMPRESSIONS)))), b""
+    if name:
+        file.seek(0)
+        with suppress(DecodeError, ModuleNotFoundError):  # reading the contents raises the same
+            start = Decompressed(file, name).read(len(SEQUENCE_FILE))
+    if start == SEQUENCE_FILE:
+        how = "to be decompressed first (typedbytes convert --to sequencefile FILE -o OUT does)"
+        error = FormatError(f"a SequenceFile inside {name} data, {how}", 0)
+        error.filename = os.fsdecode(path)
+        raise error
 
 
 def put_back(head, source):

@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import gzip
 import json
 import os
 import shutil
@@ -305,6 +306,17 @@ def test_the_copy_of_a_pipe_has_the_name_of_the_pipe(tmp_path, data, message):
     words = ["convert", "--to", "arrow", "--widen", "--pairs"]
     assert bad(status, *words, stdin=data, env=environment) == (b"", message)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_sequencefile_that_is_compressed_as_a_whole_has_no_splits(counts, tmp_path):
+    path = tmp_path / "a.seq.gz"
+    with gzip.open(path, "wb") as file, sequencefile.Writer(file) as writer:
+        writer.write("a", 1)
+    message = f"{path}: a SequenceFile inside gzip data, to be decompressed first (typedbytes convert --to sequencefile FILE -o OUT does)"
+    for out in (["--widen", "-o", f"{tmp_path}/out.arrow"], ["-o", f"{tmp_path}/out/"]):
+        assert bad(65, "convert", "--to", "arrow", str(path), *out)[1].startswith(message)
+    good("convert", "--to", "sequencefile", str(path), "-o", f"{tmp_path}/a.seq")
+    good("convert", "--to", "arrow", f"{tmp_path}/a.seq", "-o", f"{tmp_path}/out/")
 
 
 def test_what_is_no_input_of_a_folder(tmp_path):

@@ -4,7 +4,10 @@ Here: columns straight from SequenceFiles. Not here: how columns are filled, whi
 objects, expected offsets from a Reader.
 """
 
+import bz2
+import gzip
 import io
+import lzma
 import os
 import threading
 
@@ -261,3 +264,19 @@ def test_a_record_that_no_column_holds():
     with pytest.raises(tb.LimitError, match="pass a schema with raw") as info:
         next(reader)
     assert (info.value.record, info.value.offset) == (1, place_of(data, 1))
+
+
+@pytest.mark.parametrize("name, compress", [("gzip", gzip.compress), ("bzip2", bz2.compress), ("xz", lzma.compress)])
+def test_a_sequencefile_that_is_compressed_as_a_whole_is_refused_with_advice(name, compress, tmp_path):
+    path = tmp_path / "a.seq.packed"
+    path.write_bytes(compress(written([("a", 1)])))
+    message = f"{path}: a SequenceFile inside {name} data, to be decompressed first (typedbytes convert --to sequencefile FILE -o OUT does)"
+    for read in (columns.read, columns.splits, sequencefile.Reader, sequencefile.read):
+        with pytest.raises(tb.FormatError) as caught:
+            for _ in read([str(path)] if read is columns.read else str(path)):
+                pass
+        assert str(caught.value).startswith(message)
+    path.write_bytes(compress(tb.dumps(1) * 2))
+    assert [len(batch) for batch in columns.read(path)] == [1]
+    with pytest.raises(tb.FormatError, match="not a SequenceFile: the file does not start with SEQ"):
+        sequencefile.Reader(path)

@@ -15,6 +15,7 @@ import os
 import sys
 from collections import namedtuple
 
+from typedbytes._compression import refuse_compressed_sequence_file
 from typedbytes._magic import SEQUENCE_FILE
 from typedbytes.files import PairReader, Reader
 
@@ -68,7 +69,7 @@ def splits(paths, split_size=128 << 20):
 
 
 def is_sequence_file(source):
-    """Return whether a source is a Reader of a SequenceFile, a split, the path or the bytes of one."""
+    """Return whether a source is a Reader of a SequenceFile, a split, the path or the bytes of one; raise FormatError for one compressed as a whole."""
     if _is_sequence_reader(source):
         return True
     if isinstance(source, Split):
@@ -77,17 +78,25 @@ def is_sequence_file(source):
         from typedbytes.sequencefile import _locations  # lazy import: start-up time
 
         with _locations.opened(source, "r")[0] as file:
-            return file.read(len(SEQUENCE_FILE)) == SEQUENCE_FILE
+            return _starts_sequence_file(file, source)
     if isinstance(source, (str, os.PathLike)):
         if not os.path.isfile(source):
             return False  # reading from a pipe would consume its bytes
         with open(source, "rb") as file:
-            return file.read(len(SEQUENCE_FILE)) == SEQUENCE_FILE
+            return _starts_sequence_file(file, source)
     try:
         with memoryview(source) as view:
             return view.cast("B")[: len(SEQUENCE_FILE)] == SEQUENCE_FILE
     except (TypeError, ValueError):  # not a contiguous buffer
         return False
+
+
+def _starts_sequence_file(file, path):
+    is_found = file.read(len(SEQUENCE_FILE)) == SEQUENCE_FILE
+    if not is_found:
+        file.seek(0)
+        refuse_compressed_sequence_file(file, path)
+    return is_found
 
 
 def _is_sequence_reader(source):

@@ -4,11 +4,14 @@ Here: what connects the record loop with the other files of this package. Not he
 opened here is closed here, after a failure too.
 """
 
+import contextlib
 import io
 import os
 from functools import partial
 
 from typedbytes import _core
+from typedbytes._compression import refuse_compressed_sequence_file
+from typedbytes.errors import FormatError
 from typedbytes.sequencefile import _codecs, _locations, _native, _writables
 
 __all__ = ["Reader", "Writer", "decode", "encode", "open"]
@@ -96,10 +99,18 @@ class Reader(_native.Reader):
                 find_converters=partial(_writables.find_converters, decoders=decoders or {}),
                 **options,
             )
-        except BaseException:
+        except BaseException as error:
             if ours:
-                source.close()
+                with contextlib.closing(source):
+                    _check_compression(source, file, error)
             raise
+
+
+def _check_compression(source, path, error):
+    """Raise FormatError instead of this error for a SequenceFile that is compressed as a whole."""
+    if isinstance(error, FormatError) and source.seekable():
+        source.seek(0)
+        refuse_compressed_sequence_file(source, path)
 
 
 @_documented(_HEADER)
