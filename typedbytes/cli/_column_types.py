@@ -13,6 +13,8 @@ __all__ = ["ColumnTypes"]
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
 _NUMBER = re.compile(rf"{_INTEGER.pattern}(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _MAX_INTEGER_NCHARS = 20  # of 64 bits and a sign
+_KEPT_NCHARS = 16  # a point and 15 digits, which every DOUBLE keeps
+_EXPONENT = frozenset("eE")
 _INT_END, _LONG_END = 1 << 31, 1 << 63
 _DOUBLE_MAX = 1 << 53  # beyond it a DOUBLE does not hold every integer
 
@@ -91,6 +93,8 @@ class _Column:
 
 def _is_kept_by_double(text):
     """Return whether the DOUBLE of a number, written with as many digits, has the same ones; infinity has none, and 0.0 none but zeros."""
+    if len(text) <= _KEPT_NCHARS and not _EXPONENT.intersection(text):
+        return True
     digits = _digits(text)
     return _digits(f"{float(text):.{max(len(digits) - 1, 0)}e}") == digits
 
