@@ -866,6 +866,19 @@ def test_damage_is_blamed_on_its_input(command, file, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["a.tb", "b.tb", "c.tb", "d.seq"]
 
 
+def test_an_empty_input_has_no_kind_in_a_sort(file, tmp_path):
+    pairs, nothing = file(sequence_file(), "a.seq"), file(b"", "b.tb")
+    for inputs in ((nothing, pairs), (pairs, nothing), (nothing, pairs, nothing)):
+        assert good("sort", *inputs) == good("sort", pairs)
+        file_of_pairs = good("sort", "--by", "value", "--to", "sequencefile", *inputs)
+        assert good("cat", stdin=file_of_pairs) == good("sort", "--by", "value", pairs)
+        good("partition", "-n", "1", "-o", str(tmp_path / "parts"), *inputs)
+        assert (tmp_path / "parts" / "part-00000").read_bytes() == good("cat", pairs)
+        (tmp_path / "parts" / "part-00000").unlink()
+    assert good("sort", nothing, nothing) == good("sort", "--pairs", nothing) == b""
+    assert bad(65, "sort", "--to", "json", nothing, file(b"SEQ", "c.seq"))
+
+
 @pytest.mark.parametrize(
     "command", [["sort"], ["partition", "-n", "2", "-o", "parts"], ["convert", "--to", "arrow"]], ids=lambda command: command[0]
 )

@@ -43,8 +43,9 @@ def reading(name, options, raw=False, others=None, mixed=False):
     """
     with opened(name) as source:
         form, source = recognised(source, options)
-        if not mixed:
-            source = _checked_for_one_kind(source, form, options)
+        is_empty, source = check_if_empty(source)
+        if not mixed and not is_empty:
+            _check_kind(form, options)
         if others and form in others:
             with others[form](source) as reader:
                 yield reader
@@ -67,15 +68,18 @@ def recognised(source, options):
     return form, put_back(head, source)
 
 
-def _checked_for_one_kind(source, form, options):
-    """Return the source of records of the same kind as those of earlier inputs, or of none."""
+def check_if_empty(source):
+    """Return whether a source has no bytes, and so no kind of records, and the source to read it from."""
     head = source.read(1)
-    if head:
-        pairs = options.pairs or form == "sequencefile"
-        if getattr(options, "holds_pairs", pairs) != pairs:
-            raise Failure(USAGE, MIXED_KINDS)
-        options.holds_pairs = pairs
-    return put_back(head, source)
+    return not head, put_back(head, source)
+
+
+def _check_kind(form, options):
+    """Raise Failure if an input of this format holds pairs and an earlier one values, or the other way round."""
+    pairs = options.pairs or form == "sequencefile"
+    if getattr(options, "holds_pairs", pairs) != pairs:
+        raise Failure(USAGE, MIXED_KINDS)
+    options.holds_pairs = pairs
 
 
 def check_for_pairs(source, form, name, options):

@@ -8,7 +8,16 @@ import typedbytes
 from typedbytes.cli._encoded_records import Encoded, Pairs
 from typedbytes.cli._failure import BAD_DATA, IO_ERROR, USAGE, Failure, reason_of
 from typedbytes.cli._input_formats import CHUNK_NBYTES, limited_source_of
-from typedbytes.cli._inputs import MIXED_KINDS, as_input_failure, check_for_pairs, display_name, input_names, opened, recognised
+from typedbytes.cli._inputs import (
+    MIXED_KINDS,
+    as_input_failure,
+    check_for_pairs,
+    check_if_empty,
+    display_name,
+    input_names,
+    opened,
+    recognised,
+)
 
 
 class Inputs:
@@ -18,6 +27,7 @@ class Inputs:
         self._options = options
         self._name = "-"
         self._sequence_file = None  # the first of them, whose classes the output has
+        self._header = None  # of the first input
         self._opened = self._open_each()
 
     @contextmanager
@@ -33,7 +43,7 @@ class Inputs:
 
     def sources(self):
         """Return an iterator over the sources, and the number of values in a record."""
-        first, nparts = next(self._opened)
+        first, nparts = next(self._opened, (io.BytesIO(), 2 if self._options.pairs else 1))
         return chain([first], (source for source, n in self._opened if self._agrees(n, nparts))), nparts
 
     def reader_of_sorted(self, file, nparts):
@@ -43,11 +53,11 @@ class Inputs:
             return Pairs(Encoded(iter(lambda: file.read(CHUNK_NBYTES) or None, None), self._sequence_file), **how)
         return (typedbytes.PairReader if nparts == 2 else typedbytes.Reader)(file, **how)
 
-    def _check_header(self, source, is_first):
-        """Raise Failure if the inputs for a SequenceFile have different classes."""
+    def _check_header(self, source):
+        """Raise Failure if the inputs for a SequenceFile have different classes; an empty one has none."""
         from typedbytes.cli._sequencefile_output import check_same_header, header_of  # imported lazily: start-up time
 
-        if is_first:
+        if self._header is None:
             self._sequence_file = getattr(source, "sequence_file", None)
             self._header = header_of(source)
         check_same_header(self._header, header_of(source))
@@ -58,15 +68,18 @@ class Inputs:
         return True
 
     def _open_each(self):
-        for number, name in enumerate(input_names(self._options)):
+        for name in input_names(self._options):
             with opened(name) as source:
                 self._name = name
                 form, source = recognised(source, self._options)
+                is_empty, source = check_if_empty(source)
+                if is_empty and form != "sequencefile":
+                    continue
                 nparts = 2 if self._options.pairs or form == "sequencefile" else 1
                 source = check_for_pairs(source, form, name, self._options)
                 source = limited_source_of(source, form, display_name(name), self._options)
                 if getattr(self._options, "to", None) == "sequencefile":
-                    self._check_header(source, is_first=number == 0)
+                    self._check_header(source)
                 yield _NamedSource(source, name), nparts
 
 

@@ -69,7 +69,7 @@ def splits(paths, split_size=128 << 20):
 
 
 def is_sequence_file(source):
-    """Return whether a source is a Reader of a SequenceFile, a split, the path or the bytes of one; raise FormatError for one compressed as a whole."""
+    """Return whether a source is a Reader of a SequenceFile, a split, the path or the bytes of one; FormatError for one compressed as a whole."""
     if _is_sequence_reader(source):
         return True
     if isinstance(source, Split):
