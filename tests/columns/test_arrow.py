@@ -592,3 +592,25 @@ def test_a_width_that_is_no_number_leaves_no_memory_behind():
         assert tracemalloc.get_traced_memory()[0] - before < 50_000
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pandas.DataFrame({"n": pandas.period_range("2020", periods=2)}),
+        pandas.DataFrame({"n": pandas.interval_range(0, 2)}),
+        [pyarrow.ExtensionArray.from_storage(pyarrow.bool8(), pyarrow.array([0, 2], pyarrow.int8()))],
+        [pyarrow.ExtensionArray.from_storage(pyarrow.opaque(pyarrow.int64(), "point", "a database"), pyarrow.array([1, 2]))],
+    ],
+    ids=["period", "interval", "bool8", "opaque"],
+)
+def test_extension_types_whose_storage_is_something_else_are_refused(column):
+    with pytest.raises(tb.EncodeTypeError, match=r"the Arrow type '(pandas|arrow)\.\w+' has no type code"):
+        columns.write(io.BytesIO(), column, pairs=False)
+
+
+def test_extension_types_whose_storage_is_the_value_are_written():
+    column = pyarrow.ExtensionArray.from_storage(pyarrow.uuid(), pyarrow.array([bytes(16), b"x" * 16], pyarrow.binary(16)))
+    sink = io.BytesIO()
+    columns.write(sink, [column], pairs=False)
+    assert sink.getvalue() == tb.dumps(bytes(16)) + tb.dumps(b"x" * 16)

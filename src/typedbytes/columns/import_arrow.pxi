@@ -150,6 +150,8 @@ cdef Column* import_array(const ArrowSchema* schema, const ArrowArray* array, in
     cdef bytes format = schema.format
     cdef int64_t offset = array.offset + before
     cdef Column* c
+    if extension_of(schema) in MEANINGLESS_STORAGE:
+        raise no_type_code_error(schema)
     if schema.dictionary != NULL:
         c = import_dictionary(schema, array, offset, n, structs_as_maps)
     elif format in ARROW_NUMBERS:
@@ -220,8 +222,29 @@ cdef dict ARROW_TYPE_NAMES = {
 }
 
 
+# Extension types whose values are not what their storage holds: numbers of months, bytes that are booleans, another system's own.
+cdef frozenset MEANINGLESS_STORAGE = frozenset({b"pandas.period", b"pandas.interval", b"arrow.bool8", b"arrow.opaque"})
+
+
+cdef bytes extension_of(const ArrowSchema* schema):
+    # The name of an extension type; None: it is not one. Metadata has an i32 count of pairs, and for each key and value an i32 length and
+    # its bytes, with integers in the order of this machine's bytes.
+    cdef const char* p = schema.metadata
+    cdef int32_t npairs, nbytes
+    cdef list texts = []
+    if p == NULL:
+        return None
+    memcpy(&npairs, p, 4)
+    p += 4
+    for _ in range(2 * npairs):
+        memcpy(&nbytes, p, 4)
+        texts.append(p[4:4 + nbytes])
+        p += 4 + nbytes
+    return dict(zip(texts[::2], texts[1::2])).get(b"ARROW:extension:name")
+
+
 cdef object no_type_code_error(const ArrowSchema* schema):
-    cdef str format = (<bytes>schema.format).decode("ascii", "replace")
+    cdef str format = (extension_of(schema) or <bytes>schema.format).decode("ascii", "replace")
     cdef str name = (<bytes>schema.name).decode("utf-8", "replace") if schema.name != NULL else ""
     cdef str field = f"field {name!r}: " if name else ""
     cdef str kind = ARROW_TYPE_NAMES.get(format[:2], "")
