@@ -10,7 +10,7 @@ from contextlib import suppress
 from typedbytes._magic import COMPRESSIONS, SEQUENCE_FILE, compression_of
 from typedbytes.errors import DecodeError, FormatError, TruncatedError
 
-__all__ = ["Compressed", "Decompressed", "compressor", "decompressed", "put_back", "refuse_compressed_sequence_file"]
+__all__ = ["SUFFIXES", "Compressed", "Decompressed", "compressor", "decompressed", "put_back", "refuse_compressed_sequence_file"]
 
 READ_NBYTES = 1 << 16
 SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}

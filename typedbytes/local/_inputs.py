@@ -12,13 +12,16 @@ is reported as 0 is read to its end: files of /proc and of some file systems in 
 from __future__ import annotations
 
 import glob
+import io
 import os
 import stat
 from collections import namedtuple
 from itertools import chain, islice
 
 from typedbytes import PairReader, PairWriter, _magic
+from typedbytes._compression import SUFFIXES, Decompressed, put_back
 from typedbytes._sorting._native import LineReader
+from typedbytes.errors import DecodeError
 from typedbytes.local._errors import InputError
 from typedbytes.sequencefile import Reader
 from typedbytes.sequencefile._locations import visible_names
@@ -39,7 +42,6 @@ FORMATS = ("auto", TEXT, PAIRS, SEQUENCE_FILE)
 
 HEAD_NBYTES = 1 << 12  # read to recognise the format of a file
 _PRINTABLE = frozenset((*b"\t\n\r", *range(0x20, 0x7F)))
-SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".zst": "zstd", ".xz": "xz"}
 
 # `kind` is one of the three names above; `start` and `length` are bytes of the file, and a length of 0 means the whole file;
 # `codec` is that of compressed text.
@@ -138,12 +140,13 @@ def _recognised(path):
         return PAIRS, None
     codec = _codec_named(path) or _magic.compression_of(head)
     if codec:
-        opener, damage = _opener_of(path, codec)
         try:
-            with opener(path, "rb") as file:
+            with open(path, "rb", buffering=0) as raw, io.BufferedReader(_decompressed(raw, codec)) as file:
                 head = file.read(HEAD_NBYTES)
-        except (OSError, EOFError, *damage):
+        except (OSError, DecodeError):
             return TEXT, codec  # the task that reads it reports the error
+        except ModuleNotFoundError as error:
+            raise InputError(f"{path}: {error}") from None
     _check_text(path, head, codec)
     return TEXT, codec
 
@@ -160,26 +163,13 @@ def _check_text(path, head, codec):
         )
 
 
-def _opener_of(path, codec):
-    """Return the function that opens compressed text, and the exceptions for damage that it raises besides OSError and EOFError."""
-    if codec == "gzip":
-        import gzip
-        import zlib
+def _decompressed(file, codec):
+    """Return a source of what a file holds, which is at its start if there is a codec; an empty file is empty however it is called.
 
-        return gzip.open, [zlib.error]
-    if codec == "bzip2":
-        import bz2
-
-        return bz2.open, []
-    if codec == "xz":
-        import lzma
-
-        return lzma.open, [lzma.LZMAError]
-    try:
-        from typedbytes._zstd import zstd
-    except ModuleNotFoundError:
-        raise InputError(f"{path}: reading it needs a library: pip install 'typedbytes[zstd]'") from None
-    return zstd.open, [zstd.ZstdError]
+    Not by bz2 and lzma, which take damage at the start of a later stream for the end of the file.
+    """
+    head = file.read(1) if codec else b""
+    return Decompressed(put_back(head, file), codec) if head else file
 
 
 def open_split(split):
@@ -214,33 +204,27 @@ class _Lines(_Chunks):
     """Lines of text as pairs of an offset and a line."""
 
     def __init__(self, split):
-        opener, damage = _opener_of(split.path, split.codec) if split.codec else (_open_raw, [])
-        self._damage = tuple(damage)
-        self._file = self._closes = opener(split.path, "rb")
         self._split = split
+        self._file = self._closes = open(split.path, "rb", buffering=0)
         try:
             self._file.seek(split.start)
             length = None if split.codec else split.length or None
-            self._reader = LineReader(self._file, start=split.start, length=length)
+            self._reader = LineReader(_decompressed(self._file, split.codec), start=split.start, length=length)
         except BaseException:
             self._file.close()
             raise
 
     def copy_to(self, sink):
-        """Write all pairs to a sink; raises OSError or EOFError for damage."""
+        """Write all pairs to a sink; raises OSError for damage."""
         try:
             super().copy_to(sink)
-        except self._damage as error:
+        except DecodeError as error:
             raise OSError(str(error)) from None
 
     @property
     def position(self):
-        """The number of bytes read, at most the size of the split for compressed text."""
+        """The number of bytes read, compressed ones of a compressed file."""
         return min(self._file.tell() - self._split.start, self._split.length)
-
-
-def _open_raw(path, mode):
-    return open(path, mode, buffering=0)
 
 
 class _Sequence(_Chunks):
