@@ -11,11 +11,12 @@ import subprocess
 import sys
 
 from typedbytes._exit_codes import OK, TERMINATED, USAGE
-from typedbytes.local._environment import HADOOP_PREFIXES
+from typedbytes.local._environment import TASK_PREFIXES
 from typedbytes.local._errors import CommandError, JobError
 from typedbytes.local._signals import name_of
 from typedbytes.streaming._job_options import steps_in
 from typedbytes.streaming._own_job import OWN_JOB
+from typedbytes.streaming._task import HAS_ROLE
 
 __all__ = ["from_code", "from_script"]
 
@@ -69,7 +70,8 @@ def from_script(processes, script, arguments, combines, reduces, environ=None):
     steps = _ask_for_steps(processes, script, [*start, "steps", *arguments], environ)
     if steps is None:
         commands_to_probe = {role: commands[role] for role in ("combine", "reduce") if wanted[role]}
-        steps = [["map", *(role for role, lines in _probe(processes, script, commands_to_probe, environ).items() if lines is not None)]]
+        found = {role: lines for role, lines in _probe(processes, script, commands_to_probe, environ).items() if lines is not None}
+        steps = _steps_in(script, next(iter(found.values()), [])) or [["map", *found]]
     if len(steps) > 1 and reduces is False:
         raise CommandError(f"{script} has {len(steps)} steps, which need their reducers: leave out --reducers 0")
     if reduces and not any("reduce" in roles for roles in steps):
@@ -94,17 +96,20 @@ def _ask_for_steps(processes, script, command, environ):
                 return None
     except OSError as error:
         raise CommandError(f"the script {script} cannot be read: {error.strerror}") from None
-    lines = _probe(processes, script, {"steps": command}, environ)["steps"]
+    return _steps_in(script, _probe(processes, script, {"steps": command}, environ)["steps"] or []) or None
+
+
+def _steps_in(script, lines):
     try:
-        return steps_in(lines or []) or None
+        return steps_in(lines)
     except ValueError as error:
         raise CommandError(f"{script}: {error}") from None
 
 
 def _probe(processes, script, commands, environ):
     """Return the lines of standard error of a script started with each role, None for a role that it has not; all are started at once."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(HADOOP_PREFIXES)}
-    environ = {**inherited, **(environ or {})}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(TASK_PREFIXES)}
+    environ = {**inherited, **(environ or {}), HAS_ROLE: "1"}
     with processes.threads(len(commands) or 1) as pool:
         answers = {role: pool.submit(processes.run_without_input, command, environ, PROBE_SECONDS) for role, command in commands.items()}
         return {role: _lines_of(answer, commands[role][0], script, role) for role, answer in answers.items()}

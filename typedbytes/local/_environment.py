@@ -4,11 +4,11 @@ It maps the job's settings to strings. Hadoop exports its whole configuration; t
 a task can use. Variables of another Hadoop task, in which this job may be running, are left out.
 """
 
-from typedbytes.streaming._task import BINARY_PARTITIONER, TYPED_BYTES_WRITABLE
+from typedbytes.streaming._task import BINARY_PARTITIONER, HAS_ROLE, TYPED_BYTES_WRITABLE
 
 __all__ = ["attempt_id", "combiner_environment", "job_environment", "map_environment", "task_environment"]
 
-HADOOP_PREFIXES = "mapreduce_", "mapred_", "map_input_", "stream_", "typedbytes_step"  # variables start so
+TASK_PREFIXES = "mapreduce_", "mapred_", "map_input_", "stream_", "typedbytes_step", HAS_ROLE  # variables of a task start so
 _CLASSES = "org.apache.hadoop.streaming.io."
 
 
@@ -28,7 +28,7 @@ def job_environment(settings, job_id, nmaps, text_output):
     if secondary:
         variables["mapred_partitioner_class"] = BINARY_PARTITIONER
         variables["mapreduce_partition_binarypartitioner_right_offset"] = -secondary - 1
-    inherited = {name: value for name, value in settings.environ.items() if not name.startswith(HADOOP_PREFIXES)}
+    inherited = {name: value for name, value in settings.environ.items() if not name.startswith(TASK_PREFIXES)}
     formats = {(side, direction): "TypedBytes" for side in ("map", "reduce") for direction in ("input", "output")}
     if text_output:
         formats[last, "output"] = "Text"

@@ -20,8 +20,8 @@ from typedbytes.streaming._heartbeat import Heartbeat
 from typedbytes.streaming._process_exit import ProcessExit
 from typedbytes.streaming._reporter import counters, write_failure, write_line
 from typedbytes.streaming._sidefiles import side_files
-from typedbytes.streaming._task import STEP_LINE, GroupingError, Task, UsageError, find_format, find_role, find_step, has_combiner, usage
-from typedbytes.streaming._user_code import Step, StopEarly, TooManyBadRecords, UserCode, check_steps, check_words
+from typedbytes.streaming._task import HAS_ROLE, GroupingError, Task, UsageError, find_format, find_role, find_step, has_combiner, usage
+from typedbytes.streaming._user_code import Step, StopEarly, TooManyBadRecords, UserCode, check_steps, check_words, step_line
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -126,13 +126,15 @@ def _run(steps, single_step, argv):
         if argv[1:2] in (["-h"], ["--help"]):
             print(usage(argv), getattr(sys.modules["__main__"], "__doc__", None) or "", sep="\n\n", flush=True)
             return OK
-        if steps is not None and argv[1:2] == ["steps"]:
+        if steps is not None and (HAS_ROLE in os.environ or argv[1:2] == ["steps"]):
             for each in steps:
-                write_line(STEP_LINE + " ".join(each.roles))
+                write_line(step_line(each))
             return OK
         step = single_step if steps is None else steps[find_step(len(steps), os.environ) - 1]
         functions, options = step.functions, step.options
         role = find_role(argv, os.environ, functions["combine"] is not None)
+        if HAS_ROLE in os.environ:
+            return USAGE if functions[role] is None else OK
         task_run = TaskRun(role, functions[role], options, functions["combine"], functions["reduce"] is not None)
         source, sink = open_descriptors()
         _set_signals()

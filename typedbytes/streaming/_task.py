@@ -13,6 +13,7 @@ ROLES = ("map", "combine", "reduce")
 FORMATS = ("typedbytes", "rawbytes", "text", "split")
 PARAM = "typedbytes_param_"  # prefix of the variable that holds a parameter
 STEP_LINE = "typedbytes: step: "  # prefix of the lines that `script steps` prints, one per step, followed by its roles
+HAS_ROLE = "TYPEDBYTES_HAS_ROLE"  # a variable: run() only says whether the job has the role, by its exit code, and what its steps are
 HASH_PARTITIONER = "org.apache.hadoop.mapred.lib.HashPartitioner"
 TYPED_BYTES_WRITABLE = "org.apache.hadoop.typedbytes.TypedBytesWritable"
 BINARY_PARTITIONER = "org.apache.hadoop.mapred.lib.BinaryPartitioner"

@@ -7,6 +7,7 @@ called elsewhere, so that an AttributeError inside user code is never taken for 
 import io
 
 from typedbytes.errors import TypedBytesError
+from typedbytes.streaming._task import STEP_LINE
 
 
 class StopEarly(Exception):
@@ -68,6 +69,11 @@ def check_steps(steps, have_others):
     for step in steps:
         if not isinstance(step, Step):
             raise TypeError(f"steps must hold Step(mapper, reducer, combiner, ...) objects, not {step!r}")
+
+
+def step_line(step):
+    """Return the line with which a script answers what a step of its job has."""
+    return STEP_LINE + " ".join(step.roles)
 
 
 def check_words(argv):
