@@ -14,6 +14,7 @@ import time
 
 from typedbytes._sorting.external import CODECS
 from typedbytes.local._commands import from_code, from_script
+from typedbytes.local._environment import inherited_variables
 from typedbytes.local._errors import CommandError, InputError, JobError, OptionError, OutputError
 from typedbytes.local._inputs import FORMATS as INPUT_FORMATS, PAIRS, find_files, make_splits, pairs_in
 
@@ -140,7 +141,7 @@ def _run(
     properties = properties or {}
     reducers = _reducers_of(properties, 1 if reducers is None else reducers)
     _check_options(output_format, input_format, codec, reducers, secondary, nprocesses, attempts, memory)
-    environ = {**os.environ, **(environ or {})}
+    environ = {**inherited_variables(), **(environ or {})}
 
     def run_step(name, commands, paths, output, input_format, output_format, more=()):
         start = time.monotonic()

@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 from typedbytes._exit_codes import OK, TERMINATED, USAGE
-from typedbytes.local._environment import TASK_PREFIXES
+from typedbytes.local._environment import inherited_variables
 from typedbytes.local._errors import CommandError, JobError
 from typedbytes.local._signals import name_of
 from typedbytes.streaming._job_options import steps_in
@@ -108,8 +108,7 @@ def _steps_in(script, lines):
 
 def _probe(processes, script, commands, environ):
     """Return the lines of standard error of a script started with each role, None for a role that it has not; all are started at once."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(TASK_PREFIXES)}
-    environ = {**inherited, **(environ or {}), HAS_ROLE: "1"}
+    environ = {**inherited_variables(), **(environ or {}), HAS_ROLE: "1"}
     with processes.threads(len(commands) or 1) as pool:
         answers = {role: pool.submit(processes.run_without_input, command, environ, PROBE_SECONDS) for role, command in commands.items()}
         return {role: _lines_of(answer, commands[role][0], script, role) for role, answer in answers.items()}

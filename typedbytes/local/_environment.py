@@ -1,15 +1,24 @@
 """The environment of a task, with Hadoop's names, which `typedbytes.streaming` and every other streaming script reads.
 
 It maps the job's settings to strings. Hadoop exports its whole configuration; this has the parts that
-a task can use. Variables of another Hadoop task, in which this job may be running, are left out.
+a task can use. Variables of another Hadoop task, in which this job may be running, are left out, and so are properties that have no effect here
+but would have one on what a task does.
 """
 
-from typedbytes.streaming._task import BINARY_PARTITIONER, HAS_ROLE, TYPED_BYTES_WRITABLE
+import os
 
-__all__ = ["attempt_id", "combiner_environment", "job_environment", "map_environment", "task_environment"]
+from typedbytes.streaming._task import BINARY_PARTITIONER, HAS_ROLE, HASH_PARTITIONER, TYPED_BYTES_WRITABLE
+
+__all__ = ["attempt_id", "combiner_environment", "inherited_variables", "job_environment", "map_environment", "task_environment"]
 
 TASK_PREFIXES = "mapreduce_", "mapred_", "map_input_", "stream_", "typedbytes_step", HAS_ROLE  # variables of a task start so
+COMPARATORS = "mapreduce_job_output_key_comparator_class", "mapred_output_key_comparator_class"
 _CLASSES = "org.apache.hadoop.streaming.io."
+
+
+def inherited_variables():
+    """Return the variables of this process that are not those of a task."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(TASK_PREFIXES)}
 
 
 def job_environment(settings, job_id, nmaps, text_output):
@@ -24,15 +33,21 @@ def job_environment(settings, job_id, nmaps, text_output):
         "mapreduce_job_output_key_class mapred_output_key_class": TYPED_BYTES_WRITABLE,
         "mapreduce_job_output_value_class mapred_output_value_class": TYPED_BYTES_WRITABLE,
         "mapreduce_framework_name": "local",
+        "mapred_partitioner_class": BINARY_PARTITIONER if secondary else HASH_PARTITIONER,
     }
     if secondary:
-        variables["mapred_partitioner_class"] = BINARY_PARTITIONER
         variables["mapreduce_partition_binarypartitioner_right_offset"] = -secondary - 1
-    inherited = {name: value for name, value in settings.environ.items() if not name.startswith(TASK_PREFIXES)}
     formats = {(side, direction): "TypedBytes" for side in ("map", "reduce") for direction in ("input", "output")}
     if text_output:
         formats[last, "output"] = "Text"
-    return {**inherited, **settings.variables, **_under_both_names(variables), **_format_environment(formats)}
+    return {**settings.environ, **_effective(settings.variables), **_under_both_names(variables), **_format_environment(formats)}
+
+
+def _effective(properties):
+    """Return properties without those of Hadoop that only a task would follow: Streaming's, and the order of a job with its own partitioner."""
+    has_own = properties.get("mapred_partitioner_class", HASH_PARTITIONER) not in (HASH_PARTITIONER, BINARY_PARTITIONER)
+    without = COMPARATORS if has_own else ()
+    return {name: value for name, value in properties.items() if not name.startswith("stream_") and name not in without}
 
 
 def combiner_environment():

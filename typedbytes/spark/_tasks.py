@@ -19,7 +19,7 @@ from typedbytes._atomic import sync_contents
 from typedbytes._sorting.external import Segment
 from typedbytes.errors import DecodeError
 from typedbytes.local._attempt import TaskAttempt, described
-from typedbytes.local._environment import job_environment, map_environment
+from typedbytes.local._environment import inherited_variables, job_environment, map_environment
 from typedbytes.local._job import TASK_COUNTERS, max_files
 from typedbytes.local._processes import Processes, TaskError
 
@@ -63,7 +63,7 @@ class _Worker:
         }
         inherited = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
         path = os.pathsep.join([folder, *filter(None, [bundle]), *map(os.path.abspath, inherited)])
-        environ = {**os.environ, **setting.job_settings.environ, "PYTHONPATH": path}
+        environ = {**inherited_variables(), **setting.job_settings.environ, "PYTHONPATH": path}
         self.settings = setting.job_settings._replace(commands=commands, environ=environ)
         self.id = setting.id
         self.environ = job_environment(self.settings, self.id, setting.nmaps, self.settings.output_format == "text")

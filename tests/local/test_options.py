@@ -1,0 +1,74 @@
+"""Options of a job on this machine: properties and variables that could change what its tasks do, values that are not text, code by name."""
+
+import pytest
+
+from local_jobs import pairs_of, run, write_script
+from typedbytes import local
+
+GROUPED = """
+    import operator
+    from typedbytes import streaming
+
+    def mapper(offset, line):
+        streaming.counter("lines", "read")
+        yield (offset % 5, offset), 1
+
+    def reducer(key, values):
+        yield key[0], sum(values)
+
+    if __name__ == "__main__":
+        streaming.run(mapper, reducer, group_by=operator.itemgetter(0))
+"""
+MAPRED, BINARY = "org.apache.hadoop.mapred.lib.", "mapreduce.partition.binarypartitioner.right.offset"
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {"mapred.partitioner.class": "X"},
+        {"mapred.partitioner.class": "X", "mapreduce.job.output.key.comparator.class": "Y"},
+        {"mapred.partitioner.class": "X", "mapred.output.key.comparator.class": "Y"},
+        {"mapred.partitioner.class": f"{MAPRED}BinaryPartitioner", BINARY: "-6"},
+        {"stream.stderr.reporter.prefix": "foo:", "stream.map.output.reader.class": "X", "stream.reduce.input.field.separator": ","},
+    ],
+)
+@pytest.mark.parametrize("environ", [{}, {"mapred_partitioner_class": "X"}])
+def test_properties_that_do_nothing_here_do_nothing_in_the_tasks(tmp_path, properties, environ):
+    (tmp_path / "in.txt").write_text("1234567\n" * 100)
+    script = write_script(tmp_path, GROUPED)
+    result = run(script, tmp_path / "in.txt", tmp_path / "out", reducers=4, properties=properties, environ=environ, output_format="pairs")
+    assert sorted(pairs_of(tmp_path / "out")) == [(number, 20) for number in range(5)]
+    assert result.counters["lines"]["read"] == 100
+
+
+def test_an_order_of_its_own_is_refused_for_keys_in_groups(tmp_path):
+    (tmp_path / "in.txt").write_text("a\n")
+    with pytest.raises(local.JobError, match=r"need the comparator BytesWritable\$Comparator, not X"):
+        run(
+            write_script(tmp_path, GROUPED),
+            tmp_path / "in.txt",
+            tmp_path / "out",
+            properties={"mapreduce.job.output.key.comparator.class": "X"},
+        )
+
+
+def test_a_variable_that_is_given_reaches_the_tasks_whatever_its_name(tmp_path, monkeypatch):
+    names = "stream_url", "map_input_limit", "mapreduce_mine", "mapred_mine", "typedbytes_steps"
+    (tmp_path / "in.txt").write_text("a\n")
+    script = write_script(
+        tmp_path,
+        f"""
+        import os
+        from typedbytes import streaming
+
+        before = [os.environ.get(name) for name in {names}]
+        streaming.run(lambda key, value: [(before, [os.environ.get(name) for name in {names}])])
+        """,
+    )
+    for name in names:
+        monkeypatch.setenv(name, "of another task")
+    environ = dict.fromkeys(names, "given")
+    run(script, tmp_path / "in.txt", tmp_path / "out", environ=environ)
+    assert pairs_of(tmp_path / "out") == [(["given"] * 5, ["given"] * 5)]
+    run(script, tmp_path / "in.txt", tmp_path / "again")
+    assert pairs_of(tmp_path / "again") == [([None] * 5, [None] * 5)]
