@@ -1,8 +1,14 @@
 """Options of a job on this machine: properties and variables that could change what its tasks do, values that are not text, code by name."""
 
+import functools
+import os
+import subprocess
+import sys
+
 import pytest
 
-from local_jobs import pairs_of, run, write_script
+from local_jobs import Longest, pairs_of, run, upper, write_script
+from streaming_support import environment
 from typedbytes import local
 
 GROUPED = """
@@ -72,3 +78,70 @@ def test_a_variable_that_is_given_reaches_the_tasks_whatever_its_name(tmp_path, 
     assert pairs_of(tmp_path / "out") == [(["given"] * 5, ["given"] * 5)]
     run(script, tmp_path / "in.txt", tmp_path / "again")
     assert pairs_of(tmp_path / "again") == [([None] * 5, [None] * 5)]
+
+
+BY_NAME = """
+    import functools, sys
+    from local_jobs import upper
+    from typedbytes import local
+
+    def doubled(function):
+        @functools.wraps(function)
+        def double(key, value):
+            return [*function(key, value)] * 2
+        return double
+
+    @doubled
+    def own(key, value):
+        yield "own", value
+
+    other = doubled(own)
+
+    class Prefixed:
+        @classmethod
+        def named(cls, key, value):
+            yield cls.__name__, value
+
+        @doubled
+        def twice(key, value):
+            yield key, value
+
+        def plain(self, key, value):
+            yield key, value
+
+    if __name__ == "__main__":
+        local.run(eval(sys.argv[1]), inputs="in.txt", output="out", quiet=True)
+"""
+
+
+@pytest.mark.parametrize("code", [functools.wraps(upper)(lambda key, value: []), Longest().reduce, "text".upper, str.upper])
+def test_what_another_process_would_not_find_by_its_name_is_refused(tmp_path, code):
+    (tmp_path / "in.txt").write_text("a\n")
+    with pytest.raises(local.CommandError, match="another process"):
+        local.run(code, inputs=tmp_path / "in.txt", output=tmp_path / "out", quiet=True)
+    with pytest.raises(local.CommandError, match="another process"):
+        local.run(upper, code, inputs=tmp_path / "in.txt", output=tmp_path / "out", quiet=True)
+    assert os.listdir(tmp_path) == ["in.txt"]
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("own", [("own", "a")] * 2),
+        ("Prefixed.named", [("Prefixed", "a")]),
+        ("Prefixed.twice", [(0, "a")] * 2),
+        ("other", None),
+        ("doubled(upper)", None),
+        ("Prefixed().plain", None),
+    ],
+)
+def test_code_in_the_program_itself_is_found_by_its_name(tmp_path, code, found):
+    (tmp_path / "in.txt").write_text("a\n")
+    script = write_script(tmp_path, BY_NAME)
+    variables = environment({"PYTHONPATH": os.pathsep.join(sys.path)})
+    done = subprocess.run([sys.executable, script, code], cwd=tmp_path, env=variables, capture_output=True, text=True)
+    if found is None:
+        assert "CommandError: another process" in done.stderr and not (tmp_path / "out").exists()
+    else:
+        assert done.returncode == 0, done.stderr
+        assert pairs_of(tmp_path / "out") == found

@@ -4,11 +4,13 @@ Here: which words start a mapper, a combiner or a reducer. Not here: running the
 own, which finds its code as Hadoop's would: in a file.
 """
 
+import importlib
 import os
 import re
 import shlex
 import subprocess
 import sys
+from operator import attrgetter
 
 from typedbytes._exit_codes import OK, TERMINATED, USAGE
 from typedbytes.local._environment import inherited_variables
@@ -48,14 +50,26 @@ def from_code(role, code, reducer=None):
 def _import_path_of(code):
     """Return where a process finds a function: the file or the module, and the name in it."""
     name, module = getattr(code, "__qualname__", None), getattr(code, "__module__", None)
-    if name is None or "<" in name:
+    if name is None or module is None or "<" in name:
         raise CommandError(f"{code!r} has no name by which another process can import it: define it at the top level of a module")
+    if _found(module, name) != code:
+        raise CommandError(
+            f"another process would not find {code!r} as {name} of {module}: give it a name of its own at the top level of a module"
+        )
     if module != "__main__":
         return module, name
     path = getattr(sys.modules["__main__"], "__file__", None)
     if path is None:
         raise CommandError(f"{name} was defined interactively, where no other process can import it: put it into a file")
     return os.path.abspath(path), name
+
+
+def _found(module, name):
+    """Return what has a name in a module, None if nothing has."""
+    try:
+        return attrgetter(name)(importlib.import_module(module))
+    except (ImportError, AttributeError):
+        return None
 
 
 def from_script(processes, script, arguments, combines, reduces, environ=None):
