@@ -145,3 +145,27 @@ def test_code_in_the_program_itself_is_found_by_its_name(tmp_path, code, found):
     else:
         assert done.returncode == 0, done.stderr
         assert pairs_of(tmp_path / "out") == found
+
+
+@pytest.mark.parametrize("command", ["", "  ", [], ()])
+def test_a_command_has_words(tmp_path, command):
+    (tmp_path / "in.txt").write_text("a\n")
+    for codes in (command,), (upper, command), (upper, "cat", command):
+        with pytest.raises(local.CommandError, match="a command of no words"):
+            local.run(*codes, inputs=tmp_path / "in.txt", output=tmp_path / "out", quiet=True)
+    assert os.listdir(tmp_path) == ["in.txt"]
+
+
+def test_properties_and_variables_may_be_numbers_and_paths(tmp_path):
+    (tmp_path / "in.txt").write_text("a\n")
+    code = "import os; from typedbytes import streaming; names = 'my_limit', 'LEVEL', 'FOLDER', 'BYTES'; "
+    script = write_script(
+        tmp_path, code + "streaming.run(lambda *pair: [([os.environ[each] for each in names], 1)], lambda *pair: [pair[:1] * 2])"
+    )
+    properties, environ = {"my.limit": 7, "mapreduce.job.reduces": 2}, {"LEVEL": 3, "FOLDER": tmp_path, "BYTES": b"x"}
+    for name in ("out", "again"):
+        result = run(script, tmp_path / "in.txt", tmp_path / name, properties=properties, environ=environ)
+        assert result.nreducers == 2
+        assert pairs_of(tmp_path / name) == [(["7", "3", str(tmp_path), "x"],) * 2]
+    result = local.run("cat", "cat", inputs=tmp_path / "in.txt", output=tmp_path / "commands", properties=properties, environ=environ)
+    assert result.nreducers == 2

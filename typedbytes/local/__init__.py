@@ -129,7 +129,12 @@ def run_script_by(engine, script, arguments, *, inputs, output, reducers, combin
 
 
 def _ship(options, caretaker):
-    return ship_files(options.pop("files", ()), options.pop("archives", ()), options.get("environ"), caretaker)
+    environ = {name: _text(value) for name, value in dict(options.get("environ") or {}).items()}
+    return ship_files(options.pop("files", ()), options.pop("archives", ()), environ, caretaker)
+
+
+def _text(value):
+    return os.fsdecode(value) if isinstance(value, (bytes, os.PathLike)) else str(value)
 
 
 def _run(
@@ -191,7 +196,7 @@ def _check_options(output_format, input_format, codec, reducers, secondary, npro
 
 def _properties(options):
     """Return the properties of a job, its parameters among them; raises OptionError for one that an engine sets itself."""
-    properties = dict(options.get("properties") or {})
+    properties = {name: _text(value) for name, value in dict(options.get("properties") or {}).items()}
     for each in filter(OPTION_OF.__contains__, properties):
         raise OptionError(f"Hadoop Streaming sets the property {each} from {OPTION_OF[each]} and ignores -D: leave it out")
     try:

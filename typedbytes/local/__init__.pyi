@@ -44,8 +44,8 @@ class _Options(TypedDict, total=False):
     attempts: int
     keep_failed: bool
     params: Optional[Mapping[str, object]]
-    environ: Optional[Mapping[str, str]]
-    properties: Optional[Mapping[str, str]]
+    environ: Optional[Mapping[str, object]]
+    properties: Optional[Mapping[str, object]]
     files: Sequence[_Path]
     archives: Sequence[_Path]
     quiet: bool

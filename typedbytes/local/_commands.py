@@ -33,10 +33,11 @@ def from_code(role, code, reducer=None):
     """
     if code is None:
         return None
-    if isinstance(code, str):
-        return shlex.split(code)
-    if isinstance(code, (list, tuple)):
-        return [os.fspath(word) for word in code]
+    if isinstance(code, (str, list, tuple)):
+        words = shlex.split(code) if isinstance(code, str) else [os.fspath(word) for word in code]
+        if not words:
+            raise CommandError(f"{code!r} is a command of no words")
+        return words
     return [
         sys.executable,
         "-m",
