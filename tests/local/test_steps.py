@@ -111,6 +111,49 @@ def test_side_files_of_every_step_end_in_the_output_and_are_no_input(tmp_path):
     assert sorted(pairs_of(tmp_path / "again")) == [(1, 1), (1, 1)]
 
 
+OWN_FILES = """
+    import os
+    from typedbytes import sequencefile, streaming
+    from typedbytes.streaming import Step, task
+
+    class Writing:
+        def configure(self):
+            folder, step = task().output_folder, task().step
+            if step == 1:
+                with sequencefile.Writer(os.path.join(folder, "pairs")) as writer:
+                    writer.write("extra", 1)
+                with open(os.path.join(folder, "text"), "w") as file:
+                    file.write("no pairs")
+            if task().params.get("kind") == "file" or step == 1:
+                open(os.path.join(folder, task().params["name"].replace("#", str(step))), "w").close()
+            else:
+                os.mkdir(os.path.join(folder, task().params["name"].replace("#", str(step))))
+
+        def __call__(self, key, value):
+            yield key, value
+
+    if __name__ == "__main__":
+        streaming.run(steps=[Step(Writing)] * 2)
+"""
+
+
+def test_files_that_tasks_put_beside_their_output_are_no_input_and_end_in_the_output(tmp_path):
+    (tmp_path / "in.txt").write_text("a\n")
+    result = run(write_script(tmp_path, OWN_FILES), tmp_path / "in.txt", tmp_path / "out", params={"name": "own#", "kind": "file"})
+    assert pairs_of(tmp_path / "out") == [(0, "a")] and result.nmaps == 2
+    assert sorted(os.listdir(tmp_path / "out")) == ["_SUCCESS", "own1", "own2", "pairs", "part-00000", "text"]
+    assert (tmp_path / "out" / "text").read_text() == "no pairs"
+    assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py", "out"]
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_files_of_one_name_in_two_steps_fail_the_job(tmp_path, kind):
+    (tmp_path / "in.txt").write_text("a\n")
+    with pytest.raises(local.OutputError, match="step 2 of 2: two steps made a file same in their output folders"):
+        run(write_script(tmp_path, OWN_FILES), tmp_path / "in.txt", tmp_path / "out", params={"name": "same", "kind": kind})
+    assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
+
+
 def test_an_output_that_exists_is_an_error_before_the_first_step(job, tmp_path):
     (tmp_path / "out").mkdir()
     steps = []

@@ -11,10 +11,12 @@ import shutil
 from typedbytes import PairReader, PairWriter, sequencefile
 from typedbytes._atomic import name_folder, sync, sync_contents
 from typedbytes.local._errors import InputError, JobError, OutputError
+from typedbytes.sequencefile._locations import is_hidden
 
-__all__ = ["FORMATS", "OutputFolder", "check_output", "write_part"]
+__all__ = ["FORMATS", "PART_PREFIX", "OutputFolder", "check_output", "write_part"]
 
 BUFFER_NBYTES = 1 << 18
+PART_PREFIX = "part-"  # of the names of part files
 
 
 def check_output(path):
@@ -109,6 +111,19 @@ class OutputFolder:
             os.rename(os.path.join(folder, name), target)
         os.rmdir(folder)
 
+    def take_from(self, folder):
+        """Move what the tasks of an earlier step wrote beside their part files into the output."""
+        for name in os.listdir(folder):
+            if is_hidden(name) or name.startswith(PART_PREFIX):
+                continue
+            target = os.path.join(self._done, name)
+            if os.path.lexists(target):
+                raise OutputError(f"two steps made a file {name} in their output folders")
+            try:
+                os.rename(os.path.join(folder, name), target)
+            except OSError as error:
+                raise OutputError(f"the file {name} of a step cannot be moved into the output: {error.strerror}") from None
+
     def __enter__(self):
         if self._keep_failed:
             for folder in (self._spilled, self._work):
@@ -141,7 +156,7 @@ class OutputFolder:
 
 def write_part(folder, number, format_name, source=None):
     """Write the pairs of a source, a task's output, as a part file into an attempt's folder; return their number."""
-    return _WRITERS[format_name](os.path.join(folder, f"part-{number:05}"), source)
+    return _WRITERS[format_name](os.path.join(folder, f"{PART_PREFIX}{number:05}"), source)
 
 
 def _write_pairs(path, source):

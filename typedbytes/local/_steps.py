@@ -1,17 +1,18 @@
 """A job of several steps: one job after the other, each on the output of the one before.
 
-Here: what is between the steps. Not here: running one of them, and asking a script for its steps, which _commands does. Invariant: what is between two steps is removed with the job, however
-that ends, and as soon as the second has succeeded; side files of every step end in the output.
+Here: what is between the steps. Not here: running one of them, and asking a script for its steps, which _commands does. Invariant: the
+input of a step is the part files of the one before, as on a cluster; what is between two steps is removed with the job, however that
+ends, and as soon as the second has succeeded; side files of every step end in the output.
 """
 
 import os
 import shutil
+from contextlib import suppress
 
 from typedbytes.local._counters import Counters
 from typedbytes.local._errors import JobError
 from typedbytes.local._job import Result
-from typedbytes.local._output_folder import check_output
-from typedbytes.sequencefile._locations import visible_names
+from typedbytes.local._output_folder import PART_PREFIX, check_output
 
 __all__ = ["run_steps"]
 
@@ -30,30 +31,28 @@ def run_steps(run_step, name, steps, inputs, output, input_format, output_format
         formats = input_format, output_format if is_last else "sequencefile"
         try:
             more = {"typedbytes.step": str(number)}
-            results.append(run_step(f"{name}, step {number} of {len(steps)}", commands, inputs, target, *formats, more))
+            beside = [f"{start}{each}" for each in range(1, number)] if is_last else []
+            results.append(run_step(f"{name}, step {number} of {len(steps)}", commands, inputs, target, *formats, more, beside))
         except JobError as error:
             error.args = (f"step {number} of {len(steps)}: {error}",)
             raise
         if number > 1:
-            _remove_part_files(inputs[0])
-        inputs, input_format = [target], "sequencefile"
+            _remove(inputs)
+        if not is_last:
+            inputs, input_format = _part_files(target), "sequencefile"
     for number in range(1, len(steps)):
-        _move_files(f"{start}{number}", output)
+        shutil.rmtree(f"{start}{number}", ignore_errors=True)
     return _sum([each._replace(output=results[-1].output) for each in results])
 
 
-def _remove_part_files(folder):
-    for name in os.listdir(folder):
-        if name.startswith("part-"):
-            os.unlink(os.path.join(folder, name))
+def _part_files(folder):
+    return [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.startswith(PART_PREFIX)]
 
 
-def _move_files(folder, target):
-    """Move what the tasks of a step wrote beside its output."""
-    for name in visible_names(os.listdir(folder)):
-        if not name.startswith("part-"):
-            os.replace(os.path.join(folder, name), os.path.join(target, name))
-    shutil.rmtree(folder, ignore_errors=True)
+def _remove(paths):
+    for path in paths:
+        with suppress(OSError):  # what is left goes with the job
+            os.unlink(path)
 
 
 def _sum(results):
