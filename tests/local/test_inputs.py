@@ -36,3 +36,19 @@ def test_an_empty_file_has_no_lines_however_it_is_called(suffix, tmp_path):
     (tmp_path / f"in.{suffix}").touch()
     local.run("cat", inputs=tmp_path / f"in.{suffix}", output=tmp_path / "out", quiet=True)
     assert pairs_of(tmp_path / "out") == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names"), [("*", ["a", "b"]), ("*a*", ["a"]), ("_*", ["_SUCCESS"]), (".a*", [".a.crc"]), ("?SUCCESS", None)]
+)
+def test_patterns_leave_hidden_names_out_unless_they_start_so(tmp_path, pattern, names):
+    (tmp_path / "in").mkdir()
+    for name in ("a", "b", "_SUCCESS", ".a.crc"):
+        (tmp_path / "in" / name).write_text(f"{name}\n")
+    job = {"inputs": tmp_path / "in" / pattern, "output": tmp_path / "out", "quiet": True}
+    if names is None:
+        with pytest.raises(local.InputError, match=r"no such input: .*\?SUCCESS"):
+            local.run("cat", "cat", **job)
+    else:
+        local.run("cat", "cat", **job)
+        assert sorted(line for _, line in pairs_of(tmp_path / "out")) == names

@@ -24,7 +24,7 @@ from typedbytes._sorting._native import LineReader
 from typedbytes.errors import DecodeError
 from typedbytes.local._errors import InputError
 from typedbytes.sequencefile import Reader
-from typedbytes.sequencefile._locations import visible_names
+from typedbytes.sequencefile._locations import visible_names, visible_paths
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -71,7 +71,7 @@ def _files_of(path):
         return _files_in(path)
     if os.path.exists(path):
         return [_regular(path)]
-    found = sorted(glob.glob(path))
+    found = visible_paths(glob.glob(path), path)
     if not found:
         raise InputError(f"no such input: {path}")
     return [path for name in found for path in (_files_in(name) if os.path.isdir(name) else [_regular(name)])]

@@ -7,7 +7,18 @@ import errno
 import io
 import os
 
-__all__ = ["MAX_RECORD_NBYTES", "file_system", "files", "glob_paths", "is_hidden", "opened", "parts", "size", "visible_names"]
+__all__ = [
+    "MAX_RECORD_NBYTES",
+    "file_system",
+    "files",
+    "glob_paths",
+    "is_hidden",
+    "opened",
+    "parts",
+    "size",
+    "visible_names",
+    "visible_paths",
+]
 
 MAX_RECORD_NBYTES = 2**31 - 1  # its length is an int32
 _SIDE_FILE = r".+-(?:[mr]-\d{5,}|c-\d{5,}-\d+)(?:\..+)?"  # of a map task, a reduce task or a combiner
@@ -51,12 +62,13 @@ def glob_paths(path):
     if not glob.has_magic(pattern) or os.path.exists(pattern):
         return [path]
     if not _is_url(pattern):
-        return _visible(glob.glob(pattern), pattern)
+        return visible_paths(glob.glob(pattern), pattern)
     fs, remote = file_system(pattern)
-    return _visible(map(fs.unstrip_protocol, fs.glob(remote)), pattern)
+    return visible_paths(map(fs.unstrip_protocol, fs.glob(remote)), pattern)
 
 
-def _visible(found, pattern):
+def visible_paths(found, pattern):
+    """Return in order what a pattern has found without hidden names, unless it starts as they do."""
     first = _name(pattern)[:1]
     return sorted(each for each in found if not is_hidden(_name(each)) or _name(each).startswith(first))
 
