@@ -316,3 +316,68 @@ def test_only_numbers_that_are_still_its_processes_own_are_ended(monkeypatch):
         with pytest.raises(subprocess.TimeoutExpired):
             processes.run_without_input(["sleep", "600"], os.environ, 0.01)
     assert len(own) >= 4 and all(own)
+
+
+# -- processes that a task leaves running -----------------------------------------------------------------
+
+#: A process in a session of its own, which is not ended with its task, that keeps what it has inherited open.
+LEAVING = """
+    import os, subprocess, sys
+    from typedbytes import streaming
+
+    def mapper(key, value):
+        command = ["sh", "-c", sys.argv[2]]
+        with open(os.path.join(os.path.dirname(__file__), "pid-child"), "w") as file:
+            file.write(str(subprocess.Popen(command, start_new_session=True).pid))
+        for number in range(100):
+            print(number, "said by the task", file=sys.stderr)
+        streaming.counter("lines", "read")
+        yield key, value
+
+    if __name__ == "__main__":
+        streaming.run(mapper)
+"""
+
+
+@pytest.mark.parametrize("command", ["exec sleep 20", "trap '' PIPE; for i in $(seq 400); do echo more >&2; sleep 0.05; done"], ids=["silent", "writing"])
+def test_a_process_that_outlives_its_task_does_not_keep_the_job(tmp_path, command):
+    (tmp_path / "in.txt").write_text("line\n")
+    script = write_script(tmp_path, LEAVING)
+    environ = {name: environment()[name] for name in ("PYTHONPATH", "PYTHONWARNINGS")}
+    result = local.run_script(script, [command], inputs=tmp_path / "in.txt", output=tmp_path / "out", environ=environ, quiet=True)
+    pid = int((tmp_path / "pid-child").read_text())
+    try:
+        assert is_running(pid)
+        assert result.counters["lines"]["read"] == 1
+        assert pairs_of(tmp_path / "out") == [(0, "line")]
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
+
+
+LEAVE = (
+    "import subprocess, sys; child = subprocess.Popen({!r}, start_new_session=True, stdout=subprocess.DEVNULL); "
+    "print(child.pid, file=sys.stderr); "
+)
+
+
+def test_a_process_that_outlives_a_question_does_not_keep_the_job():
+    with _processes.Processes() as processes:
+        command = [sys.executable, "-c", LEAVE.format(["sleep", "20"]) + "raise SystemExit(3)"]
+        code, messages = processes.run_without_input(command, os.environ, SECONDS)
+    pid = int(messages)
+    try:
+        assert code == 3 and is_running(pid)
+    finally:
+        os.kill(pid, signal.SIGKILL)
+
+
+def test_what_a_task_wrote_before_its_end_is_read_while_another_holds_its_standard_error(monkeypatch):
+    monkeypatch.setattr(_processes, "STDERR_SECONDS", 0)
+    lines = []
+    messages = SimpleNamespace(handle=lambda line, whole: lines.append(line), tail=[], exceeded_limit=None)
+    write = LEAVE.format(["sleep", "20"]) + "sys.stderr.write('a line of 25 characters \\n' * 2000)"  # less than a pipe holds
+    with _processes.Processes() as processes:
+        processes.run([sys.executable, "-c", write], os.environ, lambda sink: None, lambda source: source.read(), messages)
+    os.kill(int(lines[0]), signal.SIGKILL)
+    assert len(lines) == 2001

@@ -8,10 +8,13 @@ Processes are started by threads of their own, in which no signal is handled: a 
 
 import fcntl
 import os
+import select
 import signal
 import subprocess
 import sys
+import termios
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 from typedbytes._exit_codes import BAD_DATA, NOT_EXECUTABLE, NOT_FOUND, USAGE
@@ -25,6 +28,8 @@ from typedbytes.local._sinks import PipeSink
 __all__ = ["Processes", "TaskError"]
 
 PIPE_NBYTES = 1 << 20
+STDERR_SECONDS = 2  # how long standard error is read after the end of a process, while another one holds it open
+POLL_SECONDS = 0.2
 
 # Exit codes of typedbytes.streaming and of shells after which another attempt would fail the same way.
 FINAL_CODES = {
@@ -84,7 +89,8 @@ class Processes:
         """
         process, unread = self._start_with_pipes(command, environ)
         feeder = _Thread(self._write_input, process, feed)
-        message_reader = _Thread(_read_messages, process.stderr, messages)
+        stderr = _StandardError(process.stderr)
+        message_reader = _Thread(_read_messages, stderr, messages)
         with unread:
             try:
                 result, failure = _try_call(collect, process.stdout)
@@ -94,6 +100,7 @@ class Processes:
                 _wait_for_end(process)
             finally:
                 self._end_process(process)  # and its children that still run
+                stderr.end_soon()
             has_unread = bool(unread.read(1))  # waits for the feeder; nothing left when it is done and all was read
         for thread in (feeder, message_reader):
             thread.join()
@@ -106,19 +113,21 @@ class Processes:
         Raises OSError when it cannot be started, subprocess.TimeoutExpired when it takes longer than `seconds`.
         """
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
-        process = self._start_process(command, env=environ, **pipes)
+        process = self._start_process(command, env=environ, bufsize=0, **pipes)
+        stderr = _StandardError(process.stderr)
         found: list[bytes] = []
-        waiter = _Thread(_read_until_end, process, found)
-        with process.stderr:
-            try:
-                waiter.join(seconds)
-                if waiter.is_alive():
-                    raise subprocess.TimeoutExpired(command, seconds)
-            finally:
-                self._kill(process)
-                waiter.join()
-                self._end_process(process)
-        return process.returncode, found[0]
+        reader, waiter = _Thread(_read_all, stderr, found), _Thread(_wait_for_end, process)
+        try:
+            waiter.join(seconds)
+            if waiter.is_alive():
+                raise subprocess.TimeoutExpired(command, seconds)
+        finally:
+            self._kill(process)
+            waiter.join()
+            self._end_process(process)
+            stderr.end_soon()
+            reader.join()
+        return process.returncode, b"".join(found)
 
     def _start_process(self, command, **options):
         with self._lock:
@@ -246,14 +255,52 @@ def _try_call(function, *arguments):
         return None, error
 
 
-def _read_until_end(process, found):
-    found.append(process.stderr.read())
-    _wait_for_end(process)
+class _StandardError:
+    """The standard error of a process, read to its end, or soon after that of the process: one in another session may keep it open for long."""
+
+    def __init__(self, pipe):
+        self._pipe = pipe
+        self._poll = select.poll()
+        self._poll.register(pipe, select.POLLIN)
+        self._deadline = None
+        self._is_overdue = False
+        self._left = 0  # bytes to read at most when it is: all that the process itself has written are among them
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self._pipe.close()
+
+    def end_soon(self):
+        """Take note that the process has ended."""
+        self._deadline = time.monotonic() + STDERR_SECONDS
+
+    def read(self, nbytes):
+        """Return the next bytes, none at the end."""
+        while not self._check_deadline():
+            if self._poll.poll(1000 * POLL_SECONDS):
+                return self._pipe.read(nbytes)
+        data = self._pipe.read(min(nbytes, self._left)) if self._left else b""
+        self._left -= len(data)
+        return data
+
+    def _check_deadline(self):
+        if not self._is_overdue and self._deadline is not None and time.monotonic() >= self._deadline:
+            self._is_overdue = True
+            self._left = int.from_bytes(fcntl.ioctl(self._pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+        return self._is_overdue
 
 
-def _read_messages(pipe, messages):
-    with pipe:
-        for line, whole in lines_of(pipe):
+def _read_all(stderr, found):
+    with stderr:
+        while data := stderr.read(PIPE_NBYTES):
+            found.append(data)
+
+
+def _read_messages(stderr, messages):
+    with stderr:
+        for line, whole in lines_of(stderr):
             messages.handle(line, whole)
 
 
