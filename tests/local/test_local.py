@@ -961,3 +961,11 @@ def test_few_files_may_be_open(tmp_path):
     limited = ["bash", "-c", 'ulimit -n 40; exec "$@"', "limited", sys.executable, "-c", code, tmp_path / "in.tb", tmp_path / "out"]
     subprocess.run(limited, check=True, env=environment())
     assert (tmp_path / "out" / "part-00000.tb").read_bytes() == b"\2\0\2\1" * 1_000_000 + b"\2\1\2\0" * 1_000_000
+
+
+def test_a_job_needs_no_standard_output(words, tmp_path):
+    path, script, counts = words
+    closed = ["bash", "-c", 'exec "$@" >&-', "closed", *command(script, path, "-o", tmp_path / "out", "-q")]
+    done = subprocess.run(closed, stderr=subprocess.PIPE, env=environment())
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert dict(pairs_of(tmp_path / "out")) == counts

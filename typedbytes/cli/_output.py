@@ -38,7 +38,7 @@ class CommandOutput:
     def __init__(self, raw: io.RawIOBase | None = None, name: str = "standard output") -> None:
         self._name = name
         with self._as_output_error():
-            self._raw = open(os.dup(1), "wb", buffering=0) if raw is None else raw
+            self._raw = open(_standard_output(), "wb", buffering=0) if raw is None else raw
             self._file = io.BufferedWriter(self._raw, BUFFER_NBYTES)
             self.is_terminal: bool = self._raw.isatty()
 
@@ -90,6 +90,18 @@ class CommandOutput:
             if kind is None:
                 self._file.flush()
                 self._file.detach()  # a file of fsspec may not say that it is closed, and would be flushed again
+
+
+def _standard_output():
+    """Return a copy of the standard output. One that is closed becomes one that cannot be written, an error only for what goes there."""
+    try:
+        return os.dup(1)
+    except OSError:
+        descriptor = os.open(os.devnull, os.O_RDONLY)
+        if descriptor != 1:
+            os.dup2(descriptor, 1)
+            os.close(descriptor)
+        return os.dup(1)
 
 
 @contextmanager
