@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from local_jobs import pairs_of
+from local_jobs import pairs_of, run, write_script
 from typedbytes import local
 from typedbytes._zstd import zstd
 
@@ -52,3 +52,29 @@ def test_patterns_leave_hidden_names_out_unless_they_start_so(tmp_path, pattern,
     else:
         local.run("cat", "cat", **job)
         assert sorted(line for _, line in pairs_of(tmp_path / "out")) == names
+
+
+def test_a_path_means_what_it_means_to_the_system(tmp_path, monkeypatch):
+    """`link/..` is the parent of what the link leads to."""
+    (tmp_path / "elsewhere" / "deep").mkdir(parents=True)
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "link").symlink_to(tmp_path / "elsewhere" / "deep")
+    for folder in ("elsewhere", "here"):
+        (tmp_path / folder / "in.txt").write_text(f"{folder}\n")
+        write_script(tmp_path / folder, f"from typedbytes import streaming\nstreaming.run(lambda key, value: [({folder!r}, value)])")
+    monkeypatch.chdir(tmp_path / "here")
+    run("link/../job.py", "link/../in.txt", "link/../out", files=["link/../in.txt#shipped"])
+    assert pairs_of(tmp_path / "elsewhere" / "out") == [("elsewhere", "elsewhere")]
+    assert sorted(os.listdir(tmp_path / "here")) == ["in.txt", "job.py", "link"]
+    assert sorted(os.listdir(tmp_path / "elsewhere")) == ["deep", "in.txt", "job.py", "out"]
+
+
+@pytest.mark.parametrize("output", ["", "dangling", "dangling/", "."])
+def test_an_output_that_cannot_be_is_an_error_before_the_job(tmp_path, monkeypatch, output):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dangling").symlink_to("nowhere")
+    (tmp_path / "in.txt").write_text("a\n")
+    phases = []
+    with pytest.raises(local.OutputError, match="already exists|the output is an empty path"):
+        local.run("cat", inputs="in.txt", output=output, quiet=True, progress=lambda phase, done, total: phases.append(phase))
+    assert phases == [] and sorted(os.listdir(tmp_path)) == ["dangling", "in.txt"]

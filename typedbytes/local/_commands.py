@@ -15,6 +15,7 @@ from operator import attrgetter
 from typedbytes._exit_codes import OK, TERMINATED, USAGE
 from typedbytes.local._environment import inherited_variables
 from typedbytes.local._errors import CommandError, JobError
+from typedbytes.local._paths import absolute
 from typedbytes.local._signals import name_of
 from typedbytes.streaming._job_options import steps_in
 from typedbytes.streaming._own_job import OWN_JOB
@@ -62,7 +63,7 @@ def _import_path_of(code):
     path = getattr(sys.modules["__main__"], "__file__", None)
     if path is None:
         raise CommandError(f"{name} was defined interactively, where no other process can import it: put it into a file")
-    return os.path.abspath(path), name
+    return absolute(path), name
 
 
 def _found(module, name):
@@ -99,7 +100,7 @@ def from_script(processes, script, arguments, combines, reduces, environ=None):
 def _start_of(script):
     if not os.path.isfile(script):
         raise CommandError(f"there is no script {script}")
-    path = os.path.abspath(script)
+    path = absolute(script)
     return [path] if os.access(script, os.X_OK) and not script.endswith(".py") else [sys.executable, path]
 
 

@@ -23,6 +23,7 @@ from typedbytes._compression import SUFFIXES, Decompressed, put_back
 from typedbytes._sorting._native import LineReader
 from typedbytes.errors import DecodeError
 from typedbytes.local._errors import InputError
+from typedbytes.local._paths import absolute
 from typedbytes.sequencefile import Reader
 from typedbytes.sequencefile._locations import visible_names, visible_paths
 
@@ -63,7 +64,7 @@ def pairs_in(inputs):
 
 def find_files(paths):
     """Return the files that paths name: files, patterns, and the visible contents of folders."""
-    return [os.path.abspath(path) for named in paths for path in _files_of(os.fspath(named))]
+    return [absolute(path) for named in paths for path in _files_of(os.fspath(named))]
 
 
 def _files_of(path):

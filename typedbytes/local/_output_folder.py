@@ -11,6 +11,7 @@ import shutil
 from typedbytes import PairReader, PairWriter, sequencefile
 from typedbytes._atomic import name_folder, sync, sync_contents
 from typedbytes.local._errors import InputError, JobError, OutputError
+from typedbytes.local._paths import absolute
 from typedbytes.sequencefile._locations import is_hidden
 
 __all__ = ["FORMATS", "PART_PREFIX", "OutputFolder", "check_output", "write_part"]
@@ -21,9 +22,11 @@ PART_PREFIX = "part-"  # of the names of part files
 
 def check_output(path):
     """Raise OutputError for an output that cannot appear at a path."""
-    if os.path.lexists(path):
+    if not os.fspath(path):
+        raise OutputError("the output is an empty path")
+    parent, name = os.path.split(absolute(path))
+    if os.path.lexists(os.path.join(parent, name)):
         raise OutputError(f"the output {path} already exists; give another path, or remove it: a job replaces nothing")
-    parent, name = os.path.split(os.path.abspath(path))
     if not os.path.isdir(parent):
         raise OutputError(f"there is no folder {parent} for the output {name}; create it first")
 
@@ -33,14 +36,14 @@ class OutputFolder:
 
     def __init__(self, path, caretaker, keep_failed=False, temporary=None):
         check_output(path)
-        self.path = os.path.abspath(path)
+        self.path = absolute(path)
         self._keep_failed = keep_failed
         parent, name = os.path.split(self.path)
         if temporary is not None and not os.path.isdir(temporary):
             raise OutputError(f"there is no folder {temporary} for temporary files")
         token = os.urandom(8).hex()
         self._work = os.path.join(parent, f".{name[:50]}-{token}")
-        self._spilled = os.path.join(os.path.abspath(temporary) if temporary is not None else self._work, f"typedbytes-{token}")
+        self._spilled = os.path.join(absolute(temporary) if temporary is not None else self._work, f"typedbytes-{token}")
         self._done = os.path.join(self._work, "output")
         self.attempts = os.path.join(self._work, "attempts")
         self._caretaker = caretaker

@@ -7,6 +7,7 @@ archives are unpacked.
 import os
 
 from typedbytes.local._errors import CommandError
+from typedbytes.local._paths import absolute
 from typedbytes.streaming._shipped_files import split_link
 
 __all__ = ["ship_files"]
@@ -31,7 +32,7 @@ def ship_files(files, archives, environ, caretaker):
             _add(add, path, name, folder)
     # Modules are shipped too; and relative names in the path were those of another folder.
     given = environ.get("PYTHONPATH", os.environ.get("PYTHONPATH"))
-    found = map(os.path.abspath, given.split(os.pathsep)) if given else []
+    found = map(absolute, given.split(os.pathsep)) if given else []
     return folder, {**environ, "PYTHONPATH": os.pathsep.join([folder, *found])}
 
 
@@ -47,7 +48,7 @@ def _add(add, path, name, folder):
 
 
 def _link(path, target):
-    os.symlink(os.path.abspath(path), target)
+    os.symlink(absolute(path), target)
 
 
 def _unpack(path, target):

@@ -13,6 +13,7 @@ from typedbytes.local._counters import Counters
 from typedbytes.local._errors import JobError
 from typedbytes.local._job import Result
 from typedbytes.local._output_folder import PART_PREFIX, check_output
+from typedbytes.local._paths import absolute
 
 __all__ = ["run_steps"]
 
@@ -20,7 +21,7 @@ __all__ = ["run_steps"]
 def run_steps(run_step, name, steps, inputs, output, input_format, output_format, caretaker):
     """Run the steps of a job and return the Result of all; run_step runs one. Raises JobError, which says which step failed."""
     check_output(output)
-    parent, base = os.path.split(os.path.abspath(output))
+    parent, base = os.path.split(absolute(output))
     start = os.path.join(parent, f".{base[:50]}-{os.urandom(8).hex()}-step")
     results = []
     for number, commands in enumerate(steps, 1):

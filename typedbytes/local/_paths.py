@@ -1,0 +1,17 @@
+"""Absolute paths that mean what the given ones mean to the system.
+
+Not here: what is at a path. Invariant: `link/..` is the parent of what the link leads to, which os.path.abspath takes for the folder of the link.
+"""
+
+import os
+
+__all__ = ["absolute"]
+
+
+def absolute(path):
+    """Return a path that holds in every folder."""
+    path = os.fspath(path)
+    if os.pardir not in path.split(os.sep):
+        return os.path.abspath(path)
+    folder, name = os.path.split(path.rstrip(os.sep))
+    return os.path.realpath(path) if name == os.pardir else os.path.join(os.path.realpath(folder), name)
