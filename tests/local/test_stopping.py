@@ -339,7 +339,9 @@ LEAVING = """
 """
 
 
-@pytest.mark.parametrize("command", ["exec sleep 20", "trap '' PIPE; for i in $(seq 400); do echo more >&2; sleep 0.05; done"], ids=["silent", "writing"])
+@pytest.mark.parametrize(
+    "command", ["exec sleep 20", "trap '' PIPE; for i in $(seq 400); do echo more >&2; sleep 0.05; done"], ids=["silent", "writing"]
+)
 def test_a_process_that_outlives_its_task_does_not_keep_the_job(tmp_path, command):
     (tmp_path / "in.txt").write_text("line\n")
     script = write_script(tmp_path, LEAVING)
@@ -381,3 +383,25 @@ def test_what_a_task_wrote_before_its_end_is_read_while_another_holds_its_standa
         processes.run([sys.executable, "-c", write], os.environ, lambda sink: None, lambda source: source.read(), messages)
     os.kill(int(lines[0]), signal.SIGKILL)
     assert len(lines) == 2001
+
+
+def test_a_process_that_holds_the_input_of_its_failed_task_does_not_keep_the_job():
+    messages = SimpleNamespace(handle=lambda line, whole: None, tail=[], exceeded_limit=None)
+    command = [
+        sys.executable,
+        "-c",
+        LEAVE.format(["sleep", "20"]).replace("; print", "; sys.stdout.write(str(child.pid)); print") + "sys.exit(3)",
+    ]
+    pids = []
+
+    def feed(sink):
+        for _ in range(50):
+            sink.write(bytes(1 << 20))
+
+    with _processes.Processes() as processes, pytest.raises(_processes.TaskError, match="exit code 3"):
+        processes.run(command, os.environ, feed, lambda source: pids.append(int(source.read())), messages)
+    try:
+        assert is_running(pids[0])
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pids[0], signal.SIGKILL)

@@ -88,7 +88,8 @@ class Processes:
         Returns what collect returns. Raises TaskError when the attempt failed.
         """
         process, unread = self._start_with_pipes(command, environ)
-        feeder = _Thread(self._write_input, process, feed)
+        sink = PipeSink(process.stdin)
+        feeder = _Thread(self._write_input, process, feed, sink)
         stderr = _StandardError(process.stderr)
         message_reader = _Thread(_read_messages, stderr, messages)
         with unread:
@@ -102,6 +103,9 @@ class Processes:
                 self._end_process(process)  # and its children that still run
                 stderr.end_soon()
             has_unread = bool(unread.read(1))  # waits for the feeder; nothing left when it is done and all was read
+            sink.is_over = True
+            while unread.read(PIPE_NBYTES):  # ends the feeder's last write, also if another process holds this end open
+                pass
         for thread in (feeder, message_reader):
             thread.join()
         self._check_outcome(process.returncode, feeder.error, has_unread, failure, messages)
@@ -166,9 +170,9 @@ class Processes:
             _enlarge_pipe(pipe)
         return process, unread
 
-    def _write_input(self, process, feed):
+    def _write_input(self, process, feed, sink):
         try:
-            feed(PipeSink(process.stdin))
+            feed(sink)
         except BrokenPipeError:
             raise
         except BaseException:

@@ -1,10 +1,15 @@
 """What tasks write their input to: a pipe, and a sink that reports progress."""
 
+import errno
+import os
+
 __all__ = ["PipeSink", "ProgressSink"]
 
 
 class PipeSink:
-    """Write everything to a pipe."""
+    """Write everything to a pipe until the process at its other end `is_over`."""
+
+    is_over = False
 
     def __init__(self, pipe):
         self._pipe = pipe
@@ -14,6 +19,8 @@ class PipeSink:
         with memoryview(data) as view:
             nbytes = 0
             while nbytes < len(view):
+                if self.is_over:
+                    raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
                 nbytes += self._pipe.write(view[nbytes:])
             return nbytes
 
