@@ -714,7 +714,7 @@ def in_a_task(tmp_path, monkeypatch):
         source = _descriptors.InputDescriptor(os.open(tmp_path / "in", os.O_RDONLY), "rb")
         sink = _descriptors.OutputDescriptor(os.open(tmp_path / "out", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb")
         with source:
-            code = _run.TaskRun(role, Stubborn(), run_options).run(source, sink)
+            code = _run.TaskRun(role, {"map": None, "combine": None, "reduce": None, role: Stubborn()}, run_options).run(source, sink)
         return code, sum(value for _, value in tb.PairReader((tmp_path / "out").read_bytes())), counted.nbad
 
     return run

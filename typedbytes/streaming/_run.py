@@ -131,11 +131,10 @@ def _run(steps, single_step, argv):
                 write_line(step_line(each))
             return OK
         step = single_step if steps is None else steps[find_step(len(steps), os.environ) - 1]
-        functions, options = step.functions, step.options
-        role = find_role(argv, os.environ, functions["combine"] is not None)
+        role = find_role(argv, os.environ, step.functions["combine"] is not None)
         if HAS_ROLE in os.environ:
-            return USAGE if functions[role] is None else OK
-        task_run = TaskRun(role, functions[role], options, functions["combine"], functions["reduce"] is not None)
+            return USAGE if step.functions[role] is None else OK
+        task_run = TaskRun(role, step.functions, step.options)
         source, sink = open_descriptors()
         _set_signals()
         return task_run.run(source, sink)
@@ -185,14 +184,14 @@ def _stop(signum, frame):
 class TaskRun:
     """The work between open descriptors and an exit code."""
 
-    def __init__(self, role, user_function, options, combiner=None, has_reducer=False):
-        if user_function is None:
+    def __init__(self, role, functions, options):
+        if functions[role] is None:
             name = {"map": "mapper", "combine": "combiner", "reduce": "reducer"}[role]
             raise UsageError(f"the job has no {name}: run(...) was called without {name}=")
         self._role = role
-        self._user_function = user_function
-        self._combiner = combiner
-        self._has_reducer = has_reducer
+        self._user_function = functions[role]
+        self._combiner = functions["combine"]
+        self._has_reducer = functions["reduce"] is not None
         self._options = options
         self._group_by = options.group_by if role == "reduce" else None  # a combiner's keys go on to the sort
         self._input_format = find_format(role, "input", os.environ)
