@@ -321,7 +321,7 @@ cdef int encode_text(Encoding* e, PyObject* obj) except -1:
     cdef Py_ssize_t nchars, nbytes
     cdef const char* utf8
     cdef unsigned char* head
-    cdef int kind, widest
+    cdef int kind
     PyUnicode_READY(obj)
     nchars = PyUnicode_GET_LENGTH(obj)
     if PyUnicode_IS_ASCII(obj):    # an instance of a subclass
@@ -336,9 +336,8 @@ cdef int encode_text(Encoding* e, PyObject* obj) except -1:
         return raise_too_long(e, STRING, nchars)
     # The most that a character of this kind can take; the length is known, and stored, afterwards. Text that might be too long for
     # the format is measured before memory is allocated for it.
-    widest = 2 if kind == 1 else 3 if kind == 2 else 4
-    nbytes = nchars * widest
-    if unlikely(nchars > (MAX_LENGTH - 5 - UTF8_SLACK) // widest):
+    nbytes = nchars * (2 if kind == 1 else 3 if kind == 2 else 4)
+    if unlikely(nchars > (MAX_LENGTH - 5 - UTF8_SLACK) // 4):
         nbytes = utf8_length(kind, PyUnicode_DATA(obj), nchars)
         if nbytes < 0:
             return encode_surrogates(e, <object>obj)
