@@ -23,7 +23,7 @@ class ProcessExit:
         self._code = FAILED  # until the task is done
         self._was_read = False
         self._exit_at_once = os._exit
-        replacements = {os._exit: self._exit_now}
+        replacements: dict = {os._exit: self._exit_now}
         replacements.update((function, self._refused_before_the_end(function)) for function in (os.execv, os.execve))
         _replace_in_modules(replacements)
         atexit.register(self._check_at_exit)

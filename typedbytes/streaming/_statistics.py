@@ -40,7 +40,8 @@ def _sums(values):
     """Return number, sum, sum of squares, least and greatest, and both sums as fractions without rounding, None unless all are finite."""
     n = total = squares = 0
     least = greatest = None
-    totals, totals_of_squares = {}, {}  # denominator -> sum of numerators
+    totals: dict = {}  # denominator -> sum of numerators
+    totals_of_squares: dict = {}
     are_finite = True
     for value in values:
         number, part, square, low, high = value if isinstance(value, tuple) else (1, value, value * value, value, value)
