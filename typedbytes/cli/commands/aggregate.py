@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from functools import cache
 
 import typedbytes
 from typedbytes.cli._arguments import REFUSE, add_report_arguments
@@ -125,7 +124,6 @@ def _exact_sum(*numbers):
         raise ArithmeticError("infinities of both signs have no sum, and signaling NaNs have none") from None
 
 
-@cache
 def _context(ndigits, *traps):
     """Return a context for Decimals of this many digits, which do not exceed its exponents."""
     from decimal import MAX_EMAX, MIN_EMIN, Context  # imported lazily: start-up time
