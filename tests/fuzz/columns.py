@@ -22,6 +22,55 @@ columns._threads._RUN_NBYTES = 1  # threads take turns batch by batch: what is r
 HEAD = 10  # bytes of an input that choose; the rest is the stream
 
 
+NAMES = ("a", "b", "c", "a long name of a field")
+SCALARS = (
+    lambda rng: rng.choice((0, 1, -1, 2**31 - 1)),
+    lambda rng: rng.choice((2**31, 2**53, 2**53 + 1, -(2**63))),
+    lambda rng: rng.choice((0.0, 1.5, 2.0**60)),
+    lambda rng: rng.choice(("", "x", "\xe9")),
+    lambda rng: rng.choice((b"", b"x")),
+    lambda rng: rng.random() < 0.5,
+    lambda rng: None,
+)
+
+
+def shape(maker):
+    """Return bytes that choose, and then a stream: half of them of records that are alike, as those of a table, but not quite."""
+    rng = maker.rng
+    head = rng.randbytes(HEAD)
+    if rng.random() < 0.5:
+        return head + maker.wire()
+    kinds = [kind_of_value(rng, 0) for _ in range(rng.choice((1, 1, 2)))]
+    values = [like_value(rng, kinds[i % len(kinds)]) for i in range(rng.choice((1, 2, 3, 5, 12)) * len(kinds))]
+    data = typedbytes.Encoder().encode_all(values)
+    return head + (maker.spoiled(data) if rng.random() < 0.2 else data)
+
+
+def kind_of_value(rng, depth):
+    """Return what the values of a column are made from: a maker of scalars, or kinds by name, of items, or of one item."""
+    form = rng.randrange(6) if depth < 3 else 0
+    if form < 3:
+        return rng.choice(SCALARS)
+    if form == 3:
+        return {name: kind_of_value(rng, depth + 1) for name in NAMES[: rng.randrange(1, 5)]}
+    if form == 4:
+        return tuple(kind_of_value(rng, depth + 1) for _ in range(rng.randrange(1, 4)))
+    return [kind_of_value(rng, depth + 1)]
+
+
+def like_value(rng, kind):
+    """Return a value of a kind, now and then another, with some of a dict's fields."""
+    if rng.random() < 0.08:
+        return rng.choice(SCALARS)(rng)
+    if isinstance(kind, dict):
+        return {name: like_value(rng, each) for name, each in kind.items() if rng.random() < 0.6}
+    if isinstance(kind, tuple):
+        return tuple(like_value(rng, each) for each in kind)
+    if isinstance(kind, list):
+        return [like_value(rng, kind[0]) for _ in range(rng.randrange(4))]
+    return kind(rng)
+
+
 def check_columns(data):
     """Read a stream as columns, in a way that the first bytes choose, and write what was read."""
     choices, stream = Choices(data[:HEAD]), data[HEAD:]
@@ -100,7 +149,10 @@ def check_batch(batch, manner, options):
 def check_lent(batch, pairs):
     """Columns that were converted to Arrow once, which some codes do not survive, are converted again unchanged."""
     data = written_by_arrow(batch, pairs)
-    (again,) = columns.read(data, len(batch), pairs=pairs)
+    try:
+        (again,) = columns.read(data, len(batch), pairs=pairs)
+    except columns.MismatchError:  # Arrow's nulls may be items of VECTORs of numbers, which have none where the first record is one
+        return
     assert written_by_arrow(again, pairs) == data
 
 

@@ -35,7 +35,7 @@ TARGETS = {
     "bytes": Target(decoding.check_buffer, wire_after(1)),
     "reference": Target(decoding.check_reference, wire_after(1)),
     "pieces": Target(streams.check_pieces, wire_after(streams.HEAD)),
-    "columns": Target(columns.check_columns, wire_after(columns.HEAD)),
+    "columns": Target(columns.check_columns, columns.shape),
     "reading": Target(calls.check_reading, wire_before_program),
     "writing": Target(calls.check_writing, lambda maker: maker.program()),
     "objects": Target(encoding.check_object, lambda maker: maker.program()),
