@@ -10,7 +10,7 @@ import operator
 import statistics
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 import typedbytes as tb
 from typedbytes.streaming import StopEarly, counter, lib, task
@@ -82,6 +82,7 @@ def test_the_deviation_of_values_that_are_close_to_one_another(values, npieces):
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=20), st.floats(-1e12, 1e12), st.integers(1, 19))
+@example([1.0] * 3, 481760466055.33417, 3)
 def test_statistics_of_floats(values, offset, cut):
     values = [value + offset for value in values]
     pieces = values[:cut], values[cut:]

@@ -23,8 +23,11 @@ class ProcessExit:
         self._code = FAILED  # until the task is done
         self._was_read = False
         self._exit_at_once = os._exit
-        replacements: dict = {os._exit: self._exit_now}
-        replacements.update((function, self._refused_before_the_end(function)) for function in (os.execv, os.execve))
+        replacements: dict = {}
+        for module in (os, sys.modules[os.name]):  # a tool may have replaced a function of os, which is one of posix
+            replacements[module._exit] = self._exit_now
+            for function in (module.execv, module.execve):
+                replacements[function] = self._refused_before_the_end(function)
         _replace_in_modules(replacements)
         atexit.register(self._check_at_exit)
 

@@ -23,16 +23,18 @@ def statistics(values):
 
 
 def combined_statistics(values):
-    """Return a tuple of number, sum, sum of squares, least and greatest; a second one, with the number 0, adds what rounding took."""
+    """Return a tuple of number, sum, sum of squares, least and greatest; more of them, with the number 0, add what rounding took."""
     n, total, squares, least, greatest, exact = _sums(values)
     if exact is None or not isinstance(total, float):
         return [(n, total, squares, least, greatest)]
     rounded = [_divided(*each) for each in exact]
     combined = [(n, *rounded, least, greatest)]
     if n > 1 and math.inf not in rounded and _divided(*_squared_deviations(n, *exact)) * CLOSE < rounded[1]:
-        rest = [_difference(*each, *part.as_integer_ratio()) for each, part in zip(exact, rounded)]
-        if any(rest):
-            combined.append((0, *rest, least, greatest))
+        while any(rounded):
+            exact = [_difference(*each, *part.as_integer_ratio()) for each, part in zip(exact, rounded)]
+            rounded = [_divided(*each) for each in exact]
+            if any(rounded):
+                combined.append((0, *rounded, least, greatest))
     return combined
 
 
@@ -70,7 +72,7 @@ def _squared_deviations(n, total, squares):
 
 
 def _difference(top, bottom, other_top, other_bottom):
-    return (top * other_bottom - other_top * bottom) / (bottom * other_bottom)
+    return top * other_bottom - other_top * bottom, bottom * other_bottom
 
 
 def _divided(top, bottom):

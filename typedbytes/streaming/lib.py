@@ -150,7 +150,7 @@ def _choosing_reducer(choose, n, order):
 def statscombiner(key, values):
     """Yield the key and (number, sum, sum of squares, least, greatest) of its values; see statsreducer.
 
-    Of floats that are close to one another, a second tuple with the number 0 adds what rounding took from the sums.
+    Of floats that are close to one another, more tuples with the number 0 add what rounding took from the sums.
 
     >>> list(statscombiner("a", [1, 3]))
     [('a', (2, 4, 10, 1, 3))]
