@@ -112,11 +112,16 @@ def test_a_schema_of_numbers_is_cast_to(tmp_path):
     assert rows_of(str(tmp_path), given) == [("a", {"0": 1.0, "1": "x"}), ("b", {"0": 2.0, "1": "y"})]
 
 
-def test_what_pyarrow_cannot_cast_is_an_error_that_names_the_file(tmp_path):
+def test_an_empty_map_in_a_struct_is_cast_or_an_error_that_names_the_file(tmp_path):
+    """Of pyarrow's versions some refuse the struct that they have cast themselves, and others do not."""
     write(tmp_path / "a.seq", [("a", ({1: 1}, {}))])
     (batch,) = columns.read(tb.Encoder().encode_pairs([("a", ({1: 1 << 40}, {}))]))
-    with pytest.raises(SchemaError, match="a.seq: the records do not fit the schema: "):
-        rows_of(str(tmp_path), _splits.Schema(pyarrow.record_batch(batch).schema, {}))
+    try:
+        rows = rows_of(str(tmp_path), _splits.Schema(pyarrow.record_batch(batch).schema, {}))
+    except SchemaError as error:
+        assert f"{tmp_path}/a.seq: the records do not fit the schema: " in str(error)
+    else:
+        assert rows == [("a", {"0": [(1, 1)], "1": []})]
 
 
 def test_nulls_and_lists(tmp_path):
