@@ -290,6 +290,12 @@ cdef void set_length(Column* c, Py_ssize_t n) noexcept nogil:
     c.n = n
 
 
+cdef inline void set_kind_of_null(Column* c, const Null* null) noexcept nogil:
+    # A column has one kind of null: fields that are missing in some records and null in others are written as null.
+    if null != &MISSING_FIELD or c.null == NULL:
+        c.null = null
+
+
 cdef bint copy_rows(Column* to, const Column* c, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
     # Append values to a column of the same type. False: out of memory.
     cdef Py_ssize_t i, before, start, end, nbytes
@@ -298,8 +304,8 @@ cdef bint copy_rows(Column* to, const Column* c, Py_ssize_t first, Py_ssize_t la
     for i in range(first, min(last, c.nbits)):
         if is_null(c, i) and not mark_null(to, to.n + i - first):
             return False
-    if c.null != NULL and (to.null == NULL or c.null != &MISSING_FIELD):
-        to.null = c.null    # as in append_null
+    if c.null != NULL:
+        set_kind_of_null(to, c.null)
     if c.kind == FIXED or c.kind == ARRAY:
         nbytes = c.width * (c.nitems if c.kind == ARRAY else 1)
         if not reserve_data(to, to.used + (last - first) * nbytes):

@@ -77,8 +77,7 @@ cdef Outcome append_null(Column* c, const Null* null) noexcept nogil:
                 return outcome
     if c.kind != UNKNOWN and not mark_null(c, c.n):
         return NO_MEMORY
-    if null != &MISSING_FIELD or c.null == NULL:
-        c.null = null    # fields that are missing here and null there are written as null
+    set_kind_of_null(c, null)
     c.n += 1
     return APPENDED
 
