@@ -206,6 +206,16 @@ def test_bytes_come_back_as_bytes_of_their_own_class(way):
 
 
 @in_both_ways
+@pytest.mark.parametrize("data", [b"", b"\0", b"1", b"12", b"x" * 100, bytes(1 << 20)])
+def test_bytes_of_the_class_are_whole_bytes(way, data):
+    (value,) = way(Input(io.BytesIO(written(data))))
+    assert (type(value), bytes(value), len(value), hash(value)) == (Bytes, data, len(data), hash(data))
+    assert {data: 1}[value] == 1 and value.endswith(data) and sys.getsizeof(value) == sys.getsizeof(Bytes(data))
+    if data.isdigit():
+        assert int(value) == int(data)  # reads up to the zero after the bytes
+
+
+@in_both_ways
 def test_bytes_in_every_container_change_their_class_and_are_released_with_it(way):
     shared = b"shared"
     values = [b"", b"a", b"long " * 9, (b"in a tuple", [b"in a list", {b"key": b"value"}]), {shared: (shared, [shared])}]
@@ -228,9 +238,11 @@ def test_bytes_in_every_container_change_their_class_and_are_released_with_it(wa
 
 
 @pytest.mark.parametrize("read", [Input.read, lambda source: next(source.reads())])
-def test_a_pickled_list_that_contains_itself_raises_recursion_error(read):
-    loop = [b"bytes"]
-    loop.append(loop)
+@pytest.mark.parametrize("items", [[], [b"bytes"]], ids=["without bytes", "with bytes"])
+@pytest.mark.parametrize("wrap", [lambda loop: loop, lambda loop: (loop,), lambda loop: {"key": loop}], ids=["list", "tuple", "dict"])
+def test_a_pickled_list_that_contains_itself_raises_recursion_error(read, items, wrap):
+    loop = list(items)
+    loop.append(wrap(loop))
     source = Input(io.BytesIO(typedbytes.dumps(typedbytes.Ext(PICKLE, pickle.dumps(loop, 2)))), pickle="trust")
     with pytest.raises(RecursionError):
         read(source)

@@ -369,6 +369,20 @@ static inline int bytes_restore(PyObject *bytes, Py_ssize_t nbytes) {
 #endif
 }
 
+/* Bytes as a new instance of a subclass. Calling the subclass would look for a method __bytes__, and copy them twice. */
+static PyObject *bytes_as_subclass(PyObject *bytes, PyTypeObject *subclass) {
+#if TB_KNOWN_LAYOUT
+    PyObject *copy = subclass->tp_alloc(subclass, PyBytes_GET_SIZE(bytes));
+    if (copy == NULL) return NULL;
+    /* With the hash value, which is in front of them, and the zero after them. */
+    memcpy((char *)copy + sizeof(PyVarObject), (char *)bytes + sizeof(PyVarObject),
+           offsetof(PyBytesObject, ob_sval) - sizeof(PyVarObject) + (size_t)PyBytes_GET_SIZE(bytes) + 1);
+    return copy;
+#else
+    return PyObject_CallFunctionObjArgs((PyObject *)subclass, bytes, NULL);
+#endif
+}
+
 /* Append items to a list, taking over their references. PyList_Append would grow the list in many small steps. */
 static int list_extend_stolen(PyObject *list, PyObject **items, Py_ssize_t nitems) {
 #if TB_KNOWN_LAYOUT

@@ -77,6 +77,8 @@ cdef extern from "core/cpython.h":
     int shorten_latin(PyObject** text, Py_ssize_t nchars) noexcept
     # What bytes_shorten took off; False: not possible.
     bint bytes_restore(PyObject* bytes_object, Py_ssize_t nbytes) noexcept
+    # The same bytes as a new instance of a subclass that has no attributes and no constructor of its own.
+    object bytes_as_subclass(bytes bytes_object, type subclass)
     # Replace the C function of a builtin function or method with keywords; returns the original one, NULL: nothing was changed.
     ctypedef object (*keyword_function)(PyObject* owner, PyObject* const* args, Py_ssize_t nargs, PyObject* names)
     keyword_function replace_calls(object function, keyword_function quick) noexcept

@@ -4,7 +4,7 @@
 # between; the Input then closes that Reader, and the next step asks for another one.
 
 cdef extern from "Python.h":
-    int Py_EnterRecursiveCall(const char* where) except -1
+    int Py_EnterRecursiveCall(const char* where) noexcept    # on failure any number but 0
     void Py_LeaveRecursiveCall() noexcept
 
 
@@ -31,7 +31,7 @@ cdef class ReadAheadIterator(RecordIterator):
     cdef object open_reader
     cdef object read
     cdef object leave
-    cdef object bytes_type
+    cdef type bytes_type
     cdef object pair_before_last    # returned before last_pair; the two are reused in turn
     cdef Reader reader
 
@@ -185,13 +185,14 @@ cdef bint has_no_bytes(PyObject* o, int depth) noexcept:
     return True
 
 
-cpdef object replace_bytes(object value, object bytes_type):
+cpdef object replace_bytes(object value, type bytes_type):
     """Return a value with its bytes as another class, those inside containers too; what has no bytes in it is returned as it is."""
     if PyBytes_CheckExact(value):
-        return bytes_type(value)
+        return bytes_as_subclass(<bytes>value, bytes_type)
     if not may_have_bytes(<PyObject*>value):
         return value
-    Py_EnterRecursiveCall(" while bytes are replaced")    # a container from a pickle may contain itself
+    if Py_EnterRecursiveCall(" while bytes are replaced"):    # a container from a pickle may contain itself
+        raise_pending()
     try:
         if PyDict_CheckExact(value):
             return replace_in_dict(<dict>value, bytes_type)
@@ -203,7 +204,7 @@ cpdef object replace_bytes(object value, object bytes_type):
         Py_LeaveRecursiveCall()
 
 
-cdef object replace_in_items(object items, object bytes_type):
+cdef object replace_in_items(object items, type bytes_type):
     # A new list, or the items themselves where none has bytes in it.
     cdef list replaced = None
     cdef Py_ssize_t i
@@ -217,7 +218,7 @@ cdef object replace_in_items(object items, object bytes_type):
     return items if replaced is None else replaced
 
 
-cdef dict replace_in_dict(dict entries, object bytes_type):
+cdef dict replace_in_dict(dict entries, type bytes_type):
     cdef bint has_bytes = False
     for key, value in entries.items():
         if may_have_bytes(<PyObject*>key) or may_have_bytes(<PyObject*>value):
