@@ -8,7 +8,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_XDECREF
 
 from typedbytes.core.byteorder cimport copy_short
-from typedbytes.core.cpython cimport new_filled_bytes, unlikely
+from typedbytes.core.cpython cimport new_uninitialized_bytes, unlikely
 
 cdef extern from "Python.h":
     PyObject* new_bytes "PyBytes_FromStringAndSize"(const char* v, Py_ssize_t nbytes) except NULL
@@ -108,7 +108,7 @@ cdef inline bytes finish(WriteBuffer* b):
     cdef PyObject* short
     if b.owner != NULL:
         return finish_owned(b)
-    short = new_filled_bytes(written(b))
+    short = new_uninitialized_bytes(written(b))
     copy_short(bytes_data(short), b.start, written(b))
     b.cursor = b.start
     result = <bytes>short

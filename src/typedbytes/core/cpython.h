@@ -204,7 +204,7 @@ static inline PyObject *new_pooled_ascii(Py_ssize_t nchars) {
 }
 
 /* Bytes that the caller fills in; the checks of PyBytes_FromStringAndSize take longer than writing a small value. */
-static inline PyObject *new_filled_bytes(Py_ssize_t nbytes) {
+static inline PyObject *new_uninitialized_bytes(Py_ssize_t nbytes) {
 #if TB_KNOWN_LAYOUT && !defined(Py_REF_DEBUG) && defined(__GNUC__)
     if (nbytes > 1) {    /* shorter ones are shared */
         PyBytesObject *bytes = (PyBytesObject *)PyObject_Malloc(offsetof(PyBytesObject, ob_sval) + (size_t)nbytes + 1);

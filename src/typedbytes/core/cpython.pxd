@@ -18,8 +18,8 @@ cdef extern from "core/cpython.h":
     int warn_of_resource(PyObject* source, PyObject* text) noexcept
     # 1: stored in *value; 0: beyond 64 bits. The object is an int (or of a subclass).
     bint int_to_i64(PyObject* number, int64_t* value) noexcept
-    # The same for many in a row.
-    bint int_to_i64_evenly(PyObject* number, int64_t* value) noexcept
+    # The same for many in a row, whose sizes cannot be predicted.
+    bint int_to_i64_branchless(PyObject* number, int64_t* value) noexcept
     # Two's complement little-endian, the shortest form, as in pickle's LONG1. Length, or -1: too long, or no such API here.
     Py_ssize_t int_to_bytes_le(PyObject* number, unsigned char* out, Py_ssize_t capacity) noexcept
     # The same of an int beyond 64 bits, up to 17 bytes; 0: longer, or not known here.
@@ -41,7 +41,7 @@ cdef extern from "core/cpython.h":
     void prefetch(const void* p) noexcept nogil
     void prefetch_set_entry(PyObject* o, Py_hash_t hash) noexcept
     # A bytes object whose nbytes, 2**31 + 4 at most, the caller fills in.
-    PyObject* new_filled_bytes(Py_ssize_t nbytes) except NULL
+    PyObject* new_uninitialized_bytes(Py_ssize_t nbytes) except NULL
     # The characters of a compact ASCII str.
     void* ascii_data(PyObject* text) noexcept
     # A str of nchars ASCII characters, which the caller fills in.

@@ -94,7 +94,7 @@ static inline int int_to_i64(PyObject *number, int64_t *value) {
 
 /* The same for many in a row, whose sizes cannot be predicted: no branch depends on them. A digit that is not there is read as
  * the first one and counted as zero. For single numbers it takes longer than the branches, which are mostly predicted. */
-static inline int int_to_i64_evenly(PyObject *number, int64_t *value) {
+static inline int int_to_i64_branchless(PyObject *number, int64_t *value) {
 #if TB_KNOWN_DIGITS
     const digit *digits = TB_DIGITS(number);
     Py_ssize_t ndigits = TB_NDIGITS(number);

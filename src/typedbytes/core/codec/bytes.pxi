@@ -17,7 +17,7 @@ cdef inline PyObject* decode_bytes(const unsigned char* p, Py_ssize_t nbytes) ex
     cdef PyObject* result
     if nbytes < 2:    # these are shared
         return new_bytes(<const char*>p, nbytes)
-    result = new_filled_bytes(nbytes)
+    result = new_uninitialized_bytes(nbytes)
     copy_short(bytes_data(result), p, nbytes)
     return result
 

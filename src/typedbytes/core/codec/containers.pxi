@@ -339,7 +339,7 @@ cdef Py_ssize_t encode_run(Encoding* e, PyObject** items, Py_ssize_t max_items) 
     p = e.buf.cursor
     if kind == &PyLong_Type and e.int_width == 0:
         while item < stop:
-            while item < stop and Py_TYPE(item[0]) == kind and int_to_i64_evenly(item[0], &number):
+            while item < stop and Py_TYPE(item[0]) == kind and int_to_i64_branchless(item[0], &number):
                 p += store_int(p, number)
                 item += 1
             if item == stop or Py_TYPE(item[0]) != kind or e.pickle == RAW or e.buf.end - p < WIDE_NBYTES + 9 * (stop - item):

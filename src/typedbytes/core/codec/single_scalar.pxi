@@ -50,17 +50,17 @@ cdef PyObject* encode_single_scalar(const Encoding* options, PyObject* obj) exce
     if kind == &PyLong_Type and options.int_width == 0:
         if unlikely(not int_to_i64(obj, &number)):
             return encode_single_wide(options, obj)
-        result = new_filled_bytes(5 if number == <int32_t>number else 9)
+        result = new_uninitialized_bytes(5 if number == <int32_t>number else 9)
         store_int(<unsigned char*>bytes_data(result), number)
         return result
     if kind == &PyUnicode_Type and PyUnicode_IS_COMPACT_ASCII(obj):
         return single_payload(STRING, ascii_data(obj), PyUnicode_GET_LENGTH(obj))
     if kind == &PyFloat_Type:
-        result = new_filled_bytes(9)
+        result = new_uninitialized_bytes(9)
         store_double(<unsigned char*>bytes_data(result), obj)
         return result
     if kind == &PyBool_Type:
-        result = new_filled_bytes(2)
+        result = new_uninitialized_bytes(2)
         store_bool(<unsigned char*>bytes_data(result), obj)
         return result
     if kind == &PyBytes_Type:
@@ -86,7 +86,7 @@ cdef PyObject* encode_rarer_scalar(const Encoding* options, PyObject* obj) excep
 
 
 cdef inline PyObject* bytes_of(const unsigned char* start, const unsigned char* end) except NULL:
-    cdef PyObject* result = new_filled_bytes(end - start)
+    cdef PyObject* result = new_uninitialized_bytes(end - start)
     copy_short(bytes_data(result), start, end - start)
     return result
 
@@ -96,7 +96,7 @@ cdef inline PyObject* single_payload(int code, const void* data, Py_ssize_t nbyt
     cdef unsigned char* p
     if nbytes > MAX_LENGTH:
         return NULL
-    result = new_filled_bytes(5 + nbytes)
+    result = new_uninitialized_bytes(5 + nbytes)
     p = <unsigned char*>bytes_data(result)
     p[0] = <unsigned char>code
     store_i32(p + 1, <int32_t>nbytes)
