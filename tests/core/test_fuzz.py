@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzz import inputs, run, targets
+from fuzz import engine, inputs, run, targets
 from subprocess_runs import SECONDS
 
 pytestmark = pytest.mark.once
@@ -56,15 +56,21 @@ SEEN = {
 }
 
 
+def test_an_input_is_slow_that_takes_over_a_second():
+    assert run.parser().parse_args([]).slow == 1
+
+
 def test_an_input_that_is_slow_once_is_not_slow(tmp_path, fuzz):
-    code, table = fuzz("--targets", "planted-dawdle_once", "--executions", 1, "--seed", 1, "--findings", tmp_path)
+    slow = targets.DAWDLED_SECONDS
+    code, table = fuzz("--targets", "planted-dawdle_once", "--executions", 1, "--seed", 1, "--slow", slow, "--findings", tmp_path)
     assert code == 0 and "1 executions, 0 findings" in table
 
 
 @pytest.mark.parametrize("name", SEEN)
 def test_the_engine_sees(name, tmp_path, fuzz):
     timeout = 4 if name == "planted-hang" else 60
-    code, table = fuzz("--targets", name, "--executions", 1, "--seed", 1, "--timeout", timeout, "--findings", tmp_path)
+    slow = targets.DAWDLED_SECONDS if name == "planted-dawdle" else engine.SLOW_SECONDS
+    code, table = fuzz("--targets", name, "--executions", 1, "--seed", 1, "--timeout", timeout, "--slow", slow, "--findings", tmp_path)
     assert code == 1
     assert "1 executions, 1 findings" in table
     assert (tmp_path / f"{name}-{SEEN[name]}-0").exists(), table
