@@ -1,8 +1,10 @@
 """The compiled implementation against the reference: same values, same bytes, same errors at the same offsets."""
 
+import functools
 import itertools
 import random
 
+import pytest
 from hypothesis import example, given, settings, strategies as st
 
 import reference
@@ -10,7 +12,16 @@ import strategies
 import typedbytes
 from call_variants import WAYS
 from seeds import short_seeds
+from typedbytes import _magic
 from vectors import exact_repr, failure, outcome
+
+
+@pytest.fixture(scope="module", autouse=True)
+def described_once():
+    """Keep what messages say of the same first bytes: it takes longer than all else, and no message is compared here."""
+    with pytest.MonkeyPatch.context() as patches:
+        patches.setattr(_magic, "described", functools.lru_cache(_magic.described))
+        yield
 
 
 def limits(options):
