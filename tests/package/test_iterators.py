@@ -27,7 +27,7 @@ from streaming_support import encode, run_script, start
 from typedbytes import block, columns, hadoop, sequencefile
 from typedbytes._core import END, RecordGroups, RecordLoop, WrappedIterator
 from typedbytes._sorting._native import LineReader
-from typedbytes.streaming import Step, _descriptors, _run, _sidefiles, lib
+from typedbytes.streaming import Step, _descriptors, _reporter, _run, _sidefiles, lib
 from typedbytes.streaming._rawbytes import RawBytesInput
 from typedbytes.streaming._text import TextInput
 
@@ -694,30 +694,34 @@ TASKS = {
 
 @pytest.fixture
 def in_a_task(tmp_path, monkeypatch):
-    """Return a function that runs a task on some input in this process: its exit code, the number of values in its output, that of bad records."""
+    """Return a function from a name to one that runs its task here: the exit code, the number of values in its output, that of bad records."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(_run.Heartbeat, "start", lambda heartbeat: None)
     monkeypatch.setattr("typedbytes.streaming._run.write_failure", lambda details, error: None)
     monkeypatch.setattr("typedbytes.streaming._bad_records.write_line", lambda text: None)
 
-    def run(name):
+    for module, word in ((_reporter, "counters"), (_run, "counters"), (_run, "side_files"), (_sidefiles, "side_files")):
+        monkeypatch.setattr(module, word, None)  # each run has its own
+
+    def prepare(name):
         data, role, options, _ = TASKS[name]
-        monkeypatch.setattr("typedbytes.streaming._reporter.counters", counted := Counted())
-        monkeypatch.setattr("typedbytes.streaming._run.counters", counted)
-        monkeypatch.setattr("typedbytes.streaming._run.side_files", side_files := _sidefiles.SideFiles())
-        monkeypatch.setattr("typedbytes.streaming._sidefiles.side_files", side_files)
         form = next((word for word in ("text", "rawbytes") if word in name), "typedbytes")
         monkeypatch.setenv(f"stream_{role}_input", form)
         monkeypatch.setenv("stream_map_input_ignoreKey", "false")
         (tmp_path / "in").write_bytes(data)
-        run_options = Step(**options).options
-        source = _descriptors.InputDescriptor(os.open(tmp_path / "in", os.O_RDONLY), "rb")
-        sink = _descriptors.OutputDescriptor(os.open(tmp_path / "out", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb")
+        return functools.partial(run, role, Step(**options).options)
+
+    def run(role, run_options):
+        _reporter.counters = _run.counters = counted = Counted()
+        _run.side_files = _sidefiles.side_files = _sidefiles.SideFiles()
+        source = _descriptors.InputDescriptor(os.open("in", os.O_RDONLY), "rb")
+        sink = _descriptors.OutputDescriptor(os.open("out", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb")
         with source:
             code = _run.TaskRun(role, {"map": None, "combine": None, "reduce": None, role: Stubborn()}, run_options).run(source, sink)
-        return code, sum(value for _, value in tb.PairReader((tmp_path / "out").read_bytes())), counted.nbad
+        with open("out", "rb") as output:
+            return code, sum(value for _, value in tb.PairReader(output.read())), counted.nbad
 
-    return run
+    return prepare
 
 
 class Counted:
@@ -735,14 +739,14 @@ class Counted:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("name", TASKS)
 def test_a_task_that_succeeds_has_passed_all_on(name, in_a_task):
-    nvalues = TASKS[name][-1]
-    assert in_a_task(name) == (0, nvalues, 0)
+    run, nvalues = in_a_task(name), TASKS[name][-1]
+    assert run() == (0, nvalues, 0)
     codes = set()
     for at in range(MAX_STEPS):
         trace = Trace(at, PACKAGE / "streaming")
         try:
             with trace:
-                code, n, nbad = in_a_task(name)
+                code, n, nbad = run()
         except Broken:
             continue
         codes.add(code)
