@@ -14,13 +14,14 @@ import importlib
 import os
 import pickle
 import runpy
+import selectors
 import signal
 import socket
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 
 REQUEST_NBYTES = 1 << 17
+READ_NBYTES = 1 << 16
 # What an interpreter reads when it starts: with other values a command needs one of its own.
 READ_AT_START = ("PYTHON", "LC_", "LANG", "TZ", "LD_", "COVERAGE", "MALLOC")
 IMPORTED = tuple(f"typedbytes.cli.{name}" for name in ("_parser", "_inputs", "_record_output", "_reports"))
@@ -36,23 +37,38 @@ def run(flags, arguments, stdin, seconds):
     socket.send_fds(server, [request], theirs)
     for each in theirs:
         os.close(each)
-    with ThreadPoolExecutor(2) as pool:
-        feeding = pool.submit(_write_all, source, stdin)
-        errors = pool.submit(_read_all, stderr)
-        output = _read_all(stdout)
-    feeding.result()
-    return subprocess.CompletedProcess(arguments, int(server.recv(16)), output, errors.result())
+    output, errors = _exchange(source, memoryview(stdin), stdout, stderr)
+    return subprocess.CompletedProcess(arguments, int(server.recv(16)), output, errors)
 
 
-def _write_all(descriptor, data):
-    with open(descriptor, "wb", buffering=0) as pipe, contextlib.suppress(BrokenPipeError):
-        while data:
-            data = data[pipe.write(data) :]
+def _exchange(source, stdin, stdout, stderr):
+    """Write to one pipe while two others are read until they end; close all three, and return what was read."""
+    os.set_blocking(source, False)
+    found = {stdout: [], stderr: []}
+    with selectors.PollSelector() as ready:
+        ready.register(source, selectors.EVENT_WRITE)
+        for each in found:
+            ready.register(each, selectors.EVENT_READ)
+        while ready.get_map():
+            for key, _ in ready.select():
+                if key.fd == source:
+                    stdin = _write_some(source, stdin)
+                    left = stdin
+                else:
+                    left = os.read(key.fd, READ_NBYTES)
+                    found[key.fd].append(left)
+                if not left:
+                    ready.unregister(key.fd)
+                    os.close(key.fd)
+    return map(b"".join, found.values())
 
 
-def _read_all(descriptor):
-    with open(descriptor, "rb") as pipe:
-        return pipe.read()
+def _write_some(descriptor, data):
+    """Return what is left of the data, nothing when no one reads it."""
+    try:
+        return data[os.write(descriptor, data) :]
+    except BrokenPipeError:
+        return b""
 
 
 def _read_at_start(environment):
