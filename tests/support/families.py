@@ -4,6 +4,7 @@ Here: bytes, made from a size alone, the same each time. Not here: what they cos
 a family is after grows with its size, and its name says what it is.
 """
 
+import functools
 import struct
 import sys
 from datetime import datetime, timedelta, timezone
@@ -72,7 +73,13 @@ def pairs_of_one_hash(count):
     return found
 
 
-PAIRS = [b"\x08\0\0\0\2" + struct.pack(">bibq", 3, first, 4, second) for first, second in pairs_of_one_hash(110_000)]
+@functools.cache
+def encoded_pairs_of_one_hash(count):
+    """Return such tuples as bytes."""
+    return [b"\x08\0\0\0\2" + struct.pack(">bibq", 3, first, 4, second) for first, second in pairs_of_one_hash(count)]
+
+
+MAX_PAIRS = 110_000  # more take long to find
 MAX_KEYS = 512  # with one hash value in a MAP, before that is a limit
 
 
@@ -139,8 +146,8 @@ FAMILIES = {
     "one key": lambda n: map_of(n, lambda k: b"\7\0\0\0\1a"),
     "keys of equal low bits": lambda n: map_of(n, lambda k: long(k << 40)),
     "keys that are not equal to themselves": lambda n: map_of(n, lambda k: b"\6\x7f\xf8\0\0\0\0\0\0"),
-    "keys of one hash": lambda n: encoded_map(PAIRS[: n // 21]),
-    "maps of keys of one hash": lambda n: maps_of(n, MAX_KEYS, PAIRS.__getitem__),
+    "keys of one hash": lambda n: encoded_map(encoded_pairs_of_one_hash(min(n // 21, MAX_PAIRS))),
+    "maps of keys of one hash": lambda n: maps_of(n, MAX_KEYS, encoded_pairs_of_one_hash(MAX_KEYS).__getitem__),
     "maps of wide keys of one hash": lambda n: maps_of(n, MAX_KEYS, lambda k: tb.dumps(2**64 + k * MODULUS)),
     "long keys of one hash": lambda n: map_of(n, signs),
     "maps of long keys of one hash": lambda n: maps_of(n, MAX_KEYS, signs),
