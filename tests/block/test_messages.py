@@ -53,7 +53,8 @@ def test_published_sizes(size):
 def test_the_largest_published_sizes(size, wire):
     data = BlockEncoder(wire).encode(slow.published(size))
     if size == 9 and wire in ("bytes", "native"):
-        assert hashlib.blake2b(data).digest() == hashlib.blake2b(slow.encode(wire, slow.published(size))).digest()
+        is_same = data == slow.encode(wire, slow.published(size))
+        assert is_same  # without a comparison that pytest would show
     # Zeros around a few bytes of which all wires make as many zeros, or as many A: the head and the tail stay as they are.
     few = slow.encode(wire, slow.published(size, bytes(99)))
     nraw, at = len(slow.published(size)[1]), few.index(b"AAAA" if wire == "line" else bytes(90))
