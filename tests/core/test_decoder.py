@@ -327,3 +327,17 @@ def test_a_type_code_read_by_itself_fails_as_all_else():
     for use in (reader.__read_code__, reader.__read_code__, lambda: reader.__read_payload__(2), reader.read):
         with pytest.raises(LookupError):
             use()
+
+
+def test_an_option_that_feeds_the_decoder_does_not_change_its_hook():
+    class Feeding(str):
+        def __eq__(self, other):
+            decoder.feed(EXT)
+            return str.__eq__(self, other)
+
+        __hash__ = str.__hash__
+
+    decoder = tb.Decoder(ext_hook=lambda code, data: ("hook", code))
+    with pytest.raises(RuntimeError, match="was fed"):
+        decoder.__init__(pickle=Feeding("safe"))
+    assert next(decoder)[0] == "hook"

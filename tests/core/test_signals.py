@@ -182,3 +182,11 @@ def test_a_signal_handler_may_use_the_codec(handled):
     assert len(seen) == 3
     assert tb.loads(tb.dumps([object() if item == 0 else item for item in expected], default=RAISE)) == expected
     assert seen == [True] * 6
+
+
+def test_an_interrupt_while_a_set_is_recognised_is_not_lost(handled):
+    data = tb.dumps(frozenset(range(1_000_000)))
+    handled.append(interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.005)  # in the midst of it, or on a slow machine before
+    with pytest.raises(Interrupted):
+        tb.loads(data)

@@ -414,3 +414,25 @@ def test_damage_after_the_header_names_the_file_too(tmp_path, read):
     with pytest.raises(tb.TruncatedError) as caught:
         read(sequencefile.open(whole[:-3]))
     assert caught.value.filename is None
+
+
+def test_a_source_cannot_close_the_reader_that_is_being_made():
+    class Source:
+        def read(self, _):
+            with pytest.raises(RuntimeError, match="in use"):
+                reader.close()
+            return b""
+
+    reader = sequencefile.Reader.__new__(sequencefile.Reader)
+    with pytest.raises(tb.DecodeError):
+        reader.__init__(Source())
+    assert reader.closed
+
+
+def test_a_writer_refuses_what_is_not_bytes_and_goes_on():
+    sink = io.BytesIO()
+    with sequencefile.Writer(sink) as writer:
+        with pytest.raises(TypeError):
+            writer.write_typed(5)
+        writer.write(1, 2)
+    assert list(sequencefile.Reader(sink.getvalue())) == [(1, 2)]

@@ -634,3 +634,31 @@ def test_writers_that_are_closed_or_gone_leave_the_list():
         print(len(keep))
     """
     assert run_fresh(code, warnings="ignore") == "60"
+
+
+@pytest.mark.parametrize("kind", ["tb.Writer", "sequencefile.Writer", "BlockWriter"])
+def test_a_sink_that_makes_its_writer_again_is_in_the_list_once(kind):
+    code = f"""
+        import gc, io, typedbytes as tb
+        from typedbytes import sequencefile
+        from typedbytes.block import BlockWriter
+        class Sink:
+            @property
+            def write(self):
+                global again
+                if again:
+                    again = False
+                    writer.__init__(io.BytesIO())
+                return len
+        again = True
+        writer = {kind}.__new__({kind})
+        try: writer.__init__(Sink())
+        except RuntimeError: pass
+        writer.close()
+        del writer
+        gc.collect()
+        held = [bytearray(b"A" * size) for size in range(50, 900, 4) for _ in range(40)]
+        {kind}(io.BytesIO()).close()
+        print(again)
+    """
+    assert run_fresh(code, warnings="ignore") == "False"

@@ -20,6 +20,7 @@ from hypothesis import given, strategies as st
 
 import typedbytes
 import vectors
+from subprocess_runs import run_fresh
 from typedbytes import _core, legacy
 from typedbytes.legacy import BYTES, DOUBLE, INT, LIST, MAP, MARKER, PICKLE, STRING, VECTOR, Bytes, Input, Output, PairedInput, PairedOutput
 
@@ -933,3 +934,22 @@ def test_random_bytes_are_judged_alike_every_way(data):
     for way in WAYS.values():
         got = outcome(way(Input(io.BytesIO(data))).reads)
         assert got == wanted if isinstance(wanted, tuple) else len(got) == len(wanted)
+
+
+def test_a_list_may_grow_while_its_bytes_are_replaced():
+    """A callback of the garbage collector has the list of a pickle that is trusted."""
+    code = """
+        import gc
+        from typedbytes import _core
+        from typedbytes.legacy import Bytes
+        items = [b"x", *([b"q"] for _ in range(3000))]
+        def grow(phase, _):
+            gc.callbacks.clear()
+            items.extend([b"more"] for _ in range(20_000))
+        gc.collect()
+        gc.callbacks.append(grow)
+        gc.set_threshold(100)
+        replaced = _core.replace_bytes(items, Bytes)
+        print(len(items), {type(part) for part in [replaced[0], *(item[0] for item in replaced[1:])]})
+    """
+    assert run_fresh(code, flags=("-X", "dev")) == "23001 {<class 'typedbytes.legacy.Bytes'>}"

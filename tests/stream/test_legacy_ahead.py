@@ -242,3 +242,56 @@ def test_a_file_that_shows_more_than_it_gives_is_reported_after_bad_bytes_too():
 
     with pytest.raises(OSError, match="gave less than peek"):
         list(Input(Lying(typedbytes.dumps(1) + b"\x0b")))
+
+
+class WritesItself(Noting):
+    """Write to an Output, once, while it writes; to one of another file, or to the one that it is the file of."""
+
+    output, records = None, ()
+
+    def write(self, data):
+        output, self.output = self.output, None
+        for record in self.records if output else ():
+            output.write(record)
+        return super().write(data)
+
+
+def test_records_that_a_file_writes_while_it_writes_are_kept():
+    source = iter(Input(io.BytesIO(typedbytes.dumps(1) * 5000)))
+    ours, theirs = Noting(), WritesItself()
+    output, other = Output(io.BufferedWriter(ours, 16)), Output(io.BufferedWriter(theirs, 16))
+    next(source)
+    other.write("b" * 100)
+    theirs.output, theirs.records = output, ["nested"]
+    next(source)
+    output.write("first")
+    output.file.flush(), other.file.flush()
+    assert sorted(typedbytes.Decoder().decode_all(b"".join(ours.pieces))) == ["first", "nested"]
+
+
+def test_records_that_a_file_writes_to_its_own_output_are_kept():
+    source = iter(Input(io.BytesIO(typedbytes.dumps(1) * 5000)))
+    file = WritesItself()
+    output = Output(io.BufferedWriter(file, 1024))
+    file.output, file.records = output, [b"y" * 32000] * 2
+    next(source)
+    for _ in range(3):
+        output.write(b"x" * 32000)
+    output.file.flush()
+    values = typedbytes.Decoder().decode_all(b"".join(file.pieces))
+    assert sorted(value[:1] for value in values) == [b"x"] * 3 + [b"y"] * 2
+
+
+def test_the_first_record_of_a_child_is_written(tmp_path):
+    path = tmp_path / "out.tb"
+    with open(path, "wb") as file:
+        output = Output(file)
+        output.write("parent")
+        file.flush()
+        if os.fork() == 0:
+            for number in Input(io.BytesIO(DATA)):
+                output.write(number)
+            file.flush()
+            os._exit(0)
+        assert os.wait()[1] == 0
+    assert path.read_bytes() == typedbytes.dumps("parent") + DATA

@@ -192,9 +192,10 @@ cdef class Decoder:
         self.options = DEFAULT_DECODE
 
     def __init__(self, **options):
+        parsed = DecodeOptions(**options)    # calls methods of what the caller gives, which may feed this Decoder
         if self.fed.buf.storage != NULL:
             raise RuntimeError("a Decoder that was fed cannot be initialised again")
-        self.options = DecodeOptions(**options)
+        self.options = parsed
 
     def __dealloc__(self):
         abandon(&self.fed)

@@ -65,16 +65,20 @@ cdef class Reader(RecordFrames):
         self.skipped = []
         self.first_bad_offset = -1
         self.filename = filename
-        self.connect(source)
-        self.source = source
+        self.state = BUSY    # the source may call close(), or read from this Reader
         try:
+            self.connect(source)
+            self.source = source
             self.read_header()
             self.prepare(find_codec, find_converters)
             self.enter_split(start, length)
+            self.owns = owns
+            self.state = OPEN
         except (DecodeError, StopIteration) as error:
             raise self.named(error)
-        self.owns = owns
-        self.state = OPEN
+        finally:
+            if self.state == BUSY:
+                self.state = CLOSED
 
     def __dealloc__(self):
         abandon(&self.d)

@@ -450,20 +450,20 @@ cdef class Writer:
         cdef long long before = self.nrecords
         if self.key_writable.kind != TYPED_BYTES or self.value_writable.kind != TYPED_BYTES:
             raise TypeError(f"write_typed needs TypedBytesWritable keys and values, not {self.key_class} and {self.value_class}")
-        self.enter()
         contiguous = get_view(data, &view)
         try:
-            self.add_stream(<const unsigned char*>view.buf, view.len)
-        except BaseException as error:
-            self.abort_record(error)
+            self.enter()
+            try:
+                self.add_stream(<const unsigned char*>view.buf, view.len)
+            except BaseException as error:
+                self.abort_record(error)
+            self.state = OPEN
         finally:
             PyBuffer_Release(&view)
-        self.state = OPEN
         return self.nrecords - before
 
     cdef int add_stream(self, const unsigned char* p, Py_ssize_t nbytes) except -1:
-        cdef DecodeOptions options = DecodeOptions(dialect="hive" if self.options.template.hive else "hadoop",
-                                                   max_depth=self.options.template.max_depth)
+        cdef DecodeOptions options = DecodeOptions(dialect="hive" if self.options.template.hive else "hadoop", max_depth=self.options.template.max_depth)
         cdef Decoding d = options.template
         cdef Skipping skipping
         cdef const unsigned char* key

@@ -19,6 +19,8 @@ cdef bint IS_FINALIZING = False
 cdef int register_writer(OpenWriter* entry, object writer, const WriterKind* kind) except -1:
     global NEWEST
     register_at_exit()
+    if entry.writer != NULL:    # its sink has called __init__ again meanwhile
+        return IS_FINALIZING
     entry.writer = <PyObject*>writer
     entry.kind = kind
     lock_writers(True)

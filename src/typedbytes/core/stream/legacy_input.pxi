@@ -214,6 +214,8 @@ cdef object replace_in_items(object items, type bytes_type):
             if new is not item:
                 if replaced is None:
                     replaced = list(items)
+                if i >= len(replaced):    # a list that other code changes meanwhile
+                    break
                 replaced[i] = new
     return items if replaced is None else replaced
 

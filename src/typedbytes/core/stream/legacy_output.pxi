@@ -154,20 +154,28 @@ cdef class RecordOutput(FlushedAtExit):
         return self.write_to_file(b)
 
     cdef int defer(self, WriteBuffer* b) except -1:
-        global DEFERRED
-        if DEFERRED is self and self.waiting.end - self.waiting.cursor < written(b):
-            self.send()
-        if DEFERRED is not self or self.entry.is_inherited:
+        if not self.has_room(b):
             send_deferred()
-            if self.waiting.owner == NULL:
-                start_owned(&self.waiting, WRITE_SIZE + SCRATCH)
-            self.waiting.cursor = self.waiting.start
-            if self.can_guard:
-                guard(self.sink)
-            DEFERRED = self
+            if DEFERRED is None:
+                self.start_waiting()
+            if not self.has_room(b):    # the file that was written to has written records itself, which wait now
+                return self.write_to_file(b)
         memcpy(self.waiting.cursor, b.start, written(b))
         self.waiting.cursor += written(b)
         return self.send() if written(&self.waiting) >= WRITE_SIZE else 0
+
+    cdef inline bint has_room(self, WriteBuffer* b) noexcept:
+        return DEFERRED is self and not self.entry.is_inherited and self.waiting.end - self.waiting.cursor >= written(b)
+
+    cdef int start_waiting(self) except -1:
+        global DEFERRED
+        if self.waiting.owner == NULL:
+            start_owned(&self.waiting, WRITE_SIZE + SCRATCH)
+        self.waiting.cursor = self.waiting.start
+        DEFERRED = self
+        if self.can_guard:
+            guard(self.sink)
+        return 0
 
     cdef int send(self) except -1:
         global DEFERRED

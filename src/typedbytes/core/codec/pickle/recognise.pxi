@@ -8,6 +8,7 @@
 cdef struct PickleForm:
     const unsigned char* p
     const unsigned char* end    # STOP is there
+    bint checks_signals         # an exception is that of a signal handler
 
 # The zone read last, and its bytes; as for writing.
 cdef object READ_ZONE
@@ -29,15 +30,16 @@ cdef PyObject* recognise_number(const unsigned char* p, Py_ssize_t nbytes) excep
     return NULL
 
 
-cdef PyObject* recognise(const unsigned char* p, Py_ssize_t nbytes) noexcept:
+cdef PyObject* recognise(const unsigned char* p, Py_ssize_t nbytes) except? NULL:
     cdef PickleForm f
     cdef PyObject* value
     if nbytes < 20 or p[0] != OP_PROTO or not 2 <= p[1] <= 5 or p[2] != OP_GLOBAL or p[nbytes - 1] != OP_STOP:
         return NULL
     f.p = p + 3
     f.end = p + nbytes - 1
+    f.checks_signals = False
     value = (<form_function>recognise_global)(&f)
-    if value == NULL:
+    if value == NULL and not f.checks_signals:
         PyErr_Clear()
     return value
 
@@ -390,7 +392,9 @@ cdef bint add_elements(PickleForm* f, PyObject* target) except -1:
             if not add_element(f, target):
                 return False
             nadded += 1
+            f.checks_signals = True
             check_signals_at(nadded)
+            f.checks_signals = False
             if not many:
                 if not expect_opcode(f, OP_APPEND):
                     return False
