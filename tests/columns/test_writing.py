@@ -198,6 +198,64 @@ def test_large_columns_are_written_in_parts(tmp_path):
     assert (tmp_path / "out").read_bytes()[:18] == pairs_of((numbers[0], 0.0))
 
 
+SIZES_BEYOND_MEMORY = {
+    "numbers": "[numpy.broadcast_to(numpy.uint8(1), (2**62,))] * 2",
+    "rows of numbers": "[numpy.broadcast_to(numpy.uint8(1), (2**32, 2**30))] * 2",
+    "values of no bytes": "[pyarrow.Array.from_buffers(pyarrow.binary(0), 2**61 - 1, [None, pyarrow.py_buffer(b'')])] * 2",
+    "VECTORs of one length": "[pyarrow.Array.from_buffers(pyarrow.list_(pyarrow.null(), 0), 2**61 - 1, [None], children=[pyarrow.nulls(0)])] * 2",
+    "items that are nulls": "[pyarrow.Array.from_buffers(pyarrow.large_list(pyarrow.null()), 1, [None, offsets], children=[pyarrow.Array.from_buffers(pyarrow.null(), 2**62, [None])])] * 2",
+}
+
+
+@pytest.mark.parametrize("made", SIZES_BEYOND_MEMORY.values(), ids=SIZES_BEYOND_MEMORY)
+def test_sizes_beyond_memory_are_memory_errors(made):
+    code = """
+        import io, sys
+        import numpy, pyarrow
+        from typedbytes import columns
+        offsets = pyarrow.py_buffer(numpy.array([0, 2**62]))
+        given = eval(sys.argv[1])
+        try:
+            columns.write(io.BytesIO(), given, nulls="value", null_value="ab")
+        except MemoryError:
+            print("MemoryError")
+    """
+    assert run_fresh(code, made) == "MemoryError"
+
+
+ROWS_WITHOUT_MEMORY = {
+    "empty VECTORs": "numpy.empty((2**62, 0), 'i1')",
+    "as many as bytes wrap at": "numpy.empty((3689348814741910324, 0), 'i1')",
+    "empty structs": "pyarrow.Array.from_buffers(pyarrow.struct([]), 2**62, [None])",
+    "nulls": "pyarrow.Array.from_buffers(pyarrow.null(), 2**62, [None])",
+}
+
+
+@pytest.mark.parametrize("made", ROWS_WITHOUT_MEMORY.values(), ids=ROWS_WITHOUT_MEMORY)
+def test_rows_without_end_are_written_in_parts(made):
+    code = """
+        import sys
+        import numpy, pyarrow
+        from typedbytes import columns
+
+        class Ended(Exception):
+            pass
+
+        class Sink:
+            def write(self, data):
+                sizes.append(len(data))
+                raise Ended
+
+        sizes, column = [], eval(sys.argv[1])
+        for given in ([column, column], [(column, column), column]):
+            try:
+                columns.write(Sink(), given, nulls="value", null_value="ab")
+            except Ended:
+                print(max(sizes) <= 1 << 20)
+    """
+    assert run_fresh(code, made) == "True\nTrue"
+
+
 @pytest.mark.parametrize("step", [1, -1], ids=["grows", "shrinks"])
 def test_a_list_that_changes_while_it_is_encoded_is_refused(step):
     class Changing(dict):

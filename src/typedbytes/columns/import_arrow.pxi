@@ -354,7 +354,7 @@ cdef Column* import_views(const ArrowArray* array, int64_t offset, int64_t n, in
         for i in range(n):
             if is_valid_at(valid, offset + i):
                 memcpy(&nbytes, view + 16 * i, 4)
-                total += nbytes
+                total = plus(total, nbytes)
             c.wide_offsets[i + 1] = total
         if not reserve_data(c, total):
             raise MemoryError
@@ -407,7 +407,7 @@ cdef int encode_dictionary(Column* c, const Column* indices, const Column* value
             index = index_at(indices, i)
             if not 0 <= index < values.n:
                 raise EncodeValueError(f"dictionary index {index} is out of range: the dictionary has {values.n} values", f"[{i}]")
-            total += bound_of(values, index, index + 1, 0)
+            total = plus(total, bound_of(values, index, index + 1, 0))
         c.wide_offsets[i + 1] = total
     if not reserve_data(c, total):
         raise MemoryError

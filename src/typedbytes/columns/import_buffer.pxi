@@ -16,7 +16,7 @@ cdef bint convert_numbers(Column* c, const unsigned char* p, Py_ssize_t n, Py_ss
     cdef bint fits = True
     c.code = code_of(kind, itemsize)
     c.width = width_of(c.code)
-    if not reserve_data(c, n * c.width):
+    if not reserve_data(c, times(n, c.width)):
         raise MemoryError
     c.used = n * c.width
     for i in range(n):
@@ -126,7 +126,7 @@ def rows_of_buffer(data):
 
 
 cdef int import_buffer(Column* c, Py_buffer* view, str kind, bint swapped) except -1:
-    cdef Py_ssize_t nitems = c.n * c.nitems
+    cdef Py_ssize_t nitems = times(c.n, c.nitems)
     cdef bint fits
     cdef bint is_packed = view.strides[view.ndim - 1] == view.itemsize or c.nitems == 0
     if view.ndim == 2:
@@ -151,7 +151,7 @@ cdef bint convert_grid(Column* c, Py_buffer* view, str kind, bint swapped) excep
     cdef bint fits = True
     cdef Column* row = new_column(FIXED, c.code, 0)
     try:
-        if not reserve_data(c, c.n * c.nitems * c.width):
+        if not reserve_data(c, times(times(c.n, c.nitems), c.width)):
             raise MemoryError
         for i in range(c.n):
             fits &= convert_numbers(row, <const unsigned char*>view.buf + i * view.strides[0], c.nitems, view.strides[1], kind, view.itemsize, swapped)
@@ -192,6 +192,8 @@ def validity_bitmap(list values):
 
 cdef int allocate_wide_offsets(Column* c, int64_t n) except -1:
     # For n values; the caller fills in all but the first.
+    if n >= PY_SSIZE_T_MAX // 8:
+        raise MemoryError
     c.wide_offsets = <int64_t*>PyMem_RawMalloc((n + 1) * sizeof(int64_t))
     if c.wide_offsets == NULL:
         raise MemoryError

@@ -67,6 +67,17 @@ cdef struct Table:
     Py_ssize_t n              # rows
 
 
+# Sizes that are more than fits become PY_SSIZE_T_MAX, which no allocation is asked for: lengths of arrays need not have memory behind
+# them, as strides may be 0 and values may take no bytes.
+
+cdef inline Py_ssize_t plus(Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+    return a + b if a <= PY_SSIZE_T_MAX - b else PY_SSIZE_T_MAX
+
+
+cdef inline Py_ssize_t times(Py_ssize_t n, Py_ssize_t size) noexcept nogil:
+    return n * size if size == 0 or n <= PY_SSIZE_T_MAX // size else PY_SSIZE_T_MAX
+
+
 cdef int width_of(int code) noexcept nogil:
     # Bytes of a scalar's payload; 0 if the code has no fixed width.
     if code == BYTE or code == BOOL:
@@ -173,14 +184,16 @@ cdef void release_table(Table* table) noexcept nogil:
     PyMem_RawFree(table)
 
 
-cdef bint reserve_data(Column* c, Py_ssize_t nbytes) noexcept nogil:
+cdef bint reserve_data(Column* c, int64_t nbytes) noexcept nogil:
     # Reserve capacity for nbytes in total, growing geometrically. False: out of memory.
-    cdef Py_ssize_t capacity = max(nbytes, min(2 * c.capacity, c.capacity + (<Py_ssize_t>1 << 30)))
+    cdef Py_ssize_t capacity = min(2 * c.capacity, c.capacity + (<Py_ssize_t>1 << 30))
     cdef size_t size
     cdef void* larger
     if c.data != NULL and nbytes <= c.capacity:
         return True
-    size = max(capacity, 64) + PADDING
+    if nbytes > PY_SSIZE_T_MAX - PADDING:
+        return False
+    size = max(<Py_ssize_t>nbytes, capacity, 64) + PADDING
     larger = enlarge_kept(c.data, c.capacity + PADDING, &size)
     if larger == NULL:
         return False

@@ -27,28 +27,31 @@ cdef bint has_nulls(const Column* c) noexcept nogil:
 cdef Py_ssize_t bound_of(const Column* c, Py_ssize_t first, Py_ssize_t last, Py_ssize_t null_nbytes) noexcept nogil:
     # An upper bound for the encoded size of these values; exact if there are no nulls.
     cdef Py_ssize_t n = last - first
-    cdef Py_ssize_t total = n * max(null_nbytes, c.null.nbytes if c.null != NULL else 0) if c.valid != NULL or c.kind == UNKNOWN else 0
+    cdef Py_ssize_t total = 0
     cdef Py_ssize_t i, start, end
+    if c.valid != NULL or c.kind == UNKNOWN:
+        total = times(n, max(null_nbytes, c.null.nbytes if c.null != NULL else 0))
     if c.kind == FIXED or c.kind == UNSIGNED_UNCHECKED:
-        return total + n * (1 + c.width)
+        return plus(total, times(n, 1 + c.width))
     if c.kind == ARRAY:
-        return total + n * (5 + c.nitems * (1 + c.width))
+        return plus(total, times(n, plus(5, times(c.nitems, 1 + c.width))))
     if c.kind == UNKNOWN or n == 0:
         return total
     if has_children_per_value(c):
-        total += 5 * n
+        total = plus(total, times(n, 5))
         for i in range(c.nchildren):
-            total += n * c.children[i].key_nbytes + bound_of(c.children[i], first, last, null_nbytes)
+            total = plus(total, times(n, c.children[i].key_nbytes))
+            total = plus(total, bound_of(c.children[i], first, last, null_nbytes))
         return total
     start = offset_at(c, first)
     end = offset_at(c, last)
     if c.kind == ENCODED:
-        return total + end - start
+        return plus(total, end - start)
+    total = plus(total, times(n, 2 if c.kind == VARIABLE_LIST and c.code == LIST else 5))
     if c.kind == VARIABLE_LENGTH:
-        return total + 5 * n + end - start
-    total += (2 if c.kind == VARIABLE_LIST and c.code == LIST else 5) * n
+        return plus(total, end - start)
     for i in range(c.nchildren):
-        total += bound_of(c.children[i], start, end, null_nbytes)
+        total = plus(total, bound_of(c.children[i], start, end, null_nbytes))
     return total
 
 
@@ -225,7 +228,7 @@ def encode_rows(list columns, list starts, Py_ssize_t n, Py_ssize_t max_nbytes, 
             if not 0 <= first[i] <= (<Rows>columns[i]).n - n:
                 raise IndexError("row range is outside the columns")
         n = fitting(c, first, ncolumns, n, max_nbytes, state.null_nbytes)
-        return fill_bytes(c, first, ncolumns, n, bound_of_rows(c, first, ncolumns, n, state.null_nbytes) + PADDING, &state, nbefore), n
+        return fill_bytes(c, first, ncolumns, n, bound_of_rows(c, first, ncolumns, n, state.null_nbytes), &state, nbefore), n
     finally:
         PyMem_RawFree(c)
         PyMem_RawFree(first)
@@ -235,7 +238,7 @@ cdef Py_ssize_t bound_of_rows(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns
     cdef Py_ssize_t total = 0
     cdef Py_ssize_t i
     for i in range(ncolumns):
-        total += bound_of(c[i], first[i], first[i] + n, null_nbytes)
+        total = plus(total, bound_of(c[i], first[i], first[i] + n, null_nbytes))
     return total
 
 
@@ -246,8 +249,10 @@ cdef Py_ssize_t fitting(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_s
     return n
 
 
-cdef bytes fill_bytes(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssize_t n, Py_ssize_t total, WriteState* state, Py_ssize_t nbefore):
-    cdef PyObject* filled = new_bytes(NULL, total)
+cdef bytes fill_bytes(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssize_t n, Py_ssize_t bound, WriteState* state, Py_ssize_t nbefore):
+    if bound > PY_SSIZE_T_MAX - PADDING - 64:    # the head of a bytes object
+        raise MemoryError
+    cdef PyObject* filled = new_bytes(NULL, bound + PADDING)
     cdef unsigned char* start = <unsigned char*>bytes_data(filled)
     cdef unsigned char* out = start
     cdef Py_ssize_t row = 0
