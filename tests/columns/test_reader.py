@@ -501,6 +501,32 @@ def test_an_interrupt_in_a_batch_takes_nothing():
     assert builder.append_records(data, nrows) == (len(data), nrows)
 
 
+def test_what_a_signal_handler_raises_beside_text_that_is_not_utf8():
+    data, calls = (pairs_of((1, "a")) + pairs_of((1, "a")).replace(b"a", b"\xff")) * 500_000, []
+
+    def interrupt(*_):
+        calls.append(1)
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        while not calls:
+            builder = _native.Builder(None, 2, None, "error")
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 0.002)
+                builder.append_records(data, 1_000_000)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                assert not calls
+            except TimeoutError as error:
+                if not error.__traceback__.tb_next:  # it came before or after
+                    calls.clear()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert builder.nrows == 0
+    assert builder.append_records(data, 1_000_000)[1] == 1
+
+
 def test_an_item_of_a_very_wide_vector_is_not_a_column():
     with pytest.raises(tb.LimitError, match="cannot make a column of one item of a VECTOR with more than 1024 items"):
         columns.read(b"", schema=["vector<int * 2000>"], pairs=False, columns=["value.5"])

@@ -196,8 +196,8 @@ cdef class Builder:
             self.set_row_count(before)
             self.w.missing_nbytes = missing_nbytes
             self.w.p = start
-        if not is_valid or outcome == REFUSED:
-            PyErr_Clear()
+        if outcome == REFUSED or (not is_valid and (outcome != FAILED or PyErr_ExceptionMatches(LimitError))):
+            PyErr_Clear()    # a limit comes after the text; what a signal handler raised is no fault of the bytes
             # Rare, and the end of this batch: decode again, checking each text, to find the first invalid one or whether one
             # precedes the value that was refused.
             self.w.checks_each_text = True
