@@ -231,6 +231,56 @@ def test_a_large_value_is_never_copied(wire):
     assert run_fresh(code, wire) == "True"
 
 
+@pytest.mark.parametrize("how", ["Slicing", "Raising", "Gathering"])
+def test_what_a_sink_keeps_outlives_the_message(how):
+    code = """
+        import gc, sys
+        from typedbytes.block import BlockEncoder, BlockWriter
+
+        class Slicing:
+            def write(self, data):
+                kept.append(data[:])
+                return len(data)
+
+        class Raising:
+            def write(self, data):
+                kept.append(data)
+                raise OSError
+
+        class Gathering(Slicing):
+            def sendmsg(self, pieces):
+                kept.extend(piece[:] for piece in pieces)
+                for piece in pieces:
+                    piece.release()
+                pieces.clear()
+                return sum(map(len, kept))
+
+        def write(args, sink):
+            with BlockWriter(sink, "native") as writer:
+                writer.write(args)
+
+        def send(args, sink):
+            BlockEncoder("native").send(args, sink)
+
+        sink, kept = globals()[sys.argv[1]](), []
+        large = b"y" * 70_000, memoryview(bytes(range(256)) * 300)[::-1], "x" * 70_000, "\\xe4" * 70_000
+        for call in write, send:
+            for first in [["ab"], *([each] for each in large), [*large, "ab"]]:
+                kept.clear()
+                args = [*(each[1:] for each in first), 5]
+                expected = BlockEncoder("native").encode(args)
+                try:
+                    call(args, sink)
+                except OSError:
+                    pass
+                del args
+                gc.collect()
+                found = b"".join(kept)
+                assert found and found == expected[:len(found)]
+    """
+    run_fresh(code, how, flags=("-X", "dev"))
+
+
 @pytest.mark.parametrize("wire", ["block", "bytes", "type8", "total", "header", "native"])
 def test_a_large_value_is_read_into_its_own_memory(wire):
     code = """

@@ -215,16 +215,34 @@ cdef class BlockEncoder:
     cdef Py_ssize_t send_to(self, Sink sink) except -1:
         cdef iovec few[2 * FEW_EXTERNAL_PARTS + 1]
         cdef iovec* pieces = few
+        cdef Py_ssize_t npieces
         if self.nexternal > FEW_EXTERNAL_PARTS:
             pieces = <iovec*>PyMem_Malloc((2 * self.nexternal + 1) * sizeof(iovec))
             if pieces == NULL:
                 raise MemoryError
         try:
-            sink.send(pieces, self.list_pieces(pieces, 2 * self.nexternal + 1, 0))
+            npieces = self.list_pieces(pieces, 2 * self.nexternal + 1, 0)
+            if sink.descriptor >= 0:
+                sink.send(pieces, npieces)
+            else:
+                sink.send_owned(self.list_owned(pieces, npieces))
         finally:
             if pieces != few:
                 PyMem_Free(pieces)
         return self.nbytes()
+
+    cdef list list_owned(self, iovec* pieces, Py_ssize_t npieces):
+        # A method may keep what it is given: the buffer is copied, once, and external parts are not.
+        cdef list owned = []
+        cdef Py_ssize_t nexternal = 0
+        cdef Py_ssize_t i
+        for i in range(npieces):
+            if nexternal < self.nexternal and pieces[i].iov_base == <void*>self.external_parts[nexternal].p:
+                owned.append(owned_piece(&pieces[i], <object>self.external_parts[nexternal].owner))
+                nexternal += 1
+            else:
+                owned.append(owned_piece(&pieces[i], None))
+        return owned
 
     cdef Py_ssize_t list_pieces(self, iovec* pieces, Py_ssize_t max_pieces, Py_ssize_t offset) except -1:
         # Fill in the pieces that follow `offset` bytes, `max_pieces` at most, and return their number.

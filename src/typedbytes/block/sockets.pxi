@@ -1,7 +1,7 @@
 # Sockets, descriptors and files: system calls without the GIL, and the methods of other objects.
 #
 # Invariant: short reads and writes are counted; a call that a signal interrupted is repeated; one that would block waits until
-# the socket's timeout; the return value of an object's method is checked.
+# the socket's timeout; the return value of an object's method is checked; what a method is given stays valid if it is kept.
 
 cdef class Sink:
     # Where bytes are written to: a descriptor, or the methods of an object.
@@ -38,10 +38,7 @@ cdef class Sink:
         cdef Py_ssize_t ntaken
         self.check_open()
         while npieces:
-            if self.descriptor >= 0:
-                ntaken = self.call(pieces, npieces)
-            else:
-                ntaken = self.call_method(pieces, npieces)
+            ntaken = self.call(pieces, npieces)
             self.sent += ntaken
             while npieces and ntaken >= <Py_ssize_t>pieces.iov_len:
                 ntaken -= pieces.iov_len
@@ -76,23 +73,33 @@ cdef class Sink:
             raise_errno(failed)
         return 0
 
-    cdef Py_ssize_t call_method(self, iovec* pieces, Py_ssize_t npieces) except -1:
+    cdef int send_owned(self, list pieces) except -1:
+        # OwnedPieces, by the methods of an object.
+        cdef Py_ssize_t first = 0
+        cdef Py_ssize_t ntaken, n
+        cdef OwnedPiece piece
+        while first < len(pieces):
+            ntaken = self.call_method(pieces, first)
+            self.sent += ntaken
+            while ntaken:
+                piece = pieces[first]
+                n = min(ntaken, piece.nbytes)
+                piece.p += n
+                piece.nbytes -= n
+                ntaken -= n
+                first += piece.nbytes == 0
+            if first < len(pieces):
+                PyErr_CheckSignals()    # as after write_part
+        return 0
+
+    cdef Py_ssize_t call_method(self, list pieces, Py_ssize_t first) except -1:
         cdef Py_ssize_t nbytes = 0
-        cdef list views
+        cdef list views = []
+        for piece in pieces[first:first + (MAX_PIECES if self.gather is not None else 1)]:
+            views.append(memoryview(piece))
+            nbytes += (<OwnedPiece>piece).nbytes
         self.may_have_sent = True
-        if self.gather is not None and npieces > 1:
-            npieces = min(npieces, MAX_PIECES)
-            views = []
-            for i in range(npieces):
-                views.append(view_of(&pieces[i]))
-                nbytes += pieces[i].iov_len
-            count = self.gather(views)
-        else:
-            views = [view_of(pieces)]
-            nbytes = pieces.iov_len
-            count = self.method(views[0])
-        for view in views:
-            view.release()
+        count = self.gather(views) if len(views) > 1 else self.method(views[0])
         if count is None and self.is_raw:
             self.may_have_sent = False
         nbytes = checked_written(count, nbytes, self.is_raw)
@@ -100,8 +107,26 @@ cdef class Sink:
         return nbytes
 
 
-cdef object view_of(iovec* piece):
-    return PyMemoryView_FromMemory(<char*>piece.iov_base, piece.iov_len, PyBUF_READ)
+cdef class OwnedPiece:
+    # Exports bytes of a message as a buffer, whose memory lives as long as the last view of it.
+    cdef object owner
+    cdef const unsigned char* p
+    cdef Py_ssize_t nbytes
+
+    def __getbuffer__(self, Py_buffer* view, int flags):
+        PyBuffer_FillInfo(view, self, <void*>self.p, self.nbytes, True, flags)
+
+
+cdef OwnedPiece owned_piece(iovec* piece, object owner):
+    # owner: None to copy the bytes.
+    cdef OwnedPiece owned = OwnedPiece.__new__(OwnedPiece)
+    owned.nbytes = piece.iov_len
+    owned.p = <const unsigned char*>piece.iov_base
+    owned.owner = owner
+    if owner is None:
+        owned.owner = owned.p[:owned.nbytes]
+        owned.p = <const unsigned char*>PyBytes_AS_STRING(owned.owner)
+    return owned
 
 
 cdef Py_ssize_t send_pieces(int descriptor, bint as_socket, iovec* pieces, Py_ssize_t npieces) noexcept nogil:
