@@ -116,6 +116,41 @@ def test_identity_and_sums():
     assert run_job(pairs, lib.identitymapper, lib.sumsreducer, lib.sumsreducer) == [("a", (3, 3.0)), ("b", (3, 1.0))]
 
 
+def test_sums_of_tuples_of_several_lengths_are_refused():
+    for values in [(1, 2), (3, 4, 5)], [(3, 4, 5), (1, 2)], [(1, 2), (1, 2), ()]:
+        lengths = f"{len(values[-2])} and {len(values[-1])} parts"
+        with pytest.raises(ValueError, match=f"the values of 'a' are tuples of {lengths}, which have no sum"):
+            run_job([("a", value) for value in values], lib.identitymapper, lib.sumsreducer)
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize("values", list(itertools.permutations([1, NAN, 5, 2, float("nan")]))[::7], ids=repr)
+def test_nan_ranks_last_whatever_the_order_of_the_values(values):
+    pairs = [("a", value) for value in values]
+    for choose, wanted in (lib.nlargestreducer, [5, 2, 1]), (lib.nsmallestreducer, [1, 2, 5]):
+        for n in range(6):
+            combiner = choose(n)
+            ((_, found),) = call_reduce(combiner, pairs)
+            ((_, sent),) = call_reduce(combiner, call_reduce(combiner, pairs[:2]) + call_reduce(combiner, pairs[2:]))
+            assert list(map(repr, found)) == list(map(repr, sent)) == list(map(repr, [*wanted, NAN, NAN][:n]))
+
+
+@pytest.mark.parametrize("values", list(itertools.permutations([(1.0, "a"), (NAN, "b"), (5.0, NAN), (NAN, "a"), (5.0, 1)]))[::7], ids=repr)
+def test_nan_ranks_last_in_tuples_and_among_the_results_of_a_key(values):
+    pairs = [("a", value) for value in values]
+    nan_b, nan_a = (NAN, "b"), (NAN, "a")
+    for reducer, wanted in (
+        (lib.nlargestreducer(5), [(5.0, 1), (5.0, NAN), (1.0, "a"), nan_b, nan_a]),
+        (lib.nsmallestreducer(5), [(1.0, "a"), (5.0, 1), (5.0, NAN), nan_a, nan_b]),
+    ):
+        assert list(map(repr, call_reduce(reducer, pairs)[0][1])) == list(map(repr, wanted))
+    for choose, wanted in (lib.nlargestreducer, 5.0), (lib.nsmallestreducer, 1.0):
+        ((_, found),) = call_reduce(choose(1, key=operator.itemgetter(0)), pairs)
+        assert found[0][0] == wanted
+
+
 def test_counting_and_distinct():
     pairs = list(enumerate("abracadabra"))
     assert run_job(pairs, lib.countmapper, lib.sumreducer, lib.sumreducer) == sorted(collections.Counter("abracadabra").items())

@@ -85,6 +85,8 @@ def sumsreducer(key, values):
     values = iter(values)
     sums = next(values)
     for value in values:
+        if len(value) != len(sums):
+            raise ValueError(f"the values of {key!r} are tuples of {len(sums)} and {len(value)} parts, which have no sum")
         sums = tuple(map(operator.add, sums, value))
     yield key, sums
 
@@ -120,12 +122,12 @@ def nlargestreducer(n, key=None):
     """Return a reducer, and combiner, that yields a list of the n greatest values, the greatest first.
 
     A value that is a list counts as its items, so that the reducer can merge the lists of combiners. `key` is a
-    function as for sorted().
+    function as for sorted(). NaN ranks last, also in tuples.
 
     >>> list(nlargestreducer(2)("a", [1, [5, 3], 4]))
     [('a', [5, 4])]
     """
-    return _choosing_reducer(heapq.nlargest, n, key)
+    return _choosing_reducer(heapq.nlargest, n, key, _NanRank(is_least=True))
 
 
 def nsmallestreducer(n, key=None):
@@ -134,14 +136,32 @@ def nsmallestreducer(n, key=None):
     >>> list(nsmallestreducer(2)("a", [1, [5, 3], 4]))
     [('a', [1, 3])]
     """
-    return _choosing_reducer(heapq.nsmallest, n, key)
+    return _choosing_reducer(heapq.nsmallest, n, key, _NanRank(is_least=False))
 
 
-def _choosing_reducer(choose, n, order):
+class _NanRank:
+    """Stands for NaN, which itself has no order, before or after everything else."""
+
+    def __init__(self, is_least):
+        self._is_least = is_least
+
+    def __lt__(self, other):
+        return self._is_least and other is not self
+
+    def __gt__(self, other):
+        return not self._is_least and other is not self
+
+
+def _choosing_reducer(choose, n, order, nan_rank):
+    def rank(value):
+        if type(value) is tuple:
+            return tuple(map(rank, value))
+        return nan_rank if isinstance(value, float) and value != value else value
+
     @_raising_again
     def reducer(key, values):
         lists = (value if isinstance(value, list) else [value] for value in values)
-        yield key, choose(n, itertools.chain.from_iterable(lists), key=order)
+        yield key, choose(n, itertools.chain.from_iterable(lists), key=rank if order is None else lambda value: rank(order(value)))
 
     return reducer
 
