@@ -216,6 +216,27 @@ def test_typedbytes_by_mistake():
     assert message.startswith("standard input: line 1: not JSON")
 
 
+@pytest.mark.parametrize("end", [b"", b"\n", b"\r\n"])
+@pytest.mark.parametrize(
+    ("line", "column", "is_cut"),
+    [(b'{"a":', 6, True), (b"[1,", 4, True), (b'["abc', 2, True), (b'{"a": 1 ', 9, True), (b'{"a": 1} 2', 10, False), (b"'a'", 1, False)],
+)
+def test_the_column_of_what_is_not_json(line, column, is_cut, end):
+    message = bad(65, "from-json", stdin=b"1\n" + line + end)[1]
+    assert message.startswith(f"standard input: line 2: not JSON at column {column}: ")
+    assert message.endswith("; the line ends inside a value: write one value a line") is is_cut
+
+
+def test_a_byte_order_mark_before_lines_of_json(file):
+    mark = b"\xef\xbb\xbf"
+    path = file(mark + LINES, "a.json")
+    assert good("from-json", path, path) == STREAM * 2
+    assert good("block", "encode", stdin=mark + b"[1]\n") == good("block", "encode", stdin=b"[1]\n")
+    assert good("from-json", stdin=mark) == good("from-json", stdin=mark + b"\n") == b""
+    assert bad(65, "from-json", stdin=mark + b"'")[1].startswith("standard input: line 1: not JSON at column 1: ")
+    assert bad(65, "from-json", stdin=b"1\n" + mark + b"1\n")[1].startswith("standard input: line 2: not JSON at column 1: ")
+
+
 def test_bad_json_is_placed(file):
     path = file(b'1\n\n{"byte": 500}\n2\n', "a.json")
     stdout, message = bad(65, "from-json", path)

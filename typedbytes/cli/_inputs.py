@@ -4,8 +4,10 @@ The blocks that turn errors into Failure hold reading only: an OSError that leav
 """
 
 import io
+import itertools
 import os
 import sys
+from codecs import BOM_UTF8
 from contextlib import contextmanager
 
 import typedbytes
@@ -106,10 +108,13 @@ def opened_as_it_is(name, path=None):
 
 
 def lines(options):
-    """Yield (location, line) for the lines of all inputs; a location is the input and the number of the line."""
+    """Yield (location, line) for the lines of JSON of all inputs; a location is the input and the number of the line."""
     for name in input_names(options):
         with opened(name) as source:
-            yield from _input_formats.lines_of(source, display_name(name), options.max_bytes)
+            found = _input_formats.lines_of(source, display_name(name), options.max_bytes)
+            for location, line in itertools.islice(found, 1):
+                yield location, line.removeprefix(BOM_UTF8) or b"\n"  # a byte order mark, which some editors write
+            yield from found
 
 
 def display_name(name):

@@ -42,15 +42,20 @@ def dump_line(tree):
 def load_line(line):
     """Return the tree that one line of JSON holds, given as bytes of UTF-8."""
     try:
-        return _decode_json(line.decode("utf-8"))
+        return _decode_json(line.decode("utf-8").rstrip("\r\n"))  # with its end, what is missing would be in the next line
     except JsonFormError:
         raise
     except json.JSONDecodeError as error:
-        raise JsonFormError(f"not JSON at column {error.colno}: {error.msg}") from None
+        hint = "; the line ends inside a value: write one value a line" if _is_cut(error) else ""
+        raise JsonFormError(f"not JSON at column {error.pos + 1}: {error.msg}{hint}") from None
     except ValueError as error:
         raise JsonFormError(f"not JSON: {error}") from None
     except RecursionError:
         raise JsonFormError("nested too deeply") from None
+
+
+def _is_cut(error):
+    return error.doc and (error.pos == len(error.doc) or error.msg.startswith("Unterminated string"))
 
 
 def _object(members):
