@@ -19,11 +19,13 @@ __all__ = [
 SEQUENCE_FILE = b"SEQ"
 BLOCK_MESSAGE = b"\xf5BB"
 
-# No typed bytes start like these: what could be a value with an application code, three bytes of bzip2, would be 1.5 GB long.
+# No typed bytes start like these: what could be a value with an application code would be long, with bzip2's three bytes 1.5 GB, with
+# those of a frame of Zstandard that is skipped, first in what pzstd writes, 700 MB.
 COMPRESSIONS = {
     b"\x1f\x8b": "gzip",
     b"\xfd7zXZ\0": "xz",
     b"\x28\xb5\x2f\xfd": "zstd",
+    **{bytes([first]) + b"\x2a\x4d\x18": "zstd" for first in range(0x50, 0x60)},
     **{b"BZh%d" % level + start: "bzip2" for level in range(1, 10) for start in (b"1AY&SY", b"\x17rE8P\x90")},
 }
 

@@ -16,7 +16,8 @@ def __dir__():
 
 
 _COMPRESSED_ENDS = (".gz", ".bz2", ".xz", ".zst")  # of the names of files that are written compressed
-_COMPRESSED_STARTS = b"\x1f\xfd\x28B"  # the first bytes of compressed files; files of typed bytes start with others, B apart
+# The first bytes of compressed files; files of typed bytes start with others, except B and P to _, which are application codes.
+_COMPRESSED_STARTS = b"\x1f\xfd\x28B" + bytes(range(0x50, 0x60))
 
 
 def _is_path(file):

@@ -105,6 +105,34 @@ def test_every_format_may_be_compressed(file):
     assert good("from-json", stdin=bz2.compress(LINES)) == good("cat", stdin=gzip.compress(LINES)) == STREAM
 
 
+SKIPPABLE = [bytes([first]) + b"\x2a\x4d\x18" + b"\x03\x00\x00\x00abc" for first in range(0x50, 0x60)]  # frames of RFC 8878
+
+
+@pytest.mark.parametrize("frame", SKIPPABLE, ids=lambda frame: f"{frame[0]:x}")
+def test_zstandard_may_start_with_a_frame_to_skip(frame, file):
+    packed = frame + zstd.compress(PAIRS)
+    assert read(packed) == read(frame + packed, 7, 1000) == PAIRS and read(frame) == b""
+    with tb.PairReader(file(packed, "a.tb")) as reader:
+        assert list(reader) == tb.Decoder().decode_pairs(PAIRS)
+    with pytest.raises(tb.DecodeError, match="this looks like zstd data"):
+        tb.loads(packed)
+
+
+def test_commands_take_zstandard_that_starts_with_a_frame_to_skip(file):
+    packed = file(SKIPPABLE[0] + zstd.compress(PAIRS), "p.zst")
+    assert good("count", "--pairs", packed) == b"40000\n"
+    assert json.loads(good("sniff", packed))["compressed"] == "zstd"
+
+
+@pytest.mark.parametrize("code", range(0x50, 0x60))
+def test_application_codes_of_the_frames_to_skip_are_typed_bytes(code, file):
+    for payload in b"", b"*M\x18", bytes(0x2A4D):
+        data = tb.dumps(tb.Ext(code, payload))
+        assert read(data) == read(data, 1) == good("cat", stdin=data) == data
+        with tb.Reader(file(data, f"{len(payload)}.tb")) as reader:
+            assert list(reader) == [tb.Ext(code, payload)]
+
+
 def test_damage(file):
     packed = gzip.compress(PAIRS)
     cut = file(packed[:-1000], "cut.gz")
