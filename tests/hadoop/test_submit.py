@@ -105,6 +105,7 @@ def test_whole_splits_are_chosen_where_the_job_allows_them(job_and_jar):
     [
         ({"input_format": "com.example.F"}, "its input is neither text nor SequenceFiles but com.example.F; submit it with --feed pairs"),
         ({"properties": {"textinputformat.record.delimiter": ";"}}, "it sets textinputformat.record.delimiter"),
+        ({"properties": {"mapred.linerecordreader.maxlength": "9"}}, "it sets mapred.linerecordreader.maxlength"),
         ({"properties": {"stream.io.identifier.resolver.class": "a.B"}}, "it sets stream.io.identifier.resolver.class"),
         (
             {"properties": {"mapreduce.input.linerecordreader.line.maxlength": "9"}},

@@ -47,6 +47,36 @@ def test_properties_that_do_nothing_here_do_nothing_in_the_tasks(tmp_path, prope
     assert result.counters["lines"]["read"] == 100
 
 
+BYTES_ORDER = "mapreduce.job.output.key.comparator.class=org.apache.hadoop.io.BytesWritable$Comparator"
+ENDS, LENGTH, ORDER = "lines end with LF, CR or CR LF", "lines may have any length", "keys are sorted by their bytes"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["textinputformat.record.delimiter=|"], [ENDS]),
+        (["mapreduce.input.linerecordreader.line.maxlength=9"], [LENGTH]),
+        (["mapred.linerecordreader.maxlength=9", "textinputformat.record.delimiter=|"], [LENGTH, ENDS]),
+        (["mapreduce.job.output.key.comparator.class=org.apache.hadoop.mapred.lib.KeyFieldBasedComparator"], [ORDER]),
+        (["mapred.output.key.comparator.class=X"], [ORDER]),
+        ([BYTES_ORDER, "my.limit=3"], []),
+    ],
+)
+def test_a_property_that_would_change_the_result_of_hadoop_is_named(tmp_path, words, said):
+    (tmp_path / "in.txt").write_text("a|b\n")
+    script = write_script(tmp_path, "from typedbytes import streaming; streaming.run(lambda key, line: [(line, 1)])")
+    command = [sys.executable, "-m", "typedbytes", "run", str(script), str(tmp_path / "in.txt"), "--output-format", "pairs"]
+    for name, more, expected in (
+        ("out", [], [f"typedbytes: -D {word.partition('=')[0]} has no effect here: {what}" for word, what in zip(words, said)]),
+        ("again", ["-q"], []),
+    ):
+        properties = [word for each in words for word in ("-D", each)]
+        done = subprocess.run([*command, "-o", str(tmp_path / name), *more, *properties], capture_output=True, text=True, env=environment())
+        assert done.returncode == 0, done.stderr
+        assert [line for line in done.stderr.splitlines() if "effect" in line] == expected
+        assert pairs_of(tmp_path / name) == [("a|b", 1)]
+
+
 def test_an_order_of_its_own_is_refused_for_keys_in_groups(tmp_path):
     (tmp_path / "in.txt").write_text("a\n")
     with pytest.raises(local.JobError, match=r"need the comparator BytesWritable\$Comparator, not X"):

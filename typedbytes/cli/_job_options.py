@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typedbytes.cli._arguments import integer
-from typedbytes.cli._failure import USAGE, Failure
+from typedbytes.cli._failure import USAGE, Failure, say
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -105,6 +105,17 @@ def job_settings(options: argparse.Namespace) -> dict:
         "files": options.ship,
         "archives": options.archive,
     }
+
+
+def report_ignored(options: argparse.Namespace) -> None:
+    """Report each property of the job with which Hadoop would give another result, and which has no effect outside it."""
+    from typedbytes.streaming._job_options import COMPARATORS, LINE_PROPERTIES  # imported lazily: start-up time
+    from typedbytes.streaming._task import BYTES_COMPARATOR
+
+    instead = {**LINE_PROPERTIES, **dict.fromkeys(COMPARATORS, "keys are sorted by their bytes")}
+    for name, value in named(options.properties, "-D").items():
+        if name in instead and not (name in COMPARATORS and value == BYTES_COMPARATOR):
+            say(f"typedbytes: -D {name} has no effect here: {instead[name]}")
 
 
 def named(words: list[str], option: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ import sys
 from contextlib import contextmanager
 
 from typedbytes.cli._failure import UNAVAILABLE, USAGE, Failure
-from typedbytes.cli._job_options import job_settings, named
+from typedbytes.cli._job_options import job_settings, named, report_ignored
 from typedbytes.cli._job_result import run_and_report
 
 PYTHON = "python3"  # what --python is if it is not given
@@ -26,6 +26,8 @@ def run_on_spark(options, script, inputs, master, bundle=None):
     quiet = getattr(options, "quiet", False)
     from typedbytes import spark
 
+    if not quiet:
+        report_ignored(options)
     with _session(options, master, bundle) as session:
         run_and_report(
             lambda: spark.run_script(

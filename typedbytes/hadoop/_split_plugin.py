@@ -12,7 +12,7 @@ from typedbytes.errors import FormatError
 from typedbytes.hadoop import _quoting
 from typedbytes.hadoop._modules import calls
 from typedbytes.hadoop._submit_errors import OptionError, SubmitError
-from typedbytes.streaming._job_options import REDUCERS
+from typedbytes.streaming._job_options import LINE_PROPERTIES, REDUCERS
 
 #: Made by "make jar"; a wheel holds it if a JDK was there when it was built.
 JAR = os.path.join(os.path.dirname(__file__), "typedbytes-hadoop.jar")
@@ -21,9 +21,6 @@ RESOLVER = "stream.io.identifier.resolver.class"
 _PACKAGE = "org.typedbytes.hadoop"
 _FORMATS = ("text", "sequencefile")
 _FORMAT_PROPERTY = "typedbytes.split.format"
-
-#: Properties of TextInputFormat that change what a line is; only Hadoop knows them.
-_OF_LINES = ("textinputformat.record.delimiter", "mapreduce.input.linerecordreader.line.maxlength")
 
 
 def with_feed(plan, say=lambda line: None):
@@ -55,7 +52,7 @@ def _hindrance(plan):
     """Return why a job cannot have whole splits, or None."""
     if plan.input_format not in _FORMATS:
         return f"its input is neither text nor SequenceFiles but {plan.input_format}"
-    for name in (RESOLVER, _FORMAT_PROPERTY, *(_OF_LINES if plan.input_format == "text" else ())):
+    for name in (RESOLVER, _FORMAT_PROPERTY, *(LINE_PROPERTIES if plan.input_format == "text" else ())):
         if name in plan.properties:
             return f"it sets {name}"
     if "://" not in plan.script and not calls(plan.script, "run"):

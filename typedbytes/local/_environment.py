@@ -7,12 +7,12 @@ but would have one on what a task does.
 
 import os
 
+from typedbytes.streaming._job_options import COMPARATORS, variables_of
 from typedbytes.streaming._task import BINARY_PARTITIONER, HAS_ROLE, HASH_PARTITIONER, TYPED_BYTES_WRITABLE
 
 __all__ = ["attempt_id", "combiner_environment", "inherited_variables", "job_environment", "map_environment", "task_environment"]
 
 TASK_PREFIXES = "mapreduce_", "mapred_", "map_input_", "stream_", "typedbytes_step", HAS_ROLE  # variables of a task start so
-COMPARATORS = "mapreduce_job_output_key_comparator_class", "mapred_output_key_comparator_class"
 _CLASSES = "org.apache.hadoop.streaming.io."
 
 
@@ -46,7 +46,7 @@ def job_environment(settings, job_id, nmaps, text_output):
 def _effective(properties):
     """Return properties without those of Hadoop that only a task would follow: Streaming's, and the order of a job with its own partitioner."""
     has_own = properties.get("mapred_partitioner_class", HASH_PARTITIONER) not in (HASH_PARTITIONER, BINARY_PARTITIONER)
-    without = COMPARATORS if has_own else ()
+    without = variables_of(dict.fromkeys(COMPARATORS)) if has_own else ()
     return {name: value for name, value in properties.items() if not name.startswith("stream_") and name not in without}
 
 

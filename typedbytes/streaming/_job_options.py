@@ -7,10 +7,20 @@ import re
 
 from typedbytes.streaming._task import STEP_LINE
 
-__all__ = ["OPTION_OF", "REDUCERS", "properties_of", "steps_in", "variables_of"]
+__all__ = ["COMPARATORS", "LINE_PROPERTIES", "OPTION_OF", "REDUCERS", "properties_of", "steps_in", "variables_of"]
 
 #: The names of the property with the number of reduce tasks.
 REDUCERS = "mapreduce.job.reduces", "mapred.reduce.tasks"
+
+#: The names of the property with the class that orders keys.
+COMPARATORS = "mapreduce.job.output.key.comparator.class", "mapred.output.key.comparator.class"
+
+#: Properties of TextInputFormat that change what a line is, which only Hadoop does, and what a line is without them.
+LINE_PROPERTIES = {
+    "textinputformat.record.delimiter": "lines end with LF, CR or CR LF",
+    "mapreduce.input.linerecordreader.line.maxlength": "lines may have any length",
+    "mapred.linerecordreader.maxlength": "lines may have any length",
+}
 
 #: Properties that Streaming sets from its own options, overriding -D.
 OPTION_OF = {

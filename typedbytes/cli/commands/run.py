@@ -11,7 +11,7 @@ import time
 
 from typedbytes.cli._arguments import integer, parse_size
 from typedbytes.cli._failure import say
-from typedbytes.cli._job_options import add_job_arguments, job_files, job_settings, named
+from typedbytes.cli._job_options import add_job_arguments, job_files, job_settings, named, report_ignored
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -66,6 +66,9 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
         return None
     from typedbytes import local
     from typedbytes.cli._job_result import run_and_report  # imported lazily: start-up time
+
+    if not options.quiet:
+        report_ignored(options)
 
     def job():
         with _progress(options.quiet) as progress:
