@@ -41,6 +41,62 @@ def test_structs(table, words, rows):
     assert tb.Decoder().decode_all(good("from-json", stdin=lines)) == rows
 
 
+@pytest.fixture
+def tables(tmp_path):
+    """Return a function that writes tables to files of a folder and returns their paths."""
+
+    def write(**contents):
+        paths = [str(tmp_path / f"{name}.parquet") for name in contents]
+        for path, columns in zip(paths, contents.values()):
+            pyarrow.parquet.write_table(columns if isinstance(columns, pyarrow.Table) else pyarrow.table(columns), path)
+        return paths
+
+    return write
+
+
+@pytest.mark.parametrize("words", [["--values"], ["--pairs"], ["--pairs", "--structs", "map"]], ids=" ".join)
+def test_columns_in_another_order_are_found_by_their_names(tables, tmp_path, words):
+    """Those of other names are not."""
+    ab, ba, cd = tables(ab={"id": ["a"], "name": ["x"]}, ba={"name": ["x"], "id": ["a"]}, cd={"c": ["a"], "d": ["x"]})
+    decode = tb.Decoder().decode_pairs if "--pairs" in words else tb.Decoder().decode_all
+    for inputs, wanted in (
+        ([ab, ba, ab], [("a", "x"), ("a", "x"), ("a", "x")]),
+        ([ba, ab, cd], [("x", "a"), ("x", "a"), ("a", "x")]),
+        ([str(tmp_path)], [("a", "x"), ("a", "x"), ("a", "x")]),
+    ):
+        assert decode(good("convert", "--to", "typedbytes", *words, *inputs)) == wanted
+
+
+@pytest.mark.parametrize(
+    "wrapped", [lambda user: user, lambda user: [user], lambda user: {"more": [user]}], ids=["struct", "list", "deeper"]
+)
+def test_fields_of_structs_in_another_order_are_refused(tables, wrapped):
+    ab, ba, c = tables(
+        ab={"id": [1], "user": [wrapped({"a": "x", "b": "y"})]},
+        ba={"user": [wrapped({"b": "y", "a": "x"})], "id": [1]},
+        c={"id": [1], "user": [wrapped({"c": "y", "d": "x"})]},
+    )
+    message = bad(65, "convert", "--to", "json", ab, ba)[1]
+    assert message == f"{ba}: the column user has fields in another order than in {ab} (--structs map keeps their names)"
+    for kind in "--values", "--pairs":
+        assert len(good("convert", "--to", "json", "--structs", "map", kind, ab, ba).splitlines()) == 2
+    assert len(good("convert", "--to", "json", ab, c).splitlines()) == 2
+
+
+def test_columns_that_have_one_name_are_not_put_in_order(tables):
+    twice = [pyarrow.array(["x"]), pyarrow.array(["y"]), pyarrow.array(["z"])]
+    first, other, same = tables(
+        a=pyarrow.table(twice, names=["a", "a", "b"]),
+        b=pyarrow.table(twice, names=["a", "b", "a"]),
+        c=pyarrow.table(twice, names=["a", "a", "b"]),
+    )
+    assert len(good("convert", "--to", "json", first, same).splitlines()) == 2
+    message = bad(65, "convert", "--to", "json", first, other)[1]
+    assert (
+        message == f"{other}: the columns are in another order than in {first}, and several have one name (--structs map keeps their names)"
+    )
+
+
 def test_structs_of_pairs(table, tmp_path):
     words = ["convert", "--structs", "map", "--pairs", "--to"]
     pairs = [(row["id"], row["user"]) for row in AS_MAPS]

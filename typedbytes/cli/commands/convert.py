@@ -11,6 +11,7 @@ from functools import partial
 import typedbytes
 from typedbytes import columns
 from typedbytes.cli._arguments import CHECK_UNDECIDED, NOTE, add_file_arguments, add_output_argument, parse_size
+from typedbytes.cli._column_order import ColumnOrder
 from typedbytes.cli._encoded_records import Encoded
 from typedbytes.cli._failure import BAD_DATA, USAGE, Failure, say
 from typedbytes.cli._input_formats import NAMES, limited_source_of
@@ -72,7 +73,8 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     need pyarrow, and records of one schema: a pair becomes the columns key and value. A row read
     from them becomes a VECTOR, as does a struct, or with --pairs and two columns a pair; nulls need
     --dialect hive. With --structs map a row and each struct in it become a MAP by the names of
-    columns and fields, without the fields that are null.
+    columns and fields, without the fields that are null. Without it the columns of further inputs are
+    read in the order of the first, by their names.
     If -o ends in a slash, or has no suffix and an input is a folder, it becomes a folder with a
     file for each split of the inputs. Run the same command again to resume an interrupted conversion.
     Where types change within an input, --widen finds one type for all: LONG for INT and LONG, and
@@ -105,9 +107,11 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     if options.to in TABLES:
         _write_tables(options, output)
         return None
+    keeps_names = options.structs == "map"
+    order = None if keeps_names and not options.pairs else ColumnOrder(keeps_names)
     with Records(options, output) as records:
         for name in input_names(options):
-            tables = {form: partial(_table_reader, form, name, options) for form in READ_TABLES}
+            tables = {form: partial(_table_reader, form, name, options, order) for form in READ_TABLES}
             with reading(name, options, raw=True, others=tables) as reader:
                 records.copy(reader)
 
@@ -121,17 +125,20 @@ def _check_widen(options):
 
 
 @contextmanager
-def _table_reader(form, name, options, source):
+def _table_reader(form, name, options, order, source):
     with as_data_failure(name):
         kind = typedbytes.PairReader if options.pairs else typedbytes.Reader
-        yield kind(Encoded(_encoded_batches(source, form, options)), dialect=options.dialect, raw=True)
+        batches = _batches(source, form)
+        if order:
+            batches = (order.arranged(batch, name) for batch in batches)
+        yield kind(Encoded(_encoded_batches(batches, options)), dialect=options.dialect, raw=True)
 
 
-def _encoded_batches(source, form, options):
-    """Yield the rows of a table as typed bytes."""
+def _encoded_batches(batches, options):
+    """Yield the rows of the batches of a table as typed bytes."""
     how = {"pairs": options.pairs, "nulls": "hive" if options.dialect == "hive" else "error", "structs": options.structs or "vector"}
     nrows = 0
-    for batch in _batches(source, form):
+    for batch in batches:
         if options.pairs and batch.num_columns != 2:
             raise Failure(USAGE, f"expected two columns for pairs, not {batch.num_columns}")
         sink = io.BytesIO()
