@@ -75,8 +75,8 @@ def test_each_character_at_each_offset(around):
 def test_every_byte_after_every_byte_above_127(around):
     rng = random.Random(52)
     sequences = [bytes((first, second)) for first in range(128, 256) for second in range(256)]
-    befores, after = rng.choices([(around * n).encode() for n in OFFSETS], k=len(sequences)), (around * 40).encode()
-    check(before + sequence + after for before, sequence in zip(befores, sequences))
+    heads, after = rng.choices([(around * n).encode() for n in OFFSETS], k=len(sequences)), (around * 40).encode()
+    check(before + sequence + after for before, sequence in zip(heads, sequences))
 
 
 @pytest.mark.parametrize("around", CHARACTERS)
