@@ -106,6 +106,13 @@ def test_structs_of_pairs(table, tmp_path):
         assert list(reader) == pairs
 
 
+def test_pairs_whose_columns_have_the_name_of_the_other_are_refused(tmp_path):
+    path = tmp_path / "sums.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"value": [1], "word": ["a"]}), path)
+    said = bad(65, "convert", "--pairs", "--to", "json", str(path))[1]
+    assert said.endswith("sums.parquet: the columns are named 'value' and 'word', and 'value' is not the first of a pair: rename one")
+
+
 def test_names_come_back_from_a_table(tmp_path):
     people = tb.Encoder().encode_pairs([("a", {"name": "Ada", "born": 1815}), ("b", {"name": "Grace", "born": 1906})])
     path = str(tmp_path / "people.parquet")

@@ -6,6 +6,8 @@ import io
 import re
 
 import numpy
+import pandas
+import polars
 import pyarrow
 import pytest
 from hypothesis import given, strategies as st
@@ -125,7 +127,7 @@ REFUSED = [
     (
         {"value": [1], "keys": ["a"]},
         tb.EncodeValueError,
-        "the columns are named 'value' and 'keys', and 'value' is not the first of a pair",
+        "the columns are named 'value' and 'keys', and 'value' is not the first of a pair: rename one",
     ),
     ({"count": [1], "key": ["a"]}, tb.EncodeValueError, "the columns are named 'count' and 'key', and 'key' is not the second of a pair"),
     ([[None], [1]], tb.EncodeValueError, "column 'key': value is null: pass nulls=... to say what to write, at [0]"),
@@ -142,7 +144,16 @@ def test_a_name_that_is_neither_is_that_of_its_position():
     expected = tb.Encoder().encode_pairs([("a", 1)])
     for names in (("key", "n"), ("word", "value"), ("word", "n")):
         assert written(dict(zip(names, (["a"], [1])))) == expected
-    assert written(pyarrow.table({"value": ["a"], "count": pyarrow.array([1], "i4")})) == expected  # as engines name what they count
+
+
+@pytest.mark.parametrize("names", [("value", "word"), ("n", "key"), ("value", "count")])
+def test_a_table_whose_names_say_the_opposite_of_its_order_is_refused(names):
+    table = pyarrow.table(dict(zip(names, ([1, 2], ["a", "b"]))))
+    batch = read_one(pairs_of((1, "a")), schema=dict(zip(names, ("int", "string"))))
+    frame = pandas.DataFrame({names[1]: ["a", "b"], names[0]: [1, 2]}).set_index(names[1])  # as from frame.groupby(...)[["value"]].sum()
+    for given_columns in (table, table.to_reader(1), polars.DataFrame(table), frame, batch):
+        with pytest.raises(tb.EncodeValueError, match=f"^the columns are named '{names[0]}' and '{names[1]}'.* of a pair: rename one$"):
+            written(given_columns)
 
 
 def test_values_among_pairs_are_refused():

@@ -42,7 +42,7 @@ def write(sink, columns, *, pairs=True, nulls="error", null_value=None, structs=
     with the names of the fields as keys, without the fields that are null unless `nulls` says what to write for them.
 
     Raises EncodeTypeError for columns without a type code, EncodeValueError for nulls (with nulls="error"), for columns of different
-    lengths, and for a dict with "value" before another name than "key", or "key" after another than "value". If a value is refused,
+    lengths, and for a pair whose first column is named "value" or whose second "key", unless they are both. If a value is refused,
     some of the rows before it may have been written.
 
     >>> import array, io, typedbytes
@@ -95,8 +95,6 @@ def _null(nulls, null_value):
 
 def _tables(columns, names, options):
     """Yield tables: for each column the list of its Rows."""
-    if isinstance(columns, dict):
-        _check_names(list(columns), names)
     if isinstance(columns, (dict, list, tuple)):
         found = list(columns.values()) if isinstance(columns, dict) else columns
         order = _order(list(columns) if isinstance(columns, dict) else range(len(columns)), names)
@@ -118,17 +116,19 @@ def _order(found, names):
     found = list(found)
     if len(found) != len(names):
         raise EncodeValueError(f"expected {len(names)} columns, {' and '.join(names)}, not {len(found)}")
-    return [found.index(name) for name in names] if set(found) == set(names) else range(len(found))
+    if set(found) == set(names):
+        return [found.index(name) for name in names]
+    _check_names(found, names)
+    return range(len(found))
 
 
 def _check_names(found, names):
-    """Refuse the columns of a dict of which one has the name of the other: a misspelt name would exchange keys and values."""
-    if len(found) != len(names) or set(found) == set(names):
-        return
+    """Refuse columns of which one has the name of the other: keys and values would be exchanged."""
     for name, expected in zip(found, names):
         if name in names and name != expected:
             number = "first" if name == "value" else "second"
-            raise EncodeValueError(f"the columns are named {' and '.join(map(repr, found))}, and {name!r} is not the {number} of a pair")
+            shown = " and ".join(map(repr, found))
+            raise EncodeValueError(f"the columns are named {shown}, and {name!r} is not the {number} of a pair: rename one")
 
 
 def _imported(column, options):
