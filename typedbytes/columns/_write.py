@@ -10,7 +10,7 @@ from itertools import chain, islice
 
 from typedbytes import _core
 from typedbytes._core import Encoder
-from typedbytes.columns import _native
+from typedbytes.columns import _frames, _native
 from typedbytes.columns._batch import Batch
 from typedbytes.columns._reader import BatchReader
 from typedbytes.errors import EncodeError, EncodeTypeError, EncodeValueError
@@ -95,10 +95,10 @@ def _null(nulls, null_value):
 
 def _tables(columns, names, options):
     """Yield tables: for each column the list of its Rows."""
-    if isinstance(columns, (dict, list, tuple)):
-        found = list(columns.values()) if isinstance(columns, dict) else columns
-        order = _order(list(columns) if isinstance(columns, dict) else range(len(columns)), names)
-        yield [_named_rows(name, found[number], options) for name, number in zip(names, order)]
+    named = _named(columns)
+    if named is not None:
+        fields, found = named
+        yield [_named_rows(name, found[number], options) for name, number in zip(names, _order(fields, names))]
         return
     if isinstance(columns, (Batch, BatchReader)):
         for batch in columns if isinstance(columns, BatchReader) else (columns,):
@@ -109,6 +109,15 @@ def _tables(columns, names, options):
         if fields is None:
             raise EncodeTypeError("expected a table of columns: put a single column in a list")
         yield [[_native.rows_of_arrow(imported, number)] for number in _order(fields, names)]
+
+
+def _named(columns):
+    """Return the names and the columns of what is written column by column, None for other objects."""
+    if isinstance(columns, dict):
+        return list(columns), list(columns.values())
+    if isinstance(columns, (list, tuple)):
+        return range(len(columns)), columns
+    return _frames.parts_of(columns)
 
 
 def _order(found, names):
@@ -152,6 +161,11 @@ def _rows(column, options, chunk=_CHUNK):
     """Return the Rows of a column: a list, because it may come in chunks. chunk: see _encoded_objects."""
     if isinstance(column, (str, bytes, dict)):
         raise _not_a_column(column)
+    objects, parts = _frames.objects_of(column), _frames.parts_of(column)
+    if objects is not None:
+        return _encoded_objects(objects, options, chunk)
+    if parts is not None:
+        column = _as_vectors(parts, options)
     if isinstance(column, tuple):
         return [_native.rows_of_children([_single_chunk(part, options) for part in column])]
     if hasattr(column, "__arrow_c_array__") or hasattr(column, "__arrow_c_stream__"):
@@ -167,6 +181,13 @@ def _rows(column, options, chunk=_CHUNK):
     if hasattr(column, "__array__") and column.ndim != 1:
         return [_rows_of_grid(column.__array__(), options)]
     return _encoded_objects(column, options, chunk)
+
+
+def _as_vectors(parts, options):
+    """Return the columns of a frame with objects as those of VECTORs."""
+    if options.structs_as_maps:
+        raise EncodeTypeError("a frame with a column of objects cannot be a column of MAPs: pass a list of dicts")
+    return tuple(parts[1])
 
 
 def _not_a_column(found):
