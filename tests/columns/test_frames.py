@@ -1,8 +1,12 @@
 """Columns of Python objects in frames of pandas and Polars, and the index of pandas's: the values are written as those of a list."""
 
+import datetime
 import uuid
 
+import numpy
+import pandas
 import polars
+import pyarrow
 import pytest
 
 import typedbytes as tb
@@ -32,3 +36,56 @@ def test_objects_of_polars_that_are_refused():
     assert written([column], pairs=False, nulls="value") == tb.Encoder().encode_all(["a", None])
     with pytest.raises(tb.EncodeValueError, match=r"^column 'value': value is null.*, at \[1\]$"):
         written([column], pairs=False)
+
+
+OBJECTS = [["y", b"x"], [1.0, True], [1, 2.5], [True, 2], [{1}, {2}], [(1, "a"), ()], [[(1, "a")], []], [2**64, 1], [1, 2], ["a", "b"],
+           [datetime.date(2020, 1, 1), "a"], [{"a": 1}, "a"], [numpy.int8(1), tb.Long(2)], IDS]  # fmt: skip
+
+
+@pytest.mark.parametrize("values", OBJECTS, ids=str)
+def test_objects_of_pandas_are_written_as_those_of_a_list(values):
+    column = pandas.Series(numpy.fromiter(values, object))
+    encode = tb.Encoder().encode_all
+    for given_column in (column, pandas.Index(column, dtype=object), pandas.DataFrame({"n": column}).n, column.to_numpy()):
+        assert written([given_column], pairs=False) == encode(values)
+        assert written([(given_column, [1, 2])], pairs=False) == encode(zip(values, [1, 2]))
+    frame = pandas.DataFrame({"value": column, "key": numpy.array([1, 2], "i1")})
+    pairs = [*zip(map(tb.Byte, [1, 2]), values)]
+    assert written(frame) == tb.Encoder().encode_pairs(pairs)
+    assert written(frame[["value"]], pairs=False) == encode(values)
+    assert written([frame[["key", "value"]]], pairs=False) == encode(pairs)
+    indexed = pandas.DataFrame({"n": column.to_numpy()}, pandas.Index([b"a", 7], name="id"))
+    assert written(indexed) == tb.Encoder().encode_pairs(zip(values, [b"a", 7]))
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pandas.NaT, pandas.NA], ids=str)
+def test_what_pandas_marks_as_missing_among_objects_is_null(missing):
+    for values in (["a", missing, b"b"], ["a", missing, "b"], [1, missing, 2.5], [missing] * 3):
+        column = pandas.Series(values, dtype=object)
+        expected = [None if value is missing else value for value in values]
+        row = expected.index(None)
+        frame = pandas.DataFrame({"key": [0.5, float("nan"), 1.5], "value": column})
+        for given_column in (column, pandas.Index(column, dtype=object)):
+            assert written([given_column], pairs=False, nulls="value") == tb.Encoder().encode_all(expected)
+            with pytest.raises(tb.EncodeValueError, match=rf"^column 'value': value is null.*, at \[{row}\]$"):
+                written([given_column], pairs=False)
+        assert written(frame, nulls="value") == tb.Encoder().encode_pairs(zip([0.5, None, 1.5], expected))
+
+
+def test_arrows_structs_and_lists_come_back_from_pandas():
+    table = pyarrow.table({"key": [[1, 2], None, []], "value": [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}, None]})
+    for structs in ("vector", "map"):
+        expected = written(table, nulls="value", structs=structs)
+        frame = table.to_pandas()
+        assert written(frame, nulls="value", structs=structs) == expected
+        assert written({"key": frame.key, "value": frame.value}, nulls="value", structs=structs) == expected
+    column = pandas.Series([{"a": (1, "b")}])
+    with pytest.raises(tb.EncodeTypeError, match="^column 'value': pyarrow cannot make one type of its values: .* its to_numpy"):
+        written(pandas.DataFrame({"key": [1], "value": column}))
+    assert written([column.to_numpy()], pairs=False) == tb.dumps({"a": (1, "b")})
+
+
+def test_objects_of_pandas_that_are_refused():
+    for column in (pandas.Series(["a", object()]), pandas.Index(["a", object()])):
+        with pytest.raises(tb.EncodeTypeError, match=r"^column 'value': cannot encode an object of type object.*, at \[1\]$"):
+            written([column], pairs=False)

@@ -1,26 +1,72 @@
-"""Columns of objects in Polars, whose export to Arrow would not keep the values.
+"""Columns of pandas and Polars, and frames, whose export to Arrow would not keep their values.
 
-Here: which columns those are, and their values. Not here: how values are written. Polars is not imported: who has such a column has it.
+Here: which those are, and what is written instead. Not here: how it is written. Neither library is imported: who has such a column has it.
 """
 
 from __future__ import annotations
 
 import sys
 
-__all__ = ["objects_of", "parts_of"]
+from typedbytes.errors import EncodeTypeError
+
+__all__ = ["parts_of", "replaced"]
 
 
-def objects_of(column):
-    """Return the Python values of a column of objects, None for a column of another kind."""
-    polars = sys.modules.get("polars")
-    if polars is not None and isinstance(column, polars.Series) and column.dtype == polars.Object:
+def replaced(column):
+    """Return what is written instead of a column of objects: a list with None for what is missing, or an Arrow array. None: the column itself."""
+    if _is_a(column, "polars", "Series") and column.dtype == sys.modules["polars"].Object:
         return column.to_list()  # Arrow would be given the addresses of the objects
+    if _is_a(column, "pandas", "Series", "Index") and column.dtype == object:
+        return _objects_of_pandas(column)
     return None
 
 
 def parts_of(frame):
-    """Return the names and the columns of a frame with columns of objects, None for other frames and for what is no frame."""
-    polars = sys.modules.get("polars")
-    if polars is not None and isinstance(frame, polars.DataFrame) and polars.Object in frame.dtypes:
+    """Return the names and the columns of a frame that is to be written column by column. None: Arrow has its values, or it is no frame."""
+    if _is_a(frame, "polars", "DataFrame") and sys.modules["polars"].Object in frame.dtypes:
         return frame.columns, frame.get_columns()
+    if _is_a(frame, "pandas", "DataFrame"):
+        return _parts_of_pandas(frame)
     return None
+
+
+def _is_a(given, library, *names):
+    found = sys.modules.get(library)
+    return found is not None and isinstance(given, tuple(getattr(found, name) for name in names))
+
+
+def _parts_of_pandas(frame):
+    index = frame.index
+    levels = [index.get_level_values(number).to_series() for number, name in enumerate(index.names) if name is not None]
+    series = [frame.iloc[:, number] for number in range(frame.shape[1])] + levels
+    if all(map(_is_in_arrow, series)):
+        return None
+    return [str(column.name) for column in series], [column if column.dtype == object else _in_arrow(column) for column in series]
+
+
+def _is_in_arrow(series):
+    """Return whether Arrow has the values of a column of pandas: objects that are all str it does."""
+    return series.dtype != object or sys.modules["pandas"].api.types.infer_dtype(series, skipna=True) == "string"
+
+
+def _objects_of_pandas(column):
+    values = column.to_numpy(copy=True)
+    values[sys.modules["pandas"].isna(values)] = None
+    values = values.tolist()
+    return _in_arrow(column) if _are_nested(values) else values
+
+
+def _are_nested(values):
+    """Return whether values are what pyarrow makes of Arrow's structs and lists, which they become again."""
+    nested = (dict, sys.modules["numpy"].ndarray)
+    first = next((value for value in values if value is not None), None)
+    return isinstance(first, nested) and all(value is None or isinstance(value, nested) for value in values)
+
+
+def _in_arrow(column):
+    import pyarrow
+
+    try:
+        return pyarrow.array(column, from_pandas=True)
+    except (ValueError, TypeError, OverflowError) as error:  # pyarrow's own errors among them
+        raise EncodeTypeError(f"pyarrow cannot make one type of its values: {error}: its to_numpy() is written value by value") from None

@@ -161,11 +161,8 @@ def _rows(column, options, chunk=_CHUNK):
     """Return the Rows of a column: a list, because it may come in chunks. chunk: see _encoded_objects."""
     if isinstance(column, (str, bytes, dict)):
         raise _not_a_column(column)
-    objects, parts = _frames.objects_of(column), _frames.parts_of(column)
-    if objects is not None:
-        return _encoded_objects(objects, options, chunk)
-    if parts is not None:
-        column = _as_vectors(parts, options)
+    replaced, parts = _frames.replaced(column), _frames.parts_of(column)
+    column = replaced if replaced is not None else _as_vectors(parts, options) if parts is not None else column
     if isinstance(column, tuple):
         return [_native.rows_of_children([_single_chunk(part, options) for part in column])]
     if hasattr(column, "__arrow_c_array__") or hasattr(column, "__arrow_c_stream__"):
