@@ -941,8 +941,8 @@ def test_tables_and_back(name, file):
 def test_no_tables():
     assert "no records to take the columns from" in bad(65, "convert", "--to", "arrow")[1]
     assert "STRING in column" in bad(65, "convert", "--to", "parquet", stdin=ONE + TEXT)[1]
-    assert "expected two columns for pairs" in bad(
-        64, "convert", "--pairs", "--from", "arrow", "--to", "json", stdin=good("convert", "--to", "arrow", stdin=ONE)
+    assert "expected 2 columns, key and value, not 1" in bad(
+        65, "convert", "--pairs", "--from", "arrow", "--to", "json", stdin=good("convert", "--to", "arrow", stdin=ONE)
     )[1]  # fmt: skip
 
 

@@ -113,6 +113,13 @@ def test_pairs_whose_columns_have_the_name_of_the_other_are_refused(tmp_path):
     assert said.endswith("sums.parquet: the columns are named 'value' and 'word', and 'value' is not the first of a pair: rename one")
 
 
+def test_pairs_of_more_columns_are_refused_by_the_name_of_the_file(tmp_path):
+    path = tmp_path / "kept.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"key": ["a"], "value": [1], "__index_level_0__": [7]}), path)
+    said = bad(65, "convert", "--pairs", "--to", "json", str(path))[1]
+    assert "kept.parquet: expected 2 columns, key and value, not 3: '__index_level_0__' is the index of a pandas frame" in said
+
+
 def test_names_come_back_from_a_table(tmp_path):
     people = tb.Encoder().encode_pairs([("a", {"name": "Ada", "born": 1815}), ("b", {"name": "Grace", "born": 1906})])
     path = str(tmp_path / "people.parquet")

@@ -89,3 +89,26 @@ def test_objects_of_pandas_that_are_refused():
     for column in (pandas.Series(["a", object()]), pandas.Index(["a", object()])):
         with pytest.raises(tb.EncodeTypeError, match=r"^column 'value': cannot encode an object of type object.*, at \[1\]$"):
             written([column], pairs=False)
+
+
+@pytest.mark.parametrize("value", [1, "a", b"a"])
+def test_an_index_without_a_name_is_no_column(value):
+    pairs = [("a", value), ("b", 2), ("a", value), ("c", value)]
+    frame = pandas.DataFrame(pairs, columns=["key", "value"])
+    kept = frame[frame.key.isin(["a", "c"])]
+    expected = written(frame.iloc[[0, 2, 3]].reset_index(drop=True))
+    assert len(tb.Decoder().decode_pairs(expected)) == 3
+    assert written(kept) == expected and written([kept], pairs=False) == written([(kept.key, kept.value)], pairs=False)
+    assert written(kept.set_index([kept.index, kept.index])) == expected
+    for index in (kept.index, [3, 4, 5], range(3)):  # pandas makes a RangeIndex of numbers in steps
+        by_key = kept.set_index(pandas.Index(index, name="n"))[["key"]]
+        assert written(by_key) == written({"key": by_key.key, "n": numpy.asarray(index)})
+        assert written(by_key.set_index(by_key.index.rename(None), append=True)) == written(by_key)
+    maps = written([frame[["key"]][1:].set_index([[7, 5, 7]])], pairs=False, structs="map")
+    assert maps == tb.Encoder().encode_all([{"key": "b"}, {"key": "a"}, {"key": "c"}])
+
+
+def test_an_index_without_a_name_in_a_table_is_named_in_the_error():
+    table = pyarrow.Table.from_pandas(pandas.DataFrame({"key": ["a"], "value": [1]}, [7]))
+    with pytest.raises(tb.EncodeValueError, match=r"not 3: '__index_level_0__' is the index of a pandas frame, .*reset_index\(drop=True\)"):
+        written(table)

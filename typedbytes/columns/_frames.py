@@ -9,7 +9,7 @@ import sys
 
 from typedbytes.errors import EncodeTypeError
 
-__all__ = ["parts_of", "replaced"]
+__all__ = ["parts_of", "replaced", "without_unnamed_index"]
 
 
 def replaced(column):
@@ -28,6 +28,20 @@ def parts_of(frame):
     if _is_a(frame, "pandas", "DataFrame"):
         return _parts_of_pandas(frame)
     return None
+
+
+def without_unnamed_index(frame):
+    """Return a frame of pandas as what Arrow takes the levels of its index from that have a name, and no others; other objects as they are."""
+    if not _is_a(frame, "pandas", "DataFrame"):
+        return frame
+    unnamed = [level for level, name in enumerate(frame.index.names) if name is None]
+    if unnamed and _is_a(frame.index, "pandas", "RangeIndex"):
+        return frame  # Arrow leaves it out
+    import pyarrow
+
+    if unnamed:  # which Arrow would take for columns, so that a frame of which rows were selected had one more
+        frame = frame.reset_index(level=unnamed, drop=True)
+    return pyarrow.Table.from_pandas(frame, preserve_index=frame.index.names != [None])
 
 
 def _is_a(given, library, *names):

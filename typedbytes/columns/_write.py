@@ -124,11 +124,16 @@ def _order(found, names):
     """Return the numbers of the columns in the order in which they are written."""
     found = list(found)
     if len(found) != len(names):
-        raise EncodeValueError(f"expected {len(names)} columns, {' and '.join(names)}, not {len(found)}")
+        raise EncodeValueError(f"expected {len(names)} columns, {' and '.join(names)}, not {len(found)}{_index_advice(found)}")
     if set(found) == set(names):
         return [found.index(name) for name in names]
     _check_names(found, names)
     return range(len(found))
+
+
+def _index_advice(found):
+    index = next((name for name in found if str(name).startswith("__index_level_")), None)  # as pyarrow names it
+    return f": {index!r} is the index of a pandas frame, which frame.reset_index(drop=True) removes" if index else ""
 
 
 def _check_names(found, names):
@@ -142,6 +147,7 @@ def _check_names(found, names):
 
 def _imported(column, options):
     """Iterate over the arrays that an object exports through the Arrow C data interface; EncodeTypeError if it has no such method."""
+    column = _frames.without_unnamed_index(column)
     if hasattr(column, "__arrow_c_array__"):
         return iter((_native.ImportedArray(*column.__arrow_c_array__(), structs_as_maps=options.structs_as_maps),))
     if hasattr(column, "__arrow_c_stream__"):

@@ -139,8 +139,6 @@ def _encoded_batches(batches, options):
     how = {"pairs": options.pairs, "nulls": "hive" if options.dialect == "hive" else "error", "structs": options.structs or "vector"}
     nrows = 0
     for batch in batches:
-        if options.pairs and batch.num_columns != 2:
-            raise Failure(USAGE, f"expected two columns for pairs, not {batch.num_columns}")
         sink = io.BytesIO()
         try:
             columns.write(sink, batch if options.pairs else {"value": _rows(batch, options)}, **how)
