@@ -16,7 +16,7 @@ import numpy
 import pytest
 
 import typedbytes as tb
-from column_pairs import many_pairs, pairs_of, read_one
+from column_pairs import many_pairs, pairs_of, read_one, written
 from column_values import POLICIES, rows_of
 from signal_checks import times_checked
 from subprocess_runs import SECONDS, run_fresh
@@ -530,3 +530,33 @@ def test_what_a_signal_handler_raises_beside_text_that_is_not_utf8():
 def test_an_item_of_a_very_wide_vector_is_not_a_column():
     with pytest.raises(tb.LimitError, match="cannot make a column of one item of a VECTOR with more than 1024 items"):
         columns.read(b"", schema=["vector<int * 2000>"], pairs=False, columns=["value.5"])
+
+
+MIXED = [[1, "a"], [[], [1], ["a"]], {"a": 1, 2: "b"}, {1: "b", "a": 2}, ([1, None, "a"], 2), [(1, 2), (3,)], [1, 2.5], [1, 2**40]]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("mixed", MIXED, ids=str)
+def test_a_record_of_several_types_is_raw_after_a_split(mixed, threads):
+    values = [1, 2, mixed, mixed, 5, (5, 6), mixed]
+    data = tb.Encoder().encode_all(values)
+    for start, schema in ((0, None), (10, None), (0, ["int"]), (10, ["int"])):
+        found = list(columns.read(data[start:], schema=schema, pairs=False, on_mismatch="split", threads=threads))
+        assert [(len(batch), batch.schema["value"]) for batch in found] == [(2, "int"), (5, "raw")][start // 10 :]
+        assert b"".join(written(batch, pairs=False) for batch in found) == data[start:]
+    pairs = tb.Encoder().encode_pairs([(1, 2.5), ("a", mixed), (mixed, mixed)])
+    batches = list(columns.read(pairs, on_mismatch="split", threads=threads))
+    assert [tuple(batch.schema.values()) for batch in batches] == [("int", "double"), ("string", "raw"), ("raw", "raw")]
+    assert b"".join(map(written, batches)) == pairs
+    keys = [batch.column("key").tolist() for batch in columns.read(pairs, columns=["key"], on_mismatch="split")]
+    assert keys == [[1], ["a"], [tb.dumps(mixed)]]
+
+
+def test_a_part_of_a_record_of_several_types_is_refused_after_a_split():
+    data = tb.Encoder().encode_all([(1, 2), ([1, "a"], 3)])
+    found = columns.read(data, columns=["value.1"], pairs=False, on_mismatch="split")
+    assert [batch.column(0).tolist() for batch in found] == [[2, 3]]
+    found = columns.read(data, columns=["value.0"], pairs=False, on_mismatch="split")
+    assert next(found).column(0).tolist() == [1]
+    with pytest.raises(columns.MismatchError, match=r"STRING in column 'value', which holds int, .* record 1, path \[0\]\[1\]"):
+        next(found)

@@ -7,8 +7,8 @@ divided among threads.
 import sys
 
 from typedbytes import _core
-from typedbytes.columns import _native, _sources, _type_strings
-from typedbytes.columns._batch import Batch, BatchStream, split_name
+from typedbytes.columns import _native, _sources, _type_strings, _wanted
+from typedbytes.columns._batch import Batch, BatchStream
 from typedbytes.columns._threads import Parallel
 from typedbytes.errors import DecodeError, FormatError, LimitError
 
@@ -49,7 +49,8 @@ def read(
     else is skipped. pairs: whether records are pairs, named key and value, or single
     values. on_mismatch: what to do with a value of another type than its column: "error" raises MismatchError after the rows
     before it; "widen" changes the column to a type for both (INT to LONG, numbers of several types to DOUBLE unless an integer
-    beyond 2**53 would lose digits, VECTORs of one length to VECTORs of any, all else to raw: encoded values); "split" ends the batch, and that record sets a new schema. threads: the number
+    beyond 2**53 would lose digits, VECTORs of one length to VECTORs of any, all else to raw: encoded values); "split" ends the batch, and that record sets a new schema,
+    with raw for a value with items of several types. threads: the number
     of decoding threads; each takes one batch or 16 MiB at a time. dialect, max_depth: as for Reader.
 
     The pickle of None, or in Hive's dialect its NULL, is a null in a column of any type but raw and ext<100>, which keep it
@@ -93,8 +94,8 @@ class BatchReader(_core.RecordIterator):
             raise ValueError("batch_rows, batch_nbytes and threads must be at least 1")
         if on_mismatch not in _POLICIES:
             raise ValueError(f'on_mismatch must be "error", "widen" or "split", not {on_mismatch!r}')
-        self._names, types = _schema(schema, pairs, dialect)
-        self._visible, self._paths = _projection(columns, self._names)
+        self._names, types = _wanted.names_and_types(schema, pairs, dialect)
+        self._visible, self._paths = _wanted.projection(columns, self._names)
         self._batch_rows = batch_rows
         self._batch_nbytes = min(batch_nbytes, sys.maxsize)
         self._policy = on_mismatch
@@ -310,12 +311,29 @@ class BatchReader(_core.RecordIterator):
         self._start += nbytes
         try:
             with view[nbytes:] as rest:
-                self._nused, n = self._builder.append_records(rest, self._max_rows, self._max_nbytes)
+                self._nused, n = self._append(rest)
         except LimitError as error:
             raise LimitError(error.message, self._start, None, "", self._reader.record) from None
         self._is_new = self._is_new and not self._nused
         self._nused += nbytes
         return self._nused, nrecords + n
+
+    def _append(self, view):
+        """Append records; return the number of bytes and of records used."""
+        used = self._builder.append_records(view, self._max_rows, self._max_nbytes)
+        while self._policy == "split" and self._is_new and self._builder.state == "mismatch" and self._take_raw():
+            used = self._builder.append_records(view, self._max_rows, self._max_nbytes)
+        return used
+
+    def _take_raw(self):
+        """Make the column raw whose type the first record sets by one item and breaks by another; False: a part of it is wanted."""
+        types = list(self._builder.described)
+        types[self._builder.column] = ("raw",)
+        try:
+            self._builder = self._new_builder(tuple(types))
+        except LookupError:
+            return False
+        return True
 
     def _forget_types(self):
         self._builder.forget_types()
@@ -341,54 +359,3 @@ def _code_name(code):
     from typedbytes._typecodes import TypeCode
 
     return TypeCode(code).name if code in TypeCode._value2member_map_ else f"type code {code}"
-
-
-def _schema(schema, pairs, dialect):
-    """Return the names of a record's values and their types; None: to be inferred."""
-    names = ("key", "value") if pairs else ("value",)
-    if schema is None:
-        return names, None
-    if isinstance(schema, str):
-        raise TypeError(f"schema must be a list of {len(names)} types or a dict, not the str {schema!r}")
-    if isinstance(schema, dict):
-        schema = _in_order(schema, names)
-        texts, own = tuple(schema.values()), tuple(schema)
-    else:
-        texts, own = tuple(schema), names
-    if len(texts) != len(names):
-        raise ValueError(f"schema must have {len(names)} types, not {len(texts)}")
-    types = tuple(map(_type_strings.parse, texts))
-    for column_type in types:
-        if (177 if dialect == "hive" else 11) in _type_strings.codes(column_type):
-            raise ValueError(f"type {_type_strings.format_type(column_type)!r} does not exist in dialect {dialect!r}")
-    return own, types
-
-
-def _in_order(schema, names):
-    """Return a schema by the columns' names; one by their own names, or by their numbers, may be in any order."""
-    if schema.keys() == set(range(len(names))):
-        return {name: schema[number] for number, name in enumerate(names)}
-    if schema.keys() == set(names):
-        return {name: schema[name] for name in names}
-    for name in schema:
-        if not isinstance(name, str):
-            raise TypeError(f"the columns of a schema have names or the numbers 0 to {len(names) - 1}, not {name!r}")
-    return schema
-
-
-def _projection(columns, names):
-    """Return the names of the selected columns, and the path to each within a record; None: all."""
-    if columns is None:
-        return names, None
-    if isinstance(columns, str):
-        raise TypeError(f"columns must be a list of names, not the str {columns!r}")
-    columns = tuple(columns)
-    paths = []
-    for name in columns:
-        if not isinstance(name, str):
-            raise TypeError(f"the name of a column is a str, not {name!r}")
-        found = split_name(name, names)
-        if found is None:
-            raise LookupError(f"no column {name!r}: pass names of {', '.join(names)}, or paths to items of VECTORs and fields of MAPs")
-        paths.append((found[0], *found[1]))
-    return columns, tuple(paths)

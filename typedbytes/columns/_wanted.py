@@ -1,0 +1,60 @@
+"""What the caller of a BatchReader wants: the types of its columns, and which of them.
+
+Here: schemas and names of columns, checked. Not here: the text of a type.
+"""
+
+from typedbytes.columns import _type_strings
+from typedbytes.columns._batch import split_name
+
+__all__ = ["names_and_types", "projection"]
+
+
+def names_and_types(schema, pairs, dialect):
+    """Return the names of a record's values and their types; None: to be inferred."""
+    names = ("key", "value") if pairs else ("value",)
+    if schema is None:
+        return names, None
+    if isinstance(schema, str):
+        raise TypeError(f"schema must be a list of {len(names)} types or a dict, not the str {schema!r}")
+    if isinstance(schema, dict):
+        schema = _in_order(schema, names)
+        texts, own = tuple(schema.values()), tuple(schema)
+    else:
+        texts, own = tuple(schema), names
+    if len(texts) != len(names):
+        raise ValueError(f"schema must have {len(names)} types, not {len(texts)}")
+    types = tuple(map(_type_strings.parse, texts))
+    for column_type in types:
+        if (177 if dialect == "hive" else 11) in _type_strings.codes(column_type):
+            raise ValueError(f"type {_type_strings.format_type(column_type)!r} does not exist in dialect {dialect!r}")
+    return own, types
+
+
+def _in_order(schema, names):
+    """Return a schema by the columns' names; one by their own names, or by their numbers, may be in any order."""
+    if schema.keys() == set(range(len(names))):
+        return {name: schema[number] for number, name in enumerate(names)}
+    if schema.keys() == set(names):
+        return {name: schema[name] for name in names}
+    for name in schema:
+        if not isinstance(name, str):
+            raise TypeError(f"the columns of a schema have names or the numbers 0 to {len(names) - 1}, not {name!r}")
+    return schema
+
+
+def projection(columns, names):
+    """Return the names of the selected columns, and the path to each within a record; None: all."""
+    if columns is None:
+        return names, None
+    if isinstance(columns, str):
+        raise TypeError(f"columns must be a list of names, not the str {columns!r}")
+    columns = tuple(columns)
+    paths = []
+    for name in columns:
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a column is a str, not {name!r}")
+        found = split_name(name, names)
+        if found is None:
+            raise LookupError(f"no column {name!r}: pass names of {', '.join(names)}, or paths to items of VECTORs and fields of MAPs")
+        paths.append((found[0], *found[1]))
+    return columns, tuple(paths)
