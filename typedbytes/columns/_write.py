@@ -42,7 +42,7 @@ def write(sink, columns, *, pairs=True, nulls="error", null_value=None, structs=
     with the names of the fields as keys, without the fields that are null unless `nulls` says what to write for them.
 
     Raises EncodeTypeError for columns without a type code, EncodeValueError for nulls (with nulls="error"), for columns of different
-    lengths, and for a pair whose first column is named "value" or whose second "key", unless they are both. If a value is refused,
+    lengths, and for a pair whose first column is named "value" or whose second "key", unless they are both or "value" and "count". If a value is refused,
     some of the rows before it may have been written.
 
     >>> import array, io, typedbytes
@@ -138,6 +138,8 @@ def _index_advice(found):
 
 def _check_names(found, names):
     """Refuse columns of which one has the name of the other: keys and values would be exchanged."""
+    if found == ["value", "count"]:  # as engines name the values that they have counted
+        return
     for name, expected in zip(found, names):
         if name in names and name != expected:
             number = "first" if name == "value" else "second"
