@@ -20,6 +20,7 @@ from typedbytes._core cimport PY_SSIZE_T_MAX, ReadBuffer, borrow, held, offset_o
 from typedbytes.core.byteorder cimport load_i32, load_i64
 from typedbytes._core cimport *
 from typedbytes.core.java_hash cimport partition_of
+from typedbytes.core.threads cimport claim_state
 from typedbytes.core.memory cimport enlarge
 from typedbytes._sorting.pages cimport drop_pages, resize_pages
 from typedbytes._core cimport Source, fill_from, open_source, write_all
@@ -139,13 +140,12 @@ cdef class Sorter:
         raise TypeError("a Sorter cannot be pickled")
 
     cdef int enter(self, bint as_sorted) except -1:
-        if self.state != OPEN:
-            refuse_call(self, self.state, self.failure, "sorter")
-        if self.record_counts == NULL:
+        if self.state == OPEN and self.record_counts == NULL:
             raise RuntimeError("this Sorter was never initialised")
-        if as_sorted != (self.starts is not None):
+        if self.state == OPEN and as_sorted != (self.starts is not None):
             raise RuntimeError("call sort() before write() or clear()" if as_sorted else "call clear() before the next fill() or sort()")
-        self.state = BUSY
+        if not claim_state(&self.state, OPEN, BUSY):
+            refuse_call(self, self.state, self.failure, "sorter")
         return 0
 
     cdef int fail(self, error) except -1:

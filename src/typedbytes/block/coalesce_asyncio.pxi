@@ -98,7 +98,7 @@ cdef class AsyncCoalescingWriter:
         if not self.unsent_nbytes():
             self.disable_buffering()
             return 1
-        if self.encoder.busy:
+        if self.encoder.state == BUSY:
             return 0
         if not self.is_finalizing:
             warn_unclosed(self, "with unsent messages")
@@ -136,7 +136,7 @@ cdef class AsyncCoalescingWriter:
             raise ValueError("I/O operation on a closed writer")
         if self.entry.is_inherited:    # the parent sends what is in the buffer
             raise_inherited(self)
-        if self.encoder.busy:
+        if self.encoder.state == BUSY:
             self.encoder.enter()
         return 0
 
@@ -190,7 +190,7 @@ cdef class AsyncCoalescingWriter:
         try:
             encoder.append_message(args, id, reply)
         finally:
-            encoder.busy = False
+            encoder.state = OPEN
         self.counts.messages += 1
         self.counts.bytes += encoder.nbytes() - before
         if self.is_blocked:
@@ -314,7 +314,7 @@ cdef class AsyncCoalescingWriter:
         """
         if self.is_closed or self.encoder is None or self.entry.is_inherited:
             return
-        if self.encoder.busy:
+        if self.encoder.state == BUSY:
             self.encoder.enter()
         try:
             await self.drain()

@@ -82,9 +82,8 @@ cdef class BlockDecoder(Parser):
     cdef int enter(self) except -1:
         if self.buf.storage == NULL:
             raise ValueError("this BlockDecoder was not initialised")
-        if self.state != OPEN:
+        if not claim_state(&self.state, OPEN, BUSY):
             refuse_call(self, self.state, self.failure, "decoder")
-        self.state = BUSY
         return 0
 
     cdef int take(self, const unsigned char* p, Py_ssize_t nbytes, list messages) except -1:

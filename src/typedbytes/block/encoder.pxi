@@ -61,13 +61,13 @@ cdef class BlockEncoder:
     cdef object default
     cdef Layout layout
     cdef int flags                # of native messages
-    cdef bint busy
+    cdef State state              # OPEN or BUSY
 
     def __cinit__(self, *args, **options):
         self.enlarge(SCRATCH)
 
     def __init__(self, wire="bytes", *, default=None, checksum=False, **options):
-        if self.busy:
+        if self.state == BUSY:
             self.refuse()
         self.options = EncodeOptions(default=default, **options)
         self.default = default
@@ -159,10 +159,7 @@ cdef class BlockEncoder:
         return 0
 
     cdef inline int enter(self) except -1:
-        if self.busy or self.options is None:
-            self.refuse()
-        self.busy = True
-        return 0
+        return self.refuse() if self.options is None or not claim_state(&self.state, OPEN, BUSY) else 0
 
     cdef int refuse(self) except -1:
         if self.options is None:
@@ -171,7 +168,7 @@ cdef class BlockEncoder:
 
     cdef inline int leave(self) except -1:
         self.reset()
-        self.busy = False
+        self.state = OPEN
         return 0
 
     cdef inline int reset(self) except -1:

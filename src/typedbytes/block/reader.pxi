@@ -36,9 +36,8 @@ cdef class BlockReader(Parser):
         return start_filled(&self.buf, buffer_size, fill_from, <void*>self.input)
 
     cdef inline int enter(self) except -1:
-        if unlikely(self.state != OPEN):
+        if unlikely(not claim_state(&self.state, OPEN, BUSY)):
             refuse_call(self, self.state, self.failure, "reader")
-        self.state = BUSY
         self.is_resumable = False
         return 0
 

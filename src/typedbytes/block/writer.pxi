@@ -101,12 +101,11 @@ cdef class BlockWriter:
         return 0
 
     cdef inline int enter(self) except -1:
-        if unlikely(self.state != OPEN):
-            refuse_call(self, self.state, self.failure, "writer")
-        if unlikely(self.entry.is_inherited):
+        if unlikely(self.entry.is_inherited) and self.state == OPEN:
             self.encoder.reset()
             adopt_writer(&self.entry)
-        self.state = BUSY
+        if unlikely(not claim_state(&self.state, OPEN, BUSY)):
+            refuse_call(self, self.state, self.failure, "writer")
         return 0
 
     cdef inline int leave(self) except -1:

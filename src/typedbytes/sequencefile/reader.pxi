@@ -238,10 +238,7 @@ cdef class Reader(RecordFrames):
             and find_bytes(self.file.cursor - self.record_nbytes, self.file.cursor, self.escaped_marker, ESCAPED_NBYTES) != NULL
 
     cdef inline int enter(self) except -1:
-        if self.state != OPEN:
-            return self.refuse()
-        self.state = BUSY
-        return 0
+        return 0 if claim_state(&self.state, OPEN, BUSY) else self.refuse()
 
     cdef int refuse(self) except -1:
         return refuse_call(self, self.state, self.failure, "reader")

@@ -381,10 +381,7 @@ cdef class Writer:
     # ---- what users call ----
 
     cdef inline int enter(self) except -1:
-        if self.state != OPEN:
-            return self.refuse()
-        self.state = BUSY
-        return 0
+        return 0 if claim_state(&self.state, OPEN, BUSY) else self.refuse()
 
     cdef int refuse(self) except -1:
         if self.entry.is_inherited and self.state != CLOSED:

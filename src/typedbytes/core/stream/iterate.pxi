@@ -14,7 +14,7 @@ cdef class RecordIterator:
     """Iterate over what `_step()` returns, up to END; after an error every call raises it again."""
 
     cdef object failure
-    cdef bint busy
+    cdef State state              # OPEN or BUSY
     cdef bint over
 
     def __reduce__(self):
@@ -31,7 +31,7 @@ cdef class RecordIterator:
             item = self.step()
         except BaseException as error:
             self.fail(error)
-        self.busy = False
+        self.state = OPEN
         if item is NOTHING:
             self.over = True
             raise StopIteration
@@ -43,14 +43,11 @@ cdef class RecordIterator:
     cdef inline int enter(self) except -1:
         if self.failure is not None:
             raise self.failure.with_traceback(None)
-        if self.busy:
-            raise_in_use(self)
-        self.busy = True
-        return 0
+        return 0 if claim_state(&self.state, OPEN, BUSY) else raise_in_use(self)
 
     cdef int fail(self, error) except -1:
         self.failure = as_failure(error)
-        self.busy = False
+        self.state = OPEN
         raise self.failure
 
     @property
@@ -65,18 +62,17 @@ cdef class RecordIterator:
             result = function()
         except BaseException as error:
             self.fail(error)
-        self.busy = False
+        self.state = OPEN
         return result
 
     def _hold(self, function):
         """Call a function, also after an error, and return its result; no step can be taken meanwhile."""
-        if self.busy:
+        if not claim_state(&self.state, OPEN, BUSY):
             self.enter()
-        self.busy = True
         try:
             return function()
         finally:
-            self.busy = False
+            self.state = OPEN
 
     def _check_end(self):
         """Raise what iterating failed with, or RuntimeError where its end has not been reached."""
@@ -196,7 +192,7 @@ cdef class RecordGroupValues:
                 value = groups.taken_value()
         except BaseException as error:
             groups.fail(error)
-        groups.busy = False
+        groups.state = OPEN
         if not there:
             raise StopIteration
         return value

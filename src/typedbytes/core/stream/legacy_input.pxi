@@ -48,14 +48,14 @@ cdef class ReadAheadIterator(RecordIterator):
         # The usual step, without what only the others need.
         cdef Reader reader = self.reader
         cdef PyObject* record
-        if self.busy or reader is None or reader is not CURRENT_READER or reader.state != OPEN or DEFERRED is not None and not is_ahead(reader):
+        if reader is None or reader is not CURRENT_READER or reader.state != OPEN or DEFERRED is not None and not is_ahead(reader) \
+                or not claim_state(&self.state, OPEN, BUSY):
             return RecordIterator.__next__(self)
-        self.busy = True
         record = (<step_function>self.next_record)(self, reader)
         if record == NULL:
             self.end(reader)
             raise StopIteration
-        self.busy = False
+        self.state = OPEN
         return object_from_stolen(record)
 
     cdef int end(self, Reader reader) except -1:
@@ -65,7 +65,7 @@ cdef class ReadAheadIterator(RecordIterator):
             self.release_reader(None, True)
         except BaseException as error:
             self.fail(error)
-        self.busy = False
+        self.state = OPEN
         self.over = True
         return 0
 
