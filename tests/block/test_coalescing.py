@@ -801,3 +801,17 @@ def test_a_socket_that_blocks_is_refused():
                     AsyncCoalescingWriter(sink)
 
     asyncio.run(main())
+
+
+def test_a_flush_in_a_hook_leaves_the_message_whole():
+    async def main():
+        with connected() as (ours, theirs):
+            ours.setblocking(False)
+            writer = AsyncCoalescingWriter(ours, "native", default=lambda obj: writer._flush_due() or "from the hook")
+            await writer.write([b"first"])
+            await writer.write(["before" * 1000, object(), "after"])
+            await writer.drain()
+            return theirs.recv(1 << 20)
+
+    messages = list(BlockReader(asyncio.run(main()), "native"))
+    assert [list(message) for message in messages] == [[b"first"], ["before" * 1000, "from the hook", "after"]]

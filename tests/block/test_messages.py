@@ -1,6 +1,7 @@
 """Block messages: the bytes of every layout, every way to decode them, and malformed ones."""
 
 import array
+import copy
 import ctypes
 import enum
 import hashlib
@@ -829,3 +830,18 @@ def test_an_array_is_as_large_as_its_bytes(shape, nbytes):
 def test_an_array_has_an_element_and_a_shape(element, shape):
     with pytest.raises(ValueError, match="element must be one of|a shape has at most 64"):
         array_view(element, shape, bytes(6))
+
+
+def test_memory_of_a_message_cannot_be_copied_without_its_elements():
+    kept = []
+
+    class Sink:
+        def write(self, data):
+            kept.append(data)
+            return len(data)
+
+    BlockEncoder("native").send([array.array("b", bytes(200_000))], Sink())
+    (body,) = BlockDecoder("native").feed(b"".join(kept))[0]
+    for memory in (body.obj, *(data.obj for data in kept)):
+        with pytest.raises(TypeError, match="cannot be pickled or copied"):
+            copy.copy(memory)

@@ -841,3 +841,14 @@ def test_a_reader_that_has_not_read_its_input_says_so():
     reader.close()
     with pytest.raises(ValueError, match="closed reader"):
         reader._check_end()
+
+
+def test_what_was_never_initialised_is_over():
+    for kind in (WrappedIterator, RecordGroups):
+        assert list(kind.__new__(kind)) == []
+
+
+@pytest.mark.parametrize("record", [(), (1,)])
+def test_a_record_of_groups_has_a_key_and_a_value(record):
+    with pytest.raises(ValueError, match="a record is"):
+        next(RecordGroups(iter([record])))

@@ -5,6 +5,7 @@ import io
 import random
 import sys
 
+import numpy
 import pytest
 
 import typedbytes as tb
@@ -436,3 +437,11 @@ def test_a_writer_refuses_what_is_not_bytes_and_goes_on():
             writer.write_typed(5)
         writer.write(1, 2)
     assert list(sequencefile.Reader(sink.getvalue())) == [(1, 2)]
+
+
+def test_a_length_of_numpy_is_a_number():
+    sink = io.BytesIO()
+    with sequencefile.Writer(sink, sync_interval=2000) as writer:
+        writer.writes((number, "v" * 20) for number in range(5000))
+    counts = [len(list(sequencefile.Reader(sink.getvalue(), start=20_000, length=length))) for length in (20_000, numpy.int16(20_000))]
+    assert counts[0] == counts[1] > 0

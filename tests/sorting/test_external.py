@@ -10,6 +10,7 @@ import random
 import sys
 import threading
 
+import numpy
 import pytest
 from hypothesis import given, strategies as st
 
@@ -412,3 +413,10 @@ def test_threads_sort_side_by_side():
     for each in threads:
         each.join()
     assert results == [expected] * 4
+
+
+def test_a_number_of_partitions_of_numpy_is_a_number():
+    data = tb.Encoder().encode_pairs((number, 0) for number in range(3000))
+    sorter = Sorter(npartitions=numpy.uint8(200))
+    sorter.fill(io.BytesIO(data))
+    assert sum(sorter.sort()) == 3000

@@ -8,6 +8,7 @@ import pickle
 import random
 import re
 
+import numpy
 import pytest
 
 import typedbytes as tb
@@ -124,3 +125,23 @@ def test_a_source_that_fails_says_so():
 
     with pytest.raises(OSError, match="broken"):
         read(Broken())
+
+
+def test_a_length_of_numpy_is_a_number():
+    data = b"%07d\n" * 4 % (0, 1, 2, 3)
+    whole = read(io.BytesIO(data[16:]), start=16, length=16)
+    assert read(io.BytesIO(data[16:]), start=16, length=numpy.int8(16)) == whole
+    big = b"".join(b"%07d\n" % number for number in range(10_000))
+    assert len(read(io.BytesIO(big[20_000:]), start=20_000, length=numpy.int16(20_000))) == 2500
+
+
+def test_a_source_cannot_read_from_the_reader_that_is_being_made():
+    class Source(io.RawIOBase):
+        def readinto(self, target):
+            with pytest.raises(RuntimeError, match="in use"):
+                reader.read_typed()
+            return 0
+
+    reader = LineReader.__new__(LineReader)
+    reader.__init__(Source(), start=5)
+    assert reader.read_typed() == b""

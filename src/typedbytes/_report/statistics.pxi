@@ -215,8 +215,11 @@ cdef class Schema(Walker):
     cdef Node second
     cdef long long work_count
 
-    def __init__(self, *, pairs=False, dialect="hadoop"):
+    def __cinit__(self, *args, **options):
         self.first, self.second = Node.__new__(Node), Node.__new__(Node)
+
+    def __init__(self, *, pairs=False, dialect="hadoop"):
+        pass    # used by __cinit__; refuses other options
 
     cdef int visit(self, int part, const unsigned char* p, Py_ssize_t nbytes) except -1:
         self.visit_value(self.second if part else self.first, p)

@@ -14,6 +14,7 @@ from libc.string cimport memcmp, memcpy, memmove, memset
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.mem cimport PyMem_RawFree
+from cpython.number cimport PyNumber_Index
 
 from typedbytes._sorting.bits cimport fetch_early, highest_bit
 from typedbytes._core cimport PY_SSIZE_T_MAX, ReadBuffer, borrow, held, offset_of, refill, release, shrink, start_filled
@@ -96,7 +97,7 @@ cdef class Sorter:
     def __cinit__(self, *args, **options):
         self.key_end = -1
 
-    def __init__(self, *, int nparts=2, npartitions=1, Py_ssize_t secondary=0, by="key", bint reverse=False, Py_ssize_t memory=1 << 28, dialect="hadoop", max_depth=256):
+    def __init__(self, *, int nparts=2, Py_ssize_t npartitions=1, Py_ssize_t secondary=0, by="key", bint reverse=False, Py_ssize_t memory=1 << 28, dialect="hadoop", max_depth=256):
         if self.record_counts != NULL:
             raise RuntimeError("a Sorter cannot be initialised again")
         if nparts not in (1, 2):

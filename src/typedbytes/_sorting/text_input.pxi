@@ -55,6 +55,7 @@ cdef class LineReader:
     cdef Py_ssize_t pair_nbytes   # of the line at the cursor
     cdef bint is_utf8             # the line at the cursor is UTF-8
     cdef bint ended               # the source has ended
+    cdef State state
     cdef object failure           # lines before it may be lost, so every later call raises it again
 
     def __init__(self, source, *, long long start=0, length=None):
@@ -62,14 +63,16 @@ cdef class LineReader:
             raise RuntimeError("a LineReader cannot be initialised again")
         if start < 0 or (length is not None and length < 0):
             raise ValueError(f"start and length must not be negative, not {start} and {length}")
-        self.end = -1 if length is None else start + length
+        self.end = -1 if length is None else start + PyNumber_Index(length)    # NumPy's sums would wrap
         filler = open_source(source, True)
         start_filled(&self.buf, TEXT_READ_SIZE, fill_from, <void*>filler)
         self.buf.read_ahead = True
         self.buf.start_offset = start
         self.source = filler
+        self.state = BUSY    # the source may call read_typed()
         if start > 0:
             self.skip_line()
+        self.state = OPEN
 
     def __dealloc__(self):
         release(&self.buf)
@@ -91,11 +94,13 @@ cdef class LineReader:
         cdef Outcome outcome = NEEDS_OUTPUT
         if self.failure is not None:
             raise self.failure.with_traceback(None)
-        if self.source is None or self.out.owner != NULL:
-            raise RuntimeError("this LineReader was never initialised" if self.source is None else "this LineReader is in use")
+        if self.source is None:
+            raise RuntimeError("this LineReader was never initialised")
+        if not claim_state(&self.state, OPEN, BUSY):
+            raise_in_use(self)
         nbytes = max(nbytes, 1)
-        start_owned(&self.out, nbytes + 4096)
         try:
+            start_owned(&self.out, nbytes + 4096)
             while outcome == NEEDS_OUTPUT or outcome == NEEDS_INPUT:
                 with nogil:
                     outcome = self.write_held(nbytes)
@@ -111,6 +116,7 @@ cdef class LineReader:
             raise self.failure
         finally:
             drop(&self.out)
+            self.state = OPEN
 
     cdef int skip_line(self) except -1:
         # A line that starts before or exactly at the start of this split belongs to the split before.

@@ -292,6 +292,9 @@ cdef class ArrayBody:
         view.shape = self.shape
         view.strides = self.strides
 
+    def __reduce__(self):
+        raise TypeError("the elements of a message cannot be pickled or copied")
+
 
 cdef object array_of(bytes body, int element, int ndim, bint little):
     # A read-only memoryview; ValueError when the length of the body does not match its shape.

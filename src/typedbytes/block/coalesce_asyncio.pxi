@@ -210,9 +210,13 @@ cdef class AsyncCoalescingWriter:
 
     def _flush_due(self):
         self.flush_scheduled = False
-        if not self.entry.is_inherited and not self.is_blocked and not self.is_closed and self.failure is None and self.unsent_nbytes():
+        if self.can_send() and not self.is_blocked and not self.is_closed and self.failure is None and self.unsent_nbytes():
             self.counts.by_age += 1
             self.send()
+
+    cdef inline bint can_send(self) noexcept:
+        # Not while a hook runs another loop inside a message; after it the next flush is scheduled.
+        return self.encoder is not None and self.encoder.state != BUSY and not self.entry.is_inherited
 
     cdef int send(self) except -1:
         # Send as much as the kernel accepts; `_on_writable` sends the rest. An error is raised by the calls that follow.
@@ -260,7 +264,7 @@ cdef class AsyncCoalescingWriter:
         return 0
 
     def _on_writable(self):
-        if not self.entry.is_inherited and self.unsent_nbytes():
+        if self.can_send() and self.unsent_nbytes():
             self.send()
 
     cdef int wake(self) except -1:

@@ -116,6 +116,9 @@ cdef class OwnedPiece:
     def __getbuffer__(self, Py_buffer* view, int flags):
         PyBuffer_FillInfo(view, self, <void*>self.p, self.nbytes, True, flags)
 
+    def __reduce__(self):
+        raise TypeError("a piece of a message cannot be pickled or copied")
+
 
 cdef OwnedPiece owned_piece(iovec* piece, object owner):
     # owner: None to copy the bytes.

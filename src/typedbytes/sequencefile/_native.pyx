@@ -28,6 +28,7 @@ from cpython.buffer cimport PyBUF_READ, PyBuffer_Release
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.memoryview cimport PyMemoryView_FromMemory, PyMemoryView_GET_BUFFER
+from cpython.number cimport PyNumber_Index
 from cpython.object cimport PyObject
 
 from typedbytes._core cimport (

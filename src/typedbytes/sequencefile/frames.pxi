@@ -145,7 +145,7 @@ cdef class RecordFrames:
     cdef int enter_split(self, long long start, length) except -1:
         # As in SequenceFileRecordReader, a split has the records after the sync markers that start in it; the first split also
         # has those after the header.
-        self.end = INT64_MAX if length is None else min(start + length, INT64_MAX)
+        self.end = INT64_MAX if length is None else min(start + PyNumber_Index(length), INT64_MAX)    # NumPy's sums would wrap
         if start <= self.header_end:
             self.is_empty_split = self.header_end >= self.end
             return 0

@@ -87,6 +87,9 @@ cdef class WrappedIterator(RecordIterator):
 
     cdef object iterator
 
+    def __cinit__(self, *args, **options):
+        self.iterator = iter(())
+
     def __init__(self, iterator):
         self.iterator = iter(iterator)
 
@@ -117,6 +120,9 @@ cdef class RecordGroups(RecordIterator):
     cdef bint due
     cdef bint ended           # the records
     cdef RecordGroupValues group     # whose values come next
+
+    def __cinit__(self, *args, **options):
+        self.records = iter(())
 
     def __init__(self, records, group_by=None, key_of=None, value_of=None):
         self.records = iter(records)
@@ -158,6 +164,8 @@ cdef class RecordGroups(RecordIterator):
             self.ended = True
             return False
         record = object_from_stolen(item)
+        if len(record) < 2:
+            raise ValueError(f"a record is (key, value) or (group_key, key, value), not {record!r}")
         self.key, self.value = record[len(record) - 2], record[len(record) - 1]
         self.group_key = record[0]
         record = None    # a reader reuses a tuple to which there is no other reference
