@@ -146,8 +146,8 @@ FAULTS = [
     Fault("hook ends an iteration by StopIteration", "core/cpython.pxd", tests("core/test_hostile.py"),
           "    if not isinstance(error, StopIteration):", "    if True:"),
     Fault("iterator that failed says that it is at its end", "core/stream/iterate.pxi", tests("package/test_iterators.py", "-k", "sequencefile"),
-          "        self.failure = as_failure(error)\n        self.busy = False\n        raise self.failure",
-          "        self.busy = False\n        raise as_failure(error)"),
+          "        self.failure = as_failure(error)\n        self.state = OPEN\n        raise self.failure",
+          "        self.state = OPEN\n        raise as_failure(error)"),
     Fault("dict changed while it is encoded", "core/codec/containers.pxi", tests("core/test_changing_objects.py"),
           "    if unlikely(frame.index != npairs or PyDict_GET_SIZE(mapping) != npairs):", "    if False:"),
     # Sources and sinks.
