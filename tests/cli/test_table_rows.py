@@ -67,14 +67,25 @@ def test_columns_in_another_order_are_found_by_their_names(tables, tmp_path, wor
         assert decode(good("convert", "--to", "typedbytes", *words, *inputs)) == wanted
 
 
+def struct_of(**fields):
+    """Return an array of one struct, with its fields in this order; from dicts some versions of pyarrow take them in another."""
+    return pyarrow.StructArray.from_arrays([pyarrow.array([text]) for text in fields.values()], list(fields))
+
+
 @pytest.mark.parametrize(
-    "wrapped", [lambda user: user, lambda user: [user], lambda user: {"more": [user]}], ids=["struct", "list", "deeper"]
+    "wrapped",
+    [
+        lambda users: users,
+        lambda users: pyarrow.ListArray.from_arrays([0, 1], users),
+        lambda users: pyarrow.StructArray.from_arrays([pyarrow.ListArray.from_arrays([0, 1], users)], ["more"]),
+    ],
+    ids=["struct", "list", "deeper"],
 )
 def test_fields_of_structs_in_another_order_are_refused(tables, wrapped):
     ab, ba, c = tables(
-        ab={"id": [1], "user": [wrapped({"a": "x", "b": "y"})]},
-        ba={"user": [wrapped({"b": "y", "a": "x"})], "id": [1]},
-        c={"id": [1], "user": [wrapped({"c": "y", "d": "x"})]},
+        ab={"id": [1], "user": wrapped(struct_of(a="x", b="y"))},
+        ba={"user": wrapped(struct_of(b="y", a="x")), "id": [1]},
+        c={"id": [1], "user": wrapped(struct_of(c="y", d="x"))},
     )
     message = bad(65, "convert", "--to", "json", ab, ba)[1]
     assert message == f"{ba}: the column user has fields in another order than in {ab} (--structs map keeps their names)"
