@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 __all__ = ["ColumnOrder"]
 
 _PARTS = "value_type", "key_type", "item_type"  # of lists and maps
-_ADVICE = "(--structs map keeps their names)"
 
 
 class ColumnOrder:
@@ -33,8 +32,7 @@ class ColumnOrder:
         names = self._first.names
         if _is_reordered(names, batch.schema.names):
             if len(set(names)) < len(names):
-                message = f"the columns are in another order than in {self._first_name}, and several have one name"
-                raise Failure(BAD_DATA, f"{display_name(name)}: {message} {_ADVICE}")
+                raise _refusal(name, f"the columns are in another order than in {self._first_name}, and several have one name")
             batch = batch.select(names)
         if batch.schema.names == names and not self._keeps_fields:
             self._check_fields(batch.schema, name)
@@ -43,8 +41,11 @@ class ColumnOrder:
     def _check_fields(self, schema, name):
         for before, field in zip(self._first, schema):
             if _has_reordered(before.type, field.type):
-                message = f"the column {field.name} has fields in another order than in {self._first_name}"
-                raise Failure(BAD_DATA, f"{display_name(name)}: {message} {_ADVICE}")
+                raise _refusal(name, f"the column {field.name} has fields in another order than in {self._first_name}")
+
+
+def _refusal(name, message):
+    return Failure(BAD_DATA, f"{display_name(name)}: {message} (--structs map keeps their names)")
 
 
 def _is_reordered(first, names):

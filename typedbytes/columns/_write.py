@@ -169,8 +169,7 @@ def _rows(column, options, chunk=_CHUNK):
     """Return the Rows of a column: a list, because it may come in chunks. chunk: see _encoded_objects."""
     if isinstance(column, (str, bytes, dict)):
         raise _not_a_column(column)
-    replaced, parts = _frames.replaced(column), _frames.parts_of(column)
-    column = replaced if replaced is not None else _as_vectors(parts, options) if parts is not None else column
+    column = _without_objects(column, options)
     if isinstance(column, tuple):
         return [_native.rows_of_children([_single_chunk(part, options) for part in column])]
     if hasattr(column, "__arrow_c_array__") or hasattr(column, "__arrow_c_stream__"):
@@ -188,11 +187,17 @@ def _rows(column, options, chunk=_CHUNK):
     return _encoded_objects(column, options, chunk)
 
 
-def _as_vectors(parts, options):
-    """Return the columns of a frame with objects as those of VECTORs."""
+def _without_objects(column, options):
+    """Return what is written instead of a column or a frame of pandas or Polars that holds objects; other columns as they are."""
+    replaced = _frames.replaced(column)
+    if replaced is not None:
+        return replaced
+    parts = _frames.parts_of(column)
+    if parts is None:
+        return column
     if options.structs_as_maps:
         raise EncodeTypeError("a frame with a column of objects cannot be a column of MAPs: pass a list of dicts")
-    return tuple(parts[1])
+    return tuple(parts[1])  # as those of VECTORs
 
 
 def _not_a_column(found):
