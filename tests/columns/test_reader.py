@@ -450,6 +450,17 @@ def batches_of(values, max_held, policy="error"):
     return found
 
 
+def test_records_are_appended_from_an_offset_within_the_bytes():
+    data = tb.Encoder().encode_all([1, 2, 3])
+    builder = _native.Builder(None, 1, None, "error")
+    assert builder.append_records(data, 10, start=5) == (10, 2)
+    assert rows_of(builder.finish(columns.Batch, ("value",))) == [(2,), (3,)]
+    assert builder.append_records(data, 10, start=15) == (0, 0)
+    for start in (-1, 16):
+        with pytest.raises(ValueError, match="start must be within the bytes"):
+            builder.append_records(data, 10, start=start)
+
+
 def test_a_batch_ends_before_offsets_would_wrap():
     for value in (bytes(100), "x" * 100, "\xe9" * 50, [True] * 100, dict.fromkeys(range(100), True), tb.Ext(144, bytes(100))):
         assert batches_of([value] * 25, 1000) == [[list(value.items()) if type(value) is dict else value] * n for n in (10, 10, 5)]

@@ -19,6 +19,8 @@ import traceback
 import uuid
 
 import typedbytes as tb
+from typedbytes import block, columns, sequencefile
+from typedbytes._sorting import _native as sorting
 
 ZONES = [datetime.timezone(datetime.timedelta(hours=hours)) for hours in range(-12, 12)]
 wrong = []
@@ -45,6 +47,45 @@ def there_and_back(chosen):
     found = [tb.loads(data), decoder.decode(encoder.encode(value)), *tb.Reader(io.BytesIO(data)), *decoder.decode_all(data * 3)]
     if found != [value] * 6 or tb.count(data * 3) != 3:
         wrong.append(f"{value} became {found}")
+
+
+def formats_there_and_back(chosen):
+    """Write and read pairs of this thread in the other formats."""
+    first = chosen.randrange(10**6)
+    pairs = [(number, f"{number % 7} € {number}") for number in range(first, first + 300)]
+    data = tb.Encoder().encode_pairs(pairs)
+    file = io.BytesIO()
+    with sequencefile.Writer(file, key_class="IntWritable", value_class="Text", codec=chosen.choice([None, "gzip", "bzip2"])) as writer:
+        writer.writes(pairs)
+    messages = block.BlockDecoder().feed(b"".join(block.BlockEncoder("native", checksum=True).encode(pair) for pair in pairs))
+    backwards = tb.Encoder().encode_pairs(reversed(pairs))
+    if list(sequencefile.Reader(io.BytesIO(file.getvalue()))) != pairs or [tuple(message) for message in messages] != pairs:
+        wrong.append(f"pairs from {first} on, in a SequenceFile or in messages")
+    if sorted_pairs(backwards) != data:
+        wrong.append(f"pairs from {first} on, sorted")
+    if texts_of(data, chosen.randrange(1, 4)) != [text for _, text in pairs]:
+        wrong.append(f"pairs from {first} on, in columns")
+
+
+def sorted_pairs(data):
+    """Return encoded pairs in the order of their keys."""
+    sorter, sink = sorting.Sorter(), io.BytesIO()
+    source = io.BytesIO(data)
+    while sorter.fill(source):
+        pass
+    sorter.sort()
+    sorter.write(0, sink)
+    return sink.getvalue()
+
+
+def texts_of(data, nthreads):
+    """Return the values of pairs, read as columns."""
+    found = []
+    for batch in columns.read(data, 50, threads=nthreads):
+        text = batch.buffers("value")
+        ends = text["offsets"].tolist()
+        found += [bytes(text["data"][start:end]).decode() for start, end in zip(ends, ends[1:])]
+    return found
 
 
 CHANGES = [
@@ -91,11 +132,65 @@ def feed(fed, data, chosen):
     next(fed, None)
 
 
+def read_legacy(source, data, chosen):
+    source.read()
+
+
+def write_pair_to(writer, data, chosen):
+    writer.write((chosen.randrange(100), "text"))
+
+
+def write_record_to(writer, data, chosen):
+    writer.write(chosen.randrange(100), "text")
+
+
+def write_message_to(writer, data, chosen):
+    writer.write([1, "text", b"x" * chosen.choice([10, 100_000])])
+
+
+def encode_message(encoder, data, chosen):
+    encoder.encode([1, made(chosen)])
+
+
+def fill(sorter, data, chosen):
+    sorter.fill(io.BytesIO(data))
+    sorter.sort()
+    sorter.write(0, io.BytesIO())
+    sorter.clear()
+
+
+def feed_messages(fed, data, chosen):
+    fed.feed(MESSAGE[: chosen.choice([5, len(MESSAGE)])])
+
+
+def in_a_file():
+    """Return a SequenceFile."""
+    file = io.BytesIO()
+    with sequencefile.Writer(file, key_class="IntWritable", value_class="Text") as writer:
+        writer.writes([(number, "text") for number in range(500)])
+    return io.BytesIO(file.getvalue())
+
+
+MESSAGE = block.BlockEncoder("native").encode([1, "text"])
 KINDS = {
     "reader": (lambda data: tb.Reader(io.BytesIO(data)), next_of),
     "pairs": (lambda data: tb.PairReader(io.BytesIO(data)), next_of),
     "writer": (lambda data: tb.Writer(io.BytesIO()), write_to),
     "decoder": (lambda data: tb.Decoder(), feed),
+    "legacy input": (lambda data: tb.PairedInput(io.BytesIO(data)), read_legacy),
+    "legacy iteration": (lambda data: tb.PairedInput(io.BytesIO(data)).reads(), next_of),
+    "legacy output": (lambda data: tb.PairedOutput(io.BytesIO()), write_pair_to),
+    "SequenceFile reader": (lambda data: sequencefile.Reader(in_a_file()), next_of),
+    "SequenceFile writer": (
+        lambda data: sequencefile.Writer(io.BytesIO(), key_class="IntWritable", value_class="Text", codec="gzip"),
+        write_record_to,
+    ),
+    "message encoder": (lambda data: block.BlockEncoder("native"), encode_message),
+    "message decoder": (lambda data: block.BlockDecoder("native"), feed_messages),
+    "message reader": (lambda data: block.BlockReader(MESSAGE * 300), next_of),
+    "message writer": (lambda data: block.BlockWriter(io.BytesIO(), "native"), write_message_to),
+    "sorter": (lambda data: sorting.Sorter(), fill),
+    "column reader": (lambda data: columns.read(tb.Encoder().encode_pairs([(1, 2.5)] * 3000), 100, threads=2), next_of),
 }
 
 
@@ -109,9 +204,9 @@ def use_shared(chosen):
         one = shared[name]
         for _ in range(20):
             use(one, data, chosen)
-        if chosen.random() < 0.05:
+        if chosen.random() < 0.05 and hasattr(one, "close"):
             one.close()
-    except (RuntimeError, ValueError) as error:  # in use, closed, or what was fed in pieces of two threads
+    except (RuntimeError, ValueError) as error:  # in use, closed, or fed in pieces of two threads
         refused[type(error).__name__] += 1
 
 
@@ -127,7 +222,7 @@ def start_threads(chosen):
 def work(stop):
     """Do one thing after the other until the time is over."""
     chosen = random.Random()
-    tasks = [there_and_back, change, change, encode_shared, encode_shared, use_shared, use_shared, start_threads]
+    tasks = [there_and_back, formats_there_and_back, change, change, encode_shared, encode_shared, use_shared, use_shared, start_threads]
     while time.monotonic() < stop and not wrong:
         try:
             chosen.choice(tasks)(chosen)

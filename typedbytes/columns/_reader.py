@@ -310,19 +310,18 @@ class BatchReader(_core.RecordIterator):
             self._forget_types()
         self._start += nbytes
         try:
-            with view[nbytes:] as rest:
-                self._nused, n = self._append(rest)
+            self._nused, n = self._append(view, nbytes)
         except LimitError as error:
             raise LimitError(error.message, self._start, None, "", self._reader.record) from None
         self._is_new = self._is_new and not self._nused
         self._nused += nbytes
         return self._nused, nrecords + n
 
-    def _append(self, view):
-        """Append records; return the number of bytes and of records used."""
-        used = self._builder.append_records(view, self._max_rows, self._max_nbytes)
+    def _append(self, view, start):
+        """Append the records from `start` on; return the number of bytes and of records used."""
+        used = self._builder.append_records(view, self._max_rows, self._max_nbytes, start)
         while self._policy == "split" and self._is_new and self._builder.state == "mismatch" and self._take_raw():
-            used = self._builder.append_records(view, self._max_rows, self._max_nbytes)
+            used = self._builder.append_records(view, self._max_rows, self._max_nbytes, start)
         return used
 
     def _take_raw(self):

@@ -90,7 +90,7 @@ class Parallel:
             end, nrecords = self._adopt_runs(reader, end, nrecords)
             self._start_runs(reader, view, end)
         if self._own_run is not None and not reader._ready:
-            end, n = self._continue_own_run(reader, view, 1 if in_memory else self._own_run.nbatches)
+            end, n = self._continue_own_run(reader, 1 if in_memory else self._own_run.nbatches)
             nrecords += n
         if not in_memory:
             end, nrecords = self._adopt_runs(reader, end, nrecords)
@@ -113,17 +113,19 @@ class Parallel:
             nbefore += nbatches
         self._builders = same
         if self._runs:
+            own.view = view
             self._own_run = own
             self._runs[-1].nbatches += 1  # the caller also spends time using batches
             _workers.start(len(self._runs))
         for run in self._runs:
-            _workers.call(run.decode_on_worker, reader, view)
+            run.view = memoryview(view)
+            _workers.call(run.decode_on_worker, reader)
 
-    def _continue_own_run(self, reader, view, nbatches):
+    def _continue_own_run(self, reader, nbatches):
         """Decode nbatches of the own run, or what is left of it; one at a time if the source is in memory, as the caller uses them."""
         run = self._own_run
         before = run.nrecords
-        run.decode(reader, view, nbatches)
+        run.decode(reader, nbatches)
         reader._ready += run.batches
         run.nbatches -= len(run.batches)
         if len(run.batches) < nbatches or not run.nbatches:
@@ -160,7 +162,8 @@ class Parallel:
 class _Run:
     """Batches to be decoded by one thread: those of one builder, starting `nbefore` batches after an offset in a view.
 
-    begun: the rows and bytes before that offset that the first of these batches already has.
+    begun: the rows and bytes before that offset that the first of these batches already has. A worker has a view for itself, which the
+    reader makes and releases: without the GIL, threads that use one view miscount its users.
 
     The first to claim a run owns it: the worker that decodes it, or the reader, which then knows that no worker ever will. An
     exception from a signal handler may come between any two instructions of the main thread, at the exit of a with statement too,
@@ -170,6 +173,7 @@ class _Run:
     def __init__(self, builder, types, offset, nbefore, nbatches, begun=(0, 0)):
         self.builder = builder
         self.types = types
+        self.view: Any = None
         self.nbatches = nbatches
         self.batches = []
         self.nrecords = 0
@@ -182,35 +186,36 @@ class _Run:
         self._done = threading.Lock()
         self._done.acquire()  # released by the worker
 
-    def decode_on_worker(self, reader, view):
+    def decode_on_worker(self, reader):
         """Decode all batches, unless the reader no longer wants them."""
         if self._claim.setdefault("owner", "worker") != "worker":
             return
         try:
-            self.decode(reader, view, self.nbatches)
+            self.decode(reader, self.nbatches)
         finally:
             self._is_done = True
             self._done.release()
 
     def finish(self):
-        """Wait for the worker that decodes the run; if none has started, none will."""
+        """Wait for the worker that decodes the run; if none has started, none will. Release the view."""
         if self._claim.setdefault("owner", "reader") == "worker" and not self._is_done:
             self._done.acquire()
+        if self.view is not None:
+            self.view.release()
 
-    def decode(self, reader, view, nbatches):
+    def decode(self, reader, nbatches):
         """Decode nbatches, or those before the first incomplete one, whose rows stay in the builder."""
         try:
             if self.start is None:
-                self.start = self.end = _after_batches(reader, self.builder, view, self._offset, self._nbefore, *self._begun)
-            while self.end is not None and len(self.batches) < nbatches and self._fill(view, reader._batch_rows, reader._batch_nbytes):
+                self.start = self.end = _after_batches(reader, self.builder, self.view, self._offset, self._nbefore, *self._begun)
+            while self.end is not None and len(self.batches) < nbatches and self._fill(reader._batch_rows, reader._batch_nbytes):
                 self.batches.append(self.builder.finish(Batch, reader._visible))
         except (LimitError, MemoryError):
             pass  # no record was appended: the reader continues from here and meets the error again
 
-    def _fill(self, view, batch_rows, batch_nbytes):
+    def _fill(self, batch_rows, batch_nbytes):
         """Append records until there is a whole batch, and return whether there is."""
-        with view[self.end :] as rest:
-            nbytes, nrecords = self.builder.append_records(rest, batch_rows, batch_nbytes)
+        nbytes, nrecords = self.builder.append_records(self.view, batch_rows, batch_nbytes, self.end)
         self.end += nbytes
         self.nrecords += nrecords
         return self.builder.nrows == batch_rows or self.builder.nbytes >= batch_nbytes
@@ -220,8 +225,7 @@ def _types(builder, view, start):
     """Return the types of a builder, or else those of the first record; None if that is incomplete or cannot be a row."""
     if builder.described is None:
         try:
-            with view[start:] as rest:
-                builder.append_records(rest, 0)
+            builder.append_records(view, 0, start=start)
         except LimitError:
             return None
     return builder.described

@@ -158,8 +158,10 @@ cdef class Builder:
             leaf = list_leaves(self.table.roots[i], leaf, &offset)
         self.nleaves = leaf - self.leaves
 
-    def append_records(self, view, Py_ssize_t max_rows, Py_ssize_t max_nbytes=PY_SSIZE_T_MAX):
-        """Append records until there are `max_rows` rows or `max_nbytes` encoded bytes; return the number of bytes and of records used.
+    def append_records(self, view, Py_ssize_t max_rows, Py_ssize_t max_nbytes=PY_SSIZE_T_MAX, Py_ssize_t start=0):
+        """Append the records from `start` on, until there are `max_rows` rows or `max_nbytes` encoded bytes.
+
+        Return the number of bytes and of records used.
 
         The state afterwards: "more" (the bytes end, maybe inside a record), "full" (there are as many as wanted), "limit" (the next record
         does not fit, and raises LimitError as the first of a batch), "split" (the next record starts another schema), "mismatch"
@@ -169,7 +171,9 @@ cdef class Builder:
         cdef Py_buffer buffer
         PyObject_GetBuffer(view, &buffer, PyBUF_SIMPLE)
         try:
-            return self.append_from(<const unsigned char*>buffer.buf, buffer.len, max_rows, max_nbytes)
+            if not 0 <= start <= buffer.len:
+                raise ValueError("start must be within the bytes")
+            return self.append_from(<const unsigned char*>buffer.buf + start, buffer.len - start, max_rows, max_nbytes)
         finally:
             PyBuffer_Release(&buffer)
             self.w.p = self.w.end = NULL
