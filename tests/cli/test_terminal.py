@@ -12,7 +12,7 @@ import termios
 import pytest
 
 import typedbytes as tb
-from commands import COMMAND, STREAM
+from commands import COMMAND, STREAM, until_it_waits
 from subprocess_runs import SECONDS
 
 pytestmark = pytest.mark.once
@@ -22,7 +22,7 @@ ESCAPE = re.compile(r"\x1b\[[0-9;]*[mK]")
 
 # The command, with a line of progress that does not wait a second.
 AT_ONCE = (
-    "import sys; from typedbytes.cli import _progress, main;_progress.DELAY = _progress.INTERVAL = 0.005; sys.exit(main(sys.argv[1:]))"
+    "import sys; from typedbytes.cli import _progress, main;_progress.DELAY = _progress.INTERVAL = 0.0005; sys.exit(main(sys.argv[1:]))"
 )
 
 
@@ -142,10 +142,21 @@ def test_progress_of_a_pipe():
     assert max(map(len, text[before:].split("\r\x1b[K"))) < 20
 
 
+def test_a_stopped_terminal_holds_the_command_up_and_no_more(tmp_path):
+    path = tmp_path / ("a" * 200)
+    with open(path, "wb") as file:
+        file.truncate(5 * 10**8)  # byte strings without a byte
+    terminal = Terminal(sys.executable, "-c", AT_ONCE, "count", str(path), stdout=False, columns=500)
+    until_it_waits(terminal.process, 100)  # until the test reads, below
+    text, status = terminal.end()
+    assert status == 0, text
+    assert text.endswith("\r\x1b[K") and text.count(path.name) > 1
+
+
 def test_names_send_nothing_to_the_terminal_in_the_line_of_progress(file):
     path = file(STREAM * 500_000, "a\x1b]0;title\x07.tb")
     text, status = Terminal(sys.executable, "-c", AT_ONCE, "count", path, stdout=False, columns=500).end()
-    assert status == 0
+    assert status == 0, text
     assert "a\\x1b]0;title\\x07.tb" in text and "\x07" not in text
 
 

@@ -1,7 +1,8 @@
 """A line on the terminal that shows how much of an input has been read, after the first second.
 
 There is no line unless stderr is a terminal and stdout is not, and it is erased before anything else is written. A timer's signal
-asks the file for its offset, so that reading itself is not slowed.
+asks the file for its offset, so that reading itself is not slowed. It may come while sys.stderr is being written, which takes no second
+call meanwhile, and while a stopped terminal takes nothing (Ctrl-S): the line goes past sys.stderr, and waits for the line before.
 """
 
 import io
@@ -52,22 +53,32 @@ class _Meter:
         self._nbytes = _size(source)
         self._start = time.monotonic()
         self._is_shown = False
+        self._is_writing = False
         self.source = source if source.seekable() else _CountingSource(source)
 
     def show(self, *signal_and_frame):
         """Rewrite the line."""
+        if self._is_writing:
+            return
         done = self.source.tell()
         seconds = time.monotonic() - self._start
         text = line(self._name, done, self._nbytes, seconds)
         self._is_shown = True  # before it is: Ctrl-C may come in between
-        sys.stderr.write(ERASE + text[: os.get_terminal_size(2).columns - 1])
-        sys.stderr.flush()
+        self._write(ERASE + text[: os.get_terminal_size(2).columns - 1])
 
     def erase(self):
         """Erase the line."""
         if self._is_shown:
-            sys.stderr.write(ERASE)
-            sys.stderr.flush()
+            self._write(ERASE)
+
+    def _write(self, text):
+        self._is_writing = True
+        try:
+            os.write(2, text.encode(errors="replace"))
+        except OSError:
+            pass  # a terminal that takes no line is no failure of the command
+        finally:
+            self._is_writing = False
 
 
 def line(name, done, nbytes, seconds):
