@@ -352,8 +352,10 @@ def test_partial_sends(most):
     assert messages == (MESSAGES[:9] if most == 1 else MESSAGES)
 
 
-def test_a_small_socket_buffer_and_a_slow_reader():
+@pytest.mark.parametrize("timeout", [None, SECONDS], ids=["whole sends", "partial sends"])
+def test_a_small_socket_buffer_and_a_slow_reader(timeout):
     ours, theirs = socket.socketpair()
+    ours.settimeout(timeout)  # the system sends a part where it may not wait
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
     sent = threading.Thread(target=lambda: (BlockWriter(ours).writes(MESSAGES), ours.close()))
     sent.start()
