@@ -1,5 +1,6 @@
 """The command on a terminal: tables, colours, the line of progress, Ctrl-C, widths. The terminals are the system's own (pty)."""
 
+import contextlib
 import fcntl
 import os
 import pty
@@ -8,11 +9,13 @@ import struct
 import subprocess
 import sys
 import termios
+import time
+from pathlib import Path
 
 import pytest
 
 import typedbytes as tb
-from commands import COMMAND, STREAM, until_it_waits
+from commands import COMMAND, STREAM
 from subprocess_runs import SECONDS
 
 pytestmark = pytest.mark.once
@@ -142,12 +145,30 @@ def test_progress_of_a_pipe():
     assert max(map(len, text[before:].split("\r\x1b[K"))) < 20
 
 
+def until_it_is_held_up(process, path):
+    """Wait until a process has been at one offset of a file for half a second, or has ended."""
+    offsets = [None]
+    while process.poll() is None and not (offsets[-1] and offsets[-50:] == [offsets[-1]] * 50):
+        time.sleep(0.01)
+        offsets.append(offset_of(process, path))
+
+
+def offset_of(process, path):
+    """Return the offset of a process in a file, None if it has not opened it."""
+    folder = Path(f"/proc/{process.pid}")
+    with contextlib.suppress(OSError):  # a file is closed meanwhile
+        for entry in (folder / "fd").iterdir():
+            if os.readlink(entry) == str(path):
+                return int((folder / "fdinfo" / entry.name).read_text().split()[1])
+    return None
+
+
 def test_a_stopped_terminal_holds_the_command_up_and_no_more(tmp_path):
     path = tmp_path / ("a" * 200)
     with open(path, "wb") as file:
         file.truncate(5 * 10**8)  # byte strings without a byte
     terminal = Terminal(sys.executable, "-c", AT_ONCE, "count", str(path), stdout=False, columns=500)
-    until_it_waits(terminal.process, 100)  # until the test reads, below
+    until_it_is_held_up(terminal.process, path)  # the terminal is full, and read below
     text, status = terminal.end()
     assert status == 0, text
     assert text.endswith("\r\x1b[K") and text.count(path.name) > 1

@@ -55,12 +55,9 @@ def rows(stdout):
     return [json.loads(line) for line in stdout.splitlines()]
 
 
-def until_it_waits(process, nsamples=1):
-    """Wait until a process waits inside a system call, seen so often in succession, or has ended."""
-    nwaiting = 0
-    while nwaiting < nsamples:
-        state = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0]
-        nwaiting = nwaiting + 1 if state in "SZ" else 0
+def until_it_waits(process):
+    """Wait until a process waits inside a system call, or has ended."""
+    while Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] not in "SZ":
         time.sleep(0.001)
 
 

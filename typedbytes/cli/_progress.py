@@ -53,32 +53,34 @@ class _Meter:
         self._nbytes = _size(source)
         self._start = time.monotonic()
         self._is_shown = False
-        self._is_writing = False
+        self._is_drawing = False
         self.source = source if source.seekable() else _CountingSource(source)
 
     def show(self, *signal_and_frame):
-        """Rewrite the line."""
-        if self._is_writing:
+        """Rewrite the line, unless the signal came while it is being written."""
+        if self._is_drawing:
             return
-        done = self.source.tell()
-        seconds = time.monotonic() - self._start
-        text = line(self._name, done, self._nbytes, seconds)
-        self._is_shown = True  # before it is: Ctrl-C may come in between
-        self._write(ERASE + text[: os.get_terminal_size(2).columns - 1])
+        self._is_drawing = True
+        try:
+            done = self.source.tell()
+            seconds = time.monotonic() - self._start
+            text = line(self._name, done, self._nbytes, seconds)
+            self._is_shown = True  # before it is: Ctrl-C may come in between
+            _write(ERASE + text[: os.get_terminal_size(2).columns - 1])
+        finally:
+            self._is_drawing = False
 
     def erase(self):
         """Erase the line."""
         if self._is_shown:
-            self._write(ERASE)
+            _write(ERASE)
 
-    def _write(self, text):
-        self._is_writing = True
-        try:
-            os.write(2, text.encode(errors="replace"))
-        except OSError:
-            pass  # a terminal that takes no line is no failure of the command
-        finally:
-            self._is_writing = False
+
+def _write(text):
+    try:
+        os.write(2, text.encode(sys.stderr.encoding, "backslashreplace"))
+    except OSError:
+        pass  # a terminal that takes no line is no failure of the command
 
 
 def line(name, done, nbytes, seconds):
