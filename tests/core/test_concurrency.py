@@ -1,4 +1,4 @@
-"""Decoders, readers and values among threads, processes and interpreters."""
+"""Decoders, readers, outputs and values among threads, processes and interpreters."""
 
 import contextlib
 import itertools
@@ -48,6 +48,32 @@ def test_a_fed_decoder_refuses_a_second_thread():
     go_on.set()
     thread.join()
     assert found == [[1]]
+
+
+@pytest.mark.parametrize("kind", ["BytesIO", "buffered", "raw"])
+def test_threads_that_share_an_output_lose_no_record(kind, tmp_path):
+    code = """
+        import io, sys, threading
+        from typedbytes import PairedInput, PairedOutput
+        def work(number):
+            start.wait()
+            for count in range(5_000):
+                output.write((number, "text" * (count % 50)))
+        kind, path = sys.argv[1:]
+        with io.BytesIO() if kind == "BytesIO" else open(path, "w+b", buffering=-1 if kind == "buffered" else 0) as file:
+            output, start = PairedOutput(file), threading.Barrier(4)
+            threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            of_thread = [[], [], [], []]
+            file.seek(0)
+            for number, text in PairedInput(file):
+                of_thread[number].append(text)
+        print(of_thread == [["text" * (count % 50) for count in range(5_000)]] * 4)
+    """
+    assert run_fresh(code, kind, tmp_path / "records") == "True"
 
 
 def test_bytes_that_another_thread_changes_cost_an_error_at_most():

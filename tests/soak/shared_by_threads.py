@@ -136,8 +136,10 @@ def read_legacy(source, data, chosen):
     source.read()
 
 
-def write_pair_to(writer, data, chosen):
-    writer.write((chosen.randrange(100), "text"))
+def write_pair_to(output, data, chosen):
+    output.write((chosen.randrange(100), "text"))
+    if chosen.random() < 0.01:
+        output.file = io.BytesIO()
 
 
 def write_record_to(writer, data, chosen):
@@ -233,7 +235,7 @@ def work(stop):
 def main():
     seconds, nthreads = float(sys.argv[1]), int(sys.argv[2])
     if getattr(sys, "_is_gil_enabled", lambda: True)():
-        sys.exit("this needs a CPython without the GIL, and PYTHON_GIL=0")
+        sys.exit("this needs a CPython that runs without the GIL")
     faulthandler.enable()
     threads = [threading.Thread(target=work, args=(time.monotonic() + seconds,)) for _ in range(nthreads)]
     for thread in threads:

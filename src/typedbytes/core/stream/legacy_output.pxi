@@ -5,6 +5,10 @@
 # waits for input with records unsent. The files of typedbytes/legacy/_read_ahead.py send them in read1(). A file that is read directly is seekable,
 # and reading it does not wait.
 # Meanwhile the file is guarded: a method of it that is called sends them first.
+#
+# Threads may share an Output: a record is written as a whole. Without the GIL they take turns, and no record waits.
+
+cimport cython
 
 cdef enum:
     MAX_COPIED = 32768    # bytes of a record that are copied to what waits
@@ -84,10 +88,11 @@ cdef class RecordOutput(FlushedAtExit):
     @file.setter
     def file(self, file):
         send_deferred()    # another Output may have the same file, whose methods are replaced while records wait
-        self.sink = file
-        self.method = file.write if type(file) in (io.BufferedWriter, io.BytesIO, io.FileIO) else None
-        self.is_raw = isinstance(file, io.RawIOBase)
-        self.may_defer = self.can_guard = False
+        method = file.write if type(file) in (io.BufferedWriter, io.BytesIO, io.FileIO) else None
+        is_raw = isinstance(file, io.RawIOBase)
+        with cython.critical_section(self):
+            self.sink, self.method, self.is_raw = file, method, is_raw
+            self.may_defer = self.can_guard = False
 
     def write(self, obj):
         """Write one value.
@@ -103,12 +108,13 @@ cdef class RecordOutput(FlushedAtExit):
             self._write_with_handlers(obj)
             return
         memcpy(&e, &options.template, sizeof(Encoding))
-        self.borrow_buffer(&e.buf)
-        try:
-            encode_record(&e, <PyObject*>obj)
-            self.write_or_defer(&e.buf)
-        finally:
-            self.return_buffer(&e.buf)
+        with cython.critical_section(self):
+            self.borrow_buffer(&e.buf)
+            try:
+                encode_record(&e, <PyObject*>obj)
+                self.write_or_defer(&e.buf)
+            finally:
+                self.return_buffer(&e.buf)
 
     def writes(self, iterable):
         """Write every value of an iterable; raises as `write`.
@@ -225,9 +231,10 @@ cdef class PairRecordOutput(RecordOutput):
             self._write_with_handlers((key, value))
             return
         memcpy(&e, &options.template, sizeof(Encoding))
-        self.borrow_buffer(&e.buf)
-        try:
-            encode_pair(&e, <PyObject*>key, <PyObject*>value)
-            self.write_or_defer(&e.buf)
-        finally:
-            self.return_buffer(&e.buf)
+        with cython.critical_section(self):
+            self.borrow_buffer(&e.buf)
+            try:
+                encode_pair(&e, <PyObject*>key, <PyObject*>value)
+                self.write_or_defer(&e.buf)
+            finally:
+                self.return_buffer(&e.buf)
