@@ -111,11 +111,11 @@ def test_lines_that_no_test_reaches_are_in_the_sources():
 @pytest.mark.parametrize(
     ("name", "line", "function"),
     [
-        ("core/codec/containers.pxi", "kept = object_from_stolen(item)", "encode_shared_items"),
+        ("core/codec/containers.pxi", "return encode_held_list(e, kept)", "encode_shared_list"),
+        ("core/codec/containers.pxi", "decref(items[i])", "encode_few_pairs"),
         ("core/codec/strings.pxi", "empty_slot(&CACHE[i])", "release_strings"),
-        ("core/threads.h", "return item;", "shared_list_item"),
         ("core/threads.h", "(void)release;", "call_at_thread_end"),
-        ("core/codec/containers.pxi", "encode_shared_items(e, &frame, items)", None),
+        ("core/codec/containers.pxi", "item = <object>PyList_GET_ITEM(items, frame.index)", None),
     ],
 )
 def test_lines_that_only_run_without_the_gil_are_known(name, line, function):

@@ -34,9 +34,10 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF
 
 from typedbytes.core.byteorder cimport *
 from typedbytes.core.cpython cimport *
-from typedbytes.core.threads cimport NO_GIL, call_at_thread_end, shared_list_item
+from typedbytes.core.threads cimport NO_GIL, call_at_thread_end
 from typedbytes.core.typecode cimport *
 
+cimport cython
 import sys
 from codecs import lookup_error
 

@@ -10,10 +10,19 @@
 #include <stdint.h>
 #include <string.h>
 
-#if !defined(TYPEDBYTES_PORTABLE) && !defined(PYPY_VERSION) && !defined(Py_GIL_DISABLED) && PY_VERSION_HEX < 0x03100000
-#define TB_KNOWN_LAYOUT 1
-#else
+#if defined(TYPEDBYTES_PORTABLE) || defined(PYPY_VERSION) || PY_VERSION_HEX >= 0x03100000
 #define TB_KNOWN_LAYOUT 0
+#elif defined(Py_GIL_DISABLED) && PY_VERSION_HEX >= 0x030e0000    /* not tried */
+#define TB_KNOWN_LAYOUT 0
+#else
+#define TB_KNOWN_LAYOUT 1
+#endif
+
+/* Also that of what other threads may be changing, which takes the GIL. */
+#ifdef Py_GIL_DISABLED
+#define TB_KNOWN_SHARED 0
+#else
+#define TB_KNOWN_SHARED TB_KNOWN_LAYOUT
 #endif
 
 /* Since 3.10 the hash value of a NaN is made from its address, as it is equal to no other. */
@@ -23,18 +32,24 @@
 #define TB_NANS_HASH_ALIKE 0
 #endif
 
-/* The reference count of fresh memory, which may look like that of an immortal object: Py_SET_REFCNT does not change one. From 3.14 on
- * the field has flags beside the count. */
-#if PY_VERSION_HEX >= 0x030e0000 && SIZEOF_VOID_P > 4
-#define TB_FRESH_REFCNT(o) ((PyObject *)(o))->ob_refcnt_full
-#else
-#define TB_FRESH_REFCNT(o) ((PyObject *)(o))->ob_refcnt
-#endif
-
 #if TB_KNOWN_LAYOUT && PY_VERSION_HEX >= 0x030d0000
 PyAPI_FUNC(PyObject *) _PyDict_FromItems(PyObject *const *keys, Py_ssize_t keys_offset, PyObject *const *values,
                                          Py_ssize_t values_offset, Py_ssize_t npairs);
 #endif
+
+/* An object of a builtin class in fresh memory, which may look like an immortal one: Py_SET_REFCNT does not change the count of that. */
+static inline void init_object(PyObject *object, PyTypeObject *type) {
+#if defined(Py_GIL_DISABLED)
+    PyObject_Init(object, type);
+#else
+#if PY_VERSION_HEX >= 0x030e0000 && SIZEOF_VOID_P > 4
+    object->ob_refcnt_full = 1;    /* with the flags beside the count */
+#else
+    object->ob_refcnt = 1;
+#endif
+    Py_SET_TYPE(object, type);
+#endif
+}
 
 #include "core/cpython_ints.h"
 #include "core/cpython_decimal.h"
@@ -44,8 +59,7 @@ static inline PyObject *float_from_f64(double value) {
 #if TB_KNOWN_LAYOUT && !defined(Py_REF_DEBUG)
     PyFloatObject *number = (PyFloatObject *)PyObject_Malloc(sizeof(PyFloatObject));
     if (number == NULL) return PyErr_NoMemory();
-    TB_FRESH_REFCNT(number) = 1;
-    Py_SET_TYPE((PyObject *)number, &PyFloat_Type);
+    init_object((PyObject *)number, &PyFloat_Type);
     number->ob_fval = value;
     return (PyObject *)number;
 #else
@@ -80,7 +94,7 @@ static inline void prefetch(const void *p) {
 
 /* The elements of a set, as a tuple. Where they are in its table is random: a branch for each entry would be mispredicted. */
 static PyObject *set_elements(PyObject *set) {
-#if TB_KNOWN_LAYOUT
+#if TB_KNOWN_SHARED
     const PySetObject *o = (const PySetObject *)set;
     Py_ssize_t nitems = PySet_GET_SIZE(set), n = 0;
     PyObject *elements = PyTuple_New(nitems);    /* the collector may run meanwhile, and change the set */
@@ -158,8 +172,7 @@ static inline PyObject *ascii_in(void *memory, Py_ssize_t nchars) {
     PyASCIIObject *text = (PyASCIIObject *)memory;
     if (text == NULL) return PyErr_NoMemory();
     memset(text, 0, sizeof(PyASCIIObject));
-    TB_FRESH_REFCNT(text) = 1;
-    Py_SET_TYPE((PyObject *)text, &PyUnicode_Type);
+    init_object((PyObject *)text, &PyUnicode_Type);
     text->length = nchars;
     text->hash = -1;
     text->state.kind = PyUnicode_1BYTE_KIND;
@@ -187,7 +200,7 @@ static inline PyObject *new_ascii(Py_ssize_t nchars) {
 #define MAX_POOLED 2048u
 
 static inline PyObject *new_pooled_ascii(Py_ssize_t nchars) {
-#if TB_KNOWN_LAYOUT && !defined(Py_REF_DEBUG)
+#if TB_KNOWN_SHARED && !defined(Py_REF_DEBUG)
     static void *blocks[MAX_POOLED];
     static unsigned nblocks, nallocated = 4;
     if (nchars > 0 && nchars <= POOLED_LENGTH) {
@@ -209,8 +222,7 @@ static inline PyObject *new_uninitialized_bytes(Py_ssize_t nbytes) {
     if (nbytes > 1) {    /* shorter ones are shared */
         PyBytesObject *bytes = (PyBytesObject *)PyObject_Malloc(offsetof(PyBytesObject, ob_sval) + (size_t)nbytes + 1);
         if (bytes == NULL) return PyErr_NoMemory();
-        TB_FRESH_REFCNT(bytes) = 1;
-        Py_SET_TYPE((PyObject *)bytes, &PyBytes_Type);
+        init_object((PyObject *)bytes, &PyBytes_Type);
         Py_SET_SIZE((PyVarObject *)bytes, nbytes);
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -225,7 +237,7 @@ static inline PyObject *new_uninitialized_bytes(Py_ssize_t nbytes) {
 
 /* The UTF-8 form that the interpreter has made of a str before, NULL when it has not. */
 static inline const char *known_utf8(PyObject *text, Py_ssize_t *nbytes) {
-#if TB_KNOWN_LAYOUT
+#if TB_KNOWN_SHARED
     const PyCompactUnicodeObject *compact = (const PyCompactUnicodeObject *)text;
     *nbytes = compact->utf8_length;
     return compact->utf8;
@@ -385,7 +397,7 @@ static PyObject *bytes_as_subclass(PyObject *bytes, PyTypeObject *subclass) {
 
 /* Append items to a list, taking over their references. PyList_Append would grow the list in many small steps. */
 static int list_extend_stolen(PyObject *list, PyObject **items, Py_ssize_t nitems) {
-#if TB_KNOWN_LAYOUT
+#if TB_KNOWN_SHARED
     PyListObject *known = (PyListObject *)list;
     Py_ssize_t size = PyList_GET_SIZE(list);
     if (known->allocated - size < nitems) {

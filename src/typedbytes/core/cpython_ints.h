@@ -34,8 +34,7 @@ static inline PyLongObject *new_int(Py_ssize_t ndigits) {
 #else
     PyLongObject *number = (PyLongObject *)PyObject_Malloc(TB_DIGITS_OFFSET + (size_t)ndigits * sizeof(digit));
     if (number == NULL) return (PyLongObject *)PyErr_NoMemory();
-    TB_FRESH_REFCNT(number) = 1;
-    Py_SET_TYPE((PyObject *)number, &PyLong_Type);
+    init_object((PyObject *)number, &PyLong_Type);
     return number;
 #endif
 }

@@ -38,24 +38,6 @@ static inline int claim_state(shared_state *state, int from, int to) {
 #endif
 }
 
-/* A new reference to an item of a list that other threads may change; NULL without an exception: it is shorter by now. With the
- * list's lock: PyList_GetItemRef does without, and reads what append() may be storing. */
-static inline PyObject *shared_list_item(PyObject *list, Py_ssize_t index) {
-    PyObject *item = NULL;
-#if TB_NO_GIL
-    PyCriticalSection section;
-    PyCriticalSection_Begin(&section, list);
-#endif
-    if (index < PyList_GET_SIZE(list)) {
-        item = PyList_GET_ITEM(list, index);
-        Py_INCREF(item);
-    }
-#if TB_NO_GIL
-    PyCriticalSection_End(&section);
-#endif
-    return item;
-}
-
 /* The list of open writers is used by one thread at a time. */
 static inline void lock_writers(int locked) {
 #if TB_NO_GIL

@@ -1,15 +1,11 @@
 # What threads share in an interpreter without the GIL; see threads.h.
 
-from cpython.object cimport PyObject
-
 cdef extern from "core/threads.h":
     # A constant, so that nothing is left of `if NO_GIL` in other interpreters.
     const bint NO_GIL "TB_NO_GIL"
     ctypedef int shared_state
     # Whether it was `before`; then it is `after`.
     bint claim_state(shared_state* state, int before, int after) noexcept
-    # A new reference; NULL without an exception: the list is shorter by now.
-    PyObject* shared_list_item(PyObject* items, Py_ssize_t index) noexcept
     # The list of open writers is used by one thread at a time.
     void lock_writers(bint locked) noexcept
     # Have a function called by this thread when it ends.

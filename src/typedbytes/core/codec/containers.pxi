@@ -392,7 +392,18 @@ cdef int encode_tuple(Encoding* e, object obj) except -1:
     return 0
 
 
-cdef int encode_list(Encoding* e, object obj) except -1:
+cdef inline int encode_list(Encoding* e, object obj) except -1:
+    # Other threads may change the list: without the GIL they wait meanwhile, except while Python code runs.
+    return encode_shared_list(e, obj) if NO_GIL else encode_held_list(e, obj)
+
+
+cdef int encode_shared_list(Encoding* e, object obj) except -1:
+    kept = obj
+    with cython.critical_section(kept):
+        return encode_held_list(e, kept)
+
+
+cdef int encode_held_list(Encoding* e, object obj) except -1:
     # The size is read at each step: hooks may change the list, and a LIST has no count that could become wrong.
     cdef PathFrame frame
     cdef object kept = obj
@@ -403,10 +414,10 @@ cdef int encode_list(Encoding* e, object obj) except -1:
     reserve(&e.buf, 1)
     e.buf.cursor[0] = LIST
     e.buf.cursor += 1
-    if NO_GIL:
-        encode_shared_items(e, &frame, items)
-    while not NO_GIL and frame.index < PyList_GET_SIZE(items):
+    while frame.index < PyList_GET_SIZE(items):
         kind = Py_TYPE(PyList_GET_ITEM(items, frame.index))
+        if NO_GIL:    # waiting for another thread also lets go of the list
+            item = <object>PyList_GET_ITEM(items, frame.index)
         encode_value(e, PyList_GET_ITEM(items, frame.index))
         frame.index += 1
         if frame.index == run_check and run_check < PyList_GET_SIZE(items):
@@ -420,21 +431,16 @@ cdef int encode_list(Encoding* e, object obj) except -1:
     return 0
 
 
-cdef int encode_shared_items(Encoding* e, PathFrame* frame, PyObject* items) except -1:
-    # Of a list that other threads may change: each item is owned while it is encoded.
-    cdef PyObject* item = shared_list_item(items, frame.index)
-    while item != NULL:
-        kept = object_from_stolen(item)
-        encode_value(e, item)
-        frame.index += 1
-        check_signals_at(frame.index)
-        item = shared_list_item(items, frame.index)
-    return 0
+cdef inline int encode_dict(Encoding* e, object obj) except -1:
+    # Other threads may change the dict: without the GIL a copy is encoded, where it has few pairs one on the stack.
+    if NO_GIL and not e.sort_keys and encode_few_pairs(e, obj):
+        return 0
+    return encode_whole_dict(e, obj)
 
 
-cdef int encode_dict(Encoding* e, object obj) except -1:
+cdef int encode_whole_dict(Encoding* e, object obj) except -1:
     cdef PathFrame frame
-    cdef object kept = PyDict_Copy(obj) if NO_GIL else obj    # other threads may change it
+    cdef object kept = PyDict_Copy(obj) if NO_GIL else obj
     cdef PyObject* mapping = <PyObject*>kept
     cdef Py_ssize_t npairs = PyDict_GET_SIZE(mapping)
     cdef Py_ssize_t position = 0
@@ -452,14 +458,54 @@ cdef int encode_dict(Encoding* e, object obj) except -1:
     return 0
 
 
+cdef enum:
+    FEW_PAIRS = 8
+
+cdef bint encode_few_pairs(Encoding* e, object mapping) except -1:
+    # Return False, and encode nothing, if the dict has more.
+    cdef PathFrame frame
+    cdef PyObject* items[2 * FEW_PAIRS]
+    cdef Py_ssize_t nitems = own_items(mapping, items)
+    cdef Py_ssize_t i
+    if nitems < 0:
+        return False
+    try:
+        open_counted(e, &frame, MAP, nitems // 2)
+        for i in range(0, nitems, 2):
+            encode_owned_entry(e, &frame, items[i], items[i + 1])
+        close_encoded(e, &frame)
+        return True
+    finally:
+        for i in range(nitems):
+            decref(items[i])
+
+
+cdef Py_ssize_t own_items(object mapping, PyObject** items) noexcept:
+    # Store keys and values, each a new reference, and return their number; -1: they are too many.
+    cdef Py_ssize_t nitems = 0
+    cdef Py_ssize_t position = 0
+    with cython.critical_section(mapping):
+        if PyDict_GET_SIZE(<PyObject*>mapping) > FEW_PAIRS:
+            return -1
+        while dict_next(<PyObject*>mapping, &position, &items[nitems], &items[nitems + 1]):
+            incref(items[nitems])
+            incref(items[nitems + 1])
+            nitems += 2
+        return nitems
+
+
 cdef inline int encode_entry(Encoding* e, PathFrame* frame, object key, object value) except -1:
     # Own both: encoding one may run Python code that removes the pair from its dict.
     kept_key, kept_value = key, value
+    return encode_owned_entry(e, frame, <PyObject*>kept_key, <PyObject*>kept_value)
+
+
+cdef inline int encode_owned_entry(Encoding* e, PathFrame* frame, PyObject* key, PyObject* value) except -1:
     frame.role = KEY
-    encode_value(e, <PyObject*>kept_key)
+    encode_value(e, key)
     frame.role = MAPPED
-    frame.key = <PyObject*>kept_key
-    encode_value(e, <PyObject*>kept_value)
+    frame.key = key
+    encode_value(e, value)
     frame.key = NULL
     frame.index += 1
     return 0

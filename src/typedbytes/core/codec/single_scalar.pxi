@@ -114,19 +114,29 @@ cdef PyObject* encode_small_container(const Encoding* options, PyObject* obj) ex
     # Encode an exact tuple, list or dict. NULL without an exception: it is large, has other items, or the options need the general path.
     cdef unsigned char scratch[SMALL_NBYTES]
     cdef unsigned char* p = scratch
-    cdef PyTypeObject* kind = Py_TYPE(obj)
     cdef bint stored
     if options.max_depth == 0 or options.int_width or options.sort_keys:
         return NULL
-    if NO_GIL and kind != &PyTuple_Type:
-        return NULL    # other threads may change it
-    if kind == &PyTuple_Type:
-        stored = store_small_items(&p, scratch + SMALL_NBYTES, VECTOR, (<PyTupleObject*>obj).ob_item, PyTuple_GET_SIZE(obj))
-    elif kind == &PyList_Type:
-        stored = store_small_items(&p, scratch + SMALL_NBYTES, LIST, list_items(obj), PyList_GET_SIZE(obj))
+    if NO_GIL:
+        stored = store_small_shared(&p, scratch + SMALL_NBYTES, <object>obj)
     else:
-        stored = store_small_dict(&p, scratch + SMALL_NBYTES, obj)
+        stored = store_small_container(&p, scratch + SMALL_NBYTES, obj)
     return bytes_of(scratch, p) if stored else NULL
+
+
+cdef bint store_small_shared(unsigned char** p, unsigned char* end, object obj) noexcept:
+    # Of a container that other threads may change: they wait meanwhile.
+    with cython.critical_section(obj):
+        return store_small_container(p, end, <PyObject*>obj)
+
+
+cdef inline bint store_small_container(unsigned char** p, unsigned char* end, PyObject* obj) noexcept:
+    cdef PyTypeObject* kind = Py_TYPE(obj)
+    if kind == &PyTuple_Type:
+        return store_small_items(p, end, VECTOR, (<PyTupleObject*>obj).ob_item, PyTuple_GET_SIZE(obj))
+    if kind == &PyList_Type:
+        return store_small_items(p, end, LIST, list_items(obj), PyList_GET_SIZE(obj))
+    return store_small_dict(p, end, obj)
 
 
 cdef inline bint store_small_items(unsigned char** p, unsigned char* end, int code, PyObject** items, Py_ssize_t count) noexcept:
