@@ -196,7 +196,7 @@ test-free-threads: build ## run threads without the GIL under TSan; builds that 
 	$(BIN)/python tests/gates/free_threads.py
 
 # Free-threaded 3.13 has no wheels of the newest Hypothesis and NumPy, and none of pandas, Polars and cramjam; these tests do without.
-FREE_THREADED_TESTS := $(addprefix core/test_,vectors hostile encoder unencodable changing_objects decoder hooks map_keys signals collector concurrency) \
+FREE_THREADED_TESTS := $(addprefix core/test_,vectors hostile depth encoder unencodable changing_objects decoder hooks map_keys signals collector concurrency) \
     $(addprefix stream/test_,writer copy failing_sinks legacy) $(addprefix columns/test_,reader batches columns nulls) \
     $(addprefix block/test_,messages sockets coalescing shared_memory) $(addprefix sorting/test_,sortkey text_input) \
     $(addprefix sequencefile/test_,misuse many_files)
@@ -207,9 +207,9 @@ build/venv-3.13t/built: $(SOURCES)
 	@touch $@
 
 .PHONY: test-3.13t
-test-3.13t: build/venv-3.13t/built ## run tests of all formats, and 8 threads for STRESS (240) seconds, on a python3.13t with PYTHON_GIL=0
-	PYTHON_GIL=0 build/venv-3.13t/bin/python -m pytest --hypothesis-profile=brief $(PYTEST_ARGS) $(FREE_THREADED_TESTS:%=tests/%.py)
-	PYTHON_GIL=0 build/venv-3.13t/bin/python tests/soak/shared_by_threads.py $(or $(STRESS),240) 8
+test-3.13t: build/venv-3.13t/built ## run tests of all formats, and 8 threads for STRESS (240) seconds, on a python3.13t, without the GIL
+	build/venv-3.13t/bin/python -m pytest --hypothesis-profile=brief $(PYTEST_ARGS) $(FREE_THREADED_TESTS:%=tests/%.py)
+	build/venv-3.13t/bin/python tests/soak/shared_by_threads.py $(or $(STRESS),240) 8
 
 .PHONY: soak-coalescing
 soak-coalescing: build ## send 10,000,000 small messages of four threads to a slow reader; none may be lost or written in part
