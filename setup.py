@@ -12,6 +12,7 @@ import os
 import sys
 import tarfile
 import tempfile
+from sysconfig import get_platform
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -24,8 +25,9 @@ def switch(name):
     return os.environ.get(f"TYPEDBYTES_{name}", "0") not in ("", "0")
 
 
+for_windows = get_platform().startswith("win")  # also where a build for it runs elsewhere
 MODULES = ["_core", "columns._native", "sequencefile._native", "_sorting._native", "_report._native"]
-if sys.platform != "win32":
+if not for_windows:
     MODULES.append("block._native")  # its system calls are those of POSIX
 
 compile_args = []

@@ -41,9 +41,10 @@ def modules(compiled):
     return {f"typedbytes/module{number}.so": module for number in range(6)}
 
 
-def test_a_wheel_in_order(tmp_path, modules):
-    code, output = check(tmp_path, {**modules, "typedbytes/__init__.py": "", "typedbytes/__init__.pyi": ""})
-    assert code == 0 and output == f"{NAME}: {(tmp_path / NAME).stat().st_size} bytes, in order\n"
+@pytest.mark.parametrize("name", [NAME, NAME.replace("cp311-cp311", "cp314-cp314t")])
+def test_a_wheel_in_order(tmp_path, modules, name):
+    code, output = check(tmp_path, {**modules, "typedbytes/__init__.py": "", "typedbytes/__init__.pyi": ""}, name)
+    assert code == 0 and output == f"{name}: {(tmp_path / name).stat().st_size} bytes, in order\n"
 
 
 @pytest.mark.parametrize(
