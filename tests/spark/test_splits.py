@@ -2,6 +2,7 @@
 
 import decimal
 import os
+import uuid
 
 import pyarrow
 import pytest
@@ -149,9 +150,9 @@ def test_sizes():
 BATCHES = [pyarrow.record_batch({"k": ["a", "b"], "v": [1, None]}), pyarrow.record_batch({"k": ["c"], "v": [3]})]
 
 
-@pytest.fixture(params=["{}", "memory://{}"])
+@pytest.fixture(params=["local", "memory"])
 def folder(request, tmp_path):
-    return request.param.format(tmp_path / "out")
+    return str(tmp_path / "out") if request.param == "local" else f"memory://{uuid.uuid4()}"  # which outlives the test
 
 
 @pytest.mark.parametrize("codec", ["none", "default", "zstd"])
