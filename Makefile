@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 INSTALL_PIP = $(PIP_INSTALL) 'pip>=25.1'
 EXTRAS = sequencefile,progress,numpy
 INSTALL_HERE = $(PIP_INSTALL) --config-settings editable_mode=compat --editable '.[$(EXTRAS)]'
-SOURCES := setup.py pyproject.toml $(wildcard src/typedbytes/* src/typedbytes/*/* src/typedbytes/*/*/*)
+SOURCES := setup.py pyproject.toml $(shell find src/typedbytes -type f)
 
 PYTHON_VERSIONS := 3.9 3.10 3.11 3.12 3.13
 PYENV_ROOT ?= $(HOME)/.pyenv
@@ -111,13 +111,13 @@ test-lowest: build/venv-lowest/built ## run what uses other packages with the ol
 	build/venv-lowest/bin/python -m pytest -m "not hadoop and not once" $(PYTEST_ARGS) tests/sequencefile tests/columns tests/sorting \
 	    tests/core/test_npy.py tests/cli/test_terminal.py tests/cli/test_compression.py
 
-# Versions newer than those installed: Debian's, in a chroot without JDK and Maven.
+# Versions that may not be installed: then Debian's, in a chroot without JDK and Maven.
 NEWER_VERSIONS := 3.14 3.15
 ON_A_NEWER := $(foreach version,$(NEWER_VERSIONS),build-$(version) test-$(version))
 .PHONY: $(ON_A_NEWER)
 $(ON_A_NEWER): version = $(lastword $(subst -, ,$@))
 $(ON_A_NEWER):
-	$(if $(call find_python,$(version)),,.ci/in-chroot )make $(firstword $(subst -, ,$@)) PYTHON=python$(version) VENV=build/venv-$(version) \
+	$(if $(call find_python,$(version)),,.ci/in-chroot )make $(firstword $(subst -, ,$@)) PYTHON=$(or $(call find_python,$(version)),python$(version)) VENV=build/venv-$(version) \
 	    PYTEST_ARGS="-m 'not hadoop and not once' $(subst ",\",$(PYTEST_ARGS))"
 
 .PHONY: $(PYTHON_VERSIONS:%=which-%)
@@ -144,7 +144,7 @@ MACHINES := aarch64 s390x armhf i386
 $(MACHINES:%=test-on-%): test-on-%: build build/wheel-tools/built
 	VENV=$(VENV) WHEEL_TOOLS=build/wheel-tools .ci/on-machine $* --hypothesis-profile=brief $(PYTEST_ARGS) $(CODEC_TESTS:%=tests/%.py)
 
-# The others use signals and typedbytes.block, which are not there, and a pipe that holds 20,000 bytes without a reader.
+# The tests left out need signals, typedbytes.block or a pipe that buffers 20,000 bytes; Windows has none of them.
 WINDOWS_TESTS := $(filter-out core/test_signals core/test_collector core/test_memory stream/test_failing_sinks,$(CODEC_TESTS)) \
     $(addprefix core/test_,pickle reference utf8 other_formats)
 .PHONY: test-on-windows

@@ -1,6 +1,6 @@
 """The extensions and the build switches; everything else is in pyproject.toml.
 
-Switches, all off by default, set to 1 in the environment: TYPEDBYTES_DEBUG (assertions, -O0), TYPEDBYTES_TRACE (counts
+Switches, all off by default, set to 1 in the environment: TYPEDBYTES_DEBUG (no optimisation, debug information), TYPEDBYTES_TRACE (counts
 lines and branches, -O0), TYPEDBYTES_SANITIZE (AddressSanitizer and UBSan), TYPEDBYTES_WERROR (warnings are errors),
 TYPEDBYTES_ANNOTATE (HTML of the generated C), TYPEDBYTES_PORTABLE (only public interpreter API),
 TYPEDBYTES_QUICK (compiles in half the time, -O1), TYPEDBYTES_NO_UNWIND_TABLES (smaller; debuggers and profilers cannot unwind our frames).
@@ -76,7 +76,7 @@ if switch("NO_UNWIND_TABLES"):  # not by CFLAGS: setuptools takes them in place 
 if switch("PORTABLE"):
     macros += [("TYPEDBYTES_PORTABLE", "1")]
 
-headers = sorted(glob.glob("src/typedbytes/**/*.h", recursive=True))  # those that headers include are not found otherwise
+headers = sorted(glob.glob("src/typedbytes/**/*.h", recursive=True))  # Cython finds only those named in .pxd files, not what these include
 extensions = [
     Extension(
         f"typedbytes.{module}",

@@ -41,7 +41,7 @@ def test_a_fed_decoder_refuses_a_second_thread():
     decoder.feed(exts(1))
     thread = threading.Thread(target=lambda: found.extend(decoder))
     thread.start()
-    inside.wait(SECONDS)
+    assert inside.wait(SECONDS)
     for use in (lambda: decoder.feed(b"\2\1"), lambda: next(decoder), decoder.close):
         with pytest.raises(RuntimeError, match="in use"):
             use()
@@ -77,14 +77,15 @@ def test_threads_that_share_an_output_lose_no_record(kind, tmp_path):
 
 
 def test_bytes_that_another_thread_changes_cost_an_error_at_most():
+    # A LIST with, 5,000 times, a STRING and a VECTOR of an INT; the other thread writes type codes and lengths over it.
     data, stop = bytearray(b"\x09" + b"\7\0\0\0\5abcde\x08\0\0\0\1\3\0\0\0\1" * 5000 + b"\xff"), threading.Event()
     clean = bytes(data)
 
     def work():
-        rng = itertools.cycle([0, 7, 8, 9, 255, 1])
+        replacements = itertools.cycle([0, 7, 8, 9, 255, 1])
         while not stop.is_set():
             for offset in range(0, len(data), 97):
-                data[offset] = next(rng)
+                data[offset] = next(replacements)
             data[:] = clean
 
     thread = threading.Thread(target=work)

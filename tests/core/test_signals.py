@@ -42,6 +42,17 @@ def test_signals_are_checked_while_decoding(name):
     assert times_checked(lambda: tb.loads(data)) >= MANY // LOOKS_EVERY
 
 
+@pytest.mark.parametrize("map_pairs", [False, True])
+def test_signals_are_checked_while_a_map_is_made_of_its_pairs(map_pairs):
+    data = scattered_map(MANY)
+    assert times_checked(lambda: tb.loads(data, map_pairs=map_pairs)) >= 3 * (MANY // LOOKS_EVERY)  # pairs decoded, and their items taken
+
+
+def test_signals_are_checked_while_the_pairs_of_a_mapping_are_checked():
+    pairs = collections.OrderedDict((number, True) for number in range(MANY))
+    assert times_checked(lambda: tb.dumps(pairs)) >= 2 * (MANY // LOOKS_EVERY)  # pairs checked, and encoded
+
+
 def count(iterator):
     """Run an iterator to its end without Python code between its items."""
     return len(collections.deque(iterator, 1))

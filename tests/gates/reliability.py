@@ -63,7 +63,7 @@ GATES = {
     "leaks": (
         "tests/gates/debug_python.py",
         "References and blocks leaked, on an interpreter built for debugging",
-        "{operations:,} operations, {leaking} leak {counted}",
+        "{operations:,} operations: {leaking} leak {counted}",
     ),
     "valgrind": ("tests/gates/memory_check.py", "Vectors and corpus under valgrind", "{errors} errors of ours"),
     "free-threads": (
@@ -79,9 +79,9 @@ GATES = {
     ),
     "chaos": (
         "tests/soak/chaos.py 1000 100",
-        "Jobs whose tasks misbehave, and which signals and full disks come over at random moments",
+        "Jobs whose tasks misbehave, and which get signals and full disks at random moments",
         "{local:,} jobs here, {hadoop} in Hadoop, {faults} kinds of faults: {right} right, {failed} failed; {wrong} with success and wrong"
-        " output, {left_processes} left processes, {left_files} left files, {failed_for_nothing} failed for nothing",
+        " output, {left_processes} left processes, {left_files} left files, {failed_for_nothing} failed without cause",
     ),
     "soak": (
         "tests/soak/soak.py 100",

@@ -114,7 +114,7 @@ def test_lines_that_no_test_reaches_are_in_the_sources():
         ("core/codec/containers.pxi", "return encode_held_list(e, kept)", "encode_shared_list"),
         ("core/codec/containers.pxi", "decref(items[i])", "encode_few_pairs"),
         ("core/codec/strings.pxi", "empty_slot(&CACHE[i])", "release_strings"),
-        ("core/threads.h", "(void)release;", "call_at_thread_end"),
+        ("core/threads.h", "(void)release;", "free_strings_at_thread_end"),
         ("core/codec/containers.pxi", "item = <object>PyList_GET_ITEM(items, frame.index)", None),
     ],
 )

@@ -1,7 +1,8 @@
 """Threads that encode, decode, and change and share what is encoded: `shared_by_threads.py SECONDS NTHREADS`, without the GIL.
 
 `make test-3.13t` runs it. Each thread has a task at a time, chosen at random. What a thread encodes by itself comes back as it was; of what
-threads share, each call gives a result or RuntimeError or ValueError. An interpreter that crashes ends with a signal.
+threads share, each call gives a right result, RuntimeError or the ValueError of what is closed; what two threads feed in pieces may also be invalid. An
+interpreter that crashes ends with a signal, and one that hangs with a traceback of each thread.
 Not here: bytearrays that threads resize, which crash CPython 3.13 without a call of ours.
 """
 
@@ -196,6 +197,9 @@ KINDS = {
 }
 
 
+FED_IN_PIECES = {"decoder", "message decoder"}  # by several threads, so that the pieces are of no message
+
+
 def use_shared(chosen):
     """Use an object that others use, and sometimes close or replace it."""
     data = b"".join(tb.dumps(made(chosen)) for _ in range(10))
@@ -208,7 +212,9 @@ def use_shared(chosen):
             use(one, data, chosen)
         if chosen.random() < 0.05 and hasattr(one, "close"):
             one.close()
-    except (RuntimeError, ValueError) as error:  # in use, closed, or fed in pieces of two threads
+    except (RuntimeError, ValueError) as error:  # in use, or closed
+        if isinstance(error, tb.DecodeError) and name not in FED_IN_PIECES:
+            raise
         refused[type(error).__name__] += 1
 
 
@@ -237,13 +243,14 @@ def main():
     if getattr(sys, "_is_gil_enabled", lambda: True)():
         sys.exit("this needs a CPython that runs without the GIL")
     faulthandler.enable()
+    faulthandler.dump_traceback_later(seconds + 120, exit=True)
     threads = [threading.Thread(target=work, args=(time.monotonic() + seconds,)) for _ in range(nthreads)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     print(f"{nthreads} threads, {seconds:g} s: {len(wrong)} wrong; refused: {dict(refused)}", *wrong[:2], sep="\n", flush=True)
-    os._exit(bool(wrong))
+    os._exit(bool(wrong))  # the threads of columns wait for ever
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ cdef extern from "Python.h":
 
 
 cdef enum:
-    MIN_TEXT_NBYTES = 4096    # bytes reserved for the texts of a value
+    MIN_TEXT_NBYTES = 4096    # bytes reserved for a text column at least
     PIECE = 0x2000            # records before `stop_requested` is checked
     SIGNAL_INTERVAL_PIECES = 8    # before signals are checked
 
@@ -163,7 +163,7 @@ cdef class Builder:
 
         Return the number of bytes and of records used.
 
-        The state afterwards: "more" (the bytes end, maybe inside a record), "full" (there are as many as wanted), "limit" (the next record
+        The state afterwards: "more" (the bytes end, maybe inside a record), "full" (there are as many as wanted, or a stop was requested), "limit" (the next record
         does not fit, and raises LimitError as the first of a batch), "split" (the next record starts another schema), "mismatch"
         (the next record has another type, see `expected`, `offset`, `code`, `column` and `path`), "broken" (the next record is
         invalid: decoding it raises the error). If this raises, no record has been appended.
@@ -201,7 +201,7 @@ cdef class Builder:
             self.w.missing_nbytes = missing_nbytes
             self.w.p = start
         if outcome == REFUSED or (not is_valid and (outcome != FAILED or PyErr_ExceptionMatches(LimitError))):
-            PyErr_Clear()    # a limit comes after the text; what a signal handler raised is no fault of the bytes
+            PyErr_Clear()    # LimitError: the invalid text precedes the limit. What a signal handler raised is kept
             # Rare, and the end of this batch: decode again, checking each text, to find the first invalid one or whether one
             # precedes the value that was refused.
             self.w.checks_each_text = True
@@ -400,7 +400,7 @@ cdef class Builder:
             return self.adopt_type(c, after)
         if self.policy == "widen" and not c.has_wanted_child and widen(c, w):
             self.changed = True
-            # Values of this record that the column had widened are to be encoded as they came.
+            # Restart the record: values of it that were converted to a wider type must be stored as they were encoded.
             return RESTARTED if c.kind == ENCODED else APPENDED
         return self.refuse(c)
 

@@ -119,12 +119,12 @@ cdef class EncodeOptions:
     cdef object default
     cdef bytes unicode_errors
 
-# As decode_single_scalar: the bytes of one scalar, at once.
-cdef PyObject* encode_single_scalar(const Encoding* options, PyObject* obj) except? NULL
+# The encoded bytes of one scalar, a new reference; NULL without an exception: encode_record() is needed.
+cdef PyObject* bytes_of_scalar(const Encoding* options, PyObject* obj) except? NULL
 # The same of a bytearray or None.
-cdef PyObject* encode_rarer_scalar(const Encoding* options, PyObject* obj) except? NULL
+cdef PyObject* bytes_of_bytearray_or_none(const Encoding* options, PyObject* obj) except? NULL
 # The same of a small tuple, list or dict of scalars.
-cdef PyObject* encode_small_container(const Encoding* options, PyObject* obj) except? NULL
+cdef PyObject* bytes_of_small_container(const Encoding* options, PyObject* obj) except? NULL
 # Write one record at the cursor; when that fails the cursor is where it was.
 cdef int encode_record(Encoding* e, PyObject* obj) except -1
 cdef int encode_pair(Encoding* e, PyObject* key, PyObject* value) except -1

@@ -34,7 +34,7 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF
 
 from typedbytes.core.byteorder cimport *
 from typedbytes.core.cpython cimport *
-from typedbytes.core.threads cimport NO_GIL, call_at_thread_end
+from typedbytes.core.threads cimport NO_GIL, free_strings_at_thread_end
 from typedbytes.core.typecode cimport *
 
 cimport cython

@@ -1,8 +1,8 @@
-/* With cpython_ints.h and cpython_decimal.h, the only file that knows the interpreter's own layout.
+/* With cpython_ints.h and cpython_decimal.h, the only file that knows the interpreter's own layout, beyond the structs that its public
+ * headers define.
  *
- * Each function has a portable form built from the public API; TYPEDBYTES_PORTABLE selects it everywhere, so that the tests
- * can run both. The fast forms hold for CPython 3.9 to 3.15 with the layouts named below; anything else gets the portable
- * form. */
+ * Each function has a portable form, which TYPEDBYTES_PORTABLE selects everywhere, so that the tests can run both. The fast forms hold
+ * for CPython 3.9 to 3.15 with the layouts named below; anything else gets the portable form. */
 #ifndef TYPEDBYTES_CPYTHON_H
 #define TYPEDBYTES_CPYTHON_H
 
@@ -18,7 +18,7 @@
 #define TB_KNOWN_LAYOUT 1
 #endif
 
-/* Also that of what other threads may be changing, which takes the GIL. */
+/* Whether that may also be read of objects that other threads can change: only with the GIL. */
 #ifdef Py_GIL_DISABLED
 #define TB_KNOWN_SHARED 0
 #else
@@ -37,7 +37,8 @@ PyAPI_FUNC(PyObject *) _PyDict_FromItems(PyObject *const *keys, Py_ssize_t keys_
                                          Py_ssize_t values_offset, Py_ssize_t npairs);
 #endif
 
-/* An object of a builtin class in fresh memory, which may look like an immortal one: Py_SET_REFCNT does not change the count of that. */
+/* Make an object of a builtin class of fresh memory. It may hold the count of an immortal object, which Py_SET_REFCNT would keep: the count
+ * is stored directly. */
 static inline void init_object(PyObject *object, PyTypeObject *type) {
 #if defined(Py_GIL_DISABLED)
     PyObject_Init(object, type);
@@ -76,7 +77,7 @@ static inline PyObject **list_items(PyObject *list) {
 #endif
 }
 
-static inline Py_ssize_t set_table_size(PyObject *set) {
+static inline Py_ssize_t set_table_nbytes(PyObject *set) {
 #if defined(PYPY_VERSION)
     return PySet_GET_SIZE(set) * 32;
 #else
@@ -517,7 +518,8 @@ static inline int warn_of_resource(PyObject *source, PyObject *text) {
 /* The C function of a builtin function that takes keywords. */
 typedef PyObject *(*keyword_function)(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *names);
 
-/* Replace the C function of a builtin function, or of a method of a compiled class, by `quick`; return the original one, NULL: nothing was changed. */
+/* Replace the C function of a builtin function, or of a method of a compiled class, by `quick`; return the original one, NULL: nothing was
+ * changed. whole_values.pxi says what it is worth. */
 static inline keyword_function replace_calls(PyObject *function, keyword_function quick) {
 #if TB_KNOWN_LAYOUT
     PyMethodDef *method = PyCFunction_Check(function) ? ((PyCFunctionObject *)function)->m_ml

@@ -22,16 +22,17 @@ cdef extern from "core/cpython.h":
     bint int_to_i64_branchless(PyObject* number, int64_t* value) noexcept
     # Two's complement little-endian, the shortest form, as in pickle's LONG1. Length, or -1: too long, or no such API here.
     Py_ssize_t int_to_bytes_le(PyObject* number, unsigned char* out, Py_ssize_t capacity) noexcept
-    # The same of an int beyond 64 bits, up to 17 bytes; 0: longer, or not known here.
+    # 1: a number from 2**63 to 2**64 - 1, stored in *value; 0: another one, or not known here.
     bint int_to_u64(PyObject* number, uint64_t* value) noexcept
+    # As int_to_bytes_le, of an int beyond 64 bits, up to 17 bytes; 0: longer, or not known here.
     Py_ssize_t wide_int_to_bytes_le(PyObject* number, unsigned char* out) noexcept
     PyObject* int_from_bytes_le(const unsigned char* p, Py_ssize_t nbytes) except NULL
     # Decimals of few digits, while Decimal("-12345678901234567.89") is as expected; NULL without an exception: not such a text.
     bint knows_decimals(PyObject* made) noexcept
     PyObject* small_decimal(PyTypeObject* kind, const unsigned char* text, Py_ssize_t nchars) except? NULL
-    # Digits of 30 bits; and the bytes of a set's table outside the object.
+    # The number of digits of 30 bits; the bytes of a set's table outside the object.
     Py_ssize_t ndigits_of(PyObject* number) noexcept
-    Py_ssize_t set_table_size(PyObject* o) noexcept
+    Py_ssize_t set_table_nbytes(PyObject* o) noexcept
     PyObject** list_items(PyObject* o) noexcept
     # A new tuple of a set's elements; reserve capacity in a new set; add an element, whose reference the set takes over.
     PyObject* set_elements(PyObject* o) except NULL

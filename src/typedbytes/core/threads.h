@@ -1,4 +1,4 @@
-/* What threads share, in an interpreter without the GIL; with it, each of these is what it looks like. */
+/* What threads share in an interpreter without the GIL; with it these are plain variables, and functions that do nothing. */
 #ifndef TYPEDBYTES_THREADS_H
 #define TYPEDBYTES_THREADS_H
 
@@ -25,7 +25,7 @@ typedef volatile long shared_state;
 typedef int shared_state;
 #endif
 
-/* Whether it was `from`; then it is `to`. */
+/* Change *state from `from` to `to`; return whether it was `from`. */
 static inline int claim_state(shared_state *state, int from, int to) {
 #if TB_NO_GIL && !defined(_MSC_VER)
     return __atomic_compare_exchange_n((int *)state, &from, to, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
@@ -49,16 +49,26 @@ static inline void lock_writers(int locked) {
 #endif
 }
 
-/* Have release() called by this thread when it ends; without memory it never is. */
-static inline void call_at_thread_end(PyCapsule_Destructor release) {
+/* Have release() called when this thread, or its use of Python, ends; if registering it fails for lack of memory, it never is. A thread may
+ * begin to use Python again: then it registers again. */
+#if TB_NO_GIL
+static void release_strings_of_thread(PyObject *capsule) {
+    *(int *)PyCapsule_GetPointer(capsule, NULL) = 0;
+    ((PyCapsule_Destructor)PyCapsule_GetContext(capsule))(capsule);
+}
+#endif
+
+static inline void free_strings_at_thread_end(PyCapsule_Destructor release) {
 #if TB_NO_GIL
     static TB_OF_THREAD int is_registered;
     PyObject *objects = is_registered ? NULL : PyThreadState_GetDict(), *kind, *value, *trace;
     is_registered = 1;
     if (objects == NULL) return;
     PyErr_Fetch(&kind, &value, &trace);
-    PyObject *capsule = PyCapsule_New(&is_registered, NULL, release);
-    if (capsule == NULL || PyDict_SetItemString(objects, "typedbytes.strings", capsule) < 0) PyErr_Clear();
+    PyObject *capsule = PyCapsule_New(&is_registered, NULL, NULL);
+    if (capsule == NULL || PyCapsule_SetContext(capsule, (void *)release) < 0
+        || PyCapsule_SetDestructor(capsule, release_strings_of_thread) < 0
+        || PyDict_SetItemString(objects, "typedbytes.strings", capsule) < 0) PyErr_Clear();
     Py_XDECREF(capsule);
     PyErr_Restore(kind, value, trace);
 #else

@@ -13,7 +13,7 @@ cdef struct Bucket:
     uint16_t weight
 
 
-cdef inline bint has_weak_hash(PyObject* key) noexcept:
+cdef inline bint has_forgeable_hash(PyObject* key) noexcept:
     # str and bytes have keyed hashes; ints and bools of 64 bits share a hash value three at most, finite floats some tens.
     cdef PyTypeObject* kind = Py_TYPE(key)
     if kind == &PyUnicode_Type or kind == &PyBytes_Type or kind == &PyBool_Type:
@@ -47,7 +47,7 @@ cdef int check_collisions(Decoding* d, Py_ssize_t base, long long offset) except
     try:
         for i in range(base, d.nstack, 2):
             check_signals_at(i - base)
-            if has_weak_hash(d.stack[i]) and fills_bucket(
+            if has_forgeable_hash(d.stack[i]) and fills_bucket(
                     &buckets[<uint64_t>PyObject_Hash(d.stack[i]) * SECRET >> shift], d.stack + base, (i - base) // 2):
                 return check_collisions_exactly(d, base, offset)
     finally:
@@ -100,7 +100,7 @@ cdef int check_collisions_exactly(Decoding* d, Py_ssize_t base, long long offset
     collisions = Collisions()
     for i in range(base, d.nstack, 2):
         check_signals_at(i - base)
-        if has_weak_hash(d.stack[i]):
+        if has_forgeable_hash(d.stack[i]):
             key = <object>d.stack[i]
             encoded = encoded_key(key)
             if encoded in met and are_equal(met[encoded], key):

@@ -82,7 +82,7 @@ cdef inline Py_ssize_t try_run(Decoding* d, int code, Py_ssize_t max_items, Py_s
 
 
 cdef Py_ssize_t decode_run(Decoding* d, Py_ssize_t max_items) except -1:
-    # Decode the buffered items that have the type code at the cursor.
+    # Decode the buffered items that have the type code at the cursor, as far as the stack has capacity.
     cdef const unsigned char* p = d.buf.cursor
     cdef const unsigned char* end = d.buf.end
     cdef PyObject** item = d.stack + d.nstack
@@ -129,7 +129,7 @@ cdef Py_ssize_t decode_run(Decoding* d, Py_ssize_t max_items) except -1:
 
 # wire    8 VECTOR: i32 count, that many values.
 # python  tuple both ways, of every count.
-# errors  FormatError at the type code: negative count; at the MARKER: one inside. LimitError: too deep.
+# errors  FormatError at the type code: negative count; at a MARKER in place of a value. LimitError: too deep.
 # source  Hadoop TypedBytesOutput.writeVector; vectors vector_*.
 
 cdef PyObject* decode_vector(Decoding* d, Py_ssize_t count) except NULL:
@@ -215,8 +215,8 @@ cdef list spill(Decoding* d, Py_ssize_t base, list target):
 cdef PyObject* decode_map(Decoding* d, Py_ssize_t npairs) except NULL:
     cdef PathFrame frame
     cdef Py_ssize_t base = d.nstack
-    cdef Py_ssize_t nweak = 0
-    cdef long long weak_nbytes = 0
+    cdef Py_ssize_t nforgeable = 0
+    cdef long long forgeable_nbytes = 0
     cdef long long key_offset
     cdef int as_dict = not d.map_pairs
     cdef long long offset = offset_of(&d.buf, d.buf.cursor)
@@ -228,9 +228,9 @@ cdef PyObject* decode_map(Decoding* d, Py_ssize_t npairs) except NULL:
         d.in_key += as_dict
         push(d, decode_key(d, True))
         d.in_key -= as_dict
-        if unlikely(has_weak_hash(d.stack[d.nstack - 1])):
-            nweak += 1
-            weak_nbytes += offset_of(&d.buf, d.buf.cursor) - key_offset
+        if unlikely(has_forgeable_hash(d.stack[d.nstack - 1])):
+            nforgeable += 1
+            forgeable_nbytes += offset_of(&d.buf, d.buf.cursor) - key_offset
         frame.key = d.stack[d.nstack - 1]
         frame.role = MAPPED
         push(d, decode_value(d))
@@ -239,13 +239,13 @@ cdef PyObject* decode_map(Decoding* d, Py_ssize_t npairs) except NULL:
     close_container(d, &frame)
     if d.map_pairs:
         return pairs_from_stack(d, base)
-    if unlikely(nweak > MAX_BUCKET_NKEYS or (nweak > 1 and weak_nbytes > MAX_BUCKET_NBYTES)):
+    if unlikely(nforgeable > MAX_BUCKET_NKEYS or (nforgeable > 1 and forgeable_nbytes > MAX_BUCKET_NBYTES)):
         check_collisions(d, base, offset)
     return dict_from_stack(d, base)
 
 
 cdef PyObject* dict_from_stack(Decoding* d, Py_ssize_t base) except NULL:
-    # All pairs have been decoded: the dict gets its final size at once, and never more than the input held.
+    # All pairs have been decoded: a dict that is presized never has more capacity than the input had pairs.
     cdef Py_ssize_t i
     cdef Py_ssize_t end = d.nstack
     cdef Py_ssize_t nfilled
@@ -277,6 +277,7 @@ cdef PyObject* pairs_from_stack(Decoding* d, Py_ssize_t base) except NULL:
         pairs.append((<object>d.stack[i], <object>d.stack[i + 1]))
         release_item(&d.stack[i])
         release_item(&d.stack[i + 1])
+        check_signals_at(i - base + 2)
     d.nstack = base
     Py_INCREF(pairs)
     return <PyObject*>pairs
@@ -370,7 +371,7 @@ cdef Py_ssize_t encode_run(Encoding* e, PyObject** items, Py_ssize_t max_items) 
     return item - items
 
 
-# Each function below holds its container in `kept`: Python code that it calls may drop the caller's reference.
+# A function that iterates over a container owns it, in `kept`: Python code that it calls may drop the caller's reference.
 
 cdef int encode_tuple(Encoding* e, object obj) except -1:
     cdef PathFrame frame
@@ -416,7 +417,7 @@ cdef int encode_held_list(Encoding* e, object obj) except -1:
     e.buf.cursor += 1
     while frame.index < PyList_GET_SIZE(items):
         kind = Py_TYPE(PyList_GET_ITEM(items, frame.index))
-        if NO_GIL:    # waiting for another thread also lets go of the list
+        if NO_GIL:    # a thread that waits releases the list's lock
             item = <object>PyList_GET_ITEM(items, frame.index)
         encode_value(e, PyList_GET_ITEM(items, frame.index))
         frame.index += 1
@@ -432,7 +433,7 @@ cdef int encode_held_list(Encoding* e, object obj) except -1:
 
 
 cdef inline int encode_dict(Encoding* e, object obj) except -1:
-    # Other threads may change the dict: without the GIL a copy is encoded, where it has few pairs one on the stack.
+    # Other threads may change the dict: without the GIL a copy is encoded. Up to FEW_PAIRS pairs are copied to the C stack.
     if NO_GIL and not e.sort_keys and encode_few_pairs(e, obj):
         return 0
     return encode_whole_dict(e, obj)
@@ -513,9 +514,11 @@ cdef inline int encode_owned_entry(Encoding* e, PathFrame* frame, PyObject* key,
 
 cdef int encode_items(Encoding* e, list items) except -1:
     cdef PathFrame frame
-    for pair in items:
+    cdef Py_ssize_t i
+    for i, pair in enumerate(items):
         if type(pair) is not tuple or len(<tuple>pair) != 2:
             return raise_no_pair(e, pair)
+        check_signals_at(i + 1)
     open_counted(e, &frame, MAP, len(items))
     if e.sort_keys:
         sort_by_encoded_key(e, &frame, items)

@@ -1,4 +1,5 @@
-# A single scalar or small container, the most common messages: decoded and encoded without a Decoding or Encoding of its own.
+# A value that is one scalar or one small container, as most are: encoded and decoded without an Encoding or Decoding of its own. Each function
+# returns a new reference, or NULL without an exception: the general path takes the value, or reports what is wrong with it.
 
 
 cdef PyObject* decode_single_scalar(const Decoding* options, const unsigned char* p, Py_ssize_t nbytes, bint is_key) except? NULL:
@@ -43,13 +44,13 @@ cdef PyObject* decode_single_other(const Decoding* options, const unsigned char*
     return NULL
 
 
-cdef PyObject* encode_single_scalar(const Encoding* options, PyObject* obj) except? NULL:
+cdef PyObject* bytes_of_scalar(const Encoding* options, PyObject* obj) except? NULL:
     cdef PyTypeObject* kind = Py_TYPE(obj)
     cdef PyObject* result
     cdef int64_t number
     if kind == &PyLong_Type and options.int_width == 0:
         if unlikely(not int_to_i64(obj, &number)):
-            return encode_single_wide(options, obj)
+            return bytes_of_wide_int(options, obj)
         result = new_uninitialized_bytes(5 if number == <int32_t>number else 9)
         store_int(<unsigned char*>bytes_data(result), number)
         return result
@@ -68,13 +69,13 @@ cdef PyObject* encode_single_scalar(const Encoding* options, PyObject* obj) exce
     return NULL
 
 
-cdef PyObject* encode_single_wide(const Encoding* options, PyObject* obj) except? NULL:
+cdef PyObject* bytes_of_wide_int(const Encoding* options, PyObject* obj) except? NULL:
     cdef unsigned char scratch[WIDE_NBYTES]
     cdef Py_ssize_t nbytes = 0 if options.pickle == RAW else store_wide(scratch, obj)
     return bytes_of(scratch, scratch + nbytes) if nbytes else NULL
 
 
-cdef PyObject* encode_rarer_scalar(const Encoding* options, PyObject* obj) except? NULL:
+cdef PyObject* bytes_of_bytearray_or_none(const Encoding* options, PyObject* obj) except? NULL:
     cdef PyTypeObject* kind = Py_TYPE(obj)
     if kind == &PyByteArray_Type and not NO_GIL:    # other threads may resize it
         return single_payload(BYTES, PyByteArray_AS_STRING(obj), PyByteArray_GET_SIZE(obj))
@@ -110,7 +111,7 @@ cdef enum:
     SMALL_NITEMS = 16        # the keys and values of a dict are items
     SMALL_NBYTES = 512
 
-cdef PyObject* encode_small_container(const Encoding* options, PyObject* obj) except? NULL:
+cdef PyObject* bytes_of_small_container(const Encoding* options, PyObject* obj) except? NULL:
     # Encode an exact tuple, list or dict. NULL without an exception: it is large, has other items, or the options need the general path.
     cdef unsigned char scratch[SMALL_NBYTES]
     cdef unsigned char* p = scratch
@@ -118,28 +119,28 @@ cdef PyObject* encode_small_container(const Encoding* options, PyObject* obj) ex
     if options.max_depth == 0 or options.int_width or options.sort_keys:
         return NULL
     if NO_GIL:
-        stored = store_small_shared(&p, scratch + SMALL_NBYTES, <object>obj)
+        stored = try_store_shared(&p, scratch + SMALL_NBYTES, <object>obj)
     else:
-        stored = store_small_container(&p, scratch + SMALL_NBYTES, obj)
+        stored = try_store_container(&p, scratch + SMALL_NBYTES, obj)
     return bytes_of(scratch, p) if stored else NULL
 
 
-cdef bint store_small_shared(unsigned char** p, unsigned char* end, object obj) noexcept:
+cdef bint try_store_shared(unsigned char** p, unsigned char* end, object obj) noexcept:
     # Of a container that other threads may change: they wait meanwhile.
     with cython.critical_section(obj):
-        return store_small_container(p, end, <PyObject*>obj)
+        return try_store_container(p, end, <PyObject*>obj)
 
 
-cdef inline bint store_small_container(unsigned char** p, unsigned char* end, PyObject* obj) noexcept:
+cdef inline bint try_store_container(unsigned char** p, unsigned char* end, PyObject* obj) noexcept:
     cdef PyTypeObject* kind = Py_TYPE(obj)
     if kind == &PyTuple_Type:
-        return store_small_items(p, end, VECTOR, (<PyTupleObject*>obj).ob_item, PyTuple_GET_SIZE(obj))
+        return try_store_items(p, end, VECTOR, (<PyTupleObject*>obj).ob_item, PyTuple_GET_SIZE(obj))
     if kind == &PyList_Type:
-        return store_small_items(p, end, LIST, list_items(obj), PyList_GET_SIZE(obj))
-    return store_small_dict(p, end, obj)
+        return try_store_items(p, end, LIST, list_items(obj), PyList_GET_SIZE(obj))
+    return try_store_dict(p, end, obj)
 
 
-cdef inline bint store_small_items(unsigned char** p, unsigned char* end, int code, PyObject** items, Py_ssize_t count) noexcept:
+cdef inline bint try_store_items(unsigned char** p, unsigned char* end, int code, PyObject** items, Py_ssize_t count) noexcept:
     cdef Py_ssize_t i
     if count > SMALL_NITEMS:
         return False
@@ -151,7 +152,7 @@ cdef inline bint store_small_items(unsigned char** p, unsigned char* end, int co
         store_i32(p[0] + 1, <int32_t>count)
         p[0] += 5
     for i in range(count):
-        if not store_scalar(p, end, items[i]):
+        if not try_store_scalar(p, end, items[i]):
             return False
     if code == LIST:
         p[0][0] = MARKER
@@ -159,7 +160,7 @@ cdef inline bint store_small_items(unsigned char** p, unsigned char* end, int co
     return True
 
 
-cdef inline bint store_small_dict(unsigned char** p, unsigned char* end, PyObject* mapping) noexcept:
+cdef inline bint try_store_dict(unsigned char** p, unsigned char* end, PyObject* mapping) noexcept:
     cdef Py_ssize_t npairs = PyDict_GET_SIZE(mapping)
     cdef Py_ssize_t position = 0
     cdef PyObject* key
@@ -170,12 +171,12 @@ cdef inline bint store_small_dict(unsigned char** p, unsigned char* end, PyObjec
     store_i32(p[0] + 1, <int32_t>npairs)
     p[0] += 5
     while dict_next(mapping, &position, &key, &value):
-        if not store_scalar(p, end, key) or not store_scalar(p, end, value):
+        if not try_store_scalar(p, end, key) or not try_store_scalar(p, end, value):
             return False
     return True
 
 
-cdef inline bint store_scalar(unsigned char** p, const unsigned char* end, PyObject* obj) noexcept:
+cdef inline bint try_store_scalar(unsigned char** p, const unsigned char* end, PyObject* obj) noexcept:
     # Return False and leave the cursor unchanged if the object has another type or does not fit.
     cdef PyTypeObject* kind = Py_TYPE(obj)
     cdef int64_t number
@@ -184,19 +185,19 @@ cdef inline bint store_scalar(unsigned char** p, const unsigned char* end, PyObj
     if kind == &PyLong_Type and int_to_i64(obj, &number):
         p[0] += store_int(p[0], number)
     elif kind == &PyUnicode_Type and PyUnicode_IS_COMPACT_ASCII(obj):
-        return store_payload(p, end, STRING, ascii_data(obj), PyUnicode_GET_LENGTH(obj))
+        return try_store_payload(p, end, STRING, ascii_data(obj), PyUnicode_GET_LENGTH(obj))
     elif kind == &PyFloat_Type:
         p[0] += store_double(p[0], obj)
     elif kind == &PyBool_Type:
         p[0] += store_bool(p[0], obj)
     elif kind == &PyBytes_Type:
-        return store_payload(p, end, BYTES, bytes_data(obj), bytes_size(obj))
+        return try_store_payload(p, end, BYTES, bytes_data(obj), bytes_size(obj))
     else:
         return False
     return True
 
 
-cdef inline bint store_payload(unsigned char** p, const unsigned char* end, int code, const void* data, Py_ssize_t nbytes) noexcept:
+cdef inline bint try_store_payload(unsigned char** p, const unsigned char* end, int code, const void* data, Py_ssize_t nbytes) noexcept:
     if nbytes > end - p[0] - 5:
         return False
     p[0][0] = <unsigned char>code

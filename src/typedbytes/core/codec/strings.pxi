@@ -112,7 +112,7 @@ cdef int fill_slot(CachedString* slot, const unsigned char* p, PyObject* text) n
     incref(text)
     slot.text = text
     if NO_GIL:
-        call_at_thread_end(release_strings)
+        free_strings_at_thread_end(release_strings)
     return 0
 
 

@@ -1,19 +1,19 @@
 # The inner loop of typedbytes.legacy.Output.
 #
-# An Output writes each record to its file at once. To a file with a buffer, to standard output and in writes(), records wait as long
-# as an iteration has input that it has read ahead: they are sent before it reads more, ends or is given up, so that a process never
-# waits for input with records unsent. The files of typedbytes/legacy/_read_ahead.py send them in read1(). A file that is read directly is seekable,
-# and reading it does not wait.
-# Meanwhile the file is guarded: a method of it that is called sends them first.
+# An Output writes each record to its file at once. If the file has a buffer or is standard output, and in writes() for any file, records are
+# deferred while the iteration that made the last step has input that it has read ahead: they are sent before it reads more, ends or is
+# given up, so that a process never waits for input with records unsent. The files of typedbytes/legacy/_read_ahead.py send them in read1();
+# a file that is read directly is seekable, and reading it does not wait.
+# While records are deferred, the methods of the file are replaced by ones that send them first, where they can be: it is guarded.
 #
-# Threads may share an Output: a record is written as a whole. Without the GIL they take turns, and no record waits.
+# Threads may share an Output: a record is written as a whole. Without the GIL they take turns, and no record is deferred.
 
 cimport cython
 
 cdef enum:
-    MAX_COPIED = 32768    # bytes of a record that are copied to what waits
+    MAX_COPIED = 32768    # bytes of a record that are copied to the deferred ones
 
-cdef RecordOutput DEFERRED = None    # the output with records that wait
+cdef RecordOutput DEFERRED = None    # the output with deferred records
 
 
 cpdef int send_deferred() except -1:
@@ -23,7 +23,7 @@ cpdef int send_deferred() except -1:
 
 
 cdef class SendFirst:
-    """Call a method of a file, after what waits for it has been sent."""
+    """Call a method of a file, after the records deferred for it have been sent."""
 
     cdef object file
     cdef object method    # of the class
@@ -60,24 +60,24 @@ cdef class RecordOutput(FlushedAtExit):
     cdef bint is_raw
     cdef bint may_defer
     cdef bint can_guard         # the file's methods can be replaced by SendFirst: none is overridden on the object
-    cdef bint may_gather        # no user code can look at the file while an iteration is copied
+    cdef bint may_defer_in_writes    # to any file: neither an overridden write() nor pickling runs user code between two records
     cdef WriteBuffer spare      # for the next record
-    cdef WriteBuffer waiting    # whole records
+    cdef WriteBuffer deferred   # whole records
 
     def __cinit__(self, *args, **options):
         self.options = DEFAULT_ENCODE
 
     def __dealloc__(self):
         drop(&self.spare)
-        drop(&self.waiting)
+        drop(&self.deferred)
 
-    def __configure__(self, dict handlers, bint is_stdout, bint may_gather, **options):
+    def __configure__(self, dict handlers, bint is_stdout, bint may_defer_in_writes, **options):
         """Set what write() looks at; is_stdout: the file is a FileIO for standard output. Used by legacy."""
         self.options = EncodeOptions(**options)
         self.handlers = handlers
         self.can_guard = (is_stdout or type(self.sink) is io.BufferedWriter) and GUARDED.isdisjoint(self.sink.__dict__)
         self.may_defer = self.can_guard
-        self.may_gather = may_gather
+        self.may_defer_in_writes = may_defer_in_writes
 
     @property
     def file(self):
@@ -87,7 +87,7 @@ cdef class RecordOutput(FlushedAtExit):
 
     @file.setter
     def file(self, file):
-        send_deferred()    # another Output may have the same file, whose methods are replaced while records wait
+        send_deferred()    # another Output may have the same file, whose methods are replaced while records are deferred
         method = file.write if type(file) in (io.BufferedWriter, io.BytesIO, io.FileIO) else None
         is_raw = isinstance(file, io.RawIOBase)
         with cython.critical_section(self):
@@ -123,7 +123,7 @@ cdef class RecordOutput(FlushedAtExit):
         >>> Output(io.BytesIO()).writes([1, 2])
         """
         records = iter(iterable)
-        if type(records) is ReadAheadIterator and self.may_gather and not self.handlers:
+        if type(records) is ReadAheadIterator and self.may_defer_in_writes and not self.handlers:
             self.may_defer = True
         try:
             write = self.write
@@ -160,24 +160,24 @@ cdef class RecordOutput(FlushedAtExit):
         return self.write_to_file(b)
 
     cdef int defer(self, WriteBuffer* b) except -1:
-        if not self.has_room(b):
+        if not self.can_defer_more(b):
             send_deferred()
             if DEFERRED is None:
-                self.start_waiting()
-            if not self.has_room(b):    # the file that was written to has written records itself, which wait now
+                self.start_deferring()
+            if not self.can_defer_more(b):    # the file that was written to has written records itself, which are deferred now
                 return self.write_to_file(b)
-        memcpy(self.waiting.cursor, b.start, written(b))
-        self.waiting.cursor += written(b)
-        return self.send() if written(&self.waiting) >= WRITE_SIZE else 0
+        memcpy(self.deferred.cursor, b.start, written(b))
+        self.deferred.cursor += written(b)
+        return self.send() if written(&self.deferred) >= WRITE_SIZE else 0
 
-    cdef inline bint has_room(self, WriteBuffer* b) noexcept:
-        return DEFERRED is self and not self.entry.is_inherited and self.waiting.end - self.waiting.cursor >= written(b)
+    cdef inline bint can_defer_more(self, WriteBuffer* b) noexcept:
+        return DEFERRED is self and not self.entry.is_inherited and self.deferred.end - self.deferred.cursor >= written(b)
 
-    cdef int start_waiting(self) except -1:
+    cdef int start_deferring(self) except -1:
         global DEFERRED
-        if self.waiting.owner == NULL:
-            start_owned(&self.waiting, WRITE_SIZE + SCRATCH)
-        self.waiting.cursor = self.waiting.start
+        if self.deferred.owner == NULL:
+            start_owned(&self.deferred, WRITE_SIZE + SCRATCH)
+        self.deferred.cursor = self.deferred.start
         DEFERRED = self
         if self.can_guard:
             guard(self.sink)
@@ -192,7 +192,7 @@ cdef class RecordOutput(FlushedAtExit):
             unguard(self.sink)
         if self.entry.is_inherited:    # it is the parent's to write
             return adopt_writer(&self.entry)
-        return self.write_to_file(&self.waiting)
+        return self.write_to_file(&self.deferred)
 
     cdef int write_to_file(self, WriteBuffer* b) except -1:
         # The file gets the buffer's own bytes, which are filled again if it keeps no reference to them. A file of the caller's gets a copy.

@@ -3,9 +3,9 @@
 cdef inline object encode_object(EncodeOptions options, object obj):
     cdef PyObject* scalar
     if PyTuple_CheckExact(obj) or PyList_CheckExact(obj) or PyDict_CheckExact(obj):
-        scalar = encode_small_container(&options.template, <PyObject*>obj)
+        scalar = bytes_of_small_container(&options.template, <PyObject*>obj)
     else:
-        scalar = encode_single_scalar(&options.template, <PyObject*>obj)
+        scalar = bytes_of_scalar(&options.template, <PyObject*>obj)
     if scalar != NULL:
         return object_from_stolen(scalar)
     return encode_whole_object(options, obj)
@@ -15,7 +15,7 @@ cdef bytes encode_whole_object(EncodeOptions options, object obj):
     # The general path of encode_object.
     cdef Encoding e
     cdef unsigned char scratch[SCRATCH]
-    cdef PyObject* scalar = encode_rarer_scalar(&options.template, <PyObject*>obj)
+    cdef PyObject* scalar = bytes_of_bytearray_or_none(&options.template, <PyObject*>obj)
     if scalar != NULL:
         return <bytes>object_from_stolen(scalar)
     memcpy(&e, &options.template, sizeof(Encoding))

@@ -208,7 +208,7 @@ cdef Py_ssize_t size_of(PyObject* value) except -1:
     if kind == &PyTuple_Type:
         return PyTuple_Type.tp_basicsize + GC_HEAD + PyTuple_GET_SIZE(value) * <Py_ssize_t>sizeof(PyObject*)
     if kind == &PyFrozenSet_Type:
-        return PyFrozenSet_Type.tp_basicsize + GC_HEAD + set_table_size(value)
+        return PyFrozenSet_Type.tp_basicsize + GC_HEAD + set_table_nbytes(value)
     if kind == DECIMAL_TYPE:
         return sys.getsizeof(<object>value)    # it has digits elsewhere
     return kind.tp_basicsize + (GC_HEAD if PyType_HasFeature(kind, Py_TPFLAGS_HAVE_GC) else 0)
