@@ -22,7 +22,7 @@ import pytest
 
 import typedbytes as tb
 from hadoop_support import ROOT
-from typedbytes import cli, hadoop, sequencefile
+from typedbytes import cli, hadoop, local, sequencefile
 from typedbytes.hadoop import _bundle, _installed, _modules, _split_plugin
 from typedbytes.hadoop._job_log import ADVICE, JobLogParser
 from typedbytes.hadoop._task_report import summarize
@@ -165,6 +165,53 @@ def test_a_job_without_reducers_has_no_options_for_reducers():
 def test_a_users_own_property_wins():
     words = plan(properties={"mapreduce.job.reduces": "9"}).words()
     assert [word for word in words if "job.reduces" in word] == ["mapreduce.job.reduces=9"]
+
+
+@pytest.mark.parametrize("name", ["mapreduce.job.reduces", "mapred.reduce.tasks"])
+def test_the_property_with_the_number_of_reducers_decides_what_the_job_has(name):
+    words = plan(nreducers=2, combiner=True, secondary=2, properties={name: "0"}).words()
+    assert not {"-combiner", "-reducer", "-partitioner", COMPARATOR} & set(words)
+    assert [word for word in words if word.startswith(("mapreduce.job.reduces", "mapred."))] == ["mapreduce.job.reduces=0"]
+    words = plan(nreducers=0, combiner=True, secondary=2, properties={name: "4"}).words()
+    assert {"-combiner", "-reducer", "-partitioner", COMPARATOR, "mapreduce.job.reduces=4"} <= set(words)
+    assert not any(word.startswith("mapred.") for word in words)
+    words = plan(feed="splits", feed_jar="p.jar", input_format="text", nreducers=0, properties={name: "4"}).words()
+    assert [word for word in words if word.endswith("output=split")] == ["stream.reduce.output=split"]
+
+
+MAP_ONLY = "from typedbytes import streaming\nstreaming.run(lambda key, value: [])\n"
+
+
+@pytest.mark.parametrize(
+    "text, reducers, said",
+    [
+        (MAP_ONLY, "4", "has no reducer: give streaming.run(...) one, or leave out -D mapreduce.job.reduces=4"),
+        ("STEPS", "0", "has 2 steps, which need their reducers: leave out -D mapreduce.job.reduces=0"),
+        (MAP_ONLY, "two", "the property mapreduce.job.reduces is a number, not 'two'"),
+    ],
+)
+def test_a_property_with_a_number_of_reducers_that_the_script_cannot_have_is_refused(text, reducers, said, tmp_path):
+    script = written(tmp_path, job=STEPS if text == "STEPS" else text)
+    options = {"params": {"times": 1}, "input_format": "text", "properties": {"mapreduce.job.reduces": reducers}}
+    with pytest.raises(hadoop.SubmitError, match=re.escape(said)):
+        hadoop.check(plan(script, ["in"], "out", **options))
+    with pytest.raises((local.JobError, ValueError), match=re.escape(said)):
+        options = {**options, "inputs": [(1, 2)], "output": tmp_path / "out", "input_format": "auto"}
+        local.run_script(script, **options)
+
+
+def test_a_property_without_reducers_makes_a_checked_job_map_only(tmp_path):
+    run = "streaming.run(lambda *pair: [pair], lambda key, values: [], lambda key, values: [])"
+    script = written(tmp_path, job=f"from typedbytes import streaming\n{run}\n")
+    options = {"properties": {"mapred.reduce.tasks": "0"}, "input_format": "text"}
+    checked = hadoop.check(plan(script, ["in"], "out", **options))
+    assert checked.nreducers == 0 and not {"-combiner", "-reducer"} & set(checked.words())
+
+
+def test_a_script_with_one_step_may_go_without_its_reducer(tmp_path):
+    script = written(tmp_path, job=STEPS.replace("[Step(lib.identitymapper)] +", ""))
+    checked = hadoop.check(plan(script, ["in"], "out", nreducers=0, params={"times": 1}, input_format="text"))
+    assert "-reducer" not in checked.words()
 
 
 def test_a_shell_takes_the_printed_command_apart_again():
@@ -1330,7 +1377,7 @@ def test_steps_that_a_script_does_not_say(tmp_path):
     for text, options, message in [
         (STEPS, {}, "does not say what its steps are, with exit code 1: KeyError: 'times'; it must run here too"),
         (STEPS, {"params": {"a b": 1}}, "the name of a parameter has letters, digits and underscores, 'a b' has others"),
-        (STEPS, {"params": {"times": 1}, "nreducers": 0}, "has steps, which need their reducers: leave out --reducers 0"),
+        (STEPS, {"params": {"times": 1}, "nreducers": 0}, "has 2 steps, which need their reducers: leave out --reducers 0"),
         (STEPS, {"params": {"times": 0}, "nreducers": 2}, "has no reducer: give streaming.run"),
         (STEPS.replace("Step(lib.identitymapper)]", "Step(None, lib.sumreducer)]"), {"params": {"times": 1}}, "step 1 of 2 has no mapper"),
     ]:

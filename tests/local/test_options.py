@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 import subprocess
 import sys
 
@@ -199,3 +200,10 @@ def test_properties_and_variables_may_be_numbers_and_paths(tmp_path):
         assert pairs_of(tmp_path / name) == [(["7", "3", str(tmp_path), "x"],) * 2]
     result = local.run("cat", "cat", inputs=tmp_path / "in.txt", output=tmp_path / "commands", properties=properties, environ=environ)
     assert result.nreducers == 2
+
+
+def test_a_property_with_reducers_needs_a_reducer(tmp_path):
+    with pytest.raises(ValueError, match=re.escape("the job has no reducer: give run() one, or leave out -D mapred.reduce.tasks=2")):
+        local.run("cat", inputs=[(1, 2)], output=tmp_path / "out", properties={"mapred.reduce.tasks": 2})
+    assert os.listdir(tmp_path) == []
+    assert local.run("cat", inputs=[(1, 2)], output=tmp_path / "out", properties={"mapred.reduce.tasks": 0}).nreducers == 0

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typedbytes.hadoop._bundle import differences, versions_in
 from typedbytes.hadoop._input_formats import find_format
 from typedbytes.hadoop._modules import calls, has_steps, is_importable, local_modules, roles, third_party
+from typedbytes.hadoop._plan import asked_reducers
 from typedbytes.hadoop._python_version import check_python
 from typedbytes.hadoop._split_plugin import with_feed
 from typedbytes.hadoop._steps import steps_of
@@ -63,19 +64,21 @@ def check_shipped(plan):
 
 def _with_roles(plan):
     has = roles(plan.script)
+    nreducers, option = asked_reducers(plan)
     if has_steps(plan.script):
         steps = steps_of(plan)
         plan = replace(plan, steps=steps)
         has = {role: any(role in each for each in steps) for role in has}
-        if plan.nreducers == 0:
-            raise OptionError(f"{plan.script} has steps, which need their reducers: leave out --reducers 0")
+        if nreducers == 0 and len(steps) > 1:
+            raise OptionError(f"{plan.script} has {len(steps)} steps, which need their reducers: leave out {option}")
     if has["combine"] and has["reduce"] is False:
         raise OptionError(f"{plan.script}: {COMBINER_ALONE}")
-    for role, wanted in ("combine", plan.combiner), ("reduce", plan.nreducers):
-        if wanted and has[role] is False:
-            what, without = {"combine": ("combiner", "--no-combiner"), "reduce": ("reducer", "--reducers 0")}[role]
-            raise OptionError(f"{plan.script} has no {what}: give streaming.run(...) one, or run the job without ({without})")
-    nreducers = int(has["reduce"] is not False) if plan.nreducers is None else plan.nreducers
+    if plan.combiner and has["combine"] is False:
+        raise OptionError(f"{plan.script} has no combiner: give streaming.run(...) one, or run the job without (--no-combiner)")
+    if nreducers and has["reduce"] is False:
+        raise OptionError(f"{plan.script} has no reducer: give streaming.run(...) one, or leave out {option}")
+    if nreducers is None:
+        nreducers = int(has["reduce"] is not False)
     return replace(plan, nreducers=nreducers, combiner=bool(has["combine"]) if plan.combiner is None else plan.combiner)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from typedbytes.hadoop import _quoting, _split_plugin
 from typedbytes.hadoop._submit_errors import OptionError
-from typedbytes.streaming._job_options import OPTION_OF, properties_of
+from typedbytes.streaming._job_options import OPTION_OF, REDUCERS, properties_of, reducers_of
 from typedbytes.streaming._task import BINARY_PARTITIONER, BYTES_COMPARATOR
 
 __all__ = ["Plan"]
@@ -41,7 +41,7 @@ class Plan:
 
     The last line of the script is ``streaming.run(...)``. A format is "text", "sequencefile" or the name of a Java class; the input's
     also "auto". "auto", and None for `nreducers` and `combiner`, leave it to `check`, which looks at the inputs and the script; a plan that
-    was not checked has text, one reducer and no combiner then.
+    was not checked has Hadoop's own defaults then: text, one reducer and no combiner.
     `secondary` is the number of bytes at the end of an encoded key that affect only the order: keys that are equal without
     them go to the same reducer; jobs with group_by do not need it.
 
@@ -57,7 +57,7 @@ class Plan:
     script: str
     inputs: list
     output: str
-    nreducers: int | None = None  #: None: 1, or 0 for a script without a reducer
+    nreducers: int | None = None  #: None: 1, or 0 for a script without a reducer; a property with the number wins
     combiner: bool | None = None  #: None: if the script has one
     secondary: int = 0
     input_format: str = "auto"
@@ -78,7 +78,8 @@ class Plan:
 
     @property
     def _nreducers(self):
-        return 1 if self.nreducers is None else self.nreducers
+        nreducers, _ = asked_reducers(self)
+        return 1 if nreducers is None else nreducers
 
     def words(self):
         """Return the arguments of the command line after the streaming jar."""
@@ -102,11 +103,12 @@ class Plan:
         if self.secondary:
             properties["mapreduce.partition.binarypartitioner.right.offset"] = str(-self.secondary - 1)
         if self.feed == "splits":
-            properties.update(_split_plugin.properties(self))
-        return {**properties, **self.own_properties()}
+            properties.update(_split_plugin.properties(self, self._nreducers))
+        # The number of reducers is there already, under one name: of two, Hadoop takes the last.
+        return {**properties, **{name: value for name, value in self.own_properties().items() if name not in REDUCERS}}
 
     def own_properties(self):
-        """Return the parameters and the properties that were given."""
+        """Return the properties that the user gives the job: its parameters, and those of -D."""
         try:
             return {**properties_of(self.params), **self.properties}
         except ValueError as error:
@@ -118,6 +120,7 @@ class Plan:
         parts = [("-files", _urls("-files", files))]
         if archives:
             parts.append(("-archives", _urls("-archives", archives)))
+        # Not -io with whole splits: Streaming would set stream.map.input and the like from it, over the values that splits need.
         parts.append(("-libjars", _urls("-libjars", [_split_plugin.jar(self)])) if self.feed == "splits" else ("-io", "typedbytes"))
         parts += [("-input", _quoting.location("-input", path)) for path in self.inputs]
         parts.append(("-output", _quoting.location("-output", self.output)))
@@ -158,7 +161,7 @@ def _java_class(option, formats, name):
         )
     if name and name not in formats and "." not in name:
         raise OptionError(f"unknown format {name!r}; known: {', '.join(formats)}, and the full name of any Java class")
-    return _quoting.option(option, formats.get(name, name))
+    return _quoting.option(option, formats.get(name, name))  # refuses an empty name
 
 
 def _urls(name, files):
@@ -177,3 +180,11 @@ def shipped(plan):
 def script_of(plan):
     """Return the script as Shipped. In a local path a # has no special meaning; `url_path` refuses it later."""
     return _quoting.shipped(plan.script) if "://" in plan.script else _quoting.Shipped(plan.script, os.path.basename(plan.script))
+
+
+def asked_reducers(plan):
+    """Return the number of reduce tasks that a plan asks for, None if it leaves it open, and the option that gives it."""
+    try:
+        return reducers_of(plan.properties, plan.nreducers)
+    except ValueError as error:
+        raise OptionError(str(error)) from None

@@ -12,7 +12,7 @@ from typedbytes.errors import FormatError
 from typedbytes.hadoop import _quoting
 from typedbytes.hadoop._modules import calls
 from typedbytes.hadoop._submit_errors import OptionError, SubmitError
-from typedbytes.streaming._job_options import LINE_PROPERTIES, REDUCERS
+from typedbytes.streaming._job_options import LINE_PROPERTIES
 
 #: Made by "make jar"; a wheel holds it if a JDK was there when it was built.
 JAR = os.path.join(os.path.dirname(__file__), "typedbytes-hadoop.jar")
@@ -83,10 +83,9 @@ def jar(plan):
     return _quoting.shipped(plan.feed_jar or JAR)
 
 
-def properties(plan):
+def properties(plan, nreducers):
     """Return the properties of a job that has whole splits."""
-    nreducers = next((plan.properties[name] for name in REDUCERS if name in plan.properties), plan.nreducers)
-    last = "map" if nreducers in (0, "0") else "reduce"
+    last = "reduce" if nreducers else "map"
     found = {
         RESOLVER: f"{_PACKAGE}.SplitIdentifierResolver",
         _FORMAT_PROPERTY: plan.input_format,

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from dataclasses import replace
 
+from typedbytes.hadoop._plan import asked_reducers
 from typedbytes.hadoop._submit_errors import SubmitError
 from typedbytes.streaming._job_options import REDUCERS, steps_in, variables_of
 from typedbytes.streaming._own_job import OWN_JOB, variable_of
@@ -66,14 +67,14 @@ def _file_systems(plan):
 def _job_of(plan, number, outputs):
     roles, is_last = plan.steps[number - 1], number == len(outputs)
     properties = {name: value for name, value in plan.properties.items() if name not in REDUCERS}
-    nreducers = next((int(plan.properties[name]) for name in REDUCERS if name in plan.properties), plan.nreducers or 1)
+    nreducers, _ = asked_reducers(plan)
     start = {} if number == 1 else {"inputs": [f"{outputs[number - 2]}/part-*"], "input_format": "sequencefile"}
     return replace(
         plan,
         **start,
         output=outputs[number - 1],
         output_format=plan.output_format if is_last else "sequencefile",
-        nreducers=nreducers if "reduce" in roles else 0,
+        nreducers=(nreducers or 1) if "reduce" in roles else 0,
         combiner="combine" in roles and plan.combiner is not False,
         name=f"{plan.name or os.path.basename(plan.script)}, step {number} of {len(outputs)}",
         properties={**properties, "typedbytes.step": str(number)},

@@ -30,7 +30,7 @@ from typedbytes.local._output_folder import FORMATS as OUTPUT_FORMATS, OutputFol
 from typedbytes.local._processes import Processes
 from typedbytes.local._shipped import ship_files
 from typedbytes.local._steps import run_steps
-from typedbytes.streaming._job_options import OPTION_OF, REDUCERS, properties_of, variables_of
+from typedbytes.streaming._job_options import OPTION_OF, properties_of, reducers_of, variables_of
 from typedbytes.streaming._own_job import refuse_own_job, variable_of
 from typedbytes.streaming._user_code import check_functions
 
@@ -56,7 +56,7 @@ def run(mapper, reducer=None, combiner=None, *, inputs, output, reducers=1, name
     Or records in memory, an iterable of tuples of a key and a value, which are the input of one map task.
     output: a folder that does not exist yet. reducers: how many reduce tasks, hence part files.
 
-    Keyword options, with their defaults in parentheses::
+    Keyword options. Of values listed in quotes the first is the default; other defaults are in parentheses, and without one an option is off or empty::
 
       output_format  "sequencefile", "pairs" (typed bytes, part-00000.tb) or "text" (the last task writes text, as with
                      stream.reduce.output=text)
@@ -72,8 +72,8 @@ def run(mapper, reducer=None, combiner=None, *, inputs, output, reducers=1, name
       keep_failed    leave the folder of a job that failed; JobError.kept says where
       params         parameters of the job, by name: tasks find {"x": 3} as task().params["x"], "3"
       environ        more variables for the tasks
-      properties     properties of the job, as Hadoop's -D: tasks find "a.b" as the variable a_b; those of Hadoop itself have no other effect,
-                     except the number of reducers
+      properties     properties of the job, as Hadoop's -D: tasks find "a.b" as the variable a_b. Hadoop's own have no other effect here, but
+                     the number of reduce tasks, "mapreduce.job.reduces", does: it wins over reducers
       files          paths, or "PATH#NAME", of files that each task finds in its folder, which is then a folder of the task's own
       archives       the same of archives, zip or tar, that each task finds unpacked
       quiet          do not pass on the tasks' standard error
@@ -93,7 +93,10 @@ def run(mapper, reducer=None, combiner=None, *, inputs, output, reducers=1, name
     commands = {role: from_code(role, code, None if role == "reduce" else reducer) for role, code in codes.items()}
     if any(map(callable, codes.values())):  # tasks import modules from where this process does
         options["environ"] = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **(options.get("environ") or {})}
-    options["properties"] = _properties(options)
+    properties = options["properties"] = _properties(options)
+    asked, option = _asked_reducers(properties)
+    _check(not asked or reducer is not None, f"the job has no reducer: give run() one, or leave out {option}")
+    reducers = reducers if asked is None else asked
     nprocesses = options.pop("processes", None)
     with Processes() as processes:
         processes.folder, options["environ"] = _ship(options, processes.caretaker)
@@ -116,14 +119,14 @@ def run_script(script, arguments=(), *, inputs, output, reducers=None, combiner=
 def run_script_by(engine, script, arguments, *, inputs, output, reducers, combiner, name=None, **options):
     """Run the job of a script, each step by an engine: engine(settings, splits, output, progress, processes).run() returns its counters."""
     properties = options["properties"] = _properties(options)
-    reducers = _reducers_of(properties, reducers)
+    reducers, option = _asked_reducers(properties, reducers)
     refuse_own_job(script, CommandError)
     nprocesses = options.pop("processes", None)
     with Processes() as processes:
         processes.folder, environ = _ship(options, processes.caretaker)
         options["environ"] = {**environ, **variable_of(script)}
         environ = {**variables_of(properties), **options["environ"]}
-        steps = from_script(processes, script, arguments, combiner, None if reducers is None else reducers > 0, environ)
+        steps = from_script(processes, script, arguments, combiner, reducers, option, environ)
         name = name or os.path.basename(script)
         return _run(processes, name, steps, inputs, output, reducers, nprocesses=nprocesses, engine=engine, **options)
 
@@ -144,7 +147,7 @@ def _run(
 ):  # fmt: skip
     nprocesses = (os.cpu_count() or 1) if nprocesses is None else nprocesses
     properties = properties or {}
-    reducers = _reducers_of(properties, 1 if reducers is None else reducers)
+    reducers = 1 if reducers is None else reducers
     _check_options(output_format, input_format, codec, reducers, secondary, nprocesses, attempts, memory)
     environ = {**inherited_variables(), **(environ or {})}
 
@@ -207,11 +210,12 @@ def _properties(options):
         raise OptionError(str(error)) from None
 
 
-def _reducers_of(properties, reducers):
-    """Return the number of reduce tasks: as on Hadoop, a property wins."""
-    found = next((properties[name] for name in REDUCERS if name in properties), None)
-    _check(found is None or (found.isascii() and found.isdigit()), f"the property {REDUCERS[0]} is a number, not {found!r}")
-    return reducers if found is None else int(found)
+def _asked_reducers(properties, reducers=None):
+    """Return the number of reduce tasks that a job asks for, None if it leaves it open, and the option that gives it."""
+    try:
+        return reducers_of(properties, reducers)
+    except ValueError as error:
+        raise OptionError(str(error)) from None
 
 
 def _check(holds, message):

@@ -19,7 +19,7 @@ from typedbytes.local._paths import absolute
 from typedbytes.local._signals import name_of
 from typedbytes.streaming._job_options import steps_in
 from typedbytes.streaming._own_job import OWN_JOB
-from typedbytes.streaming._task import HAS_ROLE
+from typedbytes.streaming._task import ROLE_QUERY
 
 __all__ = ["from_code", "from_script"]
 
@@ -74,11 +74,13 @@ def _found(module, name):
         return None
 
 
-def from_script(processes, script, arguments, combines, reduces, environ=None):
+def from_script(processes, script, arguments, combines, nreducers, option, environ=None):
     """Return the commands of a script's roles for each step of its job, asking the script which it has: it is started without input.
 
-    combines, reduces: False leaves the role out, and True raises CommandError where there is none. environ: more variables.
+    combines: False leaves the combiner out, and True raises CommandError where there is none; so does nreducers, a number of reduce tasks, for
+    the reducer, if it is not None. option: where that number is from. environ: more variables.
     """
+    reduces = None if nreducers is None else nreducers > 0
     script = os.fspath(script)
     start = _start_of(script)
     commands = {role: [*start, role, *arguments] for role in ("map", "combine", "reduce")}
@@ -89,9 +91,9 @@ def from_script(processes, script, arguments, combines, reduces, environ=None):
         found = {role: lines for role, lines in _probe(processes, script, commands_to_probe, environ).items() if lines is not None}
         steps = _steps_in(script, next(iter(found.values()), [])) or [["map", *found]]
     if len(steps) > 1 and reduces is False:
-        raise CommandError(f"{script} has {len(steps)} steps, which need their reducers: leave out --reducers 0")
+        raise CommandError(f"{script} has {len(steps)} steps, which need their reducers: leave out {option}")
     if reduces and not any("reduce" in roles for roles in steps):
-        raise CommandError(f"{script} has no reducer: give streaming.run(...) one, or run the job without (--reducers 0)")
+        raise CommandError(f"{script} has no reducer: give streaming.run(...) one, or leave out {option}")
     if combines and not any("combine" in roles for roles in steps):
         raise CommandError(f"{script} has no combiner: give streaming.run(...) one, or run the job without (--no-combiner)")
     return [{role: command if wanted[role] and role in roles else None for role, command in commands.items()} for roles in steps]
@@ -124,7 +126,7 @@ def _steps_in(script, lines):
 
 def _probe(processes, script, commands, environ):
     """Return the lines of standard error of a script started with each role, None for a role that it has not; all are started at once."""
-    environ = {**inherited_variables(), **(environ or {}), HAS_ROLE: "1"}
+    environ = {**inherited_variables(), **(environ or {}), ROLE_QUERY: "1"}
     with processes.threads(len(commands) or 1) as pool:
         answers = {role: pool.submit(processes.run_without_input, command, environ, PROBE_SECONDS) for role, command in commands.items()}
         return {role: _lines_of(answer, commands[role][0], script, role) for role, answer in answers.items()}

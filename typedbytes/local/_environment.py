@@ -8,11 +8,11 @@ but would have one on what a task does.
 import os
 
 from typedbytes.streaming._job_options import COMPARATORS, variables_of
-from typedbytes.streaming._task import BINARY_PARTITIONER, HAS_ROLE, HASH_PARTITIONER, TYPED_BYTES_WRITABLE
+from typedbytes.streaming._task import BINARY_PARTITIONER, HASH_PARTITIONER, ROLE_QUERY, TYPED_BYTES_WRITABLE
 
 __all__ = ["attempt_id", "combiner_environment", "inherited_variables", "job_environment", "map_environment", "task_environment"]
 
-TASK_PREFIXES = "mapreduce_", "mapred_", "map_input_", "stream_", "typedbytes_step", HAS_ROLE  # variables of a task start so
+TASK_PREFIXES = "mapreduce_", "mapred_", "map_input_", "stream_", "typedbytes_step", ROLE_QUERY  # variables of a task start so
 _CLASSES = "org.apache.hadoop.streaming.io."
 
 

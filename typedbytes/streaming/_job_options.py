@@ -7,7 +7,7 @@ import re
 
 from typedbytes.streaming._task import STEP_LINE
 
-__all__ = ["COMPARATORS", "LINE_PROPERTIES", "OPTION_OF", "REDUCERS", "properties_of", "steps_in", "variables_of"]
+__all__ = ["COMPARATORS", "LINE_PROPERTIES", "OPTION_OF", "REDUCERS", "properties_of", "reducers_of", "steps_in", "variables_of"]
 
 #: The names of the property with the number of reduce tasks.
 REDUCERS = "mapreduce.job.reduces", "mapred.reduce.tasks"
@@ -46,6 +46,24 @@ def properties_of(params):
         if not re.fullmatch("[0-9A-Za-z_]+", name):
             raise ValueError(f"the name of a parameter has letters, digits and underscores, {name!r} has others")
     return {f"typedbytes.param.{name}": str(value) for name, value in params.items()}
+
+
+def reducers_of(properties, nreducers=None):
+    """Return the number of a job's reduce tasks, and the option that gives it: a property wins, as on Hadoop.
+
+    Raises ValueError for a property that is not a number.
+
+    >>> reducers_of({"mapreduce.job.reduces": "3"}, 2)
+    (3, '-D mapreduce.job.reduces=3')
+    >>> reducers_of({}, 2)
+    (2, '--reducers 2')
+    """
+    for name in filter(properties.__contains__, REDUCERS):
+        value = str(properties[name])
+        if not (value.isascii() and value.isdigit()):
+            raise ValueError(f"the property {name} is a number, not {value!r}")
+        return int(value), f"-D {name}={value}"
+    return nreducers, f"--reducers {nreducers}"
 
 
 def steps_in(lines):

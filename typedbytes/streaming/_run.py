@@ -20,7 +20,7 @@ from typedbytes.streaming._heartbeat import Heartbeat
 from typedbytes.streaming._process_exit import ProcessExit
 from typedbytes.streaming._reporter import counters, write_failure, write_line
 from typedbytes.streaming._sidefiles import side_files
-from typedbytes.streaming._task import HAS_ROLE, GroupingError, Task, UsageError, find_format, find_role, find_step, has_combiner, usage
+from typedbytes.streaming._task import ROLE_QUERY, GroupingError, Task, UsageError, find_format, find_role, find_step, has_combiner, usage
 from typedbytes.streaming._user_code import Step, StopEarly, TooManyBadRecords, UserCode, check_steps, check_words, step_line
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -67,15 +67,15 @@ def run(
     values are str; lines of a plain text file have their number as key. As raw bytes they are bytes.
     *argv* replaces sys.argv; *read_options* and *write_options* are keywords for PairReader and PairWriter.
 
-    *group_by* is a function of a key: the reducer is called once for each run of pairs for whose keys it returns the same part,
-    with the first of these keys and all their values. For keys like (year, order) ``group_by=operator.itemgetter(0)`` makes one
-    call for a year with its values in order. All keys of a group reach the same reducer, whatever the number of reducers, and are
-    adjacent there: map tasks send each key in a form that Hadoop sorts and partitions by the result of *group_by*. A reducer
+    *group_by* is a function of a key: the reducer is called once for each run of adjacent pairs for whose keys *group_by* returns
+    the same result, with the first of these keys and all their values. For keys like (year, order) ``group_by=operator.itemgetter(0)``
+    makes one call for a year with its values in order. All keys of a group reach the same reducer, whatever the number of reducers,
+    and are adjacent there: map tasks send each key in a form that Hadoop sorts and partitions by the result of *group_by*. A reducer
     with an attribute ``partition_by``, a function of a key too, is called for each key, and one task has all keys of a part.
 
     *max_bad* is the number of records that a task may leave out, as a float the share of its records: those that cannot be
-    decoded and those for which user code raises an exception. They are counted as typedbytes, BadRecords, and kept in the
-    side file ``bad-records``; with a reducer these are all records of the group. Their output is left out as a whole. Truncated
+    decoded, and those for which user code raises an exception: in a reducer all records of its group, each of which counts. They are
+    counted as typedbytes, BadRecords, and kept in the side file ``bad-records``. Their output is left out as a whole. Truncated
     input and input without valid structure still fail the task.
 
     With *batch* the function is called as ``mapper(batch)`` or ``reducer(batch)`` for one columns.Batch after another
@@ -108,11 +108,10 @@ def run(
             run(mapper, reducer, combiner=reducer)
     """
     options = {"batch": batch, "group_by": group_by, "max_bad": max_bad, "read_options": read_options, "write_options": write_options}
-    given = mapper, reducer, combiner, *options.values()
     try:
         single_step = Step(mapper, reducer, combiner, **options)
         if steps is not None:
-            check_steps(steps, given != (None, None, None, False, None, 0, None, None))
+            check_steps(steps, single_step)
         if argv is not None:
             check_words(argv)
     except (TypeError, ValueError, LookupError) as error:
@@ -126,13 +125,14 @@ def _run(steps, single_step, argv):
         if argv[1:2] in (["-h"], ["--help"]):
             print(usage(argv), getattr(sys.modules["__main__"], "__doc__", None) or "", sep="\n\n", flush=True)
             return OK
-        if steps is not None and (HAS_ROLE in os.environ or argv[1:2] == ["steps"]):
+        is_query = ROLE_QUERY in os.environ
+        if steps is not None and (is_query or argv[1:2] == ["steps"]):  # submit and users ask by the word
             for each in steps:
                 write_line(step_line(each))
             return OK
         step = single_step if steps is None else steps[find_step(len(steps), os.environ) - 1]
         role = find_role(argv, os.environ, step.functions["combine"] is not None)
-        if HAS_ROLE in os.environ:
+        if is_query:
             return USAGE if step.functions[role] is None else OK
         task_run = TaskRun(role, step.functions, step.options)
         source, sink = open_descriptors()

@@ -13,7 +13,9 @@ ROLES = ("map", "combine", "reduce")
 FORMATS = ("typedbytes", "rawbytes", "text", "split")
 PARAM = "typedbytes_param_"  # prefix of the variable that holds a parameter
 STEP_LINE = "typedbytes: step: "  # prefix of the lines that `script steps` prints, one per step, followed by its roles
-HAS_ROLE = "TYPEDBYTES_HAS_ROLE"  # a variable: run() only says whether the job has the role, by its exit code, and what its steps are
+# A variable, whatever its value. `typedbytes run` starts the script with it, without input, to learn what its job has: run() then processes
+# nothing, and says by its exit code whether there is code for the role, or on standard error which roles each step has.
+ROLE_QUERY = "TYPEDBYTES_HAS_ROLE"
 HASH_PARTITIONER = "org.apache.hadoop.mapred.lib.HashPartitioner"
 TYPED_BYTES_WRITABLE = "org.apache.hadoop.typedbytes.TypedBytesWritable"
 BINARY_PARTITIONER = "org.apache.hadoop.mapred.lib.BinaryPartitioner"

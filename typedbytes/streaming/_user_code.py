@@ -62,9 +62,10 @@ class Step:
         return [role for role, function in self.functions.items() if function is not None]
 
 
-def check_steps(steps, have_others):
-    """Raise TypeError if the steps of a job are not a list of some; have_others: other arguments were given too."""
-    if have_others or not hasattr(steps, "__getitem__") or not len(steps):
+def check_steps(steps, others):
+    """Raise TypeError if the steps of a job are not a list of some; others: a Step of the other arguments of run(), of which there must be none."""
+    has_others = others.roles or vars(others.options) != vars(Step().options)
+    if has_others or not hasattr(steps, "__getitem__") or not len(steps):
         raise TypeError("steps must be a list of at least one Step(...), without other arguments of run(): give each option to its Step")
     for step in steps:
         if not isinstance(step, Step):
