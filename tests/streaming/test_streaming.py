@@ -1,12 +1,13 @@
 """Jobs: what mappers, combiners and reducers get, and what becomes of what they return."""
 
+import inspect
 import select
 import struct
 
 import pytest
 
 from streaming_support import SECONDS, encode, finish, read_message, run_script, start
-from typedbytes import Decoder, dumps
+from typedbytes import Decoder, dumps, streaming
 
 HADOOP = {"mapreduce_job_id": "job_1_0001"}
 WORDS = encode((0, "the quick fox"), (14, ""), (15, "the end"))
@@ -407,3 +408,25 @@ class Job:
 run(Job)
 """
     assert pairs(run_script(tmp_path, script, "map", data=COUNTS)) == []
+
+
+BESIDE_STEPS = {
+    "mapper": list,
+    "reducer": list,
+    "combiner": list,
+    "batch": True,
+    "group_by": list,
+    "max_bad": 1,
+    "read_options": {"exact": True},
+    "write_options": {"int_width": 64},
+}
+
+
+@pytest.mark.parametrize("name", BESIDE_STEPS)
+def test_steps_beside_another_argument_are_refused(name):
+    with pytest.raises(TypeError, match=r"without other arguments of run\(\)"):
+        streaming.run(steps=[streaming.Step(list)], **{name: BESIDE_STEPS[name]})
+
+
+def test_every_argument_beside_steps_is_among_those_refused():
+    assert list(inspect.signature(streaming.run).parameters.keys() - {"steps", "argv"} - BESIDE_STEPS.keys()) == []
