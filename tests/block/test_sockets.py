@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import threading
+import weakref
 
 import pytest
 
@@ -738,9 +739,27 @@ def test_answers_between_messages():
     assert reader.read_bytes(0) == b""
     assert reader.read_bytes(200_000) == bytes(200_000)
     assert (reader.read_bytes(2), reader.offset) == (b"\0\0", len(data))
-    with pytest.raises(tb.TruncatedError):
-        reader.read_bytes(1)
     assert reader.read() is None
+
+
+@pytest.mark.parametrize("nbytes", [10, 65_536, 65_537])
+def test_a_reader_whose_input_ends_inside_raw_bytes_stays_failed(nbytes):
+    data = slow.encode("bytes", [1, bytes(70_000)]) + bytes(4)
+    reader = BlockReader(data)
+    reader.read()
+    message = f"input ends {nbytes - 4} bytes before the end of the {nbytes} requested at offset {len(data)}"
+    for use in (lambda: reader.read_bytes(nbytes), reader.read, lambda: reader.read_bytes(1), reader.detach):
+        with pytest.raises(tb.TruncatedError) as caught:
+            use()
+        assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("nbytes", [10, 100_000])
+def test_a_source_that_raises_stop_iteration_inside_raw_bytes_has_not_ended(nbytes):
+    reader = BlockReader(Odd(StopIteration()))
+    for use in (lambda: reader.read_bytes(nbytes), reader.__next__):
+        with pytest.raises(RuntimeError, match="raised StopIteration"):
+            use()
 
 
 def test_many_bytes_between_messages():
@@ -907,6 +926,21 @@ def test_use_after_close():
             use()
     reader.close()
     writer.close()
+
+
+def test_a_closed_reader_releases_its_source():
+    for fail in (False, True):
+        source = io.BytesIO(b"\xff")
+        reader, released = BlockReader(source), weakref.ref(source)
+        if fail:
+            with pytest.raises(tb.TruncatedError):
+                reader.read()
+        reader.close()
+        del source
+        gc.collect()
+        assert released() is None
+        with pytest.raises(RuntimeError, match="initialised again"):
+            reader.__init__(b"")
 
 
 def test_what_fails_to_encode_is_not_sent():

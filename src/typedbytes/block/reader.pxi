@@ -3,10 +3,10 @@
 cdef class BlockReader(Parser):
     """BlockReader(source, wire='bytes', *, max_bytes=None, skip_bad=False, buffer_size=262144, pickle='safe', exact=False, map_pairs=False, ext_hook=None, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nRead messages from a socket, descriptor, file object or bytes-like buffer.
 
-    wire, max_bytes, skip_bad and further options: as for `BlockDecoder`. buffer_size: bytes requested at once; values of 64 KiB
-    or more are read into their final memory. Iteration yields Messages. After a decode error, or an exception of a hook, a
-    BlockReader stays failed and raises it again; after a timeout or a signal it continues where it stopped. The source stays
-    open.
+    wire, max_bytes, skip_bad and further options: as for `BlockDecoder`. buffer_size: bytes requested at once, 131072 at
+    least; values of 64 KiB or more are read into their final memory. Iteration yields Messages. After a decode error, or an
+    exception of a hook, a BlockReader stays failed and raises it again; after a timeout or a signal it continues where it
+    stopped. The source stays open.
 
     >>> list(BlockReader(bytes.fromhex("000000010000000300000005")))
     [Message((5,))]
@@ -18,11 +18,13 @@ cdef class BlockReader(Parser):
     cdef bint ended               # of a descriptor
 
     def __init__(self, source, wire="bytes", *, max_bytes=None, skip_bad=False, Py_ssize_t buffer_size=READ_SIZE, **options):
-        if self.source is not None:
+        if self.options is not None:
             raise RuntimeError("a BlockReader cannot be initialised again")
         if not 1 <= buffer_size <= MAX_BUFFER:
             raise ValueError(f"buffer_size must be 1..{MAX_BUFFER}, not {buffer_size}")
         self.configure(wire, max_bytes, skip_bad, options)
+        # Values below LARGE_NBYTES are decoded in the buffer. It doubles when it is half full of one, and shrinks after the message:
+        # at this size or more it never has to for such values.
         self.connect(io.BytesIO(source) if has_buffer(source) else source, max(buffer_size, 2 * LARGE_NBYTES))
         self.buf.read_ahead = True
         self.source = source
@@ -93,13 +95,12 @@ cdef class BlockReader(Parser):
     def read_bytes(self, Py_ssize_t nbytes):
         """Read nbytes bytes that are not part of a message, such as the byte that answers a message in a legacy layout.
 
-        Raises ValueError inside a message, and TruncatedError where the input ends too early. When a timeout or a signal
-        interrupts a read of more than 64 KiB, the BlockReader stays failed.
+        Raises ValueError inside a message. Raises TruncatedError where the input ends too early; the BlockReader then stays
+        failed, as after a timeout or a signal in a read of more than 64 KiB.
 
         >>> BlockReader(b"1" + bytes(4)).read_bytes(1)
         b'1'
         """
-        cdef PyObject* found = NULL
         self.enter()
         try:
             self.check_between_messages()
@@ -107,13 +108,14 @@ cdef class BlockReader(Parser):
                 raise ValueError(f"nbytes must not be negative: {nbytes}")
             if held(&self.buf) < nbytes and nbytes > LARGE_NBYTES:
                 return self.read_many_bytes(nbytes)
-            if held(&self.buf) < nbytes and not refill(&self.buf, nbytes):
-                self.raise_truncated(&self.buf)
-            found = new_bytes(<const char*>self.buf.cursor, nbytes)
-            self.buf.cursor += nbytes
-            result = <object>found
-            Py_XDECREF(found)
-            return result
+            return self.read_few_bytes(nbytes)
+        except BaseException as error:
+            failure = as_failure(error)
+            if isinstance(error, DecodeError):
+                self.failure = failure
+            if failure is not error:
+                raise failure
+            raise
         finally:
             self.leave()
 
@@ -121,6 +123,21 @@ cdef class BlockReader(Parser):
         if self.phase != HEAD:
             raise ValueError("a message has been read in part: read its rest first")
         return 0
+
+    cdef object read_few_bytes(self, Py_ssize_t nbytes):
+        cdef PyObject* found
+        if held(&self.buf) < nbytes and not refill(&self.buf, nbytes):
+            self.raise_ends_early(nbytes, held(&self.buf))
+        found = new_bytes(<const char*>self.buf.cursor, nbytes)
+        self.buf.cursor += nbytes
+        result = <object>found
+        Py_XDECREF(found)
+        return result
+
+    cdef int raise_ends_early(self, Py_ssize_t nbytes, Py_ssize_t got) except -1:
+        # These bytes are not part of a message: the error names neither a record nor a value.
+        cdef long long offset = offset_of(&self.buf, self.buf.end)
+        raise TruncatedError(f"input ends {nbytes - got} bytes before the end of the {nbytes} requested", offset)
 
     cdef object read_many_bytes(self, Py_ssize_t nbytes):
         # As a large value: into its final memory, which grows with the input.
@@ -130,14 +147,14 @@ cdef class BlockReader(Parser):
         try:
             self.start_large(Entry(nbytes, LEGACY_BYTES, 0, 0))
             if not self.read_large(&self.buf):
-                self.raise_truncated(&self.buf)
+                self.raise_ends_early(nbytes, self.nlarge)
             self.nstack -= 1
             result = <object>self.stack[self.nstack]
             Py_XDECREF(self.stack[self.nstack])
             return result
         except BaseException as error:    # the bytes read so far are lost
-            self.failure = error
-            raise
+            self.failure = as_failure(error)
+            raise self.failure
         finally:
             self.phase = HEAD
             self.drop_message()
@@ -180,12 +197,15 @@ cdef class BlockReader(Parser):
 
         >>> BlockReader(b"").close()
         """
-        if self.state == BUSY:
+        if self.state == CLOSED:
+            return
+        if not claim_state(&self.state, OPEN, BUSY) and not claim_state(&self.state, HAS_FAILED, BUSY):
             raise_in_use(self)
-        self.state = CLOSED
         self.drop_message()
         release(&self.buf)
+        self.state = CLOSED
         self.input = None
+        self.source = None
 
 
 cdef Py_ssize_t fill_from_descriptor(void* source, unsigned char* target, Py_ssize_t capacity) except -1:
