@@ -167,6 +167,36 @@ def test_a_batch_is_one_system_call():
     assert messages == [[number, "x"] for number in range(10)]
 
 
+class Sizes:
+    """A sink that keeps the number of bytes of each call."""
+
+    def __init__(self):
+        self.calls = []
+
+    def write(self, data):
+        """Count."""
+        self.calls.append(len(data))
+
+
+@pytest.mark.parametrize("buffer_size, nbytes", [(0, 65_536), (1000, 65_536), (1 << 20, 1 << 20)])
+def test_a_batch_is_sent_in_calls_of_64_kib_or_of_the_buffer(buffer_size, nbytes):
+    sink = Sizes()
+    writer = BlockWriter(sink, buffer_size=buffer_size)
+    assert writer.writes([[bytes(1000)]] * 3000) == 3000
+    full = -(-nbytes // 1012) * 1012
+    assert set(sink.calls[: 3000 * 1012 // full]) == {full}
+    assert 3000 * 1012 - sum(sink.calls) < max(buffer_size, 1)
+    writer.close()
+    assert sum(sink.calls) == 3000 * 1012
+
+
+def test_a_batch_leaves_less_than_the_buffer_unsent():
+    sink = Sizes()
+    writer = BlockWriter(sink, buffer_size=1000)
+    assert (writer.writes([[bytes(300)]] * 2), sink.calls) == (2, [])
+    assert (writer.writes([[bytes(300)]] * 2), sink.calls) == (2, [4 * 312])
+
+
 def test_a_buffer_gathers_messages():
     sink = io.BytesIO()
     with BlockWriter(sink, buffer_size=100) as writer:
@@ -206,6 +236,25 @@ def test_an_unwritten_message_is_warned_of():
     writer.write([1])
     with pytest.warns(ResourceWarning, match="unclosed BlockWriter"):
         del writer
+
+
+def test_a_batch_does_not_wait_while_the_interpreter_ends():
+    code = """
+        import atexit, io
+
+        def messages():
+            for number in range(3):
+                yield [number]
+                print(len(sink.getvalue()), end=" ")
+
+        atexit.register(lambda: writer.writes(messages()))    # called after the writers were flushed
+        from typedbytes.block import BlockWriter
+        sink = io.BytesIO()
+        writer = BlockWriter(sink, buffer_size=1000)
+        writer.flush()
+        print()
+    """
+    assert run_fresh(code).split() == ["12", "24", "36"]
 
 
 # -- copies -----------------------------------------------------------------------------------------------
@@ -434,6 +483,99 @@ def test_a_source_that_lies(result, error):
         BlockReader(Odd(result)).read()
 
 
+@contextlib.contextmanager
+def buffered_pipe():
+    """Give a buffered file that writes to a pipe, and a function that returns what is in the pipe."""
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+
+    def received():
+        with contextlib.suppress(BlockingIOError):
+            return os.read(reading, 1 << 16)
+        return b""
+
+    with open(writing, "wb") as file:
+        yield file, received
+    os.close(reading)
+
+
+@pytest.mark.parametrize(
+    "write, expected",
+    [
+        (lambda file: BlockWriter(file).write([1]), slow.encode("bytes", [1])),
+        (lambda file: BlockWriter(file).writes([[1], [2]]), slow.encode("bytes", [1]) + slow.encode("bytes", [2])),
+        (lambda file: BlockWriter(file).write_raw(b"1"), b"1"),
+        (lambda file: BlockEncoder().send([1], file), slow.encode("bytes", [1])),
+    ],
+    ids=["write", "writes", "write_raw", "send"],
+)
+def test_a_message_does_not_wait_in_a_buffered_file(write, expected):
+    with buffered_pipe() as (file, received):
+        write(file)
+        assert received() == expected
+
+
+def test_a_buffered_file_is_not_flushed_while_messages_are_collected():
+    with buffered_pipe() as (file, received):
+        writer = BlockWriter(file, buffer_size=20)
+        writer.writes([[1], [2]])
+        writer.write([3])
+        writer.write_raw(bytes(20))
+        assert received() == b""
+        writer.flush()
+        assert len(received()) == 3 * 12 + 20
+
+
+@pytest.mark.parametrize("write", [lambda writer: writer.write([1]), lambda writer: writer.writes([[1]])], ids=["write", "writes"])
+def test_a_message_whose_flush_raised_is_not_written_again(write):
+    class File(Sizes):
+        def flush(self):
+            raise OSError("broken")
+
+    sink = File()
+    writer = BlockWriter(sink)
+    for _ in range(2):
+        with pytest.raises(OSError, match="broken"):
+            write(writer)
+    writer.close()
+    assert sink.calls == [12]
+
+
+@pytest.mark.parametrize("buffer_size", [0, 1000])
+@pytest.mark.parametrize("error", [tb.EncodeTypeError, OSError])
+def test_messages_before_the_one_that_failed_are_written(buffer_size, error):
+    def messages():
+        yield [1]
+        yield [2]
+        if error is OSError:
+            raise OSError
+        yield [object()]
+
+    sink = io.BytesIO()
+    writer = BlockWriter(sink, buffer_size=buffer_size)
+    with pytest.raises(error):
+        writer.writes(messages())
+    assert len(sink.getvalue()) == (0 if buffer_size else 24)
+    assert writer.record == 2
+    writer.close()
+    assert list(BlockReader(sink.getvalue())) == [[1], [2]]
+
+
+def test_messages_that_close_their_writer():
+    def messages(error):
+        yield [1]
+        writer.close()
+        if error:
+            raise error
+
+    for error, match in ((None, "closed writer"), (ValueError("of the iterable"), "of the iterable")):
+        sink = io.BytesIO()
+        writer = BlockWriter(sink)
+        with pytest.raises(ValueError, match=match):
+            writer.writes(messages(error))
+        assert sink.getvalue() == slow.encode("bytes", [1])
+
+
 # -- peers ------------------------------------------------------------------------------------------------
 
 
@@ -525,6 +667,56 @@ def test_messages_that_were_not_sent_are_removed():
     assert theirs.recv(1000) == b"only this"
     ours.close()
     theirs.close()
+
+
+@contextlib.contextmanager
+def full_socket():
+    """Give a socket that can send nothing, and a function that makes it empty and returns the bytes sent next."""
+    ours, theirs = socket.socketpair()
+    nfull = 0
+    with ours, theirs:
+        ours.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                nfull += ours.send(bytes(1000))
+        ours.settimeout(0.05)
+        theirs.settimeout(SECONDS)
+
+        def sent_by(call):
+            assert theirs.recv(nfull, socket.MSG_WAITALL) == bytes(nfull)
+            call()
+            ours.shutdown(socket.SHUT_WR)
+            return b"".join(iter(lambda: theirs.recv(1 << 20), b""))
+
+        yield ours, sent_by
+
+
+@pytest.mark.parametrize("first", [[bytes(100_000)], [b"small"]], ids=["large", "small"])
+def test_a_batch_that_was_not_sent_is_kept_whole(first):
+    with full_socket() as (sock, sent_by):
+        writer = BlockWriter(sock)
+        messages = iter([first] + [[bytes(30_000)]] * 5)
+        with within(), pytest.raises(socket.timeout):
+            writer.writes(messages)
+        written = writer.record
+        assert written == 6 - len(list(messages)) < 6
+        for call in (lambda: writer.write_raw(b"1"), lambda: writer.write([1]), lambda: writer.write([bytes(100_000)])):
+            with within(), pytest.raises(socket.timeout):
+                call()
+        assert writer.record == written
+        data = sent_by(writer.flush)
+    assert list(BlockReader(data)) == [first] + [[bytes(30_000)]] * (written - 1)
+
+
+def test_a_batch_that_times_out_waits_once():
+    with full_socket() as (sock, _):
+        writer = BlockWriter(sock)
+        with within(), pytest.raises(socket.timeout) as caught:
+            writer.writes([[1]])
+        assert caught.value.__context__ is None
+        sock.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            writer.close()
 
 
 def test_a_descriptor_that_does_not_block_is_refused():

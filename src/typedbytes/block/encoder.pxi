@@ -134,7 +134,8 @@ cdef class BlockEncoder:
         """Encode one message and send it to a socket, descriptor or file; return the number of bytes sent.
 
         Makes one system call, unless the kernel accepts only a part of the message; a value of 64 KiB or more is not copied.
-        TCP_NODELAY is set on a TCP socket. Raises OSError; a part of the message may have been sent by then.
+        TCP_NODELAY is set on a TCP socket, and a file object that has flush() is flushed. Raises OSError; a part of the message
+        may have been sent by then.
 
         >>> import io
         >>> sink = io.BytesIO(); BlockEncoder().send([], sink), sink.getvalue().hex()
@@ -144,7 +145,9 @@ cdef class BlockEncoder:
         self.enter()
         try:
             self.append_message(args, id, reply)
-            return self.send_to(target)
+            nbytes = self.send_to(target)
+            target.flush()
+            return nbytes
         finally:
             self.leave()
 

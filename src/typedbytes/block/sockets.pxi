@@ -34,6 +34,13 @@ cdef class Sink:
             check_same_descriptor(self.target, self.descriptor)
         return 0
 
+    cdef int flush(self) except -1:
+        # Descriptors have no buffer of this process.
+        flush = getattr(self.target, "flush", None) if self.descriptor < 0 else None
+        if flush is not None:
+            flush()
+        return 0
+
     cdef int send(self, iovec* pieces, Py_ssize_t npieces) except -1:
         cdef Py_ssize_t ntaken
         self.check_open()

@@ -4,10 +4,14 @@ cdef class BlockWriter:
     """BlockWriter(sink, wire='bytes', *, buffer_size=0, max_inflight=None, checksum=False, int_width='auto', pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nWrite messages to a socket, descriptor or file object.
 
     wire and further options: as for `BlockEncoder`. buffer_size: bytes to collect before they are sent; 0 sends each message at
-    once. A message is one system call, and values of 64 KiB or more are not copied. TCP_NODELAY is set on TCP sockets.
-    max_inflight: bytes that may wait in the kernel's send buffer; with 131072, large messages reach a process on the same machine
-    sooner. A message that cannot be encoded writes nothing; after a partial write, or when a method of the sink raised, which may
-    have written a part, the BlockWriter stays failed. The sink stays open.
+    once, and flushes a file object that has flush(). A message is one system call, and values of 64 KiB or more are neither
+    collected nor copied. TCP_NODELAY is set on TCP sockets. max_inflight: bytes that may wait in the kernel's send buffer; with
+    131072, large messages reach a process on the same machine sooner.
+
+    A message that cannot be encoded writes nothing. When a timeout or a signal ends a send that has sent nothing, the message of
+    `write` or `write_raw` is not written, earlier ones stay in the buffer, and the BlockWriter can be used again. After a partial
+    write, or when a method of the sink raised while messages were sent, which may have written a part, it stays failed. `record`
+    counts the messages that were sent or are in the buffer, `offset` the bytes sent. The sink stays open.
 
     >>> import io
     >>> sink = io.BytesIO()
@@ -27,7 +31,6 @@ cdef class BlockWriter:
     cdef bint is_finalizing       # the interpreter ends: each message is sent at once, and the sink is flushed
     cdef bint flushed_at_exit     # the sink was flushed since
     cdef State state
-    cdef bint in_writes           # writes() decides when to send: put() does not
 
     def __cinit__(self, *args, **options):
         self.state = CLOSED
@@ -41,7 +44,8 @@ cdef class BlockWriter:
         bound_inflight(self.sink, max_inflight)
         self.buffer_size = buffer_size
         self.encoder = BlockEncoder(wire, **options)
-        self.encoder.enlarge(max(LARGE_NBYTES, buffer_size) + SCRATCH)    # the size of one system call
+        # The size of one system call, and SCRATCH more: a small message that crosses that size fits without a reallocation.
+        self.encoder.enlarge(max(LARGE_NBYTES, buffer_size) + SCRATCH)
         self.state = OPEN
         if register_writer(&self.entry, self, &BLOCK_WRITER):
             self.disable_buffering()
@@ -76,7 +80,7 @@ cdef class BlockWriter:
         if self.state == CLOSED or self.state == HAS_FAILED or self.entry.is_inherited or (not unwritten and is_closed(self.sink.target)):
             return 1
         self.disable_buffering()
-        if self.state == BUSY:    # it is sent at the end of the message that is being written
+        if self.state == BUSY:    # the buffer is sent at the end of the message that is being written
             return self.flushed_at_exit
         if unwritten:
             warn_unclosed(self, "with unwritten messages")
@@ -94,15 +98,13 @@ cdef class BlockWriter:
         return self.sink.target
 
     cdef int flush_sink(self) except -1:
-        flush = getattr(self.sink.target, "flush", None)
-        if flush is not None:
-            flush()
+        self.sink.flush()
         self.flushed_at_exit = self.is_finalizing
         return 0
 
     cdef inline int enter(self) except -1:
         if unlikely(self.entry.is_inherited) and self.state == OPEN:
-            self.encoder.reset()
+            self.encoder.reset()    # the messages in the buffer are the parent's: the parent sends them
             adopt_writer(&self.entry)
         if unlikely(not claim_state(&self.state, OPEN, BUSY)):
             refuse_call(self, self.state, self.failure, "writer")
@@ -129,29 +131,34 @@ cdef class BlockWriter:
             raise
         self.offset += nbytes
         encoder.reset()
-        return self.flush_sink() if self.is_finalizing else 0
-
-    cdef inline int put(self, args, id, bint reply) except -1:
-        cdef BlockEncoder encoder = self.encoder
-        cdef Py_ssize_t before = written(&encoder.buf)
-        cdef Py_ssize_t nexternal = encoder.nexternal
-        encoder.append_message(args, id, reply)
-        if not self.in_writes:
-            self.send_if_due(before, nexternal)
-        self.record += 1
         return 0
+
+    cdef inline bint is_due(self, Py_ssize_t buffer_size) noexcept:
+        # An external part points to the caller's memory, which is not held back for later messages.
+        return self.encoder.nexternal > 0 or written(&self.encoder.buf) >= buffer_size
 
     cdef inline int send_if_due(self, Py_ssize_t before, Py_ssize_t nexternal) except -1:
         cdef BlockEncoder encoder = self.encoder
-        if encoder.nexternal or written(&encoder.buf) >= self.buffer_size:
-            try:
-                self.send()
-            except BaseException:
-                # The last message is removed again: the caller may repeat it, unless a part of it was sent.
-                encoder.buf.cursor = encoder.buf.start + before
-                encoder.drop_external_parts(nexternal)
-                raise
-        return 0
+        if not self.is_due(self.buffer_size):
+            return 0
+        try:
+            self.send()
+        except BaseException:
+            # The last message is removed again: the caller may repeat it, unless a part of it was sent.
+            encoder.buf.cursor = encoder.buf.start + before
+            encoder.drop_external_parts(nexternal)
+            raise
+        return self.flush_after_send()
+
+    cdef inline int flush_after_send(self) except -1:
+        # Otherwise a buffered file would hold the message back, and its reader would wait for it.
+        if self.buffer_size:
+            return 0
+        try:
+            return self.flush_sink()
+        except BaseException as error:    # the file has the message: it must not be written again
+            self.failure = error
+            raise
 
     def write(self, args, *, id=0, reply=False):
         """Write one message; arguments and encode errors as for `BlockEncoder.encode`.
@@ -159,33 +166,68 @@ cdef class BlockWriter:
         >>> import io
         >>> BlockWriter(io.BytesIO()).write([1, 2])
         """
+        cdef BlockEncoder encoder
+        cdef Py_ssize_t before, nexternal
         self.enter()
         try:
-            self.put(args, id, reply)
+            encoder = self.encoder
+            before = written(&encoder.buf)
+            nexternal = encoder.nexternal
+            encoder.append_message(args, id, reply)
+            self.send_if_due(before, nexternal)
+            self.record += 1
         finally:
             self.leave()
 
     def writes(self, messages):
-        """Write every message of an iterable as one batch and return their number: one system call up to 64 KiB.
+        """Write every message of an iterable as one batch and return their number.
+
+        One system call sends 64 KiB, or `buffer_size` bytes if that is more; at the end, what is left is sent as after `write`.
+        When the iterable raises, or a message cannot be encoded, the messages before it are written. When a timeout or a signal
+        ends a send that has sent nothing, the messages taken from the iterable stay in the buffer and are counted by `record`:
+        flush() sends them, and they must not be written again.
 
         >>> import io
         >>> BlockWriter(io.BytesIO()).writes([[1], [2]])
         2
         """
         cdef long long before = self.record
-        for args in messages:
-            self.enter()
-            self.in_writes = True
+        cdef bint has_more = True
+        iterator = iter(messages)
+        while has_more:
             try:
-                self.put(args, 0, False)
-                if self.encoder.nbytes() >= LARGE_NBYTES:
-                    self.send()
-            finally:
-                self.in_writes = False
-                self.leave()
-        if self.buffer_size == 0:
-            self.flush()
+                has_more = self.append_batch(iterator)
+            except BaseException:
+                if self.state == OPEN:    # not failed, nor closed by the iterable
+                    self.send_batch()
+                raise
+            self.send_batch()
         return self.record - before
+
+    cdef bint append_batch(self, iterator) except -1:
+        # Append messages until a system call's worth is in the buffer; returns False at the end of the iterable.
+        cdef bint is_full
+        for args in iterator:
+            self.enter()
+            try:
+                self.encoder.append_message(args, 0, False)
+                self.record += 1
+                is_full = self.is_finalizing or self.is_due(max(self.buffer_size, <Py_ssize_t>LARGE_NBYTES))
+            finally:
+                self.leave()
+            if is_full:
+                return True
+        return False
+
+    cdef int send_batch(self) except -1:
+        self.enter()
+        try:
+            if self.is_due(self.buffer_size):
+                self.send()
+                self.flush_after_send()
+        finally:
+            self.leave()
+        return 0
 
     def write_raw(self, data):
         """Write bytes unchanged: an answer, or a message that is already encoded.
@@ -194,13 +236,14 @@ cdef class BlockWriter:
         >>> BlockWriter(io.BytesIO()).write_raw(b"1")
         """
         cdef Value v
-        cdef Py_ssize_t before
+        cdef Py_ssize_t before, nexternal
         self.enter()
-        before = written(&self.encoder.buf)
         try:
+            before = written(&self.encoder.buf)
+            nexternal = self.encoder.nexternal
             owner = borrow_buffer(data, &v)
             self.encoder.append_bytes(v.p, v.nbytes, owner)
-            self.send_if_due(before, 0)
+            self.send_if_due(before, nexternal)
         finally:
             self.leave()
 
@@ -218,7 +261,7 @@ cdef class BlockWriter:
             self.leave()
 
     def close(self):
-        """Flush and release the sink, which stays open; closing again does nothing.
+        """Flush and take no more messages; the sink stays open. Closing again does nothing.
 
         >>> import io
         >>> BlockWriter(io.BytesIO()).close()
