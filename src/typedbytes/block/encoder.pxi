@@ -134,7 +134,7 @@ cdef class BlockEncoder:
         """Encode one message and send it to a socket, descriptor or file; return the number of bytes sent.
 
         Makes one system call, unless the kernel accepts only a part of the message; a value of 64 KiB or more is not copied.
-        TCP_NODELAY is set on a TCP socket, and a file object that has flush() is flushed. Raises OSError; a part of the message
+        TCP_NODELAY is set on a TCP socket, and a file object that has flush() and cannot seek is flushed. Raises OSError; a part of the message
         may have been sent by then.
 
         >>> import io
@@ -146,7 +146,8 @@ cdef class BlockEncoder:
         try:
             self.append_message(args, id, reply)
             nbytes = self.send_to(target)
-            target.flush()
+            if target.may_be_awaited:
+                target.flush()
             return nbytes
         finally:
             self.leave()

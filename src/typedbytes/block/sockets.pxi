@@ -11,6 +11,7 @@ cdef class Sink:
     cdef int descriptor           # -1: none
     cdef bint is_socket
     cdef bint is_raw              # the method returns None when it has written nothing
+    cdef bint may_be_awaited      # its bytes may wait in a buffer of the object, and a reader for them: not of a file that can seek
     cdef bint may_have_sent       # the method raised: it may have written a part
     cdef Py_ssize_t sent          # bytes sent of the current message, or of the last one
 
@@ -27,6 +28,7 @@ cdef class Sink:
             self.gather = getattr(target, "sendmsg", None)
             self.method = find_write_method(target)
             self.is_raw = isinstance(target, io.RawIOBase)
+            self.may_be_awaited = not self.is_raw and not can_seek(target)
         set_no_delay(self)
 
     cdef int check_open(self) except -1:
@@ -112,6 +114,13 @@ cdef class Sink:
         nbytes = checked_written(count, nbytes, self.is_raw)
         self.may_have_sent = False
         return nbytes
+
+
+cdef bint can_seek(object target):
+    try:
+        return target.seekable()
+    except (AttributeError, OSError, ValueError):    # ValueError: it is closed
+        return False
 
 
 cdef class OwnedPiece:

@@ -4,7 +4,7 @@ cdef class BlockWriter:
     """BlockWriter(sink, wire='bytes', *, buffer_size=0, max_inflight=None, checksum=False, int_width='auto', pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nWrite messages to a socket, descriptor or file object.
 
     wire and further options: as for `BlockEncoder`. buffer_size: bytes to collect before they are sent; 0 sends each message at
-    once, and flushes a file object that has flush(). A message is one system call, and values of 64 KiB or more are neither
+    once, and flushes a file object that has flush() and cannot seek, such as a pipe. A message is one system call, and values of 64 KiB or more are neither
     collected nor copied. TCP_NODELAY is set on TCP sockets. max_inflight: bytes that may wait in the kernel's send buffer; with
     131072, large messages reach a process on the same machine sooner.
 
@@ -148,7 +148,7 @@ cdef class BlockWriter:
             encoder.buf.cursor = encoder.buf.start + before
             encoder.drop_external_parts(nexternal)
             raise
-        return self.flush_after_send()
+        return self.flush_after_send() if self.sink.may_be_awaited else 0
 
     cdef inline int flush_after_send(self) except -1:
         # Otherwise a buffered file would hold the message back, and its reader would wait for it.
