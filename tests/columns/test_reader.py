@@ -258,6 +258,40 @@ def test_the_child_of_a_fork_has_threads_of_its_own():
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+@pytest.mark.parametrize("use", ["close", "iterate"])
+def test_the_child_of_a_fork_does_not_wait_for_its_parents_threads(use, monkeypatch):
+    decodes, goes_on, fill = threading.Event(), threading.Event(), columns._threads._Run._fill
+
+    def wait_and_fill(run, *limits):
+        if threading.current_thread().name == "columns":
+            decodes.set()
+            goes_on.wait(SECONDS)
+        return fill(run, *limits)
+
+    monkeypatch.setattr(columns._threads._Run, "_fill", wait_and_fill)
+    data = many_pairs(100)
+    one = [rows_of(batch) for batch in columns.read(data, 3)]
+    with columns.read(data, 3, threads=3) as reader:
+        found = [rows_of(next(reader))]
+        assert decodes.wait(SECONDS)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)  # ends a child that waits
+            goes_on = threading.Event()
+            goes_on.set()
+            with contextlib.suppress(BaseException):
+                if use == "iterate":
+                    assert found + [rows_of(batch) for batch in reader] == one
+                reader.close()
+                os._exit(0)
+            os._exit(1)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        goes_on.set()
+        assert found + [rows_of(batch) for batch in reader] == one
+    assert status == 0
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a signal inside a callback of weakref's
 def test_a_signal_leaves_no_thread_at_work():
     here = sys._getframe().f_code

@@ -6,6 +6,7 @@ cannot decode is left to the reader.
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 
@@ -74,6 +75,7 @@ class Parallel:
         self._nworkers = threads - 1
         self._own_run: Any = None  # of the calling thread
         self._runs = []  # of the workers, in order, after the own run
+        self._process: Any = None  # the one whose workers have these runs
         self._builders = []  # empty, for reuse
 
     def close(self):
@@ -112,6 +114,7 @@ class Parallel:
             self._runs.append(_Run(builder, types, start, nbefore, nbatches, (first.nrows, first.nbytes)))
             nbefore += nbatches
         self._builders = same
+        self._process = os.getpid()
         if self._runs:
             own.view = view
             self._own_run = own
@@ -149,7 +152,9 @@ class Parallel:
         return end, nrecords
 
     def _stop_and_wait(self):
-        """Stop the last worker, and wait for all."""
+        """Stop the last worker, and wait for all; in a forked child, where no worker would ever end them, discard the runs."""
+        if self._process != os.getpid():
+            self._runs = []
         if not self._runs:
             return
         last = self._runs[-1].builder
