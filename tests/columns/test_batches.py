@@ -63,6 +63,41 @@ def test_groups_stay_whole(pairs, batch_rows, batch_nbytes):
     assert all(a[-1] < b[0] for a, b in zip(keys, keys[1:]))
 
 
+class EndsInError:
+    """A source that fails after its bytes."""
+
+    def __init__(self, data):
+        self._file = io.BytesIO(data)
+
+    def read(self, nbytes):
+        data = self._file.read(nbytes)
+        if not data:
+            raise OSError("worn out")
+        return data
+
+
+UNFINISHED = {
+    "invalid": (lambda data: data + b"\xff", tb.FormatError),
+    "truncated": (lambda data: data + tb.dumps("a"), tb.TruncatedError),
+    "mismatch": (lambda data: data + tb.Encoder().encode_pairs([("a", "x")]), columns.MismatchError),
+    "source": (EndsInError, OSError),
+}
+
+
+@pytest.mark.parametrize("fault", UNFINISHED)
+@pytest.mark.parametrize("batch_rows", [1, 2, 3, 100])
+def test_a_group_that_an_error_interrupts_is_not_returned(fault, batch_rows):
+    make, error = UNFINISHED[fault]
+    found = []
+    reader = columns.read(make(tb.Encoder().encode_pairs([("a", 1), ("b", 2), ("b", 3), ("c", 4), ("c", 5)])), batch_rows).groups()
+    with pytest.raises(error) as info:
+        for batch in reader:
+            found += batch.column("value").tolist()
+    assert found == [1, 2, 3] and getattr(info.value, "record", 5) == 5
+    with pytest.raises(error):
+        next(reader)
+
+
 class Repeated(io.RawIOBase):
     """A source that repeats one record."""
 

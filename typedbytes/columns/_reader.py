@@ -153,8 +153,8 @@ class BatchReader(_core.RecordIterator):
         """End batches only where a key ends, so that all records of a key are in one batch; return the reader.
 
         The records must be sorted or grouped by key, as in a reducer; keys are compared by their encoded bytes. A batch has
-        more than batch_rows rows if one key has. Cannot be combined with threads, on_mismatch="split" or columns, and comes
-        before the first batch, which `schema` reads too.
+        more than batch_rows rows if one key has. The records of the last key before an error are not returned. Cannot be combined
+        with threads, on_mismatch="split" or columns, and comes before the first batch, which `schema` reads too.
 
         >>> import typedbytes
         >>> data = typedbytes.Encoder().encode_pairs([("a", 1), ("a", 2), ("b", 3), ("c", 4)])
@@ -261,13 +261,22 @@ class BatchReader(_core.RecordIterator):
                 if batch is None:
                     continue
                 return batch
-            if self._builder.nrows:
-                return self._builder.finish(Batch, self._visible)
+            batch = self._finish(before_error=True)
+            if batch is not None:
+                return batch
             if state == "mismatch" and self._policy == "split" and not self._is_new:
                 self._forget_types()
                 continue
             self._raise(state)
-        return self._builder.finish(Batch, self._visible) if self._builder.nrows else None
+        batch = self._finish(before_error=self._source_failure is not None)
+        if batch is None and self._source_failure is not None:
+            raise self._source_failure
+        return batch
+
+    def _finish(self, before_error):
+        """Return the rows held, or None; before an error without the last group, which may have more records after it."""
+        nrows = self._builder.last_group() if before_error and self._whole_groups else self._builder.nrows
+        return self._builder.finish(Batch, self._visible, nrows) if nrows else None
 
     def _read_more(self, nbytes):
         """Read and decode; False at the end of input, and after an error of the source that is to follow the rows before it."""
