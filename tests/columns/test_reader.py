@@ -605,3 +605,10 @@ def test_a_part_of_a_record_of_several_types_is_refused_after_a_split():
     assert next(found).column(0).tolist() == [1]
     with pytest.raises(columns.MismatchError, match=r"STRING in column 'value', which holds int, .* record 1, path \[0\]\[1\]"):
         next(found)
+
+
+def test_a_valid_record_that_is_refused_is_located_at_its_start():
+    reader = columns.read(pairs_of((1, 2), (3, 4)), 1)
+    next(reader)
+    with pytest.raises(tb.FormatError, match=r"cannot be a row at offset 10, record 1$"):
+        reader._raise("broken")  # no input is known that Builder calls invalid and a Reader does not

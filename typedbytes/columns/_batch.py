@@ -201,7 +201,7 @@ def _objects(numpy, offsets, data, is_text):
     return array
 
 
-@_core.step_as_base
+@_core.step_as_base  # otherwise Python looks up __next__ for each batch
 class BatchStream(_core.RecordIterator):
     """Iterate over batches of one schema, for an Arrow stream."""
 

@@ -71,12 +71,13 @@ def read(
     )  # fmt: skip
 
 
-@_core.step_as_base
+@_core.step_as_base  # otherwise Python looks up __next__ for each batch
 class BatchReader(_core.RecordIterator):
     """Iterate over the batches of a stream; returned by `read`.
 
     Consumers of Arrow data import the remaining batches by `__arrow_c_stream__`, once. After an error every call raises it again.
-    Iterating, `schema` and `close` raise RuntimeError while another thread, or the source, is in one of them; the first call goes on.
+    Iterating, `schema` and `close` raise RuntimeError if another call of them is in progress, in another thread or in the source; that
+    call is not affected.
 
     >>> list(BatchReader(b""))
     []
@@ -329,12 +330,15 @@ class BatchReader(_core.RecordIterator):
     def _append(self, view, start):
         """Append the records from `start` on; return the number of bytes and of records used."""
         used = self._builder.append_records(view, self._max_rows, self._max_nbytes, start)
-        while self._policy == "split" and self._is_new and self._builder.state == "mismatch" and self._take_raw():
+        while self._policy == "split" and self._is_new and self._builder.state == "mismatch" and self._make_column_raw():
             used = self._builder.append_records(view, self._max_rows, self._max_nbytes, start)
         return used
 
-    def _take_raw(self):
-        """Make the column raw whose type the first record sets by one item and breaks by another; False: a part of it is wanted."""
+    def _make_column_raw(self):
+        """If the first record does not fit the types inferred from it (a value with items of several types), make that column raw.
+
+        Return False if only parts of that column were selected.
+        """
         types = list(self._builder.described)
         types[self._builder.column] = ("raw",)
         try:
@@ -359,8 +363,9 @@ class BatchReader(_core.RecordIterator):
             raise MismatchError(
                 f"{found} in column {name!r}, which holds {expected}{hint},", offset, builder.code, builder.path, self._reader.record
             )
+        offset, record = self._reader.offset, self._reader.record
         self._reader.read()
-        raise FormatError("record is valid but cannot be a row", self._reader.offset)
+        raise FormatError("record is valid but cannot be a row", offset, None, "", record)
 
 
 def _code_name(code):
