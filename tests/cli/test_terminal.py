@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import io
 import os
 import pty
 import re
@@ -17,6 +18,7 @@ import pytest
 import typedbytes as tb
 from commands import COMMAND, STREAM
 from subprocess_runs import SECONDS
+from typedbytes import sequencefile
 
 pytestmark = pytest.mark.once
 
@@ -80,9 +82,12 @@ class Terminal:
         while self.text.count("\x1b[K") < wanted:
             self.text += os.read(self._ours, 4096).decode()
 
+    def close(self):
+        os.close(self._ours)
+
     def end(self):
         text = self.read()
-        os.close(self._ours)
+        self.close()
         return text, self.process.wait(SECONDS)
 
 
@@ -143,6 +148,26 @@ def test_progress_of_a_pipe():
     text, status = terminal.end()
     assert status == 0 and text.endswith("\r\x1b[K")
     assert max(map(len, text[before:].split("\r\x1b[K"))) < 20
+
+
+def test_a_terminal_that_is_closed_ends_no_reading():
+    reading, writing = os.pipe()
+    ignore_hangup = ["sh", "-c", 'trap "" HUP; exec "$0" "$@"']
+    terminal = Terminal(*ignore_hangup, sys.executable, "-c", AT_ONCE, "count", stdin=reading, stdout=False)
+    os.close(reading)
+    terminal.read("standard input")
+    terminal.close()
+    time.sleep(0.2)  # the line is due hundreds of times
+    os.write(writing, STREAM)
+    os.close(writing)
+    assert terminal.process.wait(SECONDS) == 0
+
+
+def test_progress_on_a_terminal_of_unknown_width(file):
+    path = file(STREAM * 500_000, "a" * 100)
+    text, status = Terminal(sys.executable, "-c", AT_ONCE, "count", path, stdout=False, columns=0).end()
+    assert status == 0
+    assert {len(each) for each in text.split("\r\x1b[K")} == {0, 79}
 
 
 def until_it_is_held_up(process, path):
@@ -219,3 +244,29 @@ def test_messages_replace_the_line_of_progress():
     text, status = terminal.end()
     assert status == 65
     assert text.endswith("\r\x1b[Ktypedbytes: standard input: unknown type code 14 at offset 31, record 4\n")
+
+
+def damaged_file():
+    sink = io.BytesIO()
+    with sequencefile.Writer(sink, compression="block", block_size=400) as writer:
+        writer.writes((number, "text" * 5) for number in range(1000))
+    data = bytearray(sink.getvalue())
+    data[len(data) // 2] ^= 0xFF
+    return bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "data", "note"),
+    [(["freq"], PAIRS, "standard input: read as single values"), (["dumptb", "--resync", "-"], damaged_file(), "standard input: skipped")],
+    ids=["freq", "dumptb"],
+)
+def test_notes_while_an_input_is_read_replace_the_line_of_progress(arguments, data, note):
+    reading, writing = os.pipe()
+    terminal = Terminal(sys.executable, "-c", AT_ONCE, *arguments, stdin=reading, stdout=False)
+    os.close(reading)
+    terminal.read("standard input")
+    os.write(writing, data)
+    os.close(writing)
+    text, _ = terminal.end()
+    assert re.search(rf"\r\x1b\[Ktypedbytes: {note}[^\x1b]*\n(\r\x1b\[K|$)", text), text
+    assert text.count("typedbytes: ") == text.count("\r\x1b[Ktypedbytes: ")

@@ -6,7 +6,7 @@ A message is one line on stderr, and characters of a file's name or of data are 
 import errno
 import os
 import sys
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 
 # Imported from here by the commands.
 from typedbytes._exit_codes import (
@@ -26,6 +26,9 @@ __all__ = [
     "BAD_DATA", "DIFFERENT", "INTERNAL", "INTERRUPTED", "IO_ERROR", "JOB_FAILED", "NO_INPUT", "OK", "UNAVAILABLE", "USAGE", "Failure", "nearest", "reason_of",
     "escaped", "say",
 ]  # fmt: skip
+
+# Returns a block during which the terminal has no line of progress; set by _progress while it may have one.
+without_progress = nullcontext
 
 
 class Failure(Exception):
@@ -53,7 +56,7 @@ def nearest(word, words, cutoff=0.6):
 def say(text):
     """Write a line of text to stderr; a stderr that cannot be written to does not change the exit code."""
     if sys.stderr is not None:  # print would use stdout instead
-        with suppress(OSError, ValueError):
+        with without_progress(), suppress(OSError, ValueError):
             print(escaped(text), file=sys.stderr, flush=True)
 
 

@@ -26,7 +26,7 @@ class RecentBytesReader(io.RawIOBase):
         self._start = self._end = 0  # offsets of what is kept
 
     def readable(self):
-        """Say that it can be read from."""
+        """Return True."""
         return True
 
     def readinto(self, target):

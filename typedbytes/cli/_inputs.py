@@ -129,7 +129,7 @@ class _BlockingPipe(io.RawIOBase):
         self._source = source
 
     def readable(self):
-        """Say that it can be read from."""
+        """Return True."""
         return True
 
     def readinto(self, target):

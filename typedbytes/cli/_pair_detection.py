@@ -117,7 +117,7 @@ class _GuessedPipe(io.RawIOBase):
         self._due = 0  # bytes needed for the next look: doubled each time, so that the work stays linear
 
     def readable(self):
-        """Say that it can be read from."""
+        """Return True."""
         return True
 
     def readinto(self, target):

@@ -43,7 +43,7 @@ class _File(io.RawIOBase):
         self.size = getattr(file, "size", None)
 
     def readable(self):
-        """Say that it can be read from."""
+        """Return True."""
         return True
 
     def seekable(self):

@@ -1,8 +1,9 @@
 """A line on the terminal that shows how much of an input has been read, after the first second.
 
-There is no line unless stderr is a terminal and stdout is not, and it is erased before anything else is written. A timer's signal
-asks the file for its offset, so that reading itself is not slowed. It may come while sys.stderr is being written, which takes no second
-call meanwhile, and while a stopped terminal takes nothing (Ctrl-S): the line goes past sys.stderr, and waits for the line before.
+There is no line unless stderr is a terminal and stdout is not, and it is erased before a message is written. A timer's signal
+asks the file for its offset, so that reading itself is not slowed. The signal may interrupt a write to sys.stderr, which is not
+re-entrant, so the line is written to descriptor 2. If the terminal is stopped (Ctrl-S) that write blocks, and signals meanwhile
+draw nothing.
 """
 
 import io
@@ -12,10 +13,11 @@ import sys
 import time
 from contextlib import contextmanager
 
-from typedbytes.cli._failure import escaped
+from typedbytes.cli import _failure
 
 INTERVAL = 0.25  # seconds
 DELAY = 1.0  # seconds before the line appears
+COLUMNS = 80  # of a terminal that does not say how many it has
 ERASE = "\r\x1b[K"
 
 
@@ -28,6 +30,7 @@ def show_progress(source, name):
     import signal  # imported lazily: start-up time
 
     meter = _Meter(source, name)
+    outer, _failure.without_progress = _failure.without_progress, meter.hidden
     before = signal.signal(signal.SIGALRM, meter.show)
     signal.setitimer(signal.ITIMER_REAL, DELAY, INTERVAL)
     try:
@@ -35,7 +38,8 @@ def show_progress(source, name):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-        meter.erase()
+        _failure.without_progress = outer
+        _Meter.erase()
 
 
 def _is_enabled():
@@ -48,39 +52,53 @@ def _is_enabled():
 
 
 class _Meter:
+    _is_shown = False  # of the class: the terminal has one line, also while two inputs are open
+
     def __init__(self, source, name):
-        self._name = escaped(name)
+        self._name = _failure.escaped(name)
         self._nbytes = _size(source)
         self._start = time.monotonic()
-        self._is_shown = False
-        self._is_drawing = False
+        self._is_paused = False
         self.source = source if source.seekable() else _CountingSource(source)
 
     def show(self, *signal_and_frame):
-        """Rewrite the line, unless the signal came while it is being written."""
-        if self._is_drawing:
+        """Rewrite the line, unless the signal came while it, or a message, is being written."""
+        if self._is_paused:
             return
-        self._is_drawing = True
+        self._is_paused = True
         try:
             done = self.source.tell()
             seconds = time.monotonic() - self._start
-            text = line(self._name, done, self._nbytes, seconds)
-            self._is_shown = True  # before it is: Ctrl-C may come in between
-            _write(ERASE + text[: os.get_terminal_size(2).columns - 1])
+            _Meter._is_shown = True  # before it is: Ctrl-C may come in between
+            _draw(line(self._name, done, self._nbytes, seconds))
         finally:
-            self._is_drawing = False
+            self._is_paused = False
 
-    def erase(self):
+    @contextmanager
+    def hidden(self):
+        """Keep the line off the terminal during the block."""
+        self._is_paused = True
+        try:
+            self.erase()
+            yield
+        finally:
+            self._is_paused = False
+
+    @staticmethod
+    def erase():
         """Erase the line."""
-        if self._is_shown:
-            _write(ERASE)
+        if _Meter._is_shown:
+            _draw("")
+            _Meter._is_shown = False
 
 
-def _write(text):
+def _draw(text):
+    """Replace the line on the terminal. A terminal that is gone, or takes no line, is no failure of the command, nor of its input."""
     try:
-        os.write(2, text.encode(sys.stderr.encoding, "backslashreplace"))
+        width = (os.get_terminal_size(2).columns or COLUMNS) - 1
+        os.write(2, (ERASE + text[:width]).encode(sys.stderr.encoding, "backslashreplace"))
     except OSError:
-        pass  # a terminal that takes no line is no failure of the command
+        pass
 
 
 def line(name, done, nbytes, seconds):
@@ -132,7 +150,7 @@ class _CountingSource(io.RawIOBase):
         self._nbytes = 0
 
     def readable(self):
-        """Say that it can be read from."""
+        """Return True."""
         return True
 
     def tell(self):

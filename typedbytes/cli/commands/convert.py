@@ -258,7 +258,7 @@ class _File(io.RawIOBase):
         self._has_failed = False
 
     def writable(self):
-        """Say that it can be written to."""
+        """Return True."""
         return True
 
     def tell(self):
