@@ -633,6 +633,21 @@ def test_main_returns_and_leaves_stdout_open(file, capfd):
     assert err == f"typedbytes: {path}x: No such file or directory\n"
 
 
+@pytest.mark.parametrize("stderr", ["open", "closed"])
+def test_an_error_of_the_command_itself_is_no_result(stderr, file, capfd, monkeypatch):
+    def fail(options, output):
+        """Fail."""
+        output.write(b"part of the output")
+        raise KeyError("a defect")
+
+    monkeypatch.setattr(cli._module("grep"), "run", fail)
+    if stderr == "closed":
+        monkeypatch.setattr(sys, "stderr", None)
+    assert main(["grep", "hi", file(STREAM)]) == 70
+    out, err = capfd.readouterr()
+    assert out == "" and (stderr == "closed" or (err.startswith("Traceback") and err.endswith("KeyError: 'a defect'\n")))
+
+
 def test_modules_use_each_other_in_one_direction():
     folder = pathlib.Path(cli.__file__).parent
     modules = [

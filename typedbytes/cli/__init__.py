@@ -2,7 +2,7 @@
 
 The list of commands, and the exit code of every error. The module of a command (typedbytes.cli.commands) is imported when
 that command runs, and so is argparse. Commands import helpers, the modules beside this one; helpers import no command.
-Only _command_options, completion and man import names of this file.
+Only __main__, _command_options, completion and man import names of this file.
 Data goes to stdout and everything else to stderr; 0 means that all input was read and all output written.
 """
 
@@ -81,7 +81,7 @@ EXIT_CODES = {
     BAD_DATA: "bad data",
     NO_INPUT: "an input cannot be opened",
     UNAVAILABLE: "a library is not installed; submit and bundle: a job cannot be submitted as it is",
-    INTERNAL: "out of memory",
+    INTERNAL: "out of memory, or an error of this command itself",
     IO_ERROR: "reading or writing failed",
     HANGUP: "the terminal was closed",
     INTERRUPTED: "interrupted",
@@ -112,7 +112,7 @@ exit codes:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command line and return its exit code; the one of sys.argv is the last that this process does."""
+    """Run a command line and return its exit code; with argv=None this is the console script, and the process ends after it."""
     status = _status_of(argv)
     if argv is None and "pyarrow" in sys.modules:
         _end_at_once(status)
@@ -157,6 +157,9 @@ def _exit_code(arguments):
         if isinstance(error, Stopped):
             raise
         return INTERRUPTED
+    except Exception:  # a defect: Python's own exit code for it, 1, is a result of diff and grep
+        sys.excepthook(*sys.exc_info())
+        return INTERNAL
 
 
 def _run(arguments):
