@@ -616,6 +616,12 @@ def test_the_map_has_every_module_and_its_layer():
     assert layers == PYTHON_LAYERS
 
 
+def test_the_map_has_every_helper_of_the_command_once():
+    table = re.search(r"(?s)\n\| helpers .*?\n\n", (ROOT / "CONTRIBUTING.md").read_text())[0]
+    helpers = [name for cell in re.findall(r"^\| (`_[^|]+)\|", table, re.M) for name in re.findall(r"`(\w+)`", cell)]
+    assert sorted(helpers) == sorted(path.stem for path in (PACKAGE / "cli").glob("_*.py") if path.stem != "__init__")
+
+
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
 def test_a_source_uses_only_the_layers_below(path):
     name, code = name_of(path), code_of(path)

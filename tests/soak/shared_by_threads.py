@@ -31,32 +31,32 @@ shared = {}  # the objects below, each replaced from time to time
 encoder, decoder = tb.Encoder(), tb.Decoder()
 
 
-def made(chosen):
+def make_values(rng):
     """Return a value of every kind, with strings that come again and strings that do not."""
     return [
-        [1, 2.5, True, None, b"x" * 50, 2**70, "a" * chosen.randrange(40), "€" * chosen.randrange(30)],
-        {f"k{chosen.randrange(20000)}": (1, 2), "key" * chosen.randrange(9, 30): 7, "Schlüssel" * chosen.randrange(1, 20): 1},
-        datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=chosen.choice(ZONES)),
-        [decimal.Decimal("1.25"), uuid.UUID(int=chosen.randrange(2**100)), {1, 2, 3}, frozenset("ab"), 1 + 2j],
+        [1, 2.5, True, None, b"x" * 50, 2**70, "a" * rng.randrange(40), "€" * rng.randrange(30)],
+        {f"k{rng.randrange(20000)}": (1, 2), "key" * rng.randrange(9, 30): 7, "Schlüssel" * rng.randrange(1, 20): 1},
+        datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=rng.choice(ZONES)),
+        [decimal.Decimal("1.25"), uuid.UUID(int=rng.randrange(2**100)), {1, 2, 3}, frozenset("ab"), 1 + 2j],
     ] * 3
 
 
-def there_and_back(chosen):
+def there_and_back(rng):
     """Encode and decode a value of this thread."""
-    value = made(chosen)
+    value = make_values(rng)
     data = tb.dumps(value)
     found = [tb.loads(data), decoder.decode(encoder.encode(value)), *tb.Reader(io.BytesIO(data)), *decoder.decode_all(data * 3)]
     if found != [value] * 6 or tb.count(data * 3) != 3:
         wrong.append(f"{value} became {found}")
 
 
-def formats_there_and_back(chosen):
+def formats_there_and_back(rng):
     """Write and read pairs of this thread in the other formats."""
-    first = chosen.randrange(10**6)
+    first = rng.randrange(10**6)
     pairs = [(number, f"{number % 7} € {number}") for number in range(first, first + 300)]
     data = tb.Encoder().encode_pairs(pairs)
     file = io.BytesIO()
-    with sequencefile.Writer(file, key_class="IntWritable", value_class="Text", codec=chosen.choice([None, "gzip", "bzip2"])) as writer:
+    with sequencefile.Writer(file, key_class="IntWritable", value_class="Text", codec=rng.choice([None, "gzip", "bzip2"])) as writer:
         writer.writes(pairs)
     messages = block.BlockDecoder().feed(b"".join(block.BlockEncoder("native", checksum=True).encode(pair) for pair in pairs))
     backwards = tb.Encoder().encode_pairs(reversed(pairs))
@@ -64,7 +64,7 @@ def formats_there_and_back(chosen):
         wrong.append(f"pairs from {first} on, in a SequenceFile or in messages")
     if sorted_pairs(backwards) != data:
         wrong.append(f"pairs from {first} on, sorted")
-    if texts_of(data, chosen.randrange(1, 4)) != [text for _, text in pairs]:
+    if texts_of(data, rng.randrange(1, 4)) != [text for _, text in pairs]:
         wrong.append(f"pairs from {first} on, in columns")
 
 
@@ -90,80 +90,80 @@ def texts_of(data, nthreads):
 
 
 CHANGES = [
-    lambda chosen: shared_list.append(made(chosen)[0]),
-    lambda chosen: shared_list.extend([chosen.random()] * 50),
-    lambda chosen: shared_list.__delitem__(slice(chosen.randrange(30), None)),
-    lambda chosen: shared_list.__setitem__(slice(None), [[] for _ in range(chosen.randrange(60))]),
-    lambda chosen: shared_list.clear(),
-    lambda chosen: shared_dict.__setitem__(f"k{chosen.randrange(40)}", [chosen.random()] * 9),
-    lambda chosen: shared_dict.pop(f"k{chosen.randrange(40)}", None),
-    lambda chosen: shared_dict.clear(),
-    lambda chosen: shared_set.add(chosen.randrange(1000)),
-    lambda chosen: shared_set.clear(),
+    lambda rng: shared_list.append(make_values(rng)[0]),
+    lambda rng: shared_list.extend([rng.random()] * 50),
+    lambda rng: shared_list.__delitem__(slice(rng.randrange(30), None)),
+    lambda rng: shared_list.__setitem__(slice(None), [[] for _ in range(rng.randrange(60))]),
+    lambda rng: shared_list.clear(),
+    lambda rng: shared_dict.__setitem__(f"k{rng.randrange(40)}", [rng.random()] * 9),
+    lambda rng: shared_dict.pop(f"k{rng.randrange(40)}", None),
+    lambda rng: shared_dict.clear(),
+    lambda rng: shared_set.add(rng.randrange(1000)),
+    lambda rng: shared_set.clear(),
 ]
 
 
-def change(chosen):
+def change(rng):
     """Change the shared containers."""
     for _ in range(300):
-        chosen.choice(CHANGES)(chosen)
+        rng.choice(CHANGES)(rng)
 
 
-def encode_shared(chosen):
+def encode_shared(rng):
     """Encode containers while others change them; what comes out must be whole."""
     for value in (shared_list, shared_dict, shared_set, [shared_list, shared_dict, shared_set]):
         try:
-            tb.loads(tb.dumps(value, sort_keys=chosen.random() < 0.5))
+            tb.loads(tb.dumps(value, sort_keys=rng.random() < 0.5))
         except RuntimeError:
             refused["changed meanwhile"] += 1
 
 
-def next_of(iterator, data, chosen):
+def next_of(iterator, data, rng):
     next(iterator, None)
 
 
-def write_to(writer, data, chosen):
-    writer.write(made(chosen))
-    if chosen.random() < 0.1:
+def write_to(writer, data, rng):
+    writer.write(make_values(rng))
+    if rng.random() < 0.1:
         writer.flush()
 
 
-def feed(fed, data, chosen):
+def feed(fed, data, rng):
     fed.feed(data[:1000])
     next(fed, None)
 
 
-def read_legacy(source, data, chosen):
+def read_legacy(source, data, rng):
     source.read()
 
 
-def write_pair_to(output, data, chosen):
-    output.write((chosen.randrange(100), "text"))
-    if chosen.random() < 0.01:
+def write_pair_to(output, data, rng):
+    output.write((rng.randrange(100), "text"))
+    if rng.random() < 0.01:
         output.file = io.BytesIO()
 
 
-def write_record_to(writer, data, chosen):
-    writer.write(chosen.randrange(100), "text")
+def write_record_to(writer, data, rng):
+    writer.write(rng.randrange(100), "text")
 
 
-def write_message_to(writer, data, chosen):
-    writer.write([1, "text", b"x" * chosen.choice([10, 100_000])])
+def write_message_to(writer, data, rng):
+    writer.write([1, "text", b"x" * rng.choice([10, 100_000])])
 
 
-def encode_message(encoder, data, chosen):
-    encoder.encode([1, made(chosen)])
+def encode_message(encoder, data, rng):
+    encoder.encode([1, make_values(rng)])
 
 
-def fill(sorter, data, chosen):
+def fill(sorter, data, rng):
     sorter.fill(io.BytesIO(data))
     sorter.sort()
     sorter.write(0, io.BytesIO())
     sorter.clear()
 
 
-def feed_messages(fed, data, chosen):
-    fed.feed(MESSAGE[: chosen.choice([5, len(MESSAGE)])])
+def feed_messages(fed, data, rng):
+    fed.feed(MESSAGE[: rng.choice([5, len(MESSAGE)])])
 
 
 def in_a_file():
@@ -200,17 +200,17 @@ KINDS = {
 FED_IN_PIECES = {"decoder", "message decoder"}  # by several threads, so that the pieces are of no message
 
 
-def use_shared(chosen):
+def use_shared(rng):
     """Use an object that others use, and sometimes close or replace it."""
-    data = b"".join(tb.dumps(made(chosen)) for _ in range(10))
-    name, (make, use) = chosen.choice(list(KINDS.items()))
+    data = b"".join(tb.dumps(make_values(rng)) for _ in range(10))
+    name, (make, use) = rng.choice(list(KINDS.items()))
     try:
-        if name not in shared or chosen.random() < 0.1:
+        if name not in shared or rng.random() < 0.1:
             shared[name] = make(data)
         one = shared[name]
         for _ in range(20):
-            use(one, data, chosen)
-        if chosen.random() < 0.05 and hasattr(one, "close"):
+            use(one, data, rng)
+        if rng.random() < 0.05 and hasattr(one, "close"):
             one.close()
     except (RuntimeError, ValueError) as error:  # in use, or closed
         if isinstance(error, tb.DecodeError) and name not in FED_IN_PIECES:
@@ -218,22 +218,22 @@ def use_shared(chosen):
         refused[type(error).__name__] += 1
 
 
-def start_threads(chosen):
+def start_threads(rng):
     """Start threads that end soon, and with them what they hold."""
-    started = [threading.Thread(target=there_and_back, args=(random.Random(),)) for _ in range(3)]
+    started = [threading.Thread(target=there_and_back, args=(random.Random(rng.random()),)) for _ in range(3)]
     for thread in started:
         thread.start()
     for thread in started:
         thread.join()
 
 
-def work(stop):
+def work(stop, seed):
     """Do one thing after the other until the time is over."""
-    chosen = random.Random()
+    rng = random.Random(seed)
     tasks = [there_and_back, formats_there_and_back, change, change, encode_shared, encode_shared, use_shared, use_shared, start_threads]
     while time.monotonic() < stop and not wrong:
         try:
-            chosen.choice(tasks)(chosen)
+            rng.choice(tasks)(rng)
         except BaseException:
             wrong.append(traceback.format_exc())
 
@@ -244,12 +244,13 @@ def main():
         sys.exit("this needs a CPython that runs without the GIL")
     faulthandler.enable()
     faulthandler.dump_traceback_later(seconds + 120, exit=True)
-    threads = [threading.Thread(target=work, args=(time.monotonic() + seconds,)) for _ in range(nthreads)]
+    seed = random.randrange(10**6)
+    threads = [threading.Thread(target=work, args=(time.monotonic() + seconds, seed + number)) for number in range(nthreads)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    print(f"{nthreads} threads, {seconds:g} s: {len(wrong)} wrong; refused: {dict(refused)}", *wrong[:2], sep="\n", flush=True)
+    print(f"{nthreads} threads, {seconds:g} s, seed {seed}: {len(wrong)} wrong; refused: {dict(refused)}", *wrong[:2], sep="\n", flush=True)
     os._exit(bool(wrong))  # the threads of columns wait for ever
 
 

@@ -21,12 +21,12 @@ from typedbytes.local._environment import job_environment, map_environment
 from typedbytes.local._errors import JobError
 from typedbytes.local._processes import TaskError
 
-__all__ = ["OWN_COUNTERS", "TASK_COUNTERS", "Job", "JobSettings", "Result", "max_files"]
+__all__ = ["HADOOP_COUNTERS", "TASK_COUNTERS", "Job", "JobSettings", "Result", "max_files"]
 
 TASK_COUNTERS = "org.apache.hadoop.mapreduce.TaskCounter"
 POLL_SECONDS = 0.2
 # Hadoop's own counters that count towards its limits, and their groups, without and with reducers.
-OWN_COUNTERS = {False: (2, 2), True: (8, 3)}
+HADOOP_COUNTERS = {False: (2, 2), True: (8, 3)}
 PHASES = {"m": "map", "r": "reduce"}
 
 # commands: of "map", "combine" and "reduce", a list of words each or None. memory: bytes for all tasks together.
@@ -105,7 +105,7 @@ class Job:
                     self.output.commit_attempt(attempt.folder)
                     self._counters.merge(attempt.messages.counters)
                     self._counters.merge({TASK_COUNTERS: counted})
-                    exceeded = self._counters.exceeded_limit(*OWN_COUNTERS[self.settings.nreducers > 0])
+                    exceeded = self._counters.exceeded_limit(*HADOOP_COUNTERS[self.settings.nreducers > 0])
                 if exceeded:
                     raise JobError(f"the tasks have {exceeded}, not counting Hadoop's own counters", attempt.messages.tail)
                 return

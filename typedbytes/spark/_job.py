@@ -16,7 +16,7 @@ from functools import partial
 from typedbytes.hadoop._modules import local_modules
 from typedbytes.local._counters import Counters
 from typedbytes.local._errors import JobError
-from typedbytes.local._job import OWN_COUNTERS
+from typedbytes.local._job import HADOOP_COUNTERS
 from typedbytes.spark import _tasks
 from typedbytes.spark._tasks import PYTHON, Setting, TaskFailed
 
@@ -77,7 +77,7 @@ class SparkJob:
         for name, counted in outcomes:
             self._output.commit_attempt(os.path.join(self._output.attempts, name))
             counters.merge(counted)
-        exceeded = counters.exceeded_limit(*OWN_COUNTERS[self._nreducers > 0])
+        exceeded = counters.exceeded_limit(*HADOOP_COUNTERS[self._nreducers > 0])
         if exceeded:
             raise JobError(f"the tasks have {exceeded}, not counting Hadoop's own counters")
         return counters
