@@ -69,8 +69,7 @@ GATES = {
     "free-threads": (
         "tests/gates/free_threads.py",
         "Threads on a CPython without the GIL, under ThreadSanitizer",
-        "with the GIL, which its import brings back: {with_gil} reports with a frame of ours; where that is forbidden: {core_without_gil} of the core,"
-        " {columns_without_gil} of columns",
+        "reports with a frame of ours: {without_gil}, {shared_without_gil} where threads share what they change, {with_gil} with the GIL",
     ),
     "bounds": (
         "bench/bounds.py",
