@@ -158,7 +158,8 @@ def _exit_code(arguments):
             raise
         return INTERRUPTED
     except Exception:  # a defect: Python's own exit code for it, 1, is a result of diff and grep
-        sys.excepthook(*sys.exc_info())
+        if sys.stderr is not None:  # the hook may be the user's
+            sys.excepthook(*sys.exc_info())
         return INTERNAL
 
 

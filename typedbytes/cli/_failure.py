@@ -3,6 +3,8 @@
 A message is one line on stderr, and characters of a file's name or of data are escaped unless they are printable.
 """
 
+from __future__ import annotations
+
 import errno
 import os
 import sys
@@ -27,8 +29,14 @@ __all__ = [
     "escaped", "say",
 ]  # fmt: skip
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
 # Returns a block during which the terminal has no line of progress; set by _progress while it may have one.
-without_progress = nullcontext
+without_progress: Callable[[], AbstractContextManager[None]] = nullcontext
 
 
 class Failure(Exception):
