@@ -1,7 +1,7 @@
 """The first bytes of files of known formats.
 
 Here: the marks, and the names of what they mark. Not here: reading any of it, and what becomes of a file that is of another format
-than was expected.
+than was expected, which its reader decides: files, _compression, sequencefile.
 """
 
 __all__ = [

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from typedbytes.hadoop import _quoting, _split_plugin
 from typedbytes.hadoop._submit_errors import OptionError
-from typedbytes.streaming._job_options import OPTION_OF, REDUCERS, properties_of, reducers_of
+from typedbytes.streaming._job_options import REDUCERS, STREAMING_OPTION_OF, properties_of, reducers_of
 from typedbytes.streaming._task import BINARY_PARTITIONER, BYTES_COMPARATOR
 
 __all__ = ["Plan"]
@@ -95,8 +95,8 @@ class Plan:
 
     def all_properties(self):
         """Return the properties of the job, the user's last."""
-        for name in filter(OPTION_OF.__contains__, self.properties):
-            raise OptionError(f"Hadoop Streaming sets the property {name} from {OPTION_OF[name]} and ignores -D: leave it out")
+        for name in filter(STREAMING_OPTION_OF.__contains__, self.properties):
+            raise OptionError(f"Hadoop Streaming sets the property {name} from {STREAMING_OPTION_OF[name]} and ignores -D: leave it out")
         properties = {"mapreduce.job.name": self.name or script_of(self).link, "mapreduce.job.reduces": str(self._nreducers)}
         if self._nreducers:
             properties.update(COMPARATOR)

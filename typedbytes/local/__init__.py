@@ -30,7 +30,7 @@ from typedbytes.local._output_folder import FORMATS as OUTPUT_FORMATS, OutputFol
 from typedbytes.local._processes import Processes
 from typedbytes.local._shipped import ship_files
 from typedbytes.local._steps import run_steps
-from typedbytes.streaming._job_options import OPTION_OF, properties_of, reducers_of, variables_of
+from typedbytes.streaming._job_options import STREAMING_OPTION_OF, properties_of, reducers_of, variables_of
 from typedbytes.streaming._own_job import refuse_own_job, variable_of
 from typedbytes.streaming._user_code import check_functions
 
@@ -202,8 +202,8 @@ def _check_options(output_format, input_format, codec, reducers, secondary, npro
 def _properties(options):
     """Return the properties of a job, its parameters among them; raises OptionError for one that an engine sets itself."""
     properties = {name: _text(value) for name, value in dict(options.get("properties") or {}).items()}
-    for each in filter(OPTION_OF.__contains__, properties):
-        raise OptionError(f"Hadoop Streaming sets the property {each} from {OPTION_OF[each]} and ignores -D: leave it out")
+    for each in filter(STREAMING_OPTION_OF.__contains__, properties):
+        raise OptionError(f"Hadoop Streaming sets the property {each} from {STREAMING_OPTION_OF[each]} and ignores -D: leave it out")
     try:
         return {**properties_of(options.pop("params", None) or {}), **properties}
     except ValueError as error:

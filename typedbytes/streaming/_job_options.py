@@ -1,13 +1,14 @@
 """What the options of a job mean, on this machine and on a cluster: its properties, parameters and steps.
 
-Here: names and their meaning. Not here: how an engine passes them on. A task itself does not import this.
+Here: names and their meaning, and the option of Hadoop Streaming itself from which it sets a property. Not here: how an engine passes them
+on. A task itself does not import this.
 """
 
 import re
 
 from typedbytes.streaming._task import STEP_LINE
 
-__all__ = ["COMPARATORS", "LINE_PROPERTIES", "OPTION_OF", "REDUCERS", "properties_of", "reducers_of", "steps_in", "variables_of"]
+__all__ = ["COMPARATORS", "LINE_PROPERTIES", "STREAMING_OPTION_OF", "REDUCERS", "properties_of", "reducers_of", "steps_in", "variables_of"]
 
 #: The names of the property with the number of reduce tasks.
 REDUCERS = "mapreduce.job.reduces", "mapred.reduce.tasks"
@@ -23,7 +24,7 @@ LINE_PROPERTIES = {
 }
 
 #: Properties that Streaming sets from its own options, overriding -D.
-OPTION_OF = {
+STREAMING_OPTION_OF = {
     **dict.fromkeys(["stream.map.input", "stream.map.output", "stream.reduce.input", "stream.reduce.output"], "-io typedbytes"),
     **dict.fromkeys(["mapreduce.output.fileoutputformat.outputdir", "mapred.output.dir"], "-output"),
     "mapred.input.format.class": "-inputformat",

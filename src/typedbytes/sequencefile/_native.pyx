@@ -4,7 +4,7 @@
 # sink is an object with a method to call; a codec is a function of bytes. The parts:
 #     writables.pxi  keys and values: conversion between Hadoop's Writables and objects, and to typed bytes
 #     frames.pxi     header, records, blocks, sync markers, splits
-#     reader.pxi     records as objects or typed bytes, resync
+#     reader.pxi     records as objects or typed bytes, resync after damage
 #     writer.pxi     header, records and blocks, for writing
 #
 # The format, in Hadoop's terms (org.apache.hadoop.io.SequenceFile, versions 4 to 6; numbers big-endian, VInt is

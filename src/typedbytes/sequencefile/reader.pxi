@@ -1,4 +1,5 @@
-# Reader: from records to keys and values, and past damage.
+# Reader: from records to keys and values, and past damage: by the sync marker in a record it sees that the record's length is wrong, and
+# goes on at the next one.
 
 from collections import namedtuple
 

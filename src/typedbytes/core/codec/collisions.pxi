@@ -1,4 +1,4 @@
-# Keys of one MAP whose hash values are equal: what comparing them may cost.
+# Keys of one MAP whose hash values are equal: what comparing them may cost. Elements of pickled sets are in pickle/sets.pxi.
 
 cdef enum:
     MAX_BUCKET_NKEYS = 32       # in one bucket, before they are compared

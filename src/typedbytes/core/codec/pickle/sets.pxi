@@ -1,4 +1,5 @@
-# Sets: what hashing and comparing their elements may cost is computed before they are made.
+# Sets: what hashing and comparing their elements may cost is computed before they are made, of tuples and frozensets level by level, by
+# their parts. Keys of MAPs are in core/codec/collisions.pxi.
 
 cdef enum:
     MAX_EQUAL_HASHES = 512
