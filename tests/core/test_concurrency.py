@@ -76,6 +76,31 @@ def test_threads_that_share_an_output_lose_no_record(kind, tmp_path):
     assert run_fresh(code, kind, tmp_path / "records") == "True"
 
 
+def test_threads_that_share_an_input_get_whole_pairs_or_an_error():
+    code = """
+        import io, sys, threading
+        import typedbytes as tb
+        from typedbytes import PairedInput
+        def work():
+            start.wait()
+            try:
+                while (pair := source.read()) is not None:
+                    found.append(pair)
+            except RuntimeError as error:
+                refused.append(str(error))
+        sys.setswitchinterval(1e-6)
+        source = PairedInput(io.BytesIO(tb.Encoder().encode_pairs((number, str(number)) for number in range(20_000))))
+        found, refused, start = [], [], threading.Barrier(4)
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        print([pair for pair in found if pair[1] != str(pair[0])], all("in use" in error for error in refused))
+    """
+    assert run_fresh(code) == "[] True"
+
+
 def test_bytes_that_another_thread_changes_cost_an_error_at_most():
     # A LIST with, 5,000 times, a STRING and a VECTOR of an INT; the other thread writes type codes and lengths over it.
     data, stop = bytearray(b"\x09" + b"\7\0\0\0\5abcde\x08\0\0\0\1\3\0\0\0\1" * 5000 + b"\xff"), threading.Event()

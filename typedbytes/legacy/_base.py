@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from _thread import RLock  # threading itself is not imported: start-up time
+
 from typedbytes._core import ParametersOf
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -34,6 +36,20 @@ def read_only(handlers: dict) -> Mapping:
     return MappingProxyType(handlers)
 
 
+def by_one_thread(method):
+    """Have a method that reads a record in several steps refuse other threads meanwhile, each of which would get a part of it."""
+
+    def guarded(self):
+        if not self._reading.acquire(blocking=False):
+            raise RuntimeError(f"this {type(self).__name__} is in use by another thread")
+        try:
+            return method(self)
+        finally:
+            self._reading.release()
+
+    return guarded
+
+
 class _Legacy:
     """Keep what Input and Output have in common: handlers, options, and the use in a with statement."""
 
@@ -46,6 +62,7 @@ class _Legacy:
     def __init__(self, file, unicode_errors, pickle):
         self._handlers = {}
         self._depth = 0
+        self._reading = RLock()  # a handler may read within a record
         self._options = {"unicode_errors": unicode_errors, "pickle": pickle}
         self._connect(file)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typedbytes import _codes as codes
 from typedbytes._core import END, PairReader, ReadAheadIterator, Reader, replace_bytes, send_deferred
 from typedbytes.errors import DecodeError, FormatError, TruncatedError
-from typedbytes.legacy._base import Bytes, _Legacy, read_only
+from typedbytes.legacy._base import Bytes, _Legacy, by_one_thread, read_only
 from typedbytes.legacy._read_ahead import open_read_ahead
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -309,7 +309,7 @@ class Input(_Legacy):
         self.eof = code < 0
         return END if self.eof else self._value(code)
 
-    _next_record = _next
+    _next_record = by_one_thread(_next)
 
     def _value(self, code):
         self.t = code
@@ -386,6 +386,7 @@ class PairedInput(Input):
         """
         return super().read()
 
+    @by_one_thread
     def _next_record(self):
         try:
             key = self._next()
@@ -394,7 +395,6 @@ class PairedInput(Input):
             raise
         if key is END:
             return END
-        value = self._next()
-        if value is END:
+        if (value := self._next()) is END:
             self._fail(TruncatedError, "input ends after a key without its value", self._offset, None)
         return key, value
