@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import typedbytes as tb
+from reader_sources import Script
 from typedbytes import columns
 
 TEXTS = st.lists(st.tuples(st.text(max_size=3), st.binary(max_size=40)), max_size=60)
@@ -63,24 +64,11 @@ def test_groups_stay_whole(pairs, batch_rows, batch_nbytes):
     assert all(a[-1] < b[0] for a, b in zip(keys, keys[1:]))
 
 
-class EndsInError:
-    """A source that fails after its bytes."""
-
-    def __init__(self, data):
-        self._file = io.BytesIO(data)
-
-    def read(self, nbytes):
-        data = self._file.read(nbytes)
-        if not data:
-            raise OSError("worn out")
-        return data
-
-
 UNFINISHED = {
     "invalid": (lambda data: data + b"\xff", tb.FormatError),
     "truncated": (lambda data: data + tb.dumps("a"), tb.TruncatedError),
     "mismatch": (lambda data: data + tb.Encoder().encode_pairs([("a", "x")]), columns.MismatchError),
-    "source": (EndsInError, OSError),
+    "source": (lambda data: Script([data, OSError("worn out")]), OSError),
 }
 
 

@@ -18,6 +18,7 @@ import pytest
 import typedbytes as tb
 from column_pairs import many_pairs, pairs_of, read_one, written
 from column_values import POLICIES, rows_of
+from reader_sources import Script
 from signal_checks import times_checked
 from subprocess_runs import SECONDS, run_fresh
 from typedbytes import columns
@@ -65,17 +66,7 @@ def test_a_source_that_fails():
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("error", [OSError("worn out"), KeyError("not a byte")], ids=lambda error: type(error).__name__)
 def test_rows_before_an_error_of_the_source_are_handed_out(error, threads):
-    class Failing:
-        def __init__(self, data):
-            self.file = io.BytesIO(data)
-
-        def read(self, nbytes):
-            found = self.file.read(nbytes)
-            if not found:
-                raise error
-            return found
-
-    reader = columns.read(Failing(pairs_of(*[(number, 1) for number in range(5)])), 2, threads=threads)
+    reader = columns.read(Script([pairs_of(*[(number, 1) for number in range(5)]), error]), 2, threads=threads)
     assert [row for _ in range(3) for row in next(reader).column("key").tolist()] == list(range(5))
     with pytest.raises(type(error)) as info:
         next(reader)
