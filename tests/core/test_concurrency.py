@@ -101,6 +101,61 @@ def test_threads_that_share_an_input_get_whole_pairs_or_an_error():
     assert run_fresh(code) == "[] True"
 
 
+@pytest.mark.parametrize("kind", ["stream", "sequencefile", "block"])
+def test_closing_what_another_thread_uses_is_refused_or_leaves_it_closed(kind):
+    code = """
+        import io, sys, threading
+        from typedbytes import PairReader, PairWriter, block, sequencefile
+        reader_of, writer_of, read, write = {
+            "stream": (PairReader, PairWriter, next, lambda writer, pair: writer.write(*pair)),
+            "sequencefile": (sequencefile.Reader, sequencefile.Writer, next, lambda writer, pair: writer.write(*pair)),
+            "block": (block.BlockReader, block.BlockWriter, lambda reader: reader.read(), lambda writer, pair: writer.write(pair)),
+        }[sys.argv[1]]
+
+        def use(call, counts):
+            start.wait()
+            try:
+                for _ in range(50_000):
+                    try:
+                        call()
+                    except RuntimeError:    # the other thread is closing it
+                        continue
+                    counts.append(1)
+            except (StopIteration, ValueError):
+                pass
+
+        def close_while_used(one, call):
+            counts = []
+            thread = threading.Thread(target=use, args=(call, counts))
+            thread.start()
+            start.wait()
+            while not one.closed:
+                try:
+                    one.close()
+                except RuntimeError:    # in use
+                    pass
+            thread.join()
+            assert one.closed
+            return len(counts)
+
+        start = threading.Barrier(2)
+        has_gil = getattr(sys, "_is_gil_enabled", lambda: True)()
+        for _ in range(20 if has_gil else 1000):
+            sink = io.BytesIO()
+            writer = writer_of(sink)
+            written = close_while_used(writer, lambda: write(writer, (b"key", b"value")))
+            with reader_of(sink.getvalue()) as reader:
+                assert sum(1 for _ in reader) == written
+            with writer_of(sink := io.BytesIO()) as writer:
+                for _ in range(2000):
+                    write(writer, (b"key", b"value"))
+            reader = reader_of(sink.getvalue())
+            close_while_used(reader, lambda: read(reader))
+        print("closed")
+    """
+    assert run_fresh(code, kind) == "closed"
+
+
 def test_bytes_that_another_thread_changes_cost_an_error_at_most():
     # A LIST with, 5,000 times, a STRING and a VECTOR of an INT; the other thread writes type codes and lengths over it.
     data, stop = bytearray(b"\x09" + b"\7\0\0\0\5abcde\x08\0\0\0\1\3\0\0\0\1" * 5000 + b"\xff"), threading.Event()

@@ -186,10 +186,13 @@ cdef class BlockReader(Parser):
         b'rest'
         """
         self.enter()
-        self.leave()
-        self.check_between_messages()
-        rest = self.buf.cursor[:held(&self.buf)]
-        self.close()
+        try:
+            self.check_between_messages()
+            rest = self.buf.cursor[:held(&self.buf)]
+        except BaseException:
+            self.leave()
+            raise
+        self.release_source()
         return rest
 
     def close(self):
@@ -197,15 +200,16 @@ cdef class BlockReader(Parser):
 
         >>> BlockReader(b"").close()
         """
-        if self.state == CLOSED:
-            return
-        if not claim_state(&self.state, OPEN, BUSY) and not claim_state(&self.state, HAS_FAILED, BUSY):
-            raise_in_use(self)
+        if claim_to_close(self, &self.state) != CLOSED:
+            self.release_source()
+
+    cdef int release_source(self) except -1:
         self.drop_message()
         release(&self.buf)
         self.state = CLOSED
         self.input = None
         self.source = None
+        return 0
 
 
 cdef Py_ssize_t fill_from_descriptor(void* source, unsigned char* target, Py_ssize_t capacity) except -1:

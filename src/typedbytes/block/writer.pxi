@@ -103,12 +103,20 @@ cdef class BlockWriter:
         return 0
 
     cdef inline int enter(self) except -1:
-        if unlikely(self.entry.is_inherited) and self.state == OPEN:
-            self.encoder.reset()    # the messages in the buffer are the parent's: the parent sends them
-            adopt_writer(&self.entry)
         if unlikely(not claim_state(&self.state, OPEN, BUSY)):
             refuse_call(self, self.state, self.failure, "writer")
+        if unlikely(self.entry.is_inherited):
+            self.disown()
         return 0
+
+    cdef int disown(self) except -1:
+        # In a forked child: the messages in the buffer are the parent's to send.
+        self.encoder.reset()
+        try:
+            return adopt_writer(&self.entry)
+        except BaseException:
+            self.leave()
+            raise
 
     cdef inline int leave(self) except -1:
         self.state = OPEN if self.failure is None else HAS_FAILED
@@ -255,10 +263,13 @@ cdef class BlockWriter:
         """
         self.enter()
         try:
-            self.send()
-            self.flush_sink()
+            self.send_and_flush()
         finally:
             self.leave()
+
+    cdef int send_and_flush(self) except -1:
+        self.send()
+        return self.flush_sink()
 
     def close(self):
         """Flush and take no more messages; the sink stays open. Closing again does nothing.
@@ -266,13 +277,13 @@ cdef class BlockWriter:
         >>> import io
         >>> BlockWriter(io.BytesIO()).close()
         """
-        if self.state == CLOSED:
+        if claim_to_close(self, &self.state) == CLOSED:
             return
-        if self.state == BUSY:
-            raise_in_use(self)
         try:
             if self.failure is None:
-                self.flush()
+                if self.entry.is_inherited:
+                    self.disown()
+                self.send_and_flush()
         finally:
             self.state = CLOSED
             unregister_writer(&self.entry)

@@ -20,6 +20,9 @@ cdef enum:
 # Raise what a call in any state but OPEN raises. failure: the error to raise again; role: "reader", "writer".
 cdef int refuse_call(object owner, State state, object failure, str role) except -1
 cdef int raise_in_use(object owner) except -1
+# For close(), whatever the state: returns the one before, and what was OPEN or HAS_FAILED is BUSY now. Nothing is released before this:
+# without the GIL another thread may be inside, or closing it.
+cdef int claim_to_close(object owner, State* state) except -1
 # For a writer in a forked child, where what it holds is not to be sent.
 cdef int raise_inherited(object owner) except -1
 

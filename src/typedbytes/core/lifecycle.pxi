@@ -6,7 +6,7 @@ from cpython.exc cimport PyErr_CheckSignals
 from cpython.object cimport PyObject
 
 from typedbytes.core.cpython cimport warn_of_resource
-from typedbytes.core.threads cimport lock_writers
+from typedbytes.core.threads cimport claim_state, lock_writers
 
 import atexit
 import os
@@ -27,6 +27,14 @@ cdef int refuse_call(object owner, State state, object failure, str role) except
 
 cdef int raise_in_use(object owner) except -1:
     raise RuntimeError(f"this {type(owner).__name__} is in use: re-entered from a hook, or used by two threads")
+
+
+cdef int claim_to_close(object owner, State* state) except -1:
+    if claim_state(state, OPEN, BUSY):
+        return OPEN
+    if claim_state(state, HAS_FAILED, BUSY):
+        return HAS_FAILED
+    return CLOSED if state[0] == CLOSED else raise_in_use(owner)
 
 
 cdef int raise_inherited(object owner) except -1:

@@ -41,7 +41,7 @@ from typedbytes.core.byteorder cimport (
 )
 from typedbytes._core cimport *
 from typedbytes.core.cpython cimport as_failure, has_buffer, object_from_stolen, pair_from_stolen, raise_pending, reraise_memory_error
-from typedbytes.core.threads cimport claim_state
+from typedbytes.core.threads cimport NO_GIL, claim_state
 from typedbytes.core.typecode cimport *
 
 import io

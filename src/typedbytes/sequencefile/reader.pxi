@@ -1,5 +1,5 @@
-# Reader: from records to keys and values, and past damage: by the sync marker in a record it sees that the record's length is wrong, and
-# goes on at the next one.
+# Reader: from records to keys and values. With resync=True, reading continues after damage: with the next record if the lengths are
+# right, else at the next sync marker; a record that contains a marker has a wrong length.
 
 from collections import namedtuple
 
@@ -43,7 +43,7 @@ cdef class Reader(RecordFrames):
     cdef bint resync
     cdef bint owns                        # close() closes the source too
     cdef object filename                  # for errors; None: not opened by its path
-    cdef PyObject* pair                   # owned, once a record has been decoded
+    cdef PyObject* pair                   # owned from make_objects() or make_bytes() until __next__() returns it
     cdef object last_pair                 # the last tuple returned, reused if no other reference to it exists
 
     def __cinit__(self, *args, **options):
@@ -203,8 +203,8 @@ cdef class Reader(RecordFrames):
                            self.record_offset, error.code, error.path, error.record)
 
     cdef int skip_damage(self, error) except -1:
-        # A bad record with consistent lengths is skipped alone. If the lengths are wrong, everything up to the next sync marker is
-        # skipped, including bad records before it that no marker followed: a wrong length of theirs may have led here.
+        # A bad record with consistent lengths is skipped alone. If the lengths are wrong, skip to the next sync marker, and skip the bad
+        # records since the last marker with it: one of their lengths may be what is wrong.
         cdef long long start = self.record_offset
         if self.has_valid_lengths and not self.spans_marker():
             if self.first_bad_offset < 0 and self.compression_type != BLOCK:
@@ -405,13 +405,17 @@ cdef class Reader(RecordFrames):
 
     def close(self):
         """Release the source, and close it if the Reader opened it from a path."""
-        if self.state == BUSY:
-            self.refuse()
-        self.state = CLOSED
-        release(&self.file)
-        if self.memory is not None:
-            self.memory.release()
-        self.input = self.memory = self.failure = self.block = None
+        if claim_to_close(self, &self.state) == CLOSED:
+            return
+        try:
+            release(&self.file)
+            if self.memory is not None:
+                self.memory.release()
+            self.input = self.memory = self.block = None
+            if not NO_GIL:    # there another thread may be raising it
+                self.failure = None
+        finally:
+            self.state = CLOSED
         if self.owns:
             self.owns = False
             self.source.close()

@@ -499,27 +499,28 @@ cdef class Writer:
         """Send complete records to the sink and flush it; records of an open block are sent at its end."""
         self.enter()
         try:
-            self.send()
-            if not self.is_finalizing:    # else send() has flushed it
-                self.flush_sink()
+            self.send_and_flush()
         except BaseException as error:
             self.fail(error)
         self.state = OPEN
+
+    cdef int send_and_flush(self) except -1:
+        self.send()
+        return 0 if self.is_finalizing else self.flush_sink()    # then send() has flushed it
 
     def close(self):
         """Write the rest and release the sink; closing again does nothing.
 
         Raises what the sink raises; the Writer is closed even then.
         """
-        if self.state == CLOSED:
+        cdef int before = claim_to_close(self, &self.state)
+        if before == CLOSED:
             return
-        if self.state == BUSY:
-            self.refuse()
         try:
-            if self.state == OPEN:
+            if before == OPEN:
                 if self.compression_type == BLOCK:
-                    self.sync()
-                self.flush()
+                    self.end_block()
+                self.send_and_flush()
         finally:
             self.state = CLOSED
             unregister_writer(&self.entry)

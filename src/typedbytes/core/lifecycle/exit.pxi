@@ -1,4 +1,4 @@
-# What is in the buffers of open writers when the interpreter ends.
+# Flush open writers when the interpreter exits; mark them as inherited in a forked child.
 #
 # Goal: no record is lost silently because a writer was not closed. Plan: writers are in a list as long as they are open.
 # One function, which the interpreter calls when it ends, while modules, daemon threads and sinks are still there, has each of

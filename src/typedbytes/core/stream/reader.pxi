@@ -370,11 +370,10 @@ cdef class Reader:
         >>> reader = Reader(b"\\x02\\x01\\x02\\x00"); reader.read(), reader.detach().hex()
         (True, '0200')
         """
-        if self.state == BUSY:
-            self.refuse()
-        abandon(&self.d)
-        rest = self.d.buf.cursor[:held(&self.d.buf)] if self.state != CLOSED else b""
-        self.close()
+        if claim_to_close(self, &self.state) == CLOSED:
+            return b""
+        rest = self.d.buf.cursor[:held(&self.d.buf)]
+        self.release_source()
         return rest
 
     def close(self):
@@ -382,19 +381,24 @@ cdef class Reader:
 
         >>> Reader(b"").close()
         """
-        if not claim_state(&self.state, OPEN, BUSY) and self.state == BUSY:
-            self.refuse()
-        self.state = CLOSED
-        abandon(&self.d)
-        release(&self.d.buf)
-        if self.memory is not None:
-            self.memory.release()
-        self.input = self.memory = None
-        if not NO_GIL:    # there another thread may be raising it
-            self.failure = None    # its frames may hold the Reader
+        if claim_to_close(self, &self.state) != CLOSED:
+            self.release_source()
+
+    cdef int release_source(self) except -1:
+        try:
+            abandon(&self.d)
+            release(&self.d.buf)
+            if self.memory is not None:
+                self.memory.release()
+            self.input = self.memory = None
+            if not NO_GIL:    # there another thread may be raising it
+                self.failure = None    # its frames may hold the Reader
+        finally:
+            self.state = CLOSED
         if self.owns:
             self.owns = False
             self.source.close()
+        return 0
 
     # Used by legacy, which reads a type code and its payload separately.
 

@@ -323,11 +323,13 @@ cdef class Writer:
         """
         self.enter()
         try:
-            self.send()
-            if not self.is_finalizing:    # else send() has flushed it
-                self.flush_sink()
+            self.send_and_flush()
         finally:
             self.state = OPEN
+
+    cdef int send_and_flush(self) except -1:
+        self.send()
+        return 0 if self.is_finalizing else self.flush_sink()    # then send() has flushed it
 
     def close(self):
         """Flush and release the sink; closing again does nothing.
@@ -337,12 +339,12 @@ cdef class Writer:
         >>> import io
         >>> Writer(io.BytesIO()).close()
         """
-        if self.state == CLOSED:
+        if claim_to_close(self, &self.state) == CLOSED:
             return
-        if self.state == BUSY:
-            self.refuse()
         try:
-            self.flush()
+            if self.entry.is_inherited:
+                self.disown()
+            self.send_and_flush()
         finally:
             self.state = CLOSED
             unregister_writer(&self.entry)
