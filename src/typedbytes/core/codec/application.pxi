@@ -18,7 +18,7 @@ cdef PyObject* decode_application(Decoding* d, int code, const unsigned char* p,
     cdef long long offset = offset_of(&d.buf, d.buf.cursor)
     cdef PyObject* number
     if code == PICKLE and d.pickle != RAW and not d.exact:
-        number = recognise_number(p, nbytes)
+        number = recognise_none_or_int(p, nbytes)
         if number != NULL:
             return number
         value = decode_pickle(d, p, nbytes)

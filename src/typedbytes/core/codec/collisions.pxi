@@ -14,7 +14,7 @@ cdef struct Bucket:
 
 
 cdef inline bint has_forgeable_hash(PyObject* key) noexcept:
-    # str and bytes have keyed hashes; ints and bools of 64 bits share a hash value three at most, finite floats some tens.
+    # str and bytes have keyed hashes; of the ints of 64 bits ten at most share a hash value, of finite floats some tens.
     cdef PyTypeObject* kind = Py_TYPE(key)
     if kind == &PyUnicode_Type or kind == &PyBytes_Type or kind == &PyBool_Type:
         return False

@@ -1,5 +1,5 @@
 # Dispatch by type code. Common values that are in the buffer as a whole are decoded inline; rare, invalid, truncated and not yet
-# read ones out of line.
+# read ones out of line. So are pickles: the most frequent ones, None and wide ints, here, all others in application.pxi.
 
 cdef inline PyObject* decode_value(Decoding* d) except NULL:
     cdef const unsigned char* p = d.buf.cursor
@@ -86,10 +86,10 @@ cdef PyObject* decode_other(Decoding* d) except NULL:
     cdef Py_ssize_t length
     cdef PyObject* number
     if code == PICKLE and d.pickle != RAW and not d.exact and held(&d.buf) >= 9:
-        # Fast path for the most frequent pickles: None and wide ints.
+        # Fast path, without require() and decode_payload(); decode_application() tries the same where they are needed.
         length = load_length(p + 1)
         if 4 <= length <= held(&d.buf) - 5:
-            number = recognise_number(p + 5, length)
+            number = recognise_none_or_int(p + 5, length)
             if number != NULL:
                 return consume(d, 5 + length, number)
     if code == LIST:

@@ -1,4 +1,4 @@
-# The cyclic collector is paused, and signals are checked, while many items are decoded or encoded.
+# While many items are decoded, the cyclic collector is paused; while many are decoded or encoded, signals are checked.
 
 cdef enum:
     FIRST_INTERVAL = 1024      # items before the collector is paused
@@ -8,7 +8,7 @@ cdef int maybe_pause_gc(Decoding* d) except -1:
     # A record of many items would have the collector run repeatedly and find nothing, so it is paused for the rest of the
     # record, except while a source is read. With hooks or trusted pickles it stays on: they run the user's code.
     d.work_count = 0
-    d.check_interval = SIGNAL_MASK
+    d.check_interval = SIGNAL_MASK    # the next check is due when work_count exceeds it
     if not d.paused and d.ext_hook == NULL and d.pickle != TRUST:
         d.paused = pause_collector()
     return check_signals()

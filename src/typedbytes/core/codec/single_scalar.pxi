@@ -32,7 +32,7 @@ cdef PyObject* decode_single_other(const Decoding* options, const unsigned char*
     # None, a wide int, or an empty container.
     cdef int code = p[0]
     if code == PICKLE and nbytes >= 9 and options.pickle != RAW and load_length(p + 1) == nbytes - 5:
-        return recognise_number(p + 5, nbytes - 5)
+        return recognise_none_or_int(p + 5, nbytes - 5)
     if options.max_depth == 0:
         return NULL
     if code == LIST and nbytes == 2 and p[1] == MARKER:

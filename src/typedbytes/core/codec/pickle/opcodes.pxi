@@ -345,7 +345,7 @@ def safe_loads(data):
     """
     cdef const unsigned char* p = <const unsigned char*>PyBytes_AS_STRING(<bytes?>data)
     cdef Py_ssize_t nbytes = PyBytes_GET_SIZE(data)
-    cdef PyObject* value = recognise_number(p, nbytes)
+    cdef PyObject* value = recognise_none_or_int(p, nbytes)
     if value == NULL:
         value = recognise(p, nbytes)
     return read_pickle(p, nbytes) if value == NULL else object_from_stolen(value)

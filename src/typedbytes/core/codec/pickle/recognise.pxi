@@ -15,7 +15,7 @@ cdef object READ_ZONE
 cdef bytes READ_ZONE_BYTES = b""
 
 
-cdef PyObject* recognise_number(const unsigned char* p, Py_ssize_t nbytes) except? NULL:
+cdef PyObject* recognise_none_or_int(const unsigned char* p, Py_ssize_t nbytes) except? NULL:
     # None and ints: every policy reads them so.
     if nbytes < 4 or p[0] != OP_PROTO or not 2 <= p[1] <= 5 or p[nbytes - 1] != OP_STOP:
         return NULL

@@ -1,10 +1,10 @@
-# Sets: what hashing and comparing their elements may cost is computed before they are made, of tuples and frozensets level by level, by
-# their parts. Keys of MAPs are in core/codec/collisions.pxi.
+# Sets. What hashing and comparing their elements may cost is charged before they are built; nested tuples and frozensets are walked
+# level by level. Keys of MAPs are in core/codec/collisions.pxi.
 
 cdef enum:
     MAX_EQUAL_HASHES = 512
     BLOCK_LENGTH = 256        # elements
-    PREFETCHED = 8            # elements between the one at work and the one that is fetched into the cache
+    PREFETCH_DISTANCE = 8     # elements between the one at work and the one that is fetched into the cache
 
 # Goal: elements of equal hash are paid for before any two of them are compared, and each element is looked at while it is in the
 # cache: they may have been read in any order of their addresses. Plan: a bit for each hash value, selected by a secret; block by
@@ -15,8 +15,8 @@ cdef struct SetFilling:
     PyObject* items           # a list
     Py_ssize_t nitems
     Py_hash_t* hashes
-    unsigned char* met        # a bit for each of these
-    unsigned char* met_twice  # the same
+    unsigned char* seen       # a bit for each of these
+    unsigned char* seen_twice # the same
     int shift
     Py_ssize_t nwaiting
 
@@ -45,19 +45,19 @@ cdef object set_of(PickleMachine* m, list items):
 cdef int fill_set(PickleMachine* m, PyObject* target, list items) except -1:
     cdef SetFilling f
     cdef Py_ssize_t start
-    cdef Py_ssize_t nmet = 8
+    cdef Py_ssize_t nseen = 8
     f.target, f.items, f.nitems, f.nwaiting = target, <PyObject*>items, len(items), 0
     if f.nitems < 2:
         return PySet_Add(target, PyList_GET_ITEM(f.items, 0)) if f.nitems else 0
     f.shift = 64 - 6
-    while nmet < 2 * f.nitems:    # 16 bits each
-        nmet *= 2
+    while nseen < 2 * f.nitems:    # 16 bits each
+        nseen *= 2
         f.shift -= 1
     f.hashes = <Py_hash_t*>PyMem_Malloc(f.nitems * sizeof(Py_hash_t))
-    f.met = <unsigned char*>PyMem_Calloc(2, nmet)
-    f.met_twice = f.met + nmet
+    f.seen = <unsigned char*>PyMem_Calloc(2, nseen)
+    f.seen_twice = f.seen + nseen
     try:
-        if f.hashes == NULL or f.met == NULL:
+        if f.hashes == NULL or f.seen == NULL:
             raise MemoryError
         for start in range(0, f.nitems, BLOCK_LENGTH):
             if start & SIGNAL_MASK == SIGNAL_MASK + 1 - BLOCK_LENGTH:
@@ -67,7 +67,7 @@ cdef int fill_set(PickleMachine* m, PyObject* target, list items) except -1:
             fill_waiting(m, &f)
     finally:
         PyMem_Free(f.hashes)
-        PyMem_Free(f.met)
+        PyMem_Free(f.seen)
     return 0
 
 
@@ -77,22 +77,22 @@ cdef int fill_block(SetFilling* f, Py_ssize_t start, Py_ssize_t end) except -1:
     cdef uint64_t bit
     cdef Py_ssize_t i
     for i in range(start, end):
-        if i + 2 * PREFETCHED < f.nitems:
-            prefetch(PyList_GET_ITEM(f.items, i + 2 * PREFETCHED))
-            prefetch_inside(PyList_GET_ITEM(f.items, i + PREFETCHED))
+        if i + 2 * PREFETCH_DISTANCE < f.nitems:
+            prefetch(PyList_GET_ITEM(f.items, i + 2 * PREFETCH_DISTANCE))
+            prefetch_inside(PyList_GET_ITEM(f.items, i + PREFETCH_DISTANCE))
         item = PyList_GET_ITEM(f.items, i)
         f.hashes[i] = PyObject_Hash(item)
         waits[i - start] = False
-        if not has_own_hash(item):
+        if can_share_hash(item):
             bit = bit_of(f, f.hashes[i])
-            if is_in(f.met, bit):
-                put_in(f.met_twice, bit)
+            if is_in(f.seen, bit):
+                put_in(f.seen_twice, bit)
                 f.nwaiting += 1
                 waits[i - start] = True
-            put_in(f.met, bit)
+            put_in(f.seen, bit)
     for i in range(start, end):
-        if i + PREFETCHED < end:
-            prefetch_set_entry(f.target, f.hashes[i + PREFETCHED])
+        if i + PREFETCH_DISTANCE < end:
+            prefetch_set_entry(f.target, f.hashes[i + PREFETCH_DISTANCE])
         if not waits[i - start]:
             PySet_Add(f.target, PyList_GET_ITEM(f.items, i))
     return 0
@@ -126,27 +126,27 @@ cdef int fill_waiting(PickleMachine* m, SetFilling* f) except -1:
     try:
         for i in range(f.nitems):
             item = PyList_GET_ITEM(f.items, i)
-            if is_in(f.met_twice, bit_of(f, f.hashes[i])) and not has_own_hash(item):
+            if is_in(f.seen_twice, bit_of(f, f.hashes[i])) and can_share_hash(item):
                 hashed[nhashed].hash = f.hashes[i]
                 hashed[nhashed].item = item
                 nhashed += 1
         qsort(hashed, nhashed, sizeof(HashedItem), &compare_hashes)
-        pay_groups(m, hashed, nhashed)
+        charge_groups(m, hashed, nhashed)
     finally:
         PyMem_Free(hashed)
     for i in range(f.nitems):    # of equal elements the first one stays
-        if is_in(f.met_twice, bit_of(f, f.hashes[i])):
+        if is_in(f.seen_twice, bit_of(f, f.hashes[i])):
             PySet_Add(f.target, PyList_GET_ITEM(f.items, i))
     return 0
 
 
-cdef bint has_own_hash(PyObject* item) noexcept:
-    # Hashes that an attacker cannot choose: salted by the interpreter, or one value each.
+cdef bint can_share_hash(PyObject* item) noexcept:
+    # Whether an attacker can choose unequal values of one hash: not where it is salted by the interpreter, or unique to its value.
     cdef PyTypeObject* kind = Py_TYPE(item)
     cdef int64_t number
     if kind == &PyLong_Type:
-        return int_to_i64(item, &number) and -HASH_MODULUS < number < HASH_MODULUS
-    return kind == &PyUnicode_Type or kind == &PyBytes_Type or kind == &PyBool_Type or item == Py_None or kind == DATE_TYPE
+        return not int_to_i64(item, &number) or not -HASH_MODULUS < number < HASH_MODULUS
+    return not (kind == &PyUnicode_Type or kind == &PyBytes_Type or kind == &PyBool_Type or item == Py_None or kind == DATE_TYPE)
 
 cdef int64_t HASH_MODULUS = sys.hash_info.modulus
 
@@ -157,7 +157,7 @@ cdef int compare_hashes(const void* a, const void* b) noexcept nogil:
     return (first > second) - (first < second)
 
 
-cdef int pay_groups(PickleMachine* m, const HashedItem* hashed, Py_ssize_t nhashed) except -1:
+cdef int charge_groups(PickleMachine* m, const HashedItem* hashed, Py_ssize_t nhashed) except -1:
     cdef Py_ssize_t start = 0
     cdef Py_ssize_t end
     while start < nhashed:
@@ -167,7 +167,7 @@ cdef int pay_groups(PickleMachine* m, const HashedItem* hashed, Py_ssize_t nhash
         if end - start > MAX_EQUAL_HASHES:
             return refuse_pickle(m, f"more than {MAX_EQUAL_HASHES} elements of a set share one hash value")
         if end - start > 1:
-            pay_comparisons(m, hashed + start, end - start)
+            charge_comparisons(m, hashed + start, end - start)
         start = end
     return 0
 
@@ -206,7 +206,7 @@ cdef int add_parts(PartsLevel* level, PyObject* holder) except -1:
     return 0
 
 
-cdef int pay_comparisons(PickleMachine* m, const HashedItem* group, Py_ssize_t ngroup) except -1:
+cdef int charge_comparisons(PickleMachine* m, const HashedItem* group, Py_ssize_t ngroup) except -1:
     # Two quick values compare in steps of the smaller one's size, any two others at worst in the product of both: a frozenset looks
     # up each element of the other, a Decimal converts an int by schoolbook division.
     cdef PartsLevel level, below
@@ -219,7 +219,7 @@ cdef int pay_comparisons(PickleMachine* m, const HashedItem* group, Py_ssize_t n
         for i in range(ngroup):
             add_part(&level, group[i].item)
         while level.nitems:
-            pay_level(m, &level, &size, &is_quick)
+            charge_level(m, &level, &size, &is_quick)
             below.nitems = 0
             for i in range(level.nitems):
                 if Py_TYPE(level.items[i]) == &PyTuple_Type or Py_TYPE(level.items[i]) == &PyFrozenSet_Type:
@@ -231,7 +231,7 @@ cdef int pay_comparisons(PickleMachine* m, const HashedItem* group, Py_ssize_t n
     return charge(m, size * (ngroup if is_quick else size))
 
 
-cdef int pay_level(PickleMachine* m, const PartsLevel* level, Py_ssize_t* size, bint* is_quick) except -1:
+cdef int charge_level(PickleMachine* m, const PartsLevel* level, Py_ssize_t* size, bint* is_quick) except -1:
     # A level has its price even where it holds next to nothing.
     cdef PyTypeObject* kind
     cdef Py_ssize_t nbytes = 512
