@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 import time
 import warnings
@@ -13,6 +14,8 @@ import typedbytes as tb
 from sequencefile_bytes import written
 from subprocess_runs import SECONDS, run_fresh
 from typedbytes import sequencefile
+
+HAS_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
 @pytest.mark.parametrize("processes, ordered", [(1, False), (2, True), (3, False)])
@@ -181,6 +184,7 @@ def test_what_a_decoder_raises_comes_through(processes, tmp_path):
     assert found == [(i, i) for i in range(1, len(found) + 1)] and 200 < len(found) < 250
 
 
+@pytest.mark.skipif(not HAS_GIL, reason="threads read, not processes")
 def test_a_process_that_dies_is_an_error(tmp_path):
     options = own_file(tmp_path / "f", [*range(1, 100), 251, *range(300, 400)])
     with pytest.raises(BrokenProcessPool):
@@ -219,6 +223,18 @@ def test_processes_that_share_nothing(folder):
         print(len(found), found[-1])
     """
     assert run_fresh(code) == f"{len(pairs)} {pairs[-1]}"
+
+
+def test_what_reads_is_processes_with_the_gil_and_threads_without_it(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(written([(1, b"1")], key_class="IntWritable", value_class="my.Own"))
+    ((_, process),) = sequencefile.read(path, processes=2, decoders={"my.Own": process_of})
+    assert (process == os.getpid()) == (not HAS_GIL)
+
+
+def process_of(data):
+    """Return the process that decodes."""
+    return os.getpid()
 
 
 def test_what_read_refuses(tmp_path):

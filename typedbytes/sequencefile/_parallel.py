@@ -1,10 +1,11 @@
-"""Read many files by several processes.
+"""Read many files by several processes; without the GIL by several threads, which copy no records.
 
 Here: dividing files into splits and distributing them. Not here: the records of a split. Invariant: at most two splits per
-process are in progress, which bounds memory; every record is returned once.
+worker are in progress, which bounds memory; every record is returned once.
 """
 
 import os
+import sys
 from collections import deque
 
 from typedbytes._core import WrappedIterator
@@ -16,13 +17,13 @@ __all__ = ["read"]
 
 
 def read(paths, *, processes=1, ordered=False, progress=None, split_size=1 << 24, **options):
-    """Iterate over the (key, value) pairs of files and folders of part files, read by several processes.
+    """Iterate over the (key, value) pairs of files and folders of part files, read by several processes, or threads without the GIL.
 
     paths: a path, URL or pattern such as `out/part-*`, or several. The files of a folder are read in the order of their names, except those whose names start
     with _ or a dot; a folder inside it with any other name raises IsADirectoryError. processes: 1 reads in this process, in
     order. ordered: with several processes, keep the order of files and records; otherwise splits are returned as they are
     ready. progress: called with (bytes done, total bytes) after each split. split_size: bytes. Other options as for `Reader`;
-    decoders must be picklable. Errors in the data name the file and are raised after the records before them. Any other error
+    decoders must be picklable, and without the GIL threads share them. Errors in the data name the file and are raised after the records before them. Any other error
     in a process loses the records of its split; if it cannot be pickled, a RuntimeError names it. With resync=True each
     skipped part of a file is reported by a RuntimeWarning.
 
@@ -96,7 +97,7 @@ def _records_and_warnings(path, records, skipped, error=None):
 
 
 def _read_split(split, options):
-    """Return the records of a split, its skipped parts, and the error that ended it; runs in a worker process."""
+    """Return the records of a split, its skipped parts, and the error that ended it; runs in a worker."""
     records: list = []
     skipped: list = []
     try:
@@ -121,12 +122,19 @@ def _is_portable(error):
     return True
 
 
+def _new_pool(nworkers):
+    from concurrent import futures  # lazy import: start-up time
+
+    has_gil = getattr(sys, "_is_gil_enabled", lambda: True)()
+    return futures.ProcessPoolExecutor(nworkers) if has_gil else futures.ThreadPoolExecutor(nworkers)
+
+
 def _read_in_pool(splits, options, processes, ordered):
-    from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait  # lazy import: start-up time
+    from concurrent.futures import FIRST_COMPLETED, wait  # lazy import: start-up time
 
     waiting = deque(splits)
     running: dict = {}
-    pool, waits = ProcessPoolExecutor(processes), True
+    pool, waits = _new_pool(processes), True
     try:
         while waiting or running:
             while waiting and len(running) < 2 * processes:
