@@ -23,7 +23,7 @@ def decompressed(source):
     A compression whose library is missing raises ModuleNotFoundError.
     """
     head = b""
-    while any(mark.startswith(head) for mark in COMPRESSIONS if mark != head):
+    while any(signature.startswith(head) for signature in COMPRESSIONS if signature != head):
         piece = source.read(1)
         if not piece:
             break

@@ -1,7 +1,7 @@
 """The first bytes of files of known formats.
 
-Here: the marks, and the names of what they mark. Not here: reading any of it, and what becomes of a file that is of another format
-than was expected, which its reader decides: files, _compression, sequencefile.
+Here: signatures, the names of the formats, what could be text, and the sentence that an error says about input of another format.
+Not here: reading any of them, and raising the error.
 """
 
 __all__ = [
@@ -11,16 +11,19 @@ __all__ = [
     "FOREIGN",
     "SEQUENCE_FILE",
     "compression_of",
-    "described",
+    "description_of",
+    "format_of",
     "is_sequence_file",
+    "is_text",
+    "may_be_text",
     "name_of",
 ]
 
 SEQUENCE_FILE = b"SEQ"
 BLOCK_MESSAGE = b"\xf5BB"
 
-# No typed bytes start like these: what could be a value with an application code would be long, with bzip2's three bytes 1.5 GB, with
-# those of a frame of Zstandard that is skipped, first in what pzstd writes, 700 MB.
+# Read as typed bytes these are invalid, or a value of an application code with a huge length: bzip2 1.5 GB, Zstandard's skippable
+# frame (which pzstd writes first) 700 MB.
 COMPRESSIONS = {
     b"\x1f\x8b": "gzip",
     b"\xfd7zXZ\0": "xz",
@@ -29,14 +32,20 @@ COMPRESSIONS = {
     **{b"BZh%d" % level + start: "bzip2" for level in range(1, 10) for start in (b"1AY&SY", b"\x17rE8P\x90")},
 }
 
-# Formats given by mistake; typed bytes that start so would have a first value of 1 GB or more, or none.
+# Formats given by mistake. Read as typed bytes these are invalid, or a first value of 1 GB or more. A message of an Arrow stream has four
+# bytes ff and then its length, a multiple of 8 in little-endian order.
 FOREIGN = {
-    b"PAR1": "parquet", b"ARROW": "arrow-file", b"\xff\xff\xff\xff": "arrow", b"Obj\x01": "avro", b"ORC": "orc", b"RCF": "rcfile", b"PK\x03\x04": "zip",
-    b"\x7fELF": "program",
+    b"PAR1": "parquet", b"ARROW1\0\0": "arrow-file", **{b"\xff\xff\xff\xff" + bytes([low]): "arrow" for low in range(0, 256, 8)},
+    b"Obj\x01": "avro", b"ORC": "orc", b"RCF": "rcfile", b"PK\x03\x04": "zip", b"\x7fELF": "program",
 }  # fmt: skip
 BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "UTF-8", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
-_NAMES = {SEQUENCE_FILE: "sequencefile", BLOCK_MESSAGE: "block", **FOREIGN}
+# The bytes that text in UTF-8, or in an encoding that extends ASCII, may have.
+_TEXT = frozenset((*b"\t\n\r", *range(0x20, 0x7F), *range(0x80, 0x100)))
+_MIN_TEXT_NBYTES = 5  # a type code and a length of printable characters: 150 MB or more
+
+_FORMATS = {BLOCK_MESSAGE: "block", **FOREIGN}
+_WORDS = {name for signature, name in FOREIGN.items() if signature.isalnum()}  # a text may start with them
 
 
 def compression_of(head):
@@ -45,7 +54,7 @@ def compression_of(head):
     >>> compression_of(b"\x1f\x8b\x08"), compression_of(b"text")
     ('gzip', None)
     """
-    return _marked(head, COMPRESSIONS)
+    return _name_by_signature(head, COMPRESSIONS)
 
 
 def name_of(head):
@@ -54,50 +63,68 @@ def name_of(head):
     >>> name_of(b"PAR1\x15"), name_of(b"text")
     ('parquet', None)
     """
-    return _marked(head, COMPRESSIONS) or _marked(head, _NAMES)
+    return compression_of(head) or format_of(head)
+
+
+def format_of(head):
+    r"""Return the name of the format of a file that starts with these bytes and is not compressed, or None.
+
+    >>> format_of(b"ORC\x08\x03"), format_of(b"ORCAS")
+    ('orc', None)
+    """
+    if is_sequence_file(head):
+        return "sequencefile"
+    name = _name_by_signature(head, _FORMATS)
+    return None if name in _WORDS and _TEXT.issuperset(head[:8]) else name
 
 
 def is_sequence_file(head):
     r"""Return whether a file that starts with these bytes is a SequenceFile.
 
-    >>> is_sequence_file(b"SEQ\x06"), is_sequence_file(b"SEQUENCE")
-    (True, False)
+    >>> is_sequence_file(b"SEQ\x06"), is_sequence_file(b"SEQUENCE"), is_sequence_file(b"SEQ\tname")
+    (True, False, False)
     """
-    return head.startswith(SEQUENCE_FILE) and head[3:4] < b" "  # a version
+    return head.startswith(SEQUENCE_FILE) and _TEXT.isdisjoint(head[3:4])  # a version
+
+
+def is_text(head):
+    r"""Return whether input that starts with these bytes, and is not typed bytes, is text.
+
+    >>> is_text(b"one\n"), is_text(b"\tone"), is_text(b"one\0two")
+    (True, False, False)
+    """
+    return may_be_text(head) and (len(head) >= _MIN_TEXT_NBYTES or (len(head) > 2 and head.endswith(b"\n")))
+
+
+def may_be_text(head):
+    """Return whether these bytes could be the first of text; not those that start with TAB, the code of LIST, or beyond ASCII."""
+    return _TEXT.issuperset(head) and head[:1] not in (b"", b"\t") and head[0] < 0x7F
 
 
 _DESCRIPTIONS = {
     "sequencefile": "a SequenceFile, which typedbytes.sequencefile reads", "block": "a block message, which typedbytes.block reads",
-    "parquet": "a Parquet file, not typed bytes", "arrow-file": "an Arrow file, not typed bytes", "avro": "an Avro file, not typed bytes",
-    "orc": "an ORC file, not typed bytes", "rcfile": "an RCFile, not typed bytes", "zip": "a ZIP archive, not typed bytes",
-    "program": "a program, not typed bytes",
+    "parquet": "a Parquet file, not typed bytes", "arrow-file": "an Arrow file, not typed bytes", "arrow": "an Arrow stream, not typed bytes",
+    "avro": "an Avro file, not typed bytes", "orc": "an ORC file, not typed bytes", "rcfile": "an RCFile, not typed bytes",
+    "zip": "a ZIP archive, not typed bytes", "program": "a program, not typed bytes",
 }  # fmt: skip
-_TEXT = frozenset((*b"\t\n\r", *range(0x20, 0x7F), *range(0x80, 0x100)))
-_MIN_TEXT_NBYTES = 5  # a type code and a length of printable characters: 150 MB or more
 
 
-def described(head):
+def description_of(head):
     r"""Return what a message says of input that is not typed bytes and starts with these, or None if the format is not known.
 
-    >>> described(b"SEQ\x06"), described(b"\x1f\x8b\x08")
+    >>> description_of(b"SEQ\x06"), description_of(b"\x1f\x8b\x08")
     ('a SequenceFile, which typedbytes.sequencefile reads', 'gzip data, to be decompressed first, as a Reader of a path does')
     """
     compression = compression_of(head)
     if compression:
         return f"{compression} data, to be decompressed first, as a Reader of a path does"
-    encoding = _marked(head, BYTE_ORDER_MARKS)
+    encoding = _name_by_signature(head, BYTE_ORDER_MARKS)
     if encoding:
         return f"text in {encoding}, not typed bytes"
-    if _is_text(head):
+    if is_text(head):
         return "JSON, not typed bytes" if head.lstrip()[:1] in (b"{", b"[") else "text, not typed bytes"
-    return _DESCRIPTIONS.get(_marked(head, _NAMES))
+    return _DESCRIPTIONS.get(format_of(head))
 
 
-def _is_text(head):
-    if not _TEXT.issuperset(head) or head[:1] in (b"", b"\t", b"\n") or head[0] >= 0x7F:  # TAB and LF are the codes of LIST and MAP
-        return False
-    return len(head) >= _MIN_TEXT_NBYTES or (len(head) > 2 and head.endswith(b"\n"))
-
-
-def _marked(head, marks):
-    return next((name for mark, name in marks.items() if head.startswith(mark)), None)
+def _name_by_signature(head, signatures):
+    return next((name for signature, name in signatures.items() if head.startswith(signature)), None)

@@ -293,7 +293,7 @@ def test_sniff(file, tmp_path):
     assert about(b"") == ("typedbytes", "nothing")
     assert about(b'{"a": 1}\n') == ("json", "values")
     assert about(b"Dear reader") == ("text", None)
-    assert about(b"PAR1....") == ("parquet", None)
+    assert about(b"PAR1\x15\x04\x15\x10") == ("parquet", None)
     assert about(good("cat", "--pairs", "--to", "sequencefile", stdin=PAIR_STREAM)) == ("sequencefile", "pairs")
     assert about(good("cat", "--pairs", "--to", "block", stdin=PAIR_STREAM)) == ("block", "values or pairs")
     assert rows(good("sniff", stdin=ONE + b"\x0e"))[0]["fault"].startswith("unknown type code 14")
@@ -1036,6 +1036,9 @@ def test_an_input_that_ends_early_is_recognised(head):
     "head, name",
     [
         (b"PAR1\x15", "parquet"),
+        (b"ORC\n\x06", "orc"),
+        (b"RCF\x01\x00", "rcfile"),
+        (b"ARROW1\x00\x00", "arrow-file"),
         (b"\xff\xff\xff\xff\x90", "arrow"),
         (b"PK\x03\x04\x14", "zip"),
         (b"Obj\x01\x04", "avro"),
@@ -1045,8 +1048,22 @@ def test_an_input_that_ends_early_is_recognised(head):
 def test_other_files_by_mistake(head, name):
     assert _input_formats.recognise(head) == name
     message = bad(65, "cat", stdin=head + bytes(100))[1]
-    assert name in message and ("typedbytes convert reads it" in message) == (name in ("parquet", "arrow"))
+    assert name in message and ("typedbytes convert reads it" in message) == (name in ("parquet", "arrow", "arrow-file"))
     assert bad(65, "cat", "--from", "typedbytes", stdin=head + bytes(100))[1].endswith("record 0")
+
+
+STARTING_LIKE_BINARY = ["ORCAS swim\n", "ORCHIDÉE\n", "RCF größer\n", "SEQUENCES\n", "SEQ\tname\n", "PAR1S of\n", "ARROWS\n", "ARROW1 a\n"]
+
+
+@pytest.mark.parametrize("text", STARTING_LIKE_BINARY)
+def test_text_that_starts_like_something_else_is_text(text, file):
+    path, head = file(text.encode()), b""
+    assert rows(good("sniff", path))[0]["format"] == "text"
+    assert rows(good("sniff", stdin=text.encode())) == [{"input": "standard input", "format": "text"}]
+    assert "(typedbytes from-text reads lines, CSV and TSV)" in bad(65, "cat", path)[1]
+    while _input_formats.recognise(head) is None:  # a byte at a time
+        head = text.encode()[: len(head) + 1]
+    assert _input_formats.recognise(head) == "text"
 
 
 @pytest.mark.parametrize("form", ["arrow", "parquet"])

@@ -40,7 +40,7 @@ USES = {
 
 def walk(inputs):
     """Compare what becomes of bytes at the edge with what becomes of them elsewhere."""
-    _magic.described = functools.lru_cache(_magic.described)  # of its own copy of the first bytes; every use asks for the same
+    _magic.description_of = functools.lru_cache(_magic.description_of)  # of its own copy of the first bytes; every use asks for the same
     edge, ninputs = Guard(), 0
     for data in inputs:
         for name, use in USES.items():

@@ -21,8 +21,10 @@ STARTS = {
     "zstd data, to be decompressed first, as a Reader of a path does": b"\x28\xb5\x2f\xfd\x20\x02\x11\x00\x00\x02\x01",
     "a Parquet file, not typed bytes": b"PAR1\x15\x04\x15\x10",
     "an Arrow file, not typed bytes": b"ARROW1\x00\x00\xff\xff\xff\xff",
+    "an Arrow stream, not typed bytes": b"\xff\xff\xff\xff\x10\x00\x00\x00",
     "an Avro file, not typed bytes": b"Obj\x01\x04\x14avro.codec",
     "an ORC file, not typed bytes": b"ORC\x08\x03\x10\x02",
+    "an RCFile, not typed bytes": b"RCF\x01\x00\x00",
     "a ZIP archive, not typed bytes": b"PK\x03\x04\x14\x00\x00\x00",
     "JSON, not typed bytes": b'{"a": 1}\n{"a": 2}\n',
     "text, not typed bytes": "größer\t1\n".encode(),
@@ -59,7 +61,7 @@ def test_a_format_is_looked_for_where_the_input_starts(data):
 
 
 @pytest.mark.parametrize("how", READERS)
-@pytest.mark.parametrize("text", [b"hi\n", b"1\r\n", b"a,b\n", b"\r\nlines of Windows"])
+@pytest.mark.parametrize("text", [b"hi\n", b"1\r\n", b"a,b\n", b"\r\nlines of Windows", b"ORCAS swim\n", b"SEQ\tname\n"])
 def test_text_that_is_short_or_starts_with_an_empty_line(text, how):
     with pytest.raises(tb.DecodeError, match="^this looks like text, not typed bytes: "):
         READERS[how](text)

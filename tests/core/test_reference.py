@@ -20,7 +20,7 @@ from vectors import exact_repr, failure, outcome
 def described_once():
     """Keep what messages say of the same first bytes: it takes longer than all else, and no message is compared here."""
     with pytest.MonkeyPatch.context() as patches:
-        patches.setattr(_magic, "described", functools.lru_cache(_magic.described))
+        patches.setattr(_magic, "description_of", functools.lru_cache(_magic.description_of))
         yield
 
 

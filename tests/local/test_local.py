@@ -63,7 +63,11 @@ def test_what_is_not_text_is_refused_as_text(name, tmp_path):
         assert reader.record > 0
 
 
-@pytest.mark.parametrize("text", [b"ORCAS", b"SEQUENCES", b"PAR1S of\n", b"\xef\xbb\xbfORC", b"a\x01b\x02c\n", b"\xff\xfe", b""])
+STARTING_LIKE_BINARY = [b"ORCAS", b"ORC", "ORCHIDÉE\n".encode(), b"SEQUENCES", b"SEQ\tname\n", b"PAR1S of\n", b"ARROWS", b"ARROW1 a\n"]
+STARTING_LIKE_BINARY += [b"\xef\xbb\xbfORC", b"a\x01b\x02c\n", b"\xff\xfe", b""]
+
+
+@pytest.mark.parametrize("text", STARTING_LIKE_BINARY)
 def test_text_that_starts_like_something_else_is_text(text, tmp_path):
     (tmp_path / "a").write_bytes(text)
     assert make_splits([str(tmp_path / "a")])[0].kind == "text"

@@ -6,18 +6,16 @@ No more is read to recognise an input than a single value of it could have.
 import io
 
 import typedbytes
-from typedbytes._magic import BLOCK_MESSAGE, BYTE_ORDER_MARKS, FOREIGN, SEQUENCE_FILE
+from typedbytes._magic import BLOCK_MESSAGE, BYTE_ORDER_MARKS, FOREIGN, SEQUENCE_FILE, format_of, is_text, may_be_text
 from typedbytes.cli._encoded_records import Encoded, Pairs
 from typedbytes.cli._failure import BAD_DATA, Failure
 
 NAMES = ("typedbytes", "sequencefile", "json", "block")
-MAX_NBYTES = 5  # the code and the length of a value
+MAX_NBYTES = 5  # the code and the length of a value; more are read only of text that a longer signature starts with
 CHUNK_NBYTES = 1 << 16
 _TABLES = ("parquet", "arrow", "arrow-file")
-_MARKS = {SEQUENCE_FILE: "sequencefile", BLOCK_MESSAGE: "block", **FOREIGN, **dict.fromkeys(BYTE_ORDER_MARKS, "text")}
-_PRINTABLE = frozenset((*b"\t\n\r", *range(0x20, 0x7F), *range(0x80, 0x100)))
+_SIGNATURES = (SEQUENCE_FILE + b"\6", BLOCK_MESSAGE, *FOREIGN, *BYTE_ORDER_MARKS)  # 6: a version, which tells it from text
 _STARTS_OF_JSON = (*(bytes([each]) for each in b'{["-0123456789'), b"true", b"fals", b"null")
-_FIRST_OF_TEXT = frozenset((*b"\n\r", *range(0x20, 0x7F)))
 
 
 def recognise(head, is_all=False):
@@ -25,20 +23,18 @@ def recognise(head, is_all=False):
 
     A value with an application code starts like text only if its length is one of four printable characters: 150 MB or more.
     """
-    for mark, name in _MARKS.items():
-        if head.startswith(mark):
-            return name
-        if head and mark.startswith(head) and not is_all:
-            return None
-    if not head or head[0] not in _FIRST_OF_TEXT:
-        return "typedbytes" if head or is_all else None
-    if not _PRINTABLE.issuperset(head):
+    if not is_all and any(signature.startswith(head) for signature in _SIGNATURES if signature != head):
+        return None
+    name = "text" if head.startswith(tuple(BYTE_ORDER_MARKS)) else format_of(head)
+    if name:
+        return name
+    if not may_be_text(head):
         return "typedbytes"
     if len(head) < MAX_NBYTES and not is_all:
         return None
     if head.lstrip().startswith(_STARTS_OF_JSON):
         return "json"
-    return "text" if len(head) == MAX_NBYTES else "typedbytes"
+    return "text" if is_text(head) else "typedbytes"
 
 
 def reader_of(source, name, shown, options, raw):

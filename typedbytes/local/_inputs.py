@@ -42,7 +42,6 @@ TEXT, PAIRS, SEQUENCE_FILE = "text", "pairs", "sequencefile"
 FORMATS = ("auto", TEXT, PAIRS, SEQUENCE_FILE)
 
 HEAD_NBYTES = 1 << 12  # read to recognise the format of a file
-_PRINTABLE = frozenset((*b"\t\n\r", *range(0x20, 0x7F)))
 
 # `kind` is one of the three names above; `start` and `length` are bytes of the file, and a length of 0 means the whole file;
 # `codec` is that of compressed text.
@@ -155,7 +154,7 @@ def _recognised(path):
 def _check_text(path, head, codec):
     """Raise InputError if the first bytes are binary data: they contain a NUL, or are those of another format."""
     name = _magic.name_of(head)
-    if b"\0" in head or (name and not _PRINTABLE.issuperset(head[:8])):  # a text may start with ORC
+    if name or b"\0" in head:
         what = f"{name or 'binary data'}{f' inside {codec}' if codec else ''}"
         convert = "; typedbytes convert makes records of a table" if name in ("parquet", "arrow", "arrow-file") else ""
         raise InputError(
