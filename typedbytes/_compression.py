@@ -24,7 +24,7 @@ def decompressed(source):
     """
     head = b""
     while any(signature.startswith(head) for signature in COMPRESSIONS if signature != head):
-        piece = source.read(1)
+        piece = _read(source, 1)
         if not piece:
             break
         head += piece
@@ -46,6 +46,14 @@ def refuse_compressed_sequence_file(file, path):
         raise error
 
 
+def _read(source, nbytes):
+    """Return the next bytes of a source, b"" at the end; raises BlockingIOError if they have not arrived and the source does not wait."""
+    data = source.read(nbytes)
+    if data is None:
+        raise BlockingIOError("the source must be in blocking mode")
+    return data
+
+
 def put_back(head, source):
     """Return a source that returns these bytes, which were read from it, again."""
     if head and source.seekable():
@@ -62,7 +70,7 @@ class _Prefixed(io.RawIOBase):
         self._source = source
 
     def readable(self):
-        """Say that it can be read from."""
+        """Return True: it can be read from."""
         return True
 
     def readinto(self, target):
@@ -90,7 +98,7 @@ class Decompressed(io.RawIOBase):
         return self._source.name
 
     def readable(self):
-        """Say that it can be read from."""
+        """Return True: it can be read from."""
         return True
 
     def readinto(self, target):
@@ -114,10 +122,10 @@ class Decompressed(io.RawIOBase):
     def _next_data(self):
         """Return the next compressed bytes, none if the stream has enough; None at the end."""
         if not self._stream.eof:
-            return self._source.read(READ_NBYTES) or b"" if self._stream.needs_input else b""
+            return _read(self._source, READ_NBYTES) if self._stream.needs_input else b""
         data = self._stream.unused_data.lstrip(b"\0")
         while not data:
-            data = self._source.read(READ_NBYTES)
+            data = _read(self._source, READ_NBYTES)
             if not data:
                 return None
             data = data.lstrip(b"\0")
@@ -155,7 +163,7 @@ class Compressed(io.RawIOBase):
         self._process = os.getpid()
 
     def writable(self):
-        """Say that it can be written to."""
+        """Return True: it can be written to."""
         return True
 
     def write(self, data):

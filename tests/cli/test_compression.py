@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import lzma
+import os
 import random
 import subprocess
 import sys
@@ -71,6 +72,33 @@ def test_a_cut_is_reported_at_every_offset(kind):
             read(packed[:end])
     with pytest.raises(tb.FormatError, match=f"damaged {kind} data: .* at offset 200"):
         read(packed + b"no more of it")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("trailer", [b"", bytes(5)], ids=["inside", "after"])
+def test_a_pipe_that_does_not_wait_is_not_at_its_end(kind, trailer):
+    packed = COMPRESS[kind](STREAM)
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    with open(reading, "rb", buffering=0) as pipe, open(writing, "wb", buffering=0) as sender:
+        sender.write(packed + trailer if trailer else packed[:30])
+        source = decompressed(pipe)
+        found = source.read(len(STREAM)) if trailer else b""
+        for _ in range(2):
+            with pytest.raises(BlockingIOError, match="the source must be in blocking mode"):
+                for byte in iter(lambda: source.read(1), b""):
+                    found += byte
+        sender.write(b"" if trailer else packed[30:])
+        sender.close()
+        assert found + source.read() == STREAM
+
+
+def test_a_pipe_that_does_not_wait_before_its_first_bytes():
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    with open(reading, "rb", buffering=0) as pipe, open(writing, "wb", buffering=0):
+        with pytest.raises(BlockingIOError, match="the source must be in blocking mode"):
+            decompressed(pipe)
 
 
 @pytest.mark.parametrize("kind", KINDS)
