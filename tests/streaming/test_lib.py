@@ -6,6 +6,7 @@ never, once or several times without a difference.
 
 import collections
 import itertools
+import math
 import operator
 import statistics
 from fractions import Fraction
@@ -104,10 +105,40 @@ def test_a_combiner_of_statistics_sends_a_second_tuple_where_it_matters():
     assert list(lib.statsreducer("a", [(2, 2.0, 1.9999999999, 1.0, 1.0)])) == [("a", (2, 1.0, 0, 1.0, 1.0))]  # rounded by others
 
 
+INFINITE = float("inf")
+
+
 @pytest.mark.parametrize("value", [float("inf"), float("nan")])
 def test_statistics_of_what_is_not_finite(value):
     ((_, (n, mean, deviation, _, _)),) = lib.statsreducer("a", [1.0, value])
     assert n == 2 and mean == pytest.approx(value, nan_ok=True) and deviation != deviation
+
+
+HUGE = 10**400
+
+
+@pytest.mark.parametrize(
+    "values, mean, deviation",
+    [
+        ([HUGE], INFINITE, 0),
+        ([-HUGE, -HUGE - 2], -INFINITE, math.sqrt(2)),
+        ([HUGE, 1], INFINITE, INFINITE),
+        ([HUGE, -HUGE, 3, 5], 2, INFINITE),
+        ([HUGE, 1.5], INFINITE, INFINITE),
+        ([1.5, -HUGE], -INFINITE, INFINITE),
+        ([1.5, 10**200], 5e199, INFINITE),  # the variance is more than a float
+        ([1.5, (1, 10**200, 10**400, 10**200, 10**200)], 5e199, INFINITE),
+    ],
+)
+def test_statistics_of_ints_beyond_all_floats(values, mean, deviation):
+    ((_, found),) = lib.statsreducer("a", values)
+    numbers = [value if isinstance(value, (int, float)) else value[1] for value in values]
+    assert found == (len(values), mean, deviation, min(numbers), max(numbers))
+
+
+def test_a_combiner_of_ints_beyond_all_floats():
+    assert list(lib.statscombiner("a", [HUGE, -1])) == [("a", (2, HUGE - 1, HUGE**2 + 1, -1, HUGE))]
+    assert list(lib.statscombiner("a", [HUGE, 1.5])) == [("a", (2, INFINITE, INFINITE, 1.5, HUGE))]
 
 
 def test_identity_and_sums():

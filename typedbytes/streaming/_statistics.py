@@ -1,29 +1,32 @@
 """Number, mean, deviation, least and greatest of values, and what a combiner sends of them.
 
 A variance is a small difference of large sums where values are close to one another. So the sums are exact: integers, for each denominator
-that the values have. Here: numbers. Not here: keys, and how values arrive.
+that the values have. A result that is beyond all floats is infinite. Here: numbers. Not here: keys, and how values arrive.
 """
 
 import math
 
-CLOSE = 2**20  # squares this many times the squared deviations are rounded too coarsely to give these
+CLOSE = 2**20  # if the sum of squares exceeds this many times the squared deviations, it is too coarse after rounding
 
 
 def statistics(values):
     """Return number, mean, standard deviation of a sample, least and greatest of values, or of what combined_statistics made of some."""
     n, total, squares, least, greatest, exact = _sums(values)
-    mean = total / n
+    mean = _divided(total, n)
     if exact is None:
         deviations = squares - total * mean
     else:
         (top, bottom), _ = exact
-        mean = top / (bottom * n) if isinstance(total, float) else mean
+        mean = _divided(top, bottom * n) if isinstance(total, float) else mean
         deviations = _divided(*_squared_deviations(n, *exact))
     return n, mean, math.sqrt(max(deviations / (n - 1), 0)) if n > 1 else 0, least, greatest
 
 
 def combined_statistics(values):
-    """Return a tuple of number, sum, sum of squares, least and greatest; more of them, with the number 0, add what rounding took."""
+    """Return a list of tuples (number, sum, sum of squares, least, greatest).
+
+    The first holds the totals; the others have number 0 and hold what rounding removed.
+    """
     n, total, squares, least, greatest, exact = _sums(values)
     if exact is None or not isinstance(total, float):
         return [(n, total, squares, least, greatest)]
@@ -47,7 +50,10 @@ def _sums(values):
     are_finite = True
     for value in values:
         number, part, square, low, high = value if isinstance(value, tuple) else (1, value, value * value, value, value)
-        n, total, squares = n + number, total + part, squares + square
+        try:
+            n, total, squares = n + number, total + part, squares + square
+        except OverflowError:  # a float and an int that no float can hold
+            n, total, squares = n + number, _sum_as_float(total, part), _sum_as_float(squares, square)
         least = low if least is None or low < least else least
         greatest = high if greatest is None or high > greatest else greatest
         try:
@@ -73,6 +79,10 @@ def _squared_deviations(n, total, squares):
 
 def _difference(top, bottom, other_top, other_bottom):
     return top * other_bottom - other_top * bottom, bottom * other_bottom
+
+
+def _sum_as_float(*numbers):
+    return sum(_divided(*number.as_integer_ratio()) if isinstance(number, int) else number for number in numbers)
 
 
 def _divided(top, bottom):
