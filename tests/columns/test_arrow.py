@@ -609,6 +609,20 @@ def test_extension_types_whose_storage_is_something_else_are_refused(column):
         columns.write(io.BytesIO(), column, pairs=False)
 
 
+@pytest.mark.parametrize("name", ["time.utc", "tone", "+view"])  # they start like the formats of other types
+def test_an_extension_type_is_named_with_the_type_of_its_storage(name):
+    class Moment(pyarrow.ExtensionType):
+        def __init__(self):
+            super().__init__(pyarrow.timestamp("s"), name)
+
+        def __arrow_ext_serialize__(self):
+            return b""
+
+    column = pyarrow.ExtensionArray.from_storage(Moment(), pyarrow.array([1], pyarrow.timestamp("s")))
+    with pytest.raises(tb.EncodeTypeError, match=rf"the Arrow type timestamp \({re.escape(name)}\) has no type code"):
+        columns.write(io.BytesIO(), [column], pairs=False)
+
+
 def test_extension_types_whose_storage_is_the_value_are_written():
     column = pyarrow.ExtensionArray.from_storage(pyarrow.uuid(), pyarrow.array([bytes(16), b"x" * 16], pyarrow.binary(16)))
     sink = io.BytesIO()

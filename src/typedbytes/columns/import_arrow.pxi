@@ -244,11 +244,12 @@ cdef bytes extension_of(const ArrowSchema* schema):
 
 
 cdef object no_type_code_error(const ArrowSchema* schema):
-    cdef str format = (extension_of(schema) or <bytes>schema.format).decode("ascii", "replace")
+    cdef str format = (<bytes>schema.format).decode("ascii", "replace")
+    cdef str shown = (extension_of(schema) or <bytes>schema.format).decode("utf-8", "replace")
     cdef str name = (<bytes>schema.name).decode("utf-8", "replace") if schema.name != NULL else ""
     cdef str field = f"field {name!r}: " if name else ""
     cdef str kind = ARROW_TYPE_NAMES.get(format[:2], "")
-    described = f"{kind} ({format})" if kind else repr(format)
+    described = f"{kind} ({shown})" if kind else repr(shown)
     return EncodeTypeError(f"{field}the Arrow type {described} has no type code: cast it to numbers or text first")
 
 
