@@ -25,13 +25,14 @@ def switch(name):
     return os.environ.get(f"TYPEDBYTES_{name}", "0") not in ("", "0")
 
 
+with_msvc = sys.platform == "win32"  # zig, which builds for Windows elsewhere, takes gcc's options
 for_windows = get_platform().startswith("win")  # also where a build for it runs elsewhere
 MODULES = ["_core", "columns._native", "sequencefile._native", "_sorting._native", "_report._native"]
 if not for_windows:
     MODULES.append("block._native")  # its system calls are those of POSIX
 
 compile_args = []
-if sys.platform != "win32":
+if not with_msvc:
     compile_args += ["-O3", "-fstack-protector-strong", "-Wno-unused-function", "-Wno-attributes", "-fno-inline-functions-called-once"]
     # The limits that -O2 has for inlining: the modules are a tenth smaller, and no path is slower.
     compile_args += ["--param=max-inline-insns-auto=15", "--param=early-inlining-insns=6", "--param=inline-min-speedup=30"]
@@ -41,7 +42,7 @@ link_args = []
 # list.append() instead, as a test sees. Strings that it compresses are larger in a wheel than others, and every import expands them.
 macros = [("CYTHON_VECTORCALL_TPNEW", "0"), ("CYTHON_COMPRESS_STRINGS", "0")]
 core_macros = []
-if sys.platform != "win32" and not switch("TRACE"):  # coverage would count the branches of every inlined copy
+if not with_msvc and not switch("TRACE"):  # coverage would count the branches of every inlined copy
     # The scalar cases must be inlined into each container's loop; by itself, the compiler calls them.
     # The other modules gain nothing from it, and take a quarter longer to compile.
     core_macros.append(("CYTHON_INLINE", "__inline__ __attribute__((always_inline))"))
@@ -57,7 +58,7 @@ directives = {
     "freethreading_compatible": True,  # importing a module leaves the GIL disabled
 }
 
-if sys.platform != "win32" and not any(map(switch, ("DEBUG", "TRACE", "SANITIZE"))):
+if not with_msvc and not any(map(switch, ("DEBUG", "TRACE", "SANITIZE"))):
     compile_args.append("-g0")  # the interpreter's own flags ask for debug information: six times the size
 if switch("QUICK"):
     compile_args.append("-O1")

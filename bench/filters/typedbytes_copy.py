@@ -1,4 +1,4 @@
-"""Pass everything through as it came, with the loop left to the writer: structure is checked, no value is made."""
+"""Pass everything through as it came, with the loop left to the writer: structure is checked, nothing is decoded."""
 
 import typedbytes as tb
 

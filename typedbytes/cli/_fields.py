@@ -1,6 +1,6 @@
 """Paths to the parts of a record, as options give them: the encoded values at key, value[0], value['name'] or value.name.
 
-No value is made of what is not on the path.
+What is not on the path is not decoded.
 """
 
 import re

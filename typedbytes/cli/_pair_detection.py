@@ -16,7 +16,7 @@ MAX_VALUES = 1000
 SHOWN_TYPES = 8
 SEEMS_PAIRS = "pairs, it seems"
 UNDECIDED = "values or pairs"
-HEAD_NBYTES = 1 << 16  # examined at first, and more if they hold less than four values
+HEAD_NBYTES = 1 << 16  # examined at first, and more if they hold fewer than four values
 MAX_NBYTES = 1 << 20
 
 

@@ -1,4 +1,4 @@
-"""The inputs of sort and partition, as sources of typed bytes. No value is made of a record."""
+"""The inputs of sort and partition, as sources of typed bytes. Records are not decoded."""
 
 import io
 from contextlib import closing, contextmanager

@@ -36,7 +36,7 @@ STREAMING_OPTION_OF = {
 
 
 def properties_of(params):
-    """Return the properties that a job's parameters are, {"x": 3} for one that its tasks find as ``task().params["x"]``, "3".
+    """Return the properties that carry a job's parameters; a task reads {"x": 3} as ``task().params["x"]``, "3".
 
     Raises ValueError for a name that is not one of letters, digits and underscores.
 
@@ -68,7 +68,7 @@ def reducers_of(properties, nreducers=None):
 
 
 def steps_in(lines):
-    """Return the roles of each step of a job, from the lines that its script wrote to standard error for the role steps.
+    """Return the roles of each step of a job, from the lines that its script wrote to standard error when started with the argument `steps`.
 
     >>> steps_in(["loading", "typedbytes: step: map combine reduce", "typedbytes: step: map"])
     [['map', 'combine', 'reduce'], ['map']]

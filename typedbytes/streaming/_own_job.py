@@ -1,4 +1,4 @@
-"""A script that starts the job of itself: known in its own tasks, which would start it again, and so would theirs, without an end.
+"""Refuses to start a job from within a task of the same script: a script that submits itself would do so again in each task.
 
 Here: what a task of a script is known by. Not here: starting processes. On this machine a variable names the scripts that a
 process is a task of; on a node of a cluster, where nothing of ours starts it, the words of its command are those of a task.

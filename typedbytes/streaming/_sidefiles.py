@@ -1,9 +1,9 @@
 """Files beside the records: a task's own files in the folder of the job's output.
 
 Hadoop gives each attempt a folder of its own and moves its files to the output when the attempt has succeeded, so a task
-that is run twice, or fails, leaves nothing twice and nothing half. A file is written under a hidden name, is whole on its
-disk before it gets its own, and gets it last of all, when the task is all but done. A folder that is not a path of this
-machine, one of HDFS, gets its files by Hadoop's own shell. Nothing here knows what is in a file.
+that is run twice, or fails, leaves no duplicate or partial file. A file is written under a hidden name, synced, and renamed as
+the last step of the task. Hadoop's own shell copies files to a folder that is not a path of this machine, such as one of HDFS.
+Here: names and ends of files. Not here: what is in one.
 """
 
 from __future__ import annotations

@@ -362,8 +362,9 @@ cdef class Builder:
                     next = w.p
                 p = next
             if outcome != APPENDED:
+                # Rows are whole: set_row_count() drops what the columns have of this record, and the next walk starts with it.
                 p = start
-                if outcome != COLUMN_FULL:
+                if outcome != COLUMN_FULL:    # a count above its limit says which limit was reached: see conclude()
                     w.missing_nbytes = missing_nbytes
                 break
             n += 1
@@ -400,7 +401,8 @@ cdef class Builder:
             return self.adopt_type(c, after)
         if self.policy == "widen" and not c.has_wanted_child and widen(c, w):
             self.changed = True
-            # Restart the record: values of it that were converted to a wider type must be stored as they were encoded.
+            # The column holds encoded values now. It may have values of this record that were converted, INTs to DOUBLEs for example:
+            # walk the record again, and they are stored as they came. Those of earlier records stay converted.
             return RESTARTED if c.kind == ENCODED else APPENDED
         return self.refuse(c)
 
@@ -433,6 +435,9 @@ cdef class Builder:
             found = make_column(describe_value(&inference))
         finally:
             self.w.skipping.depth = self.w.skipping.tail = 0
+        # All rows so far are null, and each takes null_size() in the new type: 8000 bytes in an ARRAY of 1000 DOUBLEs, for 1 or 9 bytes
+        # of input. append_value() does not accept such a null after the first value, so it is refused before it too. Missing fields have
+        # a limit of their own.
         if null_size(found) > MAX_NULL_NBYTES and c.n and not is_missing:
             free_column(found)
             return self.refuse(c)

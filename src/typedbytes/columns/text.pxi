@@ -15,7 +15,7 @@ cdef bint is_text(const unsigned char* p, Py_ssize_t nbytes) noexcept nogil:
     while nbytes > 0:
         piece = min(nbytes, TEXT_PIECE)
         while piece < nbytes and piece > TEXT_PIECE - 4 and p[piece] & 0xc0 == 0x80:
-            piece -= 1    # do not split a character; four continuation bytes are in none
+            piece -= 1    # do not split a character; no character has four continuation bytes, so stop after four
         nchars = utf8_measure(p, piece, &greatest)
         if greatest < 0xc4:
             is_valid = utf8_to_ucs1(p, piece, scratch, nchars)

@@ -1,4 +1,4 @@
-"""The command cat. No value is made of a record, but its structure is checked."""
+"""The command cat. Records are not decoded, but their structure is checked."""
 
 from __future__ import annotations
 
