@@ -4,6 +4,7 @@ import decimal
 import os
 import uuid
 
+import fsspec
 import pyarrow
 import pytest
 
@@ -168,6 +169,52 @@ def test_a_job_writes_its_files_when_all_tasks_have_succeeded(folder, codec):
     instead = _output.Output(folder, {}, True)
     instead.commit([instead.write(iter(BATCHES[1:]), 0, 1)])
     assert list(sequencefile.read(folder)) == [("c", 3)]
+
+
+def files_in(folder):
+    """Return the names and contents of the files of a folder, which may be a URL."""
+    fs, path = fsspec.core.url_to_fs(folder)
+    return {file.rpartition("/")[2]: fs.cat_file(file) for file in fs.ls(path, detail=False) if fs.isfile(file)}
+
+
+@pytest.mark.parametrize("overwrite", [False, True], ids=["append", "overwrite"])
+def test_a_job_that_fails_among_its_names_leaves_what_was_there(folder, overwrite, monkeypatch):
+    before = _output.Output(folder, {}, False)
+    before.commit([before.write(iter(BATCHES), 0, 1)])
+    found, names, rename = files_in(folder), [], _output._rename
+
+    def fail_second(path, name):
+        assert "_SUCCESS" not in files_in(folder)  # a process that is killed here leaves no folder that seems complete
+        names.append(name)
+        rename(path, name)
+        if len(names) == 2:
+            raise OSError("no answer")  # of a rename that may have been done
+
+    output = _output.Output(folder, {}, overwrite)
+    written = [output.write(iter(BATCHES), partition, 2) for partition in range(3)]
+    monkeypatch.setattr(_output, "_rename", fail_second)
+    with pytest.raises(OSError, match="no answer"):
+        output.commit(written)
+    output.abort()
+    assert files_in(folder) == found and "_SUCCESS" in found
+
+
+def test_a_folder_of_which_files_were_removed_is_not_marked_complete(folder, monkeypatch):
+    before = _output.Output(folder, {}, False)
+    before.commit([before.write(iter(BATCHES), partition, 1) for partition in range(2)])
+    (_, last), remove = sorted(name for name in files_in(folder) if name != "_SUCCESS"), _output._remove
+
+    def fail_last(path):
+        if path.endswith(last):
+            raise OSError("no answer")
+        remove(path)
+
+    output = _output.Output(folder, {}, True)
+    written = [output.write(iter(BATCHES), 0, 2)]
+    monkeypatch.setattr(_output, "_remove", fail_last)
+    with pytest.raises(OSError, match="no answer"):
+        output.commit(written)
+    assert [*files_in(folder)] == [last]
 
 
 def test_a_job_that_is_given_up_leaves_nothing(tmp_path):

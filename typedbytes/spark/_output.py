@@ -1,7 +1,8 @@
-"""A folder of SequenceFiles that several tasks write, with its new files or without any of them. Needs pyarrow, and no Spark.
+"""A folder of SequenceFiles that several tasks write. Needs pyarrow, and no Spark.
 
-Invariant: files have their names only after all tasks have succeeded; what a failed or killed task leaves is in one hidden folder,
-which goes with the end of the job.
+Invariant: files have their names only after all tasks have succeeded, and a job that fails leaves none of them; a folder in which not all
+of them have theirs, or whose old files are being removed, has no _SUCCESS; what a failed or killed task leaves is in one hidden folder,
+which is removed at the end of the job.
 """
 
 from __future__ import annotations
@@ -9,13 +10,12 @@ from __future__ import annotations
 import io
 import os
 import shutil
+from contextlib import suppress
 
 from typedbytes import columns, sequencefile
 from typedbytes.sequencefile import _locations
 
 __all__ = ["Output"]
-
-_DONE = "_SUCCESS"
 
 
 class Output:
@@ -28,22 +28,22 @@ class Output:
         self._overwrite = overwrite
         self._nulls = options.get("nulls", "value")
         codec = options.get("codec", "default")
-        self._how = {"compression": "none"} if codec == "none" else {"compression": "block", "codec": codec}
-        sequencefile.Writer(io.BytesIO(), **self._how).close()  # refuses a codec before the job starts
+        self._writer_options = {"compression": "none"} if codec == "none" else {"compression": "block", "codec": codec}
+        sequencefile.Writer(io.BytesIO(), **self._writer_options).close()  # refuses a codec before the job starts
 
     @property
     def _temporary(self):
         return f"{self._path}/_temporary-{self._job}"
 
     def write(self, batches, partition, attempt):
-        """Write record batches of a key and a value to a file; return its name, or None for no records."""
+        """Write record batches of a key and a value to a file; return its name and that until the commit, or None for no records."""
         batch = next(batches, None)
         if batch is None:
             return None
         name = f"part-{partition:05d}-{self._job}.seq"
         _make_folder(self._temporary)
         unfinished = f"{name}.{attempt}"
-        with sequencefile.open(f"{self._temporary}/{unfinished}", "w", **self._how) as writer:
+        with sequencefile.open(f"{self._temporary}/{unfinished}", "w", **self._writer_options) as writer:
             while batch is not None:
                 sink = io.BytesIO()
                 columns.write(sink, batch, nulls=self._nulls)
@@ -52,15 +52,34 @@ class Output:
         return name, unfinished
 
     def commit(self, written):
-        """Give the files of the tasks that succeeded their names."""
+        """Give the files of the tasks that succeeded their names; after an error none of them is left."""
         _make_folder(self._path)
-        if self._overwrite:
-            for file in _locations.parts(self._path):
+        old = _locations.parts(self._path) if self._overwrite else []
+        was_complete = _remove_if_there(self._mark)
+        names = {f"{self._path}/{name}": f"{self._temporary}/{unfinished}" for name, unfinished in filter(None, written)}
+        try:
+            for name, unfinished in names.items():
+                _rename(unfinished, name)
+        except BaseException:
+            _take_back(names)
+            if was_complete:
+                self._mark_complete()
+            raise
+        try:
+            for file in old:
                 _remove(file)
-        for name, unfinished in filter(None, written):
-            _rename(f"{self._temporary}/{unfinished}", f"{self._path}/{name}")
+        except BaseException:
+            _take_back(names)
+            raise
         self.abort()
-        with _locations.opened(f"{self._path}/{_DONE}", "w")[0]:
+        self._mark_complete()
+
+    @property
+    def _mark(self):
+        return f"{self._path}/_SUCCESS"
+
+    def _mark_complete(self):
+        with _locations.opened(self._mark, "w")[0]:
             pass
 
     def abort(self):
@@ -90,6 +109,25 @@ def _remove(path):
         fs.rm_file(remote)
     else:
         os.unlink(path)
+
+
+def _remove_if_there(path):
+    """Remove a file; return whether there was one."""
+    if "://" in path:
+        fs, remote = _locations.file_system(path)
+        is_there = fs.exists(remote)
+    else:
+        is_there = os.path.lexists(path)
+    if is_there:
+        _remove(path)
+    return is_there
+
+
+def _take_back(paths):
+    """Remove those of the files that are there."""
+    for path in paths:
+        with suppress(Exception):
+            _remove(path)
 
 
 def _remove_folder(path):
