@@ -891,6 +891,18 @@ def test_each_known_failure_has_its_advice(line):
     assert SAID[line] in parsed(line)[0].advice()
 
 
+@pytest.mark.parametrize(
+    "line, start",
+    [
+        ("ModuleNotFoundError: No module named 'typedbytes_helpers'", "the nodes have no module typedbytes_helpers: ship"),
+        ("ConnectionRefusedError: [Errno 111] Connection refused", None),  # by a database that the task uses
+    ],
+)
+def test_a_failure_that_looks_like_another_does_not_get_its_advice(line, start):
+    advice = parsed(f"Traceback (most recent call last):\n{line}")[0].advice()
+    assert advice is None if start is None else advice.startswith(start)
+
+
 def test_errors_that_java_logs_are_reported():
     log, _ = parsed(
         "INFO: Binding org.apache.hadoop.yarn.webapp.GenericExceptionHandler to GuiceManagedComponentProvider\n"

@@ -42,7 +42,7 @@ ADVICE = [
         "bundle made for theirs with --python-version",
     ),
     (
-        r"No module named '?typedbytes'?",
+        r"No module named '?typedbytes\b",
         "the nodes have no typedbytes: submit without --no-bundle, or install it there",
     ),
     (
@@ -70,7 +70,7 @@ ADVICE = [
         "Hadoop allows 120 counters in total: use fewer names",
     ),
     (
-        r"(?:Connection refused|UnknownHostException|NoRouteToHost)",
+        r"ConnectException: .*Connection refused|UnknownHostException|NoRouteToHost",
         "the cluster does not answer: check fs.defaultFS and yarn.resourcemanager.address in HADOOP_CONF_DIR",
     ),
     (
