@@ -11,7 +11,7 @@ import pytest
 import beside_hadoop
 import typedbytes as tb
 from hadoop_support import SEQUENCE_FILE_INPUT, SEQUENCE_FILE_OUTPUT, hadoop, python_command
-from local_jobs import parts_of, raw_pairs, run, write_script
+from local_jobs import TASK_COUNTERS, parts_of, raw_pairs, run, write_script
 from sort_pairs import made_pairs
 from streaming_support import encode
 from text_pieces import PIECES
@@ -90,6 +90,31 @@ def test_lines_and_splits_of_text_are_hadoops(tmp_path):
     ours = parts_of(tmp_path / "local")
     assert len(ours) > nsplits
     assert ours == hadoop_parts(tmp_path / "hadoop")
+
+
+@pytest.mark.parametrize(
+    "written, theirs",
+    [
+        ("a\tb\nc\td", "a\tb\nc\td\n"),
+        ("a\tb\n", "a\tb\n"),
+        ("\tb\na\t", "\tb\na\t\n"),
+        ("a\nb\tc\rd\te\n", None),  # of what differs, docs/local.md speaks
+    ],
+)
+def test_lines_of_text_output_are_hadoops(tmp_path, written, theirs):
+    (tmp_path / "in.txt").write_text("a line\n")
+    (tmp_path / "written").write_text(written)
+    (tmp_path / "job.sh").write_text(f"cat >/dev/null; cat {tmp_path / 'written'}")
+    command, text = f"bash {tmp_path / 'job.sh'}", {"stream.map.output": "text"}
+    job = hadoop().job(input=tmp_path / "in.txt", output=tmp_path / "hadoop", mapper=command, nreducers=0, properties=text, io=None)
+    assert job.code == 0, job.log
+    result = local.run(command, inputs=tmp_path / "in.txt", output=tmp_path / "local", output_format="text")
+    parts = [(tmp_path / each / "part-00000").read_bytes().decode() for each in ("local", "hadoop")]
+    counted = [each.counters[TASK_COUNTERS]["MAP_OUTPUT_RECORDS"] for each in (result, job)]
+    if theirs is None:
+        assert (parts, counted) == ([written, "a\t\nb\tc\nd\te\n"], [2, 3])
+    else:
+        assert (parts, counted) == ([theirs] * 2, [theirs.count("\n")] * 2)
 
 
 def test_sequence_files_are_cut_as_hadoop_cuts_them(tmp_path):

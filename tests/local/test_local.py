@@ -209,6 +209,18 @@ def test_text_output_is_what_the_task_writes(words, tmp_path):
     assert dict(line.split("\t") for line in lines) == {word: str(count) for word, count in counts.items()}
 
 
+@pytest.mark.parametrize("written, lines", [("", 0), ("a", 1), ("a\\n", 1), ("a\\nb", 2), ("a\\n\\n", 2)])
+@pytest.mark.parametrize("nreducers, counter", [(0, "MAP_OUTPUT_RECORDS"), (1, "REDUCE_OUTPUT_RECORDS")])
+def test_a_last_line_of_text_is_counted_and_ended(tmp_path, written, lines, nreducers, counter):
+    (tmp_path / "in.txt").write_text("one\n")
+    writer = ["sh", "-c", f"cat > /dev/null; printf '{written}'"]
+    commands = ["cat", writer] if nreducers else [writer]
+    result = local.run(*commands, inputs=tmp_path / "in.txt", output=tmp_path / "out", output_format="text")
+    text = (tmp_path / "out" / "part-00000").read_text()
+    assert (result.counters[TASK_COUNTERS][counter], text.count("\n")) == (lines, lines)
+    assert text.startswith(written.replace("\\n", "\n")) and text[-1:] in ("", "\n")
+
+
 def test_a_reducer_without_input_does_not_run(tmp_path):
     (tmp_path / "in.txt").write_text("one\n")
     script = write_script(tmp_path, WORD_COUNT.replace("yield word, sum(counts)", "yield word, 1; print('ran')"))

@@ -191,11 +191,14 @@ class _Records:
 
 
 def _write_text(path, source):
-    nlines = 0
+    nlines, end = 0, b"\n"
     with open(path, "wb") as file:
         while source is not None and (data := source.read(BUFFER_NBYTES)):
             file.write(data)
             nlines += data.count(b"\n")
+            end = data[-1:]
+        if end != b"\n":  # a last line without its LF, which Hadoop adds
+            nlines += file.write(b"\n")
     return nlines
 
 
