@@ -115,6 +115,17 @@ def test_what_is_not_a_report(line):
     assert counted(line) == {}
 
 
+@pytest.mark.parametrize(
+    "line, limit, kept", [("reporter:counter:{},n,1", "51 groups", 51), ("reporter:counter:g,{},1", "121 counters", 121)]
+)
+def test_a_task_with_too_many_counters_costs_no_more_memory(line, limit, kept):
+    messages = Messages(quiet=True)
+    for number in range(1000):
+        messages.handle(line.format(number).encode())
+    assert messages.exceeded_limit.startswith(limit)
+    assert sum(map(len, messages.counters.values())) == kept
+
+
 @pytest.mark.parametrize("nreducers, ncounters, ngroups", [(0, 118, 48), (1, 112, 47)])
 def test_a_job_has_no_more_counters_than_hadoop_allows(tmp_path, nreducers, ncounters, ngroups):
     (tmp_path / "in.tb").write_bytes(b"\x02\x01\x02\x01")

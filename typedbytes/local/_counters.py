@@ -82,8 +82,13 @@ class Messages:
 
     def _count(self, report):
         group, name, amount = report.rstrip(",").split(",")  # Java's split() drops trailing empty strings
-        self.counters.add(_shortened(group, 128), _shortened(name, 64), _parse_long(amount))
-        self.exceeded_limit = self.counters.exceeded_limit()
+        group, name, number = _shortened(group, 128), _shortened(name, 64), _parse_long(amount)
+        if self.exceeded_limit:
+            return  # the attempt fails anyway, and a task that counts by keys would fill the memory
+        is_new = name not in self.counters.get(group, ())
+        self.counters.add(group, name, number)
+        if is_new:
+            self.exceeded_limit = self.counters.exceeded_limit()
 
     def _pass_on(self, line):
         text = _text(line.rstrip(b"\r\n"))
