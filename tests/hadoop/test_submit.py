@@ -274,6 +274,9 @@ WRONG = [
     ({"properties": {" a": "x"}}, "' a' is not a name"),
     ({"properties": {"-a": "x"}}, "as an option"),
     ({"properties": {"a": ""}}, "-D a= has no value"),
+    ({"params": {"x": "${user.name}"}}, r"in '\${user.name}', the value of typedbytes.param.x, by a property"),
+    ({"name": "of ${user.name}"}, r"in 'of \${user.name}', the value of mapreduce.job.name, by a property"),
+    ({"script": "${user.name}.py"}, "the path contains '{'"),
     ({"properties": {"a": "\x01"}}, "cannot send 'a=.x01', the value of -D, to the nodes"),
     ({"properties": {"stream.map.input": "text"}}, "-io typedbytes"),
 ]  # fmt: skip
@@ -284,6 +287,11 @@ def test_a_value_that_would_not_reach_a_node_unchanged_is_refused(wrong, message
     given = {"script": "job.py", "inputs": ["in"], "output": "out", **wrong}
     with pytest.raises(hadoop.SubmitError, match=message):
         hadoop.Plan(**given).words()
+
+
+def test_hadoop_replaces_what_a_property_asks_for():
+    words = plan(properties={"a": "${user.name}", "mapreduce.job.name": "of ${user.name}"}).words()
+    assert {"a=${user.name}", "mapreduce.job.name=of ${user.name}"} <= {*words}
 
 
 def test_a_file_that_is_given_twice_is_shipped_once():

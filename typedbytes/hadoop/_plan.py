@@ -97,7 +97,8 @@ class Plan:
         """Return the properties of the job, the user's last."""
         for name in filter(STREAMING_OPTION_OF.__contains__, self.properties):
             raise OptionError(f"Hadoop Streaming sets the property {name} from {STREAMING_OPTION_OF[name]} and ignores -D: leave it out")
-        properties = {"mapreduce.job.name": self.name or script_of(self).link, "mapreduce.job.reduces": str(self._nreducers)}
+        name = _quoting.literal("mapreduce.job.name", self.name) or script_of(self).link
+        properties = {"mapreduce.job.name": name, "mapreduce.job.reduces": str(self._nreducers)}
         if self._nreducers:
             properties.update(COMPARATOR)
         if self.secondary:
@@ -110,9 +111,10 @@ class Plan:
     def own_properties(self):
         """Return the properties that the user gives the job: its parameters, and those of -D."""
         try:
-            return {**properties_of(self.params), **self.properties}
+            params = properties_of(self.params)
         except ValueError as error:
             raise OptionError(str(error)) from None
+        return {**{name: _quoting.literal(name, value) for name, value in params.items()}, **self.properties}
 
     def other_parts(self):
         """Return the options other than properties."""

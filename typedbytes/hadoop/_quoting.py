@@ -5,7 +5,8 @@ jobs. Invariant: a value returned here reaches a node unchanged, with any Hadoop
 with the value.
 
 Older versions of Hadoop (with commons-cli 1.2) strip a double quote from either end of an option's value, and a value that
-starts like an option is read as one. A job is sent to the nodes as XML, in which ${name} is replaced by the property of that name.
+starts like an option is read as one. A job is sent to the nodes as XML, in which ${name} is replaced by the property of that name:
+refused, except in the properties that users give themselves, where they may want it.
 """
 
 import os
@@ -15,7 +16,7 @@ from collections import namedtuple
 from typedbytes.hadoop._submit_errors import OptionError, SubmitError
 from typedbytes.streaming._shipped_files import split_link
 
-__all__ = ["Shipped", "assignment", "command", "location", "option", "shipped", "unique", "url_path", "variable"]
+__all__ = ["Shipped", "assignment", "command", "literal", "location", "option", "shipped", "unique", "url_path", "variable"]
 
 NOT_XML = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
@@ -92,7 +93,7 @@ def variable(key, value):
         raise SubmitError("Hadoop sets the variable TMPDIR of each task itself: give the tasks another variable")
     if " " in key or " " in value:
         raise SubmitError(f"Hadoop ends the variable {key}={value!r} at its space: have the script read the value from a file (--ship)")
-    return option("-cmdenv", _without_variables("-cmdenv", f"{key}={value}"))
+    return option("-cmdenv", literal("-cmdenv", f"{key}={value}"))
 
 
 def location(name, path):
@@ -101,10 +102,11 @@ def location(name, path):
         raise SubmitError(
             f"Hadoop reads {path!r}, the value of {name}, as several paths: give each as an argument of its own, or rename the file"
         )
-    return option(name, _without_variables(name, path))
+    return option(name, literal(name, path))
 
 
-def _without_variables(name, value):
+def literal(name, value):
+    """Return a value in which Hadoop replaces nothing."""
     if "${" in value:
         raise SubmitError(f"Hadoop replaces ${{...}} in {value!r}, the value of {name}, by a property: write out its value")
     return value
