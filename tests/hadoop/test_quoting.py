@@ -87,10 +87,11 @@ def test_a_value_reaches_a_node_or_is_refused(folder, values):
         plan.words()
         return plan
 
-    candidates = [(option, form(value)) for value in [*values, "plain", "a=b"] for option, form in FORMS.items()]
+    candidates = [(option, form(value)) for value in [*values, "plain", "a=b", "a,b"] for option, form in FORMS.items()]
     candidates += [(option, form(value)) for value in values for option, form in NAMES.items()]
     made = accepted(make, candidates)
     assert {option for (option, argument), _ in made if "plain" in str(argument)} == FORMS.keys()
+    assert {option for (option, argument), _ in made if "a,b" in str(argument)} == FORMS.keys() - {"inputs"}
     for ((option, argument), _), reading in zip(made, read([plan for _, plan in made])):
         if isinstance(argument, dict):
             assert reading[option].items() >= argument.items()

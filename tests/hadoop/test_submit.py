@@ -1442,6 +1442,15 @@ def test_steps_are_run_one_after_the_other(tmp_path, monkeypatch, home, fails):
     assert asked[len(jobs) :] == (whole if fails else output)
 
 
+def test_no_step_runs_of_a_job_whose_output_cannot_be_the_input_of_the_next(tmp_path, monkeypatch, home):
+    folder = home(f'echo "$@" >> {tmp_path}/asked')
+    (folder / "hadoop-streaming.jar").write_bytes(b"")
+    monkeypatch.setenv("HADOOP_HOME", str(folder))
+    with pytest.raises(hadoop.SubmitError, match="reads 'a,b-.*, the value of -input, as several paths"):
+        hadoop.submit(plan(written(tmp_path, job=STEPS), ["in"], "a,b", params={"times": 1}), say=lambda line: None)
+    assert not (tmp_path / "asked").exists()
+
+
 def test_what_is_between_steps_is_left_to_a_job_that_goes_on(tmp_path, monkeypatch, home):
     folder = home(f'echo "$@" >> {tmp_path}/asked; echo Running job: job_123_0004; exec sleep 300')
     (folder / "hadoop-streaming.jar").write_bytes(b"")

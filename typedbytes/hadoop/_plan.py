@@ -124,7 +124,7 @@ class Plan:
             parts.append(("-archives", _urls("-archives", archives)))
         # Not -io with whole splits: Streaming would set stream.map.input and the like from it, over the values that splits need.
         parts.append(("-libjars", _urls("-libjars", [_split_plugin.jar(self)])) if self.feed == "splits" else ("-io", "typedbytes"))
-        parts += [("-input", _quoting.location("-input", path)) for path in self.inputs]
+        parts += [("-input", _quoting.input_location(path)) for path in self.inputs]
         parts.append(("-output", _quoting.location("-output", self.output)))
         input_formats, output_formats = _split_plugin.formats(self, INPUT_FORMATS, OUTPUT_FORMATS)
         parts.append(("-inputformat", _java_class("-inputformat", input_formats, self.input_format)))

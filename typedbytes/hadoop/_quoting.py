@@ -16,7 +16,19 @@ from collections import namedtuple
 from typedbytes.hadoop._submit_errors import OptionError, SubmitError
 from typedbytes.streaming._shipped_files import split_link
 
-__all__ = ["Shipped", "assignment", "command", "literal", "location", "option", "shipped", "unique", "url_path", "variable"]
+__all__ = [
+    "Shipped",
+    "assignment",
+    "command",
+    "input_location",
+    "literal",
+    "location",
+    "option",
+    "shipped",
+    "unique",
+    "url_path",
+    "variable",
+]
 
 NOT_XML = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
@@ -96,12 +108,17 @@ def variable(key, value):
     return option("-cmdenv", literal("-cmdenv", f"{key}={value}"))
 
 
-def location(name, path):
-    """Return the value of an option -input or -output."""
+def input_location(path):
+    """Return the value of an option -input."""
     if _has_comma_outside_braces(path):
         raise SubmitError(
-            f"Hadoop reads {path!r}, the value of {name}, as several paths: give each as an argument of its own, or rename the file"
+            f"Hadoop reads {path!r}, the value of -input, as several paths: give each as an argument of its own, or rename the file"
         )
+    return location("-input", path)
+
+
+def location(name, path):
+    """Return the value of an option that is one path, as -output."""
     return option(name, literal(name, path))
 
 

@@ -51,6 +51,8 @@ def submit(plan, *, jar=None, say=lambda line: print(line, file=sys.stderr)):
     called with lines about the progress; `jar` is the path of the streaming jar, by default Hadoop's own.
     """
     jobs = jobs_of(check(plan, say))
+    for job in jobs:
+        job.words()  # raises SubmitError before the first of them runs
     start = command_of(jar)
     return _submit(jobs[0], start, say) if len(jobs) == 1 else _submit_steps(jobs, start, say)
 
