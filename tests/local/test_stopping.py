@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import termios
+import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,6 +24,7 @@ from streaming_support import environment
 from subprocess_runs import SECONDS
 from typedbytes import local
 from typedbytes.local import _processes
+from typedbytes.local._caretaker import Caretaker
 
 #: Every process that the job starts writes its process ID into a file of its own; the mapper then waits for the file "go".
 WAITING = """
@@ -213,6 +215,62 @@ def test_a_program_that_runs_a_job_leaves_nothing_when_it_is_killed(tmp_path):
     until(lambda: not is_running(caretaker))
     assert left_in(tmp_path) == []
     until(lambda: not any(map(is_running, pids)))
+
+
+#: A program that forks while its job runs, from another thread than the job's; the child lives on.
+FORKING = """
+import os, sys, threading, time, warnings
+from pathlib import Path
+from typedbytes import local
+
+script, source, output = map(Path, sys.argv[1:])
+here = script.parent
+options = dict(inputs=source, output=output, reducers=0, quiet=True)
+job = threading.Thread(target=local.run_script, args=[script], kwargs=options)
+job.start()
+while not (here / "pid-task").exists():
+    time.sleep(0.01)
+warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads
+child = os.fork()
+if child == 0:
+    time.sleep(600)
+    os._exit(0)
+(here / "new").write_text(str(child))
+(here / "new").rename(here / "pid-forked")
+job.join()
+"""
+
+
+@pytest.mark.parametrize("is_killed", [False, True], ids=["ends", "is killed"])
+def test_a_process_that_the_program_forks_does_not_keep_the_job(tmp_path, is_killed):
+    script = write_script(tmp_path, WAITING)
+    (tmp_path / "in.txt").write_text("line\n")
+    pids = []
+    with subprocess.Popen([sys.executable, "-c", FORKING, script, tmp_path / "in.txt", tmp_path / "out"], env=environment()) as program:
+        try:
+            until((tmp_path / "pid-forked").exists)
+            pids = [int((tmp_path / f"pid-{name}").read_text()) for name in ("forked", "child", "task")]
+            caretaker = caretaker_of(program)
+            program.kill() if is_killed else (tmp_path / "go").touch()
+            assert program.wait(SECONDS) == (-signal.SIGKILL if is_killed else 0)
+            until(lambda: not is_running(caretaker))
+            assert is_running(pids[0]) and left_in(tmp_path) == ([] if is_killed else ["out"])
+        finally:
+            program.kill()
+            for pid in pids:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+
+
+def test_a_caretaker_ends_while_another_process_holds_its_pipe():
+    caretaker = Caretaker()
+    held = os.dup(caretaker._pipe.fileno())
+    ending = threading.Thread(target=caretaker.finish, daemon=True)
+    ending.start()
+    ending.join(SECONDS)
+    is_ended = not ending.is_alive()
+    os.close(held)
+    assert is_ended
 
 
 # -- filters ----------------------------------------------------------------------------------------------

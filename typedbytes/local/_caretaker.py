@@ -1,10 +1,10 @@
 """A process that outlives the job's: it ends the job's remaining processes and removes its remaining files.
 
-It holds one end of a pipe whose other end only the job's process has. That end closes when the job is done and when its process dies
-for any reason, SIGKILL included; then the caretaker kills the process groups and removes the folders that were reported to it and not
-forgotten. Nothing else removes them, so no signal to the job's process can interrupt that. It runs in a session of its own, out of
-reach of the terminal, and ignores every signal that can be ignored. Invariant: a folder is reported before it is created, a process
-as soon as its process ID is known.
+It reads a pipe whose other end only the job's process has. It stops at the message that the job is done, and at the end of the pipe, when
+that process has died for any reason, SIGKILL included; then it kills the process groups and removes the folders that were reported to it
+and not forgotten. It removes whatever is left, however the job ends; attempts that fail and finished steps are removed earlier. No signal to
+the job's process can interrupt it: it runs in a session of its own, out of reach of the terminal, and ignores every signal that can be
+ignored. Invariant: a folder is reported before it is created, a process as soon as its process ID is known.
 
 The class is the job's side; run as a script, this file is the caretaker itself, which imports nothing of ours.
 """
@@ -18,6 +18,7 @@ import time
 __all__ = ["Caretaker"]
 
 END_NUMBERS = _signal.SIGHUP, _signal.SIGINT, _signal.SIGTERM
+DONE = b"!"  # the message that the job is done
 TRIES, SECONDS_BETWEEN = 100, 0.05  # of removing what a process that is dying may still be adding to
 
 
@@ -28,8 +29,10 @@ class Caretaker:
         import subprocess  # lazy import: the caretaker itself needs neither
         import threading
 
+        from typedbytes.local._pipes import without_copies
+
         reader, pipe = os.pipe()
-        self._pipe: int | None = pipe
+        self._pipe = without_copies(open(pipe, "wb", buffering=0))
         self._lock = threading.Lock()
         self._paths = set()
         try:
@@ -38,7 +41,7 @@ class Caretaker:
                 command, stdin=reader, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/", start_new_session=True
             )
         except BaseException:
-            os.close(pipe)
+            self._pipe.close()
             raise
         finally:
             os.close(reader)
@@ -55,25 +58,27 @@ class Caretaker:
         with self._lock:
             if isinstance(what, str):
                 (self._paths.add if sign == "+" else self._paths.discard)(what)
-            if self._pipe is None:
-                return
-            try:
-                os.write(self._pipe, os.fsencode(f"{sign}{what}\0"))
-            except BrokenPipeError:
-                pass  # the caretaker was killed; the job continues
+            if not self._pipe.closed:
+                self._send(os.fsencode(f"{sign}{what}"))
+
+    def _send(self, message):
+        try:
+            self._pipe.write(message + b"\0")
+        except BrokenPipeError:
+            pass  # the caretaker was killed; the job continues
 
     def finish(self):
         """End and remove everything, and wait for that; when called again, only wait."""
         with self._lock:
-            pipe, self._pipe = self._pipe, None
-            if pipe is not None:
-                os.close(pipe)
+            if not self._pipe.closed:
+                self._send(DONE)
+                self._pipe.close()
         if self._process.wait() != 0:
             _remove(self._paths)
 
 
 def main():
-    """Read until the job's process is gone, then end and remove."""
+    """Read until the job is done or its process is gone, then end and remove."""
     for number in END_NUMBERS:
         _signal.signal(number, _signal.SIG_IGN)
     groups, folders = _reported()
@@ -87,13 +92,20 @@ def main():
 
 def _reported():
     cared: set = set()
+    for message in _messages():
+        (cared.add if message[:1] == b"+" else cared.discard)(message[1:])
+    folders = {each for each in cared if each.startswith(b"/")}
+    return map(int, cared - folders), folders
+
+
+def _messages():
     rest = b""
     while data := os.read(0, 1 << 16):
         *messages, rest = (rest + data).split(b"\0")
         for message in messages:
-            (cared.add if message[:1] == b"+" else cared.discard)(message[1:])
-    folders = {each for each in cared if each.startswith(b"/")}
-    return map(int, cared - folders), folders
+            if message == DONE:
+                return
+            yield message
 
 
 def _remove(folders):
