@@ -10,7 +10,7 @@ import shlex
 from dataclasses import replace
 
 from typedbytes.hadoop import _quoting
-from typedbytes.hadoop._plan import shipped
+from typedbytes.hadoop._plan import shipped_files
 from typedbytes.hadoop._submit_errors import SubmitError
 
 DATAPROC_JAR = "file:///usr/lib/hadoop-mapreduce/hadoop-streaming.jar"
@@ -82,10 +82,10 @@ def _with_staged_files(plan, staging):
         return f"{staging.rstrip('/')}/{os.path.basename(path)}"
 
     def staged_link(text):
-        file = _quoting.shipped(text)
+        file = _quoting.parse_shipped(text)
         return f"{staged_path(file.path)}#{file.link}"
 
-    shipped(plan)  # raises SubmitError for two files of one name in the staging folder
+    shipped_files(plan)  # raises SubmitError for two files of one name in the staging folder
     script, files, archives = staged_path(plan.script), [*map(staged_link, plan.files)], [*map(staged_link, plan.archives)]
     bundle = plan.bundle and staged_path(plan.bundle)
     jar = plan.feed_jar and staged_path(plan.feed_jar)

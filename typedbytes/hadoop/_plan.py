@@ -118,7 +118,7 @@ class Plan:
 
     def other_parts(self):
         """Return the options other than properties."""
-        files, archives = shipped(self)
+        files, archives = shipped_files(self)
         parts = [("-files", _urls("-files", files))]
         if archives:
             parts.append(("-archives", _urls("-archives", archives)))
@@ -170,10 +170,10 @@ def _urls(name, files):
     return ",".join(_quoting.url_path(name, file) for file in files)
 
 
-def shipped(plan):
+def shipped_files(plan):
     """Return [files, archives], lists of Shipped, each a path or URL and its name in a task's folder. Raises SubmitError."""
-    files = [script_of(plan), *map(_quoting.shipped, plan.files)]
-    archives = [*map(_quoting.shipped, plan.archives)]
+    files = [script_of(plan), *map(_quoting.parse_shipped, plan.files)]
+    archives = [*map(_quoting.parse_shipped, plan.archives)]
     if plan.bundle:
         archives.append(_quoting.Shipped(plan.bundle, BUNDLE_LINK))
     return _quoting.unique(files, archives)
@@ -181,7 +181,7 @@ def shipped(plan):
 
 def script_of(plan):
     """Return the script as Shipped. In a local path a # has no special meaning; `url_path` refuses it later."""
-    return _quoting.shipped(plan.script) if "://" in plan.script else _quoting.Shipped(plan.script, os.path.basename(plan.script))
+    return _quoting.parse_shipped(plan.script) if "://" in plan.script else _quoting.Shipped(plan.script, os.path.basename(plan.script))
 
 
 def asked_reducers(plan):

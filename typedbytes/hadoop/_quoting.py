@@ -24,7 +24,7 @@ __all__ = [
     "literal",
     "location",
     "option",
-    "shipped",
+    "parse_shipped",
     "unique",
     "url_path",
     "variable",
@@ -77,7 +77,7 @@ def _is_undecodable(text):
 def option(name, value):
     """Return the value of one of Hadoop's options."""
     if not value:
-        raise SubmitError(f"Hadoop's option {name} takes no empty value: give it one")
+        raise SubmitError(f"Hadoop's option {name} needs a value that is not empty")
     if value.startswith("-"):
         raise SubmitError(f"Hadoop reads the value {value!r} of {name} as an option: write a path as ./{value}, or give another name")
     if value.startswith('"') or value.endswith('"'):
@@ -139,7 +139,7 @@ def _has_comma_outside_braces(path):
     return False
 
 
-def shipped(text):
+def parse_shipped(text):
     """Return the path and the link of PATH, or PATH#LINK."""
     return Shipped(*split_link(text))
 
@@ -172,16 +172,16 @@ def _check_alone(names, name, found):
 def url_path(name, file):
     """Return an item of the comma-separated value of -files or -archives."""
     is_url = "://" in file.path
-    path = file.path if is_url else os.path.abspath(file.path)
-    for text, what in (path, "path"), (file.link, "name"):
+    checked = file.path if is_url else os.path.abspath(file.path)
+    for text, what in (checked, "path"), (file.link, "name"):
         found = NOT_URL.search(text)
         if found:
             raise SubmitError(f"Hadoop's {name} cannot ship {text!r}: the {what} contains {found[0]!r}: rename it, or copy it elsewhere")
     if ":" in file.path and not is_url:
         raise SubmitError(f"Hadoop's {name} reads {file.path!r} as a URL: rename it, or copy it elsewhere")
-    path = f"./{file.path}" if file.path.startswith("-") else file.path
+    sent = f"./{file.path}" if file.path.startswith("-") else file.path
     if file.link == os.path.basename(file.path):
-        return path
+        return sent
     if ":" in file.link:  # Java's Path reads the part before it as a scheme
         raise SubmitError(f"Hadoop's {name} reads the name {file.link!r} as a URL: give another name, {file.path}#NAME")
-    return f"{path}#{file.link}"
+    return f"{sent}#{file.link}"

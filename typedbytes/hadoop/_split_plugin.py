@@ -80,7 +80,7 @@ def _unwritable(plan):
 
 def jar(plan):
     """Return the plug-in of a job that has whole splits, as Shipped."""
-    return _quoting.shipped(plan.feed_jar or JAR)
+    return _quoting.parse_shipped(plan.feed_jar or JAR)
 
 
 def properties(plan, nreducers):

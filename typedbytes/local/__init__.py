@@ -151,10 +151,10 @@ def _run(
     _check_options(output_format, input_format, codec, reducers, secondary, nprocesses, attempts, memory)
     environ = {**inherited_variables(), **(environ or {})}
 
-    def run_step(name, commands, paths, output, input_format, output_format, more=(), beside=()):
+    def run_step(name, commands, paths, output, input_format, output_format, step_properties=(), side_file_folders=()):
         start = time.monotonic()
         nreducers = reducers if commands["reduce"] else 0
-        variables = variables_of({**properties, **dict(more)})
+        variables = variables_of({**properties, **dict(step_properties)})
         settings = JobSettings(
             name, commands, nreducers, secondary, output_format, memory, nprocesses, attempts, codec, quiet, environ, variables
         )
@@ -166,7 +166,7 @@ def _run(
                 files = find_files([folder.keep_stdin() if each == "-" else each for each in paths])
                 splits = make_splits(files, input_format, split_size)
             counters = engine(settings, splits, folder, progress, processes).run()
-            for earlier in beside:
+            for earlier in side_file_folders:
                 folder.take_from(earlier)
         return Result(folder.path, counters, len(splits), nreducers, time.monotonic() - start)
 

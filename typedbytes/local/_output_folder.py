@@ -2,7 +2,8 @@
 
 Here: formats of part files, and the folder beside the output in which everything grows until the job is done. Not here: tasks.
 Invariant: the output folder appears by one rename, with everything in it, on the disk; an attempt's files come into it only when
-the attempt has succeeded; what a failed job leaves is nothing, or what the user asked to keep. Removing is the caretaker's matter.
+the attempt has succeeded; what a failed job leaves is nothing, or what the user asked to keep. Attempts that fail are removed here, and
+finished steps by _steps; the caretaker removes whatever is left, however the job ends.
 """
 
 import os

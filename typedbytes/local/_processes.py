@@ -102,7 +102,7 @@ class Processes:
                 _wait_for_end(process)
             finally:
                 self._end_process(process)  # and its children that still run
-                stderr.end_soon()
+                stderr.note_process_end()
             has_unread = bool(unread.read(1))  # waits for the feeder; nothing left when it is done and all was read
             sink.is_over = True
             while unread.read(PIPE_NBYTES):  # ends the feeder's last write, also if another process holds this end open
@@ -130,7 +130,7 @@ class Processes:
             self._kill(process)
             waiter.join()
             self._end_process(process)
-            stderr.end_soon()
+            stderr.note_process_end()
             reader.join()
         return process.returncode, b"".join(found)
 
@@ -270,7 +270,7 @@ class _StandardError:
         self._poll.register(pipe, select.POLLIN)
         self._deadline = None
         self._is_overdue = False
-        self._left = 0  # bytes to read at most when it is: all that the process itself has written are among them
+        self._left = 0  # once overdue, how many bytes are still read: all that the process itself has written are among them
 
     def __enter__(self):
         return self
@@ -278,8 +278,8 @@ class _StandardError:
     def __exit__(self, *error):
         self._pipe.close()
 
-    def end_soon(self):
-        """Take note that the process has ended."""
+    def note_process_end(self):
+        """Start the deadline: the process has ended."""
         self._deadline = time.monotonic() + STDERR_SECONDS
 
     def read(self, nbytes):

@@ -31,9 +31,10 @@ def run_steps(run_step, name, steps, inputs, output, input_format, output_format
             caretaker.add(target)
         formats = input_format, output_format if is_last else "sequencefile"
         try:
-            more = {"typedbytes.step": str(number)}
-            beside = [f"{start}{each}" for each in range(1, number)] if is_last else []
-            results.append(run_step(f"{name}, step {number} of {len(steps)}", commands, inputs, target, *formats, more, beside))
+            step_name = f"{name}, step {number} of {len(steps)}"
+            properties = {"typedbytes.step": str(number)}
+            side_file_folders = [f"{start}{each}" for each in range(1, number)] if is_last else []
+            results.append(run_step(step_name, commands, inputs, target, *formats, properties, side_file_folders))
         except JobError as error:
             error.args = (f"step {number} of {len(steps)}: {error}",)
             raise
@@ -60,5 +61,11 @@ def _sum(results):
     counters = Counters()
     for each in results:
         counters.merge(each.counters)
-    nmaps, nreducers, seconds = (sum(each[i] for each in results) for i in (2, 3, 4))
-    return Result(results[-1].output, counters, nmaps, nreducers, seconds, tuple(results))
+    return Result(
+        output=results[-1].output,
+        counters=counters,
+        nmaps=sum(each.nmaps for each in results),
+        nreducers=sum(each.nreducers for each in results),
+        seconds=sum(each.seconds for each in results),
+        steps=tuple(results),
+    )
