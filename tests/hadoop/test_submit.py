@@ -1316,6 +1316,14 @@ def test_a_client_that_ignores_a_signal_is_killed(monkeypatch, home, job_id):
     assert said[-1:] == [f"job {job_id}" if "local" in job_id else f"the job goes on; to end it: mapred job -kill {job_id}"]
 
 
+def test_a_client_that_a_signal_ends_is_reported_by_its_name(monkeypatch, home):
+    folder = home("kill -9 $$")
+    (folder / "hadoop-streaming.jar").write_bytes(b"")
+    monkeypatch.setenv("HADOOP_HOME", str(folder))
+    with pytest.raises(hadoop.JobFailedError, match="the job failed: Hadoop's command was ended by SIGKILL$"):
+        hadoop.submit(plan(str(JOB), ["in"], "out"), say=lambda line: None)
+
+
 def test_a_command_line_that_java_cannot_read_in_the_locale(monkeypatch, home):
     folder = home("exit 0")
     (folder / "hadoop-streaming.jar").write_bytes(b"")
@@ -1470,6 +1478,22 @@ def test_what_is_between_steps_is_left_to_a_job_that_goes_on(tmp_path, monkeypat
         "the job goes on; to end it: mapred job -kill job_123_0004",
         f"what is between its steps is left; to remove it: hadoop fs -rm -r -f -skipTrash {between}",
     ]
+
+
+def test_what_is_left_when_a_removal_is_interrupted_is_named(tmp_path, monkeypatch, home):
+    folder = home(f'echo "$@" >> {tmp_path}/asked')
+    (folder / "hadoop-streaming.jar").write_bytes(b"")
+    monkeypatch.setenv("HADOOP_HOME", str(folder))
+
+    def interrupt(words, start, say):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("typedbytes.hadoop._submit._run_shell", interrupt)
+    said = []
+    with pytest.raises(KeyboardInterrupt):
+        hadoop.submit(plan(written(tmp_path, job=STEPS), ["in"], "out", params={"times": 1}), say=said.append)
+    (between,) = re.findall(r"-output (out-\w+-step1) ", (tmp_path / "asked").read_text())
+    assert said[-1] == f"what is between its steps is left; to remove it: hadoop fs -rm -r -f -skipTrash {between}"
 
 
 def test_the_counters_of_steps_are_printed_apart(tmp_path, monkeypatch, capfdbinary, home):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -70,8 +71,9 @@ def _submit_steps(jobs, start, say):
             for group, amounts in done.counters.items():
                 _add(counters.setdefault(group, {}), amounts)
             if number:
-                for words in removals_of_output(job, between.pop(0)):
+                for words in removals_of_output(job, between[0]):
                     _run_shell(words, start, say)
+                del between[0]  # only now: a signal meanwhile reports it
     except Exception:
         if between:
             _run_shell(removal(jobs[0], between), start, say)
@@ -149,9 +151,14 @@ def _failure(log, code):
             log.parse_line(line)
     user_error, report = summarize(log.report)
     advice = log.advice()
-    lines = [f"the job failed: Hadoop's command ended with exit code {code}", *(report[-MAX_LINES:] or log.errors()[-1:])]
+    lines = [f"the job failed: Hadoop's command {_outcome(code)}", *(report[-MAX_LINES:] or log.errors()[-1:])]
     lines = [*([user_error] if user_error else []), *lines, *([f"what to do: {advice}"] if advice else [])]
     return JobFailedError("\n".join(lines), log.report, code)
+
+
+def _outcome(code):
+    names = {each.value: each.name for each in signal.Signals}
+    return f"was ended by {names.get(-code, f'signal {-code}')}" if code < 0 else f"ended with exit code {code}"
 
 
 def _aggregated_logs(job_id):
