@@ -1,7 +1,7 @@
 """Check a job before it is submitted: its script, the modules that the script imports, the files to ship, and what is in its bundle.
 
-Here: what a plan leaves open is taken from the script and the inputs. Not here: processes, except that of a script with steps, which is asked
-for them. Invariant: a job that could not run raises SubmitError before anything is sent.
+Here: what a plan leaves open is taken from the script and the inputs; whether Java can read the command line. Not here: processes, except
+that of a script with steps, which is asked for them. Invariant: a job that could not run raises SubmitError before anything is sent.
 """
 
 import os
@@ -18,7 +18,7 @@ from typedbytes.hadoop._submit_errors import OptionError, SubmitError
 from typedbytes.streaming._own_job import refuse_own_job
 from typedbytes.streaming._user_code import COMBINER_ALONE
 
-__all__ = ["check"]
+__all__ = ["check", "check_shipped", "check_words"]
 
 
 def check(plan, say=lambda line: None):
@@ -60,6 +60,14 @@ def check_shipped(plan):
         if "://" not in name and not os.path.exists(name):
             advice = f": make it with typedbytes bundle {name}" if path == plan.bundle else ""
             raise OptionError(f"there is no file {name} to ship with the job{advice}")
+
+
+def check_words(words, environ=os.environ):
+    """Raise SubmitError for words of a command line that Java, which decodes them by the locale, cannot read."""
+    locale = environ.get("LC_ALL") or environ.get("LC_CTYPE") or environ.get("LANG") or "C"
+    strange = [word for word in words if not word.isascii()]
+    if strange and locale in ("C", "POSIX"):  # Python itself uses UTF-8 then
+        raise SubmitError(f"Hadoop's Java cannot read {strange[0]!r} in the locale {locale}: export LC_ALL=C.UTF-8, or another with UTF-8")
 
 
 def _with_roles(plan):

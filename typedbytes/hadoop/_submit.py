@@ -13,7 +13,7 @@ import sys
 import time
 from dataclasses import dataclass, replace
 
-from typedbytes.hadoop._check import check
+from typedbytes.hadoop._check import check, check_words
 from typedbytes.hadoop._installed import aggregates_logs, find_command, find_jar
 from typedbytes.hadoop._job_log import JobLogParser
 from typedbytes.hadoop._steps import jobs_of, removal, removals_of_output
@@ -53,7 +53,7 @@ def submit(plan, *, jar=None, say=lambda line: print(line, file=sys.stderr)):
     """
     jobs = jobs_of(check(plan, say))
     for job in jobs:
-        job.words()  # raises SubmitError before the first of them runs
+        check_words(job.words())
     start = command_of(jar)
     return _submit(jobs[0], start, say) if len(jobs) == 1 else _submit_steps(jobs, start, say)
 
@@ -104,9 +104,7 @@ def _run_shell(words, start, say):
 
 
 def _submit(plan, start, say):
-    words = plan.words()
-    _check_locale(words, os.environ)
-    command = [*start, *words]
+    command = [*start, *plan.words()]
     log = JobLogParser(say)
     try:
         client = subprocess.Popen(
@@ -125,6 +123,7 @@ def _submit(plan, start, say):
                 say(f"the job goes on; to end it: mapred job -kill {log.job_id}")
             raise
     if client.returncode:
+        _fetch_task_logs(log)
         raise _failure(log, client.returncode)
     return Done(log.job_id, log.counters, plan.output)
 
@@ -137,18 +136,7 @@ def _end(client):
         client.kill()
 
 
-def _check_locale(words, environ):
-    # Java decodes its arguments by the locale; Python uses UTF-8 even if the locale is C.
-    locale = environ.get("LC_ALL") or environ.get("LC_CTYPE") or environ.get("LANG") or "C"
-    strange = [word for word in words if not word.isascii()]
-    if strange and locale in ("C", "POSIX"):
-        raise SubmitError(f"Hadoop's Java cannot read {strange[0]!r} in the locale {locale}: export LC_ALL=C.UTF-8, or another with UTF-8")
-
-
 def _failure(log, code):
-    if log.job_id and not log.report:
-        for line in _aggregated_logs(log.job_id):
-            log.parse_line(line)
     user_error, report = summarize(log.report)
     advice = log.advice()
     lines = [f"the job failed: Hadoop's command {_outcome(code)}", *(report[-MAX_LINES:] or log.errors()[-1:])]
@@ -161,6 +149,13 @@ def _outcome(code):
     return f"was ended by {names.get(-code, f'signal {-code}')}" if code < 0 else f"ended with exit code {code}"
 
 
+def _fetch_task_logs(log):
+    """Parse what YARN has of a failed job's tasks, if its client has printed none of their reports; may take twice LOGS_SECONDS."""
+    if log.job_id and not log.report:
+        for line in _aggregated_logs(log.job_id):
+            log.parse_line(line)
+
+
 def _aggregated_logs(job_id):
     """Return the stderr and syslog lines of a job's tasks from YARN, or an empty list."""
     if "local" in job_id or not aggregates_logs():
@@ -168,7 +163,7 @@ def _aggregated_logs(job_id):
     application = job_id.replace("job_", "application_", 1)
     deadline = time.monotonic() + LOGS_SECONDS
     lines: list[str] = []
-    while not lines and time.monotonic() < deadline:  # they are available only a while after the job's end
+    while not lines and time.monotonic() < deadline:  # YARN aggregates logs some time after the job's end
         try:
             command = [find_command("yarn"), "logs", "-applicationId", application, "-log_files", "stderr,syslog"]
             quiet = subprocess.DEVNULL
