@@ -103,6 +103,69 @@ def wait_for(writer, count):
         time.sleep(0.001)
 
 
+@contextlib.contextmanager
+def signalled_when_full(sock, handler):
+    """Have a signal handled in this thread when a socket takes no more."""
+    before = signal.signal(signal.SIGUSR1, handler)
+    here = threading.get_ident()
+    thread = threading.Thread(target=lambda: (wait_until_full(sock), signal.pthread_kill(here, signal.SIGUSR1)))
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+        signal.signal(signal.SIGUSR1, before)
+
+
+@pytest.mark.parametrize(
+    ("use", "max_delay", "by_size"),
+    [
+        (lambda writer: writer.write([bytes(60_000)]), None, 2),
+        (lambda writer: (writer.write([bytes(50_000)]), writer.flush()), None, 1),
+        (lambda writer: writer.write([bytes(200_000)]), None, 1),
+        (lambda writer: writer.write([bytes(50_000)]), 0.1, 1),
+    ],
+    ids=["by its size", "by a flush", "a large value", "by its age"],
+)
+def test_a_batch_that_fills_while_another_is_sent_is_sent_too(use, max_delay, by_size):
+    with connected(4096) as (ours, theirs), within():
+        writer = CoalescingWriter(ours, max_delay=max_delay, flush_bytes=60_000)
+        thread = threading.Thread(target=use, args=[writer])
+        thread.start()
+        wait_for(writer, "batches")  # that thread sends, or the writer's own, and cannot go on
+        writer.write(["x" * 60_000])
+        reader = BlockReader(theirs)
+        reader.read()
+        assert reader.read() == ["x" * 60_000]
+        thread.join()
+        assert writer.stats["by_size"] == by_size
+        writer.close()
+
+
+def test_a_writer_does_not_send_for_others_without_end():
+    ended = threading.Event()
+
+    def produce():
+        while not ended.is_set():
+            writer.write([bytes(300)])
+
+    with connected(4096) as (ours, theirs), reading(theirs) as found, within():
+        writer = CoalescingWriter(ours, max_delay=None, flush_bytes=1000, buffer_size=4000)
+        threads = [threading.Thread(target=produce) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        try:
+            for _ in range(300):
+                writer.write(["x" * 1000])
+        finally:
+            ended.set()
+        for thread in threads:
+            thread.join()
+        writer.close()
+        ours.shutdown(socket.SHUT_WR)
+    assert sum(message == ["x" * 1000] for message in found) == 300
+
+
 @pytest.mark.parametrize("max_delay", [0.0003, None])
 def test_a_socket_with_a_timeout_is_waited_for(max_delay):
     with connected(4096) as (ours, theirs), reading(theirs) as found, within():
@@ -269,18 +332,11 @@ def test_a_peer_that_stalls_is_reported_after_the_timeout():
 def test_an_interrupt_comes_through_while_a_writer_waits():
     with connected(4096) as (ours, theirs), within():
         writer = CoalescingWriter(ours, flush_bytes=1000, buffer_size=4000)
-        before = signal.signal(signal.SIGUSR1, signal.default_int_handler)
-        here, count = threading.get_ident(), 0
-        thread = threading.Thread(target=lambda: (wait_until_full(ours), signal.pthread_kill(here, signal.SIGUSR1)))
-        thread.start()
-        try:
-            with pytest.raises(KeyboardInterrupt):
-                while True:
-                    writer.write([count])
-                    count += 1
-        finally:
-            signal.signal(signal.SIGUSR1, before)
-            thread.join()
+        count = 0
+        with signalled_when_full(ours, signal.default_int_handler), pytest.raises(KeyboardInterrupt):
+            while True:
+                writer.write([count])
+                count += 1
         with reading(theirs) as found:
             writer.write(["after"])
             writer.close()

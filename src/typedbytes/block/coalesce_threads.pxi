@@ -104,6 +104,7 @@ cdef class CoalescingWriter:
     cdef long long timeout_ms     # without progress, -1: no timeout
     cdef long long stalled_ns     # time without progress so far
     cdef long long nswaps         # of the two buffers
+    cdef Py_ssize_t nwaiting      # threads that wait until another has sent something
     cdef Counts counts
     cdef unsigned long holder     # thread that holds the mutex and runs Python code; 0: none (the timer thread is never recorded)
     cdef int failed               # errno; EPIPE when `failure` is set
@@ -247,12 +248,15 @@ cdef class CoalescingWriter:
     cdef int wait(self) except -1:
         # Wait until another thread has sent something, SLICE_MS at most.
         self.counts.waits += 1
+        self.nwaiting += 1
         self.holder = 0
         with nogil:
             wait_at_most(&self.changed, &self.mutex, SLICE_MS * 1000000)
+        self.nwaiting -= 1
         self.holder = PyThread_get_thread_ident()
         PyErr_CheckSignals()
-        return self.check_failed()
+        self.check_failed()
+        return self.send_full()
 
     cdef inline int check_failed(self) except -1:
         self.error_reported = self.failed != 0
@@ -335,6 +339,16 @@ cdef class CoalescingWriter:
                 PyErr_CheckSignals()
         return self.check_failed()
 
+    cdef int send_full(self) except -1:
+        # Send a full batch, unless another thread is sending: that thread calls this when it has sent its own. A thread that waits
+        # is left the next one, since otherwise one thread could send those of all others without end.
+        while written(&self.encoder.buf) >= self.flush_bytes and not self.is_sending:
+            self.counts.by_size += self.nsent == self.nsending
+            self.send_ours()
+            if self.nwaiting:
+                break
+        return 0
+
     def _run_timer(self):
         # Runs in the timer thread, which releases the GIL until it ends.
         with nogil:
@@ -342,17 +356,21 @@ cdef class CoalescingWriter:
 
     cdef void send_overdue_batches(self) noexcept nogil:
         cdef long long pause, idle_rounds = 0
+        cdef Py_ssize_t nfilled
         pthread_mutex_lock(&self.mutex)
         while self.is_running and not self.failed:
             pause = self.delay_ns
             if self.is_sending:
                 pthread_cond_wait(&self.changed, &self.mutex)
                 continue
-            if self.nsent < self.nsending or self.encoder.buf.cursor != self.encoder.buf.start:
+            nfilled = self.encoder.buf.cursor - self.encoder.buf.start
+            if self.nsent < self.nsending or nfilled:
                 idle_rounds = 0
                 pause = self.first_byte_ns + self.delay_ns - now_ns()
-                if pause <= 0:
-                    self.counts.by_age += self.nsent == self.nsending
+                if nfilled >= self.flush_bytes or pause <= 0:
+                    if self.nsent == self.nsending:
+                        self.counts.by_size += nfilled >= self.flush_bytes
+                        self.counts.by_age += nfilled < self.flush_bytes
                     self.send_batch()
                     continue
             else:
@@ -465,17 +483,15 @@ cdef class CoalescingWriter:
             self.counts.bytes += encoder.nbytes() - before
             if encoder.nexternal or encoder.buf.owner != NULL:
                 self.send_large(before)
-                return
-            if before == 0 and self.delay_ns >= 0:
+            elif before == 0 and self.delay_ns >= 0:
                 self.first_byte_ns = now_ns()
                 if self.is_asleep:
                     pthread_cond_broadcast(&self.woken)
-            if written(&encoder.buf) >= self.flush_bytes and (not self.is_sending or self.is_finalizing):
+            if not self.is_finalizing:
+                self.send_full()
+            elif written(&encoder.buf):
                 self.counts.by_size += 1
-                if self.is_finalizing:
-                    self.send_so_far()
-                else:
-                    self.send_ours()
+                self.send_so_far()
         finally:
             self.restore()
             self.leave()
@@ -502,6 +518,7 @@ cdef class CoalescingWriter:
         try:
             self.counts.by_request += 1
             self.send_so_far()
+            self.send_full()
         finally:
             self.leave()
 
