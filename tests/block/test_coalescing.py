@@ -346,6 +346,18 @@ def test_an_interrupt_comes_through_while_a_writer_waits():
         assert numbers[-1] == "after"
 
 
+def test_the_rest_of_a_batch_that_was_interrupted_does_not_wait():
+    with connected(4096) as (ours, theirs), within():
+        writer = CoalescingWriter(ours, flush_bytes=60_000, max_delay=3600)
+        with signalled_when_full(ours, signal.default_int_handler), pytest.raises(KeyboardInterrupt):
+            writer.write([bytes(60_000)])
+        writer.write(["after"])
+        reader = BlockReader(theirs)
+        assert reader.read() == [bytes(60_000)]
+        writer.close()
+        assert reader.read() == ["after"]
+
+
 def test_what_is_written_while_another_closes_is_sent_or_refused():
     with connected(4096) as (ours, theirs), within():
         writer = CoalescingWriter(ours, max_delay=None, flush_bytes=1000, buffer_size=4000)

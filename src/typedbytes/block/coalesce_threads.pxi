@@ -366,8 +366,8 @@ cdef class CoalescingWriter:
             nfilled = self.encoder.buf.cursor - self.encoder.buf.start
             if self.nsent < self.nsending or nfilled:
                 idle_rounds = 0
-                pause = self.first_byte_ns + self.delay_ns - now_ns()
-                if nfilled >= self.flush_bytes or pause <= 0:
+                pause = self.first_byte_ns + self.delay_ns - now_ns()    # first_byte_ns is not that of a batch that is sent in part
+                if self.nsent < self.nsending or nfilled >= self.flush_bytes or pause <= 0:
                     if self.nsent == self.nsending:
                         self.counts.by_size += nfilled >= self.flush_bytes
                         self.counts.by_age += nfilled < self.flush_bytes
