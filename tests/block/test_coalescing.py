@@ -358,6 +358,35 @@ def test_the_rest_of_a_batch_that_was_interrupted_does_not_wait():
         assert reader.read() == ["after"]
 
 
+@pytest.mark.parametrize(
+    "use", [lambda writer: writer.write([1]), CoalescingWriter.flush, CoalescingWriter.close], ids=["write", "flush", "close"]
+)
+def test_a_signal_handler_cannot_use_a_writer_that_sends_a_large_value(use):
+    refused = threading.Event()
+
+    def handle(*_):
+        with pytest.raises(RuntimeError, match="in use"):
+            use(writer)
+        refused.set()
+
+    with connected(4096) as (ours, theirs), within():
+        writer = CoalescingWriter(ours)
+        thread = threading.Thread(target=lambda: (refused.wait(), found.extend(BlockReader(theirs))))
+        found = []
+        thread.start()
+        try:
+            with signalled_when_full(ours, handle):
+                writer.write([bytes(1_000_000)])
+        finally:
+            refused.set()
+        assert not writer.closed
+        writer.write(["after"])
+        writer.close()
+        ours.shutdown(socket.SHUT_WR)
+        thread.join()
+    assert found == [[bytes(1_000_000)], ["after"]]
+
+
 def test_what_is_written_while_another_closes_is_sent_or_refused():
     with connected(4096) as (ours, theirs), within():
         writer = CoalescingWriter(ours, max_delay=None, flush_bytes=1000, buffer_size=4000)

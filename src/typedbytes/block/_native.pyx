@@ -8,7 +8,7 @@
 #     parse.pxi               bytes to values: the parser, and what is shared by parse_legacy.pxi and parse_native.pxi
 #     decoder.pxi             input that is fed in pieces
 #     sockets.pxi             system calls on sockets, descriptors and files; used by reader.pxi and writer.pxi
-#     coalesce.pxi            many messages in few system calls: coalesce_threads.pxi and coalesce_asyncio.pxi
+#     coalesce.pxi            many messages in few system calls: coalesce_threads.pxi (with pthreads.pxi) and coalesce_asyncio.pxi
 #
 # Invariant: a declared length is compared with the bytes that remain; a message is decoded completely or not at all; an
 # object in use raises RuntimeError when it is used again.
@@ -377,5 +377,6 @@ include "sockets.pxi"
 include "writer.pxi"
 include "reader.pxi"
 include "coalesce.pxi"
+include "pthreads.pxi"
 include "coalesce_threads.pxi"
 include "coalesce_asyncio.pxi"

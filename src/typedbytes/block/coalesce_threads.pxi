@@ -1,65 +1,5 @@
 # CoalescingWriter: messages of several threads, sent in batches.
 
-cdef extern from *:
-    """
-    #include <pthread.h>
-    #include <time.h>
-    static inline long long now_ns(void) {
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return t.tv_sec * 1000000000LL + t.tv_nsec;
-    }
-    static inline void sleep_ns(long long ns) {
-        struct timespec t = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
-        nanosleep(&t, NULL);
-    }
-    /* Waits use CLOCK_MONOTONIC: the wall clock may be set back, which would lengthen a wait. */
-    #ifdef __APPLE__
-    static inline int start_condition(pthread_cond_t *condition) { return pthread_cond_init(condition, NULL); }
-    static inline void wait_at_most(pthread_cond_t *condition, pthread_mutex_t *mutex, long nanoseconds) {
-        struct timespec t = {0, nanoseconds};
-        pthread_cond_timedwait_relative_np(condition, mutex, &t);
-    }
-    #else
-    static inline int start_condition(pthread_cond_t *condition) {
-        pthread_condattr_t attributes;
-        int failed = pthread_condattr_init(&attributes);
-        if (failed) return failed;
-        failed = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-        if (!failed) failed = pthread_cond_init(condition, &attributes);
-        pthread_condattr_destroy(&attributes);
-        return failed;
-    }
-    static inline void wait_at_most(pthread_cond_t *condition, pthread_mutex_t *mutex, long nanoseconds) {
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        t.tv_nsec += nanoseconds;
-        if (t.tv_nsec >= 1000000000) { t.tv_nsec -= 1000000000; t.tv_sec++; }
-        pthread_cond_timedwait(condition, mutex, &t);
-    }
-    #endif
-    """
-    ctypedef struct pthread_mutex_t:
-        pass
-    ctypedef struct pthread_cond_t:
-        pass
-    int pthread_mutex_init(pthread_mutex_t*, void*) nogil
-    int pthread_mutex_destroy(pthread_mutex_t*) nogil
-    int pthread_mutex_lock(pthread_mutex_t*) nogil
-    int pthread_mutex_trylock(pthread_mutex_t*) nogil
-    int pthread_mutex_unlock(pthread_mutex_t*) nogil
-    int pthread_cond_destroy(pthread_cond_t*) nogil
-    int pthread_cond_wait(pthread_cond_t*, pthread_mutex_t*) nogil
-    int pthread_cond_broadcast(pthread_cond_t*) nogil
-    long long now_ns() nogil
-    void sleep_ns(long long ns) nogil
-    int start_condition(pthread_cond_t*) nogil    # returns an errno
-    # nanoseconds must be less than 10**9.
-    void wait_at_most(pthread_cond_t*, pthread_mutex_t*, long nanoseconds) nogil
-
-cdef extern from "pythread.h":
-    unsigned long PyThread_get_thread_ident() nogil
-
 cdef enum:
     IDLE_ROUNDS = 4           # of the timer thread without a byte to send, before it sleeps until it is woken
     SLICE_MS = 50             # of a wait, so that signals are handled in time
@@ -107,6 +47,7 @@ cdef class CoalescingWriter:
     cdef Py_ssize_t nwaiting      # threads that wait until another has sent something
     cdef Counts counts
     cdef unsigned long holder     # thread that holds the mutex and runs Python code; 0: none (the timer thread is never recorded)
+    cdef unsigned long large_sender    # thread that sends a large message, without the mutex; its signal handlers run meanwhile
     cdef int failed               # errno; EPIPE when `failure` is set
     cdef OpenWriter entry
     cdef bint is_finalizing       # the interpreter ends: write() returns after everything was sent
@@ -199,7 +140,7 @@ cdef class CoalescingWriter:
         self.disable_buffering()
         if unwritten:
             self.sink.check_open()
-        if pthread_mutex_trylock(&self.mutex) != 0:
+        if self.large_sender == PyThread_get_thread_ident() or pthread_mutex_trylock(&self.mutex) != 0:
             return 0
         self.holder = PyThread_get_thread_ident()
         try:
@@ -219,23 +160,37 @@ cdef class CoalescingWriter:
     # ---- the mutex
 
     cdef inline int enter(self) except -1:
-        cdef unsigned long me = PyThread_get_thread_ident()
-        if self.holder == me:
-            raise RuntimeError("this CoalescingWriter is in use: re-entered from a hook")
-        if self.entry.is_inherited:    # the mutex may stay locked for ever, and the parent sends what is in the buffer
-            raise_inherited(self)
-        if pthread_mutex_trylock(&self.mutex) != 0:
-            with nogil:
-                pthread_mutex_lock(&self.mutex)
-        self.holder = me
+        self.enter_any()
         if self.is_closed or not self.is_ready or self.failed:
             self.refuse()
         return 0
+
+    cdef inline int enter_any(self) except -1:
+        # Also where the writer is closed or has failed.
+        cdef unsigned long me = PyThread_get_thread_ident()
+        if self.holder == me:
+            self.raise_in_use()
+        if self.entry.is_inherited:    # the mutex may stay locked for ever, and the parent sends what is in the buffer
+            raise_inherited(self)
+        self.lock()
+        if self.large_sender == me:
+            pthread_mutex_unlock(&self.mutex)
+            self.raise_in_use()
+        self.holder = me
+        return 0
+
+    cdef inline void lock(self) noexcept:
+        if pthread_mutex_trylock(&self.mutex) != 0:
+            with nogil:
+                pthread_mutex_lock(&self.mutex)
 
     cdef inline int leave(self) except -1:
         self.holder = 0
         pthread_mutex_unlock(&self.mutex)
         return 0
+
+    cdef int raise_in_use(self) except -1:
+        raise RuntimeError("this CoalescingWriter is in use: re-entered from a hook")
 
     cdef int refuse(self) except -1:
         self.leave()
@@ -420,6 +375,7 @@ cdef class CoalescingWriter:
         while self.is_sending or self.nsent < self.nsending or self.nswaps < last:
             self.advance_open()
         self.is_sending = True
+        self.large_sender = PyThread_get_thread_ident()
         self.counts.batches += 1
         self.counts.largest = max(self.counts.largest, detached.nbytes())
         self.leave()
@@ -429,9 +385,9 @@ cdef class CoalescingWriter:
             self.failure = error
             raise
         finally:
-            with nogil:
-                pthread_mutex_lock(&self.mutex)
+            self.lock()
             self.holder = PyThread_get_thread_ident()
+            self.large_sender = 0
             self.is_sending = False
             if self.failure is not None:
                 self.failed = EPIPE    # nothing may follow a partial message
@@ -530,22 +486,21 @@ cdef class CoalescingWriter:
         >>> import os
         >>> CoalescingWriter(os.open(os.devnull, os.O_WRONLY)).close()
         """
+        cdef bint was_closed
         if self.is_closed or not self.is_ready or self.entry.is_inherited:
             return
+        self.enter_any()    # raises in a hook: the writer stays open for the outer call
+        was_closed, self.is_closed = self.is_closed, True    # messages that are not in the buffer yet are refused
         try:
-            self.enter()
-            self.is_closed = True    # messages that are not in the buffer yet are refused
-            try:
-                self.counts.by_request += 1
-                self.send_everything()
-            finally:
-                self.leave()
+            self.check_failed()
+            if was_closed:    # by another thread, meanwhile
+                self.raise_closed()
+            self.counts.by_request += 1
+            self.send_everything()
         finally:
-            # A call from a hook fails: the outer call still holds the mutex, and the writer stays open.
-            if self.holder != PyThread_get_thread_ident():
-                self.is_closed = True
-                unregister_writer(&self.entry)
-                self.stop_thread()
+            self.leave()
+            unregister_writer(&self.entry)
+            self.stop_thread()
 
     cdef int stop_thread(self) except -1:
         thread = self.thread    # two threads may call close()
