@@ -567,6 +567,28 @@ def test_a_hook_that_re_enters_is_refused():
         writer.write([2])
 
 
+def test_statistics_in_a_hook_and_in_a_forked_child():
+    code = """
+        import os, socket
+        from typedbytes.block import BlockReader, CoalescingWriter
+
+        def hook(value):
+            found = writer.stats["messages"]
+            if os.fork() == 0:
+                os._exit(writer.stats["messages"] != found)
+            return f"{found} messages, exit code {os.wait()[1]}"
+
+        ours, theirs = socket.socketpair()
+        with ours, theirs, CoalescingWriter(ours, max_delay=None, default=hook) as writer:
+            writer.write([None])
+            writer.write([None])
+            writer.flush()
+            reader = BlockReader(theirs)
+            print(*reader.read(), *reader.read(), sep="; ")
+    """
+    assert run_fresh(code) == "0 messages, exit code 0; 1 messages, exit code 0"
+
+
 def test_a_child_does_not_send_what_is_its_parent_s():
     code = """
         import os, socket, sys

@@ -4,8 +4,9 @@
 # into one while the other is being sent; the writer that fills the first up to flush_bytes sends it, and a thread without the
 # GIL sends what has waited longer than max_delay. Rejected: a queue of objects, a timer for each message.
 #
-# Invariant: the mutex protects all fields that are not Python objects, and no thread waits for the mutex while it holds the
-# GIL; only the thread that set `is_sending` uses the buffer that is being sent; writers wait while the buffer is full.
+# Invariant: no thread waits for the mutex while it holds the GIL; only the thread that set `is_sending` uses the buffer that is
+# being sent; writers wait while the buffer is full. The mutex protects all other fields that are not Python objects, but some are
+# read without it: `holder` and `is_closed`, by which a call is refused that must not wait for the mutex, and what flush_at_exit needs.
 
 cdef enum:
     FLUSH_BYTES = 16384

@@ -13,8 +13,8 @@ cdef class CoalescingWriter:
     buffer_size: bytes that may be gathered while a batch is on its way; when they are used up, write() waits. max_inflight:
     bytes that may wait in the kernel's send buffer, which bounds the time that a message spends there.
 
-    Messages of one thread keep their order, and messages are never interleaved. close() sends everything; an error of the peer
-    is raised by the next call and by every later one. A forked child process can neither write nor send its parent's messages.
+    Messages of one thread keep their order, and messages are never interleaved. close() sends everything and ends the thread that
+    max_delay needs, which otherwise keeps the writer in memory; an error of the peer is raised by the next call and by every later one. A forked child process can neither write nor send its parent's messages.
 
     >>> import socket
     >>> ours, theirs = socket.socketpair()
@@ -124,7 +124,7 @@ cdef class CoalescingWriter:
     def __exit__(self, *exception):
         self.close()
 
-    # ---- at interpreter exit, or when the writer is collected
+    # ---- at interpreter exit, or when the writer is collected, which one with a thread is not before close(): the thread uses it
 
     cdef bint has_unwritten(self) noexcept:
         return self.is_sending or self.nsent < self.nsending or written(&self.encoder.buf) > 0
@@ -537,7 +537,13 @@ cdef class CoalescingWriter:
         >>> CoalescingWriter(os.open(os.devnull, os.O_WRONLY)).stats["messages"]
         0
         """
-        return self.counts
+        cdef Counts counts
+        if self.holder == PyThread_get_thread_ident() or self.entry.is_inherited:    # of a forked child: see enter_any
+            return self.counts
+        self.lock()
+        counts = self.counts
+        pthread_mutex_unlock(&self.mutex)
+        return counts
 
 
 cdef int flush_coalescing_at_exit(object writer) except -1:
