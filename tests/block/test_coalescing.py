@@ -142,28 +142,21 @@ def test_a_batch_that_fills_while_another_is_sent_is_sent_too(use, max_delay, by
         writer.close()
 
 
-def test_a_writer_does_not_send_for_others_without_end():
-    ended = threading.Event()
-
-    def produce():
-        while not ended.is_set():
-            writer.write([bytes(300)])
-
-    with connected(4096) as (ours, theirs), reading(theirs) as found, within():
-        writer = CoalescingWriter(ours, max_delay=None, flush_bytes=1000, buffer_size=4000)
-        threads = [threading.Thread(target=produce) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        try:
-            for _ in range(300):
-                writer.write(["x" * 1000])
-        finally:
-            ended.set()
-        for thread in threads:
-            thread.join()
+def test_a_thread_leaves_the_next_batch_to_one_that_waits():
+    with connected(4096) as (ours, theirs), within():
+        writer = CoalescingWriter(ours, max_delay=None, flush_bytes=60_000)
+        first = threading.Thread(target=writer.write, args=[[bytes(60_000)]])
+        first.start()
+        wait_for(writer, "batches")
+        second = threading.Thread(target=lambda: [writer.write(["x" * 60_000]) for _ in range(2)])
+        second.start()
+        wait_for(writer, "waits")
+        theirs.recv(len(slow.encode("bytes", [bytes(60_000)])), socket.MSG_WAITALL)
+        first.join()  # nothing of the next batch is read yet
+        reader = BlockReader(theirs)
+        assert [reader.read(), reader.read()] == [["x" * 60_000]] * 2
+        second.join()
         writer.close()
-        ours.shutdown(socket.SHUT_WR)
-    assert sum(message == ["x" * 1000] for message in found) == 300
 
 
 @pytest.mark.parametrize("max_delay", [0.0003, None])
