@@ -20,7 +20,8 @@ hypothesis.settings.load_profile("typedbytes")
 def few_objects():
     """Leave the garbage collector with what the module's tests make themselves: a full collection takes a tenth of the time."""
     gc.collect()
-    gc.freeze()
+    if hasattr(gc, "freeze"):  # not on PyPy
+        gc.freeze()
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -57,4 +58,5 @@ def run_here(tmp_path, monkeypatch):
 
 def pytest_unconfigure():
     """Let the end of the process collect all modules; DuckDB's binding reports what is left as leaked."""
-    gc.unfreeze()
+    if hasattr(gc, "unfreeze"):
+        gc.unfreeze()
