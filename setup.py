@@ -9,6 +9,7 @@ TYPEDBYTES_QUICK (compiles in half the time, -O1), TYPEDBYTES_NO_UNWIND_TABLES (
 import glob
 import gzip
 import os
+import subprocess
 import sys
 import tarfile
 import tempfile
@@ -33,7 +34,7 @@ if not for_windows:
 
 compile_args = []
 if not with_msvc:
-    compile_args += ["-O3", "-fstack-protector-strong", "-Wno-unused-function", "-Wno-attributes", "-fno-inline-functions-called-once"]
+    compile_args += ["-O3", "-fstack-protector-strong", "-Wno-unused-function", "-Wno-attributes"]
     # The limits that -O2 has for inlining: the modules are a tenth smaller, and no path is slower.
     compile_args += ["--param=max-inline-insns-auto=15", "--param=early-inlining-insns=6", "--param=inline-min-speedup=30"]
 link_args = []
@@ -105,6 +106,7 @@ class BuildExt(build_ext):
         )
         for extension, result in zip(self.extensions, translated):
             extension.sources = result.sources
+            extension.extra_compile_args = [*extension.extra_compile_args, *self.inlining()]
         super().build_extensions()
 
     def check_compiler(self):
@@ -121,6 +123,13 @@ class BuildExt(build_ext):
                     f"on Debian and Ubuntu: apt install gcc python3-dev ({error})"
                 )
                 raise PlatformError(message) from None
+
+    def inlining(self):
+        """Return the option by which only functions marked so are inlined: else a level of nesting takes twice the stack."""
+        if with_msvc:
+            return []
+        version = subprocess.run([*self.compiler.compiler_so, "--version"], capture_output=True, text=True).stdout
+        return ["-finline-hint-functions" if "clang" in version else "-fno-inline-functions-called-once"]
 
 
 class SourceArchive(sdist):
