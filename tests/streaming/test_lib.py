@@ -128,17 +128,29 @@ HUGE = 10**400
         ([1.5, -HUGE], -INFINITE, INFINITE),
         ([1.5, 10**200], 5e199, INFINITE),  # the variance is more than a float
         ([1.5, (1, 10**200, 10**400, 10**200, 10**200)], 5e199, INFINITE),
+        ([1e200, 1.5], 5e199, INFINITE),
+        ([1e308, 1e308, 1e308], 1e308, 0),
+        ([HUGE, 1.5, -HUGE], 0.5, INFINITE),
     ],
 )
-def test_statistics_of_ints_beyond_all_floats(values, mean, deviation):
-    ((_, found),) = lib.statsreducer("a", values)
+def test_statistics_beyond_all_floats(values, mean, deviation):
     numbers = [value if isinstance(value, (int, float)) else value[1] for value in values]
-    assert found == (len(values), mean, deviation, min(numbers), max(numbers))
+    combined = [value for _, value in lib.statscombiner("a", values)]
+    again = [value for _, value in lib.statscombiner("a", combined)]
+    for sent in (values, combined, again):
+        ((_, found),) = lib.statsreducer("a", sent)
+        assert found == (len(values), mean, deviation, min(numbers), max(numbers))
+
+
+def test_sums_of_several_combiners_beyond_all_floats():
+    pieces = [1e308, 1.5, 1e308], [-1e308, 2.5, -1e308]
+    ((_, found),) = lib.statsreducer("a", [value for piece in pieces for _, value in lib.statscombiner("a", piece)])
+    assert found == (6, pytest.approx(0, abs=1), INFINITE, -1e308, 1e308)
 
 
 def test_a_combiner_of_ints_beyond_all_floats():
     assert list(lib.statscombiner("a", [HUGE, -1])) == [("a", (2, HUGE - 1, HUGE**2 + 1, -1, HUGE))]
-    assert list(lib.statscombiner("a", [HUGE, 1.5])) == [("a", (2, INFINITE, INFINITE, 1.5, HUGE))]
+    assert list(lib.statscombiner("a", [HUGE, 1.5])) == [("a", (2, HUGE + 1, HUGE**2 + 2, 1.5, HUGE))]
 
 
 def test_identity_and_sums():

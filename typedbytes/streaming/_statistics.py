@@ -1,7 +1,8 @@
 """Number, mean, deviation, least and greatest of values, and what a combiner sends of them.
 
 A variance is a small difference of large sums where values are close to one another. So the sums are exact: integers, for each denominator
-that the values have. A result that is beyond all floats is infinite. Here: numbers. Not here: keys, and how values arrive.
+that the values have. A result that is beyond all floats is infinite; a combiner sends such a sum as an int. Here: numbers. Not here: keys,
+and how values arrive.
 """
 
 import math
@@ -30,12 +31,12 @@ def combined_statistics(values):
     n, total, squares, least, greatest, exact = _sums(values)
     if exact is None or not isinstance(total, float):
         return [(n, total, squares, least, greatest)]
-    rounded = [_divided(*each) for each in exact]
+    rounded = [_rounded(*each) for each in exact]
     combined = [(n, *rounded, least, greatest)]
-    if n > 1 and math.inf not in rounded and _divided(*_squared_deviations(n, *exact)) * CLOSE < rounded[1]:
+    if n > 1 and _divided(*_squared_deviations(n, *exact)) * CLOSE < rounded[1]:
         while any(rounded):
             exact = [_difference(*each, *part.as_integer_ratio()) for each, part in zip(exact, rounded)]
-            rounded = [_divided(*each) for each in exact]
+            rounded = [_rounded(*each) for each in exact]
             if any(rounded):
                 combined.append((0, *rounded, least, greatest))
     return combined
@@ -83,6 +84,14 @@ def _difference(top, bottom, other_top, other_bottom):
 
 def _sum_as_float(*numbers):
     return sum(_divided(*number.as_integer_ratio()) if isinstance(number, int) else number for number in numbers)
+
+
+def _rounded(top, bottom):
+    """Return a fraction as a float, or the int below it if it is beyond all floats."""
+    try:
+        return top / bottom
+    except OverflowError:
+        return top // bottom
 
 
 def _divided(top, bottom):
