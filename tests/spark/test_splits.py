@@ -7,6 +7,7 @@ import uuid
 import fsspec
 import pyarrow
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 import typedbytes as tb
 from typedbytes import columns, sequencefile
@@ -199,22 +200,110 @@ def test_a_job_that_fails_among_its_names_leaves_what_was_there(folder, overwrit
     assert files_in(folder) == found and "_SUCCESS" in found
 
 
-def test_a_folder_of_which_files_were_removed_is_not_marked_complete(folder, monkeypatch):
+def fail_after(monkeypatch, nsteps):
+    """Make the step of a commit after this many fail once it is done; return the list of the steps that were begun."""
+    begun = []
+
+    def failing(function):
+        def step(*arguments):
+            begun.append(function.__name__)
+            is_last = len(begun) == nsteps + 1
+            result = function(*arguments)
+            if is_last:
+                raise OSError("no answer")
+            return result
+
+        return step
+
+    for owner, name in (_output, "_make_folder"), (_output, "_rename"), (_output, "_remove"), (_output.Output, "_mark_complete"):
+        monkeypatch.setattr(owner, name, failing(getattr(owner, name)))
+    return begun
+
+
+@pytest.mark.parametrize("is_complete", [False, True], ids=["incomplete", "complete"])
+@pytest.mark.parametrize("overwrite", [False, True], ids=["append", "overwrite"])
+def test_a_job_that_fails_at_any_step_of_its_commit_leaves_what_was_there(folder, overwrite, is_complete):
     before = _output.Output(folder, {}, False)
     before.commit([before.write(iter(BATCHES), partition, 1) for partition in range(2)])
-    (_, last), remove = sorted(name for name in files_in(folder) if name != "_SUCCESS"), _output._remove
+    fs, path = fsspec.core.url_to_fs(folder)
+    if not is_complete:
+        fs.rm_file(f"{path}/_SUCCESS")
+    found, nsteps = files_in(folder), 0
+    while nsteps is not None:
+        output = _output.Output(folder, {}, overwrite)
+        written = [output.write(iter(BATCHES[1:]), partition, 2) for partition in range(2)]
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            begun = fail_after(monkeypatch, nsteps)
+            try:
+                output.commit(written)
+            except OSError:
+                output.abort()
+                assert files_in(folder) == found and len(fs.ls(path)) == len(found), begun
+                nsteps += 1
+            else:
+                nsteps = None
+    assert begun[-1] == "_mark_complete" and "_SUCCESS" in files_in(folder)
+    assert len(list(sequencefile.read(folder))) == (2 if overwrite else 8)
 
-    def fail_last(path):
-        if path.endswith(last):
+
+def test_old_files_that_cannot_be_moved_back_are_kept(folder, monkeypatch):
+    before = _output.Output(folder, {}, False)
+    before.commit([before.write(iter(BATCHES), partition, 1) for partition in range(2)])
+    found, rename = files_in(folder), _output._rename
+    first, last = sorted(name for name in found if name != "_SUCCESS")
+
+    def fail_from_last(path, name):
+        if last in path or name == f"{folder}/{first}":
             raise OSError("no answer")
-        remove(path)
+        rename(path, name)
 
     output = _output.Output(folder, {}, True)
     written = [output.write(iter(BATCHES), 0, 2)]
-    monkeypatch.setattr(_output, "_remove", fail_last)
+    monkeypatch.setattr(_output, "_rename", fail_from_last)
     with pytest.raises(OSError, match="no answer"):
         output.commit(written)
-    assert [*files_in(folder)] == [last]
+    output.abort()
+    assert files_in(folder) == {last: found[last]}
+    assert files_in(output._replaced) == {first: found[first]}
+
+
+def test_a_folder_with_new_files_that_cannot_be_removed_is_not_marked_complete(folder, monkeypatch):
+    before = _output.Output(folder, {}, False)
+    before.commit([before.write(iter(BATCHES), 0, 1)])
+    remove = _output._remove
+
+    def fail_new(path):
+        if output._job in path:
+            raise OSError("no answer")
+        remove(path)
+
+    def fail_once():
+        monkeypatch.setattr(output, "_mark_complete", mark_complete)
+        raise OSError("disk full")
+
+    output = _output.Output(folder, {}, False)
+    written = [output.write(iter(BATCHES), 0, 2)]
+    monkeypatch.setattr(_output, "_remove", fail_new)
+    mark_complete = output._mark_complete
+    monkeypatch.setattr(output, "_mark_complete", fail_once)
+    with pytest.raises(OSError, match="disk full"):
+        output.commit(written)
+    assert "_SUCCESS" not in files_in(folder)
+
+
+def test_a_temporary_folder_that_cannot_be_removed_fails_no_job(monkeypatch):
+    folder, remove = f"memory://{uuid.uuid4()}", MemoryFileSystem.rm
+
+    def fail_folder(fs, path, recursive=False, **options):
+        if recursive:
+            raise OSError("no answer")
+        remove(fs, path, **options)
+
+    output = _output.Output(folder, {}, False)
+    written = [output.write(iter(BATCHES), 0, 1)]
+    monkeypatch.setattr(MemoryFileSystem, "rm", fail_folder)
+    output.commit(written)
+    assert len(list(sequencefile.read(folder))) == 3 and "_SUCCESS" in files_in(folder)
 
 
 def test_a_job_that_is_given_up_leaves_nothing(tmp_path):

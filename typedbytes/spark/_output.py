@@ -1,8 +1,9 @@
 """A folder of SequenceFiles that several tasks write. Needs pyarrow, and no Spark.
 
-Invariant: files have their names only after all tasks have succeeded, and a job that fails leaves none of them; a folder in which not all
-of them have theirs, or whose old files are being removed, has no _SUCCESS; what a failed or killed task leaves is in one hidden folder,
-which is removed at the end of the job.
+Invariant: files have their names only after all tasks have succeeded, and a job that fails leaves none of them and the old ones in place;
+a folder in which not all files have their names, or old ones are still there, has no _SUCCESS. What a failed or killed task leaves is in
+one hidden folder, and the old files that are replaced are in another; both are removed at the end of the job. Old files that cannot be
+moved back, or whose job was killed meanwhile, stay in theirs.
 """
 
 from __future__ import annotations
@@ -35,6 +36,10 @@ class Output:
     def _temporary(self):
         return f"{self._path}/_temporary-{self._job}"
 
+    @property
+    def _replaced(self):
+        return f"{self._path}/_replaced-{self._job}"
+
     def write(self, batches, partition, attempt):
         """Write record batches of a key and a value to a file; return its name and that until the commit, or None for no records."""
         batch = next(batches, None)
@@ -52,27 +57,39 @@ class Output:
         return name, unfinished
 
     def commit(self, written):
-        """Give the files of the tasks that succeeded their names; after an error none of them is left."""
+        """Give the files of the tasks that succeeded their names; after an error the folder is as it was."""
         _make_folder(self._path)
         old = _locations.parts(self._path) if self._overwrite else []
-        was_complete = _remove_if_there(self._mark)
+        moved = {file: f"{self._replaced}/{file.rpartition('/')[2]}" for file in old}
         names = {f"{self._path}/{name}": f"{self._temporary}/{unfinished}" for name, unfinished in filter(None, written)}
+        was_complete = _exists(self._mark)
         try:
+            if was_complete:
+                _remove(self._mark)
             for name, unfinished in names.items():
                 _rename(unfinished, name)
+            if moved:
+                _make_folder(self._replaced)
+            for file, path in moved.items():
+                _rename(file, path)
+            self._mark_complete()
         except BaseException:
-            _take_back(names)
-            if was_complete:
-                self._mark_complete()
-            raise
-        try:
-            for file in old:
-                _remove(file)
-        except BaseException:
-            _take_back(names)
+            self._take_back(names, moved, was_complete)
             raise
         self.abort()
-        self._mark_complete()
+        _remove_folder(self._replaced)
+
+    def _take_back(self, names, moved, was_complete):
+        for path in (*names, self._mark):
+            with suppress(Exception):
+                _remove(path)
+        with suppress(Exception):
+            for file, path in moved.items():
+                if not _exists(file):  # else it was not moved, or its copy may be incomplete
+                    _rename(path, file)
+            _remove_folder(self._replaced)
+            if was_complete and not any(map(_exists, names)):
+                self._mark_complete()
 
     @property
     def _mark(self):
@@ -111,29 +128,19 @@ def _remove(path):
         os.unlink(path)
 
 
-def _remove_if_there(path):
-    """Remove a file; return whether there was one."""
+def _exists(path):
     if "://" in path:
         fs, remote = _locations.file_system(path)
-        is_there = fs.exists(remote)
-    else:
-        is_there = os.path.lexists(path)
-    if is_there:
-        _remove(path)
-    return is_there
-
-
-def _take_back(paths):
-    """Remove those of the files that are there."""
-    for path in paths:
-        with suppress(Exception):
-            _remove(path)
+        return fs.exists(remote)
+    return os.path.lexists(path)
 
 
 def _remove_folder(path):
+    """Remove a folder if it is there, as far as it can be removed."""
     if "://" in path:
-        fs, remote = _locations.file_system(path)
-        if fs.exists(remote):
-            fs.rm(remote, recursive=True)
+        with suppress(Exception):
+            fs, remote = _locations.file_system(path)
+            if fs.exists(remote):
+                fs.rm(remote, recursive=True)
     else:
         shutil.rmtree(path, ignore_errors=True)
