@@ -13,6 +13,7 @@ __all__ = [
     "compression_of",
     "description_of",
     "format_of",
+    "is_ambiguous",
     "is_sequence_file",
     "is_text",
     "may_be_text",
@@ -46,6 +47,7 @@ _MIN_TEXT_NBYTES = 5  # a type code and a length of printable characters: 150 MB
 
 _FORMATS = {BLOCK_MESSAGE: "block", **FOREIGN}
 _WORDS = {name for signature, name in FOREIGN.items() if signature.isalnum()}  # a text may start with them
+_DECISIVE_NBYTES = 8  # of a file that starts with such a word: it is text if all of them could be
 
 
 def compression_of(head):
@@ -75,7 +77,16 @@ def format_of(head):
     if is_sequence_file(head):
         return "sequencefile"
     name = _name_by_signature(head, _FORMATS)
-    return None if name in _WORDS and _TEXT.issuperset(head[:8]) else name
+    return None if name in _WORDS and _TEXT.issuperset(head[:_DECISIVE_NBYTES]) else name
+
+
+def is_ambiguous(head):
+    r"""Return whether these bytes are too few to distinguish text that starts with a word from the format whose signature the word is.
+
+    >>> is_ambiguous(b"ORC\x8aF"), is_ambiguous(b"ORC\x8aF\0"), is_ambiguous(b"ORCHARDS")
+    (True, False, False)
+    """
+    return len(head) < _DECISIVE_NBYTES and _name_by_signature(head, _FORMATS) in _WORDS and _TEXT.issuperset(head)
 
 
 def is_sequence_file(head):

@@ -1037,6 +1037,7 @@ def test_an_input_that_ends_early_is_recognised(head):
     [
         (b"PAR1\x15", "parquet"),
         (b"ORC\n\x06", "orc"),
+        (b"ORC\x8aF\x00\xe3", "orc"),  # its first five bytes could be text
         (b"RCF\x01\x00", "rcfile"),
         (b"ARROW1\x00\x00", "arrow-file"),
         (b"\xff\xff\xff\xff\x90", "arrow"),

@@ -6,15 +6,15 @@ No more is read to recognise an input than a single value of it could have.
 import io
 
 import typedbytes
-from typedbytes._magic import BLOCK_MESSAGE, BYTE_ORDER_MARKS, FOREIGN, SEQUENCE_FILE, format_of, is_text, may_be_text
+from typedbytes._magic import BLOCK_MESSAGE, BYTE_ORDER_MARKS, FOREIGN, SEQUENCE_FILE, format_of, is_ambiguous, is_text, may_be_text
 from typedbytes.cli._encoded_records import Encoded, Pairs
 from typedbytes.cli._failure import BAD_DATA, Failure
 
 NAMES = ("typedbytes", "sequencefile", "json", "block")
-MAX_NBYTES = 5  # the code and the length of a value; more are read only of text that a longer signature starts with
+MAX_NBYTES = 5  # the code and the length of a value; more are read only where text may start with a signature, or a signature with text
 CHUNK_NBYTES = 1 << 16
 _TABLES = ("parquet", "arrow", "arrow-file")
-_SIGNATURES = (SEQUENCE_FILE + b"\6", BLOCK_MESSAGE, *FOREIGN, *BYTE_ORDER_MARKS)  # 6: a version, which tells it from text
+_SIGNATURES = (SEQUENCE_FILE + b"\6", BLOCK_MESSAGE, *FOREIGN, *BYTE_ORDER_MARKS)  # 6: a version, which distinguishes it from text
 _STARTS_OF_JSON = (*(bytes([each]) for each in b'{["-0123456789'), b"true", b"fals", b"null")
 
 
@@ -23,7 +23,7 @@ def recognise(head, is_all=False):
 
     A value with an application code starts like text only if its length is one of four printable characters: 150 MB or more.
     """
-    if not is_all and any(signature.startswith(head) for signature in _SIGNATURES if signature != head):
+    if not is_all and (is_ambiguous(head) or any(signature.startswith(head) for signature in _SIGNATURES if signature != head)):
         return None
     name = "text" if head.startswith(tuple(BYTE_ORDER_MARKS)) else format_of(head)
     if name:
