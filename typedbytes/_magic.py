@@ -92,10 +92,10 @@ def is_ambiguous(head):
 def is_sequence_file(head):
     r"""Return whether a file that starts with these bytes is a SequenceFile.
 
-    >>> is_sequence_file(b"SEQ\x06"), is_sequence_file(b"SEQUENCE"), is_sequence_file(b"SEQ\tname")
-    (True, False, False)
+    >>> is_sequence_file(b"SEQ\x06"), is_sequence_file(b"SEQ"), is_sequence_file(b"SEQUENCE"), is_sequence_file(b"SEQ\tname")
+    (True, False, False, False)
     """
-    return head.startswith(SEQUENCE_FILE) and _TEXT.isdisjoint(head[3:4])  # a version
+    return head.startswith(SEQUENCE_FILE) and not _TEXT.issuperset(head[3:4])  # a version
 
 
 def is_text(head):

@@ -64,7 +64,7 @@ def test_what_is_not_text_is_refused_as_text(name, tmp_path):
 
 
 STARTING_LIKE_BINARY = [b"ORCAS", b"ORC", "ORCHIDÉE\n".encode(), b"SEQUENCES", b"SEQ\tname\n", b"PAR1S of\n", b"ARROWS", b"ARROW1 a\n"]
-STARTING_LIKE_BINARY += [b"\xef\xbb\xbfORC", b"a\x01b\x02c\n", b"\xff\xfe", b""]
+STARTING_LIKE_BINARY += [b"SEQ", b"\xef\xbb\xbfORC", b"a\x01b\x02c\n", b"\xff\xfe", b""]
 
 
 @pytest.mark.parametrize("text", STARTING_LIKE_BINARY)
