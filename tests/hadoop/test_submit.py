@@ -23,7 +23,7 @@ import pytest
 import typedbytes as tb
 from hadoop_support import ROOT
 from typedbytes import cli, hadoop, local, sequencefile
-from typedbytes.hadoop import _bundle, _installed, _modules, _split_plugin
+from typedbytes.hadoop import _bundle, _installed, _modules, _split_plugin, _submit
 from typedbytes.hadoop._job_log import ADVICE, JobLogParser
 from typedbytes.hadoop._task_report import summarize
 
@@ -1480,20 +1480,30 @@ def test_what_is_between_steps_is_left_to_a_job_that_goes_on(tmp_path, monkeypat
     ]
 
 
-def test_what_is_left_when_a_removal_is_interrupted_is_named(tmp_path, monkeypatch, home):
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+def test_what_is_left_when_a_removal_is_interrupted_is_named(tmp_path, monkeypatch, home, error):
     folder = home(f'echo "$@" >> {tmp_path}/asked')
     (folder / "hadoop-streaming.jar").write_bytes(b"")
     monkeypatch.setenv("HADOOP_HOME", str(folder))
+    run_shell, begun = _submit._run_shell, []
 
-    def interrupt(words, start, say):
-        raise KeyboardInterrupt
+    def fail_first(words, start, say):
+        begun.append(words)
+        if len(begun) == 1:
+            raise error
+        run_shell(words, start, say)
 
-    monkeypatch.setattr("typedbytes.hadoop._submit._run_shell", interrupt)
+    monkeypatch.setattr(_submit, "_run_shell", fail_first)
     said = []
-    with pytest.raises(KeyboardInterrupt):
-        hadoop.submit(plan(written(tmp_path, job=STEPS), ["in"], "out", params={"times": 1}), say=said.append)
-    (between,) = re.findall(r"-output (out-\w+-step1) ", (tmp_path / "asked").read_text())
-    assert said[-1] == f"what is between its steps is left; to remove it: hadoop fs -rm -r -f -skipTrash {between}"
+    with pytest.raises(error):
+        hadoop.submit(plan(written(tmp_path, job=STEPS), ["in"], "out", params={"times": 2}), say=said.append)
+    asked = (tmp_path / "asked").read_text()
+    one, two = re.findall(r"-output (out-\w+-step\d) ", asked)
+    output = f"hadoop fs -rm -r -f -skipTrash '{one}/part-*' '{one}/_*'; hadoop fs -rmdir --ignore-fail-on-non-empty {one}"
+    whole = f"fs -rm -r -f -skipTrash {two}"
+    left = output if error is OSError else f"{output}; hadoop {whole}"
+    assert said[-1] == f"what is between its steps is left; to remove it: {left}"
+    assert asked.splitlines()[2:] == ([whole] if error is OSError else [])
 
 
 def test_the_counters_of_steps_are_printed_apart(tmp_path, monkeypatch, capfdbinary, home):

@@ -60,7 +60,7 @@ def submit(plan, *, jar=None, say=lambda line: print(line, file=sys.stderr)):
 
 def _submit_steps(jobs, start, say):
     """Run the jobs of a job's steps, and remove what is between them."""
-    between = [job.output for job in jobs[:-1]]
+    between, removing = [job.output for job in jobs[:-1]], ()
     counters: dict = {}
     steps = []
     try:
@@ -71,18 +71,25 @@ def _submit_steps(jobs, start, say):
             for group, amounts in done.counters.items():
                 _add(counters.setdefault(group, {}), amounts)
             if number:
-                for words in removals_of_output(job, between[0]):
+                removing, between = removals_of_output(job, between[0]), between[1:]
+                for words in removing:
                     _run_shell(words, start, say)
-                del between[0]  # only now: a signal meanwhile reports it
+                removing = ()
     except Exception:
         if between:
             _run_shell(removal(jobs[0], between), start, say)
+        _say_what_is_left(removing, say)
         raise
     except BaseException:  # a signal: the job may go on and need what is between its steps
-        if between:
-            say(f"what is between its steps is left; to remove it: {shlex.join(['hadoop', *removal(jobs[0], between)])}")
+        _say_what_is_left([*removing, *([removal(jobs[0], between)] if between else [])], say)
         raise
     return replace(done, counters=counters, steps=tuple(steps))
+
+
+def _say_what_is_left(removals, say):
+    if removals:
+        commands = "; ".join(shlex.join(["hadoop", *words]) for words in removals)
+        say(f"what is between its steps is left; to remove it: {commands}")
 
 
 def _add(amounts, more):
