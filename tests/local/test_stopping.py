@@ -23,7 +23,7 @@ from local_jobs import pairs_of, write_script
 from streaming_support import environment
 from subprocess_runs import SECONDS
 from typedbytes import local
-from typedbytes.local import _processes
+from typedbytes.local import _pipes, _processes
 from typedbytes.local._caretaker import Caretaker
 
 #: Every process that the job starts writes its process ID into a file of its own; the mapper then waits for the file "go".
@@ -271,6 +271,68 @@ def test_a_caretaker_ends_while_another_process_holds_its_pipe():
     is_ended = not ending.is_alive()
     os.close(held)
     assert is_ended
+
+
+def is_open(descriptor):
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
+
+
+def exit_code_of_a_child(descriptor):
+    """Fork a process that has the exit code 1 if its copy of a descriptor is open; return the code."""
+    child = os.fork()
+    if child == 0:
+        os._exit(is_open(descriptor))
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def run_true(processes):
+    messages = SimpleNamespace(handle=lambda line, whole: None, tail=[], exceeded_limit=None)
+    processes.run(["true"], os.environ, lambda sink: None, lambda source: None, messages)
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+@pytest.mark.parametrize("use", [lambda processes: Caretaker().finish(), run_true], ids=["caretaker", "task"])
+def test_a_process_that_is_forked_while_a_pipe_is_made_has_no_copy(use, monkeypatch):
+    make, forking, codes = os.pipe, [], []
+
+    def make_and_fork():
+        ends = make()
+        if not forking:
+            forking.append(threading.Thread(target=lambda: codes.append(exit_code_of_a_child(ends[1]))))
+            forking[0].start()
+            forking[0].join(0.5)  # no longer: it may have to wait until the pipe is made
+        return ends
+
+    with _processes.Processes() as processes:
+        monkeypatch.setattr(os, "pipe", make_and_fork)
+        use(processes)
+        forking[0].join()
+    assert codes == [0]
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_a_forked_process_closes_its_copies_though_one_is_closed_already(monkeypatch):
+    with contextlib.ExitStack() as stack:
+        (_, closed), (_, pipe) = [[stack.enter_context(end) for end in _pipes.make_pipe()] for _ in range(2)]
+        monkeypatch.setattr(_pipes, "_pipes", [closed, pipe])
+        descriptor = closed.fileno()
+        copy = os.dup(descriptor)
+        os.close(descriptor)
+        try:
+            assert exit_code_of_a_child(pipe.fileno()) == 0
+        finally:
+            os.dup2(copy, descriptor)
+            os.close(copy)
+
+
+def test_a_process_can_be_forked_in_a_thread_that_makes_a_pipe():
+    with _pipes._lock:
+        assert exit_code_of_a_child(0) == 1
+        assert exit_code_of_a_child(0) == 1
 
 
 # -- filters ----------------------------------------------------------------------------------------------

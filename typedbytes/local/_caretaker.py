@@ -29,10 +29,9 @@ class Caretaker:
         import subprocess  # lazy import: the caretaker itself needs neither
         import threading
 
-        from typedbytes.local._pipes import without_copies
+        from typedbytes.local._pipes import make_pipe
 
-        reader, pipe = os.pipe()
-        self._pipe = without_copies(open(pipe, "wb", buffering=0))
+        reader, self._pipe = make_pipe()
         self._lock = threading.Lock()
         self._paths = set()
         try:
@@ -44,7 +43,7 @@ class Caretaker:
             self._pipe.close()
             raise
         finally:
-            os.close(reader)
+            reader.close()
 
     def add(self, what):
         """Take care of a process group or a folder from now on."""

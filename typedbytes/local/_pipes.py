@@ -1,26 +1,36 @@
-"""Pipes of which only the job's process may have its end: their readers wait until every copy of it is closed.
+"""The job's ends of pipes whose readers wait until every copy is closed.
 
 Here: a process that the program forks meanwhile, from another thread than the job's, closes its copies. Not here: processes that
-subprocess starts, which get none. Limit: a fork by other means than os.fork keeps them open until that process ends.
+subprocess starts, which get none. Limits: a copy stays open until its process ends if that was forked by other means than os.fork, or
+while the end was being closed; and so do copies of subprocess's own pipes, if a process was forked while another was started.
 """
 
 import os
+import threading
 import weakref
+from contextlib import suppress
 
-__all__ = ["without_copies"]
+__all__ = ["make_pipe"]
 
 _pipes: weakref.WeakSet = weakref.WeakSet()
+_lock = threading.RLock()  # held while a pipe is made and while a process is forked; a signal handler may fork in the thread that has it
 
 
-def without_copies(pipe):
-    """Return a file, which a forked process closes at once."""
-    _pipes.add(pipe)
-    return pipe
+def make_pipe():
+    """Return both ends of a pipe as files; a forked process closes its copy of the second, for writing, at once."""
+    with _lock:
+        reader, writer = (open(end, mode, buffering=0) for end, mode in zip(os.pipe(), ("rb", "wb")))
+        _pipes.add(writer)
+    return reader, writer
 
 
-def _close_all():
-    for pipe in list(_pipes):
-        pipe.close()
+def _close_copies():
+    try:
+        for pipe in list(_pipes):
+            with suppress(OSError):  # closed by the program's own hook
+                pipe.close()
+    finally:
+        _lock.release()
 
 
-os.register_at_fork(after_in_child=_close_all)
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_close_copies)

@@ -22,7 +22,7 @@ from typedbytes.errors import DecodeError, TruncatedError
 from typedbytes.local._caretaker import Caretaker
 from typedbytes.local._counters import lines_of
 from typedbytes.local._errors import CommandError
-from typedbytes.local._pipes import without_copies
+from typedbytes.local._pipes import make_pipe
 from typedbytes.local._signals import name_of
 from typedbytes.local._sinks import PipeSink
 
@@ -157,8 +157,7 @@ class Processes:
 
     def _start_with_pipes(self, command, environ):
         """Return a process, and our own reading end of its input, which shows what it has not read."""
-        unread, stdin = (open(end, mode, buffering=0) for end, mode in zip(os.pipe(), ("rb", "wb")))
-        without_copies(stdin)
+        unread, stdin = make_pipe()
         try:
             process = self._start_process(command, env=environ, bufsize=0, stdin=unread, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         except BaseException as error:
