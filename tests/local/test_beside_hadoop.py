@@ -98,7 +98,7 @@ def test_lines_and_splits_of_text_are_hadoops(tmp_path):
         ("a\tb\nc\td", "a\tb\nc\td\n"),
         ("a\tb\n", "a\tb\n"),
         ("\tb\na\t", "\tb\na\t\n"),
-        ("a\nb\tc\rd\te\n", None),  # of what differs, docs/local.md speaks
+        ("a\nb\tc\rd\te\n", None),  # docs/local.md lists the differences
     ],
 )
 def test_lines_of_text_output_are_hadoops(tmp_path, written, theirs):

@@ -1,4 +1,4 @@
-"""Read many files by several processes; without the GIL by several threads, which copy no records.
+"""Read many files by several processes or, in an interpreter without the GIL, by threads, which copy no records.
 
 Here: dividing files into splits and distributing them. Not here: the records of a split. Invariant: at most two splits per
 worker are in progress, which bounds memory; every record is returned once.
@@ -17,7 +17,9 @@ __all__ = ["read"]
 
 
 def read(paths, *, processes=1, ordered=False, progress=None, split_size=1 << 24, **options):
-    """Iterate over the (key, value) pairs of files and folders of part files, read by several processes, or threads without the GIL.
+    """Iterate over the (key, value) pairs of files and folders of part files.
+
+    They are read by several processes or, in an interpreter without the GIL, by threads.
 
     paths: a path, URL or pattern such as `out/part-*`, or several. The files of a folder are read in the order of their names, except those whose names start
     with _ or a dot; a folder inside it with any other name raises IsADirectoryError. processes: 1 reads in this process, in

@@ -72,7 +72,7 @@ class TaskExit(SystemExit):
         self._process_exit = process_exit
 
     @property
-    def code(self):  # type: ignore[override]  # the interpreter's own read is told apart
+    def code(self):  # type: ignore[override]  # the interpreter's own read is distinguished
         """The exit code."""
         return self._process_exit.read_code(is_interpreter=sys._getframe().f_back is None)
 
