@@ -103,6 +103,7 @@ def test_threads_that_share_an_input_get_whole_pairs_or_an_error():
 
 @pytest.mark.parametrize("kind", ["stream", "sequencefile", "block"])
 def test_closing_what_another_thread_uses_is_refused_or_leaves_it_closed(kind):
+    # Only an interpreter without the GIL can show the bug: with it no thread runs between the check in close() and what that releases.
     code = """
         import io, sys, threading
         from typedbytes import PairReader, PairWriter, block, sequencefile
