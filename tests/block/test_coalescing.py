@@ -339,14 +339,17 @@ def test_an_interrupt_comes_through_while_a_writer_waits():
         assert numbers[-1] == "after"
 
 
-def test_the_rest_of_a_batch_that_was_interrupted_does_not_wait():
+@pytest.mark.parametrize("max_delay", [3600, None])
+def test_the_rest_of_a_batch_that_was_interrupted_does_not_wait(max_delay):
     with connected(4096) as (ours, theirs), within():
-        writer = CoalescingWriter(ours, flush_bytes=60_000, max_delay=3600)
+        writer = CoalescingWriter(ours, flush_bytes=60_000, max_delay=max_delay)
         with signalled_when_full(ours, signal.default_int_handler), pytest.raises(KeyboardInterrupt):
             writer.write([bytes(60_000)])
-        writer.write(["after"])
+        thread = threading.Thread(target=writer.write, args=[["after"]])  # without max_delay it sends the rest
+        thread.start()
         reader = BlockReader(theirs)
         assert reader.read() == [bytes(60_000)]
+        thread.join()
         writer.close()
         assert reader.read() == ["after"]
 
@@ -563,13 +566,18 @@ def test_a_hook_that_re_enters_is_refused():
 def test_statistics_in_a_hook_and_in_a_forked_child():
     code = """
         import os, socket
+        from concurrent.futures import ThreadPoolExecutor
         from typedbytes.block import BlockReader, CoalescingWriter
 
         def hook(value):
             found = writer.stats["messages"]
+            with ThreadPoolExecutor(1) as pool:
+                return f"{found} messages, exit code {pool.submit(fork, found).result()}"
+
+        def fork(found):    # while the thread that is in the hook holds the mutex
             if os.fork() == 0:
                 os._exit(writer.stats["messages"] != found)
-            return f"{found} messages, exit code {os.wait()[1]}"
+            return os.wait()[1]
 
         ours, theirs = socket.socketpair()
         with ours, theirs, CoalescingWriter(ours, max_delay=None, default=hook) as writer:
@@ -604,6 +612,78 @@ def test_a_child_does_not_send_what_is_its_parent_s():
         ours.close(); theirs.close()
     """
     assert run_fresh(code) == "refused refused 12"
+
+
+@pytest.mark.parametrize("message", ["[None]", "['x' * 20_000, None]", "['x' * 100_000, None]"])
+@pytest.mark.parametrize("name", ["BlockWriter", "CoalescingWriter"])
+def test_a_child_forked_inside_a_message_sends_nothing(name, message):
+    code = f"""
+        import os, socket
+        from typedbytes import block
+        def hook(value):
+            global child
+            child = os.fork()
+            return "by hook"
+        child, found = -1, []
+        ours, theirs = socket.socketpair()
+        options = {{"max_delay": None}} if "{name}" == "CoalescingWriter" else {{"buffer_size": 10_000}}
+        writer = block.{name}(ours, default=hook, **options)
+        writer.write([1])
+        try:
+            writer.write({message})
+        except RuntimeError as error:
+            os.write(1, str(error).encode() + b", ")
+        if child == 0:
+            os._exit(0)
+        os.waitpid(child, 0)
+        writer.close()
+        ours.close()
+        found = [len(message) for message in block.BlockReader(theirs)]
+        print(found == [1, len({message})])
+        theirs.close()
+    """
+    sent_later = name == "BlockWriter" and message == "[None]"
+    refused = "" if sent_later else f"this {name} belongs to the process that created it, "
+    assert run_fresh(code) == refused + "True"
+
+
+@pytest.mark.parametrize("values", ["[bytes(1_000_000)]", "[bytes(50_000)]"])
+@pytest.mark.parametrize("name", ["BlockWriter", "CoalescingWriter"])
+def test_a_child_forked_by_a_signal_s_handler_sends_nothing(name, values):
+    code = f"""
+        import os, signal, socket, threading
+        from test_coalescing import connected, signalled_when_full
+        from typedbytes import block
+        def fork(*_):
+            global child
+            child = os.fork()
+            if child:
+                forked.set()
+        def read():
+            forked.wait()
+            found.extend(block.BlockReader(theirs))
+        child, found, forked = -1, [], threading.Event()
+        with connected(4096) as (ours, theirs):
+            options = {{"max_delay": None, "flush_bytes": 50_000}} if "{name}" == "CoalescingWriter" else {{}}
+            writer = block.{name}(ours, **options)
+            reader = threading.Thread(target=read)
+            reader.start()
+            sender = threading.get_ident()
+            with signalled_when_full(ours, fork):
+                try:
+                    writer.write({values})
+                except RuntimeError as error:
+                    os.write(1, str(error).encode() + b", ")
+                if child == 0:
+                    os._exit(0)
+            os.waitpid(child, 0)
+            writer.close()
+            ours.shutdown(socket.SHUT_WR)
+            reader.join()
+        print(found == [{values}])
+    """
+    folder = os.path.dirname(__file__)
+    assert run_fresh(code, folders=[folder]) == f"this {name} belongs to the process that created it, True"
 
 
 @pytest.mark.parametrize("max_delay", [0.0, 3600.0])

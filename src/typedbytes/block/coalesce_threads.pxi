@@ -71,6 +71,7 @@ cdef class CoalescingWriter:
         if max_delay is not None and not 0 < max_delay <= 3600:
             raise ValueError(f"max_delay must be above 0 and at most 3600 seconds, not {max_delay}")
         self.sink = descriptor_sink(sink)
+        self.sink.entry = &self.entry
         self.encoder = BlockEncoder(wire, **options)
         self.capacity = buffer_size + SCRATCH
         self.flush_bytes = flush_bytes
@@ -124,7 +125,7 @@ cdef class CoalescingWriter:
     def __exit__(self, *exception):
         self.close()
 
-    # ---- at interpreter exit, or when the writer is collected, which one with a thread is not before close(): the thread uses it
+    # ---- at interpreter exit, or when the writer is collected; one with a thread is not before close(), since the thread refers to it
 
     cdef bint has_unwritten(self) noexcept:
         return self.is_sending or self.nsent < self.nsending or written(&self.encoder.buf) > 0
@@ -209,9 +210,18 @@ cdef class CoalescingWriter:
             wait_at_most(&self.changed, &self.mutex, SLICE_MS * 1000000)
         self.nwaiting -= 1
         self.holder = PyThread_get_thread_ident()
-        PyErr_CheckSignals()
+        self.check_signals()
         self.check_failed()
         return self.send_full()
+
+    cdef int check_signals(self) except -1:
+        PyErr_CheckSignals()
+        return self.check_process()
+
+    cdef inline int check_process(self) except -1:
+        if self.entry.is_inherited:    # forked by a hook or a signal handler
+            raise_inherited(self)
+        return 0
 
     cdef inline int check_failed(self) except -1:
         self.error_reported = self.failed != 0
@@ -291,13 +301,15 @@ cdef class CoalescingWriter:
                 interrupted = self.send_batch()
             self.holder = PyThread_get_thread_ident()
             if interrupted:
-                PyErr_CheckSignals()
+                self.check_signals()
         return self.check_failed()
 
     cdef int send_full(self) except -1:
         # Send a full batch, unless another thread is sending: that thread calls this when it has sent its own. A thread that waits
-        # is left the next one, since otherwise one thread could send those of all others without end.
-        while written(&self.encoder.buf) >= self.flush_bytes and not self.is_sending:
+        # sends the next batch, since otherwise one thread could send those of all others without end. What an exception has
+        # interrupted is sent by the timer, or by the next call where there is none.
+        while not self.is_sending and (
+                written(&self.encoder.buf) >= self.flush_bytes or (self.delay_ns < 0 and self.nsent < self.nsending)):
             self.counts.by_size += self.nsent == self.nsending
             self.send_ours()
             if self.nwaiting:
@@ -346,8 +358,7 @@ cdef class CoalescingWriter:
 
     cdef int advance(self) except -1:
         # Wait until another thread has sent its batch, or send one.
-        if self.entry.is_inherited:    # forked inside a message
-            raise_inherited(self)
+        self.check_process()
         return self.wait() if self.is_sending else self.send_ours()
 
     cdef int advance_open(self) except -1:
@@ -435,6 +446,7 @@ cdef class CoalescingWriter:
                 self.advance_open()
             before = written(&encoder.buf)
             encoder.append_message(args, id, reply)
+            self.check_process()
             self.counts.messages += 1
             self.counts.bytes += encoder.nbytes() - before
             if encoder.nexternal or encoder.buf.owner != NULL:

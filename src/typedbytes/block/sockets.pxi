@@ -14,6 +14,7 @@ cdef class Sink:
     cdef bint may_be_awaited      # its bytes may wait in a buffer of the object, and a reader for them: not of a file that can seek
     cdef bint may_have_sent       # the method raised: it may have written a part
     cdef Py_ssize_t sent          # bytes sent of the current message, or of the last one
+    cdef const OpenWriter* entry  # of the writer that this belongs to; NULL: none
 
     def __cinit__(self, target):
         self.target = target
@@ -56,7 +57,13 @@ cdef class Sink:
             if npieces:
                 pieces.iov_base = <char*>pieces.iov_base + ntaken
                 pieces.iov_len -= ntaken
-                PyErr_CheckSignals()    # as after write_part
+                self.check_signals()    # as after write_part
+        return 0
+
+    cdef int check_signals(self) except -1:
+        PyErr_CheckSignals()
+        if self.entry != NULL and self.entry.is_inherited:    # forked by a signal handler: the parent sends the rest
+            raise_inherited(<object>self.entry.writer)
         return 0
 
     cdef Py_ssize_t call(self, iovec* pieces, Py_ssize_t npieces) except -1:
@@ -74,13 +81,11 @@ cdef class Sink:
             self.recover(failed)
 
     cdef int recover(self, int failed) except -1:
-        if failed == EINTR:
-            PyErr_CheckSignals()
-        elif failed == EAGAIN:
-            wait_for(self.target, self.descriptor, POLLOUT)
-        else:
+        if failed != EINTR and failed != EAGAIN:
             raise_errno(failed)
-        return 0
+        if failed == EAGAIN:
+            wait_for(self.target, self.descriptor, POLLOUT)
+        return self.check_signals()
 
     cdef int send_owned(self, list pieces) except -1:
         # OwnedPieces, by the methods of an object.
@@ -98,7 +103,7 @@ cdef class Sink:
                 ntaken -= n
                 first += piece.nbytes == 0
             if first < len(pieces):
-                PyErr_CheckSignals()    # as after write_part
+                self.check_signals()    # as after write_part
         return 0
 
     cdef Py_ssize_t call_method(self, list pieces, Py_ssize_t first) except -1:

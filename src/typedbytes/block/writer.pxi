@@ -41,6 +41,7 @@ cdef class BlockWriter:
         if not 0 <= buffer_size <= MAX_BUFFER:
             raise ValueError(f"buffer_size must be 0..{MAX_BUFFER}, not {buffer_size}")
         self.sink = Sink(sink)
+        self.sink.entry = &self.entry
         bound_inflight(self.sink, max_inflight)
         self.buffer_size = buffer_size
         self.encoder = BlockEncoder(wire, **options)
@@ -80,12 +81,15 @@ cdef class BlockWriter:
         if self.state == CLOSED or self.state == HAS_FAILED or self.entry.is_inherited or (not unwritten and is_closed(self.sink.target)):
             return 1
         self.disable_buffering()
-        if self.state == BUSY:    # the buffer is sent at the end of the message that is being written
+        if not claim_state(&self.state, OPEN, BUSY):    # the buffer is sent at the end of the message that is being written
             return self.flushed_at_exit
-        if unwritten:
-            warn_unclosed(self, "with unwritten messages")
-            self.sink.check_open()
-        self.flush()
+        try:
+            if unwritten:
+                warn_unclosed(self, "with unwritten messages")
+                self.sink.check_open()
+            self.send_and_flush()
+        finally:
+            self.leave()
         return 1
 
     cdef void disable_buffering(self) noexcept:
