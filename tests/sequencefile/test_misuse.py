@@ -12,6 +12,7 @@ import typedbytes as tb
 from sequencefile_bytes import MARKER, written
 from sequencefile_pairs import FORMS, NUMBERS, pairs_of
 from sequencefiles import files, header
+from subprocess_runs import run_fresh
 from typedbytes import sequencefile
 from typedbytes.sequencefile import _native as _sequence
 
@@ -87,6 +88,25 @@ def test_a_closed_one_refuses():
     for call in (lambda: writer.write(1, 2), lambda: writer.writes([(1, 2)]), writer.sync, writer.flush):
         with pytest.raises(ValueError, match="closed"):
             call()
+
+
+def test_a_child_forked_inside_a_record_cannot_close_its_parent_s_writer(tmp_path):
+    code = """
+        import os, sys
+        from typedbytes import sequencefile
+        def hook(value):
+            if os.fork() == 0:
+                try:
+                    writer.close()
+                except RuntimeError as error:
+                    print(error, flush=True)
+                os._exit(0)
+            os.wait()
+            return "by hook"
+        with sequencefile.Writer(sys.argv[1], default=hook) as writer:
+            writer.write("key", object())
+    """
+    assert run_fresh(code, tmp_path / "file") == "this Writer belongs to the process that created it"
 
 
 def test_a_hook_that_re_enters():

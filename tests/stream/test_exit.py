@@ -279,6 +279,38 @@ def test_a_daemon_thread_in_the_middle_of_a_write_is_waited_for(tmp_path):
     assert [each[0] for each in messages[:50]] == VALUES
 
 
+@pytest.mark.parametrize("kind", ["stream", "sequencefile", "block"])
+def test_a_daemon_thread_cannot_begin_a_write_while_its_writer_is_flushed(kind, tmp_path):
+    code = """
+        import warnings
+        def hook(value):
+            begun.set()
+            release.wait()
+        def write():
+            try:
+                writer.write(*[object()] * (2 if sys.argv[2] == "sequencefile" else 1))
+            except RuntimeError:    # it is in use
+                begun.set()
+        def show(*warning):
+            threading.Thread(target=write, daemon=True).start()
+            begun.wait()
+        begun, release, warnings.showwarning = threading.Event(), threading.Event(), show
+        warnings.simplefilter("always")
+        sink = open(sys.argv[1], "wb")
+        if sys.argv[2] == "stream":
+            writer = tb.Writer(sink, default=hook)
+            writer.write("value")
+        elif sys.argv[2] == "sequencefile":
+            writer = sequencefile.Writer(sink, default=hook)
+            writer.write("key", "value")
+        else:
+            writer = BlockWriter(sink, default=hook, buffer_size=1000)
+            writer.write(["value"])
+    """
+    child = run(code, tmp_path / "file", kind, start=START)
+    assert (child.returncode, child.stderr) == (0, b"")
+
+
 def test_a_daemon_thread_that_never_returns_is_reported(tmp_path):
     stuck = """
     from typedbytes import _unflushed

@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import gzip
 import io
 import itertools
 import os
@@ -13,8 +14,8 @@ import pytest
 
 import typedbytes as tb
 from reader_sources import DATA, ENDS, KINDS, LIVE, PARTS, VALUES, OnlyRead, ReadInto, Script, live, written
-from subprocess_runs import lowest_free_descriptor, within
-from typedbytes import sequencefile
+from subprocess_runs import lowest_free_descriptor, run_fresh, within
+from typedbytes import _compression, sequencefile
 
 # -- sources ----------------------------------------------------------------------------------------------
 
@@ -570,3 +571,34 @@ def test_a_pair_without_other_references_is_filled_again(reader_of):
     address, was_tracked = id(next(reader)), gc.is_tracked(next(reader))
     pair = next(reader)
     assert (id(pair), pair) == (address, pairs[2]) and gc.is_tracked(pair) and not was_tracked
+
+
+def test_a_source_cannot_close_the_reader_that_fails_on_it(tmp_path, monkeypatch):
+    path = tmp_path / "file.gz"
+    path.write_bytes(gzip.compress(b"\xff"))
+    reader = tb.Reader(path)
+    monkeypatch.setattr(_compression.Decompressed, "name", property(lambda source: reader.close()))
+    with pytest.raises(RuntimeError, match="in use"):
+        reader.read()
+    reader.close()
+    assert reader.closed
+
+
+def test_a_reader_whose_rest_does_not_fit_into_memory_can_be_closed():
+    code = """
+        import mmap, resource, typedbytes as tb
+        nbytes = 1 << 28
+        with mmap.mmap(-1, nbytes) as memory:
+            reader = tb.Reader(memory)
+            with open("/proc/self/statm") as file:
+                address_space = int(file.read().split()[0]) * resource.getpagesize()
+            resource.setrlimit(resource.RLIMIT_AS, (address_space + nbytes // 2, resource.RLIM_INFINITY))
+            try:
+                reader.detach()
+            except MemoryError:
+                print(reader.closed)
+            print(reader.read(), reader.offset)
+            reader.close()
+            print(reader.closed)
+    """
+    assert run_fresh(code).split("\n") == ["False", "b'' 5", "True"]

@@ -185,20 +185,24 @@ cdef class Writer:
     # ---- interpreter exit ----
 
     cdef int flush_at_exit(self) except -1:
+        cdef bint is_first
         # As a plain int: clang before 15 refuses a switch over an atomic one.
         if self.entry.is_inherited or <int>self.state in (CLOSED, HAS_FAILED) or (not self.has_unsent() and is_closed(self.sink)):
             return 1
-        if not self.is_finalizing and self.state == OPEN:
-            warn_unclosed(self, "of a SequenceFile")
+        is_first = not self.is_finalizing
         self.disable_buffering()
-        if self.state == BUSY:    # it sends at the end of its record
+        if not claim_state(&self.state, OPEN, BUSY):    # the call in progress sends at the end of its record
             return self.flushed_at_exit
+        if is_first:
+            warn_unclosed(self, "of a SequenceFile")
         if self.owns and type(self.sink) is not io.FileIO:    # such a sink may write its file only in close()
-            self.close()
+            self.send_and_release(True)
             return 1
-        if self.compression_type == BLOCK:
-            self.sync()
-        self.flush()
+        try:
+            self.send_all()
+        except BaseException as error:
+            self.fail(error)
+        self.state = OPEN
         return 1
 
     cdef bint has_unsent(self) noexcept:
@@ -513,20 +517,29 @@ cdef class Writer:
 
         Raises what the sink raises; the Writer is closed even then.
         """
-        cdef int before = claim_to_close(self, &self.state)
-        if before == CLOSED:
-            return
+        cdef int before
+        if self.state == BUSY:
+            self.refuse()    # says more in a forked child
+        before = claim_to_close(self, &self.state)
+        if before != CLOSED:
+            self.send_and_release(before == OPEN)
+
+    cdef int send_all(self) except -1:
+        if self.compression_type == BLOCK:
+            self.end_block()
+        return self.send_and_flush()
+
+    cdef int send_and_release(self, bint is_sound) except -1:
         try:
-            if before == OPEN:
-                if self.compression_type == BLOCK:
-                    self.end_block()
-                self.send_and_flush()
+            if is_sound:
+                self.send_all()
         finally:
             self.state = CLOSED
             unregister_writer(&self.entry)
             if self.owns and not self.entry.is_inherited:
                 self.owns = False
                 self.sink.close()
+        return 0
 
     @property
     def offset(self):

@@ -51,6 +51,9 @@ cdef class ReadAheadIterator(RecordIterator):
         if reader is None or reader is not CURRENT_READER or reader.state != OPEN or DEFERRED is not None and not is_ahead(reader) \
                 or not claim_state(&self.state, OPEN, BUSY):
             return RecordIterator.__next__(self)
+        if not claim_state(&reader.state, OPEN, BUSY):    # by another thread
+            self.state = OPEN
+            return RecordIterator.__next__(self)
         record = (<step_function>self.next_record)(self, reader)
         if record == NULL:
             self.end(reader)
@@ -79,6 +82,7 @@ cdef class ReadAheadIterator(RecordIterator):
                 return self.read()
             self.reader = reader
         set_current_reader(reader)
+        reader.enter()
         record = (<step_function>self.next_record)(self, reader)
         if record == NULL:
             reader.raise_if_failed()
@@ -87,9 +91,8 @@ cdef class ReadAheadIterator(RecordIterator):
         return object_from_stolen(record)
 
     cdef PyObject* next_record(self, Reader reader) except? NULL:
-        # NULL without an exception: the end of input.
+        # The caller has entered the reader. NULL without an exception: the end of input.
         cdef PyObject* pair[2]
-        reader.enter()
         if reader.values_per_record == 1:
             pair[0] = (<record_function>reader.next_record)(reader)
             if pair[0] == NULL:

@@ -81,6 +81,8 @@ cdef class Reader:
         cdef int state = self.state    # another thread may close it meanwhile
         if state != OPEN:
             refuse_call(self, state, self.failure if state == HAS_FAILED else None, "reader")
+        if not self.value_due:
+            raise_in_use(self)    # until a moment ago
         raise RuntimeError("groups() has read a key: read its value from the group, or go to the next group, before using the reader")
 
     cdef inline int enter(self) except -1:
@@ -91,10 +93,12 @@ cdef class Reader:
     cdef int fail(self, error) except -1:
         # Remember what went wrong, so that every later call raises it again; the collector must not stay switched off.
         abandon(&self.d)
-        if self.owns and isinstance(error, DecodeError):    # opened by path or URL
-            error.filename = getattr(self.source, "name", None)
-        self.failure = as_failure(error)
-        self.state = HAS_FAILED
+        try:
+            if self.owns and isinstance(error, DecodeError):    # opened by path or URL
+                error.filename = getattr(self.source, "name", None)
+        finally:
+            self.failure = as_failure(error)
+            self.state = HAS_FAILED
         raise self.failure
 
     cdef bint at_end(self) except -1:
@@ -169,8 +173,8 @@ cdef class Reader:
         cdef PyObject* value
         cdef PyObject* trace
         PyErr_Fetch(&kind, &value, &trace)
-        self.state = OPEN
         if kind == NULL:
+            self.state = OPEN
             return 0
         PyErr_NormalizeException(&kind, &value, &trace)
         if trace != NULL:
@@ -370,9 +374,14 @@ cdef class Reader:
         >>> reader = Reader(b"\\x02\\x01\\x02\\x00"); reader.read(), reader.detach().hex()
         (True, '0200')
         """
-        if claim_to_close(self, &self.state) == CLOSED:
+        cdef int before = claim_to_close(self, &self.state)
+        if before == CLOSED:
             return b""
-        rest = self.d.buf.cursor[:held(&self.d.buf)]
+        try:
+            rest = self.d.buf.cursor[:held(&self.d.buf)]
+        except BaseException:    # no memory for them
+            self.state = before
+            raise
         self.release_source()
         return rest
 

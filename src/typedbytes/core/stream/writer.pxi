@@ -116,14 +116,17 @@ cdef class Writer:
         if self.state == CLOSED or self.entry.is_inherited or (not unwritten and is_closed(self.sink)):
             return 1
         self.disable_buffering()
-        if self.state == BUSY:    # the call in progress sends when its record is complete
+        if not claim_state(&self.state, OPEN, BUSY):    # the call in progress sends when its record is complete
             return self.flushed_at_exit
         if unwritten:
             warn_unclosed(self, "with unwritten records")
         if self.owns and type(self.sink) is not io.FileIO:    # a compressed sink completes its file only in close()
-            self.close()
-        else:
-            self.flush()
+            self.send_and_release()
+            return 1
+        try:
+            self.send_and_flush()
+        finally:
+            self.state = OPEN
         return 1
 
     cdef void disable_buffering(self) noexcept:
@@ -339,8 +342,10 @@ cdef class Writer:
         >>> import io
         >>> Writer(io.BytesIO()).close()
         """
-        if claim_to_close(self, &self.state) == CLOSED:
-            return
+        if claim_to_close(self, &self.state) != CLOSED:
+            self.send_and_release()
+
+    cdef int send_and_release(self) except -1:
         try:
             if self.entry.is_inherited:
                 self.disown()
@@ -351,6 +356,7 @@ cdef class Writer:
             if self.owns:
                 self.owns = False
                 self.sink.close()
+        return 0
 
     @property
     def offset(self):
