@@ -651,7 +651,7 @@ def test_a_child_forked_inside_a_message_sends_nothing(name, message):
 @pytest.mark.parametrize("name", ["BlockWriter", "CoalescingWriter"])
 def test_a_child_forked_by_a_signal_s_handler_sends_nothing(name, values):
     code = f"""
-        import os, signal, socket, threading
+        import os, socket, sys, threading
         from test_coalescing import connected, signalled_when_full
         from typedbytes import block
         def fork(*_):
@@ -675,7 +675,7 @@ def test_a_child_forked_by_a_signal_s_handler_sends_nothing(name, values):
                 except RuntimeError as error:
                     os.write(1, str(error).encode() + b", ")
                 if child == 0:
-                    os._exit(0)
+                    sys.exit()
             os.waitpid(child, 0)
             writer.close()
             ours.shutdown(socket.SHUT_WR)

@@ -38,6 +38,14 @@ static inline int claim_state(shared_state *state, int from, int to) {
 #endif
 }
 
+/* Change both, or neither; return whether both were `from`. */
+static inline int claim_states(shared_state *first, shared_state *second, int from, int to) {
+    if (!claim_state(first, from, to)) return 0;
+    if (claim_state(second, from, to)) return 1;
+    *first = from;
+    return 0;
+}
+
 /* The list of open writers is used by one thread at a time. */
 static inline void lock_writers(int locked) {
 #if TB_NO_GIL

@@ -48,11 +48,8 @@ cdef class ReadAheadIterator(RecordIterator):
         # The usual step, without what only the others need.
         cdef Reader reader = self.reader
         cdef PyObject* record
-        if reader is None or reader is not CURRENT_READER or reader.state != OPEN or DEFERRED is not None and not is_ahead(reader) \
-                or not claim_state(&self.state, OPEN, BUSY):
-            return RecordIterator.__next__(self)
-        if not claim_state(&reader.state, OPEN, BUSY):    # by another thread
-            self.state = OPEN
+        if reader is None or reader is not CURRENT_READER or DEFERRED is not None and not is_ahead(reader) \
+                or not claim_states(&self.state, &reader.state, OPEN, BUSY):
             return RecordIterator.__next__(self)
         record = (<step_function>self.next_record)(self, reader)
         if record == NULL:

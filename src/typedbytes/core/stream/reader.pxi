@@ -81,8 +81,9 @@ cdef class Reader:
         cdef int state = self.state    # another thread may close it meanwhile
         if state != OPEN:
             refuse_call(self, state, self.failure if state == HAS_FAILED else None, "reader")
-        if not self.value_due:
-            raise_in_use(self)    # until a moment ago
+        return self.refuse_value_due() if self.value_due else raise_in_use(self)    # until a moment ago
+
+    cdef int refuse_value_due(self) except -1:
         raise RuntimeError("groups() has read a key: read its value from the group, or go to the next group, before using the reader")
 
     cdef inline int enter(self) except -1:
