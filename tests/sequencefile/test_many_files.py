@@ -225,6 +225,16 @@ def test_processes_that_share_nothing(folder):
     assert run_fresh(code) == f"{len(pairs)} {pairs[-1]}"
 
 
+def test_a_reading_that_is_left_when_the_interpreter_ends(folder):
+    root, pairs = folder
+    code = f"""
+        from typedbytes import sequencefile
+        reading = sequencefile.read({str(root)!r}, processes=2, ordered=True, split_size=4000)
+        print(next(reading))
+    """
+    assert run_fresh(code) == str(pairs[0])  # and nothing on standard error
+
+
 def test_what_reads_is_processes_with_the_gil_and_threads_without_it(tmp_path):
     path = tmp_path / "f"
     path.write_bytes(written([(1, b"1")], key_class="IntWritable", value_class="my.Own"))

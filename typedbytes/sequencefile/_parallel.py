@@ -133,10 +133,11 @@ def _new_pool(nworkers):
 
 def _read_in_pool(splits, options, processes, ordered):
     from concurrent.futures import FIRST_COMPLETED, wait  # lazy import: start-up time
+    from threading import Thread
 
     waiting = deque(splits)
     running: dict = {}
-    pool, waits = _new_pool(processes), True
+    pool = _new_pool(processes)
     try:
         while waiting or running:
             while waiting and len(running) < 2 * processes:
@@ -146,7 +147,14 @@ def _read_in_pool(splits, options, processes, ordered):
             split = running.pop(first)
             yield split[2], _records_and_warnings(split[0], *first.result())
     except GeneratorExit:
-        waits = False  # the garbage collector may run this in any thread, even the pool's own, which cannot join itself
+        # The garbage collector may run this in any thread, even one of the pool, which cannot join itself, nor drop the last reference to
+        # the pool: the pool's threads would wait for one another. When the interpreter ends they have ended already.
+        if sys.is_finalizing():
+            pool.shutdown(False, cancel_futures=True)
+        else:
+            Thread(target=pool.shutdown, kwargs={"cancel_futures": True}).start()
         raise
-    finally:
-        pool.shutdown(waits, cancel_futures=True)
+    except BaseException:
+        pool.shutdown(cancel_futures=True)
+        raise
+    pool.shutdown()
