@@ -16,7 +16,7 @@ import sys
 import threading
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 import typedbytes
 import vectors
@@ -929,6 +929,9 @@ def test_any_values_survive_every_way(values):
 
 
 @given(st.binary(max_size=40))
+@example(bytes.fromhex("0a00000001 09"))  # a LIST as a key, which the input does not hold whole
+@example(bytes.fromhex("0a00000001 0800000001 09ff 0201"))
+@example(bytes.fromhex("0a00000001 0800000001 0a000000"))
 def test_random_bytes_are_judged_alike_every_way(data):
     wanted = outcome(lambda: typedbytes.Reader(data))
     for way in WAYS.values():

@@ -44,6 +44,7 @@ def walk_vector(source):
 
 
 def walk_list(source):
+    _refuse_in_key(source, LIST)
     items = []
     with _container(source, LIST):
         code = _inner_code(source, LIST)
@@ -54,18 +55,26 @@ def walk_list(source):
 
 
 def walk_map(source):
+    _refuse_in_key(source, MAP)
     items = {}
     with _container(source, MAP) as start:
         collisions = Collisions()
         for _ in range(_count(source, MAP, start)):
             code = _inner_code(source, MAP)
             start_of_key = source._offset - 1
+            source._in_key = True
             key = source._value(code)
+            source._in_key = False
             _check_key(source, key, code, start_of_key)
             if _has_weak_hash(key) and collisions.are_many(key, source._offset - start_of_key, source._offset - start):
                 source._fail(LimitError, "too many keys of a MAP share one hash value", start, MAP)
             items[key] = source._value(_inner_code(source, MAP))
     return items
+
+
+def _refuse_in_key(source, code):
+    if source._in_key:
+        source._fail(FormatError, f"{_NAMES[code]} cannot be a MAP key", source._offset - 1, code)
 
 
 def _check_key(source, key, code, offset):

@@ -38,6 +38,7 @@ class Input(_Legacy):
         self.t = None  # the type code read last, for handlers of several
         self._failure = None
         self._handlers_own = None  # the error that a handler raised last
+        self._in_key = False  # what is read is a MAP's key, or a part of it, and no handler makes something else of it
         self._read_ahead: Any = None
         self._read_size = _READ_SIZE
         self._reader: Any = None
@@ -320,11 +321,14 @@ class Input(_Legacy):
         return walk(self) if walk else replace_bytes(self._payload(code), Bytes)
 
     def _handled(self, handler):
+        in_key, self._in_key = self._in_key, False
         try:
             return handler(self)
         except BaseException as error:
             self._handlers_own = error
             raise
+        finally:
+            self._in_key = in_key
 
     def _leave(self, reader, error, at_end):
         """Take back the reader of an iteration, which is at its end, has failed or is given up."""
