@@ -505,10 +505,9 @@ cdef class CoalescingWriter:
         was_closed, self.is_closed = self.is_closed, True    # messages that are not in the buffer yet are refused
         try:
             self.check_failed()
-            if was_closed:    # by another thread, meanwhile
-                self.raise_closed()
-            self.counts.by_request += 1
-            self.send_everything()
+            if not was_closed:    # by another thread, meanwhile
+                self.counts.by_request += 1
+                self.send_everything()
         finally:
             self.leave()
             unregister_writer(&self.entry)
