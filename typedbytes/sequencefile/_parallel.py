@@ -152,9 +152,9 @@ def _read_in_pool(splits, options, processes, ordered):
         if sys.is_finalizing():
             pool.shutdown(False, cancel_futures=True)
         else:
-            Thread(target=pool.shutdown, kwargs={"cancel_futures": True}).start()
+            Thread(target=pool.shutdown, args=(True,), kwargs={"cancel_futures": True}).start()
         raise
     except BaseException:
-        pool.shutdown(cancel_futures=True)
+        pool.shutdown(True, cancel_futures=True)
         raise
-    pool.shutdown()
+    pool.shutdown(True, cancel_futures=True)
