@@ -104,9 +104,10 @@ class BuildExt(build_ext):
         translated = cythonize(
             self.extensions, include_path=["src"], compiler_directives=directives, annotate=switch("ANNOTATE"), build_dir="build/cython"
         )
+        inlining = self.inlining()
         for extension, result in zip(self.extensions, translated):
             extension.sources = result.sources
-            extension.extra_compile_args = [*extension.extra_compile_args, *self.inlining()]
+            extension.extra_compile_args = [*extension.extra_compile_args, *inlining]
         super().build_extensions()
 
     def check_compiler(self):
