@@ -669,6 +669,12 @@ def test_a_source_says_what_belongs_in_it(path):
     assert "FIXME" not in text
 
 
+def test_no_file_is_longer_than_its_limit():
+    """A file that outgrows it does more than one job: split it along them."""
+    files = [(path, 600) for path in SOURCES] + [(path, 400) for path in PACKAGE.rglob("*.py")]
+    assert [path.name for path, limit in files if len(path.read_text().splitlines()) > limit] == []
+
+
 def test_no_file_states_its_layer():
     """The map in CONTRIBUTING.md does: a number in a file would contradict it after the next change."""
     files = [*SOURCES, *PACKAGE.rglob("*.py")]

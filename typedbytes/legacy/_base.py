@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from _thread import RLock  # threading itself is not imported: start-up time
 
+from typedbytes import _codes as codes
 from typedbytes._core import ParametersOf
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -34,6 +35,13 @@ class Bytes(bytes):
 def read_only(handlers: dict) -> Mapping:
     """Return a view of a table of handlers through which it cannot be changed."""
     return MappingProxyType(handlers)
+
+
+def checked_code(typecode):
+    """Return a type code as an int; ValueError for one that no value has."""
+    if not 0 <= typecode < codes.MARKER:
+        raise ValueError(f"a type code of a value is 0..254, not {typecode}")
+    return int(typecode)
 
 
 def by_one_thread(method):

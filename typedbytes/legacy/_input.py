@@ -5,7 +5,7 @@ from __future__ import annotations
 from typedbytes import _codes as codes
 from typedbytes._core import END, PairReader, ReadAheadIterator, Reader, replace_bytes, send_deferred
 from typedbytes.errors import DecodeError, FormatError, TruncatedError
-from typedbytes.legacy._base import Bytes, _Legacy, by_one_thread, read_only
+from typedbytes.legacy._base import Bytes, _Legacy, by_one_thread, checked_code, read_only
 from typedbytes.legacy._read_ahead import open_read_ahead
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -108,7 +108,7 @@ class Input(_Legacy):
             raise TypeError(f"a handler must be callable, not {type(handler).__name__}")
         from typedbytes.legacy._containers import WALKS
 
-        self._handlers[_checked_code(typecode)] = handler
+        self._handlers[checked_code(typecode)] = handler
         self._walks = WALKS
         self._settle()
 
@@ -120,7 +120,7 @@ class Input(_Legacy):
         >>> Input(io.BytesIO(b"\x00\x00\x00\x05")).lookup(3)()
         5
         """
-        typecode = _checked_code(typecode)
+        typecode = checked_code(typecode)
         return lambda: self._value(typecode)
 
     # Payloads: for handlers, after the type code.
@@ -360,12 +360,6 @@ class Input(_Legacy):
             except BaseException as error:
                 self._break(error)  # the position of the file is unknown
                 raise
-
-
-def _checked_code(typecode):
-    if not 0 <= typecode < codes.MARKER:
-        raise ValueError(f"a type code of a value is 0..254, not {typecode}")
-    return int(typecode)
 
 
 class PairedInput(Input):

@@ -376,3 +376,21 @@ cdef class RecordFrames:
         cdef const unsigned char* p = self.block_cursors[which]
         self.block_cursors[which] = p + vint_size(p[0])
         return load_vint(p)
+
+
+cdef inline void store_lengths(unsigned char* p, Py_ssize_t nkey, Py_ssize_t nvalue) noexcept:
+    # The lengths in a record of two TypedBytesWritables: the record's, the key's, and that of the bytes in each.
+    store_i32(p, <int32_t>(nkey + nvalue + 8))
+    store_i32(p + 4, <int32_t>(nkey + 4))
+    store_i32(p + 8, <int32_t>nkey)
+    store_i32(p + 12 + nkey, <int32_t>nvalue)
+
+
+cdef inline int check_record(Py_ssize_t nbytes) except -1:
+    if nbytes > MAX_LENGTH - 8:
+        return raise_long_record(nbytes)
+    return 0
+
+
+cdef int raise_long_record(Py_ssize_t nbytes) except -1:
+    raise EncodeValueError(f"a record or block of {nbytes} bytes is too long: at most 2^31-9")

@@ -361,6 +361,20 @@ cdef inline int encode_typed(Encoding* e, object obj) except -1:
     return 0
 
 
+cdef inline int encode_part(WritableClass writable, Encoding* e, object obj, bint as_bytes) except -1:
+    if as_bytes:
+        return encode_buffer_writable(writable, e, obj, False)
+    return encode_typed(e, obj) if writable.kind == TYPED_BYTES else encode_by_class(writable, e, obj)
+
+
+cdef bytes as_writable(const unsigned char* p, Py_ssize_t nbytes):
+    # The bytes of a TypedBytesWritable.
+    cdef bytes data = PyBytes_FromStringAndSize(NULL, nbytes + 4)
+    store_i32(<unsigned char*>PyBytes_AS_STRING(data), <int32_t>nbytes)
+    memcpy(PyBytes_AS_STRING(data) + 4, p, nbytes)
+    return data
+
+
 cdef int encode_buffer_writable(WritableClass writable, Encoding* e, object obj, bint with_length) except -1:
     cdef Py_buffer view
     if not has_buffer(obj):

@@ -577,35 +577,3 @@ cdef int pass_value(Decoding* d, Skipping* skipping) except -1:
     if outcome != SKIPPED:
         raise_skipped(d, skipping, outcome)
     return 0
-
-
-cdef bytes as_writable(const unsigned char* p, Py_ssize_t nbytes):
-    # The bytes of a TypedBytesWritable.
-    cdef bytes data = PyBytes_FromStringAndSize(NULL, nbytes + 4)
-    store_i32(<unsigned char*>PyBytes_AS_STRING(data), <int32_t>nbytes)
-    memcpy(PyBytes_AS_STRING(data) + 4, p, nbytes)
-    return data
-
-
-cdef inline int encode_part(WritableClass writable, Encoding* e, object obj, bint as_bytes) except -1:
-    if as_bytes:
-        return encode_buffer_writable(writable, e, obj, False)
-    return encode_typed(e, obj) if writable.kind == TYPED_BYTES else encode_by_class(writable, e, obj)
-
-
-cdef inline void store_lengths(unsigned char* p, Py_ssize_t nkey, Py_ssize_t nvalue) noexcept:
-    # The lengths in a record of two TypedBytesWritables: the record's, the key's, and that of the bytes in each.
-    store_i32(p, <int32_t>(nkey + nvalue + 8))
-    store_i32(p + 4, <int32_t>(nkey + 4))
-    store_i32(p + 8, <int32_t>nkey)
-    store_i32(p + 12 + nkey, <int32_t>nvalue)
-
-
-cdef inline int check_record(Py_ssize_t nbytes) except -1:
-    if nbytes > MAX_LENGTH - 8:
-        return raise_long_record(nbytes)
-    return 0
-
-
-cdef int raise_long_record(Py_ssize_t nbytes) except -1:
-    raise EncodeValueError(f"a record or block of {nbytes} bytes is too long: at most 2^31-9")
