@@ -148,23 +148,40 @@ def test_a_damaged_file_ends_it_and_the_others_are_kept(counts, tmp_path):
     assert "remove it to start again" in bad(64, "convert", "--to", "parquet", str(counts), "-o", str(out))[1]
 
 
+#: Let a process complete one part; the others wait as long as there is a file. So a signal comes before the last part on any machine.
+WAIT_AFTER_ONE = """
+import os, sys, time
+nparts = 0
+def wait(event, arguments):
+    global nparts
+    if event == "os.rename" and b"part-" in os.fsencode(arguments[1]):
+        nparts += 1
+        while nparts > 1 and os.path.exists(os.environ["WAIT_FILE"]):
+            time.sleep(0.01)
+sys.addaudithook(wait)
+"""
+
+
 def test_an_interrupted_conversion_goes_on(tmp_path):
-    source, out = tmp_path / "in", tmp_path / "out"
+    source, out, wait_file = tmp_path / "in", tmp_path / "out", tmp_path / "wait"
     source.mkdir()
-    # Some seconds of work, in files of some milliseconds: on a busy machine too a signal comes long before the last one.
+    (tmp_path / "sitecustomize.py").write_text(WAIT_AFTER_ONE)
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}", "WAIT_FILE": str(wait_file)}
     rows = [(number, "x" * 100) for number in range(1000)]
     with sequencefile.Writer(source / "part-000", codec="default") as writer:
         writer.writes(rows)
-    for number in range(1, 300):
+    for number in range(1, 100):
         shutil.copy(source / "part-000", source / f"part-{number:03}")
     command = ["convert", "--to", "parquet", "--codec", "zstd", str(source), "-o", str(out)]
     unfinished = tmp_path / "out.unfinished"
     for number in (signal.SIGINT, signal.SIGKILL, signal.SIGTERM):
         already = set(unfinished.glob("part-*"))
-        process = subprocess.Popen([*COMMAND, *command], stderr=subprocess.PIPE)
+        wait_file.touch()
+        process = subprocess.Popen([*COMMAND, *command], stderr=subprocess.PIPE, env=environment)
         while not set(unfinished.glob("part-*")) - already and process.poll() is None:
             time.sleep(0.01)
         process.send_signal(number)
+        wait_file.unlink()
         message = process.communicate(timeout=SECONDS)[1].decode()
         assert process.returncode in (-number, 128 + number), message
         assert not out.exists() and already < set(unfinished.glob("part-*"))
@@ -178,7 +195,7 @@ def test_an_interrupted_conversion_goes_on(tmp_path):
         0, f"typedbytes: {len(kept)} of {len(json.loads((out / '_conversion.json').read_text())['splits'])} files are in {unfinished} already\n",
     )  # fmt: skip
     assert {name: (out / name).stat().st_mtime_ns for name in kept} == kept
-    assert rows_of(out) == rows * 300
+    assert rows_of(out) == rows * 100
 
 
 def test_two_at_once(tmp_path, counts):
