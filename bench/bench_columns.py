@@ -28,6 +28,14 @@ NWORDS = 50_000
 NESTED = {
     "row": lambda number, word: (number, number / 7, word),
     "map_three_longs": lambda number, word: {word: 2**40, f"{word}0": 2**41 + number, f"{word}1": 2**42},
+    "struct_six_fields": lambda number, word: {
+        "word": word,
+        "number": number,
+        "ratio": number / 7,
+        "text": word,
+        "flag": True,
+        "last": 2**40,
+    },
     "list_five_doubles": lambda number, word: [number / divisor for divisor in (3, 5, 7, 11, 13)],
 }
 

@@ -129,7 +129,7 @@ cdef class Builder:
         self.compute_layout()
 
     cdef void compute_layout(self) noexcept:
-        # Compute what all records have in common: size, leaves.
+        # Compute what all records have in common: size, leaves, steps.
         cdef Py_ssize_t i, size
         cdef Py_ssize_t nleaves = 0
         cdef Py_ssize_t depth = 0
@@ -143,6 +143,7 @@ cdef class Builder:
             self.stride = self.stride + size if size and (i == 0 or self.stride) else 0
             nleaves += count_leaves(self.table.roots[i])
             depth = max(depth, depth_of(self.table.roots[i]))
+            make_steps(self.table.roots[i])
         self.is_shallow = depth <= self.w.max_depth
         if not self.is_shallow:
             self.stride = 0    # the walk refuses what is too deep
@@ -454,6 +455,7 @@ cdef class Builder:
             free_column(found)
             raise
         replace_column(c, found)
+        self.changed = True
         return APPENDED
 
     cdef list steps_to(self, Column* c):

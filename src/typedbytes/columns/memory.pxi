@@ -27,6 +27,8 @@ cdef Null PICKLED_NULL = Null(<const unsigned char*>PICKLED_NONE, PICKLED_NONE_N
 cdef Null HIVE_NULL = Null(b"\x0c", 1)
 cdef Null MISSING_FIELD = Null(b"", 0)    # a null of a field that its MAP does not have
 
+cdef struct Step              # load.pxi has the steps of the fast path
+
 cdef struct Column:
     Kind kind
     int code                  # type code of each value; of ARRAY: of each item; ENCODED, UNKNOWN: none
@@ -57,6 +59,8 @@ cdef struct Column:
     bint is_map_value         # values of a MAP whose keys are STRINGs: those of several types make it a STRUCT
     unsigned char* key        # owned; of a STRUCT's field: its key, encoded
     Py_ssize_t key_nbytes
+    Step* steps               # owned; of a TUPLE or STRUCT: how to load a value. NULL: there is no fast path
+    Py_ssize_t nsteps
 
 cdef struct Table:
     long nowners
@@ -147,6 +151,7 @@ cdef void free_column(Column* c) noexcept nogil:
     free_memory(c)
     free_nulls(c)
     PyMem_RawFree(c.children)
+    PyMem_RawFree(c.steps)
     PyMem_RawFree(c.key)
     PyMem_RawFree(c)
 

@@ -32,6 +32,7 @@ cdef void replace_column(Column* c, Column* other) noexcept:
     free_memory(c)
     free_nulls(c)
     PyMem_RawFree(c.children)
+    PyMem_RawFree(c.steps)
     c[0] = other[0]
     c.wanted = wanted
     c.refuses_nulls = refuses_nulls

@@ -8,6 +8,7 @@ cdef extern from "core/byteorder.h" nogil:
     int64_t load_i64(const unsigned char* p) noexcept
     # Little-endian.
     uint32_t load_u32_le(const unsigned char* p) noexcept
+    uint64_t load_u64_le(const unsigned char* p) noexcept
     void store_u32_le(unsigned char* p, uint32_t value) noexcept
     void store_u64_le(unsigned char* p, uint64_t value) noexcept
     double load_f32(const unsigned char* p) noexcept
