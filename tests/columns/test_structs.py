@@ -2,6 +2,7 @@
 
 import io
 import struct
+import tracemalloc
 
 import numpy
 import pyarrow
@@ -433,3 +434,32 @@ def test_a_struct_that_is_not_made_leaves_the_count_of_missing_fields():
     batches = list(columns.read(ENCODER.encode_pairs(records), on_mismatch="widen"))
     assert sum(map(len, batches)) == len(records)
     assert max(map(len, batches)) <= (16 << 20) // 8000 + 2
+
+
+def test_structs_within_structs_with_long_names_take_little_more_memory_than_their_bytes():
+    def nested(name):
+        value = {name: 1, "z": "s"}
+        for _ in range(27):
+            value = {"a": value, "z": "s"}
+        return value
+
+    fields = [f"r{number}" for number in range(16)]
+    values = [{**dict.fromkeys(fields), "p": 1, "q": "s"}, *({field: nested("k" * 20_000)} for field in fields)]
+    data = ENCODER.encode_all(values)
+    tracemalloc.start()
+    try:
+        (batch,) = columns.read(data, pairs=False)
+        assert tracemalloc.get_traced_memory()[1] < 8 * len(data)
+    finally:
+        tracemalloc.stop()
+    assert objects_of(batch)[1]["r0"]["z"] == "s"
+
+
+@pytest.mark.parametrize("length", [1, 7, 8, 39, 40, 41, 300])
+def test_names_of_any_length_are_compared_to_their_end(length):
+    name = "n" * length
+    values = [{name: number, "text": "x" * (number % 20)} for number in range(50)]
+    others = [{name[:-1] + "m": 1, "text": "other"}, {name + "n": 2, "text": "longer"}]
+    rows = objects_of(read_one([*values, *others, *values], on_mismatch="widen"))
+    assert [row[name] for row in rows] == [*range(50), None, None, *range(50)]
+    assert [row.get("text") for row in rows] == [value["text"] for value in [*values, *others, *values]]

@@ -175,7 +175,7 @@ FAULTS = [
     Fault("number of a column beyond the end", "columns/load.pxi", fuzz("columns"),
           "    if unlikely(end - p <= width or p[0] != c.code", "    if unlikely(end - p < width or p[0] != c.code"),
     Fault("end of a struct's number not looked for", "columns/load.pxi", fuzz("columns"),
-          "max(step.head_nbytes + payload + needed, HEAD_NBYTES)", "max(step.head_nbytes + needed, HEAD_NBYTES)"),
+          "max(step.head_nbytes + payload_size(step) + needed, HEAD_NBYTES)", "max(step.head_nbytes + needed, HEAD_NBYTES)"),
     Fault("field taken for another whose name begins as its own", "columns/load.pxi", tests("columns/test_structs.py"),
           "& step.head_mask != 0):", "& <uint32_t>step.head_mask != 0):"),
     Fault("texts of a column that are UTF-8 only together", "columns/text.pxi", tests("columns/test_columns.py", "-k", "utf8"),

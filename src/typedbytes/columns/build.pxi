@@ -143,6 +143,7 @@ cdef class Builder:
             self.stride = self.stride + size if size and (i == 0 or self.stride) else 0
             nleaves += count_leaves(self.table.roots[i])
             depth = max(depth, depth_of(self.table.roots[i]))
+            drop_steps(self.table.roots[i])
             make_steps(self.table.roots[i])
         self.is_shallow = depth <= self.w.max_depth
         if not self.is_shallow:

@@ -1,7 +1,8 @@
 # The fast path of the walk: values of the types that their columns have.
 #
-# A TUPLE or STRUCT has a list of steps, made when the types are known and again when one of them changes. A step compares the bytes before a
-# payload that every value has there (type codes, counts of VECTORs, keys of a STRUCT), and stores the payload in the column of that item.
+# A TUPLE or STRUCT has a list of steps, made when the types are known and again when one of them changes; those within it are parts of its
+# list. A step compares the bytes before a payload that every value has there (type codes, counts of VECTORs, keys of a STRUCT), and
+# stores the payload in the column of that item.
 #
 # load_* store value i of a column, and of each child of a TUPLE, at the position that follows from i alone. They do not update `n` and
 # `used`; set_length does that afterwards. They return the position after the value; NULL if it needs the general path (another type,
@@ -9,7 +10,7 @@
 
 cdef enum:
     HEAD_NBYTES = 8
-    MAX_STEPS = 4 * MAX_CHILDREN
+    MAX_HEAD_KEY_NBYTES = 40  # of a key whose bytes are part of heads; a longer one is compared by itself, so that no column has more than some steps
 
 cdef enum StepKind:
     LOAD_TEXT         # a length, and so many bytes
@@ -17,6 +18,7 @@ cdef enum StepKind:
     LOAD_4
     LOAD_NUMBER       # of another width
     LOAD_ONE          # a whole value
+    COMPARE_KEY       # the key of the field `column`
     LOAD_NOTHING      # the bytes compared are all
 
 cdef struct Step:
@@ -25,7 +27,7 @@ cdef struct Step:
     uint64_t head_mask
     Py_ssize_t head_nbytes
     Column* column
-    Py_ssize_t needed         # bytes that must be there for this step and those after it, up to the next length
+    Py_ssize_t needed         # bytes that must be there for this step and those after it, up to the next length; HEAD_NBYTES at least
     Py_ssize_t needed_after   # the same after a length and what it counts
 
 cdef struct Steps:
@@ -36,45 +38,59 @@ cdef struct Steps:
     Py_ssize_t head_nbytes
 
 
-cdef void make_steps(Column* c) noexcept nogil:
-    # For this column and those within it. A column without its steps, because there is no memory, has no fast path.
+cdef void drop_steps(Column* c) noexcept nogil:
     cdef Py_ssize_t i
-    cdef Steps steps
     PyMem_RawFree(c.steps)
     c.steps = NULL
     for i in range(c.nchildren):
-        make_steps(c.children[i])
-    if not has_children_per_value(c) or not c.wanted:
+        drop_steps(c.children[i])
+
+
+cdef void make_steps(Column* c) noexcept nogil:
+    # For this column and those within it, as far as there is memory: without its steps a column has no fast path.
+    cdef Py_ssize_t i
+    cdef Steps steps
+    if not c.wanted or not has_children_per_value(c):
+        for i in range(c.nchildren):
+            make_steps(c.children[i])
         return
     memset(&steps, 0, sizeof(Steps))
-    if not add_value(&steps, c) or not end_head(&steps):
+    if add_value(&steps, c) and end_head(&steps):
+        c.steps = steps.first
+        c.nsteps = steps.n
+        compute_needs(c)
+    else:
         PyMem_RawFree(steps.first)
-        return
-    c.steps = steps.first
-    c.nsteps = steps.n
-    compute_needs(c)
 
 
 cdef void compute_needs(Column* c) noexcept nogil:
-    cdef Py_ssize_t i, payload
+    cdef Py_ssize_t i
     cdef Py_ssize_t needed = 0    # by the steps after this one
     cdef Step* step
     for i in range(c.nsteps - 1, -1, -1):
         step = &c.steps[i]
         step.needed_after = 0
-        payload = 4 if step.kind == LOAD_TEXT else 0 if step.kind >= LOAD_ONE else step.column.width
         if step.kind == LOAD_TEXT or step.kind == LOAD_ONE:
             step.needed_after = needed
             needed = 0
-        needed = step.needed = max(step.head_nbytes + payload + needed, HEAD_NBYTES)
+        needed = step.needed = max(step.head_nbytes + payload_size(step) + needed, HEAD_NBYTES)
+
+
+cdef Py_ssize_t payload_size(const Step* step) noexcept nogil:
+    # Its bytes; of a text those of the length, of a whole value 0.
+    if step.kind == LOAD_TEXT:
+        return 4
+    if step.kind == COMPARE_KEY:
+        return step.column.key_nbytes
+    return step.column.width if step.kind == LOAD_8 or step.kind == LOAD_4 or step.kind == LOAD_NUMBER else 0
 
 
 cdef bint add_step(Steps* steps, StepKind kind, Column* c) noexcept nogil:
-    # False: too many, or out of memory.
+    # False: out of memory.
     cdef Step* step
     cdef Py_ssize_t capacity = max(2 * steps.capacity, 8)
     if steps.n == steps.capacity:
-        step = NULL if steps.n >= MAX_STEPS else <Step*>enlarge(steps.first, capacity * sizeof(Step))
+        step = <Step*>enlarge(steps.first, capacity * sizeof(Step))
         if step == NULL:
             return False
         steps.first = step
@@ -105,6 +121,12 @@ cdef bint end_head(Steps* steps) noexcept nogil:
     return steps.head_nbytes == 0 or add_step(steps, LOAD_NOTHING, NULL)
 
 
+cdef bint add_key(Steps* steps, Column* field) noexcept nogil:
+    if field.key_nbytes <= MAX_HEAD_KEY_NBYTES:
+        return add_head(steps, field.key, field.key_nbytes)
+    return add_step(steps, COMPARE_KEY, field)
+
+
 cdef bint add_value(Steps* steps, Column* c) noexcept nogil:
     cdef Py_ssize_t i
     cdef unsigned char head[5]
@@ -114,14 +136,13 @@ cdef bint add_value(Steps* steps, Column* c) noexcept nogil:
     if c.kind == FIXED:
         return add_head(steps, head, 1) and add_step(steps, LOAD_8 if c.width == 8 else LOAD_4 if c.width == 4 else LOAD_NUMBER, c)
     if not has_children_per_value(c):
+        make_steps(c)    # of what is in it
         return add_step(steps, LOAD_ONE, c)
     store_i32(head + 1, <int32_t>c.nchildren)
     if not add_head(steps, head, 5):
         return False
     for i in range(c.nchildren):
-        if c.kind == STRUCT and not add_head(steps, c.children[i].key, c.children[i].key_nbytes):
-            return False
-        if not add_value(steps, c.children[i]):
+        if c.kind == STRUCT and not add_key(steps, c.children[i]) or not add_value(steps, c.children[i]):
             return False
     return True
 
@@ -278,6 +299,10 @@ cdef const unsigned char* load_steps(
             p = load_one(w, step.column, i, p, end)
             if unlikely(p == NULL or end - p < step.needed_after):
                 return NULL
+        elif step.kind == COMPARE_KEY:
+            if unlikely(memcmp(p, step.column.key, step.column.key_nbytes)):
+                return NULL
+            p += step.column.key_nbytes
         step += 1
     return p
 
