@@ -106,7 +106,7 @@ def measure(races, seconds, npasses, vectors):
                 print(npass + 1, *name, file=sys.stderr)
                 result = processes.apply(run_race, (make, seconds))
                 keep_least(results.setdefault(tuple(name), result), result)
-    return {"environment": {**environment(), "vectors": vectors}, "races": list(results.values())}
+    return {"environment": {**environment(), "vectors": vectors, "passes": npasses}, "races": list(results.values())}
 
 
 def run_race(make, seconds):
