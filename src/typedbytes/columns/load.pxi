@@ -10,7 +10,7 @@
 
 cdef enum:
     HEAD_NBYTES = 8
-    MAX_HEAD_KEY_NBYTES = 40  # of a key whose bytes are part of heads; a longer one is compared by itself, so that no column has more than some steps
+    MAX_HEAD_KEY_NBYTES = 40  # of a key whose bytes are part of heads; a longer one is compared by itself, so that a column has a few steps at most
 
 cdef enum StepKind:
     LOAD_TEXT         # a length, and so many bytes
