@@ -13,7 +13,7 @@ cdef enum:
     MAX_HEAD_KEY_NBYTES = 40  # of a key whose bytes are part of heads; a longer one is compared by itself, so that a column has a few steps at most
 
 cdef enum StepKind:
-    LOAD_TEXT         # a length, and so many bytes
+    LOAD_VARIABLE     # a length, and so many bytes
     LOAD_8            # a number of 8 bytes
     LOAD_4
     LOAD_NUMBER       # of another width
@@ -70,15 +70,15 @@ cdef void compute_needs(Column* c) noexcept nogil:
     for i in range(c.nsteps - 1, -1, -1):
         step = &c.steps[i]
         step.needed_after = 0
-        if step.kind == LOAD_TEXT or step.kind == LOAD_ONE:
+        if step.kind == LOAD_VARIABLE or step.kind == LOAD_ONE:
             step.needed_after = needed
             needed = 0
         needed = step.needed = max(step.head_nbytes + payload_size(step) + needed, HEAD_NBYTES)
 
 
 cdef Py_ssize_t payload_size(const Step* step) noexcept nogil:
-    # Its bytes; of a text those of the length, of a whole value 0.
-    if step.kind == LOAD_TEXT:
+    # Of LOAD_VARIABLE the length alone, of LOAD_ONE nothing.
+    if step.kind == LOAD_VARIABLE:
         return 4
     if step.kind == COMPARE_KEY:
         return step.column.key_nbytes
@@ -132,7 +132,7 @@ cdef bint add_value(Steps* steps, Column* c) noexcept nogil:
     cdef unsigned char head[5]
     head[0] = <unsigned char>c.code
     if c.kind == VARIABLE_LENGTH:
-        return add_head(steps, head, 1) and add_step(steps, LOAD_TEXT, c)
+        return add_head(steps, head, 1) and add_step(steps, LOAD_VARIABLE, c)
     if c.kind == FIXED:
         return add_head(steps, head, 1) and add_step(steps, LOAD_8 if c.width == 8 else LOAD_4 if c.width == 4 else LOAD_NUMBER, c)
     if not has_children_per_value(c):
@@ -172,7 +172,7 @@ cdef inline void store_fixed(unsigned char* out, const unsigned char* p, int cod
         memcpy(out, &short_number, 2)
 
 
-# load_fixed and load_variable could call load_number and load_text, which steps use; records of two scalars would then take 1.07 of the time.
+# load_fixed and load_variable could call load_number and load_variable_payload, which steps use; records of two scalars would then take 1.07 of the time.
 
 cdef inline const unsigned char* load_fixed(const Column* c, Py_ssize_t i, const unsigned char* p, const unsigned char* end) noexcept nogil:
     cdef Py_ssize_t width = c.width
@@ -251,7 +251,7 @@ cdef inline const unsigned char* load_number(const Column* c, Py_ssize_t width, 
     return p + width
 
 
-cdef inline const unsigned char* load_text(
+cdef inline const unsigned char* load_variable_payload(
         const Column* c, Py_ssize_t i, const unsigned char* p, const unsigned char* end) noexcept nogil:
     # The length is there.
     cdef Py_ssize_t nbytes, start
@@ -279,8 +279,8 @@ cdef const unsigned char* load_steps(
         if unlikely((load_u64_le(p) ^ step.head) & step.head_mask != 0):
             return NULL
         p += step.head_nbytes
-        if step.kind == LOAD_TEXT:
-            p = load_text(step.column, i, p, end)
+        if step.kind == LOAD_VARIABLE:
+            p = load_variable_payload(step.column, i, p, end)
             if unlikely(p == NULL or end - p < step.needed_after):
                 return NULL
         elif step.kind == LOAD_8:
