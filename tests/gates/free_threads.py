@@ -22,7 +22,7 @@ sys.path[:0] = [str(TESTS), str(TESTS / "support")]
 from gates import build_copies, figures  # noqa: E402
 
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "typedbytes" / "python3.13-tsan"
-SOURCE = "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian trixie main"
+SOURCE = "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] {mirror} trixie main"
 CONFIGURE = ["--disable-gil", "--with-thread-sanitizer", "--with-pydebug", "--without-ensurepip"]
 BUILDERS = ["setuptools>=77", "cython>=3.3,<3.4"]
 QUIET = {"TSAN_OPTIONS": "report_bugs=0"}
@@ -87,7 +87,8 @@ def interpreter():
 
 def fetched_source(workspace):
     """Return the unpacked sources of Debian's python3.13."""
-    (workspace / "list").write_text(SOURCE + "\n")
+    mirror = subprocess.check_output([pathlib.Path(__file__).parents[2] / ".ci" / "debian-mirror"], text=True).strip()
+    (workspace / "list").write_text(SOURCE.format(mirror=mirror) + "\n")
     (workspace / "lists" / "partial").mkdir(parents=True)
     own = {
         "Dir::Etc::sourcelist": workspace / "list",
