@@ -1,11 +1,14 @@
-"""Folders of part files, read one by one or by several processes, in order or not."""
+"""Folders of part files, read in one thread, with threads that decompress blocks, or by several processes, in order or not."""
 
+import io
 import os
+import random
 import signal
 import sys
 import threading
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 
 import pytest
@@ -17,13 +20,17 @@ from typedbytes import sequencefile
 
 HAS_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
 
+THREADS = {"processes": 2}
+PROCESSES = {"processes": 2, "decoders": {"not.In.The.Files": bytes}}
+WAYS = [{}, THREADS, PROCESSES]
 
-@pytest.mark.parametrize("processes, ordered", [(1, False), (2, True), (3, False)])
-def test_a_folder_of_part_files(folder, processes, ordered):
+
+@pytest.mark.parametrize("way, ordered", [({}, False), (THREADS, False), (PROCESSES, True), ({**PROCESSES, "processes": 3}, False)])
+def test_a_folder_of_part_files(folder, way, ordered):
     root, pairs = folder
     done = []
-    found = list(sequencefile.read(root, processes=processes, ordered=ordered, split_size=4000, progress=lambda *now: done.append(now)))
-    assert found == pairs if ordered or processes == 1 else sorted(found) == sorted(pairs)
+    found = list(sequencefile.read(root, **way, ordered=ordered, split_size=4000, progress=lambda *now: done.append(now)))
+    assert found == pairs if ordered or "decoders" not in way else sorted(found) == sorted(pairs)
     total = sum((root / f"part-{part:05}").stat().st_size for part in range(3))
     assert done[-1] == (total, total) and done == sorted(done) and len(done) > 10
 
@@ -35,8 +42,8 @@ def test_a_folder_among_part_files_is_not_left_out(folder):
         sequencefile.read(root)
 
 
-@pytest.mark.parametrize("processes", [1, 2])
-def test_damage_in_one_of_many_files(folder, processes):
+@pytest.mark.parametrize("way", WAYS)
+def test_damage_in_one_of_many_files(folder, way):
     root, pairs = folder
     path = root / "part-00001"
     data = bytearray(path.read_bytes())
@@ -44,12 +51,12 @@ def test_damage_in_one_of_many_files(folder, processes):
     path.write_bytes(data)
     found = []
     with pytest.raises(tb.DecodeError, match=f"^{path}: "):
-        for pair in sequencefile.read(root, processes=processes, ordered=True, split_size=8000):
+        for pair in sequencefile.read(root, **way, ordered=True, split_size=8000):
             found.append(pair)
     assert found == pairs[: len(found)] and len(found) > 1500
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        found = list(sequencefile.read(root, processes=processes, ordered=True, split_size=8000, resync=True))
+        found = list(sequencefile.read(root, **way, ordered=True, split_size=8000, resync=True))
     said = [str(each.message) for each in said if each.category is RuntimeWarning]  # a fork may have its own to say
     assert said and all(f"{path}: skipped " in each for each in said)
     assert 0 < len(pairs) - len(found) < 60
@@ -58,8 +65,8 @@ def test_damage_in_one_of_many_files(folder, processes):
 
 def test_reading_many_files_can_be_left(folder):
     root, pairs = folder
-    for processes in (1, 2):
-        reading = sequencefile.read(root, processes=processes, ordered=True, split_size=4000)
+    for way in WAYS:
+        reading = sequencefile.read(root, **way, ordered=True, split_size=4000)
         assert [next(reading) for _ in range(10)] == pairs[:10]
         reading.close()
 
@@ -67,7 +74,7 @@ def test_reading_many_files_can_be_left(folder):
 def test_a_thread_of_the_pool_that_ends_the_reading_does_not_wait_for_itself(folder, monkeypatch):
     root, _ = folder
     monkeypatch.setattr("typedbytes.sequencefile._parallel.WrappedIterator", iter)  # to see inside
-    reading = sequencefile.read(root, processes=2, split_size=4000)
+    reading = sequencefile.read(root, **PROCESSES, split_size=4000)
     next(reading)
     results = reading.gi_frame.f_locals["results"]
     said, ended = [], threading.Event()
@@ -88,8 +95,8 @@ def test_a_thread_of_the_pool_that_ends_the_reading_does_not_wait_for_itself(fol
     reading.close()
 
 
-@pytest.mark.parametrize("processes", [1, 2])
-def test_an_error_says_where_in_the_file(folder, processes):
+@pytest.mark.parametrize("way", WAYS)
+def test_an_error_says_where_in_the_file(folder, way):
     root, pairs = folder
     path = root / "part-00000"
     data = bytearray(path.read_bytes())
@@ -100,7 +107,7 @@ def test_an_error_says_where_in_the_file(folder, processes):
     path.write_bytes(data)
     for split_size, nrecord in ((1 << 20, 1000), (4000, None)):
         with pytest.raises(tb.FormatError) as info:
-            list(sequencefile.read(root, processes=processes, split_size=split_size, ordered=True))
+            list(sequencefile.read(root, **way, split_size=split_size, ordered=True))
         assert (info.value.offset, info.value.record) == (offset + 12, nrecord), (
             "a later split does not know which record of the file it is"
         )
@@ -191,10 +198,10 @@ def test_a_process_that_dies_is_an_error(tmp_path):
         list(sequencefile.read(tmp_path, processes=2, **options))
 
 
-@pytest.mark.parametrize("processes", [1, 2])
-def test_a_file_that_has_gone(folder, processes):
+@pytest.mark.parametrize("way", WAYS)
+def test_a_file_that_has_gone(folder, way):
     root, pairs = folder
-    reading = sequencefile.read(root, processes=processes, ordered=True)
+    reading = sequencefile.read(root, **way, ordered=True)
     (root / "part-00002").unlink()
     found = []
     with pytest.raises(FileNotFoundError, match="part-00002"):
@@ -202,15 +209,102 @@ def test_a_file_that_has_gone(folder, processes):
     assert found == pairs[:3000]
 
 
-@pytest.mark.parametrize("processes", [1, 2])
-def test_what_progress_raises_comes_through(folder, processes):
+@pytest.mark.parametrize("way", WAYS)
+def test_what_progress_raises_comes_through(folder, way):
     root, pairs = folder
 
     def stop(done, total):
         raise OwnError(done)
 
     with pytest.raises(OwnError, match="4000"):
-        list(sequencefile.read(root, processes=processes, ordered=True, split_size=4000, progress=stop))
+        list(sequencefile.read(root, **way, ordered=True, split_size=4000, progress=stop))
+
+
+CODECS = ["default", "gzip", "bzip2", "snappy", "lz4", "zstd"]
+
+
+def read_out(reader):
+    """Return what a reader gives and the error that ends it."""
+    found = []
+    try:
+        for pair in reader:
+            found.append(pair)
+    except tb.DecodeError as error:
+        return found, type(error), str(error), error.offset, error.record
+    return found, None
+
+
+def ahead(data, pool, nblocks=3, **options):
+    """Return a Reader whose blocks are decompressed by threads."""
+    reader = sequencefile.Reader(data, **options)
+    reader.__decompress_ahead__(pool.submit, nblocks)
+    return reader
+
+
+@pytest.fixture
+def pool():
+    with ThreadPoolExecutor(2) as pool:
+        yield pool
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_threads_that_decompress_give_what_one_thread_gives(codec, tmp_path, pool):
+    pairs = [(f"key {i}", [i, f"text {i % 100}"]) for i in range(3000)]
+    data = written(pairs, compression="block", codec=codec, block_size=4000)
+    assert list(ahead(data, pool)) == pairs
+    (tmp_path / "f").write_bytes(data)
+    for split_size in (1000, 5000, 1 << 20):
+        assert list(sequencefile.read(tmp_path, processes=3, split_size=split_size)) == pairs
+    source = io.BytesIO(data)
+    source.seekable = lambda: False
+    assert list(ahead(source, pool)) == pairs
+
+
+def test_threads_that_decompress_have_the_errors_of_one_thread(pool):
+    rng = random.Random(5)
+    data = written([(f"key {i}", i) for i in range(2000)], compression="block", codec="default", block_size=2000)
+    for resync in (False, True):
+        failed = 0
+        for _ in range(400):
+            damaged = bytearray(data[: rng.randrange(len(data) // 2, len(data) + 1)])
+            for _ in range(rng.randrange(3)):
+                damaged[rng.randrange(200, len(damaged))] ^= 1 << rng.randrange(8)
+            one = sequencefile.Reader(bytes(damaged), resync=resync)
+            many = ahead(bytes(damaged), pool, rng.randrange(1, 6), resync=resync)
+            found = read_out(one)
+            assert read_out(many) == found
+            assert [each[:3] for each in many.skipped] == [each[:3] for each in one.skipped]
+            failed += found[1] is not None or bool(one.skipped)
+        assert failed > 100
+
+
+def test_a_reader_moves_as_before_while_threads_decompress(pool):
+    pairs = [(i, i) for i in range(3000)]
+    data = written(pairs, compression="block", codec="default", block_size=2000)
+    one, many = sequencefile.Reader(data), ahead(data, pool)
+    start = one.offset
+    for n in (1, 700, 3, 1500, 0, 400):
+        assert many.skip(n) == one.skip(n) == n
+        assert (many.read(), many.offset, many.record) == (one.read(), one.offset, one.record)
+    for reader in (one, many):
+        reader.seek(start)
+        assert [reader.read() for _ in range(1000)] == pairs[:1000]
+    offsets = many.offset, one.offset
+    assert offsets[0] == offsets[1]
+    many.close()
+    with pytest.raises(ValueError, match="closed"):
+        many.read()
+
+
+@pytest.mark.parametrize("buffers", [None, [b""] * 3, ["", b"", b"", b""], [b"", b"", b"\1", b""]])
+def test_blocks_of_another_kind_are_refused(buffers):
+    class Future:
+        result = staticmethod(lambda: buffers)
+
+    reader = sequencefile.Reader(written([(1, 2)], compression="block", codec="default"))
+    reader.__decompress_ahead__(lambda *call: Future, 2)
+    with pytest.raises((TypeError, ValueError, tb.FormatError)):
+        reader.read()
 
 
 def test_processes_that_share_nothing(folder):
@@ -219,17 +313,18 @@ def test_processes_that_share_nothing(folder):
         import multiprocessing
         from typedbytes import sequencefile
         multiprocessing.set_start_method("spawn")
-        found = list(sequencefile.read({str(root)!r}, processes=2, ordered=True, split_size=30000))
+        found = list(sequencefile.read({str(root)!r}, processes=2, decoders={{'not.In.The.Files': bytes}}, ordered=True, split_size=30000))
         print(len(found), found[-1])
     """
     assert run_fresh(code) == f"{len(pairs)} {pairs[-1]}"
 
 
-def test_a_reading_that_is_left_when_the_interpreter_ends(folder):
+@pytest.mark.parametrize("decoders", ["", "decoders={'not.In.The.Files': bytes}, "])
+def test_a_reading_that_is_left_when_the_interpreter_ends(folder, decoders):
     root, pairs = folder
     code = f"""
         from typedbytes import sequencefile
-        reading = sequencefile.read({str(root)!r}, processes=2, ordered=True, split_size=4000)
+        reading = sequencefile.read({str(root)!r}, processes=2, {decoders}ordered=True, split_size=4000)
         print(next(reading))
     """
     assert run_fresh(code) == str(pairs[0])  # and nothing on standard error

@@ -1,6 +1,6 @@
-"""Read many files by several processes or, in an interpreter without the GIL, by threads, which copy no records.
+"""Read many files, with threads that decompress blocks ahead or, for decoders in Python, processes that decode whole splits.
 
-Here: dividing files into splits and distributing them. Not here: the records of a split. Invariant: at most two splits per
+Here: dividing files into splits and distributing them. Not here: the records of a split. Invariant: at most two blocks or splits per
 worker are in progress, which bounds memory; every record is returned once.
 """
 
@@ -19,13 +19,12 @@ __all__ = ["read"]
 def read(paths, *, processes=1, ordered=False, progress=None, split_size=1 << 24, **options):
     """Iterate over the (key, value) pairs of files and folders of part files.
 
-    They are read by several processes or, in an interpreter without the GIL, by threads.
-
     paths: a path, URL or pattern such as `out/part-*`, or several. The files of a folder are read in the order of their names, except those whose names start
-    with _ or a dot; a folder inside it with any other name raises IsADirectoryError. processes: 1 reads in this process, in
-    order. ordered: with several processes, keep the order of files and records; otherwise splits are returned as they are
-    ready. progress: called with (bytes done, total bytes) after each split. split_size: bytes. Other options as for `Reader`;
-    decoders must be picklable, and without the GIL threads share them. Errors in the data name the file and are raised after the records before them. Any other error
+    with _ or a dot; a folder inside it with any other name raises IsADirectoryError. processes: how many do the work that can be divided. Without
+    `decoders` that is the decompression of blocks, which threads of this process do; records keep their order. With `decoders`, which must be
+    picklable, processes decode whole splits, or threads where there is no GIL. ordered: keep the order there too; otherwise splits are returned
+    as they are ready. progress: called with (bytes done, total bytes) after each split. split_size: bytes. Other options as for
+    `Reader`. Errors in the data name the file and are raised after the records before them. Any other error
     in a process loses the records of its split; if it cannot be pickled, a RuntimeError names it. With resync=True each
     skipped part of a file is reported by a RuntimeWarning.
 
@@ -43,7 +42,10 @@ def read(paths, *, processes=1, ordered=False, progress=None, split_size=1 << 24
         if not isinstance(path, (str, os.PathLike)):
             raise TypeError(f"sequencefile.read takes paths, not a {type(path).__name__}: sequencefile.open reads bytes and binary files")
     splits = list(_make_splits(_locations.files(paths), split_size))
-    results = _read_in_order(splits, options) if processes == 1 else _read_in_pool(splits, options, processes, ordered)
+    if processes > 1 and options.get("decoders"):
+        results = _read_in_pool(splits, options, processes, ordered)
+    else:
+        results = _read_in_order(splits, options, processes)
     return WrappedIterator(_with_progress(results, sum(length for _, _, length in splits), progress))
 
 
@@ -64,17 +66,29 @@ def _with_progress(results, total, progress):
             progress(done, total)
 
 
-def _read_in_order(splits, options):
-    for split in splits:
-        skipped: list = []
-        yield split[2], _records_and_warnings(split[0], _records_of(split, options, skipped), skipped)
+def _read_in_order(splits, options, nthreads):
+    pool = None
+    if nthreads > 1:
+        from concurrent.futures import ThreadPoolExecutor  # lazy import: start-up time
+
+        pool = ThreadPoolExecutor(nthreads, thread_name_prefix="sequencefile")
+    try:
+        for split in splits:
+            skipped: list = []
+            yield split[2], _records_and_warnings(split[0], _records_of(split, options, skipped, pool, nthreads), skipped)
+    finally:
+        if pool is not None:
+            # Not waited for: the garbage collector may run this in a thread of the pool.
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _records_of(split, options, skipped):
-    """Yield the records of a split, and append skipped parts to a list; errors name the file."""
+def _records_of(split, options, skipped, pool=None, nthreads=1):
+    """Yield the records of a split, and append skipped parts to a list; errors name the file. The threads of the pool decompress."""
     path, start, length = split
     try:
         with Reader(path, start=start, length=length or None, **options) as reader:
+            if pool is not None:
+                reader.__decompress_ahead__(pool.submit, 2 * nthreads)
             yield from reader
             skipped += reader.skipped
     except DecodeError as error:

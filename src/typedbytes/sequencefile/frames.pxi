@@ -49,6 +49,11 @@ cdef class RecordFrames:
     cdef Py_ssize_t declared_count        # records that its header declares, 0: not known
     cdef long long block_end              # its end by its declared lengths
 
+    # The blocks after it, while other threads decompress.
+    cdef object ahead                     # None, or a deque of each one's offset, count, end, and the future of its four buffers
+    cdef Py_ssize_t max_ahead
+    cdef object submit                    # calls a function in another thread and returns a future
+
     def __dealloc__(self):
         release(&self.file)
 
@@ -289,8 +294,12 @@ cdef class RecordFrames:
             finally:
                 memory.release()
         except DecodeError as error:
-            reraise_memory_error(error)
-            raise type(error)(error.message, self.record_offset, None, "", self.nrecords) from None
+            self.raise_here(error)
+
+    cdef int raise_here(self, error) except -1:
+        # An error in compressed bytes, with the offset of their record or block.
+        reraise_memory_error(error)
+        raise type(error)(error.message, self.record_offset, None, "", self.nrecords) from None
 
     cdef Py_ssize_t frame_block(self, Py_ssize_t* starts, Py_ssize_t* sizes) except -1:
         # Finds the starts, relative to the cursor, and the sizes of the block's four buffers; returns the size of the block.
@@ -321,21 +330,83 @@ cdef class RecordFrames:
         cdef Py_ssize_t sizes[4]
         cdef Py_ssize_t nbytes
         cdef int i
+        if self.ahead is not None and self.take_ahead():
+            return True
         if not self.advance_to_record():
             return False
         nbytes = self.frame_block(starts, sizes)
         for i in range(4):
             self.block[i] = None    # free it first, for the next to reuse its memory: fresh pages cost as much as decompression
             self.block[i] = self.decompressed(self.file.cursor + starts[i], sizes[i])
+        self.keep_capacity(nbytes)
+        self.enter_block()
+        self.file.cursor += nbytes
+        return True
+
+    cdef inline void keep_capacity(self, Py_ssize_t nbytes) noexcept:
         # Blocks are of similar sizes: keep the capacity that held this one for the next.
         self.file.usual_capacity = max(READ_SIZE, min(self.file.capacity, 4 * nbytes))
+
+    cdef int enter_block(self) except -1:
+        cdef int i
         for i in range(4):
             self.block_cursors[i] = <const unsigned char*>PyBytes_AS_STRING(self.block[i])
         self.check_lengths(self.block[0], self.block[1], "key")
         self.check_lengths(self.block[2], self.block[3], "value")
-        self.file.cursor += nbytes
         self.nblock = self.declared_count
+        return 0
+
+    def __decompress_ahead__(self, submit, Py_ssize_t nblocks):
+        """Have up to `nblocks` blocks ahead decompressed by submit(function, ...), which returns a future. Used by read()."""
+        if self.compression_type == BLOCK:
+            self.submit, self.max_ahead, self.ahead = submit, nblocks, deque()
+
+    cdef bint take_ahead(self) except -1:
+        # Opens the first of the blocks ahead. False: there is none, and what ends the file, or is wrong with it, comes next.
+        cdef bytes key_lengths, keys, value_lengths, values
+        self.look_ahead()
+        if not self.ahead:
+            return False
+        self.has_valid_lengths = False
+        self.error_space = IN_FILE
+        self.record_offset, self.declared_count, self.block_end, buffers = self.ahead.popleft()
+        self.block = None    # as in open_block
+        try:
+            key_lengths, keys, value_lengths, values = buffers.result()
+        except DecodeError as error:
+            self.raise_here(error)
+        self.block = [key_lengths, keys, value_lengths, values]
+        self.enter_block()
         return True
+
+    cdef int look_ahead(self) except -1:
+        cdef Py_ssize_t starts[4]
+        cdef Py_ssize_t sizes[4]
+        cdef Py_ssize_t nbytes
+        cdef int i
+        while len(self.ahead) < self.max_ahead:
+            try:
+                if not self.advance_to_record():
+                    return 0
+                nbytes = self.frame_block(starts, sizes)
+            except Exception:    # raised again after the records before it, since the cursor has not moved
+                return 0
+            buffers = []
+            for i in range(4):
+                buffers.append(PyBytes_FromStringAndSize(<const char*>self.file.cursor + starts[i], sizes[i]))
+            self.keep_capacity(nbytes)
+            self.file.cursor += nbytes
+            future = self.submit(decompress_all, self.decompress, buffers, self.max_bytes)
+            self.ahead.append((self.record_offset, self.declared_count, self.block_end, future))
+        return 0
+
+    cdef int forget_ahead(self) except -1:
+        # Go back to the first of the blocks ahead.
+        if self.ahead:
+            offset = self.ahead[0][0]
+            self.ahead.clear()
+            self.move_to(offset)
+        return 0
 
     cdef int check_lengths(self, bytes lengths, bytes data, str part) except -1:
         # The number of lengths is the block's declared count and their sum the size of the data: later code relies on both.
@@ -376,6 +447,13 @@ cdef class RecordFrames:
         cdef const unsigned char* p = self.block_cursors[which]
         self.block_cursors[which] = p + vint_size(p[0])
         return load_vint(p)
+
+
+def decompress_all(decompress, buffers, max_bytes):
+    decompressed = []
+    for each in buffers:
+        decompressed.append(decompress(each, max_bytes))
+    return decompressed
 
 
 cdef inline void store_lengths(unsigned char* p, Py_ssize_t nkey, Py_ssize_t nvalue) noexcept:

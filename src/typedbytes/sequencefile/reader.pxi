@@ -1,8 +1,6 @@
 # Reader: from records to keys and values. With resync=True, reading continues after damage: with the next record if the lengths are
 # right, else at the next sync marker; a record that contains a marker has a wrong length.
 
-from collections import namedtuple
-
 # Functions called through these types return -1 or NULL and leave their exception set, for recover() or fail_pending(). An except
 # clause in between could crash: if memory is exhausted, an exception may have no traceback.
 ctypedef int (*record_function)(Reader reader, RecordForm form) noexcept
@@ -216,6 +214,7 @@ cdef class Reader(RecordFrames):
             while self.skipped and self.skipped[len(self.skipped) - 1].offset >= start:
                 error = self.skipped.pop().error
         self.first_bad_offset = -1
+        self.forget_ahead()
         self.find_marker_after(start)
         nrecords = self.declared_count if self.declared_count and self.offset_here() == self.block_end else None
         self.skipped.append(Skipped(start, max(0, self.offset_here() - start), nrecords, error))
@@ -357,6 +356,7 @@ cdef class Reader(RecordFrames):
         cdef Py_ssize_t sizes[4]
         cdef Py_ssize_t nbytes
         cdef long long nskipped = 0
+        self.forget_ahead()
         while True:
             try:
                 if not self.advance_to_record():
@@ -383,6 +383,7 @@ cdef class Reader(RecordFrames):
             self.nblock = 0
             self.is_empty_split = False
             self.first_bad_offset = -1
+            self.forget_ahead()
             self.move_to(offset)
         except BaseException as error:
             self.fail(error)
@@ -391,7 +392,7 @@ cdef class Reader(RecordFrames):
     @property
     def offset(self):
         """The offset in the file after the last record read; in a block, after the block."""
-        return self.offset_here()
+        return self.ahead[0][0] if self.ahead else self.offset_here()
 
     @property
     def record(self):
@@ -411,7 +412,7 @@ cdef class Reader(RecordFrames):
             release(&self.file)
             if self.memory is not None:
                 self.memory.release()
-            self.input = self.memory = self.block = None
+            self.input = self.memory = self.block = self.ahead = self.submit = None
             if not NO_GIL:    # there another thread may be raising it
                 self.failure = None
         finally:
