@@ -824,7 +824,9 @@ def test_sort(file):
     expected = tb.Encoder().encode_pairs(sorted(UNSORTED, key=lambda pair: tb.dumps(pair[0])))
     assert good("sort", "--pairs", stdin=data) == expected
     assert len(data) > 2_000_000
-    assert good("sort", "--pairs", "--memory", "1M", file(data)) == expected  # with temporary files
+    for threads in ([], ["--threads", "1"], ["--threads", "7"]):
+        assert good("sort", "--pairs", *threads, "--memory", "1M", file(data)) == expected  # with temporary files
+    assert "argument --threads: expected an integer" in bad(64, "sort", "--threads", "0", file(data))[1]
     assert good("sort", "--pairs", "--to", "json", stdin=data) == good("to-json", "--pairs", stdin=expected)
     assert good("sort", stdin=TWO + TEXT + ONE) == ONE + TWO + TEXT
     assert good("sort", file(TWO), file(ONE, "b.tb")) == ONE + TWO

@@ -20,7 +20,7 @@ from sort_pairs import made_pairs
 from strategies import values
 from subprocess_runs import run_fresh
 from typedbytes._sorting import external
-from typedbytes._sorting._native import Sorter, merge
+from typedbytes._sorting._native import SortedRecords, Sorter, merge
 
 
 class Dribble(io.RawIOBase):
@@ -116,17 +116,115 @@ def test_keys_alike_for_long_take_no_longer_for_it():
 # -- larger than memory -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("codec", external.CODECS)
+@pytest.mark.parametrize("threads", [1, 2, 5])
 @pytest.mark.parametrize("memory", [4000, 50_000, 1 << 24])
-def test_sorting_with_little_memory_gives_the_same(memory, codec, tmp_path):
+def test_sorting_with_little_memory_gives_the_same(memory, threads, tmp_path):
     rng = random.Random(memory)
     pairs = made_pairs(rng, 1000)
     half = len(pairs) // 2
     sink = io.BytesIO()
     sources = [Dribble(joined(pairs[:half]), rng), io.BytesIO(), io.BytesIO(joined(pairs[half:]))]
-    assert external.sort(sources, sink, memory=memory, codec=codec, folder=tmp_path) == len(pairs)
+    assert external.sort(sources, sink, memory=memory, threads=threads, folder=tmp_path) == len(pairs)
     assert sink.getvalue() == joined(sorted(pairs, key=lambda pair: pair[0]))
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("codec", external.CODECS)
+@pytest.mark.parametrize("memory", [4000, 50_000, 1 << 24])
+def test_runs_in_files_of_every_codec_are_merged(memory, codec, tmp_path):
+    pairs = made_pairs(random.Random(memory), 1000)
+    source, sink = io.BytesIO(joined(pairs)), io.BytesIO()
+    sorter, spills = Sorter(memory=memory), external.Spills(tmp_path, codec=codec, memory=memory)
+    segments, more = [], True
+    while more:
+        more = sorter.fill(source)
+        segments += spills.add(sorter)
+    assert spills.merge(segments, sink) == len(pairs)
+    assert sink.getvalue() == joined(sorted(pairs, key=lambda pair: pair[0]))
+
+
+class Looking(io.BytesIO):
+    """A sink that notes whether a folder has files."""
+
+    def __init__(self, folder):
+        super().__init__()
+        self.folder, self.found_files = folder, False
+
+    def write(self, data):
+        self.found_files = self.found_files or any(each.is_file() for each in self.folder.rglob("*"))
+        return super().write(data)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_what_fits_into_the_memory_of_all_threads_goes_to_no_file(threads, reverse, tmp_path):
+    pairs = made_pairs(random.Random(3), 5000, nkeys=300)
+    by_key = joined(sorted(pairs, key=lambda pair: pair[0], reverse=reverse))
+    nbytes = len(by_key) + 32 * len(pairs)  # of records and of what sorts them
+    went_to_files = []
+    for part in (6, 1.5, 0.8, 0.5):
+        sink = Looking(tmp_path)
+        memory = 2 * round(part * nbytes)  # the interpreter takes half
+        assert external.sort([io.BytesIO(joined(pairs))], sink, memory=memory, threads=threads, folder=tmp_path, reverse=reverse) == len(
+            pairs
+        )
+        assert sink.getvalue() == by_key
+        went_to_files.append(sink.found_files)
+    assert went_to_files == [False, False, True, True]
+
+
+@pytest.mark.parametrize("threads", [2, 4])
+def test_an_error_in_a_thread_that_sorts_comes_out(threads, tmp_path):
+    class Removing(Dribble):
+        def readinto(self, target):
+            for folder in tmp_path.iterdir():
+                folder.rmdir()
+            return super().readinto(target)
+
+    before = threading.active_count()
+    pairs = joined(made_pairs(random.Random(4), 5000))
+    with pytest.raises(FileNotFoundError):
+        external.sort([Removing(pairs, random.Random(5))], io.BytesIO(), memory=40_000, threads=threads, folder=tmp_path)
+    assert threading.active_count() == before
+    with pytest.raises(tb.TruncatedError) as info:
+        external.sort([io.BytesIO(pairs[:-1])], io.BytesIO(), memory=40_000, threads=threads, folder=tmp_path)
+    assert info.value.record == 4999
+    assert threading.active_count() == before and list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("nbytes", [1, 7, 64, 5000, 1 << 20])
+def test_sorted_records_are_read_as_they_are_written(nbytes):
+    pairs = made_pairs(random.Random(nbytes), 300)
+    sorter = Sorter(npartitions=3)
+    sorter.fill(io.BytesIO(joined(pairs)))
+    with pytest.raises(RuntimeError, match=r"call sort\(\) before"):
+        SortedRecords(sorter, 0)
+    sorter.sort()
+    for partition in range(3):
+        sink, target, found = io.BytesIO(), bytearray(nbytes), b""
+        sorter.write(partition, sink)
+        records = SortedRecords(sorter, partition)
+        while n := records.readinto(target):
+            found += target[:n]
+        assert found == sink.getvalue() and records.readinto(target) == 0
+    with pytest.raises(ValueError, match="partition must be less than 3"):
+        SortedRecords(sorter, 3)
+    for wrong in (None, sorted, object()):
+        with pytest.raises(TypeError):
+            SortedRecords(wrong, 0)
+    with pytest.raises(TypeError):
+        SortedRecords.__new__(SortedRecords)
+    with pytest.raises((TypeError, BufferError)):
+        records.readinto(b"only read")
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(records)
+    records = SortedRecords(sorter, 0)
+    sorter.clear()
+    with pytest.raises(RuntimeError, match=r"call sort\(\) before"):
+        records.readinto(target)
+    sorter.sort()
+    with pytest.raises(RuntimeError, match="cleared"):
+        records.readinto(target)
 
 
 def test_a_record_larger_than_memory_is_sorted_too():
@@ -209,20 +307,47 @@ def test_memory_follows_the_limit_whatever_the_records_are(kinds):
     assert run_fresh(code) == "True True"
 
 
-def test_a_process_that_sorts_stays_within_the_limit_whatever_the_codec(tmp_path):
+def words_in_a_file(path):
+    """Write 4,000,000 records of words."""
     pairs = [b"\7\0\0\0\4%04d\3\0\0\0\1" % (number * 7919 % 10000) for number in range(10000)]
-    (tmp_path / "in.tb").write_bytes(b"".join(pairs) * 400)
+    path.write_bytes(b"".join(pairs) * 400)
+    return path
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_a_process_that_sorts_stays_within_the_limit(threads, tmp_path):
     code = """
         import sys
         from typedbytes._sorting import external
         with open(sys.argv[1], "rb", buffering=0) as source, open(sys.argv[2], "wb", buffering=0) as sink:
-            nrecords = external.sort([source], sink, memory=48 << 20, folder=sys.argv[3], codec=sys.argv[4])
+            nrecords = external.sort([source], sink, memory=48 << 20, folder=sys.argv[3], threads=int(sys.argv[4]))
         with open("/proc/self/status") as status:
             peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
         print(nrecords, peak <= 48 << 10 or peak)
     """
-    for codec in ("none", "zstd"):
-        assert run_fresh(code, tmp_path / "in.tb", tmp_path / "out.tb", tmp_path, codec) == "4000000 True"
+    assert run_fresh(code, words_in_a_file(tmp_path / "in.tb"), tmp_path / "out.tb", tmp_path, threads) == "4000000 True"
+
+
+@pytest.mark.parametrize("codec", ["none", "zstd"])
+def test_a_process_that_merges_stays_within_the_limit_whatever_the_codec(codec, tmp_path):
+    code = """
+        import sys
+        from typedbytes._sorting import external
+        from typedbytes._sorting._native import Sorter
+        memory = external.memory_for_records(48 << 20)
+        spills, sorter = external.Spills(sys.argv[3], codec=sys.argv[4], memory=memory), Sorter(memory=memory)
+        segments, more = [], True
+        with open(sys.argv[1], "rb", buffering=0) as source, open(sys.argv[2], "wb", buffering=0) as sink:
+            while more:
+                more = sorter.fill(source)
+                segments += spills.add(sorter)
+            del sorter
+            nrecords = spills.merge(segments, sink)
+        with open("/proc/self/status") as status:
+            peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
+        print(len(segments) > 1, nrecords, peak <= 48 << 10 or peak)
+    """
+    assert run_fresh(code, words_in_a_file(tmp_path / "in.tb"), tmp_path / "out.tb", tmp_path, codec) == "True 4000000 True"
 
 
 def test_memory_that_cannot_be_had_is_an_error_wherever_it_is_wanted():

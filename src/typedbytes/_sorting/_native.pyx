@@ -11,4 +11,4 @@ include "sorter.pxi"
 include "sortkey.pxi"
 include "text_input.pxi"
 
-__all__ = ["Descending", "LineReader", "Sorter", "decode", "encode", "merge"]
+__all__ = ["Descending", "LineReader", "SortedRecords", "Sorter", "decode", "encode", "merge"]

@@ -11,6 +11,7 @@
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memmove, memset
+from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.mem cimport PyMem_RawFree
@@ -41,6 +42,9 @@ cdef Py_ssize_t MAX_ARENA_NBYTES = min(0xffff0000, PY_SSIZE_T_MAX // 2)
 
 
 include "order.pxi"
+
+
+cdef class SortedRecords
 
 
 # ---- sorting -----------------------------------------------------------------------------------------------------------
@@ -348,44 +352,22 @@ cdef class Sorter:
 
         A partition can be written again until `clear`.
         """
+        cdef SortedRecords records = SortedRecords(self, partition)
         cdef unsigned char* out
-        cdef Py_ssize_t first, end, i, left, capacity
-        cdef Py_ssize_t nbytes = 0, done = 0
+        cdef Py_ssize_t nbytes, left, capacity
         self.enter(True)
         try:
-            if partition >= self.npartitions:
-                raise ValueError(f"partition must be less than {self.npartitions}, not {partition}")
-            first, end = self.starts[partition], self.starts[partition + 1]
-            for i in range(first, end):
-                nbytes += self.entries[i].nbytes
-            left = nbytes
+            nbytes = left = records.nbytes()
             while left > 0:
                 data = PyBytes_FromStringAndSize(NULL, min(left, <Py_ssize_t>WRITE_SIZE))
                 out, capacity = <unsigned char*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data)
                 with nogil:
-                    self.copy_records(out, capacity, &first, &done, end)
+                    records.copy(out, capacity)
                 write_all(sink, data)
                 left -= len(data)
         finally:
             self.state = OPEN
         return nbytes
-
-    cdef void copy_records(self, unsigned char* out, Py_ssize_t capacity, Py_ssize_t* entry, Py_ssize_t* done, Py_ssize_t end) noexcept nogil:
-        # Fill `out` with records from an entry on, of which `done` bytes have been written before.
-        cdef Py_ssize_t i = entry[0], copied = done[0], nbytes
-        cdef Entry* e = self.entries
-        while capacity > 0:
-            if i + 16 < end:
-                fetch_early(self.arena.bytes + e[i + 16].start)
-            nbytes = min(capacity, e[i].nbytes - copied)
-            memcpy(out, self.arena.bytes + e[i].start + copied, nbytes)
-            out += nbytes
-            capacity -= nbytes
-            copied += nbytes
-            if copied == e[i].nbytes:
-                i += 1
-                copied = 0
-        entry[0], done[0] = i, copied
 
     def clear(self):
         """Remove the sorted records; the first part of the next record is kept."""
@@ -404,6 +386,39 @@ cdef class Sorter:
         self.starts = None
         self.state = OPEN
 
+    def take_rest(self):
+        """Remove the first part of the next record, and return it, its offset and its index in the source: for another Sorter's `put_rest`."""
+        cdef ReadBuffer* buf = &self.d.buf
+        self.enter(False)
+        try:
+            rest = PyBytes_FromStringAndSize(<const char*>self.arena.bytes + self.record_start, self.arena_nbytes() - self.record_start)
+            offset = offset_of(buf, buf.start + self.record_start)
+            buf.cursor = buf.end = buf.start + self.record_start
+            self.skipping.depth = self.skipping.tail = 0
+            self.key_end = -1
+        finally:
+            self.state = OPEN
+        return rest, offset, self.d.record_index
+
+    def put_rest(self, bytes rest not None, long long offset, long long record):
+        """Go on in a source where another Sorter is full, with what its `take_rest` has returned. This one must have no records."""
+        cdef ReadBuffer* buf = &self.d.buf
+        cdef Py_ssize_t nbytes = PyBytes_GET_SIZE(rest)
+        self.enter(False)
+        try:
+            if self.arena_nbytes():
+                raise ValueError("a Sorter with records cannot go on where another one is full")
+            while self.arena.bytes == NULL or self.capacity < nbytes:
+                buf.end = buf.start + self.capacity
+                self.reserve_arena()
+            memcpy(self.arena.bytes, PyBytes_AS_STRING(rest), nbytes)
+            buf.end = buf.start + nbytes
+            buf.start_offset = offset
+            self.d.record_index = record
+            self.nbytes_touched = max(self.nbytes_touched, nbytes)
+        finally:
+            self.state = OPEN
+
     @property
     def record(self):
         """The number of whole records read from the source."""
@@ -413,6 +428,81 @@ cdef class Sorter:
     def offset(self):
         """The size of these records in bytes."""
         return self.d.buf.start_offset + self.record_start
+
+
+cdef class SortedRecords:
+    """SortedRecords(sorter, partition)\n--\n\nRead the sorted records of a partition, as a binary file with readinto(), until the sorter's next `clear`.
+
+    >>> import io
+    >>> sorter, target = Sorter(nparts=1), bytearray(9)
+    >>> sorter.fill(io.BytesIO(b"\\x02\\x01" b"\\x02\\x00")), sorter.sort()
+    (False, [2])
+    >>> SortedRecords(sorter, 0).readinto(target), target.hex()
+    (4, '020002010000000000')
+    """
+
+    cdef Sorter sorter
+    cdef list starts          # of the sorter's round that the records are from
+    cdef Py_ssize_t entry     # the next one
+    cdef Py_ssize_t copied    # bytes of it that were copied before
+    cdef Py_ssize_t end
+
+    def __cinit__(self, Sorter sorter not None, uint32_t partition):
+        sorter.enter(True)
+        try:
+            if partition >= sorter.npartitions:
+                raise ValueError(f"partition must be less than {sorter.npartitions}, not {partition}")
+            self.sorter = sorter
+            self.starts = sorter.starts
+            self.entry, self.end = sorter.starts[partition], sorter.starts[partition + 1]
+        finally:
+            sorter.state = OPEN
+
+    def __reduce__(self):
+        raise TypeError("sorted records cannot be pickled")
+
+    def readinto(self, target):
+        """Fill the front of a buffer; return the number of bytes."""
+        cdef Py_buffer view
+        cdef Py_ssize_t nbytes
+        PyObject_GetBuffer(target, &view, PyBUF_WRITABLE)
+        try:
+            self.sorter.enter(True)
+            try:
+                if self.starts is not self.sorter.starts:
+                    raise RuntimeError("the sorter has been cleared")
+                with nogil:
+                    nbytes = self.copy(<unsigned char*>view.buf, view.len)
+            finally:
+                self.sorter.state = OPEN
+        finally:
+            PyBuffer_Release(&view)
+        return nbytes
+
+    cdef Py_ssize_t nbytes(self) noexcept:
+        # Of the records from the next one on.
+        cdef Py_ssize_t i, total = 0
+        for i in range(self.entry, self.end):
+            total += self.sorter.entries[i].nbytes
+        return total
+
+    cdef Py_ssize_t copy(self, unsigned char* out, Py_ssize_t capacity) noexcept nogil:
+        # Returns the number of bytes; less than `capacity` only at the end.
+        cdef const unsigned char* records = self.sorter.arena.bytes
+        cdef Entry* e = self.sorter.entries
+        cdef Py_ssize_t i = self.entry, copied = self.copied, done = 0, nbytes
+        while done < capacity and i < self.end:
+            if i + 16 < self.end:
+                fetch_early(records + e[i + 16].start)
+            nbytes = min(capacity - done, e[i].nbytes - copied)
+            memcpy(out + done, records + e[i].start + copied, nbytes)
+            done += nbytes
+            copied += nbytes
+            if copied == e[i].nbytes:
+                i += 1
+                copied = 0
+        self.entry, self.copied = i, copied
+        return done
 
 
 include "merge.pxi"

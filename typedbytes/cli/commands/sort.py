@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 
 from typedbytes._sorting import external
-from typedbytes.cli._arguments import CHECK_UNDECIDED, add_memory_argument, add_picking_arguments
+from typedbytes.cli._arguments import CHECK_UNDECIDED, add_memory_argument, add_picking_arguments, positive
 from typedbytes.cli._fields import Fields
 from typedbytes.cli._record_output import Records, form_of
 from typedbytes.cli._sort_inputs import Inputs
@@ -24,6 +25,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_picking_arguments(parser)
     parser.set_defaults(pair_check=CHECK_UNDECIDED)
     add_memory_argument(parser)
+    parser.add_argument("--threads", type=positive, metavar="N", help="how many threads sort (one for each processor, at most 4)")
     parser.add_argument(
         "--by", action="append", metavar="ORDER",
         help="what to sort by: bytes (Hadoop's order), key, value, or a path as for cut; repeat it to break ties (bytes)",
@@ -37,7 +39,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     This is the order in which Hadoop passes TypedBytesWritables to a reducer: by unsigned bytes, so
     negative numbers follow positive ones and short strings precede long ones. Records with equal
     keys keep their order, also with --reverse. What does not fit into memory is written to temporary
-    files in TMPDIR.
+    files in TMPDIR, by several threads while the command reads on.
 
     --by value sorts as Python does, numbers by their size and text by its characters, and pairs by
     their values instead of their keys; then --reverse and head give the largest. --by key is the same
@@ -61,13 +63,19 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
 
 def _sort_into(sink, inputs, options, fields):
     sources, nparts = inputs.sources()
-    how = {"memory": options.memory, "reverse": options.reverse}
+    how = {"memory": options.memory, "reverse": options.reverse, "threads": options.threads or _default_threads()}
     if fields:
         fields.check(nparts == 2)
         external.sort((with_sort_keys(source, nparts, options.dialect, fields) for source in sources), sink, **how)
     else:
         external.sort(sources, sink, nparts=nparts, dialect=options.dialect, **how)
     return nparts
+
+
+def _default_threads():
+    """Return one for each processor that this process may use, at most four: more would wait for the thread that reads."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(usable, 4)
 
 
 def _sort_and_convert(inputs, options, output, fields):
