@@ -368,6 +368,10 @@ docs-command: build ## run the commands of docs/command-tour.md and write it aga
 bench-compare: $(VENV)/bench-built ## measure another commit and this one in turn: BASE=HEAD~1
 	$(BIN)/python bench/compare.py $(BASE) $(BENCH_ARGS)
 
+.PHONY: bench-threads
+bench-threads: build ## measure what one, two and four threads do in the same time; a minute
+	$(BIN)/python bench/threads.py $(BENCH_ARGS)
+
 .PHONY: bench-hadoop
 bench-hadoop: build ## measure an identity job on Hadoop by /bin/cat and by Python, with a real JVM
 	$(BIN)/python bench/hadoop_identity.py $(BENCH_ARGS)
@@ -393,6 +397,7 @@ bench-quick: $(VENV)/bench-built ## run each bench once and small, to see that t
 	$(BIN)/python -m pytest bench --benchmark-disable --quiet
 	$(BIN)/python bench/report.py --quick
 	$(BIN)/python bench/blocks.py --quick
+	$(BIN)/python bench/threads.py 1
 	$(BIN)/python bench/hadoop_identity.py --pairs 1000 --rounds 1
 	$(BIN)/python bench/hadoop_splits.py --pairs 1000 --megabytes 2 --rounds 1
 	PYTHONPATH=$(TEST_PATH) $(BIN)/python bench/command.py --quick
