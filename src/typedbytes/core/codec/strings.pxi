@@ -289,6 +289,15 @@ cdef PyObject* decode_invalid_text(Decoding* d, const unsigned char* p, Py_ssize
 cdef inline int encode_str(Encoding* e, PyObject* obj) except -1:
     if likely(PyUnicode_IS_COMPACT_ASCII(obj)):
         return encode_payload(e, STRING, ascii_data(obj), PyUnicode_GET_LENGTH(obj))
+    return encode_other_text(e, obj)
+
+
+cdef int encode_other_text(Encoding* e, PyObject* obj) except -1:
+    # A function of its own, since encode_text saves many registers.
+    cdef Py_ssize_t nbytes
+    cdef const char* utf8 = known_utf8(obj, &nbytes)
+    if utf8 != NULL:
+        return encode_payload(e, STRING, utf8, nbytes)
     return encode_text(e, obj)
 
 
@@ -326,11 +335,10 @@ cdef int encode_text(Encoding* e, PyObject* obj) except -1:
     nchars = PyUnicode_GET_LENGTH(obj)
     if PyUnicode_IS_ASCII(obj):    # an instance of a subclass
         return encode_payload(e, STRING, PyUnicode_DATA(obj), nchars)
-    utf8 = known_utf8(obj, &nbytes)
-    if utf8 == NULL and e.frame != NULL and e.frame.role == KEY and nchars <= CACHED_KEY_LENGTH:
+    if e.frame != NULL and e.frame.role == KEY and nchars <= CACHED_KEY_LENGTH:
         utf8 = utf8_of_repeated_key(obj, &nbytes)
-    if utf8 != NULL:
-        return encode_payload(e, STRING, utf8, nbytes)
+        if utf8 != NULL:
+            return encode_payload(e, STRING, utf8, nbytes)
     kind = PyUnicode_KIND(obj)
     if nchars > MAX_LENGTH:
         return raise_too_long(e, STRING, nchars)
