@@ -50,6 +50,8 @@ cdef int check_collisions(Decoding* d, Py_ssize_t base, long long offset) except
             if has_forgeable_hash(d.stack[i]) and fills_bucket(
                     &buckets[<uint64_t>PyObject_Hash(d.stack[i]) * SECRET >> shift], d.stack + base, (i - base) // 2):
                 return check_collisions_exactly(d, base, offset)
+    except RecursionError:    # PyPy's, where tuples nest deeply
+        raise_deep_keys(d)
     finally:
         PyMem_Free(buckets)
     return 0

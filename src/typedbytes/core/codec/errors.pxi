@@ -151,6 +151,10 @@ cdef PyObject* raise_uncomparable(Decoding* d) except NULL:
     if not PyErr_ExceptionMatches(RecursionError):
         return NULL
     PyErr_Clear()
+    return raise_deep_keys(d)
+
+
+cdef PyObject* raise_deep_keys(Decoding* d) except NULL:
     raise decode_error(LimitError, d, "keys of a MAP nest too deep to compare", offset_of(&d.buf, d.buf.cursor), MAP)
 
 
