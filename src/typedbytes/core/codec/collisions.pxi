@@ -89,7 +89,7 @@ cdef Py_ssize_t weight_of(PyObject* key, Py_ssize_t limit) except -1:
     elif kind == &PyFloat_Type or kind == &PyBool_Type or kind == &PyLong_Type and not is_wide(key):
         weight = SCALAR_NBYTES
     else:
-        weight = sys.getsizeof(<object>key)
+        weight = memory_nbytes(<object>key)
     return min(weight, limit + 1)
 
 

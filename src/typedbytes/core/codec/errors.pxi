@@ -58,12 +58,22 @@ cdef Py_ssize_t extent_of(object key, Py_ssize_t limit) except -1:
     if type(key) is str or type(key) is bytes:
         return len(key)
     if not isinstance(key, (tuple, frozenset)):
-        return sys.getsizeof(key)
+        return memory_nbytes(key)
     for item in key:
         if extent > limit:
             break
         extent += 2 + extent_of(item, limit - extent)
     return extent
+
+
+cdef bint KNOWS_SIZES = sys.implementation.name != "pypy"    # whose sys.getsizeof always raises TypeError
+
+cdef Py_ssize_t memory_nbytes(object value) except -1:
+    if KNOWS_SIZES:
+        return sys.getsizeof(value)
+    if type(value) is int:
+        return 32 + value.bit_length() // 8
+    return 128 + (len(value.as_tuple().digits) if Py_TYPE(<PyObject*>value) == DECIMAL_TYPE else 0)
 
 
 cdef str path_of(PathFrame* frame):
