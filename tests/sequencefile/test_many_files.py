@@ -296,6 +296,117 @@ def test_a_reader_moves_as_before_while_threads_decompress(pool):
         many.read()
 
 
+class Troubled(io.RawIOBase):
+    """A source whose n-th read raises an error, once."""
+
+    def __init__(self, data, nth, error):
+        self.file, self.nth, self.error, self.ncalls = io.BytesIO(data), nth, error, 0
+        self.seek, self.tell, self.seekable = self.file.seek, self.file.tell, self.file.seekable
+
+    def readinto(self, target):
+        self.ncalls += 1
+        if self.ncalls == self.nth:
+            raise self.error
+        return self.file.readinto(target)
+
+
+@pytest.mark.parametrize("error", [OSError("once"), OwnError("of a signal handler"), MemoryError(), KeyboardInterrupt()])
+@pytest.mark.parametrize("resync", [False, True])
+def test_what_the_source_raises_comes_after_the_records_before_it(error, resync, pool):
+    pairs = [(random.Random(i).random(), i) for i in range(60_000)]
+    data = written(pairs, compression="block", codec="zstd", block_size=20_000)
+    for nth in (3, 5):
+        found = []
+        for make in (sequencefile.Reader, lambda source, **options: ahead(source, pool, **options)):
+            source, got = Troubled(data, nth, error), []
+            reader = make(source, resync=resync)
+            with pytest.raises(type(error)) as info:
+                for pair in reader:
+                    got.append(pair)
+            assert info.value is error and source.ncalls == nth
+            assert got == pairs[: len(got)]
+            found.append(len(got))
+        assert found[0] == found[1] > 0 or isinstance(error, KeyboardInterrupt)
+
+
+def test_a_pipe_is_read_by_one_thread_and_skips_damage(tmp_path):
+    data = bytearray(written([(i, i) for i in range(20_000)], compression="block", codec="default", block_size=2000))
+    data[len(data) // 2] ^= 1
+    found = []
+    for processes in (1, 3):
+        os.mkfifo(tmp_path / f"pipe{processes}")
+        writer = threading.Thread(target=(tmp_path / f"pipe{processes}").write_bytes, args=(data,))
+        writer.start()
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            found.append(list(sequencefile.read(tmp_path / f"pipe{processes}", processes=processes, resync=True)))
+        writer.join()
+        assert len([each for each in said if each.category is RuntimeWarning]) == 1
+    assert found[0] == found[1] and 19_000 < len(found[0]) < 20_000
+
+
+def test_looking_ahead_begins_once_and_not_while_the_reader_is_used(pool):
+    data = written([(i, i) for i in range(2000)], compression="block", codec="default", block_size=500)
+    reader = ahead(data, pool)
+    with pytest.raises(RuntimeError, match="ahead already"):
+        reader.__decompress_ahead__(pool.submit, 3)
+    refused = []
+
+    def submit(*call):
+        try:
+            within.__decompress_ahead__(pool.submit, 3)
+        except RuntimeError as error:
+            refused.append(error)
+        return pool.submit(*call)
+
+    within = sequencefile.Reader(data)
+    within.__decompress_ahead__(submit, 3)
+    assert list(reader) == list(within) == [(i, i) for i in range(2000)]
+    assert len(refused) > 10
+    with pytest.raises(ValueError, match="closed"):
+        within.close()
+        within.__decompress_ahead__(pool.submit, 3)
+
+
+def test_a_reader_says_where_it_is_after_damage_ahead(pool):
+    data = bytearray(written([(i, i) for i in range(2000)], compression="block", codec="default", block_size=500))
+    data[len(data) // 2] ^= 1
+    one, many = sequencefile.Reader(bytes(data)), ahead(bytes(data), pool)
+    assert read_out(one) == read_out(many)
+    assert one.offset == many.offset
+
+
+def test_a_forked_child_goes_on_with_a_reading_of_its_parent(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(written([(i, i) for i in range(2000)], compression="block", codec="default", block_size=500))
+    code = """
+        import os, signal, sys, warnings
+        from typedbytes import sequencefile
+        warnings.simplefilter("ignore")    # of a fork beside threads
+        reading = sequencefile.read(sys.argv[1], processes=2)
+        next(reading)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            os._exit(sum(1 for _ in reading) != 1999)
+        print(os.waitpid(child, 0)[1])
+    """
+    assert run_fresh(code, path) == "0"
+
+
+def test_no_thread_outlives_a_reading_that_failed(tmp_path):
+    data = bytearray(written([(i, i) for i in range(2000)], compression="block", codec="default", block_size=500))
+    data[len(data) // 2] ^= 1
+    (tmp_path / "f").write_bytes(data)
+    before = threading.active_count()
+    with pytest.raises(tb.DecodeError) as kept:  # and its traceback
+        list(sequencefile.read(tmp_path, processes=3))
+    deadline = time.monotonic() + SECONDS
+    while threading.active_count() > before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert threading.active_count() == before and kept
+
+
 @pytest.mark.parametrize("buffers", [None, [b""] * 3, ["", b"", b"", b""], [b"", b"", b"\1", b""]])
 def test_blocks_of_another_kind_are_refused(buffers):
     class Future:
@@ -317,6 +428,18 @@ def test_processes_that_share_nothing(folder):
         print(len(found), found[-1])
     """
     assert run_fresh(code) == f"{len(pairs)} {pairs[-1]}"
+
+
+def test_a_reading_goes_on_while_the_interpreter_ends(folder):
+    root, pairs = folder
+    code = f"""
+        import atexit
+        from typedbytes import sequencefile
+        reading = sequencefile.read({str(root / "part-00002")!r}, processes=2)
+        next(reading)
+        atexit.register(lambda: print(sum(1 for _ in reading)))
+    """
+    assert run_fresh(code) == "1499"
 
 
 @pytest.mark.parametrize("decoders", ["", "decoders={'not.In.The.Files': bytes}, "])

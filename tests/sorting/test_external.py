@@ -350,6 +350,106 @@ def test_a_process_that_merges_stays_within_the_limit_whatever_the_codec(codec, 
     assert run_fresh(code, words_in_a_file(tmp_path / "in.tb"), tmp_path / "out.tb", tmp_path, codec) == "True 4000000 True"
 
 
+@pytest.mark.parametrize("threads", [1, 2, 4])
+@pytest.mark.parametrize("nbytes", [100_000, 3 << 20, 20 << 20])
+def test_large_records_of_several_threads_stay_within_the_limit_too(threads, nbytes, tmp_path):
+    code = """
+        import io, random, sys
+        from typedbytes._sorting import external
+        nbytes, limit = int(sys.argv[1]), 96 << 20
+        numbers = random.Random(1).sample(range(240 * 2**20 // nbytes), 240 * 2**20 // nbytes)
+        def parts():
+            for number in numbers:
+                yield b"\\2%c\\0" % (number % 256) + nbytes.to_bytes(4, "big")
+                chunk = number.to_bytes(4, "big") * (1 << 14)
+                for start in range(0, nbytes, len(chunk)):
+                    yield chunk[: nbytes - start]
+        class Records(io.RawIOBase):
+            parts, rest = parts(), b""
+            def readinto(self, target):
+                self.rest = self.rest or next(self.parts, b"")
+                n = min(len(target), len(self.rest))
+                target[:n], self.rest = self.rest[:n], self.rest[n:]
+                return n
+        class Count:
+            nbytes = 0
+            def write(self, data):
+                self.nbytes += len(data)
+                return len(data)
+        sink = Count()
+        n = external.sort([Records()], sink, memory=limit, folder=sys.argv[2], threads=int(sys.argv[3]))
+        with open("/proc/self/status") as status:
+            peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM:")) << 10
+        print(n == len(numbers), sink.nbytes == n * (nbytes + 7), peak <= limit + 2 * nbytes or peak >> 20)
+    """
+    assert run_fresh(code, nbytes // 4 * 4, tmp_path, threads) == "True True True"
+
+
+def test_one_thread_sorts_where_no_other_can_be_started(tmp_path, monkeypatch):
+    def refuse(thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    pairs = made_pairs(random.Random(5), 5000)
+    sink = io.BytesIO()
+    assert external.sort([io.BytesIO(joined(pairs))], sink, memory=40_000, folder=tmp_path) == len(pairs)
+    assert sink.getvalue() == joined(sorted(pairs, key=lambda pair: pair[0]))
+    with pytest.raises(RuntimeError, match="new thread"):
+        external.sort([io.BytesIO(joined(pairs))], sink, memory=40_000, folder=tmp_path, threads=2)
+    with pytest.raises(ValueError, match="threads must be at least 1, not 0"):
+        external.sort([], sink, threads=0)
+
+
+def test_sorters_that_take_over_from_one_another_lose_nothing():
+    rng = random.Random(9)
+    pairs = made_pairs(rng, 300)
+    for _ in range(100):
+        source, full, sorter = io.BytesIO(joined(pairs)), [], Sorter(memory=rng.randrange(64, 9000))
+        while sorter.fill(source):
+            following = Sorter(memory=rng.randrange(64, 9000))
+            following.put_rest(*sorter.take_rest())
+            assert sorter.take_rest()[0] == b"" and following.offset == sorter.offset
+            full.append(sorter)
+            sorter = following
+        runs = []
+        for each in [*full, sorter]:
+            each.sort()
+            runs.append(io.BytesIO())
+            each.write(0, runs[-1])
+            runs[-1].seek(0)
+        sink = io.BytesIO()
+        assert merge(runs, sink) == len(pairs)
+        assert sink.getvalue() == joined(sorted(pairs, key=lambda pair: pair[0]))
+
+
+def test_a_sorter_that_cannot_take_over_stays_empty():
+    code = """
+        import resource
+        from typedbytes._sorting._native import Sorter
+        sorter, rest = Sorter(), bytes(400 << 20)
+        with open("/proc/self/statm") as file:
+            used = int(file.read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + (300 << 20), resource.RLIM_INFINITY))
+        try:
+            sorter.put_rest(rest, 0, 0)
+        except MemoryError:
+            print(sorter.take_rest(), sorter.largest())
+    """
+    assert run_fresh(code) == "(b'', 0, 0) 0"
+    sorter = Sorter()
+    for offset, record in ((-1, 0), (0, -1), (1 << 62, 0), (0, 1 << 62)):
+        with pytest.raises(ValueError, match="no source has"):
+            sorter.put_rest(b"", offset, record)
+    with pytest.raises(TypeError):
+        sorter.put_rest(None, 0, 0)
+    sorter.put_rest(b"\2", 5, 1)
+    with pytest.raises(ValueError, match="with records"):
+        sorter.put_rest(b"", 0, 0)
+    assert (sorter.offset, sorter.record) == (5, 1)
+    sorter.fill(io.BytesIO(b"\1\2\0"))
+    assert sorter.record == 0 and sorter.largest() == 4 and sorter.sort() == [1]
+
+
 def test_memory_that_cannot_be_had_is_an_error_wherever_it_is_wanted():
     # 2 million tiny records want the most for their entries, and as much again to be sorted.
     code = """

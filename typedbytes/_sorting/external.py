@@ -32,11 +32,12 @@ __all__ = ["CODECS", "MAX_FILES", "Segment", "Spills", "memory_for_records", "so
 
 BUFFER_NBYTES = 1 << 16, 1 << 20  # of a file that is merged: minimum and maximum
 MAX_FILES = 128  # merged at once, far from what a process may open
+LARGE = 64  # a record beyond this part of a sorter's memory is large: there may be one in each sorter, and of each file that is merged
 INTERPRETER_NBYTES = 24 << 20  # with our modules and a progress bar
 THREADS_NBYTES, THREAD_NBYTES = 2 << 20, 1 << 18  # of the modules that start threads, and of each thread
 
-# A part of a file: the records of one partition, in order.
-Segment = namedtuple("Segment", "path start nbytes nrecords codec")
+# A part of a file: the records of one partition, in order. largest: bytes of the largest record, 0: not known.
+Segment = namedtuple("Segment", "path start nbytes nrecords codec largest", defaults=(0,))
 
 
 def sort(sources, sink, *, nparts=2, memory=1 << 28, folder=None, threads=1, **options):
@@ -45,6 +46,8 @@ def sort(sources, sink, *, nparts=2, memory=1 << 28, folder=None, threads=1, **o
     sources: binary files with readinto(). sink: an object with write(). nparts: 2 for pairs, 1 for values. memory: bytes of a process that
     does nothing else. folder: where temporary files go. threads: how many sort and write temporary files while the calling one reads. reverse, dialect, max_depth and errors as for `typedbytes._sorting._native.Sorter`.
     """
+    if threads < 1:
+        raise ValueError(f"threads must be at least 1, not {threads}")
     memory = memory_for_records(memory, threads)
     with temporary_folder("typedbytes-sort-", folder) as spill_folder:
         spills = Spills(spill_folder, nparts=nparts, memory=memory, **options)
@@ -52,7 +55,7 @@ def sort(sources, sink, *, nparts=2, memory=1 << 28, folder=None, threads=1, **o
             for source in sources:
                 while rounds.sorter.fill(source):
                     rounds.start_next()
-            segments = rounds.end()
+            segments = rounds.finish()
             if not segments:
                 return rounds.merge(sink)
         return spills.merge(segments, sink)
@@ -61,37 +64,52 @@ def sort(sources, sink, *, nparts=2, memory=1 << 28, folder=None, threads=1, **o
 class _Rounds:
     """The rounds of a sort: fill `sorter`, and threads sort those that are full and write them to files; a context manager.
 
-    The sorters share the memory, one for each thread and one more, or a single one with one thread. Nothing is written before all are full.
-    Invariant: segments are in the order in which their records came.
+    The sorters share the memory, one for each thread and one more. Nothing is written before all are full. With one thread, and from the
+    first large record on, there is one sorter, and no other thread. Invariant: segments are in the order in which their records came.
     """
 
     def __init__(self, spills, threads, memory, **options):
         self._spills = spills
         self._nthreads = threads
         self._nsorters = threads + 1 if threads > 1 else 1
-        self._sorter_memory = memory // self._nsorters
+        self._memory = memory
         self._options = options
         self._pool: Any = None
-        self._sorted: list = []  # full sorters, and the futures of their counts
+        self._sorted: list = []  # full sorters that are in no file, and the futures of their counts
         self._written: deque = deque()  # full sorters, and the futures of their segments
         self._segments: list = []
-        self._uses_files = False
         self.sorter: Any = self._new_sorter()
 
     def __enter__(self):
         return self
 
     def __exit__(self, *error):
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+        try:
+            self._end_threads()
+        except BaseException:  # a second signal: no thread may write into a folder that is being removed
+            self._end_threads()
+            raise
         self.sorter = None  # no sorter keeps its memory
         self._sorted.clear()
         self._written.clear()
 
+    def _end_threads(self):
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
     def start_next(self):
         """Leave the full sorter to a thread and go on with another one, which may have to be written first."""
+        if self._nsorters == 1:
+            self._segments += self._spills.add(self.sorter)
+            return
+        is_large = self.sorter.largest() > self._memory // self._nsorters // LARGE
         rest = self.sorter.take_rest()
-        if not self._uses_files and len(self._sorted) + 1 < self._nsorters:
+        if is_large:
+            self._finish_all()
+            self._nsorters = 1
+            self.sorter = None  # its memory is for the one that comes
+            self.sorter = self._new_sorter()
+        elif not self._written and len(self._sorted) + 1 < self._nsorters:
             self._sorted.append((self.sorter, self._submit(self.sorter.sort)))
             self.sorter = self._new_sorter()
         else:
@@ -99,16 +117,16 @@ class _Rounds:
             self.sorter = self._next_written()
         self.sorter.put_rest(*rest)
 
-    def end(self):
+    def finish(self):
         """Return the segments of all records, none if nothing has been written."""
-        if self._uses_files:
-            self._write_full()
-            while self._written:
-                self._next_written()
+        if self._written:
+            self._finish_all()
+        elif self._segments:
+            self._segments += self._spills.add(self.sorter)
         return self._segments
 
     def merge(self, sink):
-        """Sort the last records, write all that nothing has been written of into a sink, and return their number."""
+        """Merge all records, which are in memory, into a sink, and return their number."""
         nrecords = sum(self.sorter.sort())
         if not self._sorted:
             self.sorter.write(0, sink)
@@ -119,7 +137,7 @@ class _Rounds:
         return nrecords
 
     def _new_sorter(self):
-        return Sorter(memory=self._sorter_memory, **self._options)
+        return Sorter(memory=self._memory // self._nsorters, **self._options)
 
     def _submit(self, function, *args):
         if self._pool is None:
@@ -129,7 +147,6 @@ class _Rounds:
         return self._pool.submit(function, *args)
 
     def _write_full(self):
-        self._uses_files = True
         for sorter, counts in self._sorted:
             self._written.append((sorter, self._submit(self._write_sorted, sorter, counts)))
         self._sorted.clear()
@@ -142,6 +159,11 @@ class _Rounds:
         sorter, segments = self._written.popleft()
         self._segments += segments.result()
         return sorter
+
+    def _finish_all(self):
+        self._write_full()
+        while self._written:
+            self._next_written()
 
 
 def memory_for_records(memory, threads=1):
@@ -178,22 +200,25 @@ class Spills:
 
     def write(self, sorter, counts):
         """As `add`, for a Sorter that has been sorted, with `counts` records by partition."""
+        largest = sorter.largest()
         with self._new_file() as file:
-            segments = [self._write_segment(file, nrecords, sorter.write, partition) for partition, nrecords in enumerate(counts)]
+            segments = [self._write_segment(file, nrecords, largest, sorter.write, partition) for partition, nrecords in enumerate(counts)]
         sorter.clear()
         return segments
 
     def merge(self, segments, sink):
         """Merge segments into a sink and return the number of records; of equal keys, those of earlier segments go first."""
         segments = [segment for segment in segments if segment.nrecords]
-        max_segments = max(2, min(self._max_files, self._memory // (BUFFER_NBYTES[0] + self._decompressor_nbytes) - 1))
+        buffer_nbytes = max([BUFFER_NBYTES[0], *(segment.largest for segment in segments)])  # which holds whole records
+        max_segments = max(2, min(self._max_files, self._memory // (buffer_nbytes + self._decompressor_nbytes) - 1))
         while len(segments) > max_segments:
             segments = [self._merge_into_file(segments[i : i + max_segments]) for i in range(0, len(segments), max_segments)]
         return self._merge_at_once(segments, sink)
 
     def _merge_into_file(self, segments):
         with self._new_file() as file:
-            return self._write_segment(file, sum(segment.nrecords for segment in segments), self._merge_at_once, segments)
+            nrecords, largest = sum(segment.nrecords for segment in segments), max(segment.largest for segment in segments)
+            return self._write_segment(file, nrecords, largest, self._merge_at_once, segments)
 
     def _merge_at_once(self, segments, sink):
         min_nbytes, max_nbytes = BUFFER_NBYTES
@@ -218,7 +243,7 @@ class Spills:
         os.close(descriptor)
         return open(path, "wb", buffering=0)
 
-    def _write_segment(self, file, nrecords, write, source):
+    def _write_segment(self, file, nrecords, largest, write, source):
         start = file.tell()
         if self._compression is None:
             write(source, file)
@@ -226,7 +251,7 @@ class Spills:
             writer = CompressedWriter(file, self._compression.make_compressor())
             write(source, writer)
             writer.finish()
-        return Segment(file.name, start, file.tell() - start, nrecords, self._codec)
+        return Segment(file.name, start, file.tell() - start, nrecords, self._codec, largest)
 
 
 def _open_segment(segment):

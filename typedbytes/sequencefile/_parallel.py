@@ -59,11 +59,14 @@ def _make_splits(files, split_size):
 
 def _with_progress(results, total, progress):
     done = 0
-    for nbytes, records in results:
-        yield from records
-        done += nbytes
-        if progress is not None:
-            progress(done, total)
+    try:
+        for nbytes, records in results:
+            yield from records
+            done += nbytes
+            if progress is not None:
+                progress(done, total)
+    finally:
+        results.close()  # an error's traceback would keep its threads
 
 
 def _read_in_order(splits, options, nthreads):

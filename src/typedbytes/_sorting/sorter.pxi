@@ -145,13 +145,14 @@ cdef class Sorter:
         raise TypeError("a Sorter cannot be pickled")
 
     cdef int enter(self, bint as_sorted) except -1:
-        if self.state == OPEN and self.record_counts == NULL:
-            raise RuntimeError("this Sorter was never initialised")
-        if self.state == OPEN and as_sorted != (self.starts is not None):
-            raise RuntimeError("call sort() before write() or clear()" if as_sorted else "call clear() before the next fill() or sort()")
         if not claim_state(&self.state, OPEN, BUSY):
             refuse_call(self, self.state, self.failure, "sorter")
-        return 0
+        if self.record_counts != NULL and as_sorted == (self.starts is not None):
+            return 0
+        self.state = OPEN
+        if self.record_counts == NULL:
+            raise RuntimeError("this Sorter was never initialised")
+        raise RuntimeError("call sort() before write() or clear()" if as_sorted else "call clear() before the next fill() or sort()")
 
     cdef int fail(self, error) except -1:
         self.failure = error
@@ -221,13 +222,14 @@ cdef class Sorter:
         self.nbytes_touched, self.nentries_touched, self.nscratch_touched = self.arena_nbytes(), self.nentries, 0
 
     cdef int reserve_arena(self) except -1:
+        return 0 if self.arena.bytes != NULL and self.arena_nbytes() < self.capacity else self.enlarge_arena()
+
+    cdef int enlarge_arena(self) except -1:
         cdef Py_ssize_t capacity = self.capacity
         cdef Py_ssize_t indexed = self.d.buf.cursor - self.d.buf.start
         cdef Py_ssize_t used = self.arena_nbytes()
         cdef unsigned char* larger
-        if self.arena.bytes != NULL and used < capacity:
-            return 0
-        if used == MAX_ARENA_NBYTES:
+        if capacity == MAX_ARENA_NBYTES:
             raise LimitError(f"a record is longer than {MAX_ARENA_NBYTES} bytes", offset_of(&self.d.buf, self.d.buf.start), record=self.d.record_index)
         capacity = min(max(2 * capacity, READ_SIZE // 4), MAX_ARENA_NBYTES)
         larger = <unsigned char*>resize_pages(self.arena.bytes, self.capacity + SLACK, capacity + SLACK)
@@ -357,6 +359,7 @@ cdef class Sorter:
         cdef Py_ssize_t nbytes, left, capacity
         self.enter(True)
         try:
+            records.check_round()
             nbytes = left = records.nbytes()
             while left > 0:
                 data = PyBytes_FromStringAndSize(NULL, min(left, <Py_ssize_t>WRITE_SIZE))
@@ -408,9 +411,10 @@ cdef class Sorter:
         try:
             if self.arena_nbytes():
                 raise ValueError("a Sorter with records cannot go on where another one is full")
+            if not (0 <= offset < 1 << 62 and 0 <= record < 1 << 62):
+                raise ValueError(f"no source has offset {offset} and record {record}")
             while self.arena.bytes == NULL or self.capacity < nbytes:
-                buf.end = buf.start + self.capacity
-                self.reserve_arena()
+                self.enlarge_arena()
             memcpy(self.arena.bytes, PyBytes_AS_STRING(rest), nbytes)
             buf.end = buf.start + nbytes
             buf.start_offset = offset
@@ -418,6 +422,16 @@ cdef class Sorter:
             self.nbytes_touched = max(self.nbytes_touched, nbytes)
         finally:
             self.state = OPEN
+
+    def largest(self):
+        """Return the size of the largest whole record, in bytes."""
+        cdef Py_ssize_t largest = 0, i
+        if not claim_state(&self.state, OPEN, BUSY):
+            refuse_call(self, self.state, self.failure, "sorter")
+        for i in range(self.nentries):
+            largest = max(largest, <Py_ssize_t>self.entries[i].nbytes)
+        self.state = OPEN
+        return largest
 
     @property
     def record(self):
@@ -469,8 +483,7 @@ cdef class SortedRecords:
         try:
             self.sorter.enter(True)
             try:
-                if self.starts is not self.sorter.starts:
-                    raise RuntimeError("the sorter has been cleared")
+                self.check_round()
                 with nogil:
                     nbytes = self.copy(<unsigned char*>view.buf, view.len)
             finally:
@@ -478,6 +491,11 @@ cdef class SortedRecords:
         finally:
             PyBuffer_Release(&view)
         return nbytes
+
+    cdef int check_round(self) except -1:
+        if self.starts is not self.sorter.starts:
+            raise RuntimeError("the sorter has been cleared")
+        return 0
 
     cdef Py_ssize_t nbytes(self) noexcept:
         # Of the records from the next one on.

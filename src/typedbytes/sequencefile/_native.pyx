@@ -45,6 +45,7 @@ from typedbytes.core.threads cimport NO_GIL, claim_state
 from typedbytes.core.typecode cimport *
 
 import io
+import os
 from collections import deque, namedtuple
 
 from typedbytes._magic import SEQUENCE_FILE

@@ -53,6 +53,8 @@ cdef class RecordFrames:
     cdef object ahead                     # None, or a deque of each one's offset, count, end, and the future of its four buffers
     cdef Py_ssize_t max_ahead
     cdef object submit                    # calls a function in another thread and returns a future
+    cdef object failure_ahead             # an exception of the source, to be raised after those blocks; None: it had none
+    cdef long process                     # which has the threads
 
     def __dealloc__(self):
         release(&self.file)
@@ -294,9 +296,9 @@ cdef class RecordFrames:
             finally:
                 memory.release()
         except DecodeError as error:
-            self.raise_here(error)
+            self.raise_at_record(error)
 
-    cdef int raise_here(self, error) except -1:
+    cdef int raise_at_record(self, error) except -1:
         # An error in compressed bytes, with the offset of their record or block.
         reraise_memory_error(error)
         raise type(error)(error.message, self.record_offset, None, "", self.nrecords) from None
@@ -356,27 +358,39 @@ cdef class RecordFrames:
         self.nblock = self.declared_count
         return 0
 
-    def __decompress_ahead__(self, submit, Py_ssize_t nblocks):
-        """Have up to `nblocks` blocks ahead decompressed by submit(function, ...), which returns a future. Used by read()."""
-        if self.compression_type == BLOCK:
-            self.submit, self.max_ahead, self.ahead = submit, nblocks, deque()
+    cdef int start_looking_ahead(self, submit, Py_ssize_t nblocks) except -1:
+        if self.ahead is not None:
+            raise RuntimeError("blocks are decompressed ahead already")
+        # A source that cannot go back waits for its blocks: after damage, the first block ahead is where reading goes on.
+        if self.compression_type == BLOCK and (self.memory is not None or self.can_seek()):
+            self.submit, self.max_ahead, self.process, self.ahead = submit, nblocks, os.getpid(), deque()
+        return 0
 
     cdef bint take_ahead(self) except -1:
         # Opens the first of the blocks ahead. False: there is none, and what ends the file, or is wrong with it, comes next.
         cdef bytes key_lengths, keys, value_lengths, values
-        self.look_ahead()
+        if self.process != os.getpid():    # a forked child has none of the threads
+            self.forget_ahead()
+            self.ahead = None
+            return False
+        if self.failure_ahead is None:
+            self.look_ahead()
         if not self.ahead:
+            if self.failure_ahead is not None:
+                error, self.failure_ahead = self.failure_ahead, None
+                raise error
             return False
         self.has_valid_lengths = False
         self.error_space = IN_FILE
-        self.record_offset, self.declared_count, self.block_end, buffers = self.ahead.popleft()
-        self.block = None    # as in open_block
+        self.record_offset, self.declared_count, self.block_end, future = self.ahead[0]
+        self.block = [None] * 4    # as in open_block
         try:
-            key_lengths, keys, value_lengths, values = buffers.result()
+            key_lengths, keys, value_lengths, values = future.result()
         except DecodeError as error:
-            self.raise_here(error)
+            self.raise_at_record(error)
         self.block = [key_lengths, keys, value_lengths, values]
         self.enter_block()
+        self.ahead.popleft()
         return True
 
     cdef int look_ahead(self) except -1:
@@ -384,20 +398,24 @@ cdef class RecordFrames:
         cdef Py_ssize_t sizes[4]
         cdef Py_ssize_t nbytes
         cdef int i
-        while len(self.ahead) < self.max_ahead:
-            try:
-                if not self.advance_to_record():
-                    return 0
+        try:
+            while len(self.ahead) < self.max_ahead and self.advance_to_record():
                 nbytes = self.frame_block(starts, sizes)
-            except Exception:    # raised again after the records before it, since the cursor has not moved
-                return 0
-            buffers = []
-            for i in range(4):
-                buffers.append(PyBytes_FromStringAndSize(<const char*>self.file.cursor + starts[i], sizes[i]))
-            self.keep_capacity(nbytes)
-            self.file.cursor += nbytes
-            future = self.submit(decompress_all, self.decompress, buffers, self.max_bytes)
-            self.ahead.append((self.record_offset, self.declared_count, self.block_end, future))
+                buffers = []
+                for i in range(4):
+                    buffers.append(PyBytes_FromStringAndSize(<const char*>self.file.cursor + starts[i], sizes[i]))
+                try:
+                    future = self.submit(decompress_all, self.decompress, buffers, self.max_bytes)
+                except RuntimeError:    # the interpreter ends, and starts no threads
+                    self.max_ahead = 0
+                    return 0
+                self.ahead.append((self.record_offset, self.declared_count, self.block_end, future))
+                self.keep_capacity(nbytes)
+                self.file.cursor += nbytes
+        except DecodeError as error:    # raised again after the records before it, since the cursor has not moved
+            reraise_memory_error(error)
+        except Exception as error:    # of the source
+            self.failure_ahead = error
         return 0
 
     cdef int forget_ahead(self) except -1:
@@ -406,6 +424,7 @@ cdef class RecordFrames:
             offset = self.ahead[0][0]
             self.ahead.clear()
             self.move_to(offset)
+        self.failure_ahead = None
         return 0
 
     cdef int check_lengths(self, bytes lengths, bytes data, str part) except -1:

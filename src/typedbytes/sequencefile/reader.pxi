@@ -331,6 +331,14 @@ cdef class Reader(RecordFrames):
             self.fail(failure)
         return data
 
+    def __decompress_ahead__(self, submit, Py_ssize_t nblocks):
+        """Have up to `nblocks` blocks ahead decompressed by submit(function, ...), which returns a future. Used by read()."""
+        self.enter()
+        try:
+            self.start_looking_ahead(submit, nblocks)
+        finally:
+            self.state = OPEN
+
     def skip(self, long long n=1):
         """Skip n records without decoding them and return how many there were, fewer at the end.
 
@@ -412,7 +420,7 @@ cdef class Reader(RecordFrames):
             release(&self.file)
             if self.memory is not None:
                 self.memory.release()
-            self.input = self.memory = self.block = self.ahead = self.submit = None
+            self.input = self.memory = self.block = self.ahead = self.submit = self.failure_ahead = None
             if not NO_GIL:    # there another thread may be raising it
                 self.failure = None
         finally:
