@@ -7,6 +7,7 @@ import gc
 import pytest
 
 import typedbytes as tb
+from machine import NEEDS_64_BITS
 from subprocess_runs import run_fresh
 
 
@@ -206,6 +207,7 @@ FORGED = {
 }
 
 
+@NEEDS_64_BITS
 @pytest.mark.parametrize("name", FORGED)
 @pytest.mark.parametrize("count", [2**31, 2**32, 2**32 + 5, 2**62])
 def test_what_is_too_long_is_refused_before_it_is_looked_at(name, count):

@@ -12,6 +12,7 @@ import pytest
 
 import typedbytes
 from call_variants import WAYS
+from machine import NEEDS_64_BITS
 from subprocess_runs import run_fresh, within
 from vectors import Dribble, exact_repr, failure, outcome, read_folder
 
@@ -237,6 +238,7 @@ def test_negative_lengths_of_every_code():
             assert fault(typedbytes.skip, data) == ("FormatError", 0)
 
 
+@NEEDS_64_BITS
 def test_too_long_to_write():
     # pages of an anonymous map exist once they are touched: a length is looked at before any of them is
     with mmap.mmap(-1, 2**31, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ) as pages:
@@ -245,6 +247,7 @@ def test_too_long_to_write():
         view.release()
 
 
+@NEEDS_64_BITS
 @pytest.mark.once  # gigabytes, where every Python does the same
 @pytest.mark.parametrize("character", "\xe9\u20ac\ud800\U0001f600")
 def test_text_too_long_to_write_once_encoded(character):

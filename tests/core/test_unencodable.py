@@ -10,6 +10,7 @@ import pytest
 
 import typedbytes as tb
 from encoding_values import Lying
+from machine import NEEDS_64_BITS
 from subprocess_runs import run_fresh
 
 Thing = type("Thing", (), {"__module__": "far.away", "__repr__": lambda self: 1 / 0})
@@ -189,6 +190,7 @@ def test_a_released_view_is_refused():
     pages.close()
 
 
+@NEEDS_64_BITS
 @pytest.mark.once  # gigabytes, where every Python does the same
 def test_a_part_of_a_pickle_longer_than_a_value_can_be():
     # Its pages are never touched but to be hashed.

@@ -14,6 +14,7 @@ import io
 import os
 import random
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -21,7 +22,7 @@ import uuid
 
 import typedbytes as tb
 from typedbytes import block, columns, sequencefile
-from typedbytes._sorting import _native as sorting
+from typedbytes._sorting import _native as sorting, external
 
 ZONES = [datetime.timezone(datetime.timedelta(hours=hours)) for hours in range(-12, 12)]
 wrong = []
@@ -87,6 +88,25 @@ def texts_of(data, nthreads):
         ends = text["offsets"].tolist()
         found += [bytes(text["data"][start:end]).decode() for start, end in zip(ends, ends[1:])]
     return found
+
+
+def threads_of_their_own(rng):
+    """Sort by several threads, with temporary files, and read a SequenceFile whose blocks threads decompress."""
+    first = rng.randrange(10**6)
+    pairs = [(number, f"{number % 7} € {number}") for number in range(first, first + 3000)]
+    data = tb.Encoder().encode_pairs(pairs)
+    shuffled, sink = rng.sample(pairs, len(pairs)), io.BytesIO()
+    external.sort(
+        [io.BytesIO(tb.Encoder().encode_pairs(shuffled))], sink, memory=rng.choice([1 << 16, 1 << 26]), threads=rng.randrange(2, 5)
+    )
+    if sink.getvalue() != data:
+        wrong.append(f"pairs from {first} on, sorted by threads")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "f")
+        with sequencefile.Writer(path, key_class="IntWritable", value_class="Text", codec="gzip", block_size=5000) as writer:
+            writer.writes(pairs)
+        if list(sequencefile.read(path, processes=rng.randrange(2, 4))) != pairs:
+            wrong.append(f"pairs from {first} on, decompressed by threads")
 
 
 CHANGES = [
@@ -230,7 +250,10 @@ def start_threads(rng):
 def work(stop, seed):
     """Do one thing after the other until the time is over."""
     rng = random.Random(seed)
-    tasks = [there_and_back, formats_there_and_back, change, change, encode_shared, encode_shared, use_shared, use_shared, start_threads]
+    tasks = [
+        *(there_and_back, formats_there_and_back, change, change, encode_shared, encode_shared, use_shared, use_shared),
+        *(start_threads, threads_of_their_own),
+    ]
     while time.monotonic() < stop and not wrong:
         try:
             rng.choice(tasks)(rng)

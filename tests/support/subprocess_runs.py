@@ -18,10 +18,16 @@ def run_fresh(code, *arguments, flags=(), warnings="error", folders=()):
     """Run code in a fresh interpreter, which finds modules in these folders too; return what it printed, without the last newline."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, *map(str, folders)]), "PYTHONWARNINGS": warnings}
     command = [sys.executable, *flags, "-c", textwrap.dedent(code), *map(str, arguments)]
-    child = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS)
-    if child.returncode or child.stderr:
-        raise AssertionError(f"exit code {child.returncode}\n{child.stdout}\n{child.stderr}")
-    return child.stdout[:-1]
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, env=environment, text=True, start_new_session=True, **pipes) as child:
+        try:
+            stdout, stderr = child.communicate(timeout=SECONDS)
+        except BaseException:
+            os.killpg(child.pid, signal.SIGKILL)  # and the processes that it has forked, which hold its pipes
+            raise
+    if child.returncode or stderr:
+        raise AssertionError(f"exit code {child.returncode}\n{stdout}\n{stderr}")
+    return stdout[:-1]
 
 
 @contextlib.contextmanager

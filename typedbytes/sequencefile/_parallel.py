@@ -71,6 +71,7 @@ def _with_progress(results, total, progress):
 
 def _read_in_order(splits, options, nthreads):
     pool = None
+    is_finalizing = sys.is_finalizing  # the module may have lost its names by then
     if nthreads > 1:
         from concurrent.futures import ThreadPoolExecutor  # lazy import: start-up time
 
@@ -80,8 +81,8 @@ def _read_in_order(splits, options, nthreads):
             skipped: list = []
             yield split[2], _records_and_warnings(split[0], _records_of(split, options, skipped, pool, nthreads), skipped)
     finally:
-        if pool is not None:
-            # Not waited for: the garbage collector may run this in a thread of the pool.
+        # Not waited for: the garbage collector may run this in a thread of the pool. When the interpreter ends they have ended already.
+        if pool is not None and not is_finalizing():
             pool.shutdown(wait=False, cancel_futures=True)
 
 
@@ -152,6 +153,7 @@ def _read_in_pool(splits, options, processes, ordered):
     from concurrent.futures import FIRST_COMPLETED, wait  # lazy import: start-up time
     from threading import Thread
 
+    is_finalizing = sys.is_finalizing  # as above
     waiting = deque(splits)
     running: dict = {}
     pool = _new_pool(processes)
@@ -166,9 +168,7 @@ def _read_in_pool(splits, options, processes, ordered):
     except GeneratorExit:
         # The garbage collector may run this in any thread, even one of the pool, which cannot join itself, nor drop the last reference to
         # the pool: the pool's threads would wait for one another. When the interpreter ends they have ended already.
-        if sys.is_finalizing():
-            pool.shutdown(False, cancel_futures=True)
-        else:
+        if not is_finalizing():
             Thread(target=pool.shutdown, args=(True,), kwargs={"cancel_futures": True}).start()
         raise
     except BaseException:
