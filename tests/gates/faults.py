@@ -241,7 +241,13 @@ FAULTS = [
     Fault("partial write of a file taken for all", "sequencefile/writer.pxi", tests("sequencefile/test_misuse.py", "-k", "takes_a_part"),
           "            n = write_part(self.method, full, ntaken, nwritten, self.is_raw)\n",
           "            write_part(self.method, full, ntaken, nwritten, self.is_raw)\n            n = nwritten - ntaken\n"),
+    Fault("skipping begins after the blocks ahead", "sequencefile/reader.pxi", tests("sequencefile/test_many_files.py", "-k", "moves_as_before"),
+          "        self.forget_ahead()\n        while True:", "        while True:"),
+    Fault("an exception of the source is forgotten", "sequencefile/frames.pxi", tests("sequencefile/test_many_files.py", "-k", "source_raises"),
+          "            self.failure_ahead = error", "            pass"),
     # Sorting, and lines.
+    Fault("a key that ended is lost with what a sorter leaves to the next one", "_sorting/sorter.pxi", tests("sorting/test_external.py", "-k", "little_memory"),
+          "            self.key_end = -1\n        finally:", "        finally:"),
     Fault("of equal keys the later run goes first", "_sorting/merge.pxi", tests("sorting/test_external.py"),
           "difference == 0 and i < j", "difference == 0 and i > j"),
     Fault("a key's window reaches into the value", "_sorting/order.pxi", tests("sorting/test_external.py"),

@@ -600,7 +600,8 @@ def test_a_child_of_fork_without_memory_can_try_again(kind, tmp_path):
         sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
     """
     child = run(code, tmp_path / "1", start=START)
-    assert child.returncode in range(1, 100), child.stderr
+    least = 0 if kind == "Writer" and sys.version_info >= (3, 14) else 1  # there atexit keeps a list, which may have room
+    assert child.returncode in range(least, 100), child.stderr
     assert sorted(records_of(kind, tmp_path / "1")) == ["child", "parent"]
 
 

@@ -178,7 +178,7 @@ def test_a_buffer_size_must_be_positive(size):
 
 
 def test_a_buffer_size_beyond_memory_is_a_memory_error():
-    for size in (sys.maxsize, sys.maxsize - 599, sys.maxsize // 4 * 3):
+    for size in (sys.maxsize, sys.maxsize - 599):
         with pytest.raises(MemoryError):
             tb.Writer(io.BytesIO(), buffer_size=size)
         with pytest.raises(MemoryError):

@@ -13,10 +13,13 @@ import textwrap
 
 SECONDS = 600  # far beyond what anything needs, on a machine that stands still for a while too: only what hangs takes so long
 
+FORKING = "ignore:This process:DeprecationWarning"  # (pid=1) is multi-threaded: tests fork beside threads to see what happens then
+
 
 def run_fresh(code, *arguments, flags=(), warnings="error", folders=()):
     """Run code in a fresh interpreter, which finds modules in these folders too; return what it printed, without the last newline."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, *map(str, folders)]), "PYTHONWARNINGS": warnings}
+    paths = os.pathsep.join([*sys.path, *map(str, folders)])
+    environment = {**os.environ, "PYTHONPATH": paths, "PYTHONWARNINGS": f"{warnings},{FORKING}"}
     command = [sys.executable, *flags, "-c", textwrap.dedent(code), *map(str, arguments)]
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, env=environment, text=True, start_new_session=True, **pipes) as child:

@@ -34,7 +34,7 @@ BUFFER_NBYTES = 1 << 16, 1 << 20  # of a file that is merged: minimum and maximu
 MAX_FILES = 128  # merged at once, far from what a process may open
 LARGE = 64  # a record beyond this part of a sorter's memory is large: there may be one in each sorter, and of each file that is merged
 INTERPRETER_NBYTES = 24 << 20  # with our modules and a progress bar
-THREADS_NBYTES, THREAD_NBYTES = 2 << 20, 1 << 18  # of the modules that start threads, and of each thread
+THREADS_NBYTES, THREAD_NBYTES = 3 << 20, 1 << 19  # of the modules that start threads, and of each thread
 
 # A part of a file: the records of one partition, in order. largest: bytes of the largest record, 0: not known.
 Segment = namedtuple("Segment", "path start nbytes nrecords codec largest", defaults=(0,))
@@ -102,7 +102,7 @@ class _Rounds:
         if self._nsorters == 1:
             self._segments += self._spills.add(self.sorter)
             return
-        is_large = self.sorter.largest() > self._memory // self._nsorters // LARGE
+        is_large = self.sorter.largest() > max(BUFFER_NBYTES[0], self._memory // self._nsorters // LARGE)
         rest = self.sorter.take_rest()
         if is_large:
             self._finish_all()
