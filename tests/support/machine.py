@@ -1,7 +1,11 @@
 """What the machine that runs the tests is like."""
 
+import struct
 import sys
 
 import pytest
 
 NEEDS_64_BITS = pytest.mark.skipif(sys.maxsize < 2**32, reason="with 32 bits no object can be so large")
+
+_SIGNALLING_NAN = bytes.fromhex("7ff0000000000001")
+KEEPS_SIGNALLING_NANS = struct.pack(">d", *struct.unpack(">d", _SIGNALLING_NAN)) == _SIGNALLING_NAN  # the x87 quietens what it returns
