@@ -44,7 +44,8 @@ def sort(sources, sink, *, nparts=2, memory=1 << 28, folder=None, threads=1, **o
     """Sort the records of all sources into one sink, and return their number.
 
     sources: binary files with readinto(). sink: an object with write(). nparts: 2 for pairs, 1 for values. memory: bytes of a process that
-    does nothing else. folder: where temporary files go. threads: how many sort and write temporary files while the calling one reads. reverse, dialect, max_depth and errors as for `typedbytes._sorting._native.Sorter`.
+    does nothing else. folder: where temporary files go. threads: how many sort and write temporary files while the calling one reads.
+    reverse, dialect, max_depth and errors as for `typedbytes._sorting._native.Sorter`.
     """
     if threads < 1:
         raise ValueError(f"threads must be at least 1, not {threads}")
