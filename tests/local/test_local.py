@@ -603,7 +603,7 @@ def test_what_failed_is_kept_when_asked_for(tmp_path):
         ),
         (
             {"script": "unported.py"},
-            "No module named 'dumbo'; typedbytes runs jobs of dumbo once they are ported: docs/guides/port-dumbo.md",
+            "No module named 'dumbo'.*; typedbytes runs jobs of dumbo once they are ported: docs/guides/port-dumbo.md",
         ),
         ({"script": "mapper.py", "reducers": 2}, "mapper.py has no reducer: .*leave out --reducers 2"),
         ({"inputs": "fifo"}, "fifo is a pipe, .*give it as standard input"),

@@ -392,6 +392,7 @@ def test_a_forked_child_goes_on_with_a_reading_of_its_parent(tmp_path):
             signal.alarm(20)
             os._exit(sum(1 for _ in reading) != 1999)
         print(os.waitpid(child, 0)[1])
+        reading.close()
     """
     assert run_fresh(code, path) == "0"
 
