@@ -287,18 +287,16 @@ cdef PyObject* decode_invalid_text(Decoding* d, const unsigned char* p, Py_ssize
 
 
 cdef inline int encode_str(Encoding* e, PyObject* obj) except -1:
+    cdef Py_ssize_t nbytes
     if likely(PyUnicode_IS_COMPACT_ASCII(obj)):
         return encode_payload(e, STRING, ascii_data(obj), PyUnicode_GET_LENGTH(obj))
-    return encode_other_text(e, obj)
+    return encode_text(e, obj) if known_utf8(obj, &nbytes) == NULL else encode_known_utf8(e, obj)
 
 
-cdef int encode_other_text(Encoding* e, PyObject* obj) except -1:
-    # A function of its own, since encode_text saves many registers.
+cdef int encode_known_utf8(Encoding* e, PyObject* obj) except -1:
     cdef Py_ssize_t nbytes
     cdef const char* utf8 = known_utf8(obj, &nbytes)
-    if utf8 != NULL:
-        return encode_payload(e, STRING, utf8, nbytes)
-    return encode_text(e, obj)
+    return encode_payload(e, STRING, utf8, nbytes)
 
 
 # The addresses of the MAP keys that were encoded last and are not ASCII, in pairs. A key that comes again gets its UTF-8 from the
