@@ -162,9 +162,9 @@ def test_what_fits_into_the_memory_of_all_threads_goes_to_no_file(threads, rever
     by_key = joined(sorted(pairs, key=lambda pair: pair[0], reverse=reverse))
     nbytes = len(by_key) + 32 * len(pairs)  # of records and of what sorts them
     went_to_files = []
-    for part in (6, 1.5, 0.8, 0.5):
+    for part in (6, 2, 0.8, 0.5):
         sink = Looking(tmp_path)
-        memory = 2 * round(part * nbytes)  # the interpreter takes half
+        memory = 2 * round(part * nbytes)  # the interpreter takes half, and threads an eighth
         assert external.sort([io.BytesIO(joined(pairs))], sink, memory=memory, threads=threads, folder=tmp_path, reverse=reverse) == len(
             pairs
         )

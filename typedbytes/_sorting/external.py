@@ -170,13 +170,13 @@ class _Rounds:
 def memory_for_records(memory, threads=1):
     """Return how much of a process's memory is left for records: the interpreter takes 24 MiB, or half of less than 48 MiB.
 
-    threads: of a sort; with several, they and the modules that start them take more.
+    threads: of a sort; several take more, with the modules that start them, up to an eighth.
 
     >>> memory_for_records(512 << 20) >> 20
     488
     """
-    others = INTERPRETER_NBYTES + (0 if threads == 1 else THREADS_NBYTES + threads * THREAD_NBYTES)
-    return memory - min(others, memory // 2)
+    of_threads = 0 if threads == 1 else min(THREADS_NBYTES + threads * THREAD_NBYTES, memory // 8)
+    return memory - min(INTERPRETER_NBYTES, memory // 2) - of_threads
 
 
 class Spills:
