@@ -30,41 +30,40 @@ def records(n):
 
 
 SHARED = records(2000)
-OWN = [records(2000) for _ in range(max(NTHREADS))]
 DATA, MARSHALLED = tb.dumps(SHARED), marshal.dumps(SHARED)
 
 
-def encode_own(number):
-    """Encode what no other thread uses."""
+def encode_own(own):
+    """Encode what this thread has made and no other uses."""
     for _ in range(300):
-        tb.dumps(OWN[number])
+        tb.dumps(own)
 
 
-def encode_shared(number):
+def encode_shared(own):
     """Encode the same list as all threads."""
     for _ in range(300):
         tb.dumps(SHARED)
 
 
-def decode(number):
+def decode(own):
     """Decode the same bytes as all threads."""
     for _ in range(150):
         tb.loads(DATA)
 
 
-def dump_by_marshal(number):
+def dump_by_marshal(own):
     """Encode with the standard library."""
     for _ in range(150):
-        marshal.dumps(OWN[number])
+        marshal.dumps(own)
 
 
-def load_by_marshal(number):
+def load_by_marshal(own):
     """Decode with the standard library."""
     for _ in range(150):
         marshal.loads(MARSHALLED)
 
 
-def loop(number):
+def loop(own):
     """Run nothing but Python."""
     total = 0
     for each in range(2_000_000):
@@ -87,7 +86,7 @@ def read_sequence_file(folder, nthreads):
 def sort(folder, nthreads):
     """Sort a file that is several times as large as the memory for it."""
     with open(folder / "pairs.tb", "rb", buffering=0) as source, open(folder / "sorted.tb", "wb", buffering=0) as sink:
-        external.sort([source], sink, memory=64 << 20, folder=folder, threads=nthreads)
+        external.sort([source], sink, memory=128 << 20, folder=folder, threads=nthreads)
 
 
 EACH = {"encode, own records": encode_own, "encode, shared records": encode_shared, "decode": decode}
@@ -107,23 +106,31 @@ def make_files(folder):
             file.write(b"".join(rng.choices(encoded, k=200_000)))
 
 
-def in_threads(work, nthreads):
-    """Do the work in each of several threads."""
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(nthreads)]
+def seconds_in_threads(work, nthreads):
+    """Do the work in each of several threads, which have made their records before; return how long that takes them."""
+    ready = threading.Barrier(nthreads)
+    times = []
+
+    def run():
+        own = records(2000)
+        ready.wait()
+        start = time.perf_counter()
+        work(own)
+        times.append((start, time.perf_counter()))
+
+    threads = [threading.Thread(target=run) for _ in range(nthreads)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    return max(end for _, end in times) - min(start for start, _ in times)
 
 
-def least(rounds, call, *args):
-    """Return the least wall time of some calls, in seconds."""
-    found = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        call(*args)
-        found.append(time.perf_counter() - start)
-    return min(found)
+def seconds_divided(work, folder, nthreads):
+    """Return how long work takes that is divided among threads."""
+    start = time.perf_counter()
+    work(folder, nthreads)
+    return time.perf_counter() - start
 
 
 def main():
@@ -136,7 +143,12 @@ def main():
         make_files(Path(folder))
         for name, work in (*EACH.items(), *OTHERS.items(), *DIVIDED.items()):
             divided = name in DIVIDED
-            times = [least(rounds, work, Path(folder), n) if divided else least(rounds, in_threads, work, n) for n in NTHREADS]
+            take = (
+                (lambda n, work=work: seconds_divided(work, Path(folder), n))
+                if divided
+                else lambda n, work=work: seconds_in_threads(work, n)
+            )
+            times = [min(take(n) for _ in range(rounds)) for n in NTHREADS]
             gains = [times[0] / t * (1 if divided else n) for n, t in zip(NTHREADS[1:], times[1:])]
             print(f"| {name} | {times[0] * 1e3:.1f} | {gains[0]:.2f} | {gains[1]:.2f} |", flush=True)
 
