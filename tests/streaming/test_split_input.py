@@ -1,12 +1,14 @@
 """The map task's input by whole splits of SequenceFiles: objects read at once are those that the split's typed bytes decode to."""
 
+import fcntl
 import io
+import os
 import re
 
 import pytest
 
 from typedbytes import DecodeError, Long, sequencefile
-from typedbytes.streaming._formats import open_input
+from typedbytes.streaming._formats import open_files, open_input
 from typedbytes.streaming._splits import SplitInput, open_split
 from typedbytes.streaming._typed_bytes import TypedBytesInput
 
@@ -82,3 +84,14 @@ def test_an_end_that_was_not_read_is_an_error():
 def test_other_classes_pass_through_typed_bytes(classes):
     task_input = open_whole(split_of(PAIRS[:40], **classes), {})
     assert isinstance(task_input, TypedBytesInput) and list(task_input.pairs()) == PAIRS[:40]
+
+
+def test_the_pipe_of_a_whole_split_holds_a_mebibyte():
+    get_pipe_size = 1032
+    reader, writer = os.pipe()
+    with open(reader, "rb", buffering=0) as source, open(writer, "wb", buffering=0) as sink:
+        before = fcntl.fcntl(source, get_pipe_size)
+        sink.write(split_of(PAIRS))
+        split, _ = open_files("split", "typedbytes", source, sink, SPLIT)
+        assert fcntl.fcntl(source, get_pipe_size) == (1 << 20 if hasattr(fcntl, "F_SETPIPE_SZ") else before)
+        assert split.reader.read() == READ[0]

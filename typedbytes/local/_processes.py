@@ -18,6 +18,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from typedbytes._exit_codes import BAD_DATA, NOT_EXECUTABLE, NOT_FOUND, USAGE
+from typedbytes._pipes import enlarge_pipe
 from typedbytes.errors import DecodeError, TruncatedError
 from typedbytes.local._caretaker import Caretaker
 from typedbytes.local._counters import lines_of
@@ -168,7 +169,7 @@ class Processes:
             raise
         process.stdin = stdin
         for pipe in (process.stdin, process.stdout):
-            _enlarge_pipe(pipe)
+            enlarge_pipe(pipe)
         return process, unread
 
     def _write_input(self, process, feed, sink):
@@ -339,10 +340,3 @@ def _kill_group(process):
         os.killpg(process.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
         pass
-
-
-def _enlarge_pipe(pipe):
-    try:
-        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_NBYTES)  # Linux, Python 3.10
-    except (AttributeError, OSError):
-        pass  # a smaller pipe does as well

@@ -1,0 +1,15 @@
+"""The size of pipes between a task and who started it: through a larger one, bytes wait for the other side less often."""
+
+__all__ = ["enlarge_pipe"]
+
+NBYTES = 1 << 20
+
+
+def enlarge_pipe(pipe):
+    """Let a pipe hold a mebibyte, where the system can and allows it; what is no pipe stays as it is."""
+    try:
+        import fcntl  # lazy import: start-up time; not on Windows
+
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, NBYTES)  # Linux, Python 3.10
+    except (ImportError, AttributeError, OSError):
+        pass  # a smaller pipe does as well
