@@ -2,6 +2,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal, Protocol
 
 from _typeshed import WriteableBuffer
+from typing_extensions import Self
 
 __all__ = ["Descending", "LineReader", "SortedRecords", "Sorter", "decode", "encode", "merge"]
 
@@ -37,8 +38,8 @@ class Sorter:
     def offset(self) -> int: ...
 
 class SortedRecords:
-    def __init__(self, sorter: Sorter, partition: int) -> None: ...
-    def readinto(self, target: WriteableBuffer, /) -> int: ...
+    def __new__(cls, sorter: Sorter, partition: int) -> Self: ...
+    def readinto(self, target: WriteableBuffer) -> int: ...
 
 def merge(
     sources: Iterable[_Source],
