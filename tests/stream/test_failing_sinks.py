@@ -13,6 +13,7 @@ import threading
 import pytest
 
 import typedbytes as tb
+from machine import NEEDS_64_BITS
 from signal_checks import interrupted_when_readable
 from subprocess_runs import SECONDS, lowest_free_descriptor, within
 from writer_sinks import DATA, ENDS, PARTS, VALUES, RawSink, Sink, collected
@@ -177,6 +178,7 @@ def test_a_buffer_size_must_be_positive(size):
         tb.Writer(io.BytesIO(), buffer_size=size)
 
 
+@NEEDS_64_BITS
 def test_a_buffer_size_beyond_memory_is_a_memory_error():
     for size in (sys.maxsize, sys.maxsize - 599):
         with pytest.raises(MemoryError):
