@@ -398,6 +398,7 @@ bench-quick: $(VENV)/bench-built ## run each bench once and small, to see that t
 	$(BIN)/python bench/report.py --quick
 	$(BIN)/python bench/blocks.py --quick
 	$(BIN)/python bench/threads.py 1
+	$(BIN)/python bench/interpreters.py $(BIN)/python $(BIN)/python small_int
 	$(BIN)/python bench/hadoop_identity.py --pairs 1000 --rounds 1
 	$(BIN)/python bench/hadoop_splits.py --pairs 1000 --megabytes 2 --rounds 1
 	PYTHONPATH=$(TEST_PATH) $(BIN)/python bench/command.py --quick

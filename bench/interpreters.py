@@ -15,6 +15,7 @@ import shlex
 import subprocess
 import sys
 
+import typedbytes as tb
 from data import SHAPES
 from timing import Race, Runner
 
@@ -24,9 +25,7 @@ CONTENDERS = ("typedbytes", "marshal")
 
 
 def measure(name):
-    """Return nanoseconds for an item by (operation, contender); in the interpreter that is measured."""
-    import typedbytes as tb  # the one that starts the processes may lack it
-
+    """Return nanoseconds for an item, by operation and contender; in the interpreter that is measured."""
     shape = SHAPES[name]
     lists = [shape.items(variant) for variant in range(shape.nvariants())]
     found = {}

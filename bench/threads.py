@@ -13,6 +13,7 @@ import sys
 import tempfile
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import typedbytes as tb
@@ -33,34 +34,14 @@ SHARED = records(2000)
 DATA, MARSHALLED = tb.dumps(SHARED), marshal.dumps(SHARED)
 
 
-def encode_own(own):
-    """Encode what this thread has made and no other uses."""
-    for _ in range(300):
-        tb.dumps(own)
+def calls(ncalls, call):
+    """Return work that is many calls, each with the records of the thread that does it."""
 
+    def work(own):
+        for _ in range(ncalls):
+            call(own)
 
-def encode_shared(own):
-    """Encode the same list as all threads."""
-    for _ in range(300):
-        tb.dumps(SHARED)
-
-
-def decode(own):
-    """Decode the same bytes as all threads."""
-    for _ in range(150):
-        tb.loads(DATA)
-
-
-def dump_by_marshal(own):
-    """Encode with the standard library."""
-    for _ in range(150):
-        marshal.dumps(own)
-
-
-def load_by_marshal(own):
-    """Decode with the standard library."""
-    for _ in range(150):
-        marshal.loads(MARSHALLED)
+    return work
 
 
 def loop(own):
@@ -89,8 +70,14 @@ def sort(folder, nthreads):
         external.sort([source], sink, memory=128 << 20, folder=folder, threads=nthreads)
 
 
-EACH = {"encode, own records": encode_own, "encode, shared records": encode_shared, "decode": decode}
-OTHERS = {"marshal, own records": dump_by_marshal, "marshal, decode": load_by_marshal, "a loop in Python": loop}
+EACH = {
+    "encode, own records": calls(300, tb.dumps),
+    "encode, shared records": calls(300, lambda own: tb.dumps(SHARED)),
+    "decode": calls(150, lambda own: tb.loads(DATA)),
+    "marshal, own records": calls(150, marshal.dumps),
+    "marshal, decode": calls(150, lambda own: marshal.loads(MARSHALLED)),
+    "a loop in Python": loop,
+}
 DIVIDED = {"columns": read_columns, "SequenceFile, bzip2": read_sequence_file, "sort with temporary files": sort}
 
 
@@ -141,16 +128,17 @@ def main():
     print("| work | one thread, ms | 2 threads | 4 threads |\n|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         make_files(Path(folder))
-        for name, work in (*EACH.items(), *OTHERS.items(), *DIVIDED.items()):
-            divided = name in DIVIDED
-            take = (
-                (lambda n, work=work: seconds_divided(work, Path(folder), n))
-                if divided
-                else lambda n, work=work: seconds_in_threads(work, n)
-            )
-            times = [min(take(n) for _ in range(rounds)) for n in NTHREADS]
-            gains = [times[0] / t * (1 if divided else n) for n, t in zip(NTHREADS[1:], times[1:])]
-            print(f"| {name} | {times[0] * 1e3:.1f} | {gains[0]:.2f} | {gains[1]:.2f} |", flush=True)
+        for name, work in EACH.items():
+            print_row(name, partial(seconds_in_threads, work), rounds, lambda nthreads: nthreads)
+        for name, work in DIVIDED.items():
+            print_row(name, partial(seconds_divided, work, Path(folder)), rounds, lambda nthreads: 1)
+
+
+def print_row(name, take, rounds, share):
+    """Print the time of one thread, and what more of them gain; share(nthreads): how many times as much they do."""
+    times = [min(take(nthreads) for _ in range(rounds)) for nthreads in NTHREADS]
+    gains = [f"{share(nthreads) * times[0] / time:.2f}" for nthreads, time in zip(NTHREADS[1:], times[1:])]
+    print(f"| {name} | {times[0] * 1e3:.1f} | {' | '.join(gains)} |", flush=True)
 
 
 if __name__ == "__main__":
