@@ -433,7 +433,7 @@ def test_a_sorter_that_cannot_take_over_stays_empty():
         try:
             sorter.put_rest(rest, 0, 0)
         except MemoryError:
-            print(sorter.take_rest(), sorter.largest())
+            print(sorter.take_rest(), sorter.largest)
     """
     assert run_fresh(code) == "(b'', 0, 0) 0"
     sorter = Sorter()
@@ -447,7 +447,7 @@ def test_a_sorter_that_cannot_take_over_stays_empty():
         sorter.put_rest(b"", 0, 0)
     assert (sorter.offset, sorter.record) == (5, 1)
     sorter.fill(io.BytesIO(b"\1\2\0"))
-    assert sorter.record == 0 and sorter.largest() == 4 and sorter.sort() == [1]
+    assert sorter.record == 0 and sorter.largest == 4 and sorter.sort() == [1]
 
 
 def test_memory_that_cannot_be_had_is_an_error_wherever_it_is_wanted():

@@ -103,7 +103,7 @@ class _Rounds:
         if self._nsorters == 1:
             self._segments += self._spills.add(self.sorter)
             return
-        is_large = self.sorter.largest() > max(BUFFER_NBYTES[0], self._memory // self._nsorters // LARGE)
+        is_large = self.sorter.largest > max(BUFFER_NBYTES[0], self._memory // self._nsorters // LARGE)
         rest = self.sorter.take_rest()
         if is_large:
             self._finish_all()
@@ -201,7 +201,7 @@ class Spills:
 
     def write(self, sorter, counts):
         """As `add`, for a Sorter that has been sorted, with `counts` records by partition."""
-        largest = sorter.largest()
+        largest = sorter.largest
         with self._new_file() as file:
             segments = [self._write_segment(file, nrecords, largest, sorter.write, partition) for partition, nrecords in enumerate(counts)]
         sorter.clear()

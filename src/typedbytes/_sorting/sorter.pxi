@@ -83,6 +83,7 @@ cdef class Sorter:
     cdef Entry* entries
     cdef Entry* scratch
     cdef Py_ssize_t nentries
+    cdef Py_ssize_t largest_nbytes    # of a record
     cdef Py_ssize_t entry_capacity
     cdef Py_ssize_t scratch_capacity    # in entries too
     cdef Py_ssize_t nbytes_touched    # of the arena: there are pages for them, whether or not this round needs them
@@ -299,6 +300,7 @@ cdef class Sorter:
             entry.window ^= self.arena.flip >> self.arena.partition_bits
         entry.start = <uint32_t>self.record_start
         entry.nbytes = <uint32_t>(end - self.record_start)
+        self.largest_nbytes = max(self.largest_nbytes, end - self.record_start)
         self.record_counts[partition] += 1
         self.nentries += 1
         self.d.record_index += 1
@@ -384,7 +386,7 @@ cdef class Sorter:
         buf.end -= start
         self.key_end -= start if self.key_end >= 0 else 0
         self.record_start = 0
-        self.nentries = 0
+        self.nentries = self.largest_nbytes = 0
         memset(self.record_counts, 0, self.npartitions * sizeof(Py_ssize_t))
         self.starts = None
         self.state = OPEN
@@ -423,16 +425,6 @@ cdef class Sorter:
         finally:
             self.state = OPEN
 
-    def largest(self):
-        """Return the size of the largest whole record, in bytes."""
-        cdef Py_ssize_t largest = 0, i
-        if not claim_state(&self.state, OPEN, BUSY):
-            refuse_call(self, self.state, self.failure, "sorter")
-        for i in range(self.nentries):
-            largest = max(largest, <Py_ssize_t>self.entries[i].nbytes)
-        self.state = OPEN
-        return largest
-
     @property
     def record(self):
         """The number of whole records read from the source."""
@@ -442,6 +434,11 @@ cdef class Sorter:
     def offset(self):
         """The size of these records in bytes."""
         return self.d.buf.start_offset + self.record_start
+
+    @property
+    def largest(self):
+        """The size of the largest whole record that is held, in bytes."""
+        return self.largest_nbytes
 
 
 cdef class SortedRecords:
