@@ -15,6 +15,7 @@ import pytest
 import typedbytes as tb
 from call_variants import by_feed
 from families import FAMILIES
+from process_memory import resident
 from subprocess_runs import run_fresh, within
 
 HERE = Path(__file__).parent
@@ -102,13 +103,6 @@ def test_nested_declared_counts_do_not_all_reserve_memory(head):
 
 
 # -- a mebibyte -------------------------------------------------------------------------------------------
-
-
-def resident(name):
-    """Return a number of the process's memory, in bytes: VmRSS for that of now, VmHWM for the most there was."""
-    with open("/proc/self/status") as file:
-        (line,) = (line for line in file if line.startswith(name))
-    return int(line.split()[1]) * KIBIBYTE
 
 
 def growth(use, data):

@@ -272,6 +272,7 @@ def test_memory_follows_the_limit_whatever_the_records_are(kinds):
     # of tiny records most of the memory is for what sorts them, of large ones none: what one turn needed the next one must not keep
     code = f"""
         import io
+        from process_memory import resident
         from typedbytes._sorting._native import Sorter
         RECORDS = {{"tiny": b"\\2\\0\\2\\1" * 1024, "words": (b"\\7\\0\\0\\0\\4word\\3\\0\\0\\0\\1") * 256}}
         RECORDS["large"] = b"\\2\\1\\0\\0\\1\\0\\0" + bytes(65536)
@@ -291,18 +292,15 @@ def test_memory_follows_the_limit_whatever_the_records_are(kinds):
             def write(self, data):
                 self.n += len(data)
                 return len(data)
-        def peak():    # of this process; what getrusage reports begins with its parent's
-            with open("/proc/self/status") as status:
-                return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
-        before, source, sink, sorter = peak(), Many({kinds.split()}), Count(), Sorter(memory=16 << 20)
+        before, source, sink, sorter = resident("VmHWM"), Many({kinds.split()}), Count(), Sorter(memory=16 << 20)
         more = True
         while more:
             more = sorter.fill(source)
             sorter.sort()
             sorter.write(0, sink)
             sorter.clear()
-        grown = peak() - before
-        print(sink.n == source.n > 39 << 20, grown < 18 << 10 or grown)
+        grown = resident("VmHWM") - before
+        print(sink.n == source.n > 39 << 20, grown < 18 << 20 or grown)
     """
     assert run_fresh(code) == "True True"
 
@@ -318,12 +316,12 @@ def words_in_a_file(path):
 def test_a_process_that_sorts_stays_within_the_limit(threads, tmp_path):
     code = """
         import sys
+        from process_memory import resident
         from typedbytes._sorting import external
         with open(sys.argv[1], "rb", buffering=0) as source, open(sys.argv[2], "wb", buffering=0) as sink:
             nrecords = external.sort([source], sink, memory=48 << 20, folder=sys.argv[3], threads=int(sys.argv[4]))
-        with open("/proc/self/status") as status:
-            peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
-        print(nrecords, peak <= 48 << 10 or peak)
+        peak = resident("VmHWM")
+        print(nrecords, peak <= 48 << 20 or peak)
     """
     assert run_fresh(code, words_in_a_file(tmp_path / "in.tb"), tmp_path / "out.tb", tmp_path, threads) == "4000000 True"
 
@@ -332,6 +330,7 @@ def test_a_process_that_sorts_stays_within_the_limit(threads, tmp_path):
 def test_a_process_that_merges_stays_within_the_limit_whatever_the_codec(codec, tmp_path):
     code = """
         import sys
+        from process_memory import resident
         from typedbytes._sorting import external
         from typedbytes._sorting._native import Sorter
         memory = external.memory_for_records(48 << 20)
@@ -343,9 +342,8 @@ def test_a_process_that_merges_stays_within_the_limit_whatever_the_codec(codec, 
                 segments += spills.add(sorter)
             del sorter
             nrecords = spills.merge(segments, sink)
-        with open("/proc/self/status") as status:
-            peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
-        print(len(segments) > 1, nrecords, peak <= 48 << 10 or peak)
+        peak = resident("VmHWM")
+        print(len(segments) > 1, nrecords, peak <= 48 << 20 or peak)
     """
     assert run_fresh(code, words_in_a_file(tmp_path / "in.tb"), tmp_path / "out.tb", tmp_path, codec) == "True 4000000 True"
 
@@ -355,6 +353,7 @@ def test_a_process_that_merges_stays_within_the_limit_whatever_the_codec(codec, 
 def test_large_records_of_several_threads_stay_within_the_limit_too(threads, nbytes, tmp_path):
     code = """
         import io, random, sys
+        from process_memory import resident
         from typedbytes._sorting import external
         nbytes, limit = int(sys.argv[1]), 96 << 20
         numbers = random.Random(1).sample(range(240 * 2**20 // nbytes), 240 * 2**20 // nbytes)
@@ -378,8 +377,7 @@ def test_large_records_of_several_threads_stay_within_the_limit_too(threads, nby
                 return len(data)
         sink = Count()
         n = external.sort([Records()], sink, memory=limit, folder=sys.argv[2], threads=int(sys.argv[3]))
-        with open("/proc/self/status") as status:
-            peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM:")) << 10
+        peak = resident("VmHWM")
         print(n == len(numbers), sink.nbytes == n * (nbytes + 7), peak <= limit + 2 * nbytes or peak >> 20)
     """
     assert run_fresh(code, nbytes // 4 * 4, tmp_path, threads) == "True True True"
