@@ -118,13 +118,15 @@ def growth(use, data):
 def grow():
     """Print each way of MOST and each family, the size of its input, and by how much a process grows that uses it."""
     uses = {way: {**IN_MEMORY, **FROM_STREAMS}[way] for way in MOST}
+    small = tb.dumps([1, "a", {"k": (2.5, 2**70, b"b")}])
     for use in uses.values():
-        growth(use, tb.dumps([1, "a", {"k": (2.5, 2**70, b"b")}]))  # what is loaded or made once
+        growth(use, small)  # what is loaded or made once
     for name, make in FAMILIES.items():
         data = make(MEBIBYTE)
         for way, use in uses.items():
             child = os.fork()
             if child == 0:
+                growth(use, small)  # a child of fork maps the pages of the program's file when it uses them
                 print(way, name, len(data), growth(use, data), sep="|", flush=True)
                 os._exit(0)
             assert os.waitpid(child, 0)[1] == 0
