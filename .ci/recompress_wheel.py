@@ -1,6 +1,6 @@
-"""Write wheels anew with the same files, compressed by zopfli: one of CPython 3.12 or newer would have more than 1.5 MB without it.
+"""Write wheels again with the same files, compressed by zopfli: one of CPython 3.12 or newer would have more than 1.5 MB without it.
 
-    python .ci/recompress_wheel.py WHEEL...    needs zopfli; some ten seconds for each
+python .ci/recompress_wheel.py WHEEL...    needs zopfli; some ten seconds for each
 """
 
 import os

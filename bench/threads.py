@@ -3,8 +3,8 @@
     python bench/threads.py [ROUNDS]        the table of the running interpreter (5 rounds)
 
 Each thread does the same work, so the speed-up is the number of threads times the time of one, by that of all; of work that is divided
-among threads it is the time of one by that of all. What one thread takes is measured too for the standard library's marshal and for a loop in Python: the difference
-that the interpreter makes by itself. Least of the rounds.
+among threads it is the time of one by that of all. What one thread takes is measured too for what the interpreter does by itself: marshal,
+list.reverse, which locks a list as our encoder does, and a loop in Python. Least of the rounds.
 """
 
 import marshal
@@ -52,6 +52,13 @@ def loop(own):
     return total
 
 
+def lock_each(own):
+    """Reverse the lists of the records, which the interpreter locks one by one without the GIL."""
+    for _ in range(300):
+        for record in own:
+            record["tags"].reverse()
+
+
 def read_columns(folder, nthreads):
     """Read pairs in memory as columns."""
     for _ in columns.read(ENCODED, 16384, threads=nthreads):
@@ -76,6 +83,7 @@ EACH = {
     "decode": calls(150, lambda own: tb.loads(DATA)),
     "marshal, own records": calls(150, marshal.dumps),
     "marshal, decode": calls(150, lambda own: marshal.loads(MARSHALLED)),
+    "list.reverse, own records": lock_each,
     "a loop in Python": loop,
 }
 DIVIDED = {"columns": read_columns, "SequenceFile, bzip2": read_sequence_file, "sort with temporary files": sort}

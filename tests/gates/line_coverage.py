@@ -64,7 +64,15 @@ UNREACHABLE = {
     ("_sorting/sorter.pxi", 'raise LimitError(f"a record is longer than {MAX_ARENA_NBYTES} bytes"'): "a record of 4 GiB in memory",
 }
 #: Functions that only a build without the GIL calls; likewise the line after "if NO_GIL".
-WITHOUT_GIL = ("encode_shared_list", "encode_few_pairs", "own_items", "try_store_shared", "release_strings", "free_strings_at_thread_end")
+WITHOUT_GIL = (
+    "encode_shared_list",
+    "encode_shared_dict",
+    "encode_first_pairs",
+    "is_scalar",
+    "try_store_shared",
+    "release_strings",
+    "free_strings_at_thread_end",
+)
 NO_GIL = "an interpreter without the GIL"
 WIDE_LOOPS = "core/utf8/avx512.h"
 

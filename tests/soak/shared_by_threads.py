@@ -116,6 +116,7 @@ CHANGES = [
     lambda rng: shared_list.__setitem__(slice(None), [[] for _ in range(rng.randrange(60))]),
     lambda rng: shared_list.clear(),
     lambda rng: shared_dict.__setitem__(f"k{rng.randrange(40)}", [rng.random()] * 9),
+    lambda rng: shared_dict.__setitem__(f"k{rng.randrange(40)}", rng.choice([0.5, f"text {rng.random()}", {"k": f"v{rng.random()}"}])),
     lambda rng: shared_dict.pop(f"k{rng.randrange(40)}", None),
     lambda rng: shared_dict.clear(),
     lambda rng: shared_set.add(rng.randrange(1000)),

@@ -417,8 +417,6 @@ cdef int encode_held_list(Encoding* e, object obj) except -1:
     e.buf.cursor += 1
     while frame.index < PyList_GET_SIZE(items):
         kind = Py_TYPE(PyList_GET_ITEM(items, frame.index))
-        if NO_GIL:    # a thread that waits releases the list's lock
-            item = <object>PyList_GET_ITEM(items, frame.index)
         encode_value(e, PyList_GET_ITEM(items, frame.index))
         frame.index += 1
         if frame.index == run_check and run_check < PyList_GET_SIZE(items):
@@ -433,10 +431,8 @@ cdef int encode_held_list(Encoding* e, object obj) except -1:
 
 
 cdef inline int encode_dict(Encoding* e, object obj) except -1:
-    # Other threads may change the dict: without the GIL a copy is encoded. Up to FEW_PAIRS pairs are copied to the C stack.
-    if NO_GIL and not e.sort_keys and encode_few_pairs(e, obj):
-        return 0
-    return encode_whole_dict(e, obj)
+    # Other threads may change the dict: without the GIL it is encoded as it was when its encoding began.
+    return encode_shared_dict(e, obj) if NO_GIL else encode_whole_dict(e, obj)
 
 
 cdef int encode_whole_dict(Encoding* e, object obj) except -1:
@@ -454,45 +450,74 @@ cdef int encode_whole_dict(Encoding* e, object obj) except -1:
         encode_entry(e, &frame, <object>key, <object>value)
         check_signals_at(frame.index)
     if unlikely(frame.index != npairs or PyDict_GET_SIZE(mapping) != npairs):
-        raise RuntimeError("dict changed size while it was encoded")
+        raise_changed_size()
     close_encoded(e, &frame)
     return 0
+
+
+cdef int raise_changed_size() except -1:
+    raise RuntimeError("dict changed size while it was encoded")
 
 
 cdef enum:
     FEW_PAIRS = 8
 
-cdef bint encode_few_pairs(Encoding* e, object mapping) except -1:
-    # Return False, and encode nothing, if the dict has more.
+cdef int encode_shared_dict(Encoding* e, object obj) except -1:
+    # Scalars are encoded while the dict is locked. What encodes any other object may release the lock: pairs from the first such object
+    # on are kept, up to FEW_PAIRS on the C stack; of a dict with more a copy is encoded.
     cdef PathFrame frame
-    cdef PyObject* items[2 * FEW_PAIRS]
-    cdef Py_ssize_t nitems = own_items(mapping, items)
-    cdef Py_ssize_t i
-    if nitems < 0:
-        return False
+    cdef PyObject* rest[2 * FEW_PAIRS]
+    cdef Py_ssize_t nrest = 0, i
+    cdef Py_ssize_t start = written(&e.buf)
+    cdef bint fits
+    kept = obj
+    if e.sort_keys:
+        return encode_whole_dict(e, kept)
     try:
-        open_counted(e, &frame, MAP, nitems // 2)
-        for i in range(0, nitems, 2):
-            encode_owned_entry(e, &frame, items[i], items[i + 1])
-        close_encoded(e, &frame)
-        return True
+        with cython.critical_section(kept):
+            fits = encode_first_pairs(e, &frame, <PyObject*>kept, rest, &nrest)
+        for i in range(0, nrest if fits else 0, 2):
+            encode_owned_entry(e, &frame, rest[i], rest[i + 1])
     finally:
-        for i in range(nitems):
-            decref(items[i])
+        for i in range(nrest):
+            decref(rest[i])
+    close_encoded(e, &frame)
+    if fits:
+        return 0
+    e.buf.cursor = e.buf.start + start
+    return encode_whole_dict(e, kept)
 
 
-cdef Py_ssize_t own_items(object mapping, PyObject** items) noexcept:
-    # Store keys and values, each a new reference, and return their number; -1: they are too many.
-    cdef Py_ssize_t nitems = 0
+cdef inline bint encode_first_pairs(Encoding* e, PathFrame* frame, PyObject* mapping, PyObject** rest, Py_ssize_t* nrest) except -1:
+    # Up to the first object that is no scalar; from there on keys and values are stored in `rest`, each a new reference. False: there
+    # are too many.
+    cdef Py_ssize_t npairs = PyDict_GET_SIZE(mapping)
     cdef Py_ssize_t position = 0
-    with cython.critical_section(mapping):
-        if PyDict_GET_SIZE(<PyObject*>mapping) > FEW_PAIRS:
-            return -1
-        while dict_next(<PyObject*>mapping, &position, &items[nitems], &items[nitems + 1]):
-            incref(items[nitems])
-            incref(items[nitems + 1])
-            nitems += 2
-        return nitems
+    cdef PyObject* key
+    cdef PyObject* value
+    cdef bint only_scalars = e.default == NULL and e.unicode_errors == NULL and e.pickle == SAFE    # and of these none runs Python code
+    open_counted(e, frame, MAP, npairs)
+    while dict_next(mapping, &position, &key, &value):
+        if only_scalars and is_scalar(key) and is_scalar(value):
+            encode_owned_entry(e, frame, key, value)    # the lock keeps them in the dict
+            check_signals_at(frame.index)
+        elif nrest[0] == 2 * FEW_PAIRS or npairs - frame.index > FEW_PAIRS:
+            return False
+        else:
+            only_scalars = False
+            incref(key)
+            incref(value)
+            rest[nrest[0]], rest[nrest[0] + 1] = key, value
+            nrest[0] += 2
+    if unlikely(frame.index + nrest[0] // 2 != npairs):    # a signal's handler has changed it
+        raise_changed_size()
+    return True
+
+
+cdef inline bint is_scalar(PyObject* obj) noexcept:
+    cdef PyTypeObject* kind = Py_TYPE(obj)
+    return kind == &PyUnicode_Type or kind == &PyLong_Type or kind == &PyFloat_Type or kind == &PyBool_Type or kind == &PyBytes_Type \
+        or obj == Py_None
 
 
 cdef inline int encode_entry(Encoding* e, PathFrame* frame, object key, object value) except -1:
