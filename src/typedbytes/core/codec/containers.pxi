@@ -460,7 +460,7 @@ cdef int raise_changed_size() except -1:
 
 
 cdef enum:
-    FEW_PAIRS = 8
+    FEW_PAIRS = 4
 
 cdef int encode_shared_dict(Encoding* e, object obj) except -1:
     # Scalars are encoded while the dict is locked. What encodes any other object may release the lock: pairs from the first such object
@@ -474,8 +474,7 @@ cdef int encode_shared_dict(Encoding* e, object obj) except -1:
     if e.sort_keys:
         return encode_whole_dict(e, kept)
     try:
-        with cython.critical_section(kept):
-            fits = encode_first_pairs(e, &frame, <PyObject*>kept, rest, &nrest)
+        fits = encode_first_pairs(e, &frame, kept, rest, &nrest)
         for i in range(0, nrest if fits else 0, 2):
             encode_owned_entry(e, &frame, rest[i], rest[i + 1])
     finally:
@@ -488,29 +487,31 @@ cdef int encode_shared_dict(Encoding* e, object obj) except -1:
     return encode_whole_dict(e, kept)
 
 
-cdef inline bint encode_first_pairs(Encoding* e, PathFrame* frame, PyObject* mapping, PyObject** rest, Py_ssize_t* nrest) except -1:
+cdef bint encode_first_pairs(Encoding* e, PathFrame* frame, object mapping, PyObject** rest, Py_ssize_t* nrest) except -1:
     # Up to the first object that is no scalar; from there on keys and values are stored in `rest`, each a new reference. False: there
-    # are too many.
-    cdef Py_ssize_t npairs = PyDict_GET_SIZE(mapping)
+    # are too many. Apart from encode_shared_dict, of which each level of nesting takes stack.
+    cdef Py_ssize_t npairs
     cdef Py_ssize_t position = 0
     cdef PyObject* key
     cdef PyObject* value
     cdef bint only_scalars = e.default == NULL and e.unicode_errors == NULL and e.pickle == SAFE    # and of these none runs Python code
-    open_counted(e, frame, MAP, npairs)
-    while dict_next(mapping, &position, &key, &value):
-        if only_scalars and is_scalar(key) and is_scalar(value):
-            encode_owned_entry(e, frame, key, value)    # the lock keeps them in the dict
-            check_signals_at(frame.index)
-        elif nrest[0] == 2 * FEW_PAIRS or npairs - frame.index > FEW_PAIRS:
-            return False
-        else:
-            only_scalars = False
-            incref(key)
-            incref(value)
-            rest[nrest[0]], rest[nrest[0] + 1] = key, value
-            nrest[0] += 2
-    if unlikely(frame.index + nrest[0] // 2 != npairs):    # a signal's handler has changed it
-        raise_changed_size()
+    with cython.critical_section(mapping):
+        npairs = PyDict_GET_SIZE(<PyObject*>mapping)
+        open_counted(e, frame, MAP, npairs)
+        while dict_next(<PyObject*>mapping, &position, &key, &value):
+            if only_scalars and is_scalar(key) and is_scalar(value):
+                encode_owned_entry(e, frame, key, value)    # the lock keeps them in the dict
+                check_signals_at(frame.index)
+            elif nrest[0] == 2 * FEW_PAIRS or npairs - frame.index > FEW_PAIRS:
+                return False
+            else:
+                only_scalars = False
+                incref(key)
+                incref(value)
+                rest[nrest[0]], rest[nrest[0] + 1] = key, value
+                nrest[0] += 2
+        if unlikely(frame.index + nrest[0] // 2 != npairs):    # a signal's handler has changed it
+            raise_changed_size()
     return True
 
 
