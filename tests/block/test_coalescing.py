@@ -849,12 +849,22 @@ def test_large_values_of_tasks():
 
 
 def test_large_values_of_tasks_that_wait_for_capacity():
-    async def work(sock):
-        async with AsyncCoalescingWriter(sock, flush_bytes=500, buffer_size=500) as writer:
-            await asyncio.gather(*(writer.write([task, bytes(200_000 if task % 2 else 400)]) for task in range(8)))
-            assert writer.stats["waits"] > 4
+    messages = [[task, bytes(200_000 if task % 2 else 400)] for task in range(8)]
 
-    assert run_async(work, 4096) == [[task, bytes(200_000 if task % 2 else 400)] for task in range(8)]
+    async def main():
+        writer = AsyncCoalescingWriter(ours, flush_bytes=500, buffer_size=500)
+        writing = asyncio.gather(*map(writer.write, messages))
+        while writer.stats["waits"] <= 4:  # nobody reads yet
+            await asyncio.sleep(0)
+        with reading(theirs) as found:
+            await writing
+            await writer.close()
+            ours.shutdown(socket.SHUT_WR)
+        assert found == messages
+
+    with connected(4096) as (ours, theirs), within():
+        ours.setblocking(False)
+        asyncio.run(main())
 
 
 def test_a_turn_of_the_loop_is_one_batch():
