@@ -328,6 +328,10 @@ jar: ## make the plug-in of Hadoop for whole splits, run its tests, and put it i
 wheels: jar build/wheel-tools/built ## build wheels on every installed Python, by zig those for musl and aarch64; check them; 8 minutes of CPU
 	VENV=build/wheel-tools .ci/wheels build/wheels $(WHEELS)
 
+.PHONY: try-wheel
+try-wheel: ## install the wheel for CPython 3.11 that "make wheels" made in a new Debian 12 without a compiler; half a minute, as root
+	.ci/try-in-debian build/wheels/*-cp311-manylinux*_x86_64.whl
+
 .PHONY: conda-recipe
 conda-recipe: build/wheel-tools/built ## render the recipe of the conda package for every Python and system; seconds
 	build/wheel-tools/bin/python .ci/render_recipe.py
