@@ -854,7 +854,7 @@ def test_large_values_of_tasks_that_wait_for_capacity():
     async def main():
         writer = AsyncCoalescingWriter(ours, flush_bytes=500, buffer_size=500)
         writing = asyncio.gather(*map(writer.write, messages))
-        while writer.stats["waits"] <= 4:  # nobody reads yet
+        while writer.stats["waits"] <= 4:  # the other end is not read yet
             await asyncio.sleep(0)
         with reading(theirs) as found:
             await writing
