@@ -131,6 +131,7 @@ cdef int encode_value_type(Encoding* e, object obj) except -1:
 
 
 cdef int encode_unknown(Encoding* e, object obj) except -1:
+    kept = obj    # as in encode_other, which wide ints do not come through
     if e.default != NULL:
         return encode_default(e, obj)
     if e.pickle == TRUST:
