@@ -28,8 +28,9 @@ cdef bytes encode_whole_object(EncodeOptions options, object obj):
 
 
 cdef bytes finish_output(EncodeOptions options, Encoding* e):
-    if not NO_GIL and written(&e.buf) > LARGE_OUTPUT:
-        options.template.buf.expected = written(&e.buf)
+    # Small outputs after a large one halve what is expected, until it is forgotten.
+    if not NO_GIL and e.buf.owner != NULL:
+        options.template.buf.expected = written(&e.buf) if written(&e.buf) > LARGE_OUTPUT else e.buf.expected // 2
     return finish(&e.buf)
 
 
