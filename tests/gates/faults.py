@@ -235,7 +235,7 @@ FAULTS = [
     Fault("length in a block longer than what is left", "sequencefile/frames.pxi", tests("sequencefile/test_damage.py", "-k", "wraps"),
           "            if not 0 <= length <= left:", "            if length < 0:"),
     Fault("key leaks when its value fails", "sequencefile/reader.pxi", LEAKS,
-          "        if value == NULL:\n            xdecref(key)\n            return -1", "        if value == NULL:\n            return -1"),
+          "    if value[0] == NULL:\n        xdecref(key[0])\n        return -1", "    if value[0] == NULL:\n        return -1"),
     Fault("record that fails leaves its key", "sequencefile/writer.pxi", tests("sequencefile/test_sequencefile.py", "-k", "leaves_nothing"),
           "        self.out.buf.cursor = self.out.buf.start + self.written_before[0]\n", ""),
     Fault("partial write of a file taken for all", "sequencefile/writer.pxi", tests("sequencefile/test_misuse.py", "-k", "takes_a_part"),

@@ -1,4 +1,4 @@
-"""Lines of text as pairs of typed bytes, wherever a file is cut into splits.
+"""Lines of text as pairs, typed bytes or objects, wherever a file is cut into splits.
 
 That Hadoop reads the same files alike is tested in local/test_beside_hadoop.py.
 """
@@ -13,6 +13,7 @@ import pytest
 
 import typedbytes as tb
 from text_pieces import PIECES
+from typedbytes._core import PairIterator
 from typedbytes._sorting._native import LineReader
 
 # of these the rules of Java and the decoder of Python make as many replacements
@@ -32,10 +33,13 @@ class Dribble(io.RawIOBase):
 
 
 def read(source, start=0, length=None, nbytes=1 << 17):
-    """Return the pairs of a split."""
+    """Return the pairs of a split, made of the typed bytes that are read; nbytes=None: of the objects."""
     reader, pairs = LineReader(source, start=start, length=length), []
-    while data := reader.read_typed(nbytes):
-        pairs += tb.PairReader(data)
+    if nbytes is None:
+        pairs += PairIterator(reader)
+    else:
+        while data := reader.read_typed(nbytes):
+            pairs += tb.PairReader(data)
     assert reader.record == len(pairs)
     return pairs
 
@@ -58,11 +62,11 @@ def test_every_line_belongs_to_one_split(seed):
     rng = random.Random(seed)
     data = rng.choice([b"", b"", b"\xef\xbb\xbf"]) + b"".join(rng.choices(PIECES, k=rng.randrange(40)))
     wanted = expected(data)
-    assert read(io.BytesIO(data)) == wanted
+    assert read(io.BytesIO(data)) == read(io.BytesIO(data), nbytes=None) == wanted
     cuts = [0, *sorted(rng.randrange(len(data) + 1) for _ in range(4)), len(data)]
     splits = [(start, end - start) for start, end in zip(cuts, cuts[1:]) if end > start]
     for source in (io.BytesIO, lambda data: Dribble(data, rng)):
-        found = [pair for start, length in splits for pair in read(source(data[start:]), start, length, rng.choice([1, 50, 1 << 17]))]
+        found = [pair for start, length in splits for pair in read(source(data[start:]), start, length, rng.choice([1, 50, 1 << 17, None]))]
         assert found == wanted
 
 
@@ -94,13 +98,15 @@ def test_nothing_wanted_is_not_the_end():
     ],
 )
 def test_what_is_not_utf8_is_replaced_as_java_does(data, text):
-    assert read(io.BytesIO(data)) == [(0, text)]
-    assert read(io.BytesIO(b"1\n" + data + b"\nn")) == [(0, "1"), (2, text), (3 + len(data), "n")]
+    for nbytes in (1 << 17, None):
+        assert read(io.BytesIO(data), nbytes=nbytes) == [(0, text)]
+        assert read(io.BytesIO(b"1\n" + data + b"\nn"), nbytes=nbytes) == [(0, "1"), (2, text), (3 + len(data), "n")]
 
 
 def test_a_long_line_is_looked_through_once():
     data = b"y" * 3_000_000 + b"\r\n" + b"z" * 10
-    assert [(key, len(line)) for key, line in read(io.BytesIO(data))] == [(0, 3_000_000), (3_000_002, 10)]
+    for nbytes in (1 << 17, None):
+        assert [(key, len(line)) for key, line in read(io.BytesIO(data), nbytes=nbytes)] == [(0, 3_000_000), (3_000_002, 10)]
 
 
 def test_what_is_wrong_is_refused():
@@ -111,6 +117,10 @@ def test_what_is_wrong_is_refused():
         LineReader(io.StringIO())
     with pytest.raises(RuntimeError, match="never initialised"):
         LineReader.__new__(LineReader).read_typed()
+    with pytest.raises(RuntimeError, match="never initialised"):
+        next(PairIterator(LineReader.__new__(LineReader)))
+    with pytest.raises(TypeError, match="PairSource"):
+        PairIterator(io.BytesIO())
     reader = LineReader(io.BytesIO())
     with pytest.raises(RuntimeError, match="again"):
         reader.__init__(io.BytesIO())
@@ -125,6 +135,10 @@ def test_a_source_that_fails_says_so():
 
     with pytest.raises(OSError, match="broken"):
         read(Broken())
+    lines = PairIterator(LineReader(Broken()))
+    for _ in range(2):
+        with pytest.raises(OSError, match="broken"):
+            next(lines)
 
 
 def test_a_length_of_numpy_is_a_number():
@@ -140,6 +154,8 @@ def test_a_source_cannot_read_from_the_reader_that_is_being_made():
         def readinto(self, target):
             with pytest.raises(RuntimeError, match="in use"):
                 reader.read_typed()
+            with pytest.raises(RuntimeError, match="in use"):
+                next(PairIterator(reader))
             return 0
 
     reader = LineReader.__new__(LineReader)

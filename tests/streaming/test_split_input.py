@@ -1,4 +1,4 @@
-"""The map task's input by whole splits of SequenceFiles: objects read at once are those that the split's typed bytes decode to."""
+"""The map task's input by whole splits: objects read at once are those that the split's typed bytes decode to."""
 
 import fcntl
 import io
@@ -26,8 +26,8 @@ def split_of(pairs, **options):
     return file.getvalue()
 
 
-def open_whole(data, options):
-    return open_input("split", open_split(io.BytesIO(data), SPLIT), "map", SPLIT, options)
+def open_whole(data, options, split=SPLIT):
+    return open_input("split", open_split(io.BytesIO(data), split), "map", split, options)
 
 
 def drive(task_input):
@@ -44,9 +44,9 @@ def drive(task_input):
     return task_input.failure(), repr(pairs), type(raised.value), getattr(task_input.failure(), "record", None), task_input.record, ended
 
 
-def both_ways(data):
+def both_ways(data, split=SPLIT):
     """Return what both inputs give for these bytes: objects at once, and by typed bytes, which any option asks for."""
-    ways = [open_whole(data, options) for options in ({}, {"max_depth": 256})]
+    ways = [open_whole(data, options, split) for options in ({}, {"max_depth": 256})]
     assert [type(way) for way in ways] == [SplitInput, TypedBytesInput]
     return [drive(way) for way in ways]
 
@@ -71,6 +71,19 @@ def test_errors_are_the_same_wherever_the_split_is_cut_or_damaged(compression):
                     list(sequencefile.open(damaged))
                 nfailures += 1
     assert nfailures > len(data) - start
+
+
+def test_lines_are_the_same_and_the_rest_of_the_input_is_read():
+    data = b"cut off\none\r\ntwo \xff\n" + "drei é\n".encode() + b"of the next split\n" * 100_000
+    split = {"typedbytes_split_format": "text", "typedbytes_split_start": "2", "typedbytes_split_length": "22"}
+    direct, by_typed_bytes = both_ways(data, split)
+    wanted = [(10, "one"), (15, "two \ufffd"), (21, "drei é")]
+    assert direct == by_typed_bytes == (None, repr(wanted), StopIteration, None, 3, True)
+    source = io.BytesIO(data)
+    task_input = open_input("split", open_split(source, split), "map", split, {})
+    list(task_input.pairs())
+    task_input.check_end()
+    assert source.read() == b"" and task_input.offset == 29
 
 
 def test_an_end_that_was_not_read_is_an_error():

@@ -4,6 +4,8 @@ from typing import Any, Literal, Protocol
 from _typeshed import WriteableBuffer
 from typing_extensions import Self
 
+from typedbytes._core import PairSource
+
 __all__ = ["Descending", "LineReader", "SortedRecords", "Sorter", "decode", "encode", "merge"]
 
 class _Source(Protocol):
@@ -53,11 +55,13 @@ def merge(
     max_depth: int = 256,
 ) -> int: ...
 
-class LineReader:
+class LineReader(PairSource):
     def __init__(self, source: _Source, *, start: int = 0, length: int | None = None) -> None: ...
     def read_typed(self, nbytes: int = 131072) -> bytes: ...
     @property
     def record(self) -> int: ...
+    @property
+    def offset(self) -> int: ...
 
 class Descending:
     def __init__(self, value: Any) -> None: ...

@@ -4,6 +4,7 @@ from typing import Any, Literal
 from _typeshed import ReadableBuffer
 from typing_extensions import Self, Unpack
 
+from typedbytes._core import PairSource
 from typedbytes._options import EncodeOptions, ValueOptions
 from typedbytes.sequencefile import Skipped as Skipped
 
@@ -19,7 +20,7 @@ SEQUENCE_FILE: bytes
 
 class WritableClass: ...
 
-class RecordFrames:
+class RecordFrames(PairSource):
     @property
     def version(self) -> int: ...
     @property

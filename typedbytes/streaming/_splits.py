@@ -8,7 +8,7 @@ passed on one by one; the input is read to its end.
 from __future__ import annotations
 
 from typedbytes import dumps, sequencefile
-from typedbytes._core import WrappedIterator
+from typedbytes._core import PairIterator
 from typedbytes._sorting._native import LineReader
 from typedbytes.streaming._record_io import Input
 from typedbytes.streaming._task import TYPED_BYTES_WRITABLE, UsageError
@@ -46,20 +46,22 @@ class _SplitPairs:
         if not self._rest:
             self._rest = memoryview(self.reader.read_typed(CHUNK_NBYTES))
             if not self._rest:
-                self._drain()
+                self.drain()
         front, self._rest = self._rest[:nbytes], self._rest[nbytes:]
         return front
 
-    def _drain(self):
-        # Bytes after the split's end were read to find it; discard the rest.
+    def drain(self):
+        """Discard the bytes after the split's end, of which some were read to find it."""
         buffer = bytearray(CHUNK_NBYTES)
         while self._source.readinto(buffer):
             pass
 
 
 def holds_objects(split, environ):
-    """Return whether the reader of a split gives the very objects that its typed bytes decode to, as one of a SequenceFile of such bytes does."""
-    return environ.get(FORMAT) == "sequencefile" and split.reader.key_class == split.reader.value_class == TYPED_BYTES_WRITABLE
+    """Return whether the reader of a split gives the very objects that its typed bytes decode to, as one of text or of a SequenceFile of them does."""
+    if environ.get(FORMAT) == "sequencefile":
+        return split.reader.key_class == split.reader.value_class == TYPED_BYTES_WRITABLE
+    return environ.get(FORMAT) == "text"
 
 
 class SplitInput(Input):
@@ -67,7 +69,8 @@ class SplitInput(Input):
 
     def __init__(self, split):
         super().__init__(split.reader)
-        self._pairs = WrappedIterator(split.reader)
+        self._split = split
+        self._pairs = PairIterator(split.reader)
 
     def pairs(self):
         """Return an iterator of (key, value)."""
@@ -84,6 +87,7 @@ class SplitInput(Input):
     def check_end(self):
         """Raise the error of the input, or RuntimeError if its end has not been read."""
         self._pairs._check_end()
+        self._split.drain()
 
 
 class SequenceFileSink:

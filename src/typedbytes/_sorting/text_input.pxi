@@ -1,4 +1,4 @@
-# Lines of text as pairs of typed bytes, as Hadoop's TextInputFormat passes them to a streaming task.
+# Lines of text as pairs, typed bytes or objects, as Hadoop's TextInputFormat passes them to a streaming task.
 #
 # Here: where lines start and end, which of them belong to a split, what bytes that are not UTF-8 become. Not
 # here: files, compression; a source is an object with readinto.
@@ -11,12 +11,15 @@
 
 from libc.stdint cimport INT32_MAX, int32_t
 from libc.string cimport memchr, memcmp, memcpy
+from cpython.exc cimport PyErr_CheckSignals
+from cpython.object cimport PyObject
 
 from typedbytes._core cimport (
-    ReadBuffer, WriteBuffer, drop, finish, held, offset_of, refill, release, reserve, shrink, start_filled, start_owned, written,
+    SIGNAL_MASK, PairSource, ReadBuffer, WriteBuffer, drop, finish, held, offset_of, refill, release, reserve, shrink, start_filled,
+    start_owned, text_from_utf8, written,
 )
 from typedbytes.core.byteorder cimport is_ascii, store_i32, store_i64
-from typedbytes.core.cpython cimport as_failure
+from typedbytes.core.cpython cimport ascii_data, as_failure, int_from_i64, new_ascii
 from typedbytes._sorting.java_utf8 cimport java_character
 from typedbytes._core cimport Source, fill_from, open_source
 from typedbytes.core.typecode cimport LONG, STRING
@@ -27,16 +30,25 @@ cdef enum:
     TEXT_READ_SIZE = 1 << 18  # bytes asked for at once
     HEAD_NBYTES = 14          # of a pair: a LONG, and a STRING's code and length
 
+cdef extern from "Python.h":
+    void xdecref "Py_XDECREF"(PyObject* o) noexcept
+
 cdef enum Outcome:
+    FOUND                     # a line
     ENOUGH                    # bytes have been written
     NEEDS_OUTPUT              # capacity for the pair
     NEEDS_INPUT               # to find the end of the line
     OVER                      # the split, or the input
     TOO_LONG                  # for a STRING
 
+cdef struct Line:
+    const unsigned char* text
+    Py_ssize_t nbytes         # without a byte order mark, and without what ends it
+    Py_ssize_t nall           # with them, from the cursor on
 
-cdef class LineReader:
-    """LineReader(source, *, start=0, length=None)\n--\n\nRead lines of text as pairs of typed bytes: a LONG, the offset at which the line starts, and a STRING, the line.
+
+cdef class LineReader(PairSource):
+    """LineReader(source, *, start=0, length=None)\n--\n\nRead lines of text as pairs: a LONG, the offset at which the line starts, and a STRING, the line.
 
     source: a binary file with readinto(), positioned at `start`. start, length: of the split; None for the rest of the file.
 
@@ -86,19 +98,19 @@ cdef class LineReader:
         """The number of lines read."""
         return self.nlines
 
+    @property
+    def offset(self):
+        """The offset after the last line read."""
+        return self.position()
+
     def read_typed(self, Py_ssize_t nbytes=131072):
         """Return the next pairs, at least `nbytes` bytes, fewer only at the end; b"" at the end.
 
         Raises LimitError for a line that no STRING can hold, of 2^31 bytes or more.
         """
         cdef Outcome outcome = NEEDS_OUTPUT
-        if self.failure is not None:
-            raise self.failure.with_traceback(None)
-        if self.source is None:
-            raise RuntimeError("this LineReader was never initialised")
-        if not claim_state(&self.state, OPEN, BUSY):
-            raise_in_use(self)
         nbytes = max(nbytes, 1)
+        self.enter()
         try:
             start_owned(&self.out, nbytes + 4096)
             while outcome == NEEDS_OUTPUT or outcome == NEEDS_INPUT:
@@ -109,14 +121,48 @@ cdef class LineReader:
                 elif outcome == NEEDS_INPUT:
                     self.read_on()
                 elif outcome == TOO_LONG:
-                    raise LimitError("a line has more than 2^31-1 bytes as UTF-8", offset_of(&self.buf, self.buf.cursor), record=self.nlines)
+                    self.raise_too_long()
             return finish(&self.out)
         except BaseException as error:
-            self.failure = as_failure(error)
-            raise self.failure
+            self.keep_failure(error)
         finally:
             drop(&self.out)
             self.state = OPEN
+
+    cdef bint take_pair(self, PyObject** key, PyObject** value) except -1:
+        # The line as str; raises as read_typed() does.
+        cdef Line line
+        cdef Outcome outcome = NEEDS_INPUT
+        self.enter()
+        try:
+            if not self.nlines & SIGNAL_MASK:
+                PyErr_CheckSignals()
+            while outcome == NEEDS_INPUT:
+                outcome = self.find_line(&line)
+                if outcome == NEEDS_INPUT:
+                    self.read_on()
+            if outcome == FOUND:
+                self.make_pair(&line, key, value)
+                self.pass_line(&line)
+        except BaseException as error:
+            self.keep_failure(error)
+        finally:
+            self.state = OPEN
+        return outcome == FOUND
+
+    cdef inline int enter(self) except -1:
+        if self.failure is not None:
+            raise self.failure.with_traceback(None)
+        if self.source is None:
+            raise RuntimeError("this LineReader was never initialised")
+        return 0 if claim_state(&self.state, OPEN, BUSY) else raise_in_use(self)
+
+    cdef int keep_failure(self, error) except -1:
+        self.failure = as_failure(error)
+        raise self.failure
+
+    cdef int raise_too_long(self) except -1:
+        raise LimitError("a line has more than 2^31-1 bytes as UTF-8", offset_of(&self.buf, self.buf.cursor), record=self.nlines)
 
     cdef int skip_line(self) except -1:
         # A line that starts before or exactly at the start of this split belongs to the split before.
@@ -156,41 +202,78 @@ cdef class LineReader:
         nend[0] = 2 if carriage + 1 == feed and feed < held(&self.buf) else 1
         return carriage > feed or carriage + 1 < held(&self.buf) or self.ended
 
-    cdef Outcome write_held(self, Py_ssize_t enough) noexcept nogil:
-        cdef const unsigned char* line
+    cdef inline Outcome find_line(self, Line* line) noexcept nogil:
+        # FOUND, NEEDS_INPUT or OVER.
         cdef Py_ssize_t nbytes, nend, nmark
-        cdef long long position
+        cdef long long position = self.position()
+        if 0 <= self.end < position:
+            return OVER
+        if not self.find_end(&nbytes, &nend):
+            return NEEDS_INPUT
+        nmark = 3 if position == 0 and nbytes >= 3 and memcmp(self.buf.cursor, b"\xef\xbb\xbf", 3) == 0 else 0
+        line.text, line.nbytes, line.nall = self.buf.cursor + nmark, nbytes - nmark, nbytes + nend
+        return FOUND if line.nall > nmark else OVER
+
+    cdef inline long long position(self) noexcept nogil:
+        return offset_of(&self.buf, self.buf.cursor)
+
+    cdef inline void pass_line(self, const Line* line) noexcept nogil:
+        self.buf.cursor += line.nall
+        self.nlines += 1
+
+    cdef Outcome write_held(self, Py_ssize_t enough) noexcept nogil:
+        cdef Line line
+        cdef Outcome outcome
         while written(&self.out) < enough:
-            position = offset_of(&self.buf, self.buf.cursor)
-            if 0 <= self.end < position:
-                return OVER
-            if not self.find_end(&nbytes, &nend):
-                return NEEDS_INPUT
-            line = self.buf.cursor
-            nmark = 3 if position == 0 and nbytes >= 3 and memcmp(line, b"\xef\xbb\xbf", 3) == 0 else 0
-            if nbytes + nend == nmark:
-                return OVER
-            self.pair_nbytes = HEAD_NBYTES + repaired_nbytes(line + nmark, nbytes - nmark, &self.is_utf8)
+            outcome = self.find_line(&line)
+            if outcome != FOUND:
+                return outcome
+            self.pair_nbytes = HEAD_NBYTES + repaired_nbytes(line.text, line.nbytes, &self.is_utf8)
             if self.pair_nbytes - HEAD_NBYTES > INT32_MAX:
                 return TOO_LONG
             if self.out.end - self.out.cursor < self.pair_nbytes:
                 return NEEDS_OUTPUT
-            self.write_pair(position, line + nmark, nbytes - nmark)
-            self.buf.cursor += nbytes + nend
-            self.nlines += 1
+            self.write_pair(&line)
+            self.pass_line(&line)
         return ENOUGH
 
-    cdef inline void write_pair(self, long long position, const unsigned char* line, Py_ssize_t nbytes) noexcept nogil:
+    cdef inline void write_pair(self, const Line* line) noexcept nogil:
         cdef unsigned char* p = self.out.cursor
         p[0] = LONG
-        store_i64(p + 1, position)
+        store_i64(p + 1, self.position())
         p[9] = STRING
         store_i32(p + 10, <int32_t>(self.pair_nbytes - HEAD_NBYTES))
         if self.is_utf8:
-            memcpy(p + HEAD_NBYTES, line, nbytes)
+            memcpy(p + HEAD_NBYTES, line.text, line.nbytes)
         else:
-            copy_repaired(p + HEAD_NBYTES, line, nbytes)
+            copy_repaired(p + HEAD_NBYTES, line.text, line.nbytes)
         self.out.cursor += self.pair_nbytes
+
+    cdef inline int make_pair(self, const Line* line, PyObject** key, PyObject** value) except -1:
+        value[0] = self.text_of(line)
+        key[0] = int_from_i64(self.position())
+        if key[0] == NULL:
+            xdecref(value[0])
+            return -1
+        return 0
+
+    cdef inline PyObject* text_of(self, const Line* line) except NULL:
+        cdef PyObject* text
+        if not is_ascii(line.text, line.nbytes):
+            return self.other_text_of(line)
+        if line.nbytes > INT32_MAX:
+            self.raise_too_long()
+        text = new_ascii(line.nbytes)
+        memcpy(ascii_data(text), line.text, line.nbytes)
+        return text
+
+    cdef PyObject* other_text_of(self, const Line* line) except NULL:
+        cdef Py_ssize_t nbytes = line.nbytes if line.nbytes <= INT32_MAX // 3 else repaired_nbytes(line.text, line.nbytes, &self.is_utf8)
+        cdef PyObject* text
+        if nbytes > INT32_MAX:
+            self.raise_too_long()
+        text = text_from_utf8(line.text, line.nbytes)
+        return text if text != NULL else repaired_text(line.text, line.nbytes)
 
 
 cdef Py_ssize_t repaired_nbytes(const unsigned char* p, Py_ssize_t nbytes, bint* is_utf8) noexcept nogil:
@@ -204,6 +287,14 @@ cdef Py_ssize_t repaired_nbytes(const unsigned char* p, Py_ssize_t nbytes, bint*
         at += size if size > 0 else -size
         total += size if size > 0 else 3
     return total
+
+
+cdef PyObject* repaired_text(const unsigned char* p, Py_ssize_t nbytes) except NULL:
+    cdef bint is_utf8
+    cdef Py_ssize_t size = repaired_nbytes(p, nbytes, &is_utf8)
+    repaired = PyBytes_FromStringAndSize(NULL, size)
+    copy_repaired(<unsigned char*>PyBytes_AS_STRING(repaired), p, nbytes)
+    return text_from_utf8(<const unsigned char*>PyBytes_AS_STRING(repaired), size)
 
 
 cdef void copy_repaired(unsigned char* out, const unsigned char* p, Py_ssize_t nbytes) noexcept nogil:

@@ -65,6 +65,8 @@ cdef PyObject* decode_rest(Decoding* d) except NULL
 # that need more.
 cdef PyObject* decode_single_scalar(const Decoding* options, const unsigned char* p, Py_ssize_t nbytes, bint is_key) except? NULL
 cdef int decode_pair(Decoding* d, PyObject** key, PyObject** value) except -1
+# A str of UTF-8; NULL without an exception: it is not UTF-8.
+cdef PyObject* text_from_utf8(const unsigned char* p, Py_ssize_t nbytes) except? NULL
 # Release what a decoding owns besides its buffer; safe after every outcome.
 cdef void abandon(Decoding* d) noexcept
 # Switch the cyclic collector off; True if it was on, and then resume_collector() has to follow. That leaves it off, and returns

@@ -37,10 +37,11 @@ from typedbytes._core cimport (
     warn_unclosed, written,
 )
 from typedbytes.core.byteorder cimport (
-    load_f32, load_f64, load_i16, load_i32, load_i64, store_f32, store_f64, store_i16, store_i32, store_i64,
+    copy_short, load_f32, load_f64, load_i16, load_i32, load_i64, store_f32, store_f64, store_i16, store_i32, store_i64,
 )
 from typedbytes._core cimport *
 from typedbytes.core.cpython cimport as_failure, has_buffer, object_from_stolen, pair_from_stolen, raise_pending, reraise_memory_error
+from typedbytes.core.scalars cimport scalar_nbytes
 from typedbytes.core.threads cimport NO_GIL, claim_state
 from typedbytes.core.typecode cimport *
 

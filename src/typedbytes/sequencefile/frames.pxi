@@ -7,7 +7,7 @@ cdef enum OffsetSpace:
     IN_DECOMPRESSED_VALUE
 
 
-cdef class RecordFrames:
+cdef class RecordFrames(PairSource):
     """Read the header and the records of a SequenceFile as bytes; the base of Reader, which decodes them."""
 
     cdef readonly int version

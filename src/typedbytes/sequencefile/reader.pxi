@@ -14,7 +14,8 @@ decompressed size. nrecords: None where the damage hides the number. error: what
 """
 
 cdef enum RecordForm:
-    OBJECTS
+    OBJECTS                   # a tuple of them
+    KEY_AND_VALUE             # the same without a tuple
     BYTES_PAIR                # the bytes of two Writables, not decoded
     TYPED                     # appended to `typed`
     UNDECODED
@@ -39,9 +40,12 @@ cdef class Reader(RecordFrames):
     cdef RecordForm form
     cdef State state
     cdef bint resync
+    cdef bint holds_typed                 # both classes are TypedBytesWritable
     cdef bint owns                        # close() closes the source too
     cdef object filename                  # for errors; None: not opened by its path
-    cdef PyObject* pair                   # owned from make_objects() or make_bytes() until __next__() returns it
+    cdef PyObject* pair                   # owned from make_pair() or make_bytes() until __next__() returns it
+    cdef PyObject* key_object             # these owned until take_pair() hands them on
+    cdef PyObject* value_object
     cdef object last_pair                 # the last tuple returned, reused if no other reference to it exists
 
     def __cinit__(self, *args, **options):
@@ -102,6 +106,7 @@ cdef class Reader(RecordFrames):
             self.block = [None] * 4
         self.key_writable = writable_class_of(self.key_class, find_converters)
         self.value_writable = writable_class_of(self.value_class, find_converters)
+        self.holds_typed = self.key_writable.kind == TYPED_BYTES and self.value_writable.kind == TYPED_BYTES
         return 0
 
     # ---- decoding of a record ----
@@ -120,7 +125,9 @@ cdef class Reader(RecordFrames):
             self.decompress_value()
         self.d.record_index = self.nrecords
         if form == OBJECTS:
-            self.make_objects()
+            self.make_pair()
+        elif form == KEY_AND_VALUE:
+            make_objects(self, &self.key_object, &self.value_object)
         elif form == BYTES_PAIR:
             self.make_bytes()
         elif form == TYPED:
@@ -145,16 +152,10 @@ cdef class Reader(RecordFrames):
             got = (<record_function>self.try_next_record)(self, form)
         return got
 
-    cdef int make_objects(self) except -1:
+    cdef int make_pair(self) except -1:
         cdef PyObject* key
         cdef PyObject* value
-        self.locate_errors_in_key()
-        key = new_object(self.key_writable, &self.d, self.key, self.nkey, True)
-        self.locate_errors_in_value()
-        value = (<object_function>new_object)(self.value_writable, &self.d, self.value, self.nvalue, False)
-        if value == NULL:
-            xdecref(key)
-            return -1
+        make_objects(self, &key, &value)
         self.pair = self.pair_of(key, value)
         return 0
 
@@ -175,6 +176,8 @@ cdef class Reader(RecordFrames):
 
     cdef int make_typed(self) except -1:
         cdef Py_ssize_t before = written(&self.typed)
+        if self.copy_scalars():
+            return 0
         try:
             self.locate_errors_in_key()
             copy_typed(self.key_writable, &self.d, &self.skipping, self.key, self.nkey, &self.typed)
@@ -184,6 +187,19 @@ cdef class Reader(RecordFrames):
             self.typed.cursor = self.typed.start + before
             raise
         return 0
+
+    cdef inline bint copy_scalars(self) except -1:
+        # The fast path of make_typed, for two scalars; False: nothing was done.
+        cdef WriteBuffer* out = &self.typed
+        cdef Py_ssize_t nkey = self.nkey - 4
+        cdef Py_ssize_t nvalue = self.nvalue - 4
+        if not (self.holds_typed and is_scalar(self.key, nkey) and is_scalar(self.value, nvalue)):
+            return False
+        reserve(out, nkey + nvalue)
+        copy_short(out.cursor, self.key + 4, nkey)
+        copy_short(out.cursor + nkey, self.value + 4, nvalue)
+        out.cursor += nkey + nvalue
+        return True
 
     cdef inline void locate_errors_in_key(self) noexcept:
         # The offset of an error is one in the file if its bytes are decoded directly, else one in the decompressed key or value.
@@ -266,17 +282,16 @@ cdef class Reader(RecordFrames):
             self.fail(error)
 
     def __next__(self):
-        cdef int got
-        self.enter()
-        got = (<record_function>self.try_next_record)(self, self.form)
-        if got < 0:
-            got = (<record_function>self.recover)(self, self.form)
-            if got < 0:
-                self.fail_pending()
-        self.state = OPEN
-        if got == 0:
+        if not take_record(self, self.form):
             raise StopIteration
         return object_from_stolen(self.pair)
+
+    cdef bint take_pair(self, PyObject** key, PyObject** value) except -1:
+        # Objects, with raw=True too.
+        if not take_record(self, KEY_AND_VALUE):
+            return False
+        key[0], value[0] = self.key_object, self.value_object
+        return True
 
     def read(self, default=None):
         """Return the next (key, value), or `default` at the end."""
@@ -428,3 +443,27 @@ cdef class Reader(RecordFrames):
         if self.owns:
             self.owns = False
             self.source.close()
+
+
+cdef inline int make_objects(Reader reader, PyObject** key, PyObject** value) except -1:
+    reader.locate_errors_in_key()
+    key[0] = new_object(reader.key_writable, &reader.d, reader.key, reader.nkey, True)
+    reader.locate_errors_in_value()
+    value[0] = (<object_function>new_object)(reader.value_writable, &reader.d, reader.value, reader.nvalue, False)
+    if value[0] == NULL:
+        xdecref(key[0])
+        return -1
+    return 0
+
+
+cdef inline bint take_record(Reader reader, RecordForm form) except -1:
+    # The next record, as a call from outside; False: the end of input.
+    cdef int got
+    reader.enter()
+    got = (<record_function>reader.try_next_record)(reader, form)
+    if got < 0:
+        got = (<record_function>reader.recover)(reader, form)
+        if got < 0:
+            reader.fail_pending()
+    reader.state = OPEN
+    return got

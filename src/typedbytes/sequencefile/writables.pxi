@@ -288,6 +288,25 @@ cdef int check_typed(Decoding* d, Skipping* skipping, const unsigned char* p, Py
     return 0
 
 
+cdef inline int pass_value(Decoding* d, Skipping* skipping) except -1:
+    # Move the cursor past one value.
+    cdef Py_ssize_t nbytes = scalar_nbytes(d.buf.cursor, held(&d.buf))
+    d.buf.cursor += nbytes
+    return 0 if nbytes else pass_other_value(d, skipping)
+
+
+cdef int pass_other_value(Decoding* d, Skipping* skipping) except -1:
+    cdef SkipOutcome outcome = skip_value(skipping, &d.buf)
+    if outcome != SKIPPED:
+        raise_skipped(d, skipping, outcome)
+    return 0
+
+
+cdef inline bint is_scalar(const unsigned char* p, Py_ssize_t nbytes) noexcept:
+    # Whether a TypedBytesWritable, a length and these nbytes after it, is right and a scalar of a common kind.
+    return nbytes >= 2 and load_i32(p) == nbytes and scalar_nbytes(p + 4, nbytes) == nbytes
+
+
 cdef inline void store_code(WriteBuffer* out, int code) noexcept:
     # The caller has reserved the capacity.
     out.cursor[0] = code

@@ -284,15 +284,15 @@ cdef class Writer:
         store_lengths(b.cursor - nbytes, nkey, nbytes - nkey - 16)
         return 0
 
-    cdef int copy_plain(self, const unsigned char* key, Py_ssize_t nkey, Py_ssize_t nvalue) except -1:
+    cdef inline int copy_plain(self, const unsigned char* key, Py_ssize_t nkey, Py_ssize_t nvalue) except -1:
         # The same for an encoded pair, the value directly after the key.
         cdef WriteBuffer* b = &self.out.buf
         self.begin_record()
         check_record(nkey + nvalue + 8)
         reserve(b, nkey + nvalue + 16)
         store_lengths(b.cursor, nkey, nvalue)
-        memcpy(b.cursor + 12, key, nkey)
-        memcpy(b.cursor + 16 + nkey, key + nkey, nvalue)
+        copy_short(b.cursor + 12, key, nkey)
+        copy_short(b.cursor + 16 + nkey, key + nkey, nvalue)
         b.cursor += nkey + nvalue + 16
         return 0
 
@@ -342,14 +342,28 @@ cdef class Writer:
         return self.append(self.compress(PyBytes_FromStringAndSize(<const char*>b.start, written(b))))
 
     cdef int add_to_block(self, object key, object value, bint as_bytes) except -1:
-        cdef WriteBuffer* keys = &self.block_keys.buf
-        cdef WriteBuffer* values = &self.value_buffer.buf
-        self.written_before[0] = written(&self.out.buf)
-        self.written_before[1] = written(keys)
-        self.written_before[2] = written(values)
-        self.in_record = True
+        self.begin_in_block()
         encode_part(self.key_writable, &self.block_keys, key, as_bytes)
         encode_part(self.value_writable, &self.value_buffer, value, as_bytes)
+        return self.finish_in_block()
+
+    cdef int copy_to_block(self, const unsigned char* key, Py_ssize_t nkey, Py_ssize_t nvalue) except -1:
+        # The same for an encoded pair, as copy_plain.
+        self.begin_in_block()
+        append_counted(&self.block_keys.buf, key, nkey)
+        append_counted(&self.value_buffer.buf, key + nkey, nvalue)
+        return self.finish_in_block()
+
+    cdef inline int begin_in_block(self) except -1:
+        self.written_before[0] = written(&self.out.buf)
+        self.written_before[1] = written(&self.block_keys.buf)
+        self.written_before[2] = written(&self.value_buffer.buf)
+        self.in_record = True
+        return 0
+
+    cdef inline int finish_in_block(self) except -1:
+        cdef WriteBuffer* keys = &self.block_keys.buf
+        cdef WriteBuffer* values = &self.value_buffer.buf
         check_record(written(keys) + written(values))
         reserve(&self.key_lengths, 9)
         reserve(&self.value_lengths, 9)
@@ -478,8 +492,10 @@ cdef class Writer:
                 pass_value(&d, &skipping)
                 value = d.buf.cursor
                 pass_value(&d, &skipping)
-                if self.is_typed_uncompressed:
+                if self.compression_type == NONE:
                     self.copy_plain(key, value - key, d.buf.cursor - value)
+                elif self.compression_type == BLOCK:
+                    self.copy_to_block(key, value - key, d.buf.cursor - value)
                 else:
                     self.add_other(as_writable(key, value - key), as_writable(value, d.buf.cursor - value), True)
                 self.count_record()
@@ -570,10 +586,3 @@ cdef void mark_writer_inherited(PyObject* writer) noexcept:
 
 cdef WriterKind SEQUENCE_WRITER = WriterKind(
     flush_at_exit=flush_writer_at_exit, release_target=release_target_of_writer, mark_inherited=mark_writer_inherited)
-
-
-cdef int pass_value(Decoding* d, Skipping* skipping) except -1:
-    cdef SkipOutcome outcome = skip_value(skipping, &d.buf)
-    if outcome != SKIPPED:
-        raise_skipped(d, skipping, outcome)
-    return 0

@@ -18,8 +18,9 @@ cdef signed char SIZES[2][256]
 cdef int fill_sizes() except -1:
     for code in range(256):
         SIZES[0][code] = HAS_LENGTH if FIRST_APPLICATION <= code <= LAST_APPLICATION else UNKNOWN
-    for code, size in ((BYTES, HAS_LENGTH), (BYTE, 2), (BOOL, 2), (INT, 5), (LONG, 9), (FLOAT, 5), (DOUBLE, 9),
-                       (STRING, HAS_LENGTH), (VECTOR, HAS_COUNT), (LIST, HAS_MARKER), (MAP, HAS_COUNT), (MARKER, IS_MARKER)):
+    for code in range(BYTE, DOUBLE + 1):
+        SIZES[0][code] = FIXED_NBYTES[code]
+    for code, size in ((BYTES, HAS_LENGTH), (STRING, HAS_LENGTH), (VECTOR, HAS_COUNT), (LIST, HAS_MARKER), (MAP, HAS_COUNT), (MARKER, IS_MARKER)):
         SIZES[0][code] = size
     for code in range(256):
         SIZES[1][code] = SIZES[0][code]

@@ -103,6 +103,41 @@ cdef class WrappedIterator(RecordIterator):
         self.over = True
 
 
+cdef class PairSource:
+    cdef bint take_pair(self, PyObject** key, PyObject** value) except -1:
+        raise NotImplementedError
+
+
+cdef class PairIterator(RecordIterator):
+    """Iterate over the pairs of a PairSource, from which a RecordLoop takes them without a tuple for each."""
+
+    cdef PairSource source
+
+    def __cinit__(self, PairSource source not None):
+        self.source = source
+
+    cdef object step(self):
+        cdef PyObject* key
+        cdef PyObject* value
+        if not self.source.take_pair(&key, &value):
+            return NOTHING
+        return object_from_stolen(pair_from_stolen(<PyObject*>None, key, value))
+
+    cdef bint next_pair(self, PyObject** key, PyObject** value) except -1:
+        # False: the end of the pairs.
+        cdef bint got = False
+        if self.over:
+            return False
+        self.enter()
+        try:
+            got = self.source.take_pair(key, value)
+        except BaseException as error:
+            self.fail(error)
+        self.state = OPEN
+        self.over = not got
+        return got
+
+
 cdef class RecordGroups(RecordIterator):
     """Iterate over runs of adjacent records as (key, values); for records that do not come from a PairReader.
 

@@ -516,7 +516,7 @@ cdef inline bint take_key_and_value(PairReader reader, PyObject** key, PyObject*
     return True
 
 
-cdef bint can_read_key_and_value(object items) except -1:
+cdef inline bint can_read_key_and_value(object items) except -1:
     # Whether they are a PairReader whose pairs may be taken apart: iteration over them would give the same keys and values.
     return isinstance(items, PairReader) and not (<PairReader>items).raw and type(items).__next__ is PairReader.__next__ \
         and type(items).__iter__ is PairReader.__iter__

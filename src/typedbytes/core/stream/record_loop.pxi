@@ -1,7 +1,7 @@
 # The inner loop of a task: each record of its input goes to user code, and what that returns to its output.
 #
-# Between the reader, the function and the writer nothing is called by name: a pair of a PairReader is not a tuple before the function
-# makes one, and what the function returns is encoded as it is iterated over.
+# Between the reader, the function and the writer nothing is called by name: a pair of a PairReader or PairSource is not a tuple before
+# the function makes one, and what the function returns is encoded as it is iterated over.
 
 cdef class RecordLoop:
     """Call function(key, value) for each record of an iterable, and write the pairs it returns to an output; None means none.
@@ -31,14 +31,25 @@ cdef class RecordLoop:
         if can_read_key_and_value(self.records):
             while self.process_next(self.records):
                 pass
-            return
-        for key, value in self.records:
-            self.process(key, value)
+        elif isinstance(self.records, PairIterator):
+            while self.process_taken(self.records):
+                pass
+        else:
+            for key, value in self.records:
+                self.process(key, value)
 
     cdef bint process_next(self, PairReader reader) except -1:
         cdef PyObject* key
         cdef PyObject* value
         if not take_key_and_value(reader, &key, &value):
+            return False
+        self.process(object_from_stolen(key), object_from_stolen(value))
+        return True
+
+    cdef bint process_taken(self, PairIterator pairs) except -1:
+        cdef PyObject* key
+        cdef PyObject* value
+        if not pairs.next_pair(&key, &value):
             return False
         self.process(object_from_stolen(key), object_from_stolen(value))
         return True
