@@ -32,6 +32,8 @@ FORMS = {
     "sequence zstd": {"compression": "block", "codec": "zstd"},
     "sequence snappy": {"compression": "block", "codec": "snappy"},
 }
+#: The same files, whose pairs are read and written as typed bytes.
+TYPED = {"sequence typed": "sequence", "sequence snappy typed": "sequence snappy"}
 #: What all is held against: the stream of the same pairs.
 PLAIN = "pairs"
 JAVA_NROUNDS = 12
@@ -62,8 +64,17 @@ def write_pairs(pairs, sink):
 
 
 def write_sequence(options, pairs, sink):
-    with sequencefile.Writer(sink, sync_marker=bytes(range(16)), **options) as writer:
+    with open_writer(options, sink) as writer:
         writer.writes(pairs)
+
+
+def write_typed(form, encoded, sink):
+    with open_writer(FORMS[TYPED[form]], sink) as writer:
+        writer.write_typed(encoded)
+
+
+def open_writer(options, sink):
+    return sequencefile.Writer(sink, sync_marker=bytes(range(16)), **options)
 
 
 @lru_cache(maxsize=1)
@@ -87,24 +98,25 @@ def file(shape_name, form, scale):
     return path
 
 
-READERS = {PLAIN: read_pairs, **dict.fromkeys(FORMS, read_sequence), "sequence typed": read_typed}
-WRITERS = [PLAIN, *FORMS]
+READERS = {PLAIN: read_pairs, **dict.fromkeys(FORMS, read_sequence), **dict.fromkeys(TYPED, read_typed)}
+WRITERS = [PLAIN, *FORMS, *TYPED]
 OPERATIONS = {"read": list(READERS), "write": WRITERS}
 
 
 def runner(operation, shape_name, form, scale=1):
     """Return a form ready to be read or written."""
     pairs = pairs_of(shape_name, scale)
-    path = file(shape_name, "sequence" if form == "sequence typed" else form, scale)
+    path = file(shape_name, TYPED.get(form, form), scale)
     nbytes = path.stat().st_size
     if operation == "read":
         ready = Runner(form, READERS[form], lambda nround: path.open("rb", buffering=0), nbytes, False, lambda source: source.close())
         with path.open("rb", buffering=0) as source:
             ready.correct = READERS[form](source) == pairs[-1]
         return ready
-    ready = Runner(form, lambda sink: write(form, pairs, sink), lambda nround: io.BytesIO(), nbytes, False)
+    work = partial(write_typed, form, tb.Encoder().encode_pairs(pairs)) if form in TYPED else partial(write, form, pairs)
+    ready = Runner(form, work, lambda nround: io.BytesIO(), nbytes, False)
     sink = io.BytesIO()
-    write(form, pairs, sink)
+    work(sink)
     ready.correct = sink.getvalue() == path.read_bytes()
     return ready
 

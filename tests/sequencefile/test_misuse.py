@@ -3,6 +3,7 @@
 import gc
 import io
 import random
+import struct
 import sys
 
 import numpy
@@ -270,6 +271,46 @@ def test_typed_bytes_that_end_early_or_are_invalid(compression, codec):
         pytest.raises(TypeError, match="needs TypedBytesWritable keys and values"),
     ):
         writer.write_typed(pair)
+
+
+SCALARS = [b"", b"bytes", tb.Byte(-1), True, 7, 1 << 40, tb.Float(0.5), 2.5, "", "text" * 9]
+
+
+@pytest.mark.parametrize("compression, codec", FORMS)
+def test_every_cut_of_a_scalar_is_found(compression, codec):
+    for scalar in SCALARS:
+        encoded = tb.dumps(scalar)
+        for cut in [encoded[:n] for n in range(len(encoded))] + [
+            encoded[:1] + b"\x7f\xff\xff\xff" + encoded[5:],
+            encoded[:1] + b"\xff" * 8,
+        ]:
+            for bad in (encoded + cut, cut):
+                with sequencefile.Writer(io.BytesIO(), compression=compression, codec=codec) as writer:
+                    try:
+                        wanted = list(tb.PairReader(bad, raw=True))
+                    except tb.DecodeError as error:
+                        with pytest.raises(type(error)) as caught:
+                            writer.write_typed(bad)
+                        assert (caught.value.offset, caught.value.code, writer.record) == (error.offset, error.code, error.record)
+                    else:
+                        assert writer.write_typed(bad) == len(wanted)
+
+
+@pytest.mark.parametrize("compression, codec", FORMS)
+def test_a_scalar_with_a_wrong_length_is_refused(compression, codec):
+    for scalar in SCALARS:
+        encoded = tb.dumps(scalar)
+        for wrong in (encoded + b"\0", encoded[:-1], encoded[:1] + b"\x7f\xff\xff\xff" + encoded[5:]):
+            sink = io.BytesIO()
+            with sequencefile.Writer(sink, compression=compression, codec=codec) as writer:
+                writer.write(1, scalar)
+                for pair in ((encoded, wrong), (wrong, encoded)):
+                    writer.write_raw(*(struct.pack(">i", len(each)) + each for each in pair))
+            objects = sequencefile.Reader(sink.getvalue(), resync=True)
+            values = list(objects)
+            typed = sequencefile.Reader(sink.getvalue(), resync=True)
+            assert repr(list(tb.PairReader(typed.read_typed(1 << 20)))) == repr(values) and len(values) + len(objects.skipped) == 3
+            assert [each.error.offset for each in typed.skipped] == [each.error.offset for each in objects.skipped]
 
 
 def test_records_are_pairs_of_any_kind():

@@ -15,7 +15,7 @@ static inline ptrdiff_t scalar_nbytes(const unsigned char *p, ptrdiff_t nheld) {
         nbytes = FIXED_NBYTES[p[0]];
     } else if ((p[0] == 0 || p[0] == 7) && nheld >= 5) {
         int32_t length = load_i32(p + 1);
-        if (length < 0) return 0;
+        if (length < 0 || length > nheld - 5) return 0;
         nbytes = (ptrdiff_t)5 + length;
     }
     return nbytes <= nheld ? nbytes : 0;
