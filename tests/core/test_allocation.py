@@ -600,6 +600,7 @@ OPERATIONS.update(
         "command_lines": lambda: _report.lines(DATA),
         "command_tally": tallied,
         "command_lines_read": lambda: _sorting.LineReader(io.BytesIO(b"a line\n" * 100)).read_typed(),
+        "command_lines_paired": lambda: list(_core.PairIterator(_sorting.LineReader(io.BytesIO(b"a line\n\xc3\xa9\n\xff\n" * 20)))),
     }
 )
 NULLED_BATCH = taken(NULLED)[0]

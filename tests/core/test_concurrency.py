@@ -101,6 +101,37 @@ def test_threads_that_share_an_input_get_whole_pairs_or_an_error():
     assert run_fresh(code) == "[] True"
 
 
+def test_threads_that_share_a_sequencefile_get_each_pair_once_or_an_error():
+    code = """
+        import io, sys, threading
+        from typedbytes import sequencefile
+        def work():
+            start.wait()
+            while True:
+                try:
+                    pair = next(reader)
+                except RuntimeError as error:
+                    refused.add(str(error))
+                except StopIteration:
+                    return
+                else:
+                    found.append(pair)
+        sys.setswitchinterval(1e-6)
+        file = io.BytesIO()
+        with sequencefile.Writer(file) as writer:
+            writer.writes((number, str(number)) for number in range(20_000))
+        reader = sequencefile.Reader(file.getvalue())
+        found, refused, start = [], set(), threading.Barrier(4)
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        print(sorted(found) == [(number, str(number)) for number in range(20_000)], all("in use" in error for error in refused))
+    """
+    assert run_fresh(code) == "True True"
+
+
 @pytest.mark.parametrize("kind", ["stream", "sequencefile", "block"])
 def test_closing_what_another_thread_uses_is_refused_or_leaves_it_closed(kind):
     # Only an interpreter without the GIL can show the bug: with it no thread runs between the check in close() and what that releases.

@@ -27,7 +27,7 @@ from fuzz import inputs, options as sets  # noqa: E402
 from fuzz.choices import Choices  # noqa: E402
 from fuzz.encoding import FIXED, Objects  # noqa: E402
 from gates import figures  # noqa: E402
-from typedbytes import block, columns, legacy, sequencefile, sortkey  # noqa: E402
+from typedbytes import _core, block, columns, legacy, sequencefile, sortkey  # noqa: E402
 from typedbytes._report import _native as _report  # noqa: E402
 from typedbytes._sorting import _native as _sorting  # noqa: E402
 
@@ -166,6 +166,7 @@ def counted(wire, **options):
 def sorted_and_merged(wire, **options):
     """Sort values, merge them with themselves, and read the bytes as lines and as what a sort key carries."""
     _sorting.LineReader(io.BytesIO(wire)).read_typed()
+    list(_core.PairIterator(_sorting.LineReader(io.BytesIO(wire))))
     attempt(sortkey.decode, [2**56 + int.from_bytes(wire[start : start + 7], "big") for start in range(0, len(wire), 7)], {})
     sorter, sink = _sorting.Sorter(nparts=1, **structural(options)), io.BytesIO()
     sorter.fill(io.BytesIO(wire))

@@ -25,7 +25,7 @@ import pytest
 import typedbytes as tb
 from streaming_support import encode, run_script, start
 from typedbytes import block, columns, hadoop, sequencefile
-from typedbytes._core import END, RecordGroups, RecordLoop, WrappedIterator
+from typedbytes._core import END, PairIterator, RecordGroups, RecordLoop, WrappedIterator
 from typedbytes._sorting._native import LineReader
 from typedbytes.streaming import Step, _descriptors, _reporter, _run, _sidefiles, lib
 from typedbytes.streaming._rawbytes import RawBytesInput
@@ -545,7 +545,11 @@ INSIDE = {
         lambda tools: RecordGroups(tb.PairReader(TYPED), key_of=lambda key, value: tools.hook(key), value_of=tools.hook),
     ],
     "kept": [lambda tools: WrappedIterator(pair for pair in tools.values(*PAIRS))],
-    "lines of a split": [lambda tools: iter(LineReader(tools.file(TEXT)).read_typed, b"")],
+    "lines of a split": [
+        lambda tools: iter(LineReader(tools.file(TEXT)).read_typed, b""),
+        lambda tools: PairIterator(LineReader(tools.file(TEXT))),
+    ],
+    "pairs of a split": [lambda tools: PairIterator(sequencefile.Reader(tools.file(SEQUENCE)))],
 }
 
 ALL = [pytest.param(make, id=f"{name}-{number}") for name, makes in {**RECIPES, **INSIDE}.items() for number, make in enumerate(makes)]
@@ -807,12 +811,13 @@ run(reducer=reducer)
 
 @pytest.mark.parametrize("make", [
     lambda: WrappedIterator(iter(())),
+    lambda: PairIterator(LineReader(io.BytesIO())),
     lambda: RecordGroups(iter([(1, 2)]), lambda key: key),
     lambda: next(RecordGroups(iter([(1, 2)]), lambda key: key))[1],
     lambda: next(tb.PairReader(BY_TWO).groups())[1],
     lambda: tb.PairReader(BY_TWO).groups(),
     lambda: RecordLoop(tb.PairReader(BY_TWO), print, None),
-], ids=["wrapped", "pair groups", "values", "group values", "groups", "record loop"])  # fmt: skip
+], ids=["wrapped", "pairs", "pair groups", "values", "group values", "groups", "record loop"])  # fmt: skip
 def test_an_iterator_cannot_be_pickled(make):
     with pytest.raises(TypeError, match="cannot be pickled"):
         pickle.dumps(make())

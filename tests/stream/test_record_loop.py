@@ -4,8 +4,9 @@ import io
 
 import pytest
 
-from typedbytes import PairReader, PairWriter, dumps, loads
-from typedbytes._core import END, RawBytesReader, RecordLoop, TextReader
+from typedbytes import PairReader, PairWriter, dumps, loads, sequencefile
+from typedbytes._core import END, PairIterator, RawBytesReader, RecordLoop, TextReader
+from typedbytes._sorting._native import LineReader
 from typedbytes.errors import TruncatedError
 
 PAIRS = [("a", 1), ("b", [2, "x"]), ("c", None)]
@@ -131,3 +132,28 @@ def test_the_reader_that_is_read_may_be_asked_by_the_function():
     reader, offsets = PairReader(ENCODED), []
     RecordLoop(reader, lambda key, value: offsets.append((reader.record, reader.read(("end",))[0])), Pairs()).run()
     assert offsets == [(1, "b"), (3, "end")]
+
+
+def test_pairs_of_a_split_are_taken_without_a_tuple():
+    file = io.BytesIO()
+    with sequencefile.Writer(file) as writer:
+        writer.writes(PAIRS)
+    lines = b"one\ntwo\n"
+    for source, expected in ((sequencefile.Reader(file.getvalue()), PAIRS), (LineReader(io.BytesIO(lines)), [(0, "one"), (4, "two")])):
+        pairs = PairIterator(source)
+        assert written(pairs, yielding) == [each for key, value in expected for each in ((key, value), (value, key))]
+        pairs._check_end()
+        assert written(pairs, yielding) == []
+
+
+def test_a_split_that_is_cut_stays_failed():
+    file = io.BytesIO()
+    with sequencefile.Writer(file) as writer:
+        writer.writes(PAIRS)
+    pairs = PairIterator(sequencefile.Reader(file.getvalue()[:-1]))
+    output = Pairs()
+    for _ in range(2):
+        with pytest.raises(TruncatedError) as raised:
+            RecordLoop(pairs, lambda key, value: [(key, value)], output).run()
+        assert raised.value.record == 2 and pairs._failure is raised.value
+    assert output.pairs == PAIRS[:2]

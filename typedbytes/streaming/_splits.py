@@ -58,7 +58,7 @@ class _SplitPairs:
 
 
 def holds_objects(split, environ):
-    """Return whether the reader of a split gives the very objects that its typed bytes decode to, as one of text or of a SequenceFile of them does."""
+    """Return whether the reader of a split gives the very objects that its typed bytes decode to: it is text, or a SequenceFile of typed bytes."""
     if environ.get(FORMAT) == "sequencefile":
         return split.reader.key_class == split.reader.value_class == TYPED_BYTES_WRITABLE
     return environ.get(FORMAT) == "text"
@@ -70,7 +70,13 @@ class SplitInput(Input):
     def __init__(self, split):
         super().__init__(split.reader)
         self._split = split
+        self._start = split.reader.offset
         self._pairs = PairIterator(split.reader)
+
+    @property
+    def offset(self):
+        """The number of bytes of the records read so far."""
+        return self._reader.offset - self._start
 
     def pairs(self):
         """Return an iterator of (key, value)."""

@@ -268,8 +268,10 @@ cdef class LineReader(PairSource):
         return text
 
     cdef PyObject* other_text_of(self, const Line* line) except NULL:
-        cdef Py_ssize_t nbytes = line.nbytes if line.nbytes <= INT32_MAX // 3 else repaired_nbytes(line.text, line.nbytes, &self.is_utf8)
+        cdef Py_ssize_t nbytes = line.nbytes
         cdef PyObject* text
+        if nbytes > INT32_MAX // 3:    # what is not UTF-8 takes three bytes in place of one
+            nbytes = repaired_nbytes(line.text, line.nbytes, &self.is_utf8)
         if nbytes > INT32_MAX:
             self.raise_too_long()
         text = text_from_utf8(line.text, line.nbytes)

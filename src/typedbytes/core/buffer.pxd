@@ -69,7 +69,7 @@ cdef struct WriteBuffer:
     unsigned char* end             # one past the reserved bytes
     unsigned char* start           # first byte written
     PyObject* owner                # the bytes object being filled, owned; NULL: borrowed scratch memory
-    Py_ssize_t expected            # bytes of the output before this one, when it was large; 0: not known
+    Py_ssize_t expected            # bytes of the last large output, fewer after small ones; 0: not known
 
 cdef inline int reserve(WriteBuffer* b, Py_ssize_t nbytes) except -1:
     if unlikely(b.end - b.cursor < nbytes):
@@ -83,6 +83,7 @@ cdef enum:
     LARGE_OUTPUT = 65536
     RESERVED_FRACTION = 16     # reserve 1/16 more than the previous large output
     TOLERATED_FRACTION = 8     # up to 1/8 of a large output may stay allocated after its end
+    MAX_AT_ONCE = 4 * LARGE_OUTPUT    # what is expected is reserved at once up to here, and when an output is large from here on
 
 # These two set every field, whatever was in them; lend_scratch is for a copy of another buffer, and leaves `expected` as it is.
 cdef inline void start_scratch(WriteBuffer* b, unsigned char* scratch, Py_ssize_t nbytes) noexcept:

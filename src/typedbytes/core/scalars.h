@@ -4,10 +4,10 @@
 
 #include "core/byteorder.h"
 
-/* BYTE, BOOL, INT, LONG, FLOAT, DOUBLE, with the type code; 0: a code whose size is not fixed. */
+/* Sizes by type code, that code included: of BYTE, BOOL, INT, LONG, FLOAT and DOUBLE, which are 1 to 6; BYTES (0) has none. */
 static const unsigned char FIXED_NBYTES[] = {0, 2, 2, 5, 9, 5, 9};
 
-/* How many of the nheld bytes at p are one whole value of these codes, or BYTES (0) or STRING (7); 0: no such value, or not all of it. */
+/* The size of the value at p, if it has one of these codes or is BYTES or STRING (7), and all of it is among the nheld bytes; else 0. */
 static inline ptrdiff_t scalar_nbytes(const unsigned char *p, ptrdiff_t nheld) {
     ptrdiff_t nbytes = 0;
     if (nheld < 2) return 0;

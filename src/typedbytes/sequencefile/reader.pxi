@@ -43,9 +43,8 @@ cdef class Reader(RecordFrames):
     cdef bint holds_typed                 # both classes are TypedBytesWritable
     cdef bint owns                        # close() closes the source too
     cdef object filename                  # for errors; None: not opened by its path
-    cdef PyObject* pair                   # owned from make_pair() or make_bytes() until __next__() returns it
-    cdef PyObject* key_object             # these owned until take_pair() hands them on
-    cdef PyObject* value_object
+    cdef PyObject* made                   # of the record read last, owned until take_record() takes it: a tuple, or the key alone
+    cdef PyObject* made_value             # and the value
     cdef object last_pair                 # the last tuple returned, reused if no other reference to it exists
 
     def __cinit__(self, *args, **options):
@@ -127,7 +126,7 @@ cdef class Reader(RecordFrames):
         if form == OBJECTS:
             self.make_pair()
         elif form == KEY_AND_VALUE:
-            make_objects(self, &self.key_object, &self.value_object)
+            make_objects(self, &self.made, &self.made_value)
         elif form == BYTES_PAIR:
             self.make_bytes()
         elif form == TYPED:
@@ -156,7 +155,7 @@ cdef class Reader(RecordFrames):
         cdef PyObject* key
         cdef PyObject* value
         make_objects(self, &key, &value)
-        self.pair = self.pair_of(key, value)
+        self.made = self.pair_of(key, value)
         return 0
 
     cdef int make_bytes(self) except -1:
@@ -164,7 +163,7 @@ cdef class Reader(RecordFrames):
         value = PyBytes_FromStringAndSize(<const char*>self.value, self.nvalue)
         incref(<PyObject*>key)
         incref(<PyObject*>value)
-        self.pair = self.pair_of(<PyObject*>key, <PyObject*>value)
+        self.made = self.pair_of(<PyObject*>key, <PyObject*>value)
         return 0
 
     cdef inline PyObject* pair_of(self, PyObject* key, PyObject* value) except NULL:
@@ -193,7 +192,7 @@ cdef class Reader(RecordFrames):
         cdef WriteBuffer* out = &self.typed
         cdef Py_ssize_t nkey = self.nkey - 4
         cdef Py_ssize_t nvalue = self.nvalue - 4
-        if not (self.holds_typed and is_scalar(self.key, nkey) and is_scalar(self.value, nvalue)):
+        if not (self.holds_typed and is_scalar(self.key, self.nkey) and is_scalar(self.value, self.nvalue)) or nkey > MAX_LENGTH - nvalue:
             return False
         reserve(out, nkey + nvalue)
         copy_short(out.cursor, self.key + 4, nkey)
@@ -282,16 +281,14 @@ cdef class Reader(RecordFrames):
             self.fail(error)
 
     def __next__(self):
-        if not take_record(self, self.form):
+        cdef PyObject* pair
+        if not take_record(self, self.form, &pair, NULL):
             raise StopIteration
-        return object_from_stolen(self.pair)
+        return object_from_stolen(pair)
 
     cdef bint take_pair(self, PyObject** key, PyObject** value) except -1:
         # Objects, with raw=True too.
-        if not take_record(self, KEY_AND_VALUE):
-            return False
-        key[0], value[0] = self.key_object, self.value_object
-        return True
+        return take_record(self, KEY_AND_VALUE, key, value)
 
     def read(self, default=None):
         """Return the next (key, value), or `default` at the end."""
@@ -456,8 +453,8 @@ cdef inline int make_objects(Reader reader, PyObject** key, PyObject** value) ex
     return 0
 
 
-cdef inline bint take_record(Reader reader, RecordForm form) except -1:
-    # The next record, as a call from outside; False: the end of input.
+cdef inline bint take_record(Reader reader, RecordForm form, PyObject** made, PyObject** made_value) except -1:
+    # The next record, as a call from outside; False: the end of input. made_value: only of KEY_AND_VALUE.
     cdef int got
     reader.enter()
     got = (<record_function>reader.try_next_record)(reader, form)
@@ -465,5 +462,8 @@ cdef inline bint take_record(Reader reader, RecordForm form) except -1:
         got = (<record_function>reader.recover)(reader, form)
         if got < 0:
             reader.fail_pending()
+    made[0] = reader.made    # before another thread may read the next record
+    if form == KEY_AND_VALUE:
+        made_value[0] = reader.made_value
     reader.state = OPEN
     return got

@@ -303,8 +303,8 @@ cdef int pass_other_value(Decoding* d, Skipping* skipping) except -1:
 
 
 cdef inline bint is_scalar(const unsigned char* p, Py_ssize_t nbytes) noexcept:
-    # Whether a TypedBytesWritable, a length and these nbytes after it, is right and a scalar of a common kind.
-    return nbytes >= 2 and load_i32(p) == nbytes and scalar_nbytes(p + 4, nbytes) == nbytes
+    # Whether these bytes are a valid TypedBytesWritable that holds one scalar of a common type code.
+    return nbytes > 4 and load_i32(p) == nbytes - 4 and scalar_nbytes(p + 4, nbytes - 4) == nbytes - 4
 
 
 cdef inline void store_code(WriteBuffer* out, int code) noexcept:

@@ -497,7 +497,7 @@ cdef class Writer:
                 elif self.compression_type == BLOCK:
                     self.copy_to_block(key, value - key, d.buf.cursor - value)
                 else:
-                    self.add_other(as_writable(key, value - key), as_writable(value, d.buf.cursor - value), True)
+                    self.add_record(as_writable(key, value - key), as_writable(value, d.buf.cursor - value), True)
                 self.count_record()
         finally:
             stop_skipping(&skipping)

@@ -133,8 +133,8 @@ cdef class PairIterator(RecordIterator):
             got = self.source.take_pair(key, value)
         except BaseException as error:
             self.fail(error)
-        self.state = OPEN
         self.over = not got
+        self.state = OPEN
         return got
 
 

@@ -28,10 +28,16 @@ cdef bytes encode_whole_object(EncodeOptions options, object obj):
 
 
 cdef bytes finish_output(EncodeOptions options, Encoding* e):
-    # Small outputs after a large one halve what is expected, until it is forgotten.
     if not NO_GIL and e.buf.owner != NULL:
-        options.template.buf.expected = written(&e.buf) if written(&e.buf) > LARGE_OUTPUT else e.buf.expected // 2
+        options.template.buf.expected = next_expected(&e.buf)
     return finish(&e.buf)
+
+
+cdef inline Py_ssize_t next_expected(const WriteBuffer* b) noexcept:
+    # Each small output that reserved what a large one needed halves that, until it is forgotten.
+    if written(b) > LARGE_OUTPUT:
+        return written(b)
+    return b.expected // 2 if b.expected <= MAX_AT_ONCE else b.expected
 
 
 # dumps and loads name their options one by one: collecting them in a dict would cost more than a small value does. An option left
