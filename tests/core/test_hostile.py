@@ -183,22 +183,6 @@ def test_what_is_fed_is_held_once():
     assert peak_of(feed) < 2 * len(data) + MEBIBYTE
 
 
-@pytest.mark.parametrize("npairs", [4_000, 7_500, 9_500, 20_000])
-def test_a_large_output_uses_the_memory_of_the_last_one(npairs):
-    # a page that is handed out again faults; what the C library returns depends on the size, 19 bytes a pair
-    code = f"""
-        import resource, typedbytes
-        encode, faults = typedbytes.Encoder().encode, []
-        values = [("word", number) for number in range({npairs})]
-        for _ in range(20):
-            before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-            encode(values)
-            faults.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
-        print(min(faults))
-    """
-    assert int(run_fresh(code)) < 2
-
-
 @pytest.mark.parametrize("name", DECLARED)
 def test_declared_lengths_cost_nothing(name):
     data = DECLARED[name]

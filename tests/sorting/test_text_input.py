@@ -13,7 +13,7 @@ import pytest
 
 import typedbytes as tb
 from text_pieces import PIECES
-from typedbytes._core import PairIterator
+from typedbytes._core import PairIterator, PairSource
 from typedbytes._sorting._native import LineReader
 
 # of these the rules of Java and the decoder of Python make as many replacements
@@ -121,6 +121,8 @@ def test_what_is_wrong_is_refused():
         next(PairIterator(LineReader.__new__(LineReader)))
     with pytest.raises(TypeError, match="PairSource"):
         PairIterator(io.BytesIO())
+    with pytest.raises(NotImplementedError):  # the base class, of which the readers are made
+        next(PairIterator(PairSource()))
     reader = LineReader(io.BytesIO())
     with pytest.raises(RuntimeError, match="again"):
         reader.__init__(io.BytesIO())
