@@ -319,26 +319,29 @@ static inline PyObject *pair_from_stolen(PyObject *pair, PyObject *first, PyObje
 
 static inline PyObject *object_from_stolen(PyObject *o) { return o; }
 
+static __attribute__((noinline)) PyObject *list_without_memory(PyObject *list, PyObject **items, Py_ssize_t nitems) {
+    Py_XDECREF(list);
+    while (nitems > 0) Py_DECREF(items[--nitems]);
+    return PyErr_NoMemory();
+}
+
 static inline PyObject *list_from_stolen(PyObject **items, Py_ssize_t nitems) {
 #if TB_KNOWN_SHARED
     PyObject *list = PyList_New(0);    /* PyList_New(nitems) would zero the memory of the items first */
-    if (list != NULL && nitems > 0) {
-        PyObject **kept = (PyObject **)PyMem_Malloc((size_t)nitems * sizeof(PyObject *));
-        if (kept == NULL) {
-            Py_CLEAR(list);
-            PyErr_NoMemory();
-        } else {
-            for (Py_ssize_t i = 0; i < nitems; i++) kept[i] = items[i];
-            ((PyListObject *)list)->ob_item = kept;
-            ((PyListObject *)list)->allocated = nitems;
-            Py_SET_SIZE((PyVarObject *)list, nitems);
-        }
-    }
+    PyObject **kept;
+    if (list == NULL) return list_without_memory(list, items, nitems);
+    if (nitems == 0) return list;
+    kept = (PyObject **)PyMem_Malloc((size_t)nitems * sizeof(PyObject *));
+    if (kept == NULL) return list_without_memory(list, items, nitems);
+    for (Py_ssize_t i = 0; i < nitems; i++) kept[i] = items[i];
+    ((PyListObject *)list)->ob_item = kept;
+    ((PyListObject *)list)->allocated = nitems;
+    Py_SET_SIZE((PyVarObject *)list, nitems);
 #else
     PyObject *list = PyList_New(nitems);
-    if (list != NULL) for (Py_ssize_t i = 0; i < nitems; i++) PyList_SET_ITEM(list, i, items[i]);
+    if (list == NULL) return list_without_memory(list, items, nitems);
+    for (Py_ssize_t i = 0; i < nitems; i++) PyList_SET_ITEM(list, i, items[i]);
 #endif
-    if (list == NULL) while (nitems > 0) Py_DECREF(items[--nitems]);
     return list;
 }
 
