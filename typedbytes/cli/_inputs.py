@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 import typedbytes
 from typedbytes._compression import decompressed, put_back
+from typedbytes._core import keep_freed_memory
 from typedbytes.cli import _input_formats, _progress
 from typedbytes.cli._failure import BAD_DATA, IO_ERROR, NO_INPUT, OK, UNAVAILABLE, USAGE, Failure, reason_of
 
@@ -141,6 +142,7 @@ class _BlockingPipe(io.RawIOBase):
 
 
 def _source(name):
+    keep_freed_memory()
     try:
         if "://" in name:
             from typedbytes.cli._paths import reading_url  # imported lazily: start-up time

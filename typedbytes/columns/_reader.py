@@ -99,6 +99,7 @@ class BatchReader(_core.RecordIterator):
         self._visible, self._paths = _wanted.projection(columns, self._names)
         self._batch_rows = batch_rows
         self._batch_nbytes = min(batch_nbytes, sys.maxsize)
+        _core.keep_freed_memory(self._batch_nbytes)
         self._policy = on_mismatch
         self._structure = structure = {"dialect": dialect, "max_depth": max_depth}
         self._builder = self._new_builder(types)

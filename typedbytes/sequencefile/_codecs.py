@@ -7,6 +7,7 @@ written raise FormatError, TruncatedError or LimitError, with offset 0.
 
 from collections import namedtuple
 
+from typedbytes._core import keep_freed_memory
 from typedbytes.errors import FormatError, LimitError, TruncatedError
 
 __all__ = ["Codec", "find"]
@@ -29,6 +30,7 @@ def find(name, *, to_write=False):
     if short not in known:
         raise ValueError(f"codec {name!r} cannot be written, only read; to write: {', '.join(known)}")
     class_name, load = _CODECS[short]
+    keep_freed_memory()
     try:
         return Codec(name if name in _SHORT else class_name, *load())
     except ModuleNotFoundError as error:

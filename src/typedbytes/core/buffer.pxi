@@ -11,6 +11,11 @@ from libc.string cimport memcpy, memmove
 
 from typedbytes.core.cpython cimport bytes_resize, bytes_shorten
 
+def keep_freed_memory(Py_ssize_t nbytes=1 << 20):
+    """Have the C library keep the memory of pieces of up to this size, as files and compression use and release them one after the other."""
+    keep_freed(nbytes)
+
+
 cdef void borrow(ReadBuffer* b, const unsigned char* p, Py_ssize_t nbytes) noexcept nogil:
     b.start = b.cursor = p
     b.end = p + nbytes
@@ -63,6 +68,7 @@ cdef int reserve_storage(ReadBuffer* b, Py_ssize_t wanted) except -1:
             raise MemoryError
         b.capacity *= 2
         b.storage = storage
+        keep_freed(b.capacity)
         use_storage(b, storage, done, nkept)
     return 0
 

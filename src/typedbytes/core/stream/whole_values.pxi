@@ -135,8 +135,9 @@ cdef object decode_memory(DecodeOptions options, const unsigned char* p, Py_ssiz
     memcpy(&d, &options.template, sizeof(Decoding))
     d.stack = d.initial_stack = few
     d.stack_capacity = STACK_NITEMS
-    if nbytes >= MIN_PAUSED_NBYTES and d.ext_hook == NULL and d.pickle != TRUST:
-        paused = pause_collector()
+    if nbytes >= MIN_PAUSED_NBYTES:
+        keep_freed(nbytes)
+        paused = d.ext_hook == NULL and d.pickle != TRUST and pause_collector()
     d.use_string_cache = form != VALUE or nbytes >= MIN_CACHED_NBYTES
     d.buf.start = d.buf.cursor = p
     d.buf.end = p + nbytes
