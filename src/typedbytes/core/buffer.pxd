@@ -16,10 +16,6 @@ cdef extern from "Python.h":
     char* bytes_data "PyBytes_AS_STRING"(PyObject* o) noexcept
     Py_ssize_t bytes_size "PyBytes_GET_SIZE"(PyObject* o) noexcept
 
-cdef extern from "core/heap.h":
-    # What a value of this size needs stays with the process when it is released.
-    void keep_freed(Py_ssize_t value_nbytes) noexcept
-
 # Reads at most `capacity` bytes to `target` and returns their number, 0 at the end of input; raises what the source raises.
 ctypedef Py_ssize_t (*fill_function)(void* source, unsigned char* target, Py_ssize_t capacity) except -1
 

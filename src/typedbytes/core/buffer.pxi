@@ -10,6 +10,7 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.string cimport memcpy, memmove
 
 from typedbytes.core.cpython cimport bytes_resize, bytes_shorten
+from typedbytes.core.heap cimport keep_freed
 
 def keep_freed_memory(Py_ssize_t nbytes=1 << 20):
     """Have the C library keep the memory of pieces of up to this size, as files and compression use and release them one after the other."""

@@ -34,6 +34,7 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF
 
 from typedbytes.core.byteorder cimport *
 from typedbytes.core.cpython cimport *
+from typedbytes.core.heap cimport keep_freed
 from typedbytes.core.scalars cimport FIXED_NBYTES
 from typedbytes.core.threads cimport NO_GIL, free_strings_at_thread_end
 from typedbytes.core.typecode cimport *

@@ -22,6 +22,7 @@ from cpython.list cimport PyList_CheckExact
 from cpython.tuple cimport PyTuple_CheckExact
 
 from typedbytes.core.byteorder cimport load_i32
+from typedbytes.core.heap cimport keep_freed
 from typedbytes.core.threads cimport claim_state, claim_states
 from typedbytes.core.cpython cimport as_failure, bytes_restore, bytes_shorten, dict_next, has_buffer, inherit_next, int_to_i64, keyword_function, object_from_stolen, pair_from_stolen, replace_calls, tuple_from_stolen, unlikely
 
