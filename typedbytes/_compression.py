@@ -8,7 +8,6 @@ import io
 import os
 from contextlib import suppress
 
-from typedbytes._core import keep_freed_memory
 from typedbytes._magic import COMPRESSIONS, SEQUENCE_FILE, compression_of
 from typedbytes.errors import DecodeError, FormatError, TruncatedError
 
@@ -256,7 +255,6 @@ _LIBRARIES = {"gzip": _gzip, "bzip2": _bzip2, "xz": _xz, "zstd": _zstd}  # impor
 
 def _library(kind):
     """Return what makes a decompressor, its error, and what makes a compressor."""
-    keep_freed_memory()
     try:
         return _LIBRARIES[kind]()
     except ModuleNotFoundError as error:

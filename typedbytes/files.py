@@ -66,6 +66,7 @@ def _decompressed(file):
             if head and head in _COMPRESSED_STARTS:
                 from typedbytes._compression import decompressed  # lazy import: start-up time
 
+                _core.keep_freed_memory()
                 return decompressed(file)
     except BaseException:
         file.close()

@@ -11,7 +11,7 @@ import _signal  # signal itself imports enum, half of the start-up time of a tas
 import os
 import sys
 
-from typedbytes._core import END, RecordGroups, RecordLoop, keep_freed_memory
+from typedbytes._core import END, RecordGroups, RecordLoop
 from typedbytes._exit_codes import BAD_DATA, FAILED, INTERNAL, INTERRUPTED, IO_ERROR, OK, TERMINATED, USAGE
 from typedbytes.errors import DecodeError, EncodeTypeError, EncodeValueError
 from typedbytes.streaming._descriptors import open_descriptors
@@ -136,7 +136,6 @@ def _run(steps, single_step, argv):
             return USAGE if step.functions[role] is None else OK
         task_run = TaskRun(role, step.functions, step.options)
         source, sink = open_descriptors()
-        keep_freed_memory()
         _set_signals()
         return task_run.run(source, sink)
     except UsageError as error:
