@@ -376,6 +376,10 @@ bench-compare: $(VENV)/bench-built ## measure another commit and this one in tur
 bench-threads: build ## measure what one, two and four threads do in the same time; a minute
 	$(BIN)/python bench/threads.py $(BENCH_ARGS)
 
+.PHONY: bench-own-process
+bench-own-process: $(VENV)/bench-built ## decode large values beside other libraries, each in a process of its own; two minutes
+	$(BIN)/python bench/own_process.py $(BENCH_ARGS)
+
 .PHONY: bench-hadoop
 bench-hadoop: build ## measure an identity job on Hadoop by /bin/cat and by Python, with a real JVM
 	$(BIN)/python bench/hadoop_identity.py $(BENCH_ARGS)

@@ -66,7 +66,6 @@ def _decompressed(file):
             if head and head in _COMPRESSED_STARTS:
                 from typedbytes._compression import decompressed  # lazy import: start-up time
 
-                _core.keep_freed_memory()
                 return decompressed(file)
     except BaseException:
         file.close()

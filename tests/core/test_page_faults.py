@@ -11,11 +11,11 @@ import pytest
 
 import typedbytes
 from subprocess_runs import run_fresh
-from typedbytes import sequencefile
+from typedbytes import block, sequencefile
 
 PRELUDE = """
     import io, pathlib, resource, sys, typedbytes
-    from typedbytes import columns, sequencefile
+    from typedbytes import block, columns, sequencefile
 
     def fewest_faults(call, ncalls=12):
         faults = []
@@ -43,7 +43,11 @@ TEXTS = ["a text " * 200] * 1_000
 #: What is done again and again with which data.
 USES = {
     "typedbytes.loads(data)": lambda: typedbytes.dumps([bytes(1_000)] * 1_000),
-    "typedbytes.Decoder().decode(data)": lambda: typedbytes.dumps([bytes(20_000)] * 100),
+    "typedbytes.Decoder().decode_from(data)": lambda: typedbytes.dumps([bytes(20_000)] * 100),
+    "typedbytes.load(io.BytesIO(data))": lambda: typedbytes.dumps([bytes(20_000)] * 100),
+    "typedbytes.Reader(data).read()": lambda: typedbytes.dumps([bytes(20_000)] * 100),
+    "typedbytes.PairedInput(io.BytesIO(data)).read()": lambda: typedbytes.dumps([bytes(20_000)] * 100) * 2,
+    "list(block.BlockReader(io.BytesIO(data)))": lambda: block.BlockEncoder(wire="native").encode([[bytes(20_000)] * 100]),
     "[None for _ in typedbytes.Reader(io.BytesIO(data))]": lambda: typedbytes.dumps([bytes(1_000)] * 4_000) * 4,
     "[None for _ in typedbytes.PairReader(io.BytesIO(data))]": lambda: typedbytes.dumps(TEXTS) * 10,
     "[None for _ in columns.BatchReader(io.BytesIO(data))]": lambda: (typedbytes.dumps(1) + typedbytes.dumps("a text " * 200)) * 10_000,
@@ -55,7 +59,7 @@ USES = {
 
 @pytest.mark.parametrize("use", USES)
 def test_what_was_freed_is_used_again(use, tmp_path):
-    # It took a fault for each page, 100 to 4,000. The process has its data from a file: to make it would free more memory than it measures.
+    # It took a fault for each page, 100 to 4,000. The process has its data from a file: making it would free memory too.
     (tmp_path / "data").write_bytes(USES[use]())
     code = f"{PRELUDE}    data = pathlib.Path(sys.argv[1]).read_bytes()\n    print(fewest_faults(lambda: {use}))"
     assert int(run_fresh(code, tmp_path / "data")) < 8
@@ -70,3 +74,15 @@ def test_a_large_output_uses_the_memory_of_the_last_one(npairs):
     print(fewest_faults(lambda: encode(values), 20))
     """
     assert int(run_fresh(code)) < 2
+
+
+def test_a_command_uses_the_memory_of_the_last_piece(tmp_path):
+    (tmp_path / "data").write_bytes((typedbytes.dumps("key") + typedbytes.dumps("a text " * 150)) * 20_000)
+    code = """
+        import resource, subprocess, sys
+        for arguments in (["--help"], ["to-json", sys.argv[1]]):
+            subprocess.run([sys.executable, "-m", "typedbytes", *arguments], stdout=subprocess.DEVNULL, check=True)
+            print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt)
+    """
+    start, both = map(int, run_fresh(code, tmp_path / "data").split())
+    assert both < 3 * start  # more than 5,000 for its 20 MB, in a start of 2,000

@@ -11,8 +11,6 @@ import io
 import struct
 from collections import namedtuple
 
-from typedbytes._core import keep_freed_memory
-
 __all__ = ["CODECS", "CompressedWriter", "DecompressedReader", "find_codec"]
 
 CODECS = ("none", "zlib", "lz4", "zstd")
@@ -49,7 +47,6 @@ def find_codec(name):
     """Return the codec of that name, None for "none"; raise ModuleNotFoundError for a missing library, ValueError for another name."""
     if name not in CODECS:
         raise ValueError(f"codec must be one of {', '.join(CODECS)}, not {name!r}")
-    keep_freed_memory()
     try:
         return None if name == "none" else _CODECS[name]()
     except ModuleNotFoundError as error:

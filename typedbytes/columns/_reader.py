@@ -99,7 +99,6 @@ class BatchReader(_core.RecordIterator):
         self._visible, self._paths = _wanted.projection(columns, self._names)
         self._batch_rows = batch_rows
         self._batch_nbytes = min(batch_nbytes, sys.maxsize)
-        _core.keep_freed_memory(self._batch_nbytes)
         self._policy = on_mismatch
         self._structure = structure = {"dialect": dialect, "max_depth": max_depth}
         self._builder = self._new_builder(types)
@@ -278,6 +277,7 @@ class BatchReader(_core.RecordIterator):
     def _finish(self, before_error):
         """Return the rows held, or None; before an error without the last group, which may have more records after it."""
         nrows = self._builder.last_group() if before_error and self._whole_groups else self._builder.nrows
+        _core.keep_freed_memory(self._builder.nbytes)
         return self._builder.finish(Batch, self._visible, nrows) if nrows else None
 
     def _read_more(self, nbytes):

@@ -6,7 +6,6 @@ has writes(pairs), encoded(pair), write_encoded(records), close() and .record. E
 speaks it.
 """
 
-from typedbytes._core import keep_freed_memory
 from typedbytes.streaming._task import count_key_fields, find_key_ends, find_separator, has_text_keys
 
 
@@ -36,7 +35,6 @@ def open_input(format_name, source, role, environ, options, undecoded=False, com
     undecoded: its raw_pairs() are bytes, and decode() decodes each value by itself.
     composite_keys: the form of the keys between map and reduce.
     """
-    keep_freed_memory()
     if composite_keys is not None and role != "map":
         from typedbytes.streaming._secondary_sort import CompositeKeyInput
 

@@ -44,6 +44,7 @@ from typedbytes.core.cpython cimport (
     tuple_from_stolen, unlikely,
 )
 from typedbytes.block.crc32c cimport crc32c, crc32c_start
+from typedbytes.core.heap cimport keep_freed
 from typedbytes.core.threads cimport claim_state
 from typedbytes.core.typecode cimport *
 

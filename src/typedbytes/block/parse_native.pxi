@@ -124,6 +124,7 @@ cdef int push_nested(Parser parser, ReadBuffer* b, int code, const unsigned char
     borrow(&d.buf, p, nbytes)
     if nbytes == 0 or p[0] != code:
         return parser.raise_or_skip(parser.make_error(BlockError, f"the nested value does not start with its code {code}", offset))
+    keep_freed(nbytes)
     try:
         decoded = decode_record(&d)
         value = <object>decoded

@@ -13,7 +13,7 @@ from typedbytes.core.cpython cimport bytes_resize, bytes_shorten
 from typedbytes.core.heap cimport keep_freed
 
 def keep_freed_memory(Py_ssize_t nbytes=1 << 20):
-    """Have the C library keep the memory of pieces of up to this size, as files and compression use and release them one after the other."""
+    """Have the C library keep freed blocks of up to `nbytes`, for what frees and allocates them in turn."""
     keep_freed(nbytes)
 
 

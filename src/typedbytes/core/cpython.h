@@ -319,7 +319,10 @@ static inline PyObject *pair_from_stolen(PyObject *pair, PyObject *first, PyObje
 
 static inline PyObject *object_from_stolen(PyObject *o) { return o; }
 
-static __attribute__((noinline)) PyObject *list_without_memory(PyObject *list, PyObject **items, Py_ssize_t nitems) {
+#ifdef __GNUC__
+__attribute__((noinline))
+#endif
+static PyObject *list_without_memory(PyObject *list, PyObject **items, Py_ssize_t nitems) {
     Py_XDECREF(list);
     while (nitems > 0) Py_DECREF(items[--nitems]);
     return PyErr_NoMemory();

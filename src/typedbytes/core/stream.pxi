@@ -231,6 +231,7 @@ cdef class Decoder:
             if not 0 <= offset <= view.len:
                 raise ValueError(f"offset {offset} is outside the {view.len} bytes given")
             d.buf.cursor += offset
+            keep_freed(held(&d.buf))
             value = object_from_stolen(decode_record(&d))
             return value, offset_of(&d.buf, d.buf.cursor)
         finally:

@@ -58,6 +58,7 @@ cdef class Reader:
         self.memory = memory if memory.c_contiguous else memoryview(memory.tobytes())
         view = PyMemoryView_GET_BUFFER(self.memory)
         borrow(&self.d.buf, <const unsigned char*>view.buf, view.len)
+        keep_freed(view.len)
         return 0
 
     def __dealloc__(self):
