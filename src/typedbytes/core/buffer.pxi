@@ -12,6 +12,7 @@ from libc.string cimport memcpy, memmove
 from typedbytes.core.cpython cimport bytes_resize, bytes_shorten
 from typedbytes.core.heap cimport keep_freed
 
+
 def keep_freed_memory(Py_ssize_t nbytes=1 << 20):
     """Have the C library keep freed blocks of up to `nbytes`, for what frees and allocates them in turn."""
     keep_freed(nbytes)

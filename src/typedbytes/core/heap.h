@@ -14,16 +14,18 @@
 #define MAX_VALUE_NBYTES ((Py_ssize_t)(sizeof(void *) == 8 ? 8 << 20 : 250 << 10))    /* with 32 bits, it ignores blocks larger than 512 KiB */
 
 static Py_ssize_t nbytes_kept_for = 32 << 10;
+static int nattempts_left = 100;    /* another library may stand in for its malloc */
 
 static inline int is_mapped(void *block) { return ((uintptr_t)block & 4095) == 2 * sizeof(size_t); }    /* at the start of a page, after its size */
 
 static inline void keep_freed(Py_ssize_t value_nbytes) {
-    if (value_nbytes > nbytes_kept_for && nbytes_kept_for < MAX_VALUE_NBYTES) {
+    if (value_nbytes > nbytes_kept_for && nbytes_kept_for < MAX_VALUE_NBYTES && nattempts_left > 0) {
         Py_ssize_t wanted = value_nbytes < MAX_VALUE_NBYTES / 2 ? 2 * value_nbytes : MAX_VALUE_NBYTES;
         void *volatile block = malloc((size_t)(2 * wanted));    /* volatile: the compiler would leave it out */
         if (is_mapped(block))
             nbytes_kept_for = wanted;    /* otherwise it had room for the block, and has learned nothing: next time it may have none */
         free(block);
+        nattempts_left--;
     }
 }
 #else
