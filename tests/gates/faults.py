@@ -68,6 +68,8 @@ FAULTS = [
           "            if not 0 <= offset <= view.len - nbytes:", "            if not 0 <= offset <= view.len:"),
     Fault("index grows by half of what it needs", "core/structure.pxi", sanitize.tests("core/test_decoder.py", "-k", "scanned"),
           "PyMem_Realloc(offsets, capacity * sizeof(long long))", "PyMem_Realloc(offsets, capacity * sizeof(int))"),
+    Fault("freed memory goes back to the system", "core/heap.h", tests("core/test_page_faults.py"),
+          "malloc((size_t)(2 * wanted))", "malloc(1)"),
     # Lengths.
     Fault("negative length accepted", "core/codec/decode.pxi", VECTORS,
           "        if length < 0:\n            return raise_negative(d, length, code)\n        return decode_payload",

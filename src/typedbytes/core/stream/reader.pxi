@@ -57,8 +57,8 @@ cdef class Reader:
         memory = memoryview(source)
         self.memory = memory if memory.c_contiguous else memoryview(memory.tobytes())
         view = PyMemoryView_GET_BUFFER(self.memory)
-        borrow(&self.d.buf, <const unsigned char*>view.buf, view.len)
         keep_freed(view.len)
+        borrow(&self.d.buf, <const unsigned char*>view.buf, view.len)
         return 0
 
     def __dealloc__(self):
