@@ -277,8 +277,10 @@ class BatchReader(_core.RecordIterator):
     def _finish(self, before_error):
         """Return the rows held, or None; before an error without the last group, which may have more records after it."""
         nrows = self._builder.last_group() if before_error and self._whole_groups else self._builder.nrows
+        if not nrows:
+            return None
         _core.keep_freed_memory(self._builder.nbytes)
-        return self._builder.finish(Batch, self._visible, nrows) if nrows else None
+        return self._builder.finish(Batch, self._visible, nrows)
 
     def _read_more(self, nbytes):
         """Read and decode; False at the end of input, and after an error of the source that is to follow the rows before it."""

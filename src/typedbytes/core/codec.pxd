@@ -52,6 +52,9 @@ cdef struct Decoding:
     PyObject* ext_hook        # borrowed, NULL: none
     const char* unicode_errors    # borrowed, NULL: strict
 
+cdef inline long long record_nbytes_read(const Decoding* d) noexcept nogil:
+    return offset_of(&d.buf, d.buf.cursor) - d.record_offset
+
 cdef class DecodeOptions:
     cdef Decoding template    # with an empty buffer
     cdef object ext_hook

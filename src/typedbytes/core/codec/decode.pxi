@@ -183,9 +183,9 @@ cdef inline int require(Decoding* d, Py_ssize_t wanted, int code) except -1:
 
 
 cdef int refill_or_raise(Decoding* d, Py_ssize_t wanted, int code) except -1:
-    keep_freed(offset_of(&d.buf, d.buf.cursor) - d.record_offset)
+    keep_freed(record_nbytes_read(d))
     if d.max_bytes:
-        if offset_of(&d.buf, d.buf.cursor) + wanted - d.record_offset > d.max_bytes:
+        if record_nbytes_read(d) + wanted > d.max_bytes:
             return raise_record_limit(d)
         unhide(d)
         if refill_with_collector(d, wanted):

@@ -9,8 +9,7 @@ cdef Py_ssize_t parse_max_bytes(max_bytes) except -1:
 
 
 cdef void hide_beyond_limit(Decoding* d) noexcept:
-    cdef long long allowed = d.record_offset + d.max_bytes - offset_of(&d.buf, d.buf.cursor)
-    allowed = max(allowed, 0)
+    cdef long long allowed = max(d.max_bytes - record_nbytes_read(d), 0)
     if held(&d.buf) > allowed:
         d.nhidden = held(&d.buf) - <Py_ssize_t>allowed
         d.buf.end -= d.nhidden

@@ -151,7 +151,7 @@ cdef class Reader:
         cdef Py_ssize_t wanted
         while True:
             outcome = skip_value(&self.skipping, buf)
-            if self.d.max_bytes and offset_of(buf, buf.cursor) + self.skipping.tail - self.d.record_offset > self.d.max_bytes:
+            if self.d.max_bytes and record_nbytes_read(&self.d) + self.skipping.tail > self.d.max_bytes:
                 raise_record_limit(&self.d)
             if outcome == SKIPPED:
                 return 0
