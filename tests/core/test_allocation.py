@@ -37,6 +37,7 @@ VALUES = [
     *range(300, 350), *(2**40 + number for number in range(30)), *(number * 1.5 for number in range(30)), *("s%d" % number for number in range(30)),
     "\u20ac" * 3000, b"b" * 3000, [[number] for number in range(1000, 1030)], tuple((number,) for number in range(1000, 1030)),
     {"k%d" % number: {(number, "x"): [number]} for number in range(1000, 1030)}, 2**100, None, tb.Ext(144, b"e" * 20), tb.Writable("a.B", b"w"),
+    [2**63 + number for number in range(20)],
 ]  # fmt: skip
 DATA = b"".join(map(tb.dumps, VALUES))
 PAIRS = b"".join(tb.dumps("key%d" % (number // 3)) + tb.dumps([number]) for number in range(60))

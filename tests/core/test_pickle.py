@@ -28,7 +28,7 @@ from hypothesis import given, strategies as st
 import vectors
 from fuzz import pickles
 from subprocess_runs import run_fresh, within
-from typedbytes import Decoder, FormatError, Reader, dumps, loads
+from typedbytes import Decoder, Ext, FormatError, Reader, TruncatedError, dumps, loads
 from typedbytes._core import safe_dumps, safe_loads
 
 MAX_DEPTH = 100
@@ -212,6 +212,34 @@ def test_an_int_at_every_edge_of_digits_and_bytes_survives(sign):
             assert safe_loads(data) == number
             signed = number.to_bytes(100, "little", signed=True)  # with more bytes of the sign than it takes
             assert safe_loads(b"\x80\x02\x8a\x64" + signed + b".") == number
+
+
+def listed(payloads):
+    """Return the bytes of a LIST of code 100."""
+    return b"\x09" + b"".join(b"\x64" + len(each).to_bytes(4, "big") + each for each in payloads) + b"\xff"
+
+
+@pytest.mark.parametrize("protocol", [2, 3])
+@pytest.mark.parametrize("last_bytes", [b"\x80\0", b"\xff\0", b"\x7f\0", b"\0\0", b"\xff\x01", b"\x80\xff", b"\xff\xff"])
+def test_pickled_ints_in_a_row_read_as_pickle_reads_them(last_bytes, protocol):
+    other = b"\x80%c\x8a\x09\xb1\x7f\1\2\3\4\5%b." % (protocol, last_bytes)
+    assert len(other) == 14
+    hashes = [pickle.dumps(2**63 + number * 2**31 + number, 2) for number in range(40)]
+    for payloads in (hashes + [other] + hashes, [other] * 40, [*hashes, pickle.dumps(None, 2), other], [hashes[0], other] * 40):
+        assert loads(listed(payloads)) == [pickle.loads(each) for each in payloads]
+        assert [type(each) for each in loads(listed(payloads), exact=True)] == [Ext] * len(payloads)
+
+
+def test_pickled_ints_in_a_row_that_end_early_are_refused():
+    data = listed([pickle.dumps(2**64 - 1 - number, 2) for number in range(20)])
+    for end in range(len(data)):
+        with pytest.raises(TruncatedError) as caught:
+            loads(data[:end])
+        assert caught.value.offset == end
+    without_stop = data[:-2] + b"0" + data[-1:]
+    with pytest.raises(FormatError) as caught:
+        loads(without_stop)
+    assert (caught.value.offset, caught.value.path) == (1 + 19 * 19, "[19]")
 
 
 def test_equal_scalars_give_equal_bytes_whoever_shares_their_parts():

@@ -80,10 +80,12 @@ FAULTS = [
     Fault("skip accepts a negative length", "core/codec/skip.pxi", fuzz("bytes"),
           "                if unlikely(length < 0):\n                    return BAD_LENGTH\n                p += 5\n                if unlikely(length > end - p):",
           "                p += 5\n                if unlikely(length > end - p):"),
+    Fault("a pickled int in a run read without its last bytes", "core/codec/pickle/recognise.pxi", tests("core/test_pickle.py", "-k", "in_a_row"),
+          " and p[16] >= 0x80 and p[17] == 0", ""),
     Fault("skip takes pairs for values", "core/codec/skip.pxi", VECTORS,
           "(length * 2 if s.code == MAP else length)", "length"),
     Fault("limit of a record off by one", "core/codec/limits.pxi", VECTORS,
-          "    allowed = max(allowed, 0)", "    allowed = max(allowed + 1, 0)"),
+          "max(d.max_bytes - record_nbytes_read(d), 0)", "max(d.max_bytes - record_nbytes_read(d) + 1, 0)"),
     # Depth.
     Fault("one level too many", "core/codec/containers.pxi", VECTORS,
           "    if unlikely(d.depth >= d.max_depth):", "    if unlikely(d.depth > d.max_depth):"),

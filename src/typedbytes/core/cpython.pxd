@@ -16,6 +16,7 @@ cdef extern from "core/cpython.h":
     bint has_buffer(object obj) noexcept    # as PyObject_CheckBuffer
     # 0, or -1: an exception is set, as warnings are errors.
     int warn_of_resource(PyObject* source, PyObject* text) noexcept
+    PyObject* int_from_u64(uint64_t value) noexcept    # of 2**63 or more
     # 1: stored in *value; 0: beyond 64 bits. The object is an int (or of a subclass).
     bint int_to_i64(PyObject* number, int64_t* value) noexcept
     # The same for many in a row, whose sizes cannot be predicted.

@@ -67,6 +67,23 @@ static inline PyObject *int_from_i64(int64_t value) {
 #endif
 }
 
+/* Of 2**63 or more. */
+static inline PyObject *int_from_u64(uint64_t value) {
+#if TB_KNOWN_DIGITS
+    PyLongObject *number = new_int(3);
+    digit *digits;
+    if (number == NULL) return NULL;
+    digits = TB_DIGITS(number);
+    digits[0] = (digit)(value & PyLong_MASK);
+    digits[1] = (digit)(value >> 30 & PyLong_MASK);
+    digits[2] = (digit)(value >> 60);
+    TB_SET_SIZE(number, 3, 0);
+    return (PyObject *)number;
+#else
+    return PyLong_FromUnsignedLongLong(value);
+#endif
+}
+
 static inline int int_to_i64(PyObject *number, int64_t *value) {
 #if TB_KNOWN_DIGITS
     const digit *digits = TB_DIGITS(number);

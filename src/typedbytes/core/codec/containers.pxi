@@ -114,13 +114,34 @@ cdef Py_ssize_t decode_run(Decoding* d, Py_ssize_t max_items) except -1:
             item += 1
             p += 9
     elif code == PICKLE and d.pickle != RAW and not d.exact:
-        while item < stop and end - p >= 9 and is_pickled_none(p):
-            item[0] = decode_null()
-            item += 1
-            p += 9
+        return decode_pickle_run(d, max_items)
     if unlikely(failed):
         d.nstack = item - 1 - d.stack
         return -1
+    nfound = item - d.stack - d.nstack
+    d.buf.cursor = p
+    d.nstack += nfound
+    return nfound
+
+
+cdef Py_ssize_t decode_pickle_run(Decoding* d, Py_ssize_t max_items) except -1:
+    # The same for None and for ints of 64 bits without a sign, such as hash values.
+    cdef const unsigned char* p = d.buf.cursor
+    cdef const unsigned char* end = d.buf.end
+    cdef PyObject** item = d.stack + d.nstack
+    cdef PyObject** stop = item + min(max_items, d.stack_capacity - d.nstack)
+    cdef Py_ssize_t nfound
+    while item < stop and end - p >= 9 and is_pickled_none(p):
+        item[0] = decode_null()
+        item += 1
+        p += 9
+    while item < stop and end - p >= UNSIGNED_NBYTES and is_pickled_unsigned(p):
+        item[0] = int_from_u64(load_u64_le(p + 9))
+        if unlikely(item[0] == NULL):
+            d.nstack = item - d.stack
+            return -1
+        item += 1
+        p += UNSIGNED_NBYTES
     nfound = item - d.stack - d.nstack
     d.buf.cursor = p
     d.nstack += nfound

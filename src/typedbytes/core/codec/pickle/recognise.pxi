@@ -15,6 +15,11 @@ cdef object READ_ZONE
 cdef bytes READ_ZONE_BYTES = b""
 
 
+cdef inline bint is_pickled_unsigned(const unsigned char* p) noexcept:
+    # An int of 64 bits without a sign, as it is written. The caller has checked that UNSIGNED_NBYTES are there.
+    return memcmp(p, UNSIGNED_HEAD, 9) == 0 and p[16] >= 0x80 and p[17] == 0 and p[18] == OP_STOP
+
+
 cdef PyObject* recognise_none_or_int(const unsigned char* p, Py_ssize_t nbytes) except? NULL:
     # None and ints: every policy reads them so.
     if nbytes < 4 or p[0] != OP_PROTO or not 2 <= p[1] <= 5 or p[nbytes - 1] != OP_STOP:
