@@ -139,6 +139,10 @@ cdef inline PyObject* decode_pair_key(Decoding* d, const unsigned char* p, Py_ss
     return text
 
 
+cdef inline bint holds_long_key(const CachedString* slot, const unsigned char* p, Py_ssize_t nbytes) noexcept:
+    return slot.nbytes == nbytes and slot.text != NULL and memcmp(long_bytes(slot), p, nbytes) == 0
+
+
 cdef inline PyObject* decode_map_key(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
     # Records have the same keys in the same order, so the key that came after the previous key last time is compared first, before a
     # hash is computed.
@@ -147,7 +151,11 @@ cdef inline PyObject* decode_map_key(Decoding* d, const unsigned char* p, Py_ssi
     cdef PyObject* text
     global SHORT_KEY_BALANCE
     if unlikely(nbytes > CACHED_LENGTH):
-        return decode_long_map_key(d, slot, p, nbytes)
+        if likely(slot != NULL and holds_long_key(slot, p, nbytes)):
+            last_key_slot(&d.last_map_key)[0] = slot
+            incref(slot.text)
+            return slot.text
+        return decode_long_map_key(d, p, nbytes)
     words = load_short(p, nbytes)
     if unlikely(slot == NULL or not is_same(slot, &words, nbytes) or slot.text == NULL):
         if unlikely(not should_look_up(&SHORT_KEY_BALANCE)):
@@ -165,26 +173,21 @@ cdef inline PyObject* decode_map_key(Decoding* d, const unsigned char* p, Py_ssi
     return slot.text
 
 
-cdef inline bint holds_long_key(const CachedString* slot, const unsigned char* p, Py_ssize_t nbytes) noexcept:
-    return slot.nbytes == nbytes and slot.text != NULL and memcmp(long_bytes(slot), p, nbytes) == 0
-
-
-cdef PyObject* decode_long_map_key(Decoding* d, CachedString* slot, const unsigned char* p, Py_ssize_t nbytes) except NULL:
+cdef PyObject* decode_long_map_key(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
+    # One that was not expected.
     cdef short_words words
+    cdef CachedString* slot
     global LONG_KEY_BALANCE
-    if unlikely(nbytes > CACHED_KEY_LENGTH):
+    if nbytes > CACHED_KEY_LENGTH or not should_look_up(&LONG_KEY_BALANCE):
         return decode_string(d, p, nbytes)
-    if unlikely(slot == NULL or not holds_long_key(slot, p, nbytes)):
-        if not should_look_up(&LONG_KEY_BALANCE):
-            return decode_string(d, p, nbytes)
-        words = load_long(p, nbytes)
-        slot = cache_slot(&words, nbytes)
-        slot += not holds_long_key(slot, p, nbytes)
-        if not holds_long_key(slot, p, nbytes):
-            LONG_KEY_BALANCE -= 1
-            return decode_and_cache(d, slot - 1, &words, p, nbytes)
-        (<CachedString*>last_key_slot(&d.last_map_key)[0]).next_key = slot
+    words = load_long(p, nbytes)
+    slot = cache_slot(&words, nbytes)
+    slot += not holds_long_key(slot, p, nbytes)
+    if not holds_long_key(slot, p, nbytes):
+        LONG_KEY_BALANCE -= 1
+        return decode_and_cache(d, slot - 1, &words, p, nbytes)
     LONG_KEY_BALANCE += LONG_KEY_BALANCE < MAX_BALANCE
+    (<CachedString*>last_key_slot(&d.last_map_key)[0]).next_key = slot
     last_key_slot(&d.last_map_key)[0] = slot
     incref(slot.text)
     return slot.text
