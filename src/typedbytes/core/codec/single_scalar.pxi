@@ -111,6 +111,12 @@ cdef enum:
     SMALL_NITEMS = 16        # the keys and values of a dict are items
     SMALL_NBYTES = 512
 
+# What is returned for them is always the same object.
+cdef bytes EMPTY_VECTOR = b"\x08\x00\x00\x00\x00"
+cdef bytes EMPTY_LIST = b"\x09\xff"
+cdef bytes EMPTY_MAP = b"\x0a\x00\x00\x00\x00"
+
+
 cdef PyObject* bytes_of_small_container(const Encoding* options, PyObject* obj) except? NULL:
     # Encode an exact tuple, list or dict. NULL without an exception: it is large, has other items, or the options need the general path.
     cdef unsigned char scratch[SMALL_NBYTES]
@@ -118,11 +124,27 @@ cdef PyObject* bytes_of_small_container(const Encoding* options, PyObject* obj) 
     cdef bint stored
     if options.max_depth == 0 or options.int_width or options.sort_keys:
         return NULL
+    if not NO_GIL and is_empty(obj):
+        return bytes_of_empty(obj)
     if NO_GIL:
         stored = try_store_shared(&p, scratch + SMALL_NBYTES, <object>obj)
     else:
         stored = try_store_container(&p, scratch + SMALL_NBYTES, obj)
     return bytes_of(scratch, p) if stored else NULL
+
+
+cdef inline bint is_empty(PyObject* container) noexcept:
+    cdef PyTypeObject* kind = Py_TYPE(container)
+    if kind == &PyTuple_Type:
+        return PyTuple_GET_SIZE(container) == 0
+    return PyList_GET_SIZE(container) == 0 if kind == &PyList_Type else PyDict_GET_SIZE(container) == 0
+
+
+cdef inline PyObject* bytes_of_empty(PyObject* container) noexcept:
+    cdef PyTypeObject* kind = Py_TYPE(container)
+    cdef PyObject* data = <PyObject*>(EMPTY_VECTOR if kind == &PyTuple_Type else EMPTY_LIST if kind == &PyList_Type else EMPTY_MAP)
+    incref(data)
+    return data
 
 
 cdef bint try_store_shared(unsigned char** p, unsigned char* end, object obj) noexcept:
