@@ -39,8 +39,9 @@ find = re.compile(b"w77 ").finditer
 def mapper(batch):
     lines = batch.buffers("value")
     text, offsets = lines["data"], np.frombuffer(lines["offsets"], np.int32)
-    found = [match.start() for match in find(text)]
-    rows = np.unique(np.searchsorted(offsets, found, "right") - 1)
+    found = np.array([match.span() for match in find(text)], int).reshape(-1, 2)
+    rows = np.searchsorted(offsets, found[:, 0], "right") - 1
+    rows = np.unique(rows[found[:, 1] <= offsets[rows + 1]])  # lines are not separated: a match may go on in the next
     kept = [str(text[start:end], "utf-8") for start, end in zip(offsets[rows], offsets[rows + 1])]
     return {"key": batch.column("key")[rows], "value": kept}
 

@@ -301,6 +301,21 @@ def test_keys_that_never_repeat_are_not_looked_up_until_others_do():
     assert run_fresh(code) == "100 1"
 
 
+def test_long_keys_of_a_new_kind_of_record_are_shared_after_many_of_another():
+    code = """
+        import typedbytes as tb
+
+        for kind in range(4):
+            data = tb.dumps([{f"a key of more than 24 bytes: {kind}, {number}": number for number in range(12)}])
+            for _ in range(50):
+                (last,) = tb.loads(data)
+            (again,) = tb.loads(data)
+            assert all(key is other for key, other in zip(last, again)), kind
+        print("shared")
+    """
+    assert run_fresh(code) == "shared"
+
+
 def test_long_keys_that_are_almost_equal_are_distinguished():
     rng = random.Random(8)
     texts = [letter * offset + other + letter * (length - offset) for length in (24, 25, 32, 100, 255, 256, 300) for offset in (0, 8, 12, length)

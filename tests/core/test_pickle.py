@@ -28,7 +28,7 @@ from hypothesis import given, strategies as st
 import vectors
 from fuzz import pickles
 from subprocess_runs import run_fresh, within
-from typedbytes import Decoder, Ext, FormatError, Reader, TruncatedError, dumps, loads
+from typedbytes import Decoder, Ext, FormatError, LimitError, Reader, TruncatedError, dumps, loads
 from typedbytes._core import safe_dumps, safe_loads
 
 MAX_DEPTH = 100
@@ -227,15 +227,19 @@ def test_pickled_ints_in_a_row_read_as_pickle_reads_them(last_bytes, protocol):
     hashes = [pickle.dumps(2**63 + number * 2**31 + number, 2) for number in range(40)]
     for payloads in (hashes + [other] + hashes, [other] * 40, [*hashes, pickle.dumps(None, 2), other], [hashes[0], other] * 40):
         assert loads(listed(payloads)) == [pickle.loads(each) for each in payloads]
-        assert [type(each) for each in loads(listed(payloads), exact=True)] == [Ext] * len(payloads)
+        assert loads(listed(payloads), pickle="trust") == [pickle.loads(each) for each in payloads]
+        for options in ({"exact": True}, {"pickle": "raw"}):
+            assert loads(listed(payloads), **options) == [Ext(100, each) for each in payloads]
 
 
 def test_pickled_ints_in_a_row_that_end_early_are_refused():
     data = listed([pickle.dumps(2**64 - 1 - number, 2) for number in range(20)])
     for end in range(len(data)):
         with pytest.raises(TruncatedError) as caught:
-            loads(data[:end])
+            loads(memoryview(data)[:end])  # what comes after it in memory continues it
         assert caught.value.offset == end
+        with pytest.raises(LimitError):
+            loads(data, max_bytes=max(end, 1))
     without_stop = data[:-2] + b"0" + data[-1:]
     with pytest.raises(FormatError) as caught:
         loads(without_stop)

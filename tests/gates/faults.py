@@ -82,6 +82,8 @@ FAULTS = [
           "                p += 5\n                if unlikely(length > end - p):"),
     Fault("a pickled int in a run read without its last bytes", "core/codec/pickle/recognise.pxi", tests("core/test_pickle.py", "-k", "in_a_row"),
           " and p[16] >= 0x80 and p[17] == 0", ""),
+    Fault("a pickled int in a run read beyond the end", "core/codec/containers.pxi", tests("core/test_pickle.py", "-k", "in_a_row"),
+          "end - p >= UNSIGNED_NBYTES", "end - p >= 9"),
     Fault("skip takes pairs for values", "core/codec/skip.pxi", VECTORS,
           "(length * 2 if s.code == MAP else length)", "length"),
     Fault("limit of a record off by one", "core/codec/limits.pxi", VECTORS,

@@ -111,7 +111,7 @@ cdef enum:
     SMALL_NITEMS = 16        # the keys and values of a dict are items
     SMALL_NBYTES = 512
 
-# What is returned for them is always the same object.
+# The bytes of empty containers: always these same objects.
 cdef bytes EMPTY_VECTOR = b"\x08\x00\x00\x00\x00"
 cdef bytes EMPTY_LIST = b"\x09\xff"
 cdef bytes EMPTY_MAP = b"\x0a\x00\x00\x00\x00"

@@ -149,9 +149,10 @@ cdef inline PyObject* decode_map_key(Decoding* d, const unsigned char* p, Py_ssi
     cdef short_words words
     cdef CachedString* slot = (<CachedString*>last_key_slot(&d.last_map_key)[0]).next_key
     cdef PyObject* text
-    global SHORT_KEY_BALANCE
+    global SHORT_KEY_BALANCE, LONG_KEY_BALANCE
     if unlikely(nbytes > CACHED_LENGTH):
         if likely(slot != NULL and holds_long_key(slot, p, nbytes)):
+            LONG_KEY_BALANCE += LONG_KEY_BALANCE < MAX_BALANCE
             last_key_slot(&d.last_map_key)[0] = slot
             incref(slot.text)
             return slot.text
