@@ -125,7 +125,7 @@ cdef Py_ssize_t decode_run(Decoding* d, Py_ssize_t max_items) except -1:
 
 
 cdef Py_ssize_t decode_pickle_run(Decoding* d, Py_ssize_t max_items) except -1:
-    # The same for None and for ints of 64 bits without a sign, such as hash values.
+    # The same for None and for ints of 64 bits without a sign, such as hash values. Apart, so that the loops of decode_run keep their registers.
     cdef const unsigned char* p = d.buf.cursor
     cdef const unsigned char* end = d.buf.end
     cdef PyObject** item = d.stack + d.nstack

@@ -121,30 +121,29 @@ cdef PyObject* bytes_of_small_container(const Encoding* options, PyObject* obj) 
     # Encode an exact tuple, list or dict. NULL without an exception: it is large, has other items, or the options need the general path.
     cdef unsigned char scratch[SMALL_NBYTES]
     cdef unsigned char* p = scratch
+    cdef PyObject* empty
     cdef bint stored
     if options.max_depth == 0 or options.int_width or options.sort_keys:
         return NULL
-    if not NO_GIL and is_empty(obj):
-        return bytes_of_empty(obj)
     if NO_GIL:
         stored = try_store_shared(&p, scratch + SMALL_NBYTES, <object>obj)
     else:
+        empty = bytes_of_empty(obj)    # not where threads would count the references to one object
+        if empty != NULL:
+            incref(empty)
+            return empty
         stored = try_store_container(&p, scratch + SMALL_NBYTES, obj)
     return bytes_of(scratch, p) if stored else NULL
 
 
-cdef inline bint is_empty(PyObject* container) noexcept:
+cdef inline PyObject* bytes_of_empty(PyObject* container) noexcept:
+    # Borrowed; NULL without an exception: it is not empty.
     cdef PyTypeObject* kind = Py_TYPE(container)
     if kind == &PyTuple_Type:
-        return PyTuple_GET_SIZE(container) == 0
-    return PyList_GET_SIZE(container) == 0 if kind == &PyList_Type else PyDict_GET_SIZE(container) == 0
-
-
-cdef inline PyObject* bytes_of_empty(PyObject* container) noexcept:
-    cdef PyTypeObject* kind = Py_TYPE(container)
-    cdef PyObject* data = <PyObject*>(EMPTY_VECTOR if kind == &PyTuple_Type else EMPTY_LIST if kind == &PyList_Type else EMPTY_MAP)
-    incref(data)
-    return data
+        return <PyObject*>EMPTY_VECTOR if PyTuple_GET_SIZE(container) == 0 else NULL
+    if kind == &PyList_Type:
+        return <PyObject*>EMPTY_LIST if PyList_GET_SIZE(container) == 0 else NULL
+    return <PyObject*>EMPTY_MAP if PyDict_GET_SIZE(container) == 0 else NULL
 
 
 cdef bint try_store_shared(unsigned char** p, unsigned char* end, object obj) noexcept:
