@@ -286,6 +286,8 @@ SHAPES = {
 
 #: Shapes of text alone.
 TEXTS = ("german_1000", "latin_10k", "quotes_10k", "cyrillic_1000", "cjk_1000", "emoji_10k")
+#: Shapes that are measured with each kind of vectors.
+VECTORISED = ("ascii_100", "text_100", "text_1000", *TEXTS)
 #: Shapes that need fresh objects for each measurement of encode: those with text that is not ASCII, and words.
 WITH_TEXT = frozenset(
     ("text_100", "text_1000", "word_pairs", "large_pairs", "word_count", "long_keys", "many_keys", "cyrillic_keys", *TEXTS)

@@ -2,6 +2,7 @@
 
     python bench/report.py                 a quarter of an hour; bench/results/ gets a .json, a .md and the plots of this Python
     python bench/report.py --only decode   what has that in its name, into build/bench/results/
+    python bench/report.py --vectors 1     text alone, as on a processor without AVX-512, into bench/results/ under a name of its own
     python bench/report.py --quick         a small round of the first race of each kind, into build/bench/results/
     python bench/report.py --render        write the .md and the plots of the .json again
 
@@ -58,15 +59,18 @@ def main():
     arguments = parser.parse_args()
 
     vectors = goals.VECTORS[_core._limit_vectors(2 if arguments.vectors is None else arguments.vectors)]
-    folder = PARTIAL_RESULTS if arguments.quick or arguments.only or arguments.vectors is not None else RESULTS
+    folder = PARTIAL_RESULTS if arguments.quick or arguments.only else RESULTS
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{sys.implementation.name}-{sys.version_info.major}.{sys.version_info.minor}.json"
+    limit = "" if arguments.vectors is None else f"-vectors-{arguments.vectors}"
+    path = folder / f"{sys.implementation.name}-{sys.version_info.major}.{sys.version_info.minor}{limit}.json"
     if arguments.quick:
         write_record(path, measure(first_of_each(races(QUICK_SCALE)), 0, 1, vectors))
         render(path)
         return
     if not arguments.render:
         chosen = [race for race in races() if arguments.only in " ".join(race[:3])]
+        if limit:
+            chosen = [race for race in chosen if is_vectorised(*race[:3])]
         write_record(path, measure(chosen, arguments.seconds, arguments.npasses, vectors))
     print(render(path))
 
@@ -81,6 +85,11 @@ def races(scale=1):
             if shape not in data.ALWAYS_LARGE:
                 make = partial(make_race, "objects", operation, shape, scale * data.LARGE, LARGE_CONTENDERS)
                 yield "objects", operation, f"{shape} large", make
+
+
+def is_vectorised(level, operation, shape):
+    """Tell whether the vectors decide the time of a race."""
+    return level == "objects" and operation in ("encode", "decode") and shape.split()[0] in data.VECTORISED
 
 
 def make_race(level, operation, shape, scale, wanted=None):
@@ -100,19 +109,20 @@ def first_of_each(races):
 def measure(races, seconds, npasses, vectors):
     """Return the record of a run; of all passes, the least times."""
     results = {}
-    with multiprocessing.get_context("fork").Pool(1, maxtasksperchild=1) as processes:
-        for npass in range(npasses):
-            for *name, make in races:
-                print(npass + 1, *name, file=sys.stderr)
-                result = processes.apply(run_race, (make, seconds))
-                keep_least(results.setdefault(tuple(name), result), result)
+    for npass in range(npasses):
+        for *name, make in races:
+            print(npass + 1, *name, file=sys.stderr)
+            with multiprocessing.get_context("fork").Pool(1) as process:
+                result = process.apply(run_race, (make, seconds))
+            keep_least(results.setdefault(tuple(name), result), result)
     return {"environment": {**environment(), "vectors": vectors, "passes": npasses}, "races": list(results.values())}
 
 
 def run_race(make, seconds):
     """Return the result of a race, run in a process of its own.
 
-    A process that has run other races has a fragmented heap, which would scatter the first contender's data.
+    A process that has run other races has a fragmented heap, which would scatter the first contender's data. This one is forked by the
+    main thread: the fork of another thread keeps that thread's heap, which the C library gives back to the system more eagerly.
     """
     race = make()
     race.run(seconds, FILTER_NROUNDS if race.level == "filters" else MIN_NROUNDS)
