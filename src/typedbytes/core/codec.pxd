@@ -126,8 +126,6 @@ cdef class EncodeOptions:
 
 # The encoded bytes of one scalar, a new reference; NULL without an exception: encode_record() is needed.
 cdef PyObject* bytes_of_scalar(const Encoding* options, PyObject* obj) except? NULL
-# The same of a bytearray or None.
-cdef PyObject* bytes_of_bytearray_or_none(const Encoding* options, PyObject* obj) except? NULL
 # The same of a small tuple, list or dict of scalars.
 cdef PyObject* bytes_of_small_container(const Encoding* options, PyObject* obj) except? NULL
 # Write one record at the cursor; when that fails the cursor is where it was.

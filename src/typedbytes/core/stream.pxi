@@ -88,7 +88,7 @@ cdef class Encoder:
         >>> Encoder().encode(True).hex()
         '0201'
         """
-        return encode_object(self.options, obj)
+        return encode_object(<PyObject*>self.options, <PyObject*>obj)
 
     def encode_into(self, obj, buffer, Py_ssize_t offset=0):
         """Encode one object into a writable buffer at `offset` and return the number of bytes written.
@@ -101,7 +101,7 @@ cdef class Encoder:
         (2, '000201')
         """
         cdef Py_buffer view
-        encoded = encode_object(self.options, obj)
+        encoded = encode_object(<PyObject*>self.options, <PyObject*>obj)
         cdef Py_ssize_t nbytes = len(encoded)
         if type(buffer) is bytearray and 0 <= offset <= len(buffer) < offset + nbytes:
             buffer.extend(bytes(offset + nbytes - len(buffer)))
@@ -162,7 +162,7 @@ cdef inline int encode_item_pair(Encoding* e, object item) except -1:
 cdef object encode_positional(PyObject* encoder, PyObject* const* args, Py_ssize_t nargs, PyObject* names):
     # As dumps_without_options: parsing the one argument, which may be named, takes as long as a small value.
     if nargs == 1 and names == NULL:
-        return encode_object((<Encoder>encoder).options, <object>args[0])
+        return encode_object(<PyObject*>(<Encoder>encoder).options, args[0])
     return encode_by_name(encoder, args, nargs, names)
 
 cdef keyword_function encode_by_name = replace_calls(Encoder.encode, encode_positional)
@@ -212,7 +212,7 @@ cdef class Decoder:
         >>> Decoder().decode(b"\\x02\\x01")
         True
         """
-        return decode_one(self.options, data)
+        return decode_one(<PyObject*>self.options, <PyObject*>data)
 
     def decode_from(self, data, Py_ssize_t offset=0):
         """Decode the value at `offset` and return it with the offset after it.

@@ -66,13 +66,21 @@ cdef PyObject* bytes_of_scalar(const Encoding* options, PyObject* obj) except? N
         return result
     if kind == &PyBytes_Type:
         return single_payload(BYTES, bytes_data(obj), bytes_size(obj))
-    return NULL
+    return bytes_of_bytearray_or_none(options, obj)
 
 
 cdef PyObject* bytes_of_wide_int(const Encoding* options, PyObject* obj) except? NULL:
-    cdef unsigned char scratch[WIDE_NBYTES]
-    cdef Py_ssize_t nbytes = 0 if options.pickle == RAW else store_wide(scratch, obj)
-    return bytes_of(scratch, scratch + nbytes) if nbytes else NULL
+    cdef PyObject* result
+    cdef Py_ssize_t nbytes
+    if options.pickle == RAW:
+        return NULL
+    result = new_uninitialized_bytes(WIDE_NBYTES)
+    nbytes = store_wide(<unsigned char*>bytes_data(result), obj)
+    if nbytes == 0:
+        decref(result)
+        return NULL
+    bytes_shorten(&result, nbytes)
+    return result
 
 
 cdef PyObject* bytes_of_bytearray_or_none(const Encoding* options, PyObject* obj) except? NULL:

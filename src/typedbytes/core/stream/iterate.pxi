@@ -205,7 +205,8 @@ cdef class RecordGroups(RecordIterator):
         self.group_key = record[0]
         record = None    # a reader reuses a tuple to which there is no other reference
         if self.group_by is not None:
-            self.group_key = encode_object(DEFAULT_ENCODE, self.group_by(self.key))
+            group_key = self.group_by(self.key)
+            self.group_key = encode_object(<PyObject*>DEFAULT_ENCODE, <PyObject*>group_key)
         self.due = True
         return True
 

@@ -1,23 +1,30 @@
 # One value, or all that memory holds, in one call: dumps, loads, and what Encoder and Decoder share with them.
 
-cdef inline object encode_object(EncodeOptions options, object obj):
-    cdef PyObject* scalar
-    if PyTuple_CheckExact(obj) or PyList_CheckExact(obj) or PyDict_CheckExact(obj):
-        scalar = bytes_of_small_container(&options.template, <PyObject*>obj)
+# Most calls are for one scalar or small container. No Python code runs meanwhile, so the caller's references are not counted again. In the
+# general path a hook may free an Encoder's options by calling __init__.
+
+cdef inline object encode_object(PyObject* options, PyObject* obj):
+    cdef PyObject* encoded
+    cdef EncodeOptions kept
+    if is_container(obj):
+        encoded = bytes_of_small_container(&(<EncodeOptions>options).template, obj)
     else:
-        scalar = bytes_of_scalar(&options.template, <PyObject*>obj)
-    if scalar != NULL:
-        return object_from_stolen(scalar)
-    return encode_whole_object(options, obj)
+        encoded = bytes_of_scalar(&(<EncodeOptions>options).template, obj)
+    if encoded != NULL:
+        return object_from_stolen(encoded)
+    kept = <EncodeOptions>options
+    return encode_whole_object(kept, <object>obj)
+
+
+cdef inline bint is_container(PyObject* obj) noexcept:
+    cdef PyTypeObject* kind = Py_TYPE(obj)
+    return kind == &PyTuple_Type or kind == &PyList_Type or kind == &PyDict_Type
 
 
 cdef bytes encode_whole_object(EncodeOptions options, object obj):
     # The general path of encode_object.
     cdef Encoding e
     cdef unsigned char scratch[SCRATCH]
-    cdef PyObject* scalar = bytes_of_bytearray_or_none(&options.template, <PyObject*>obj)
-    if scalar != NULL:
-        return <bytes>object_from_stolen(scalar)
     memcpy(&e, &options.template, sizeof(Encoding))
     lend_scratch(&e.buf, scratch, SCRATCH)
     try:
@@ -61,9 +68,10 @@ def dumps(obj, *, int_width="auto", pickle="safe", default=None, sort_keys=False
     """
     if int_width is AUTO and pickle is SAFE_NAME and default is None and sort_keys is False and unicode_errors is STRICT \
             and dialect is HADOOP and max_depth is DEPTH:
-        return encode_object(DEFAULT_ENCODE, obj)
-    return encode_object(EncodeOptions(int_width=int_width, pickle=pickle, default=default, sort_keys=sort_keys,
-                                    unicode_errors=unicode_errors, dialect=dialect, max_depth=max_depth), obj)
+        return encode_object(<PyObject*>DEFAULT_ENCODE, <PyObject*>obj)
+    options = EncodeOptions(int_width=int_width, pickle=pickle, default=default, sort_keys=sort_keys,
+                            unicode_errors=unicode_errors, dialect=dialect, max_depth=max_depth)
+    return encode_object(<PyObject*>options, <PyObject*>obj)
 
 
 def loads(data, *, pickle="safe", exact=False, map_pairs=False, ext_hook=None, unicode_errors="strict", dialect="hadoop",
@@ -78,10 +86,10 @@ def loads(data, *, pickle="safe", exact=False, map_pairs=False, ext_hook=None, u
     """
     if pickle is SAFE_NAME and exact is False and map_pairs is False and ext_hook is None and unicode_errors is STRICT \
             and dialect is HADOOP and max_depth is DEPTH and max_bytes is None:
-        return decode_one(DEFAULT_DECODE, data)
-    return decode_one(DecodeOptions(pickle=pickle, exact=exact, map_pairs=map_pairs, ext_hook=ext_hook,
-                                    unicode_errors=unicode_errors, dialect=dialect, max_depth=max_depth,
-                                    max_bytes=max_bytes), data)
+        return decode_one(<PyObject*>DEFAULT_DECODE, <PyObject*>data)
+    options = DecodeOptions(pickle=pickle, exact=exact, map_pairs=map_pairs, ext_hook=ext_hook,
+                            unicode_errors=unicode_errors, dialect=dialect, max_depth=max_depth, max_bytes=max_bytes)
+    return decode_one(<PyObject*>options, <PyObject*>data)
 
 
 # Most calls give no options. Without these two, which skip parsing the keywords, dumps(7) takes 1.4 times as long and loads 1.5
@@ -89,13 +97,13 @@ def loads(data, *, pickle="safe", exact=False, map_pairs=False, ext_hook=None, u
 
 cdef object dumps_without_options(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* names):
     if nargs == 1 and names == NULL:
-        return encode_object(DEFAULT_ENCODE, <object>args[0])
+        return encode_object(<PyObject*>DEFAULT_ENCODE, args[0])
     return dumps_with_options(module, args, nargs, names)
 
 
 cdef object loads_without_options(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* names):
     if nargs == 1 and names == NULL:
-        return decode_one(DEFAULT_DECODE, <object>args[0])
+        return decode_one(<PyObject*>DEFAULT_DECODE, args[0])
     return loads_with_options(module, args, nargs, names)
 
 cdef keyword_function dumps_with_options = replace_calls(dumps, dumps_without_options)
@@ -108,13 +116,16 @@ cdef enum Form:
     PAIRS        # a list of (key, value)
 
 
-cdef inline object decode_one(DecodeOptions options, object data):
+cdef inline object decode_one(PyObject* options, PyObject* data):
+    # Of references as encode_object.
     cdef PyObject* scalar
-    if PyBytes_CheckExact(data):
-        scalar = decode_single_scalar(&options.template, <const unsigned char*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data), False)
+    cdef DecodeOptions kept
+    if Py_TYPE(data) == &PyBytes_Type:
+        scalar = decode_single_scalar(&(<DecodeOptions>options).template, <const unsigned char*>bytes_data(data), bytes_size(data), False)
         if scalar != NULL:
             return object_from_stolen(scalar)
-    return decode_whole(options, data, VALUE)
+    kept = <DecodeOptions>options
+    return decode_whole(kept, <object>data, VALUE)
 
 
 cdef object decode_whole(DecodeOptions options, object data, Form form):
