@@ -36,6 +36,53 @@ def test_typed_bytes_come_back(compression, codec, pairs, block_size):
     assert repr(pairs_of(data, **options)) == repr(tb.Decoder(**options).decode_pairs(plain))
 
 
+#: Of 134 characters: the vint of the length, 143, is twice the byte 143.
+LONG_TEXT = "a" * 134
+MANY = [(key, value) for key in ("k", 5, 2**40, (1,), LONG_TEXT) for value in (1, 2**40, "a" * 118, LONG_TEXT, [1], b"", 1.5)] * 100
+
+
+@pytest.mark.parametrize("nbytes", [1, 100, 5_000, 1 << 30])
+@pytest.mark.parametrize("block_size", [300, 10_000, 1 << 29])
+def test_typed_bytes_of_blocks(block_size, nbytes):
+    """As many whole pairs as were asked for, each with the offset of its block."""
+    pairs = random.Random(1).sample(MANY, len(MANY))
+    data = written(pairs, compression="block", block_size=block_size)
+    beside = sequencefile.Reader(data)
+    expected, end = [[b"", []]], beside.offset
+    for key, value in pairs:
+        assert beside.read() == (key, value)
+        if beside.offset != end:
+            start, end = end, beside.offset
+        if len(expected[-1][0]) >= nbytes:
+            expected.append([b"", []])
+        expected[-1][0] += tb.dumps(key) + tb.dumps(value)
+        expected[-1][1].append(start)
+    reader = sequencefile.Reader(data)
+    assert list(iter(lambda: reader.read_typed(nbytes), b"")) == [encoded for encoded, _ in expected]
+    assert reader.record == len(pairs)
+    reader = sequencefile.Reader(data)
+    found = iter(lambda: reader.__read_encoded__(nbytes), (b"", b""))
+    assert [[encoded, memoryview(starts).cast("q").tolist()] for encoded, starts in found] == expected
+
+
+def test_typed_bytes_of_a_block_before_a_bad_value():
+    """A length inside a value that is one too large, after many that are right."""
+    sink = io.BytesIO()
+    with sequencefile.Writer(sink, compression="block") as writer:
+        for number in range(1500):
+            writer.write(number, 1.5)
+        writer.write_raw(struct.pack(">i", 5) + tb.dumps(1500), struct.pack(">i", 10) + tb.dumps(1.5))
+        writer.write(1501, 1.5)
+    reader = sequencefile.Reader(sink.getvalue())
+    assert tb.Decoder().decode_pairs(reader.read_typed(1 << 30)) == [(number, 1.5) for number in range(1500)]
+    with pytest.raises(tb.DecodeError) as caught:
+        reader.read_typed(1 << 30)
+    assert caught.value.record == 1500
+    reader = sequencefile.Reader(sink.getvalue(), resync=True)
+    assert tb.Decoder().decode_pairs(reader.read_typed(1 << 30)) == [(number, 1.5) for number in (*range(1500), 1501)]
+    assert [skipped.nrecords for skipped in reader.skipped] == [1]
+
+
 INTS = {"IntWritable": 32, "LongWritable": 64, "VIntWritable": 32, "VLongWritable": 64, "ShortWritable": 16, "ByteWritable": 8}
 
 

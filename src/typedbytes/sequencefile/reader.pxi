@@ -326,9 +326,14 @@ cdef class Reader(RecordFrames):
         try:
             start_owned(out, min(nbytes, READ_SIZE) + 512)
             try:
-                while written(out) < nbytes and self.next_record(TYPED):
+                while written(out) < nbytes:
+                    if self.nblock and self.holds_typed and self.append_scalars_of_block(nbytes, offsets):
+                        continue
+                    if not self.next_record(TYPED):
+                        break
                     if offsets != NULL:
-                        append_bytes(offsets, <const unsigned char*>&self.record_offset, sizeof(self.record_offset))
+                        reserve(offsets, sizeof(self.record_offset))
+                        store_offset(offsets, self.record_offset)
             except Exception as error:
                 reraise_memory_error(error)
                 failure = error    # raised after the pairs before it have been returned
@@ -342,6 +347,44 @@ cdef class Reader(RecordFrames):
         else:
             self.fail(failure)
         return data
+
+    cdef Py_ssize_t append_scalars_of_block(self, Py_ssize_t nbytes, WriteBuffer* offsets) noexcept:
+        # Append records of the open block while both lengths are vints of one byte, key and value are scalars, and they fit. Return how many.
+        # The record at which signals are looked for is left to next_record().
+        cdef WriteBuffer* out = &self.typed
+        cdef const unsigned char* key_lengths = self.block_cursors[0]
+        cdef const unsigned char* key = self.block_cursors[1]
+        cdef const unsigned char* value_lengths = self.block_cursors[2]
+        cdef const unsigned char* value = self.block_cursors[3]
+        cdef unsigned char* p = out.cursor
+        cdef unsigned char* end = out.start + min(nbytes, out.end - out.start)
+        cdef Py_ssize_t nkey, nvalue
+        cdef Py_ssize_t count = 0
+        cdef Py_ssize_t max_count = min(self.nblock, -self.nrecords & SIGNAL_MASK)
+        if offsets != NULL:
+            max_count = min(max_count, (offsets.end - offsets.cursor) // <Py_ssize_t>sizeof(self.record_offset))
+        while count < max_count and p < end:
+            nkey, nvalue = key_lengths[count], value_lengths[count]
+            if nkey > MAX_SHORT_VINT or nvalue > MAX_SHORT_VINT or out.end - p < nkey + nvalue \
+                    or not (is_scalar(key, nkey) and is_scalar(value, nvalue)):
+                break
+            copy_short(p, key + 4, nkey - 4)
+            copy_short(p + nkey - 4, value + 4, nvalue - 4)
+            p += nkey + nvalue - 8
+            key += nkey
+            value += nvalue
+            count += 1
+        out.cursor = p
+        self.block_cursors[0] = key_lengths + count
+        self.block_cursors[1] = key
+        self.block_cursors[2] = value_lengths + count
+        self.block_cursors[3] = value
+        self.nblock -= count
+        self.nrecords += count
+        if offsets != NULL:
+            for _ in range(count):
+                store_offset(offsets, self.record_offset)
+        return count
 
     def __decompress_ahead__(self, submit, Py_ssize_t nblocks):
         """Have up to `nblocks` blocks ahead decompressed by submit(function, ...), which returns a future. Used by read()."""

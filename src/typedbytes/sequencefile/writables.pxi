@@ -63,15 +63,16 @@ cdef inline int vint_size(unsigned char first) noexcept nogil:
     return 1 if code >= -112 else -111 - code if code >= -120 else -119 - code
 
 
-cdef int64_t load_vint(const unsigned char* p) noexcept nogil:
+cdef inline int64_t load_vint(const unsigned char* p) noexcept nogil:
     # The caller has checked that all vint_size(p[0]) bytes are available.
+    return <signed char>p[0] if <signed char>p[0] >= -112 else load_long_vint(p)
+
+
+cdef int64_t load_long_vint(const unsigned char* p) noexcept nogil:
     cdef int code = <signed char>p[0]
-    cdef int size = vint_size(p[0])
     cdef uint64_t number = 0
     cdef int i
-    if size == 1:
-        return code
-    for i in range(1, size):
+    for i in range(1, vint_size(p[0])):
         number = number << 8 | p[i]
     return <int64_t>(~number if code < -120 else number)
 
@@ -315,9 +316,15 @@ cdef inline void store_code(WriteBuffer* out, int code) noexcept:
 
 cdef inline int append_bytes(WriteBuffer* out, const unsigned char* p, Py_ssize_t nbytes) except -1:
     reserve(out, nbytes)
-    memcpy(out.cursor, p, nbytes)
+    copy_short(out.cursor, p, nbytes)
     out.cursor += nbytes
     return 0
+
+
+cdef inline void store_offset(WriteBuffer* out, long long offset) noexcept:
+    # The caller has reserved the capacity.
+    memcpy(out.cursor, &offset, sizeof(offset))
+    out.cursor += sizeof(offset)
 
 
 cdef inline int append_counted(WriteBuffer* out, const unsigned char* p, Py_ssize_t nbytes) except -1:
