@@ -7,7 +7,7 @@
     python bench/report.py --render        write the .md and the plots of the .json again
 
 Here: the order of the run, and its record. Invariant: tables and plots are made from the record alone, and bench/results/ holds the
-record of a whole run.
+records of whole runs, and of all races of `--vectors`.
 """
 
 import argparse
@@ -58,10 +58,11 @@ def main():
     parser.add_argument("--render", action="store_true", help="measure nothing")
     arguments = parser.parse_args()
 
-    vectors = goals.VECTORS[_core._limit_vectors(2 if arguments.vectors is None else arguments.vectors)]
+    in_use = _core._limit_vectors(2 if arguments.vectors is None else arguments.vectors)
+    vectors = goals.VECTORS[in_use]
     folder = PARTIAL_RESULTS if arguments.quick or arguments.only else RESULTS
     folder.mkdir(parents=True, exist_ok=True)
-    limit = "" if arguments.vectors is None else f"-vectors-{arguments.vectors}"
+    limit = "" if arguments.vectors is None else f"-vectors-{in_use}"
     path = folder / f"{sys.implementation.name}-{sys.version_info.major}.{sys.version_info.minor}{limit}.json"
     if arguments.quick:
         write_record(path, measure(first_of_each(races(QUICK_SCALE)), 0, 1, vectors))
@@ -88,7 +89,7 @@ def races(scale=1):
 
 
 def is_vectorised(level, operation, shape):
-    """Tell whether the vectors decide the time of a race."""
+    """Tell whether a race is one of those that are run with other vectors."""
     return level == "objects" and operation in ("encode", "decode") and shape.split()[0] in data.VECTORISED
 
 
@@ -121,8 +122,8 @@ def measure(races, seconds, npasses, vectors):
 def run_race(make, seconds):
     """Return the result of a race, run in a process of its own.
 
-    A process that has run other races has a fragmented heap, which would scatter the first contender's data. This one is forked by the
-    main thread: the fork of another thread keeps that thread's heap, which the C library gives back to the system more eagerly.
+    A process that has run other races has a fragmented heap, which would scatter the first contender's data. The main
+    thread forks each: a child of another thread goes on with that thread's heap, which the C library gives back to the system more eagerly.
     """
     race = make()
     race.run(seconds, FILTER_NROUNDS if race.level == "filters" else MIN_NROUNDS)

@@ -163,8 +163,11 @@ def test_a_trace_function_that_clears_what_is_written_harms_nothing(fill):
     assert run_fresh(code) == "0"
 
 
-@pytest.mark.parametrize("method", ["encode", "encode_all", "encode_pairs", "encode_into", "write", "sorted"])
-def test_a_hook_that_calls_init_of_its_encoder_again_harms_nothing(method):
+@pytest.mark.parametrize(
+    "method, nhooks", [("encode", 4), ("encode_all", 4), ("encode_pairs", 8), ("encode_into", 4), ("write", 4), ("sorted", 20)]
+)
+def test_a_hook_that_calls_init_of_its_encoder_again_harms_nothing(method, nhooks):
+    """A call goes on with the options that it began with."""
     code = f"""
         import io, typedbytes as tb
         class Hook:
@@ -174,25 +177,28 @@ def test_a_hook_that_calls_init_of_its_encoder_again_harms_nothing(method):
                 except RuntimeError:
                     pass
                 fresh = [Hook() for _ in range(1000)]
-                return 5
-        things, arguments = [object() for _ in range(4)], []
+                return "\\udcff"
+        sink, target, things, arguments = io.BytesIO(), bytearray(), [object() for _ in range(4)], []
+        options = dict(default=Hook(), unicode_errors="".join(["surrogate", "escape"]))
         if {method!r} == "write":
-            arguments = [io.BytesIO()]
-            encoder = tb.Writer(*arguments, default=Hook())
+            arguments = [sink]
+            encoder = tb.Writer(*arguments, **options)
             encoder.write(things)
             encoder.close()
+            encoded = sink.getvalue()
         else:
-            encoder = tb.Encoder(default=Hook(), sort_keys=True)
-            dict(
+            encoder = tb.Encoder(sort_keys=True, **options)
+            del options
+            encoded = dict(
                 encode=lambda: encoder.encode(things),
                 encode_all=lambda: encoder.encode_all(things),
                 encode_pairs=lambda: encoder.encode_pairs(zip(things, things)),
-                encode_into=lambda: encoder.encode_into(things, bytearray(100)),
+                encode_into=lambda: target[:encoder.encode_into(things, target)],
                 sorted=lambda: encoder.encode(dict.fromkeys(things, things)),
             )[{method!r}]()
-        print("done")
+        print(encoded.count(b"\\7\\0\\0\\0\\1\\xff"))
     """
-    assert run_fresh(code) == "done"
+    assert run_fresh(code, flags=("-X", "dev")) == str(nhooks)  # which overwrites what is freed
 
 
 # Over the true number of items or characters, which is after the head of all objects, one is written that would not fit

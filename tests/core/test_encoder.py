@@ -272,23 +272,6 @@ def test_default_may_use_the_encoder_and_others():
     assert tb.loads(encoder.encode([object(), 2])) == [[tb.dumps([1]), {"a": 1}], 2]
 
 
-@pytest.mark.parametrize("call", ["encode(things)", "encode_into(things, target)", "encode_all(things)", "encode_pairs([things[:2]])"])
-def test_default_that_calls_init_of_its_encoder_again_harms_nothing(call):
-    code = f"""
-        import typedbytes as tb
-        class Default:
-            def __call__(self, thing):
-                encoder.__init__(unicode_errors="replace")
-                fresh = [Default() for _ in range(1000)]
-                return "\\udcff"
-        encoder = tb.Encoder(default=Default(), unicode_errors="".join(["surrogate", "escape"]))
-        things = [object(), "\\udcff", object(), object()]
-        target = bytearray()
-        print(encoder.{call}, target)
-    """
-    assert "xff" in run_fresh(code)
-
-
 def test_default_that_calls_itself_for_ever_is_a_recursion_error():
     code = """
         import typedbytes as tb

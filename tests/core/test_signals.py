@@ -10,7 +10,9 @@ import pytest
 
 import typedbytes as tb
 from decoding_values import DATA, ENDS, EXT, VALUES, encoded_map, many
+from sequencefile_bytes import written
 from signal_checks import raising, times_checked
+from typedbytes import sequencefile
 
 LOOKS_EVERY = 16_384  # items
 
@@ -98,6 +100,15 @@ def fed_whole(data):
 def test_signals_are_checked_between_many_values(name):
     data = b"\7\0\0\0\5abcde\3\0\0\0\7" * (MANY // 2)
     assert times_checked(lambda: LONG_WORK[name](data)) >= MANY // 2 // LOOKS_EVERY
+
+
+def test_signals_are_checked_between_the_records_of_a_block():
+    data = written([(number, True) for number in range(MANY)], compression="block", block_size=1 << 29)
+    reader = sequencefile.Reader(data)
+    reader.read_typed(1)  # to decompress the block is Python code, where signals are looked for too
+    heard_around = times_checked(lambda: reader.read_typed(1))
+    assert times_checked(lambda: reader.read_typed(1 << 30)) >= heard_around + MANY // LOOKS_EVERY
+    assert reader.record == MANY
 
 
 @pytest.mark.parametrize("scan", [tb.count, tb.index])

@@ -36,7 +36,7 @@ def test_typed_bytes_come_back(compression, codec, pairs, block_size):
     assert repr(pairs_of(data, **options)) == repr(tb.Decoder(**options).decode_pairs(plain))
 
 
-#: Of 134 characters: the vint of the length, 143, is twice the byte 143.
+#: Its Writable has 143 bytes, and the vint of 143 is the byte 143 twice: to take the first byte as the length would seem right.
 LONG_TEXT = "a" * 134
 MANY = [(key, value) for key in ("k", 5, 2**40, (1,), LONG_TEXT) for value in (1, 2**40, "a" * 118, LONG_TEXT, [1], b"", 1.5)] * 100
 

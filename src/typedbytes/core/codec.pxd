@@ -124,7 +124,7 @@ cdef class EncodeOptions:
     cdef object default
     cdef bytes unicode_errors
 
-# The encoded bytes of one scalar, a new reference; NULL without an exception: encode_record() is needed.
+# The encoded bytes of one scalar, bytearray or None, a new reference; NULL without an exception: encode_record() is needed.
 cdef PyObject* bytes_of_scalar(const Encoding* options, PyObject* obj) except? NULL
 # The same of a small tuple, list or dict of scalars.
 cdef PyObject* bytes_of_small_container(const Encoding* options, PyObject* obj) except? NULL

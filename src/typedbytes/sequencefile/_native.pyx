@@ -69,7 +69,7 @@ cdef enum:
     ESCAPED_NBYTES = 20       # escape and marker
     MIN_VERSION = 4
     MAX_VERSION = 6
-    MAX_SHORT_VINT = 127      # the largest number whose vint is its one byte
+    MAX_SHORT_VINT = 127      # the largest number that a vint holds in one byte
     READ_SIZE = 131072
     WRITE_SIZE = 65536
     WRITE_CAPACITY = WRITE_SIZE + 8192    # the record that fills it rarely makes it grow

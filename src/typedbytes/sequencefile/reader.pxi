@@ -349,8 +349,8 @@ cdef class Reader(RecordFrames):
         return data
 
     cdef Py_ssize_t append_scalars_of_block(self, Py_ssize_t nbytes, WriteBuffer* offsets) noexcept:
-        # Append records of the open block while both lengths are vints of one byte, key and value are scalars, and they fit. Return how many.
-        # The record at which signals are looked for is left to next_record().
+        # Append records of the open block while both lengths are vints of one byte, and key and value are scalars, until `nbytes` are written
+        # or a buffer is full. Return how many. The record at which signals are looked for is left to next_record().
         cdef WriteBuffer* out = &self.typed
         cdef const unsigned char* key_lengths = self.block_cursors[0]
         cdef const unsigned char* key = self.block_cursors[1]

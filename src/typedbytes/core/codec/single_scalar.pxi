@@ -79,7 +79,7 @@ cdef PyObject* bytes_of_wide_int(const Encoding* options, PyObject* obj) except?
     if nbytes == 0:
         decref(result)
         return NULL
-    bytes_shorten(&result, nbytes)
+    bytes_shorten(&result, nbytes)    # cannot fail where store_wide() knows the digits
     return result
 
 

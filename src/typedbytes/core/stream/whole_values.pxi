@@ -1,12 +1,15 @@
 # One value, or all that memory holds, in one call: dumps, loads, and what Encoder and Decoder share with them.
 
-# Most calls are for one scalar or small container. No Python code runs meanwhile, so the caller's references are not counted again. In the
-# general path a hook may free an Encoder's options by calling __init__.
+# Most calls are for one scalar or small container. The caller holds both references, and the short paths use neither after a step that may
+# run Python code (before 3.12, making a list or dict may start the collector), so they are not counted again. The general path holds the
+# options: a hook may call the __init__ of its Encoder, which frees them. So may another thread, without the GIL, while a container is awaited.
 
 cdef inline object encode_object(PyObject* options, PyObject* obj):
     cdef PyObject* encoded
     cdef EncodeOptions kept
     if is_container(obj):
+        if NO_GIL:
+            kept = <EncodeOptions>options
         encoded = bytes_of_small_container(&(<EncodeOptions>options).template, obj)
     else:
         encoded = bytes_of_scalar(&(<EncodeOptions>options).template, obj)
@@ -117,7 +120,7 @@ cdef enum Form:
 
 
 cdef inline object decode_one(PyObject* options, PyObject* data):
-    # Of references as encode_object.
+    # References are borrowed as in encode_object().
     cdef PyObject* scalar
     cdef DecodeOptions kept
     if Py_TYPE(data) == &PyBytes_Type:
