@@ -246,6 +246,28 @@ def test_pickled_ints_in_a_row_that_end_early_are_refused():
     assert (caught.value.offset, caught.value.path) == (1 + 19 * 19, "[19]")
 
 
+NONE = b"\x64\0\0\0\4" + pickle.dumps(None, 2)
+
+
+@pytest.mark.parametrize(
+    "options, none",
+    [
+        ({}, NONE),
+        ({"pickle": "trust"}, NONE),
+        ({"pickle": "raw", "default": lambda obj: str(obj)}, dumps("None")),
+        ({"dialect": "hive"}, b"\x0c"),
+    ],
+)
+def test_nones_in_a_row_are_written_as_one_alone(options, none):
+    assert dumps(None, **options) == none
+    for count in (*range(70), 100_000):
+        for others in ([], [1, True], [2.5, None, "a", None, None]):
+            items = [None] * count + others + [None] * count
+            encoded = b"".join(none if item is None else dumps(item) for item in items)
+            assert dumps(items, **options) == b"\x09" + encoded + b"\xff"
+            assert dumps(tuple(items), **options) == b"\x08" + len(items).to_bytes(4, "big") + encoded
+
+
 def test_equal_scalars_give_equal_bytes_whoever_shares_their_parts():
     name = "".join(["I", "ST"])
     twice = frozenset({(1, name), (2, name)})

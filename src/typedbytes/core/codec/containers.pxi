@@ -343,7 +343,7 @@ cdef inline Py_ssize_t try_encode_run(Encoding* e, PyTypeObject* kind, PyObject*
                                       Py_ssize_t* run_check) except -1:
     # Encode up to `max_items` items that have the type of the previous item; return their number.
     cdef Py_ssize_t nfound = 0
-    if Py_TYPE(items[0]) == kind and (kind == &PyLong_Type or kind == &PyFloat_Type or kind == &PyBool_Type):
+    if Py_TYPE(items[0]) == kind and (kind == &PyLong_Type or kind == &PyFloat_Type or kind == &PyBool_Type or items[0] == Py_None):
         nfound = encode_run(e, items, max_items)
     run_check[0] = next_run_check(run_check[0], nfound)
     return nfound
@@ -387,6 +387,11 @@ cdef Py_ssize_t encode_run(Encoding* e, PyObject** items, Py_ssize_t max_items) 
     elif kind == &PyBool_Type:
         while item < stop and Py_TYPE(item[0]) == kind:
             p += store_bool(p, item[0])
+            item += 1
+    elif items[0] == Py_None and e.pickle != RAW and not e.hive:
+        while item < stop and item[0] == Py_None:
+            memcpy(p, PICKLED_NONE, PICKLED_NONE_NBYTES)
+            p += PICKLED_NONE_NBYTES
             item += 1
     e.buf.cursor = p
     return item - items
