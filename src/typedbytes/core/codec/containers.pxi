@@ -390,8 +390,7 @@ cdef Py_ssize_t encode_run(Encoding* e, PyObject** items, Py_ssize_t max_items) 
             item += 1
     elif items[0] == Py_None and e.pickle != RAW and not e.hive:
         while item < stop and item[0] == Py_None:
-            memcpy(p, PICKLED_NONE, PICKLED_NONE_NBYTES)
-            p += PICKLED_NONE_NBYTES
+            p += store_none(p)
             item += 1
     e.buf.cursor = p
     return item - items

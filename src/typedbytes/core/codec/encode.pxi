@@ -96,12 +96,16 @@ cdef object loaded_type(str module, str name):
     return getattr(sys.modules.get(module), name, None)
 
 
+cdef inline Py_ssize_t store_none(unsigned char* p) noexcept:
+    memcpy(p, PICKLED_NONE, PICKLED_NONE_NBYTES)    # also where pickles are trusted
+    return PICKLED_NONE_NBYTES
+
+
 cdef inline int encode_none(Encoding* e) except -1:
     if unlikely(e.hive or e.pickle == RAW):
         return encode_null(e) if e.hive else encode_unknown(e, None)
     reserve(&e.buf, PICKLED_NONE_NBYTES)
-    memcpy(e.buf.cursor, PICKLED_NONE, PICKLED_NONE_NBYTES)    # also where pickles are trusted
-    e.buf.cursor += PICKLED_NONE_NBYTES
+    e.buf.cursor += store_none(e.buf.cursor)
     return 0
 
 
