@@ -109,6 +109,19 @@ EXAMPLES = {
         if __name__ == "__main__":
             streaming.run(mapper, lib.sumreducer, lib.sumreducer)
         """,
+    "altwordcount": """
+        def mapper(data):
+            for key, value in data:
+                for word in value.split():
+                    yield word, 1
+
+        def reducer(data):
+            for key, values in data:
+                yield key, sum(values)
+
+        if __name__ == "__main__":
+            streaming.run(mapper, reducer, reducer)
+        """,
     "oowordcount": """
         class Mapper:
             def __init__(self):
@@ -191,6 +204,7 @@ FILES = {
 }
 OUTPUTS = {
     "wordcount": (["brian.txt"], {"Brian": 3, "is": 1, "not": 1, "the": 2, "eel": 1}),
+    "altwordcount": (["brian.txt"], {"Brian": 3, "is": 1, "not": 1, "the": 2, "eel": 1}),
     "oowordcount": (["brian.txt"], {"Brian": 3, "not": 1, "eel": 1}),
     "itertwice": (["brian.txt"], {"B": 1, "r": 1, "i": 1, "a": 1, "n": 1, "t": 1, "h": 1, "e": 1}),
     "join": (["hostnames.txt", "logs.txt"], {"node1": 2, "node2": 1}),

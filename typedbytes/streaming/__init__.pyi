@@ -12,14 +12,20 @@ _Pairs = Optional[Iterable[tuple[Any, Any]]]
 class _Mapper(Protocol):
     def map(self, key: Any, value: Any, /) -> _Pairs: ...
 
+class _MapperOfAll(Protocol):
+    def map(self, pairs: Iterator[tuple[Any, Any]], /) -> _Pairs: ...
+
 class _Reducer(Protocol):
     def reduce(self, key: Any, values: Iterator[Any], /) -> _Pairs: ...
 
+class _ReducerOfAll(Protocol):
+    def reduce(self, groups: Iterator[tuple[Any, Iterator[Any]]], /) -> _Pairs: ...
+
 _BatchCall = Callable[[Batch], Any]
-_MapCall = Union[Callable[[Any, Any], _Pairs], _BatchCall]
-_ReduceCall = Union[Callable[[Any, Iterator[Any]], _Pairs], _BatchCall]
-_MapJob = Union[_MapCall, _Mapper, type[_Mapper], type[_MapCall]]
-_ReduceJob = Union[_ReduceCall, _Reducer, type[_Reducer], type[_ReduceCall]]
+_MapCall = Union[Callable[[Any, Any], _Pairs], Callable[[Iterator[tuple[Any, Any]]], _Pairs], _BatchCall]
+_ReduceCall = Union[Callable[[Any, Iterator[Any]], _Pairs], Callable[[Iterator[tuple[Any, Iterator[Any]]]], _Pairs], _BatchCall]
+_MapJob = Union[_MapCall, _Mapper, _MapperOfAll, type[_Mapper], type[_MapperOfAll], type[_MapCall]]
+_ReduceJob = Union[_ReduceCall, _Reducer, _ReducerOfAll, type[_Reducer], type[_ReducerOfAll], type[_ReduceCall]]
 
 class StopEarly(Exception): ...
 class TooManyBadRecords(TypedBytesError): ...

@@ -1,8 +1,9 @@
-"""What to do about the input of a task that was started by hand, in a pipe: imported only by a task that has failed."""
+"""What to do about the input of a task, or an error of user code: imported only by a task that has failed."""
 
 import os
 import sys
 
+from typedbytes.errors import EncodeTypeError, EncodeValueError
 from typedbytes.streaming._task import Task
 
 # Text of Python 2, which dumbo and hadoopy wrote: under Hadoop too.
@@ -28,3 +29,33 @@ def advice_on(role, error, environ):
         advice = f'for lines of text: "cat FILE | stream_map_input=text python {script} map", or "typedbytes run {script} FILE -o FOLDER"'
         return None if error.record else advice
     return 'sort pairs with "typedbytes sort --pairs", sort alone takes them apart; for lines of text set stream_reduce_input=text'
+
+
+def details_of(error):
+    """Return what the report says of an error that user code raised, as pairs of a name and a text.
+
+    >>> details_of(SystemExit(0))
+    [('exit', 'the script called sys.exit(); to end a task early, raise StopEarly')]
+    """
+    if isinstance(error, SystemExit):
+        return [("exit", "the script called sys.exit(); to end a task early, raise StopEarly")]
+    if isinstance(error, EncodeTypeError) and error.message.startswith("cannot encode an object of type"):
+        advice = 'pass run(..., write_options={"default": function}), where function(object) returns an object that can be encoded'
+        return [("what to do", advice)]
+    if isinstance(error, EncodeValueError) and error.message.startswith("value is null"):
+        return [("what to do", 'pass run(..., write_options={"nulls": "hive"}), or "value" with "null_value"')]
+    return []
+
+
+def details_of_returned(returned):
+    """Return what the report says of what user code returned, as pairs of a name and a text: nothing where it may hold pairs.
+
+    >>> details_of_returned(("a", 1))
+    [('returned', 'tuple, expected pairs of key and value: yield them, or return a list')]
+    """
+    if isinstance(returned, tuple):
+        may_hold_pairs = all(isinstance(each, (tuple, list)) for each in returned)
+    else:
+        may_hold_pairs = hasattr(returned, "__iter__") and not isinstance(returned, (str, bytes, dict))
+    said = f"{type(returned).__name__}, expected pairs of key and value: yield them, or return a list"
+    return [] if may_hold_pairs else [("returned", said)]

@@ -7,7 +7,7 @@ combiner on it again.
 
 import io
 
-from typedbytes import PairReader
+from typedbytes._core import PairReader, RecordLoop
 from typedbytes._sorting._native import Sorter
 from typedbytes.streaming._typed_bytes import TypedBytesOutput
 from typedbytes.streaming._user_code import StopEarly, UserCode
@@ -49,17 +49,17 @@ class CombiningSink:
         self._output.close()
 
     def _combine(self):
+        if not sum(self._sorter.sort()):
+            return
         gathered = io.BytesIO()
-        if sum(self._sorter.sort()):
-            self._sorter.write(0, gathered)
+        self._sorter.write(0, gathered)
         self._sorter.clear()
         gathered.seek(0)
+        reader = PairReader(gathered, **self._read_options)
         try:
-            for key, values in PairReader(gathered, **self._read_options).groups():
-                self._start()
-                pairs = self._user_code.process(key, values)
-                if pairs is not None:
-                    self._output.writes(pairs)
+            self._start()
+            RecordLoop(reader.groups(), self._user_code.process, self._output, self._user_code.takes_all).run()
+            reader._check_end()
         except StopEarly:
             pass  # the combiner wants no more of what was gathered
 

@@ -13,7 +13,7 @@ import sys
 
 from typedbytes._core import END, RecordGroups, RecordLoop
 from typedbytes._exit_codes import BAD_DATA, FAILED, INTERNAL, INTERRUPTED, IO_ERROR, OK, TERMINATED, USAGE
-from typedbytes.errors import DecodeError, EncodeTypeError, EncodeValueError
+from typedbytes.errors import DecodeError
 from typedbytes.streaming._descriptors import open_descriptors
 from typedbytes.streaming._formats import open_columns, open_files, open_input, open_output
 from typedbytes.streaming._heartbeat import Heartbeat
@@ -63,6 +63,10 @@ def run(
     ``reduce`` is called, or the object itself; ``configure()``, if defined, is called before the first record and
     returns None, and ``close()``, if defined, after the last: it may return pairs too.
 
+    One with a single parameter is called once instead, as ``mapper(pairs)`` or ``reducer(groups)``: an iterator of all
+    (key, value) or (key, values), which it takes to the end. So there is no call for each record; a combiner may be called
+    once for each part of the pairs.
+
     The formats are those Hadoop names in the environment, and typed bytes outside Hadoop. As text, keys and
     values are str; lines of a plain text file have their number as key. As raw bytes they are bytes.
     *argv* replaces sys.argv; *read_options* and *write_options* are keywords for PairReader and PairWriter.
@@ -74,7 +78,8 @@ def run(
     with an attribute ``partition_by``, a function of a key too, is called for each key, and one task has all keys of a part.
 
     *max_bad* is the number of records that a task may leave out, as a float the share of its records: those that cannot be
-    decoded, and those for which user code raises an exception: in a reducer all records of its group, each of which counts. They are
+    decoded, and those for which user code raises an exception: in a reducer all records of its group, each of which counts. It needs a
+    function that is called for each record. They are
     counted as typedbytes, BadRecords, and kept in the side file ``bad-records``. Their output is left out as a whole. Truncated
     input and input without valid structure still fail the task.
 
@@ -158,13 +163,6 @@ def _fail(code, error, details=(), advice=None):
     if advice is not None:
         write_line(f"typedbytes: what to do: {advice}")
     return code
-
-
-def _may_hold_pairs(returned):
-    # Common mistakes: a single pair, its key, a dict.
-    if isinstance(returned, tuple):
-        return all(isinstance(each, (tuple, list)) for each in returned)
-    return hasattr(returned, "__iter__") and not isinstance(returned, (str, bytes, dict))
 
 
 def _set_signals():
@@ -259,28 +257,32 @@ class TaskRun:
         user_code = UserCode(self._role, self._user_function)
         try:
             user_code.start()
-            self._process_all(user_code.process)
+            self._process_all(user_code)
             self._check_end()
         except StopEarly:
             self._drain()
         self._output.writes(user_code.end())
 
-    def _process_all(self, process):
+    def _process_all(self, user_code):
         if self._options.batch:
-            self._process_batches(process)
+            self._process_batches(user_code.process)
         elif self._options.max_bad:
-            self._process_and_skip_bad(process)
+            self._process_and_skip_bad(user_code.for_each_record())
         else:
-            self._process(process)
+            self._process(user_code)
 
-    def _process(self, process):
+    def _process(self, user_code):
         records = self._records()
         self._record_iterators.append(records)
-        loop = RecordLoop(records, process, self._output)
+        loop = RecordLoop(records, user_code.process, self._output, user_code.takes_all)
         try:
             loop.run()
+            records._check_end()
         except BaseException:
             self._note_failure_details(loop.key, loop.returned)
+            if user_code.takes_all:
+                how = "once, because it has a single parameter: with an iterator of all records, to be taken to the end; or raise StopEarly"
+                self._details.append(("called", how))
             raise
 
     def _process_batches(self, process):
@@ -359,8 +361,10 @@ class TaskRun:
     def _note_failure_details(self, key, returned=None):
         read = f"{self._input.record} records, {self._input.offset} bytes"
         self._details = [("input read", read), *self._key_details(key)]
-        if returned is not None and not _may_hold_pairs(returned):
-            self._details.append(("returned", f"{type(returned).__name__}, expected pairs of key and value: yield them, or return a list"))
+        if returned is not None:
+            from typedbytes.streaming._advice import details_of_returned
+
+            self._details += details_of_returned(returned)
 
     def _key_details(self, key):
         if key is END:
@@ -386,15 +390,7 @@ class TaskRun:
             return _fail(BAD_DATA, error, where, advice)
         if isinstance(error, TooManyBadRecords):
             return _fail(BAD_DATA, error, self._details)
-        code = INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED
-        return _fail(code, error, self._details + self._exit_details(error))
+        from typedbytes.streaming._advice import details_of
 
-    def _exit_details(self, error):
-        if isinstance(error, SystemExit):
-            return [("exit", "the script called sys.exit(); to end a task early, raise StopEarly")]
-        if isinstance(error, EncodeTypeError) and error.message.startswith("cannot encode an object of type"):
-            advice = 'pass run(..., write_options={"default": function}), where function(object) returns an object that can be encoded'
-            return [("what to do", advice)]
-        if isinstance(error, EncodeValueError) and error.message.startswith("value is null"):
-            return [("what to do", 'pass run(..., write_options={"nulls": "hive"}), or "value" with "null_value"')]
-        return []
+        code = INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED
+        return _fail(code, error, self._details + details_of(error))

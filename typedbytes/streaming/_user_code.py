@@ -30,6 +30,7 @@ COMBINER_ALONE = "combiner= needs reducer=: without reduce tasks no combiner is 
 COLUMN_OPTIONS = ("nulls", "null_value", "structs")
 NAMES = {"map": "mapper", "combine": "combiner", "reduce": "reducer"}
 METHODS = {"map": "map", "combine": "reduce", "reduce": "reduce"}
+CO_VARARGS = 4  # of inspect, whose import takes longer than a short task
 
 
 def check_functions(mapper, reducer, combiner):
@@ -150,7 +151,10 @@ def _checked_options(name, options, taker):
 
 
 class UserCode:
-    """The user code of a role; configure and close are None where they are not defined."""
+    """The user code of a role; configure and close are None where they are not defined.
+
+    takes_all: whether process has a single parameter, an iterator of all records, and is called once.
+    """
 
     def __init__(self, role, user_function):
         if isinstance(user_function, type):
@@ -158,9 +162,10 @@ class UserCode:
         self.configure = getattr(user_function, "configure", None)
         self.process = getattr(user_function, METHODS[role], user_function)
         self.close = getattr(user_function, "close", None)
-        self._method = METHODS[role]
+        self._name, self._method = NAMES[role], METHODS[role]
         if not callable(self.process):
             raise TypeError(f"{user_function!r} is not a function and has no method {METHODS[role]}()")
+        self.takes_all = _takes_all(self.process)
         # mrjob's names for what is called before the first record and after the last: they would be left out without a word.
         for ending, ours in (("init", "configure"), ("final", "close")):
             theirs = f"{NAMES[role]}_{ending}"
@@ -176,9 +181,27 @@ class UserCode:
                 f"yield pairs from {self._method}() at the first record, or from close()"
             )
 
+    def for_each_record(self):
+        """Return process, to be called for each record; raises TypeError if it takes all records in one call."""
+        if self.takes_all:
+            raise TypeError(
+                f"{self._name} has a single parameter, so it takes all records in one call, which max_bad and wrappers of mappers "
+                "do not support: give it two parameters"
+            )
+        return self.process
+
     def end(self):
         """Call close(), if defined, and return its pairs."""
         return pairs_of(None if self.close is None else self.close())
+
+
+def _takes_all(function):
+    """Return whether a function, method or callable object that is written in Python has a single parameter."""
+    function = function if hasattr(function, "__code__") else function.__call__
+    code = getattr(function, "__code__", None)
+    if type(code) is not type(_takes_all.__code__) or code.co_flags & CO_VARARGS:
+        return False
+    return code.co_argcount - (getattr(function, "__self__", None) is not None) == 1
 
 
 def pairs_of(returned):

@@ -217,14 +217,15 @@ class MultiMapper:
         if not self._user_code:
             unknown = "whose name is unknown: neither mapreduce_map_input_file nor map_input_file is set"
             raise LookupError(f"no mapper was added for the input file {unknown if path is None else repr(path)}")
+        self._processes = [user_code.for_each_record() for user_code in self._user_code]
         for user_code in self._user_code:
             user_code.start()
 
     @_raising_again
     def map(self, key, value):
         """Yield the pairs that each of them makes of this one."""
-        for user_code in self._user_code:
-            yield from pairs_of(user_code.process(key, value))
+        for process in self._processes:
+            yield from pairs_of(process(key, value))
 
     @_raising_again
     def close(self):
@@ -258,11 +259,12 @@ class _Marked:
 
     def __init__(self, mapper, mark):
         self._user_code = UserCode("map", mapper)
+        self._process = self._user_code.for_each_record()
         self._mark = mark
         self.configure = self._user_code.start
 
     def map(self, key, value):
-        return self._marked(self._user_code.process(key, value))
+        return self._marked(self._process(key, value))
 
     def close(self):
         return self._marked(self._user_code.end())
@@ -342,6 +344,7 @@ class Combining:
 
     def __init__(self, mapper, add=operator.add, nkeys=100_000):
         self._user_code = UserCode("map", mapper)
+        self._process = self._user_code.for_each_record()
         self._add = add
         self._nkeys = nkeys
         self._sums = {}  # encoded key -> [key, value]: True, 1 and 1.0 are three keys
@@ -349,7 +352,7 @@ class Combining:
 
     def map(self, key, value):
         """Yield the sums when there are `nkeys` of them, after adding up what the mapper makes of this pair."""
-        return self._add_pairs(self._user_code.process(key, value))
+        return self._add_pairs(self._process(key, value))
 
     @_raising_again
     def close(self):

@@ -115,9 +115,11 @@ def _called(user_code, records):
     output = []
     try:
         user_code.start()
-        for key, value in records:
-            for pair in pairs_of(user_code.process(key, value)):  # one by one: StopEarly keeps those before it
+        returned = [user_code.process(records)] if user_code.takes_all else (user_code.process(key, value) for key, value in records)
+        for pairs in returned:
+            for pair in pairs_of(pairs):  # one by one: StopEarly keeps those before it
                 output.append(checked_pair(pair))
+        records._check_end()
     except StopEarly:
         pass
     output += map(checked_pair, user_code.end())

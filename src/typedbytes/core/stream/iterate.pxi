@@ -109,9 +109,10 @@ cdef class PairSource:
 
 
 cdef class PairIterator(RecordIterator):
-    """Iterate over the pairs of a PairSource, from which a RecordLoop takes them without a tuple for each."""
+    """Iterate over the pairs of a PairSource, from which a RecordLoop or a PairWriter takes them without a tuple for each."""
 
     cdef PairSource source
+    cdef object last_pair     # the last tuple returned, reused if no other reference to it exists
 
     def __cinit__(self, PairSource source not None):
         self.source = source
@@ -119,9 +120,13 @@ cdef class PairIterator(RecordIterator):
     cdef object step(self):
         cdef PyObject* key
         cdef PyObject* value
+        cdef PyObject* pair
         if not self.source.take_pair(&key, &value):
             return NOTHING
-        return object_from_stolen(pair_from_stolen(<PyObject*>None, key, value))
+        pair = pair_from_stolen(<PyObject*>self.last_pair, key, value)
+        if pair != <PyObject*>self.last_pair:
+            self.last_pair = <object>pair
+        return object_from_stolen(pair)
 
     cdef bint next_pair(self, PyObject** key, PyObject** value) except -1:
         # False: the end of the pairs.

@@ -317,9 +317,9 @@ cdef class Reader:
 
     def _check_end(self):
         """Raise what reading failed with, or RuntimeError where the end of the input has not been read."""
-        if self.state != OPEN or self.value_due:
+        if self.state != OPEN:
             self.refuse()
-        if held(&self.d.buf) or not (self.input is None or self.input.ended):
+        if self.value_due or held(&self.d.buf) or not (self.input is None or self.input.ended):
             raise RuntimeError(f"the end of the input of a {type(self).__name__} has not been read: records are left")
 
     @property

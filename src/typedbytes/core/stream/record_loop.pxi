@@ -6,6 +6,7 @@
 cdef class RecordLoop:
     """Call function(key, value) for each record of an iterable, and write the pairs it returns to an output; None means none.
 
+    takes_all: call function(records) instead, once.
     `key` and `returned` are those of the record that was processed last; END and None before.
     """
 
@@ -15,23 +16,28 @@ cdef class RecordLoop:
     cdef Writer writer        # the output, where its writes() is that of a PairWriter
     cdef readonly object key
     cdef readonly object returned
+    cdef bint takes_all
 
-    def __init__(self, records, function, output):
+    def __init__(self, records, function, output, bint takes_all=False):
         self.records = records
         self.function = function
         self.output = output
         self.writer = output if isinstance(output, PairWriter) and type(output).writes is PairWriter.writes else None
         self.key = NOTHING
+        self.takes_all = takes_all
 
     def __reduce__(self):
         raise TypeError("a RecordLoop cannot be pickled")
 
     def run(self):
         """Process the records up to their end; raises what reading, the function or writing raises."""
-        if can_read_key_and_value(self.records):
+        if self.takes_all:
+            self.returned = self.function(self.records)
+            self.write_returned()
+        elif can_read_key_and_value(self.records):
             while self.process_next(self.records):
                 pass
-        elif isinstance(self.records, PairIterator):
+        elif type(self.records) is PairIterator:
             while self.process_taken(self.records):
                 pass
         else:
@@ -57,6 +63,9 @@ cdef class RecordLoop:
     cdef inline int process(self, object key, object value) except -1:
         self.key = key
         self.returned = self.function(key, value)
+        return self.write_returned()
+
+    cdef inline int write_returned(self) except -1:
         if self.returned is None:
             return 0
         if self.writer is None:

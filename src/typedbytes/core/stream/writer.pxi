@@ -237,6 +237,7 @@ cdef class Writer:
                 self.count_record()
             finally:
                 self.state = OPEN
+            item = None    # before the next step, so that its tuple can be used again
             if not self.nrecords & SIGNAL_MASK:
                 PyErr_CheckSignals()
         return 0
@@ -434,30 +435,35 @@ cdef class PairWriter(Writer):
         return Writer.writes(self, pairs)
 
     cdef int write_items(self, object items) except -1:
-        cdef PairReader reader
-        if not can_read_key_and_value(items):
+        # From a reader or an iterator of pairs to here without a tuple between.
+        cdef PyObject* key
+        cdef PyObject* value
+        if can_read_key_and_value(items):
+            while self.require_open() and take_key_and_value(<PairReader>items, &key, &value):
+                self.write_taken(key, value)
+        elif type(items) is PairIterator:
+            while self.require_open() and (<PairIterator>items).next_pair(&key, &value):
+                self.write_taken(key, value)
+        else:
             return Writer.write_items(self, items)
-        reader = items
-        while self.write_next(reader):
-            if not self.nrecords & SIGNAL_MASK:
-                PyErr_CheckSignals()
         return 0
 
-    cdef bint write_next(self, PairReader reader) except -1:
-        # From a reader to here, without a tuple between.
-        cdef PyObject* pair[2]
+    cdef inline bint require_open(self) except -1:
         if self.state != OPEN:
             self.refuse()
-        if not take_key_and_value(reader, &pair[0], &pair[1]):
-            return False
-        key, value = object_from_stolen(pair[0]), object_from_stolen(pair[1])
+        return True
+
+    cdef int write_taken(self, PyObject* stolen_key, PyObject* stolen_value) except -1:
+        key, value = object_from_stolen(stolen_key), object_from_stolen(stolen_value)
         self.enter()
         try:
             encode_pair(&self.e, <PyObject*>key, <PyObject*>value)
             self.count_record()
         finally:
             self.state = OPEN
-        return True
+        if not self.nrecords & SIGNAL_MASK:
+            PyErr_CheckSignals()
+        return 0
 
     def write(self, key, value):
         """Write one pair; raises as `Writer.write`.
