@@ -1,9 +1,10 @@
 """What whole splits save a Hadoop job, beside Hadoop's own way of handing over single pairs.
 
 Real Hadoop Streaming jobs in one warm virtual machine, in turn: the identity map of (int, long) pairs from a SequenceFile to a
-SequenceFile, with a mapper of pairs and with one of batches; a filter of text, in both ways; a word count. Wall is that of the whole job as its
-client sees it, less that of the same job on an empty input; CPU is that of the virtual machine and of its tasks' processes,
-less that of the same. An output is deleted at once, so that no job waits until the outputs of others are on the disk.
+SequenceFile, with a mapper that is called for each pair, one that is called once and yields each, one that is called once and
+returns the pairs themselves, and one of batches; a filter of text in the first two ways and by batches; a word count. Wall is that
+of the whole job as its client sees it, less that of the same job on an empty input; CPU is that of the virtual machine and of its
+tasks' processes, less that of the same. An output is deleted at once, so that no job waits until the outputs of others are on the disk.
 """
 
 import argparse
@@ -58,10 +59,28 @@ def reducer(word, counts):
 
 
 streaming.run(mapper, reducer, combiner=reducer)"""
+ALL_PAIRS = """\
+def mapper(pairs):
+    for key, value in pairs:
+        yield key, value
+
+
+streaming.run(mapper)"""
+ALL_LINES = """\
+def mapper(lines):
+    for offset, line in lines:
+        if "w77 " in line:
+            yield offset, line
+
+
+streaming.run(mapper)"""
 SCRIPTS = {
     "pairs": "streaming.run(lambda key, value: ((key, value),))",
+    "all_pairs": ALL_PAIRS,
+    "same_pairs": "streaming.run(lambda pairs: pairs)",
     "batches": "streaming.run(lambda batch: batch, batch=True)",
     "filter": "streaming.run(lambda offset, line: ((offset, line),) if 'w77 ' in line else ())",
+    "all_lines": ALL_LINES,
     "filter_batches": FILTER_OF_BATCHES,
     "words": WORDS,
 }
@@ -91,8 +110,9 @@ def main():
 def jobs():
     """Return the jobs: a script and its input."""
     return [
-        *((script, f"{compression}.seq") for script in ("pairs", "batches") for compression in COMPRESSIONS),
+        *((script, f"{compression}.seq") for script in ("pairs", "all_pairs", "same_pairs", "batches") for compression in COMPRESSIONS),
         ("filter", "text.txt"),
+        ("all_lines", "text.txt"),
         ("filter_batches", "text.txt"),
         ("words", "text.txt"),
     ]

@@ -581,6 +581,7 @@ OPERATIONS = {
     "block_encode_fails": lambda: [failing(block.BlockEncoder(wire).encode, [1, bytes(70_000), "\udc80"]) for wire in ("bytes", "native")],
     "block_skips": lambda: block.BlockDecoder("native", skip_bad=True).feed(BAD_NESTED + block.BlockEncoder("native").encode([1])),
     "block_reader_fails": lambda: failing(block.BlockReader(BAD_NESTED).read),
+    "sequence_paired": lambda: list(_core.PairIterator(_sequence.Reader(SEQUENCES["none"], **FINDERS))),
     "sequence_block": lambda: sequence(SEQUENCES["block"]),
     "sequence_none": lambda: sequence(SEQUENCES["none"]),
     "sequence_record": lambda: sequence(SEQUENCES["record"]),

@@ -13,6 +13,8 @@ from decoding_values import DATA, ENDS, EXT, VALUES, encoded_map, many
 from sequencefile_bytes import written
 from signal_checks import raising, times_checked
 from typedbytes import sequencefile
+from typedbytes._core import PairIterator
+from typedbytes._sorting._native import LineReader
 
 LOOKS_EVERY = 16_384  # items
 
@@ -109,6 +111,21 @@ def test_signals_are_checked_between_the_records_of_a_block():
     heard_around = times_checked(lambda: reader.read_typed(1))
     assert times_checked(lambda: reader.read_typed(1 << 30)) >= heard_around + MANY // LOOKS_EVERY
     assert reader.record == MANY
+
+
+SPLITS = {
+    "SequenceFile": lambda: sequencefile.Reader(written([(number, True) for number in range(MANY)])),
+    "blocks": lambda: sequencefile.Reader(written([(number, True) for number in range(MANY)], compression="block", block_size=1 << 29)),
+    "lines": lambda: LineReader(io.BytesIO(b"a line\n" * MANY)),
+}
+
+
+@pytest.mark.parametrize("name", SPLITS)
+def test_signals_are_checked_between_the_pairs_of_a_split(name):
+    pairs = PairIterator(SPLITS[name]())
+    next(pairs)  # to read, or to decompress, may be Python code, where signals are looked for too
+    heard_around = times_checked(lambda: next(pairs))
+    assert times_checked(lambda: count(pairs)) >= heard_around + MANY // LOOKS_EVERY
 
 
 @pytest.mark.parametrize("scan", [tb.count, tb.index])

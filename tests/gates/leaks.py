@@ -144,10 +144,12 @@ def in_a_sequence_file(wire, **options):
     """Keep the bytes in a SequenceFile, and read that in every way."""
     file = io.BytesIO()
     with sequencefile.Writer(file, compression="block") as writer:
+        writer.writes([(1, 1), ([1], 2.5)])
         writer.write_raw(b"\0\0\0\x2d" + typedbytes.dumps(b"k" * 40), len(wire).to_bytes(4, "big") + wire)
     for resync in (True, False):
         reader = sequencefile.Reader(file.getvalue(), resync=resync, **options)
         reader.read_typed()
+        list(_core.PairIterator(sequencefile.Reader(file.getvalue(), resync=True, **options)))
         list(sequencefile.Reader(io.BytesIO(file.getvalue()), resync=resync, **options))
 
 

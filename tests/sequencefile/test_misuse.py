@@ -241,8 +241,8 @@ def test_a_block_that_cannot_be_compressed_is_the_end():
 @pytest.mark.parametrize("compression, codec", FORMS)
 def test_typed_bytes_are_written_as_their_values(compression, codec):
     large = random.Random(1).randbytes(90_000)
-    pairs = [*NUMBERS, ("key", [(1, 2.5), {}]), (large, large), *NUMBERS]
-    for interval in (1, 1000, 1 << 40):
+    pairs = [*NUMBERS, ("key", [(1, 2.5), {}]), (large, large), *NUMBERS, *(("x" * (number % 50), number) for number in range(20_000))]
+    for interval in (1, 1000, (1 << 63) - 1):
         options = {"compression": compression, "codec": codec, "sync_interval": interval, "sync_marker": MARKER}
         sink = io.BytesIO()
         with sequencefile.Writer(sink, **options) as writer:

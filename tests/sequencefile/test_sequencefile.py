@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import io
+import itertools
 import mmap
 import pathlib
 import random
@@ -20,6 +21,7 @@ from sequencefiles import IO, files, kinds, record
 from strategies import values
 from subprocess_runs import run_fresh
 from typedbytes import sequencefile
+from typedbytes._core import PairIterator
 from typedbytes.sequencefile import _codecs
 
 # -- round trips ------------------------------------------------------------------------------------------
@@ -81,6 +83,42 @@ def test_typed_bytes_of_a_block_before_a_bad_value():
     reader = sequencefile.Reader(sink.getvalue(), resync=True)
     assert tb.Decoder().decode_pairs(reader.read_typed(1 << 30)) == [(number, 1.5) for number in (*range(1500), 1501)]
     assert [skipped.nrecords for skipped in reader.skipped] == [1]
+
+
+@pytest.mark.parametrize("options", [{}, {"exact": True}, {"pickle": "raw"}, {"max_bytes": 1 << 20}, {"raw": True}], ids=str)
+@pytest.mark.parametrize("compression, codec", FORMS)
+def test_pairs_of_a_task_are_those_of_the_reader(compression, codec, options):
+    """Without the fast path for two scalars: a reader iterated over, one record after the other."""
+    pairs = [*MANY[:70], *((scalar, scalar) for scalar in (True, tb.Byte(3), 2.5, tb.Float(0.5), "\N{SNOWMAN}", None, 1 << 70, {})), *MANY]
+    data = written(pairs, compression=compression, codec=codec, block_size=5000, sync_interval=300)
+    plain = {name: value for name, value in options.items() if name != "raw"}
+    taken = PairIterator(sequencefile.Reader(data, **options))
+    assert repr(list(taken)) == repr(pairs_of(data, **plain))
+    for wrong in (data[:-1], data[:-100]):
+        taken, reader = PairIterator(sequencefile.Reader(wrong, **options)), sequencefile.Reader(wrong, **plain)
+        found = [[], []]
+        for records, kept in zip((taken, reader), found):
+            with pytest.raises(tb.DecodeError) as caught:
+                kept.extend(iter(lambda: next(records), None))  # noqa: B023
+            kept.append(str(caught.value))
+        assert repr(found[0]) == repr(found[1])
+
+
+@pytest.mark.parametrize("compression, codec", FORMS)
+def test_damage_is_skipped_by_a_task_as_by_the_reader(compression, codec):
+    data = written(MANY[:40], compression=compression, codec=codec, block_size=300, sync_interval=1000)
+    start = data.index(MARKER) + 16
+    reader = sequencefile.Reader(data)
+    reader.read()
+    in_second_key = reader.offset + 8 + 3  # where records are not compressed: the length within the key
+    for first, at in itertools.product((None, in_second_key), range(start, len(data))):
+        damaged = bytearray(data)
+        damaged[at] ^= 0x41
+        if first is not None:
+            damaged[first] ^= 0x41
+        taken, iterated = (sequencefile.Reader(damaged, resync=True) for _ in range(2))
+        assert repr(list(PairIterator(taken))) == repr(list(iterated)), (first, at)
+        assert repr(taken.skipped) == repr(iterated.skipped) and taken.record == iterated.record
 
 
 INTS = {"IntWritable": 32, "LongWritable": 64, "VIntWritable": 32, "VLongWritable": 64, "ShortWritable": 16, "ByteWritable": 8}

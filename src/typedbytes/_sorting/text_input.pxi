@@ -19,7 +19,7 @@ from typedbytes._core cimport (
     start_owned, text_from_utf8, written,
 )
 from typedbytes.core.byteorder cimport is_ascii, store_i32, store_i64
-from typedbytes.core.cpython cimport ascii_data, as_failure, int_from_i64, new_ascii
+from typedbytes.core.cpython cimport ascii_data, as_failure, int_from_i64, new_ascii, raise_pending
 from typedbytes._sorting.java_utf8 cimport java_character
 from typedbytes._core cimport Source, fill_from, open_source
 from typedbytes.core.typecode cimport LONG, STRING
@@ -45,6 +45,8 @@ cdef struct Line:
     const unsigned char* text
     Py_ssize_t nbytes         # without a byte order mark, and without what ends it
     Py_ssize_t nall           # with them, from the cursor on
+
+ctypedef int (*line_function)(LineReader reader, PyObject** key, PyObject** value) noexcept    # -1: an exception is set
 
 
 cdef class LineReader(PairSource):
@@ -131,24 +133,33 @@ cdef class LineReader(PairSource):
 
     cdef bint take_pair(self, PyObject** key, PyObject** value) except -1:
         # The line as str; raises as read_typed() does.
+        cdef int got
+        self.enter()
+        got = (<line_function>self.take_line)(self, key, value)
+        if got < 0:
+            self.fail_pending()
+        self.state = OPEN
+        return got
+
+    cdef bint take_line(self, PyObject** key, PyObject** value) except -1:
         cdef Line line
         cdef Outcome outcome = NEEDS_INPUT
-        self.enter()
+        if not self.nlines & SIGNAL_MASK:
+            PyErr_CheckSignals()
+        while outcome == NEEDS_INPUT:
+            outcome = self.find_line(&line)
+            if outcome == NEEDS_INPUT:
+                self.read_on()
+        if outcome == FOUND:
+            self.make_pair(&line, key, value)
+            self.pass_line(&line)
+        return outcome == FOUND
+
+    cdef int fail_pending(self) except -1:
         try:
-            if not self.nlines & SIGNAL_MASK:
-                PyErr_CheckSignals()
-            while outcome == NEEDS_INPUT:
-                outcome = self.find_line(&line)
-                if outcome == NEEDS_INPUT:
-                    self.read_on()
-            if outcome == FOUND:
-                self.make_pair(&line, key, value)
-                self.pass_line(&line)
+            raise_pending()
         except BaseException as error:
             self.keep_failure(error)
-        finally:
-            self.state = OPEN
-        return outcome == FOUND
 
     cdef inline int enter(self) except -1:
         if self.failure is not None:
@@ -159,6 +170,7 @@ cdef class LineReader(PairSource):
 
     cdef int keep_failure(self, error) except -1:
         self.failure = as_failure(error)
+        self.state = OPEN
         raise self.failure
 
     cdef int raise_too_long(self) except -1:

@@ -26,7 +26,7 @@ from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int16_t, in
 from libc.string cimport memcmp, memcpy, memset
 from cpython.buffer cimport PyBUF_READ, PyBuffer_Release
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from cpython.exc cimport PyErr_CheckSignals
+from cpython.exc cimport PyErr_CheckSignals, PyErr_Clear
 from cpython.memoryview cimport PyMemoryView_FromMemory, PyMemoryView_GET_BUFFER
 from cpython.number cimport PyNumber_Index
 from cpython.object cimport PyObject
@@ -90,3 +90,4 @@ include "writables.pxi"
 include "frames.pxi"
 include "reader.pxi"
 include "writer.pxi"
+include "copy_pairs.pxi"

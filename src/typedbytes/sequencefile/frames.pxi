@@ -260,23 +260,15 @@ cdef class RecordFrames(PairSource):
         return True
 
     cdef inline bint read_buffered_record(self) noexcept:
-        # The fast path of read_record: no sync marker, and the record is buffered whole. False: use read_record.
+        # The fast path of read_record. False: use that.
         cdef ReadBuffer* b = &self.file
-        cdef Py_ssize_t nheld = held(b)
-        cdef int64_t length, nkey
-        if nheld < 8 or self.compression_type != NONE or self.is_empty_split or b.capacity > b.usual_capacity:
-            return False
-        length = load_i32(b.cursor)
-        nkey = load_i32(b.cursor + 4)
-        if not 0 <= nkey <= length <= min(nheld - 8, self.max_bytes):
+        if self.compression_type != NONE or not has_buffered_record(self, &self.nkey, &self.nvalue):
             return False
         self.record_offset = self.offset_here()
         self.has_valid_lengths = True
-        self.record_nbytes = length + 8
-        self.nkey = nkey
-        self.nvalue = length - nkey
+        self.record_nbytes = self.nkey + self.nvalue + 8
         self.key = b.cursor + 8
-        self.value = self.key + nkey
+        self.value = self.key + self.nkey
         b.cursor += self.record_nbytes
         return True
 
@@ -466,6 +458,19 @@ cdef class RecordFrames(PairSource):
         cdef const unsigned char* p = self.block_cursors[which]
         self.block_cursors[which] = p + vint_size(p[0])
         return load_vint(p)
+
+
+cdef inline bint has_buffered_record(RecordFrames frames, Py_ssize_t* nkey, Py_ssize_t* nvalue) noexcept:
+    # Whether a record without compression is next, no sync marker, and buffered whole, with valid lengths.
+    cdef ReadBuffer* b = &frames.file
+    cdef Py_ssize_t nheld = held(b)
+    cdef int64_t length
+    if nheld < 8 or frames.is_empty_split or b.capacity > b.usual_capacity:
+        return False
+    length = load_i32(b.cursor)
+    nkey[0] = load_i32(b.cursor + 4)
+    nvalue[0] = length - nkey[0]
+    return 0 <= nkey[0] <= length <= min(nheld - 8, frames.max_bytes)
 
 
 def decompress_all(decompress, buffers, max_bytes):

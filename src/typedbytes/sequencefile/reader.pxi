@@ -4,6 +4,7 @@
 # Functions called through these types return -1 or NULL and leave their exception set, for recover() or fail_pending(). An except
 # clause in between could crash: if memory is exhausted, an exception may have no traceback.
 ctypedef int (*record_function)(Reader reader, RecordForm form) noexcept
+ctypedef PyObject* (*scalar_function)(const Decoding* options, const unsigned char* p, Py_ssize_t nbytes, bint is_key) noexcept
 ctypedef PyObject* (*object_function)(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes, bint is_key) noexcept
 
 Skipped = namedtuple("Skipped", "offset nbytes nrecords error", module="typedbytes.sequencefile")
@@ -288,7 +289,7 @@ cdef class Reader(RecordFrames):
 
     cdef bint take_pair(self, PyObject** key, PyObject** value) except -1:
         # Objects, with raw=True too.
-        return take_record(self, KEY_AND_VALUE, key, value)
+        return take_scalars(self, key, value) or take_record(self, KEY_AND_VALUE, key, value)
 
     def read(self, default=None):
         """Return the next (key, value), or `default` at the end."""
@@ -510,3 +511,46 @@ cdef inline bint take_record(Reader reader, RecordForm form, PyObject** made, Py
         made_value[0] = reader.made_value
     reader.state = OPEN
     return got
+
+
+cdef inline bint take_scalars(Reader reader, PyObject** made, PyObject** made_value) noexcept:
+    # The fast path of take_record, for two scalars of typed bytes in a record that is there already; False: nothing was done.
+    cdef const unsigned char* key
+    cdef const unsigned char* value
+    cdef Py_ssize_t nkey, nvalue
+    cdef bint got = False
+    if not reader.holds_typed or not reader.nrecords & SIGNAL_MASK or not claim_state(&reader.state, OPEN, BUSY):
+        return False
+    if reader.compression_type == NONE:
+        if has_buffered_record(reader, &nkey, &nvalue):
+            key = reader.file.cursor + 8
+            got = make_scalars(reader, key, nkey, key + nkey, nvalue, made, made_value)
+            if got:
+                reader.file.cursor += nkey + nvalue + 8
+    elif reader.nblock:
+        nkey, nvalue = reader.block_cursors[0][0], reader.block_cursors[2][0]
+        if nkey <= MAX_SHORT_VINT and nvalue <= MAX_SHORT_VINT:
+            got = make_scalars(reader, reader.block_cursors[1], nkey, reader.block_cursors[3], nvalue, made, made_value)
+        if got:
+            reader.nblock -= 1
+            reader.block_cursors[0] += 1
+            reader.block_cursors[1] += nkey
+            reader.block_cursors[2] += 1
+            reader.block_cursors[3] += nvalue
+    reader.nrecords += got
+    reader.state = OPEN
+    return got
+
+
+cdef inline bint make_scalars(Reader reader, const unsigned char* key, Py_ssize_t nkey, const unsigned char* value, Py_ssize_t nvalue,
+                              PyObject** made, PyObject** made_value) noexcept:
+    # The value first: a key is a scalar more often. Without memory the general path raises again.
+    if not (may_be_scalar(key, nkey) and may_be_scalar(value, nvalue)):
+        return False
+    made_value[0] = (<scalar_function>decode_single_scalar)(&reader.d, value + 4, nvalue - 4, False)
+    made[0] = NULL if made_value[0] == NULL else (<scalar_function>decode_single_scalar)(&reader.d, key + 4, nkey - 4, True)
+    if made[0] != NULL:
+        return True
+    xdecref(made_value[0])
+    PyErr_Clear()
+    return False

@@ -136,13 +136,18 @@ cdef inline PyObject* new_object(WritableClass writable, Decoding* d, const unsi
     return value
 
 
+cdef inline bint may_be_scalar(const unsigned char* p, Py_ssize_t nbytes) noexcept:
+    # Whether these bytes are a TypedBytesWritable for decode_single_scalar: of a number, or a string.
+    return nbytes > 4 and load_i32(p) == nbytes - 4 and (nbytes <= 13 or p[4] == STRING)
+
+
 cdef inline PyObject* new_typed(Decoding* d, const unsigned char* p, Py_ssize_t nbytes, bint is_key) except NULL:
     cdef PyObject* value
-    check_bytes_length(None, d, p, nbytes)
-    if nbytes <= 13 or p[4] == STRING:
+    if may_be_scalar(p, nbytes):
         value = decode_single_scalar(d, p + 4, nbytes - 4, is_key)
         if value != NULL:
             return value
+    check_bytes_length(None, d, p, nbytes)
     d.buf.start = p
     d.buf.cursor = p + 4
     d.buf.end = p + nbytes

@@ -284,18 +284,6 @@ cdef class Writer:
         store_lengths(b.cursor - nbytes, nkey, nbytes - nkey - 16)
         return 0
 
-    cdef inline int copy_plain(self, const unsigned char* key, Py_ssize_t nkey, Py_ssize_t nvalue) except -1:
-        # The same for an encoded pair, the value directly after the key.
-        cdef WriteBuffer* b = &self.out.buf
-        self.begin_record()
-        check_record(nkey + nvalue + 8)
-        reserve(b, nkey + nvalue + 16)
-        store_lengths(b.cursor, nkey, nvalue)
-        copy_short(b.cursor + 12, key, nkey)
-        copy_short(b.cursor + 16 + nkey, key + nkey, nvalue)
-        b.cursor += nkey + nvalue + 16
-        return 0
-
     cdef int add_other(self, object key, object value, bint as_bytes) except -1:
         if self.compression_type != BLOCK:
             return self.add_record(key, value, as_bytes)
@@ -345,13 +333,6 @@ cdef class Writer:
         self.begin_in_block()
         encode_part(self.key_writable, &self.block_keys, key, as_bytes)
         encode_part(self.value_writable, &self.value_buffer, value, as_bytes)
-        return self.finish_in_block()
-
-    cdef int copy_to_block(self, const unsigned char* key, Py_ssize_t nkey, Py_ssize_t nvalue) except -1:
-        # The same for an encoded pair, as copy_plain.
-        self.begin_in_block()
-        append_counted(&self.block_keys.buf, key, nkey)
-        append_counted(&self.value_buffer.buf, key + nkey, nvalue)
         return self.finish_in_block()
 
     cdef inline int begin_in_block(self) except -1:
@@ -469,39 +450,13 @@ cdef class Writer:
         try:
             self.enter()
             try:
-                self.add_stream(<const unsigned char*>view.buf, view.len)
+                copy_pairs(self, <const unsigned char*>view.buf, view.len)
             except BaseException as error:
                 self.abort_record(error)
             self.state = OPEN
         finally:
             PyBuffer_Release(&view)
         return self.nrecords - before
-
-    cdef int add_stream(self, const unsigned char* p, Py_ssize_t nbytes) except -1:
-        cdef DecodeOptions options = DecodeOptions(dialect="hive" if self.options.template.hive else "hadoop", max_depth=self.options.template.max_depth)
-        cdef Decoding d = options.template
-        cdef Skipping skipping
-        cdef const unsigned char* key
-        cdef const unsigned char* value
-        borrow(&d.buf, p, nbytes)
-        start_skipping(&skipping, &d)
-        try:
-            while held(&d.buf):
-                d.record_index = self.nrecords
-                key = d.buf.cursor
-                pass_value(&d, &skipping)
-                value = d.buf.cursor
-                pass_value(&d, &skipping)
-                if self.compression_type == NONE:
-                    self.copy_plain(key, value - key, d.buf.cursor - value)
-                elif self.compression_type == BLOCK:
-                    self.copy_to_block(key, value - key, d.buf.cursor - value)
-                else:
-                    self.add_record(as_writable(key, value - key), as_writable(value, d.buf.cursor - value), True)
-                self.count_record()
-        finally:
-            stop_skipping(&skipping)
-        return 0
 
     def sync(self):
         """Write a sync marker, at which a reader can start; with block compression, end the block."""

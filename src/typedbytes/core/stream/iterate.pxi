@@ -103,6 +103,9 @@ cdef class WrappedIterator(RecordIterator):
         self.over = True
 
 
+ctypedef int (*take_pair_function)(PairSource source, PyObject** key, PyObject** value) noexcept    # -1: an exception is set
+
+
 cdef class PairSource:
     cdef bint take_pair(self, PyObject** key, PyObject** value) except -1:
         raise NotImplementedError
@@ -117,12 +120,12 @@ cdef class PairIterator(RecordIterator):
     def __cinit__(self, PairSource source not None):
         self.source = source
 
-    cdef object step(self):
+    def __next__(self):
         cdef PyObject* key
         cdef PyObject* value
         cdef PyObject* pair
-        if not self.source.take_pair(&key, &value):
-            return NOTHING
+        if not self.next_pair(&key, &value):
+            raise StopIteration
         pair = pair_from_stolen(<PyObject*>self.last_pair, key, value)
         if pair != <PyObject*>self.last_pair:
             self.last_pair = <object>pair
@@ -130,17 +133,22 @@ cdef class PairIterator(RecordIterator):
 
     cdef bint next_pair(self, PyObject** key, PyObject** value) except -1:
         # False: the end of the pairs.
-        cdef bint got = False
+        cdef int got = False
         if self.over:
             return False
         self.enter()
-        try:
-            got = self.source.take_pair(key, value)
-        except BaseException as error:
-            self.fail(error)
+        got = (<take_pair_function>self.source.take_pair)(self.source, key, value)
+        if got < 0:
+            self.fail_pending()
         self.over = not got
         self.state = OPEN
         return got
+
+    cdef int fail_pending(self) except -1:
+        try:
+            raise_pending()
+        except BaseException as error:
+            self.fail(error)
 
 
 cdef class RecordGroups(RecordIterator):

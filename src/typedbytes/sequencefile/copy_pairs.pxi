@@ -1,0 +1,78 @@
+# Pairs that are typed bytes already, copied into records without being decoded; the structure of each value is checked.
+
+cdef int copy_pairs(Writer writer, const unsigned char* p, Py_ssize_t nbytes) except -1:
+    cdef DecodeOptions options = DecodeOptions(dialect="hive" if writer.options.template.hive else "hadoop", max_depth=writer.options.template.max_depth)
+    cdef Decoding d = options.template
+    cdef Skipping skipping
+    borrow(&d.buf, p, nbytes)
+    start_skipping(&skipping, &d)
+    try:
+        while held(&d.buf):
+            if writer.compression_type != NONE or not copy_scalars_plain(writer, &d.buf):
+                copy_pair(writer, &d, &skipping)
+            writer.count_record()
+    finally:
+        stop_skipping(&skipping)
+    return 0
+
+
+cdef int copy_pair(Writer writer, Decoding* d, Skipping* skipping) except -1:
+    cdef const unsigned char* key = d.buf.cursor
+    cdef const unsigned char* value
+    d.record_index = writer.nrecords
+    pass_value(d, skipping)
+    value = d.buf.cursor
+    pass_value(d, skipping)
+    if writer.compression_type == NONE:
+        return copy_plain(writer, key, value - key, d.buf.cursor - value)
+    if writer.compression_type == BLOCK:
+        return copy_to_block(writer, key, value - key, d.buf.cursor - value)
+    return writer.add_record(as_writable(key, value - key), as_writable(value, d.buf.cursor - value), True)
+
+
+cdef inline Py_ssize_t copy_scalars_plain(Writer writer, ReadBuffer* pairs) noexcept:
+    # Copy pairs of two scalars while no sync marker is due and the buffer has room. Return how many; the last is left to be counted.
+    cdef WriteBuffer* b = &writer.out.buf
+    cdef const unsigned char* p = pairs.cursor
+    cdef unsigned char* out = b.cursor
+    cdef unsigned char* end = out + min(b.end - out, WRITE_CAPACITY)    # so that the lengths fit a record
+    # After a record that ends from here on, a marker is due, or the buffer is sent and signals are looked for.
+    cdef unsigned char* last = out + min(writer.send_threshold - written(b), writer.sync_interval - (writer.position() - writer.last_sync))
+    cdef Py_ssize_t nkey, nvalue
+    cdef Py_ssize_t count = 0
+    while out < last:
+        nkey = scalar_nbytes(p, pairs.end - p)
+        nvalue = scalar_nbytes(p + nkey, pairs.end - p - nkey) if nkey else 0
+        if not nvalue or end - out < nkey + nvalue + 16:
+            break
+        out = store_plain(out, p, nkey, nvalue)
+        p += nkey + nvalue
+        count += 1
+    pairs.cursor = p
+    b.cursor = out
+    if count:
+        writer.nrecords += count - 1
+    return count
+
+
+cdef inline unsigned char* store_plain(unsigned char* out, const unsigned char* key, Py_ssize_t nkey, Py_ssize_t nvalue) noexcept:
+    # A record, the value directly after the key; returns its end.
+    store_lengths(out, nkey, nvalue)
+    copy_short(out + 12, key, nkey)
+    copy_short(out + 16 + nkey, key + nkey, nvalue)
+    return out + nkey + nvalue + 16
+
+
+cdef inline int copy_plain(Writer writer, const unsigned char* key, Py_ssize_t nkey, Py_ssize_t nvalue) except -1:
+    writer.begin_record()
+    check_record(nkey + nvalue + 8)
+    reserve(&writer.out.buf, nkey + nvalue + 16)
+    writer.out.buf.cursor = store_plain(writer.out.buf.cursor, key, nkey, nvalue)
+    return 0
+
+
+cdef inline int copy_to_block(Writer writer, const unsigned char* key, Py_ssize_t nkey, Py_ssize_t nvalue) except -1:
+    writer.begin_in_block()
+    append_counted(&writer.block_keys.buf, key, nkey)
+    append_counted(&writer.value_buffer.buf, key + nkey, nvalue)
+    return writer.finish_in_block()
