@@ -250,9 +250,10 @@ def test_typed_bytes_are_written_as_their_values(compression, codec):
         assert sink.getvalue() == written(pairs, **options)
 
 
+@pytest.mark.parametrize("value", [[1], 1], ids=["list", "scalar"])
 @pytest.mark.parametrize("compression, codec", FORMS)
-def test_typed_bytes_that_end_early_or_are_invalid(compression, codec):
-    pair = tb.dumps("key") + tb.dumps([1])
+def test_typed_bytes_that_end_early_or_are_invalid(compression, codec, value):
+    pair = tb.dumps("key") + tb.dumps(value)
     for bad, kind in (
         (b"\3\0", tb.TruncatedError),
         (tb.dumps(1), tb.TruncatedError),
@@ -263,7 +264,7 @@ def test_typed_bytes_that_end_early_or_are_invalid(compression, codec):
         with sequencefile.Writer(sink, compression=compression, codec=codec) as writer:
             with pytest.raises(kind) as caught:
                 writer.write_typed(pair * 2 + bad)
-            assert (writer.record, caught.value.record) == (2, 2)
+            assert (writer.record, caught.value.record) == (2, 2) and caught.value.offset >= 2 * len(pair)
             assert writer.write_typed(pair) == 1
         assert sequencefile.Reader(sink.getvalue()).read_typed(1 << 20) == pair * 3
     with (

@@ -22,6 +22,7 @@ import uuid
 
 import typedbytes as tb
 from typedbytes import block, columns, sequencefile
+from typedbytes._core import PairIterator
 from typedbytes._sorting import _native as sorting, external
 
 ZONES = [datetime.timezone(datetime.timedelta(hours=hours)) for hours in range(-12, 12)]
@@ -187,10 +188,10 @@ def feed_messages(fed, data, rng):
     fed.feed(MESSAGE[: rng.choice([5, len(MESSAGE)])])
 
 
-def in_a_file():
+def in_a_file(key_class="IntWritable", value_class="Text"):
     """Return a SequenceFile."""
     file = io.BytesIO()
-    with sequencefile.Writer(file, key_class="IntWritable", value_class="Text") as writer:
+    with sequencefile.Writer(file, key_class=key_class, value_class=value_class) as writer:
         writer.writes([(number, "text") for number in range(500)])
     return io.BytesIO(file.getvalue())
 
@@ -205,6 +206,8 @@ KINDS = {
     "legacy iteration": (lambda data: tb.PairedInput(io.BytesIO(data)).reads(), next_of),
     "legacy output": (lambda data: tb.PairedOutput(io.BytesIO()), write_pair_to),
     "SequenceFile reader": (lambda data: sequencefile.Reader(in_a_file()), next_of),
+    "pairs of a split": (lambda data: PairIterator(sequencefile.Reader(in_a_file("TypedBytesWritable", "TypedBytesWritable"))), next_of),
+    "lines of a split": (lambda data: PairIterator(sorting.LineReader(io.BytesIO(b"a line\n\xff\n" * 3000))), next_of),
     "SequenceFile writer": (
         lambda data: sequencefile.Writer(io.BytesIO(), key_class="IntWritable", value_class="Text", codec="gzip"),
         write_record_to,

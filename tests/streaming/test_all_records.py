@@ -5,7 +5,7 @@ import re
 import pytest
 
 from streaming_support import encode, run_script
-from typedbytes import Decoder, sequencefile
+from typedbytes import Decoder, sequencefile, streaming
 from typedbytes.streaming import lib, testing
 from typedbytes.streaming._user_code import UserCode
 
@@ -139,7 +139,7 @@ def test_a_combiner_that_leaves_groups_fails_the_task(tmp_path):
     script = "run(lambda key, value: [(value, 1)], lambda key, values: (), lambda groups: [(next(groups)[0], 1)])"
     environ = {"stream_combine_streamprocessor": "c", "stream_map_input": "split", "stream_map_output": "typedbytes"}
     outcome = run_script(tmp_path, script, "map", data=WORDS, environ={**environ, "typedbytes_split_format": "typedbytes"})
-    assert (outcome.code, outcome.output) == (1, b"") and "records are left" in outcome.messages
+    assert (outcome.code, outcome.output) == (1, b"") and "records may be left" in outcome.messages
 
 
 @pytest.mark.parametrize("role, argument", [("map", "mapper=job"), ("reduce", "reducer=job")])
@@ -147,7 +147,7 @@ def test_a_combiner_that_leaves_groups_fails_the_task(tmp_path):
 def test_what_leaves_records_fails(tmp_path, role, argument, body):
     outcome = run_script(tmp_path, f"def job(records):\n    {body}\nrun({argument})", role, data=COUNTS)
     assert (outcome.code, outcome.output) == (1, b"")
-    assert "records are left" in outcome.messages
+    assert "records may be left" in outcome.messages
     assert "or raise StopEarly" in outcome.details()["called"]
 
 
@@ -168,6 +168,17 @@ def test_an_error_says_how_the_function_was_called(tmp_path):
     assert (outcome.code, outcome.output) == (1, b"")
     assert outcome.details()["called"].startswith("once, because it has a single parameter")
     assert outcome.details()["input read"] == "0 records, 0 bytes"
+
+
+def test_values_end_where_the_next_group_is_asked_for(tmp_path):
+    outcome = run_script(tmp_path, "run(None, lambda groups: [(key, sum(values)) for key, values in list(groups)])", "reduce", data=COUNTS)
+    assert (outcome.code, outcome.output) == (1, b"") and "the values of this group are gone" in outcome.messages
+
+
+def test_lines_are_only_to_be_iterated_over(tmp_path):
+    script = "def mapper(lines):\n    lines.skip(1)\n    yield from lines\nrun(mapper)"
+    outcome = run_script(tmp_path, script, "map", data=b"a\tb\n", environ={"stream_map_input": "text"})
+    assert (outcome.code, outcome.output) == (1, b"") and "a TextReader cannot skip" in outcome.messages
 
 
 def test_what_is_not_an_iterable_of_pairs_is_named(tmp_path):
@@ -193,10 +204,17 @@ run({argument})
 WHOLE = "takes all records in one call, which max_bad and wrappers of mappers do not support: give it two parameters"
 
 
-@pytest.mark.parametrize("role, argument", [("map", "mapper"), ("reduce", "reducer")])
-def test_max_bad_needs_a_call_for_each_record(tmp_path, role, argument):
-    outcome = run_script(tmp_path, f"run({argument}=lambda records: records, max_bad=1)", role, data=COUNTS)
-    assert (outcome.code, outcome.output) == (1, b"") and f"TypeError: {argument} has a single parameter, so it {WHOLE}" in outcome.messages
+@pytest.mark.parametrize("arguments", [(lambda records: records,), (None, lambda groups: ()), (None, min, lambda groups: ())], ids=len)
+def test_max_bad_needs_a_call_for_each_record(arguments):
+    with pytest.raises(TypeError, match="er has a single parameter, so it " + re.escape(WHOLE)):
+        streaming.Step(*arguments, max_bad=1)
+    streaming.Step(*arguments)
+
+
+def test_max_bad_needs_that_of_a_class_too(tmp_path):
+    script = "class Job:\n    def map(self, records):\n        return records\nrun(Job, max_bad=1)"
+    outcome = run_script(tmp_path, script, "map", data=COUNTS)
+    assert (outcome.code, outcome.output) == (1, b"") and f"TypeError: mapper has a single parameter, so it {WHOLE}" in outcome.messages
 
 
 def multi(mapper):
@@ -225,5 +243,5 @@ def test_in_unit_tests():
     assert testing.call_reduce(reducer, [("a", 1), ("a", 2), ("b", 3)]) == [("a", 3), ("b", 3)]
     assert testing.call_reduce(reducer, [((1, 2), 1), ((1, 3), 2)], group_by=lambda key: key[0]) == [((1, 2), 3)]
     assert testing.run_job([(0, "b a"), (4, "b")], mapper, reducer, reducer) == [("a", 1), ("b", 2)]
-    with pytest.raises(RuntimeError, match="records are left"):
+    with pytest.raises(RuntimeError, match="records may be left"):
         testing.call_map(lambda records: [next(records)], [("a", 1), ("b", 2)])

@@ -49,11 +49,13 @@ class CombiningSink:
         self._output.close()
 
     def _combine(self):
-        if not sum(self._sorter.sort()):
-            return
         gathered = io.BytesIO()
-        self._sorter.write(0, gathered)
+        npairs = sum(self._sorter.sort())
+        if npairs:
+            self._sorter.write(0, gathered)
         self._sorter.clear()
+        if not npairs:
+            return
         gathered.seek(0)
         reader = PairReader(gathered, **self._read_options)
         try:

@@ -57,7 +57,7 @@ class InputDescriptor(_TaskDescriptor):
     def check_end(self):
         """Raise RuntimeError where the end of the input has not been read."""
         if not self.ended:
-            raise RuntimeError("the task is done, but the end of its input has not been read: records are left")
+            raise RuntimeError("the task is done, but the end of its input has not been read: records may be left")
 
 
 class OutputDescriptor(_TaskDescriptor):

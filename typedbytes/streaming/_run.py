@@ -65,7 +65,7 @@ def run(
 
     One with a single parameter is called once instead, as ``mapper(pairs)`` or ``reducer(groups)``: an iterator of all
     (key, value) or (key, values), which it takes to the end. So there is no call for each record; a combiner may be called
-    once for each part of the pairs.
+    once for each part of the pairs. ``values`` then end where the next group is asked for.
 
     The formats are those Hadoop names in the environment, and typed bytes outside Hadoop. As text, keys and
     values are str; lines of a plain text file have their number as key. As raw bytes they are bytes.
@@ -78,10 +78,9 @@ def run(
     with an attribute ``partition_by``, a function of a key too, is called for each key, and one task has all keys of a part.
 
     *max_bad* is the number of records that a task may leave out, as a float the share of its records: those that cannot be
-    decoded, and those for which user code raises an exception: in a reducer all records of its group, each of which counts. It needs a
-    function that is called for each record. They are
+    decoded, and those for which user code raises an exception: in a reducer all records of its group, each of which counts. They are
     counted as typedbytes, BadRecords, and kept in the side file ``bad-records``. Their output is left out as a whole. Truncated
-    input and input without valid structure still fail the task.
+    input and input without valid structure still fail the task. *max_bad* needs functions that are called for each record.
 
     With *batch* the function is called as ``mapper(batch)`` or ``reducer(batch)`` for one columns.Batch after another
     and may return columns instead of pairs: anything that columns.write takes, such as a dict, a batch or Arrow data. A

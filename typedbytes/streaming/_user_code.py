@@ -56,6 +56,10 @@ class Step:
             if not (function is None or callable(function) or hasattr(function, METHODS[role])):
                 raise TypeError(f"{NAMES[role]} is {function!r}, which is not a function and has no method {METHODS[role]}()")
         self.options = RunOptions(batch, group_by, max_bad, read_options, write_options, getattr(reducer, "partition_by", None))
+        if max_bad:
+            for role, function in self.functions.items():
+                if not (function is None or isinstance(function, type)):  # that of a class is known when it has been called
+                    UserCode(role, function).for_each_record()
 
     @property
     def roles(self):

@@ -160,6 +160,8 @@ cdef class LineReader(PairSource):
             raise_pending()
         except BaseException as error:
             self.keep_failure(error)
+        finally:
+            self.state = OPEN
 
     cdef inline int enter(self) except -1:
         if self.failure is not None:
@@ -170,7 +172,6 @@ cdef class LineReader(PairSource):
 
     cdef int keep_failure(self, error) except -1:
         self.failure = as_failure(error)
-        self.state = OPEN
         raise self.failure
 
     cdef int raise_too_long(self) except -1:

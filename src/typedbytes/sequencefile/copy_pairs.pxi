@@ -36,7 +36,7 @@ cdef inline Py_ssize_t copy_scalars_plain(Writer writer, ReadBuffer* pairs) noex
     cdef const unsigned char* p = pairs.cursor
     cdef unsigned char* out = b.cursor
     cdef unsigned char* end = out + min(b.end - out, WRITE_CAPACITY)    # so that the lengths fit a record
-    # After a record that ends from here on, a marker is due, or the buffer is sent and signals are looked for.
+    # A record that ends here or later is the last: then a marker is due, or the buffer is sent, where signals are looked for.
     cdef unsigned char* last = out + min(writer.send_threshold - written(b), writer.sync_interval - (writer.position() - writer.last_sync))
     cdef Py_ssize_t nkey, nvalue
     cdef Py_ssize_t count = 0

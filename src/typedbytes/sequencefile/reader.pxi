@@ -514,7 +514,7 @@ cdef inline bint take_record(Reader reader, RecordForm form, PyObject** made, Py
 
 
 cdef inline bint take_scalars(Reader reader, PyObject** made, PyObject** made_value) noexcept:
-    # The fast path of take_record, for two scalars of typed bytes in a record that is there already; False: nothing was done.
+    # The fast path of take_record, for two short values or strings of typed bytes in a record that is there already; False: nothing was done.
     cdef const unsigned char* key
     cdef const unsigned char* value
     cdef Py_ssize_t nkey, nvalue

@@ -137,7 +137,7 @@ cdef inline PyObject* new_object(WritableClass writable, Decoding* d, const unsi
 
 
 cdef inline bint may_be_scalar(const unsigned char* p, Py_ssize_t nbytes) noexcept:
-    # Whether these bytes are a TypedBytesWritable for decode_single_scalar: of a number, or a string.
+    # Whether these bytes are a TypedBytesWritable of a string, or of nine bytes at most: what decode_single_scalar is asked for.
     return nbytes > 4 and load_i32(p) == nbytes - 4 and (nbytes <= 13 or p[4] == STRING)
 
 

@@ -12,7 +12,10 @@ cdef extern from "Python.h":
 
 
 cdef class FormatReader(PairReader):
-    # skip() and Writer.copy() must not be used: they parse typed bytes. groups() is replaced here.
+    # What parses typed bytes is replaced here, or refused; Writer.copy() must not be used.
+
+    def skip(self, n=1):
+        raise TypeError(f"a {type(self).__name__} cannot skip: take records and leave them")
 
     def groups(self):
         return RecordGroups(self)

@@ -79,7 +79,7 @@ cdef class RecordIterator:
         if self.failure is not None:
             raise self.failure.with_traceback(None)
         if not self.over:
-            raise RuntimeError(f"the end of a {type(self).__name__} has not been reached: records are left")
+            raise RuntimeError(f"the end of a {type(self).__name__} has not been reached: records may be left")
 
 
 cdef class WrappedIterator(RecordIterator):
@@ -104,6 +104,7 @@ cdef class WrappedIterator(RecordIterator):
 
 
 ctypedef int (*take_pair_function)(PairSource source, PyObject** key, PyObject** value) noexcept    # -1: an exception is set
+ctypedef PyObject* (*pair_function)(PyObject* last, PyObject* key, PyObject* value) noexcept                 # NULL: the same
 
 
 cdef class PairSource:
@@ -124,31 +125,39 @@ cdef class PairIterator(RecordIterator):
         cdef PyObject* key
         cdef PyObject* value
         cdef PyObject* pair
-        if not self.next_pair(&key, &value):
+        if not step_pair(self, &key, &value, &pair):
             raise StopIteration
-        pair = pair_from_stolen(<PyObject*>self.last_pair, key, value)
-        if pair != <PyObject*>self.last_pair:
-            self.last_pair = <object>pair
         return object_from_stolen(pair)
 
     cdef bint next_pair(self, PyObject** key, PyObject** value) except -1:
         # False: the end of the pairs.
-        cdef int got = False
-        if self.over:
-            return False
-        self.enter()
-        got = (<take_pair_function>self.source.take_pair)(self.source, key, value)
-        if got < 0:
-            self.fail_pending()
-        self.over = not got
-        self.state = OPEN
-        return got
+        return step_pair(self, key, value, NULL)
 
     cdef int fail_pending(self) except -1:
         try:
             raise_pending()
         except BaseException as error:
             self.fail(error)
+
+
+cdef inline bint step_pair(PairIterator pairs, PyObject** key, PyObject** value, PyObject** pair) except -1:
+    # pair: NULL, or for a tuple of both, which takes over their references. False: the end.
+    cdef int got
+    if pairs.over:
+        return False
+    pairs.enter()
+    got = (<take_pair_function>pairs.source.take_pair)(pairs.source, key, value)
+    if got > 0 and pair != NULL:
+        pair[0] = (<pair_function>pair_from_stolen)(<PyObject*>pairs.last_pair, key[0], value[0])
+        if pair[0] == NULL:
+            got = -1
+        elif pair[0] != <PyObject*>pairs.last_pair:
+            pairs.last_pair = <object>pair[0]
+    if got < 0:
+        pairs.fail_pending()
+    pairs.over = not got
+    pairs.state = OPEN
+    return got
 
 
 cdef class RecordGroups(RecordIterator):

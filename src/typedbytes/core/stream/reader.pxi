@@ -320,7 +320,7 @@ cdef class Reader:
         if self.state != OPEN:
             self.refuse()
         if self.value_due or held(&self.d.buf) or not (self.input is None or self.input.ended):
-            raise RuntimeError(f"the end of the input of a {type(self).__name__} has not been read: records are left")
+            raise RuntimeError(f"the end of the input of a {type(self).__name__} has not been read: records may be left")
 
     @property
     def _failure(self):
