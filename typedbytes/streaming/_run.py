@@ -205,7 +205,6 @@ class TaskRun:
         self._input: Any = None
         self._output: Any = None
         self._file: Any = None  # what the output is written to: the sink, or a file on it
-        self._record_iterators = []  # between the input and user code: each checks that all records were passed on
         self._details = []  # for the report: where in the input user code failed
 
     def run(self, source, sink):
@@ -257,7 +256,7 @@ class TaskRun:
         try:
             user_code.start()
             self._process_all(user_code)
-            self._check_end()
+            self._input.check_end()
         except StopEarly:
             self._drain()
         self._output.writes(user_code.end())
@@ -272,11 +271,10 @@ class TaskRun:
 
     def _process(self, user_code):
         records = self._records()
-        self._record_iterators.append(records)
         loop = RecordLoop(records, user_code.process, self._output, user_code.takes_all)
         try:
             loop.run()
-            records._check_end()
+            records._check_end()  # the end of the loop does not prove it: user code may have caught an error raised instead of a record
         except BaseException:
             self._note_failure_details(loop.key, loop.returned)
             if user_code.takes_all:
@@ -298,12 +296,12 @@ class TaskRun:
         skipper = BadRecordSkipper(
             self._options.max_bad, self._group_by, self._input, self._output, self._is_broken, self._composite_keys is not None
         )
-        self._record_iterators.append(skipper)
         try:
             skipper.run(skipper.map if self._role == "map" else skipper.reduce, process)
         except BaseException:
             self._note_failure_details(END)
             raise
+        skipper._check_end()
 
     def _is_broken(self):
         return bool(self._source.error or self._sink.error or self._input.failure())
@@ -318,12 +316,6 @@ class TaskRun:
     def _emit(self, pairs):
         if pairs is not None:
             self._output.writes(pairs)
-
-    def _check_end(self):
-        # The end of the loop does not prove the end of the input: user code may have caught an error raised instead of a record.
-        for each in self._record_iterators:
-            each._check_end()
-        self._input.check_end()
 
     def _drain(self):
         buffer = bytearray(DRAIN_NBYTES)

@@ -191,6 +191,12 @@ def statsreducer(key, values):
     yield key, statistics(values)
 
 
+def _code_for_each_record(mapper):
+    user_code = UserCode("map", mapper)
+    user_code.for_each_record()
+    return user_code
+
+
 class MultiMapper:
     """Call for each record the mappers whose pattern is a part of the name of the record's input file.
 
@@ -213,19 +219,18 @@ class MultiMapper:
     def configure(self):
         """Start the mappers for the input file of the task; LookupError if there is none."""
         path = task().input_file
-        self._user_code = [UserCode("map", mapper) for pattern, mapper in self._mappers if pattern in (path or "")]
+        self._user_code = [_code_for_each_record(mapper) for pattern, mapper in self._mappers if pattern in (path or "")]
         if not self._user_code:
             unknown = "whose name is unknown: neither mapreduce_map_input_file nor map_input_file is set"
             raise LookupError(f"no mapper was added for the input file {unknown if path is None else repr(path)}")
-        self._processes = [user_code.for_each_record() for user_code in self._user_code]
         for user_code in self._user_code:
             user_code.start()
 
     @_raising_again
     def map(self, key, value):
         """Yield the pairs that each of them makes of this one."""
-        for process in self._processes:
-            yield from pairs_of(process(key, value))
+        for user_code in self._user_code:
+            yield from pairs_of(user_code.process(key, value))
 
     @_raising_again
     def close(self):
@@ -258,13 +263,12 @@ class _Marked:
     """A mapper whose keys get a mark."""
 
     def __init__(self, mapper, mark):
-        self._user_code = UserCode("map", mapper)
-        self._process = self._user_code.for_each_record()
+        self._user_code = _code_for_each_record(mapper)
         self._mark = mark
         self.configure = self._user_code.start
 
     def map(self, key, value):
-        return self._marked(self._process(key, value))
+        return self._marked(self._user_code.process(key, value))
 
     def close(self):
         return self._marked(self._user_code.end())
@@ -343,8 +347,7 @@ class Combining:
     """
 
     def __init__(self, mapper, add=operator.add, nkeys=100_000):
-        self._user_code = UserCode("map", mapper)
-        self._process = self._user_code.for_each_record()
+        self._user_code = _code_for_each_record(mapper)
         self._add = add
         self._nkeys = nkeys
         self._sums = {}  # encoded key -> [key, value]: True, 1 and 1.0 are three keys
@@ -352,7 +355,7 @@ class Combining:
 
     def map(self, key, value):
         """Yield the sums when there are `nkeys` of them, after adding up what the mapper makes of this pair."""
-        return self._add_pairs(self._process(key, value))
+        return self._add_pairs(self._user_code.process(key, value))
 
     @_raising_again
     def close(self):
