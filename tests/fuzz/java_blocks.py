@@ -19,7 +19,7 @@ import sys
 import time
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TESTS), str(TESTS / "support"), str(TESTS.parent)]
+sys.path[:0] = [str(TESTS), str(TESTS / "support"), str(TESTS.parent), str(TESTS.parent / "test_vectors" / "java")]
 
 import jars  # noqa: E402
 
