@@ -47,8 +47,10 @@ def line_parts(args):
         yield b"%d\n" % kind
         if kind == BYTES:
             yield base64.b64encode(value) + b"\n"
-        else:
+        elif kind == STRING:
             yield text(kind, value).replace(b"\\", b"\\\\").replace(b"\r", b"\\r").replace(b"\n", b"\\n") + b"\n"
+        else:
+            yield text(kind, value) + b"\n"
     yield b"e\n"
 
 
@@ -86,13 +88,12 @@ def total_parts(args):
 
 
 def header_parts(args):
-    """Give the types and lengths of all arguments, then their texts."""
+    """Give the types and lengths of all arguments in one part, then their bytes in another."""
     kinds = [type_of(value) for value in args]
-    texts = [text(kind, value) for kind, value in zip(kinds, args)]
+    values = [binary(kind, value) for kind, value in zip(kinds, args)]
     yield i32(len(args))
-    for kind, data in zip(kinds, texts):
-        yield from (i32(kind), i32(len(data)))
-    yield from texts
+    yield b"".join(i32(kind) + i32(len(data)) for kind, data in zip(kinds, values))
+    yield b"".join(values)
 
 
 PARTS = {

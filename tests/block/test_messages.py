@@ -105,10 +105,12 @@ def plain(value):
 @hypothesis.settings(max_examples=150)
 @hypothesis.given(st.lists(PLAIN, max_size=8), st.sampled_from(slow.LAYOUTS))
 def test_legacy_layouts_equal_the_reference_and_round_trip(args, wire):
+    if wire == "line":
+        args = [Command(value.replace("\r", "").replace("\n", "")) if isinstance(value, Command) else value for value in args]
     data = BlockEncoder(wire).encode(args)
     assert data == slow.encode(wire, args)
     (message,) = BlockDecoder(wire).feed(data)
-    if wire in ("line", "block", "header"):  # "nan" has no payload
+    if wire in ("line", "block"):  # "nan" has no payload
         args = [float("nan") if value != value else value for value in args]
     assert formatted(message) == formatted(args)
     assert message.id is None
@@ -314,6 +316,15 @@ def test_a_hook_that_changes_the_message_is_caught():
         with pytest.raises(RuntimeError, match="changed size"):
             encoder.encode(args)
         assert encoder.encode([]) == bytes(4)
+
+
+@pytest.mark.parametrize("text", ["a\r", "a\nb", "\n"])
+def test_a_command_with_a_line_end_is_not_a_line(text):
+    encoder = BlockEncoder("line")
+    with pytest.raises(tb.EncodeValueError, match=r"a Command in the layout 'line' cannot contain CR or LF, at \[1\]"):
+        encoder.encode(["a", Command(text)])
+    assert encoder.encode([text]) == slow.encode("line", [text])
+    assert BlockDecoder("block").feed(BlockEncoder("block").encode([Command(text)])) == [[text]]
 
 
 @pytest.mark.parametrize("wire", ["header", "native"])
@@ -533,10 +544,18 @@ MALFORMED = {
     "length_most": ("bytes", "00000001 00000000 7fffffff 00", tb.TruncatedError, 13),
     "type": ("type8", "00000002 03 00000001 06", tb.BlockError, 9),
     "header_length": ("header", "00000001 00000000 80000000", tb.BlockError, 8),
+    "header_int": ("header", "00000002 00000000 00000000 00000003 00000005", tb.BlockError, 16),
+    "header_int_of_a_long": ("header", "00000001 00000003 00000008 0000000000000000", tb.BlockError, 8),
+    "header_long": ("header", "00000001 00000004 00000004 00000000", tb.BlockError, 8),
+    "header_double": ("header", "00000001 00000005 00000000", tb.BlockError, 8),
+    "header_double_most": ("header", "00000001 00000005 7fffffff", tb.BlockError, 8),
+    "header_number_cut": ("header", "00000001 00000004 00000008 00000000", tb.TruncatedError, 16),
     "block_number": ("block", "00000001 00000003 00000002 2b31", tb.BlockError, 12),
     "block_wide": ("block", "00000001 00000003 0000000a 32313437343833363438", tb.BlockError, 12),
     "line_type": ("line", "36 0a", tb.BlockError, 0),
     "line_escape": ("line", "31 0a 5c78 0a", tb.BlockError, 2),
+    "line_half_an_escape": ("line", "31 0a 5c5c5c 0a", tb.BlockError, 2),
+    "line_return_in_a_command": ("line", "32 0a 610d 0a", tb.BlockError, 2),
     "line_base64": ("line", "30 0a 41 0a", tb.BlockError, 2),
     "line_cut": ("line", "31 0a 61", tb.TruncatedError, 3),
     "utf8": ("bytes", "00000001 00000001 00000002 61ff", tb.BlockError, 13),

@@ -21,16 +21,16 @@ def answer_sizes(wire, sizes):
 def random_message(rng, wire):
     """Return values that have a code on the wire."""
     kinds = 6 if wire != "native" else 15
-    return [random_value(rng, rng.randrange(kinds)) for _ in range(rng.choice((0, 1, 2, 3, 8)))]
+    return [random_value(rng, rng.randrange(kinds), wire) for _ in range(rng.choice((0, 1, 2, 3, 8)))]
 
 
-def random_value(rng, kind):
+def random_value(rng, kind, wire):
     """Return a value of a kind: the first six are known to every wire."""
     text = "".join(rng.choices("ab\\\r\n\u00e9\u20ac\U0001f600\0", k=rng.randrange(8)))
     return [
         lambda: rng.randbytes(rng.randrange(20)),
         lambda: text,
-        lambda: Command(text),
+        lambda: Command(text.replace("\r", "").replace("\n", "") if wire == "line" else text),
         lambda: rng.randrange(-(2**31), 2**31),
         lambda: rng.choice((2**31, -(2**63), 2**63 - 1, rng.getrandbits(62) + 2**40)),
         lambda: rng.choice((0.0, -0.0, 1.5, float("inf"), float("-inf"), rng.random(), 5e-324, 1.7976931348623157e308)),

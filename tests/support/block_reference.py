@@ -22,7 +22,7 @@ BYTES, STRING, COMMAND, INT, LONG, DOUBLE = range(6)
 ELEMENTS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "?")
 INLINE = {1: Byte, 2: bool, 3: int, 4: Long, 5: Float, 6: float, 0x22: None}
 
-A, REF, HELLO = Command("a"), Command("r15"), "hello"
+A, REF, HELLO, TEXT = Command("a"), "r15", "hello", ("very long string \n " + "\u00e9" * 13) * 1000
 SMALL, WIDE, THIRD = -789456123, 361231231231231231, 1 / 3
 
 
@@ -32,7 +32,7 @@ def published(size, raw=None):
         raw = bytes(range(64)) if size == 8 and raw is None else bytes({9: 64, 10: 256}.get(size, 0) << 20) if raw is None else raw
     return [
         [], [A], [A, REF], [A, A, REF], [A, HELLO, SMALL, HELLO], [A, A, HELLO, THIRD, THIRD], [A, A, HELLO, HELLO, WIDE, WIDE],
-        [A, A, "x" * 45_000, *[HELLO] * 4], [A, raw, *[HELLO] * 6], [A, raw, *[HELLO] * 7], [A, raw, *[HELLO] * 8],
+        [A, A, TEXT, *[HELLO] * 4], [A, raw, *[HELLO] * 6], [A, raw, *[HELLO] * 7], [A, raw, *[HELLO] * 8],
     ][size]  # fmt: skip
 
 
@@ -62,7 +62,8 @@ def encode(wire, args, id=0, reply=False, checksum=False):
     if wire == "block":
         return count + b"".join(struct.pack(">ii", kind, len(text)) + text for kind, _, text in values)
     if wire == "header":
-        return count + b"".join(struct.pack(">ii", kind, len(text)) for kind, _, text in values) + b"".join(text for *_, text in values)
+        table = b"".join(struct.pack(">ii", kind, len(data)) for kind, data, _ in values)
+        return count + table + b"".join(data for _, data, _ in values)
     parts = []
     for kind, data, _ in values:
         parts.append(bytes([kind]) if wire == "type8" else struct.pack(">i", kind))
@@ -75,7 +76,7 @@ def line_text(kind, text):
     """Return the second line of an argument."""
     if kind == BYTES:
         return base64.b64encode(text)
-    return text.replace(b"\\", b"\\\\").replace(b"\r", b"\\r").replace(b"\n", b"\\n") if kind <= COMMAND else text
+    return text.replace(b"\\", b"\\\\").replace(b"\r", b"\\r").replace(b"\n", b"\\n") if kind == STRING else text
 
 
 def encode_native(args, id, reply, checksum):
@@ -228,7 +229,7 @@ class Walk:
         if kind > COMMAND and wire != "block":
             self.want(ntype + (4 if kind == INT else 8))
             self.offset += ntype
-            return struct.unpack({INT: ">i", LONG: ">q", DOUBLE: ">d"}[kind], self.take(4 if kind == INT else 8))[0]
+            return self.number(kind)
         self.want(ntype + 4)
         nbytes = struct.unpack_from(">i", self.data, self.offset + ntype)[0]
         if nbytes < 0:
@@ -236,6 +237,10 @@ class Walk:
         self.want_rest(ntype + 4, nbytes)
         self.offset += ntype + 4
         return self.value(kind, self.take(nbytes))
+
+    def number(self, kind):
+        """Return the next number in binary."""
+        return struct.unpack({INT: ">i", LONG: ">q", DOUBLE: ">d"}[kind], self.take(4 if kind == INT else 8))[0]
 
     def want_rest(self, nhead, nbytes):
         """Ask for a head and its body: a large body is asked for alone."""
@@ -274,13 +279,13 @@ class Walk:
             kind, nbytes = struct.unpack_from(">ii", self.data, self.offset)
             if not 0 <= kind <= DOUBLE:
                 raise BlockError("type", self.offset)
-            if nbytes < 0:
-                raise BlockError("negative", self.offset + 4)
+            if nbytes < 0 or kind > COMMAND and nbytes != (4 if kind == INT else 8):
+                raise BlockError("length", self.offset + 4)
             self.offset += 8
             table.append((kind, nbytes))
         values = []
         for self.entry, (kind, nbytes) in enumerate(table):
-            values.append(self.value(kind, self.take(nbytes)))
+            values.append(self.number(kind) if kind > COMMAND else self.value(kind, self.take(nbytes)))
         return values
 
     def lines(self):
@@ -314,7 +319,9 @@ class Walk:
             return data
         if kind > COMMAND:
             return self.value(kind, text, start)
-        plain, rest = b"", text
+        if kind == COMMAND and b"\r" in text:
+            raise BlockError("line end", start)
+        plain, rest = (b"", text) if kind == STRING else (text, b"")
         while rest:
             if rest[:1] == b"\r" or rest[:1] == b"\\" and rest[1:2] not in (b"\\", b"r", b"n"):
                 raise BlockError("escape", start)

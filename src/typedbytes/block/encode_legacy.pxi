@@ -52,17 +52,20 @@ cdef inline int append_binary_value(BlockEncoder encoder, Value* v, object owner
         return encoder.append_bytes(v.p, v.nbytes, owner)
     kind = LEGACY_TYPES[v.code]
     reserve(&encoder.buf, 12)
-    p = append_type(encoder, kind)
+    encoder.buf.cursor = store_number(append_type(encoder, kind), kind, v)
+    return 0
+
+
+cdef inline unsigned char* store_number(unsigned char* p, int kind, Value* v) noexcept:
+    # Returns the end of the number.
     if kind == LEGACY_INT:
         store_i32(p, <int32_t>v.number)
-        encoder.buf.cursor = p + 4
-    elif kind == LEGACY_LONG:
+        return p + 4
+    if kind == LEGACY_LONG:
         store_i64(p, v.number)
-        encoder.buf.cursor = p + 8
     else:
         store_f64(p, v.real)
-        encoder.buf.cursor = p + 8
-    return 0
+    return p + 8
 
 
 cdef inline unsigned char* append_type(BlockEncoder encoder, int kind) noexcept:
@@ -73,12 +76,28 @@ cdef inline unsigned char* append_type(BlockEncoder encoder, int kind) noexcept:
     return encoder.buf.cursor + 4
 
 
-# wire    layout "block": i32 type, i32 length, bytes; numbers as decimal text. Layout "header": all types and lengths come first.
+# wire    layout "header": i32 type, i32 length of each value, 4 or 8 for a number; then the values as in "bytes".
+# python  as above.
+# errors  as above.
+# source  docs/block-format.md, the legacy layouts.
+
+cdef int append_table_value(BlockEncoder encoder, Value* v, object owner, Py_ssize_t head) except -1:
+    cdef unsigned char number[8]
+    cdef int kind = legacy_type_of(encoder, v)
+    if kind > LEGACY_COMMAND:
+        v.nbytes = store_number(number, kind, v) - number
+        v.p = number
+    store_i32(encoder.buf.start + head, kind)
+    store_i32(encoder.buf.start + head + 4, <int32_t>v.nbytes)
+    return encoder.append_bytes(v.p, v.nbytes, owner)
+
+
+# wire    layout "block": i32 type, i32 length, bytes; numbers as decimal text.
 # python  as above; a float as its repr.
 # errors  as above.
 # source  docs/block-format.md, the legacy layouts.
 
-cdef int append_text_value(BlockEncoder encoder, Value* v, object owner, Py_ssize_t head) except -1:
+cdef int append_text_value(BlockEncoder encoder, Value* v, object owner) except -1:
     cdef char text[32]
     cdef int kind = LEGACY_TYPES[v.code]
     if kind == LEGACY_INT or kind == LEGACY_LONG:
@@ -89,18 +108,16 @@ cdef int append_text_value(BlockEncoder encoder, Value* v, object owner, Py_ssiz
         v.nbytes = PyBytes_GET_SIZE(owner)
         v.p = <const unsigned char*>PyBytes_AS_STRING(owner)
     legacy_type_of(encoder, v)
-    if head < 0:
-        reserve(&encoder.buf, 8)
-        head = written(&encoder.buf)
-        encoder.buf.cursor += 8
-    store_i32(encoder.buf.start + head, kind)
-    store_i32(encoder.buf.start + head + 4, <int32_t>v.nbytes)
+    reserve(&encoder.buf, 8)
+    store_i32(encoder.buf.cursor, kind)
+    store_i32(encoder.buf.cursor + 4, <int32_t>v.nbytes)
+    encoder.buf.cursor += 8
     return encoder.append_bytes(v.p, v.nbytes, owner)
 
 
-# wire    line: decimal type, LF, text, LF; bytes as base64; in strings \ CR LF as \\ \r \n. The end is "e", LF.
+# wire    line: decimal type, LF, text, LF; bytes as base64; in STRING \ CR LF as \\ \r \n, a COMMAND as it is. The end is "e", LF.
 # python  as above.
-# errors  as above.
+# errors  as above. EncodeValueError: a Command with CR or LF, which end a line.
 # source  docs/block-format.md, the legacy layouts.
 
 cdef int append_line_value(BlockEncoder encoder, Value* v, object owner) except -1:
@@ -114,7 +131,11 @@ cdef int append_line_value(BlockEncoder encoder, Value* v, object owner) except 
         text = b2a_base64(PyMemoryView_FromMemory(<char*>v.p, v.nbytes, PyBUF_READ), newline=False)
     else:
         text = v.p[:v.nbytes]
-        text = text.replace(b"\\", b"\\\\").replace(b"\r", b"\\r").replace(b"\n", b"\\n")
+        if kind == LEGACY_COMMAND:
+            if b"\n" in text or b"\r" in text:
+                raise EncodeValueError("a Command in the layout 'line' cannot contain CR or LF")
+        else:
+            text = text.replace(b"\\", b"\\\\").replace(b"\r", b"\\r").replace(b"\n", b"\\n")
     reserve(&encoder.buf, 2)
     encoder.buf.cursor[0] = <unsigned char>(c"0" + kind)
     encoder.buf.cursor[1] = c"\n"

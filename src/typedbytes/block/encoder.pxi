@@ -320,9 +320,9 @@ cdef class BlockEncoder:
                 if self.layout == NATIVE:
                     append_entry(self, &v, owner, head + i * ENTRY_SIZE)
                 elif self.layout == HEADER:
-                    append_text_value(self, &v, owner, head + 8 * i)
+                    append_table_value(self, &v, owner, head + 8 * i)
                 elif self.layout == BLOCK:
-                    append_text_value(self, &v, owner, -1)
+                    append_text_value(self, &v, owner)
                 elif self.layout == LINE:
                     append_line_value(self, &v, owner)
                 else:

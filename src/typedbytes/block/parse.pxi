@@ -375,12 +375,7 @@ cdef class Parser:
             if native:
                 read_entry(self, b, entry)
             else:
-                if not 0 <= load_i32(b.cursor) <= LEGACY_DOUBLE:
-                    self.raise_block_error(b, 0, f"unknown type {load_i32(b.cursor)} in a legacy layout")
-                entry.code = b.cursor[3]
-                entry.number = load_i32(b.cursor + 4)
-                if entry.number < 0:
-                    self.raise_block_error(b, 4, f"negative length {entry.number}")
+                read_legacy_entry(self, b, entry)
             self.consume(b, nbytes)
             self.nentries += 1
         self.index = 0

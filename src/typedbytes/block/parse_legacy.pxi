@@ -1,12 +1,26 @@
 # Parsing the legacy layouts. The main loop, and what is shared with the native format, is in parse.pxi.
 
 cdef int push_legacy_value(Parser parser, ReadBuffer* b, int kind, const unsigned char* p, Py_ssize_t nbytes) except -1:
-    # A value with a length; numbers are text.
+    # A value with a length. Numbers are text in the layout "block", and binary after a table.
     if kind == LEGACY_BYTES:
         return parser.push(new_bytes(<const char*>p, nbytes))
     if kind <= LEGACY_COMMAND:
         return parser.push_text(b, p, nbytes, kind == LEGACY_COMMAND)
+    if parser.message_layout == HEADER:
+        return push_number(parser, kind, p)
     return push_number_text(parser, b, kind, p, nbytes)
+
+
+cdef inline Py_ssize_t number_nbytes(int kind) noexcept:
+    return 4 if kind == LEGACY_INT else 8
+
+
+cdef inline int push_number(Parser parser, int kind, const unsigned char* p) except -1:
+    if kind == LEGACY_INT:
+        return parser.push_int(INT, load_i32(p))
+    if kind == LEGACY_LONG:
+        return parser.push_int(LONG, load_i64(p))
+    return parser.push(new_float(load_f64(p)))
 
 
 cdef int push_number_text(Parser parser, ReadBuffer* b, int kind, const unsigned char* p, Py_ssize_t nbytes) except -1:
@@ -60,18 +74,27 @@ cdef bint read_arguments(Parser parser, ReadBuffer* b) except -1:
             push_legacy_value(parser, b, kind, b.cursor + ntype + 4, length)
             parser.consume(b, ntype + 4 + length)
         else:
-            length = 4 if kind == LEGACY_INT else 8
+            length = number_nbytes(kind)
             if not parser.need(b, ntype + length):
                 return False
-            if kind == LEGACY_INT:
-                parser.push_int(INT, load_i32(b.cursor + ntype))
-            elif kind == LEGACY_LONG:
-                parser.push_int(LONG, load_i64(b.cursor + ntype))
-            else:
-                parser.push(new_float(load_f64(b.cursor + ntype)))
+            push_number(parser, kind, b.cursor + ntype)
             parser.consume(b, ntype + length)
         parser.count_value()
     return True
+
+
+cdef int read_legacy_entry(Parser parser, ReadBuffer* b, Entry* entry) except -1:
+    cdef int kind = load_i32(b.cursor)
+    cdef int32_t length = load_i32(b.cursor + 4)
+    if not 0 <= kind <= LEGACY_DOUBLE:
+        parser.raise_block_error(b, 0, f"unknown type {kind} in a legacy layout")
+    if length < 0:
+        parser.raise_block_error(b, 4, f"negative length {length}")
+    if kind > LEGACY_COMMAND and length != number_nbytes(kind):
+        parser.raise_block_error(b, 4, f"a number of type {kind} has {number_nbytes(kind)} bytes, not {length}")
+    entry.code = kind
+    entry.number = length
+    return 0
 
 
 cdef bint read_line_argument(Parser parser, ReadBuffer* b) except -1:
@@ -124,7 +147,10 @@ cdef int push_line(Parser parser, ReadBuffer* b, int kind, const unsigned char* 
         return parser.raise_or_skip(parser.make_error(BlockError, "bytes are not valid base64", offset_of(b, p)))
     if kind > LEGACY_COMMAND:
         return push_number_text(parser, b, kind, p, nbytes)
-    if b"\\" in text or b"\r" in text:
+    if kind == LEGACY_COMMAND:
+        if b"\r" in text:
+            return parser.raise_or_skip(parser.make_error(BlockError, "a CR in a COMMAND, where it ends a line", offset_of(b, p)))
+    elif b"\\" in text or b"\r" in text:
         if not is_escaped_text(text):
             return parser.raise_or_skip(parser.make_error(
                 BlockError, "invalid escape sequence, or a CR that is not escaped", offset_of(b, p)))

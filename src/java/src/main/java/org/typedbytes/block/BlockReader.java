@@ -128,15 +128,21 @@ public final class BlockReader {
             }
             if (type <= COMMAND || wire == Wire.BLOCK) {
                 values.add(value(type, readLength()));
-            } else if (type == INT) {
-                need(4);
-                values.add(buffer.getInt());
             } else {
-                need(8);
-                values.add(type == LONG ? (Object) buffer.getLong() : (Object) buffer.getDouble());
+                values.add(readNumber(type));
             }
         }
         return values;
+    }
+
+    /** The bytes of an INT, LONG or DOUBLE in binary. */
+    static int numberSize(int type) {
+        return type == INT ? 4 : 8;
+    }
+
+    private Object readNumber(int type) throws IOException {
+        need(numberSize(type));
+        return type == INT ? (Object) buffer.getInt() : type == LONG ? (Object) buffer.getLong() : (Object) buffer.getDouble();
     }
 
     private int readLength() throws IOException {
@@ -159,16 +165,21 @@ public final class BlockReader {
             if (table[2 * entry] < BYTES || table[2 * entry] > DOUBLE) {
                 throw bad("unknown type " + table[2 * entry] + " in a legacy layout", -4);
             }
-            table[2 * entry + 1] = readLength();
+            int length = readLength();
+            if (table[2 * entry] > COMMAND && length != numberSize(table[2 * entry])) {
+                throw bad("a number of type " + table[2 * entry] + " has " + numberSize(table[2 * entry]) + " bytes, not " + length, -4);
+            }
+            table[2 * entry + 1] = length;
         }
         List<Object> values = new ArrayList<>(count);
         for (entry = 0; entry < count; entry++) {
-            values.add(value(table[2 * entry], table[2 * entry + 1]));
+            int type = table[2 * entry];
+            values.add(type > COMMAND ? readNumber(type) : value(type, table[2 * entry + 1]));
         }
         return values;
     }
 
-    /** A value of a legacy layout that has a length; numbers are text. */
+    /** A value with a length. Numbers are text: where they are binary, they are not read here. */
     private Object value(int type, int length) throws IOException {
         long start = offset();
         byte[] data = readBytes(length);
@@ -271,13 +282,13 @@ public final class BlockReader {
         int length = 0;
         for (int i = 0; i < text.length; i++) {
             byte next = text[i];
-            if (next == '\\') {
+            if (next == '\\' && type == STRING) {
                 next = ++i == text.length ? 0 : text[i] == 'n' ? (byte) '\n' : text[i] == 'r' ? (byte) '\r' : text[i];
                 if (next != '\\' && next != '\n' && next != '\r') {
                     throw new BlockException("invalid escape sequence", start, entry);
                 }
             } else if (next == '\r') {
-                throw new BlockException("a CR that is not escaped", start, entry);
+                throw new BlockException(type == STRING ? "a CR that is not escaped" : "a CR in a command", start, entry);
             }
             plain[length++] = next;
         }

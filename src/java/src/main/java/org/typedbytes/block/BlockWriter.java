@@ -45,7 +45,7 @@ public final class BlockWriter {
         check();
         Part[] parts = new Part[message.values.size()];
         boolean isNative = message.wire == Wire.NATIVE;
-        boolean isText = message.wire == Wire.LINE || message.wire == Wire.BLOCK || message.wire == Wire.HEADER;
+        boolean isText = message.wire == Wire.LINE || message.wire == Wire.BLOCK;
         for (int i = 0; i < parts.length; i++) {
             parts[i] = isNative ? nativePart(message.values.get(i)) : part(message.values.get(i), isText);
         }
@@ -115,7 +115,7 @@ public final class BlockWriter {
         if (wire == Wire.TOTAL) {
             long total = 4;
             for (Part part : parts) {
-                total += 4 + (part.data != null ? 4L + part.data.length : part.type == BlockReader.INT ? 4 : 8);
+                total += 4 + (part.data != null ? 4L + part.data.length : BlockReader.numberSize(part.type));
             }
             if (total > Integer.MAX_VALUE) {
                 throw new IllegalArgumentException("a message of " + total + " bytes is longer than 2^31-1");
@@ -126,7 +126,7 @@ public final class BlockWriter {
         if (wire == Wire.HEADER) {
             for (Part part : parts) {
                 putInt(part.type);
-                putInt(part.data.length);
+                putInt(part.data != null ? part.data.length : BlockReader.numberSize(part.type));
             }
         }
         for (Part part : parts) {
@@ -151,11 +151,16 @@ public final class BlockWriter {
 
     private void writeLines(Part[] parts) throws IOException {
         for (Part part : parts) {
+            if (part.type == BlockReader.COMMAND && hasLineEnd(part.data)) {
+                throw new IllegalArgumentException("a command in the layout of lines cannot contain CR or LF");
+            }
+        }
+        for (Part part : parts) {
             reserve(2);
             buffer.put((byte) ('0' + part.type)).put((byte) '\n');
             if (part.type == BlockReader.BYTES) {
                 put(Base64.getEncoder().encode(part.data));
-            } else if (part.type > BlockReader.COMMAND) {
+            } else if (part.type != BlockReader.STRING) {
                 put(part.data);
             } else {
                 for (byte next : part.data) {
@@ -171,6 +176,15 @@ public final class BlockWriter {
         }
         reserve(2);
         buffer.put((byte) 'e').put((byte) '\n');
+    }
+
+    private static boolean hasLineEnd(byte[] text) {
+        for (byte next : text) {
+            if (next == '\r' || next == '\n') {
+                return true;
+            }
+        }
+        return false;
     }
 
     // ---- the native format

@@ -12,7 +12,7 @@ public enum Wire {
     TYPE8,
     /** As {@link #BYTES}, preceded by the number of bytes that follow. */
     TOTAL,
-    /** All types and lengths before all values. */
+    /** All types and lengths before all values, numbers in binary. */
     HEADER,
     /** The native format: versioned, 64-bit, aligned, with ids. */
     NATIVE

@@ -72,6 +72,22 @@ public class BlockTest {
     }
 
     @Test
+    public void aHeaderHasNumbersInBinary() throws IOException {
+        byte[] data = hex("00000003 0000000300000004 0000000400000008 0000000500000008 d0f1db05 050359e4135084ff 3fd5555555555555");
+        List<Object> values = Arrays.asList(-789456123, 361231231231231231L, 1.0 / 3);
+        assertArrayEquals(data, write(new Message(Wire.HEADER, values), false));
+        assertSame(values, read(Wire.HEADER, data).values);
+    }
+
+    @Test
+    public void aCommandInLinesIsNotEscaped() throws IOException {
+        List<Object> values = Arrays.asList(new Command("a\\n"), "a\\n");
+        byte[] data = hex("320a 615c6e 0a 310a 615c5c6e 0a 650a");
+        assertArrayEquals(data, write(new Message(Wire.LINE, values), false));
+        assertSame(values, read(Wire.LINE, data).values);
+    }
+
+    @Test
     public void everyWireGivesBackWhatItTook() throws IOException {
         byte[] large = new byte[700_000];
         Arrays.fill(large, (byte) 7);
@@ -150,10 +166,13 @@ public class BlockTest {
             {"TOTAL", "ffffffff", "0"}, {"TOTAL", "00000000", "0"}, {"TOTAL", "0000000c 00000001 00000001 00000005 61", "16"},
             {"TOTAL", "00000005 00000000 00", "8"}, {"BYTES", "ffffffff", "0"}, {"BYTES", "00000001 00000000 ffffffff", "8"},
             {"TYPE8", "00000002 03 00000001 06", "9"}, {"HEADER", "00000001 00000000 80000000", "8"},
+            {"HEADER", "00000002 00000000 00000000 00000003 00000005", "16"}, {"HEADER", "00000001 00000005 7fffffff", "8"},
+            {"HEADER", "00000001 00000003 00000008 0000000000000000", "8"}, {"HEADER", "00000001 00000004 00000004 00000000", "8"},
             {"BLOCK", "00000001 00000003 00000002 2b31", "12"}, {"BLOCK", "00000001 00000003 0000000a 32313437343833363438", "12"},
             {"BLOCK", "00000001 00000005 00000002 3166", "12"}, {"BLOCK", "00000001 00000005 00000002 2031", "12"},
             {"BLOCK", "00000001 00000005 00000005 3078317030", "12"}, {"BLOCK", "00000001 00000005 00000000", "12"},
             {"LINE", "36 0a", "0"}, {"LINE", "31 0a 5c78 0a", "2"}, {"LINE", "30 0a 41 0a", "2"},
+            {"LINE", "31 0a 5c5c5c 0a", "2"}, {"LINE", "32 0a 610d 0a", "2"},
             {"LINE", "30 0a 595749 0a", "2"}, {"LINE", "30 0a 59574a3d 0a", "2"},
             {"BYTES", "00000001 00000001 00000002 61ff", "12"}, {"NATIVE", "00000000", "0"},
             {"NATIVE", "f5424201 00030000 00000000 00000000 0000000000000001", "24"},
@@ -224,6 +243,9 @@ public class BlockTest {
             assertThrows(IllegalArgumentException.class, () -> writer.write(new Message(Wire.BYTES, Arrays.asList(1, value))));
         }
         assertThrows(IllegalArgumentException.class, () -> writer.write(new Message(Wire.TOTAL, Arrays.asList(1, null))));
+        for (String text : Arrays.asList("a\r", "a\nb")) {
+            assertThrows(IllegalArgumentException.class, () -> writer.write(new Message(Wire.LINE, Arrays.asList(1, new Command(text)))));
+        }
         for (String code : Arrays.asList("03", "0b", "ff")) {
             List<Object> values = Arrays.asList(new Nested(hex(code + "00000001")));
             assertThrows(IllegalArgumentException.class, () -> writer.write(new Message(Wire.NATIVE, values)));
