@@ -4,7 +4,8 @@
     python bench/bounds.py deep maps    only what has one of these words in its name
     python bench/bounds.py --quick      once each, with the limits as they are
 
-Here: limits, and the measuring against them. Not here: how the input is made (tests/support/families.py, tests/core/test_pickle.py).
+Here: limits, and the measuring against them. Not here: how the input is made (tests/support/families.py and short_parts.py,
+tests/core/test_pickle.py).
 Invariant: time is CPU time of the process that works, the least of several rounds, so that a busy machine changes little; the growth is
 that of a doubling, taken over two of them. Both sizes of a growth are measured by turns, and each time by a new process: whatever else
 runs meets both, and neither gets memory that is in the caches already. Growth and signals are measured without the collector: its turns
@@ -30,6 +31,7 @@ sys.path[:0] = [str(TESTS), str(TESTS / "support"), str(TESTS / "core")]
 import test_pickle  # noqa: E402
 
 import families  # noqa: E402
+import short_parts  # noqa: E402
 import typedbytes as tb  # noqa: E402
 from gates import figures  # noqa: E402
 
@@ -94,9 +96,11 @@ WAYS = {
     "stream": lambda data: [list(values) for _, values in tb.PairReader(Parts(data)).groups()],
     "skip": tb.skip,
 }
+#: How bytes of a size are made, and the ways of reading them.
 FAMILIES = {
-    **families.FAMILIES,
-    **{f"pickle: {name}": lambda n, make=make: families.pickled(make(n)) for name, make in test_pickle.FAMILIES.items()},
+    **{name: (make, WAYS) for name, make in families.FAMILIES.items()},
+    **{f"pickle: {name}": (lambda n, make=make: families.pickled(make(n)), WAYS) for name, make in test_pickle.FAMILIES.items()},
+    **{name: (make, {"read": use}) for name, (make, use) in short_parts.FAMILIES.items()},
 }
 
 
@@ -141,11 +145,12 @@ def time_line(name, nrounds):
 
 def measured_line(name, nrounds):
     """Return the time of its slowest way, and how the times of the ways grow, as a line."""
-    whole, four_times_as_much = FAMILIES[name](MEBIBYTE), FAMILIES[name](4 * MEBIBYTE)
-    seconds = {way: least_seconds(use, whole, nrounds) for way, use in WAYS.items()}
+    make, ways = FAMILIES[name]
+    whole, four_times_as_much = make(MEBIBYTE), make(4 * MEBIBYTE)
+    seconds = {way: least_seconds(use, whole, nrounds) for way, use in ways.items()}
     slowest = max(seconds, key=seconds.get)
     with collector_off():
-        growth = max(growth_of(use, whole, four_times_as_much, NGROWTH_ROUNDS if nrounds > 1 else 1) for use in WAYS.values())
+        growth = max(growth_of(use, whole, four_times_as_much, NGROWTH_ROUNDS if nrounds > 1 else 1) for use in ways.values())
     worst = seconds[slowest]
     return Line(name, [f"{worst * 1000:.0f} ms", slowest, f"{growth:.2f}"], {"seconds": worst, "doubling": growth})
 

@@ -9,11 +9,12 @@ import os
 from contextlib import suppress
 
 from typedbytes._magic import COMPRESSIONS, SEQUENCE_FILE, compression_of
-from typedbytes.errors import DecodeError, FormatError, TruncatedError
+from typedbytes.errors import DecodeError, FormatError, LimitError, TruncatedError
 
 __all__ = ["SUFFIXES", "Compressed", "Decompressed", "compressor", "decompressed", "put_back", "refuse_compressed_sequence_file"]
 
 READ_NBYTES = 1 << 16
+FIRST_READ_NBYTES = 1 << 12  # of a stream: what follows its end is copied
 SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
 
 
@@ -91,6 +92,14 @@ class Decompressed(io.RawIOBase):
         self._source = source
         self._stream = self._start()
         self._nbytes = 0
+        self._nstreams = 1
+        self._nread = 0
+        self._piece_nbytes = FIRST_READ_NBYTES
+        self._zstd = None
+        if kind == "zstd":
+            from typedbytes import _zstd
+
+            self._zstd = _zstd
 
     @property
     def name(self):
@@ -122,15 +131,30 @@ class Decompressed(io.RawIOBase):
     def _next_data(self):
         """Return the next compressed bytes, none if the stream has enough; None at the end."""
         if not self._stream.eof:
-            return _read(self._source, READ_NBYTES) if self._stream.needs_input else b""
-        data = self._stream.unused_data.lstrip(b"\0")
+            return self._read_piece() if self._stream.needs_input else b""
+        data = self._without_empty_start(self._stream.unused_data)
         while not data:
-            data = _read(self._source, READ_NBYTES)
+            data = self._read_piece()
             if not data:
                 return None
-            data = data.lstrip(b"\0")
+            data = self._without_empty_start(data)
         self._stream = self._start()
+        self._piece_nbytes = FIRST_READ_NBYTES
+        self._nstreams += 1
+        fault = self._zstd.count_fault(self._nstreams, self._nread - len(data)) if self._zstd else None
+        if fault:
+            raise LimitError(fault, self._nbytes)
         return data
+
+    def _read_piece(self):
+        data = _read(self._source, self._piece_nbytes)
+        self._nread += len(data)
+        self._piece_nbytes = min(2 * self._piece_nbytes, READ_NBYTES)
+        return data
+
+    def _without_empty_start(self, data):
+        """Return compressed bytes without the zeros at their start, and without the frames that have no contents."""
+        return data[self._zstd.skip_empty_frames(data, zeros=True) :] if self._zstd else data.lstrip(b"\0")
 
     def _decompress(self, data, max_nbytes):
         is_over = not data and self._stream.needs_input

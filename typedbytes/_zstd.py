@@ -1,6 +1,12 @@
-"""The Zstandard library of this Python; importing this module raises ModuleNotFoundError if there is none."""
+"""The Zstandard library of this Python, and frames that would cost more than they hold.
 
-__all__ = ["zstd"]
+Importing this module raises ModuleNotFoundError if there is no library. A decompressor is for one frame, and making it executes CPUID
+twice, which takes 15 microseconds in some virtual machines. Empty frames and stored bytes need none; very many short frames are refused.
+"""
+
+import re
+
+__all__ = ["count_fault", "skip_empty_frames", "stored_contents", "zstd"]
 
 try:
     from compression import zstd  # Python 3.14
@@ -9,3 +15,41 @@ except ModuleNotFoundError:
         import backports.zstd as zstd
     except ModuleNotFoundError:  # of backports too, which is a folder of other packages as well
         raise ModuleNotFoundError("No module named 'backports.zstd'", name="backports.zstd") from None
+
+# RFC 8878. A frame's magic number, its descriptor, the content size or a window that the library accepts, one last raw block of no bytes, and
+# the checksum of no bytes if the descriptor says so. Or a skippable frame of no bytes. The count bounds the memory of a match.
+_EMPTY_FRAME = rb"""
+    \x28\xb5\x2f\xfd (?: \x20\x00 | \x00[\x00-\x88] ) \x01\x00\x00
+    | \x28\xb5\x2f\xfd (?: \x24\x00 | \x04[\x00-\x88] ) \x01\x00\x00 \x99\xe9\xd8\x51
+    | [\x50-\x5f]\x2a\x4d\x18 \x00\x00\x00\x00
+"""
+_match_empty_frames = re.compile(rb"(?: %b ){1,1000}" % _EMPTY_FRAME, re.VERBOSE).match
+_match_empty_frames_and_zeros = re.compile(rb"(?: \x00 | %b ){1,1000}" % _EMPTY_FRAME, re.VERBOSE).match
+
+MAX_SHORT_FRAMES = 10_000
+SHORT_NBYTES = 32
+
+
+def skip_empty_frames(data, offset=0, *, zeros=False):
+    """Return where the first frame with contents starts; zeros: whether bytes of zero may stand between the frames."""
+    match = _match_empty_frames_and_zeros if zeros else _match_empty_frames
+    found = match(data, offset)
+    while found:
+        offset = found.end()
+        found = match(data, offset)
+    return offset
+
+
+def stored_contents(data):
+    """Return the contents of a frame that is one raw block of at most 255 bytes, as values of a few bytes are; None of anything else."""
+    if data[:5] != b"\x28\xb5\x2f\xfd\x20" or len(data) < 10 or len(data) != 9 + data[5]:
+        return None
+    return bytes(data[9:]) if data[6:9] == (data[5] << 3 | 1).to_bytes(3, "little") else None
+
+
+def count_fault(nframes, nbytes):
+    """Return what is wrong with so many frames with contents in so few compressed bytes; None: nothing."""
+    if nframes <= MAX_SHORT_FRAMES + nbytes // SHORT_NBYTES:
+        return None
+    wanted = f"expected {SHORT_NBYTES} bytes or more for each zstd frame after the first {MAX_SHORT_FRAMES}"
+    return f"{wanted}, not {nframes} frames in {nbytes} bytes"

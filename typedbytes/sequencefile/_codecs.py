@@ -45,14 +45,26 @@ def find(name, *, to_write=False):
 _FIRST_PIECE_NBYTES = 1024
 
 
-def _stream_decompressor(make, error):
-    """Return decompress() for one or more concatenated streams, as Hadoop's DecompressorStream reads them."""
+def _stream_decompressor(make, error, skip_empty=None, count_fault=None):
+    """Return decompress() for one or more concatenated streams, as Hadoop's DecompressorStream reads them.
+
+    skip_empty(data, offset) -> offset passes streams without contents; count_fault(nstreams, nbytes) -> why
+    so many of them are refused, or None.
+    """
 
     def decompress(data, limit):
         # The first stream gets all the data. A stream copies the data after its end, so later streams, of which hostile bytes
         # can hold many, get pieces of growing size.
-        parts, remaining, offset, nbytes = [], limit, 0, len(data)
-        while offset < len(data):  # some codecs compress empty data to no bytes
+        parts, remaining, offset, nbytes, nstreams = [], limit, 0, len(data), 0
+        while True:
+            if skip_empty:
+                offset = skip_empty(data, offset)
+            if offset == len(data):  # some codecs compress empty data to no bytes
+                break
+            nstreams += 1
+            fault = count_fault(nstreams, offset) if count_fault else None
+            if fault:
+                raise LimitError(fault)
             stream = make()
             while not stream.eof:
                 piece = bytes(data[offset : offset + nbytes]) if offset else data
@@ -102,9 +114,18 @@ def _bzip2():
 
 
 def _zstd():
-    from typedbytes._zstd import zstd
+    from typedbytes._zstd import count_fault, skip_empty_frames, stored_contents, zstd
 
-    return _stream_decompressor(zstd.ZstdDecompressor, zstd.ZstdError), zstd.compress
+    decompress_frames = _stream_decompressor(zstd.ZstdDecompressor, zstd.ZstdError, skip_empty_frames, count_fault)
+
+    def decompress(data, limit):
+        stored = stored_contents(data)
+        if stored is None:
+            return decompress_frames(data, limit)
+        _check_limit(limit - len(stored), limit)
+        return stored
+
+    return decompress, zstd.compress
 
 
 # ---- chunks with their lengths: Hadoop's BlockCompressorStream ---------------------------------------------------
