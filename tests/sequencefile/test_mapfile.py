@@ -1,13 +1,12 @@
 """Map files: keys looked up by an index, whatever the index says."""
 
 import gc
-import io
 import struct
 
 import pytest
 
 import typedbytes as tb
-from sequencefile_bytes import MARKER, written
+from sequencefile_bytes import map_file, written
 from sequencefile_pairs import NUMBERS
 from typedbytes import sequencefile
 
@@ -44,19 +43,13 @@ def test_map_files_of_every_order(name, step, tmp_path):
         assert [repr(key) for key, _ in file] == [value for _, value in file] == list(map(repr, keys))
 
 
-def map_file(folder, data, index, key_class="IntWritable", value_class="Text", **options):
-    """Write a MapFile: `index` says of which records, by number, or which offset in `data` a key shall have."""
-    offsets, sink = [], io.BytesIO()
-    with sequencefile.Writer(sink, key_class=key_class, value_class=value_class, sync_marker=MARKER, **options) as writer:
-        for pair in data:
-            offsets.append(writer.offset)
-            (writer.write_raw if type(pair[0]) is bytes else writer.write)(*pair)
-    (folder / "data").write_bytes(sink.getvalue())
-    entries = [(data[each][0], offsets[each]) if type(each) is int else each for each in index]
-    with sequencefile.Writer(folder / "index", key_class=key_class, value_class="LongWritable", sync_marker=MARKER) as writer:
-        for pair in entries:
-            (writer.write_raw if type(pair[0]) is bytes else writer.write)(*pair)
-    return offsets
+def test_keys_that_a_function_decodes_are_not_looked_up(tmp_path):
+    map_file(tmp_path, [(b"\x02\xd6\xd0", b"\0\0\0\1")], [], key_class="Text", value_class="IntWritable")
+    for name in ("Text", "org.apache.hadoop.io.Text"):
+        with pytest.raises(TypeError, match="cannot look up keys that a function decodes"):
+            sequencefile.MapFile(tmp_path, decoders={name: lambda body: body[1:].decode("gbk")})
+    with sequencefile.MapFile(tmp_path, unicode_errors="surrogateescape", decoders={"IntWritable": bytes.hex}) as file:
+        assert list(file) == [("\udcd6\udcd0", "00000001")] and file["\udcd6\udcd0"] == "00000001"
 
 
 @pytest.mark.parametrize(

@@ -283,6 +283,36 @@ def test_user_defined_classes():
         pairs_of(written([(b"short", b"")], key_class=name, value_class=name), decoders=decoders)
 
 
+def test_functions_in_place_of_the_classes_that_are_known():
+    """As for Text in another encoding than UTF-8, or a number that means a date."""
+    words, short = ["中文", "a", ""], {"Text": lambda text: b"%c" % len(text.encode("gbk")) + text.encode("gbk")}
+    data = written(enumerate(words), key_class="IntWritable", value_class="Text", encoders=short)
+    raw = [(i.to_bytes(4, "big"), bytes([len(word.encode("gbk"))]) + word.encode("gbk")) for i, word in enumerate(words)]
+    assert pairs_of(data, raw=True) == raw
+    with pytest.raises(tb.FormatError, match="Text is not UTF-8"):
+        pairs_of(data)
+    for names in ("Text", "IntWritable"), ("org.apache.hadoop.io.Text", "org.apache.hadoop.io.IntWritable"):
+        decoders = dict(zip(names, (lambda body: body[1:].decode("gbk"), lambda body: ("number", body))))
+        expected = [(("number", key), word) for (key, _), word in zip(raw, words)]
+        assert pairs_of(data, decoders=decoders) == expected
+        assert tb.Decoder().decode_pairs(sequencefile.Reader(data, decoders=decoders).read_typed()) == expected
+        assert sequencefile.decode(names[0], raw[0][1], decoders=decoders) == words[0]
+        assert sequencefile.encode(names[0], words[0], encoders={names[0]: short["Text"]}) == raw[0][1]
+    assert pairs_of(written([(1, 2)]), decoders={"TypedBytesWritable": lambda body: body[4:]}) == [(tb.dumps(1), tb.dumps(2))]
+    with pytest.raises(KeyError):
+        pairs_of(data, decoders={"Text": {}.__getitem__})
+
+
+@pytest.mark.parametrize("compression", ["record", "block"])
+@pytest.mark.parametrize("name, ours", [("deflate.JdkDeflateCodec", "default"), ("bzip2.BZip2Codec", "bzip2")])
+def test_names_of_aircompressors_codecs(name, ours, compression):
+    """test_hadoop.py has files of these classes themselves."""
+    pairs = [("a", 1), ("b", 2)]
+    data = written(pairs, compression=compression, codec=f"io.airlift.compress.{name}")
+    assert pairs_of(data) == pairs and sequencefile.Reader(data).codec == f"io.airlift.compress.{name}"
+    assert pairs_of(data, raw=True) == pairs_of(written(pairs, compression=compression, codec=ours), raw=True)
+
+
 # -- markers, blocks, buffers -----------------------------------------------------------------------------
 
 

@@ -250,5 +250,7 @@ _SHORT.update(
         "io.airlift.compress.lz4.Lz4Codec": "lz4",
         "io.airlift.compress.zstd.ZstdCodec": "zstd",
         "io.airlift.compress.lzo.LzoCodec": "lzo",
+        "io.airlift.compress.deflate.JdkDeflateCodec": "default",
+        "io.airlift.compress.bzip2.BZip2Codec": "bzip2",
     }
 )

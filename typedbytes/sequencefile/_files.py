@@ -66,8 +66,8 @@ class Reader(_native.Reader):
     exactly the records that Hadoop reads for it. raw: return the bytes of keys and values, not decoded. resync: after damage
     continue at the next sync marker, and list in `skipped` what was skipped; without it, the error is raised after the
     records before it. max_bytes: limit of a record, and of a decompressed value or block buffer; None for no limit.
-    decoders: functions of bytes by class name, for classes that this library does not know; without one, the bytes are
-    returned as `typedbytes.Writable`. Other options as for `typedbytes.Decoder`; unicode_errors applies to Text too.
+    decoders: functions of bytes by class name, for classes that this library does not know, whose bytes are otherwise
+    returned as `typedbytes.Writable`, or in place of its own, as for Text in another encoding. Other options as for `typedbytes.Decoder`; unicode_errors applies to Text too.
 
     Raises FormatError, TruncatedError and LimitError with the offset in the file and the record's index; ModuleNotFoundError
     for a codec whose library is not installed. After an error the Reader stays failed.
@@ -96,7 +96,7 @@ class Reader(_native.Reader):
                 filename=file if ours else None,
                 max_bytes=_locations.MAX_RECORD_NBYTES if max_bytes is None else max_bytes,
                 find_codec=_find_decompress,
-                find_converters=partial(_writables.find_converters, decoders=decoders or {}),
+                find_converters=_find_converters(decoders),
                 **options,
             )
         except BaseException as error:
@@ -121,8 +121,8 @@ class Writer(_native.Writer):
     classes; for Hadoop's own the package can be left out. compression: "none", "record" or "block"; by default "block" if a
     codec is given, else "none". codec: its class or one of default, gzip, bzip2, snappy, lz4, zstd. metadata: text by name, for the header. version: 4 to 6. sync_marker: 16
     bytes, random if not given. sync_interval: bytes between markers. block_size: bytes of keys and values that end a block.
-    encoders: functions by class name that take an object and return bytes, for classes that this library does not know;
-    without one, the object must be bytes or a `typedbytes.Writable`. Other options as for `typedbytes.Encoder`.
+    encoders: functions by class name that take an object and return bytes, for classes that this library does not know,
+    whose objects must otherwise be bytes or a `typedbytes.Writable`, or in place of its own. Other options as for `typedbytes.Encoder`.
 
     A record that cannot be encoded raises EncodeTypeError, EncodeValueError or what a hook raises, and nothing of it is
     written. After an error of the sink the Writer stays failed. The end of a with block closes the Writer, after an exception too: the
@@ -145,7 +145,7 @@ class Writer(_native.Writer):
         sync_marker=None, encoders=None, **options,
     ):  # fmt: skip
         compression, codec_class, compress = _find_compress(compression, codec)
-        encoders = encoders or {}
+        encoders = _writables.by_full_name(encoders)
         key_class, value_class = (_writables.checked_name(each, encoders) for each in (key_class, value_class))
         options.update(
             key_class=key_class,
@@ -185,6 +185,10 @@ def _find_decompress(name):
     return _codecs.find(name).decompress
 
 
+def _find_converters(decoders):
+    return partial(_writables.find_converters, decoders=_writables.by_full_name(decoders))
+
+
 def decode(class_name, data, *, decoders=None, **options):
     r"""Decode the bytes of one key or value of a class, such as those from a Reader with raw=True.
 
@@ -193,8 +197,7 @@ def decode(class_name, data, *, decoders=None, **options):
     >>> decode("org.apache.hadoop.io.Text", b"\x02hi")
     'hi'
     """
-    converters = partial(_writables.find_converters, decoders=decoders or {})
-    return _native.decode(_writables.full_name(class_name), data, find_converters=converters, **options)
+    return _native.decode(_writables.full_name(class_name), data, find_converters=_find_converters(decoders), **options)
 
 
 def encode(class_name, obj, *, encoders=None, **options):
@@ -204,4 +207,4 @@ def encode(class_name, obj, *, encoders=None, **options):
     b'\x02hi'
     """
     name = _writables.full_name(class_name)
-    return _native.encode(name, obj, function=(encoders or {}).get(name), **options)
+    return _native.encode(name, obj, function=_writables.by_full_name(encoders).get(name), **options)

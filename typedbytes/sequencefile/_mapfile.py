@@ -52,7 +52,7 @@ class MapFile:
         self._first = self._data.offset
         self.skipped = self._data.skipped
         try:
-            self._order = _order_of(self._data.key_class)
+            self._order = _order_of(self._data.key_class, options.get("decoders"))
             self._keys, self._offsets = self._read_index(f"{path}/index")
         except BaseException:
             self._data.close()
@@ -147,8 +147,12 @@ class MapFile:
         self._data.close()
 
 
-def _order_of(class_name):
+def _order_of(class_name, decoders):
     """Return a function of a key's bytes whose results compare as Hadoop compares the keys."""
+    if class_name in _writables.by_full_name(decoders):
+        raise TypeError(
+            f"cannot look up keys that a function decodes, of class {class_name!r:.80}: read the MapFile's data as a SequenceFile"
+        )
     if class_name in _ORDERS:
         return _ORDERS[class_name]
     raise TypeError(

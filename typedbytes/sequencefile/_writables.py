@@ -23,6 +23,11 @@ def full_name(name):
     return _FULL_NAMES.get(name, name)
 
 
+def by_full_name(functions):
+    """Return functions by class name, or none, by full class names."""
+    return {full_name(name): function for name, function in (functions or {}).items()}
+
+
 def checked_name(name, encoders):
     """Return the full class name for what is to be written; raises ValueError for a short name that is nearly one of Hadoop's own."""
     if name not in _FULL_NAMES and name not in encoders and "." not in name:

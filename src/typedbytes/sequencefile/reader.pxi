@@ -26,8 +26,8 @@ cdef class Reader(RecordFrames):
     """Reader(source, *, start=0, length=None, raw=False, resync=False, pickle='safe', exact=False, map_pairs=False, ext_hook=None, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nRead a SequenceFile from an object with read(), or from bytes; see `typedbytes.sequencefile.Reader`.
 
     find_codec: called with a codec's class name, returns a function that takes compressed bytes and a limit and returns bytes.
-    find_converters: called with the name of a key or value class that is not built in, returns two functions of a Writable's
-    bytes, the first of which returns an object and the second typed bytes; either can be None.
+    find_converters: called with the name of a key or value class, returns two functions of a Writable's bytes, the first of which returns
+    an object and the second typed bytes; either can be None. Without the first, a class that is built in is decoded as such.
     """
 
     cdef readonly list skipped

@@ -45,12 +45,12 @@ cdef class WritableClass:
     # The class of a file's keys or values, and how its bytes are converted.
     cdef str class_name
     cdef int kind             # a Kind
-    cdef object function      # OTHER: bytes to object when reading, object to bytes when writing, or None
+    cdef object function      # OTHER: bytes to object when reading, object to bytes when writing, or None; of any class if it is given
     cdef object to_typed      # OTHER: bytes to typed bytes; None: written as code 50
 
     def __cinit__(self, str class_name, function=None, to_typed=None):
         self.class_name = class_name
-        self.kind = KINDS.get(class_name, OTHER)
+        self.kind = KINDS.get(class_name, OTHER) if function is None else OTHER
         self.function = function
         self.to_typed = to_typed
 
@@ -534,7 +534,5 @@ def encode(str class_name, obj, *, function=None, **options):
 
 
 cdef WritableClass writable_class_of(str class_name, find_converters):
-    if class_name in KINDS or find_converters is None:
-        return WritableClass(class_name)
-    function, to_typed = find_converters(class_name)
+    function, to_typed = find_converters(class_name) if find_converters is not None else (None, None)
     return WritableClass(class_name, function, to_typed)
