@@ -3,11 +3,12 @@
 import io
 import json
 import random
+import shutil
 
 import pytest
 
 import typedbytes as tb
-from hadoop_support import ZSTD, hadoop
+from hadoop_support import SEQUENCE_FILE_INPUT, ZSTD, hadoop
 from sequencefile_decoders import DECODERS
 from sequencefiles import CODECS, files, kinds, same
 from typedbytes import sequencefile
@@ -166,6 +167,39 @@ def test_map_files(compression, bloom, nrecords, tmp_path):
         assert list(file) == list(expected.items()) == list(file)
         with pytest.raises(KeyError):
             file["no such key"]
+
+
+def test_a_folder_of_map_files_is_the_input_that_it_is_to_hadoop(tmp_path):
+    """And so is a folder inside an input with a SequenceFile `data` and no index. Of a MapFile that is itself an input Hadoop reads the index too."""
+    for part, bloom in enumerate((False, True)):
+        hadoop().write_map_file(tmp_path / "in" / f"part-r-{part:05}", "block", bloom=bloom, nrecords=10 + part)
+    (tmp_path / "odd" / "inner").mkdir(parents=True)
+    for name in ("data", "other"):
+        shutil.copy(tmp_path / "in" / "part-r-00000" / "data", tmp_path / "odd" / "inner" / name)
+    for path, nrecords, nhadoop in ((tmp_path / "in", 21, 21), (tmp_path / "odd", 10, 10), (tmp_path / "in" / "part-r-00000", 10, 11)):
+        job = hadoop().job(
+            input=path,
+            output=path.with_name(f"{path.name}-copied"),
+            mapper="cat",
+            nreducers=0,
+            options=("-inputformat", SEQUENCE_FILE_INPUT),
+        )
+        assert job.counters["org.apache.hadoop.mapreduce.TaskCounter"]["MAP_INPUT_RECORDS"] == nhadoop
+        assert sorted(sequencefile.read(path)) == sorted(
+            (f"key {2 * i:05}", i) for n in ((10, 11) if nrecords == 21 else (10,)) for i in range(n)
+        )
+
+
+@pytest.mark.parametrize("codec", ["deflate.JdkDeflateCodec", "bzip2.BZip2Codec", "snappy.SnappyCodec", "lz4.Lz4Codec"])
+@pytest.mark.parametrize("compression", ["record", "block"])
+def test_codecs_of_aircompressor(codec, compression, tmp_path):
+    hadoop().write_sequence_file(tmp_path / "f", compression, f"io.airlift.compress.{codec}", nrecords=50, nbytes=2000)
+    _, records = hadoop().read_sequence_file(tmp_path / "f")
+    assert [value.hex() for _, value in pairs_of(tmp_path / "f")] == [each["valueHex"][8:] for each in records]
+    assert len(records) == 50
+    with sequencefile.Writer(tmp_path / "ours", compression=compression, codec=f"io.airlift.compress.{codec}") as writer:
+        writer.writes([("a", 1), ("b", 2)])
+    assert len(hadoop().read_sequence_file(tmp_path / "ours")[1]) == 2
 
 
 def test_objects_of_files_that_hadoop_wrote_live(tmp_path):

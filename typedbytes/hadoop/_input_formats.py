@@ -15,10 +15,17 @@ __all__ = ["find_format"]
 
 
 def find_format(given, inputs, say):
-    """Return the format of the inputs: the given one, or for "auto" what they hold. Raises SubmitError for inputs of both kinds."""
+    """Return the format of the inputs: the given one, or for "auto" what they hold.
+
+    Raises SubmitError for inputs of both kinds, and for a MapFile whose index Hadoop would read as records.
+    """
+    if given not in ("auto", "sequencefile"):
+        return given
+    found = [path for each in inputs for path in _local_paths(each)]
+    _check_indexes(found)
     if given != "auto":
         return given
-    kinds = {_magic.is_sequence_file(head): path for each in inputs for path, head in _heads(each)}
+    kinds = {_magic.is_sequence_file(head): path for path, head in _heads(found)}
     if len(kinds) > 1:
         raise SubmitError(f"{kinds[True]} is a SequenceFile and {kinds[False]} is not: give the inputs of one kind, in two jobs")
     if not kinds:
@@ -26,14 +33,32 @@ def find_format(given, inputs, say):
     return "sequencefile" if True in kinds else "text"
 
 
-def _heads(path):
-    """Yield (path, first bytes) of each file of an input, if it is on this machine."""
+def _local_paths(path):
+    """Return the files and folders of an input, if it is on this machine."""
     scheme, colon, rest = path.partition(":")
     is_url = colon and "/" not in scheme
     if scheme != "file" if is_url else not default_file_system().startswith("file:"):
-        return
-    for found in glob.glob("/" + rest.lstrip("/") if is_url else path):
-        for each in glob.glob(os.path.join(glob.escape(found), "[!_]*")) if os.path.isdir(found) else [found]:  # no names with a dot
+        return []
+    return glob.glob("/" + rest.lstrip("/") if is_url else path)
+
+
+def _check_indexes(found):
+    """Raise SubmitError for a MapFile that is itself an input: SequenceFileInputFormat takes `data` only of folders inside an input."""
+    from typedbytes.sequencefile._locations import is_map_file  # lazy import: start-up time
+
+    for path in found:
+        folder, name = (path, "") if os.path.isdir(path) else os.path.split(path)
+        data = os.path.join(folder, "data")
+        if (not name or name == "index" and data in found) and is_map_file(folder):
+            raise SubmitError(f"{folder} is a MapFile, whose index Hadoop would read as records: give the folder that holds it, or {data}")
+
+
+def _heads(found):
+    """Yield (path, first bytes) of each file that Hadoop reads of files and folders."""
+    for path in found:
+        for each in glob.glob(os.path.join(glob.escape(path), "[!_]*")) if os.path.isdir(path) else [path]:  # no names with a dot
+            if os.path.isdir(each):
+                each = os.path.join(each, "data")  # of a MapFile
             if os.path.isfile(each) and os.access(each, os.R_OK):
                 with open(each, "rb") as file:
                     yield each, file.read(4)

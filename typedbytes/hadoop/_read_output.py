@@ -14,7 +14,7 @@ __all__ = ["read_output"]
 
 
 def read_output(path, environ=os.environ):
-    """Return an iterator of the pairs of a job's output, the SequenceFiles part-* of a folder.
+    """Return an iterator of the pairs of a job's output, the SequenceFiles and MapFiles part-* of a folder.
 
     Local folders, and URLs that fsspec opens, are read directly; others are first copied to this machine by Hadoop.
 
@@ -51,7 +51,7 @@ def _pairs_of(path):
     from typedbytes.sequencefile import _locations
 
     for part in _locations.parts(path):
-        if os.path.basename(part).startswith("part-"):
+        if os.path.basename(part.removesuffix("/data")).startswith("part-"):  # the data of a MapFile
             yield from sequencefile.read(part)
 
 

@@ -25,7 +25,7 @@ from typedbytes.errors import DecodeError
 from typedbytes.local._errors import InputError
 from typedbytes.local._paths import absolute
 from typedbytes.sequencefile import Reader
-from typedbytes.sequencefile._locations import visible_names, visible_paths
+from typedbytes.sequencefile._locations import parts, visible_paths
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -91,15 +91,11 @@ def _regular(path):
 
 def _files_in(folder):
     try:
-        with os.scandir(folder) as entries:
-            found = {entry.name: entry.is_dir() for entry in entries}
+        return [_regular(path) for path in parts(folder)]
+    except IsADirectoryError as error:
+        raise InputError(f"{error.strerror}; name it as an input of its own, or {os.path.join(folder, '*')}") from None
     except OSError as error:
         raise InputError(f"the folder {folder} cannot be read: {error.strerror}") from None
-    names = visible_names(found)
-    for name in names:
-        if found[name]:
-            raise InputError(f"{folder} holds the folder {name}; name it as an input of its own, or {os.path.join(folder, '*')}")
-    return [_regular(os.path.join(folder, name)) for name in names]
 
 
 def make_splits(paths, format_name="auto", split_size=None):

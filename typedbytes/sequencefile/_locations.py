@@ -1,11 +1,15 @@
-"""Paths, URLs and folders of part files.
+"""Paths, URLs and folders of part files and of MapFiles.
 
-Here: opening, listing and sizes. Not here: the contents of files. Invariant: fsspec is imported for a URL only.
+Here: opening, listing and sizes. Not here: the contents of files, except what distinguishes a MapFile. Invariants: fsspec is imported for
+a URL only; the index of a MapFile is read only if its own path is given.
 """
 
 import errno
 import io
 import os
+
+from typedbytes._magic import is_sequence_file
+from typedbytes.errors import DecodeError
 
 __all__ = [
     "MAX_RECORD_NBYTES",
@@ -13,7 +17,9 @@ __all__ = [
     "files",
     "glob_paths",
     "is_hidden",
+    "is_map_file",
     "opened",
+    "part_files",
     "parts",
     "size",
     "visible_names",
@@ -68,9 +74,9 @@ def glob_paths(path):
 
 
 def visible_paths(found, pattern):
-    """Return in order what a pattern has found without hidden names, unless it starts as they do."""
+    """Return in order what a pattern has found, without indexes of MapFiles, and without hidden names, unless it starts as they do."""
     first = _name(pattern)[:1]
-    return sorted(each for each in found if not is_hidden(_name(each)) or _name(each).startswith(first))
+    return _without_indexes(sorted(each for each in found if not is_hidden(_name(each)) or _name(each).startswith(first)))
 
 
 def _name(path):
@@ -89,22 +95,89 @@ def files(paths):
 
 
 def parts(path):
-    """Return the files of a location: itself, or those of a folder that `visible_names` leaves.
+    """Return the files of a location: itself, or those of a folder that `visible_names` leaves, and of each MapFile its data.
 
-    Any other folder inside it raises IsADirectoryError: its files would be missing from the result.
+    As for Hadoop's SequenceFileInputFormat, a folder inside it means its file `data`; one without a SequenceFile of that name raises
+    IsADirectoryError: its files would be missing from the result. Hadoop reads the index of a MapFile that is named itself, as records.
     """
+    found = _visible_entries(path)
+    return [path] if found is None else _without_indexes([_data_of(each) if is_folder else each for each, is_folder in found])
+
+
+def part_files(path):
+    """Return the files of a location in the same way, but MapFiles as they are stored: a folder of them raises IsADirectoryError."""
+    found = _visible_entries(path)
+    return [path] if found is None else [_refused(each) if is_folder else each for each, is_folder in found]
+
+
+def is_map_file(folder):
+    """Return whether a folder is a MapFile: `data` and, from keys of the same class to offsets, `index`."""
+    from typedbytes.sequencefile import _native  # lazy import: start-up time
+
+    classes = []
+    for name in ("data", "index"):
+        path = _joined(folder, name)
+        if not is_sequence_file(_head(path)):
+            return False
+        try:
+            with opened(path, "r")[0] as file:
+                header = _native.Reader(file, find_codec=lambda name: None)
+        except DecodeError:
+            return False
+        classes.append((header.key_class, header.value_class))
+    (key_class, _), of_index = classes
+    return of_index == (key_class, "org.apache.hadoop.io.LongWritable")
+
+
+def _without_indexes(paths):
+    """Return paths without the index, and the filter, of each MapFile whose data is among them."""
+    among, left_out = set(paths), set()
+    for path in paths:
+        folder = path[: -len("data")]
+        if os.path.basename(path) == "data" and f"{folder}index" in among and is_map_file(folder):
+            left_out |= {f"{folder}index", f"{folder}bloom"}
+    return [path for path in paths if path not in left_out] if left_out else paths
+
+
+def _data_of(folder):
+    path = _joined(folder, "data")
+    return path if is_sequence_file(_head(path)) else _refused(folder)
+
+
+def _refused(folder):
+    raise IsADirectoryError(errno.EISDIR, f"a folder among the part files: {folder}")
+
+
+def _head(path):
+    """Return the first bytes of a file; none if there is no such file."""
+    if _is_url(path):
+        fs, remote = file_system(path)
+        is_file = fs.isfile(remote)
+    else:
+        is_file = os.path.isfile(path)
+    if not is_file:
+        return b""
+    with opened(path, "r")[0] as file:
+        return file.read(4)
+
+
+def _visible_entries(path):
+    """Return (path, whether it is a folder) of what `visible_names` leaves of a folder, in order; None for what is not a folder."""
     if _is_url(path):
         fs, remote = file_system(path)
         if not fs.isdir(remote):
-            return [path]
-        entries = fs.ls(remote, detail=True)
-        found = {entry["name"].rstrip("/").rpartition("/")[2]: entry["type"] == "directory" for entry in entries}
-        return [f"{path.rstrip('/')}/{name}" for name in _visible_files(found, path)]
-    if not os.path.isdir(path):
-        return [path]
-    with os.scandir(path) as entries:
-        found = {entry.name: entry.is_dir() for entry in entries}
-    return [os.path.join(path, name) for name in _visible_files(found, path)]
+            return None
+        found = {_name(entry["name"]): entry["type"] == "directory" for entry in fs.ls(remote, detail=True)}
+    else:
+        if not os.path.isdir(path):
+            return None
+        with os.scandir(path) as entries:
+            found = {entry.name: entry.is_dir() for entry in entries}
+    return [(_joined(path, name), found[name]) for name in visible_names(found)]
+
+
+def _joined(folder, name):
+    return os.path.join(folder, name) if not _is_url(folder) else f"{folder}{name}" if folder.endswith("/") else f"{folder}/{name}"
 
 
 def size(path):
@@ -131,15 +204,6 @@ def visible_names(names):
     import re  # lazy import: start-up time
 
     return [name for name in visible if name.startswith("part-") or not re.fullmatch(_SIDE_FILE, name)]
-
-
-def _visible_files(found, path):
-    """Return the names that are not hidden, sorted; `found` maps each name to whether it is a folder."""
-    names = visible_names(found)
-    for name in names:
-        if found[name]:
-            raise IsADirectoryError(errno.EISDIR, f"a folder among the part files: {path}/{name}")
-    return names
 
 
 def _is_url(path):

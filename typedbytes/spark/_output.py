@@ -59,7 +59,7 @@ class Output:
     def commit(self, written):
         """Give the files of the tasks that succeeded their names; after an error the folder is as it was."""
         _make_folder(self._path)
-        old = _locations.parts(self._path) if self._overwrite else []
+        old = _locations.part_files(self._path) if self._overwrite else []
         moved = {file: f"{self._replaced}/{file.rpartition('/')[2]}" for file in old}
         names = {f"{self._path}/{name}": f"{self._temporary}/{unfinished}" for name, unfinished in filter(None, written)}
         was_complete = _exists(self._mark)

@@ -55,7 +55,15 @@ final class SequenceFileSplit {
         }
     }
 
-    private byte[] readHeader() throws IOException {
+    /** Returns the names of the classes of the keys and the values of a file. */
+    static String[] classesOf(Path path, JobConf job) throws IOException {
+        try (FSDataInputStream file = path.getFileSystem(job).open(path)) {
+            new SequenceFileSplit(file, path, 0).readVersion();
+            return new String[] {Text.readString(file), Text.readString(file)};
+        }
+    }
+
+    private int readVersion() throws IOException {
         byte[] start = new byte[MAGIC.length + 1];
         file.readFully(start);
         int version = start[MAGIC.length];
@@ -63,6 +71,11 @@ final class SequenceFileSplit {
         if (version < OLDEST || version > NEWEST) {
             throw new IOException(path + " is a SequenceFile of version " + version + ", which is not had in whole splits: use --feed pairs");
         }
+        return version;
+    }
+
+    private byte[] readHeader() throws IOException {
+        int version = readVersion();
         Text.skip(file);
         Text.skip(file);
         boolean compressed = file.readBoolean();

@@ -11,12 +11,17 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.io.BloomMapFile;
 import org.apache.hadoop.io.BytesWritable;
 import org.apache.hadoop.io.IntWritable;
+import org.apache.hadoop.io.MapFile;
 import org.apache.hadoop.io.NullWritable;
 import org.apache.hadoop.io.SequenceFile;
 import org.apache.hadoop.io.Text;
@@ -128,6 +133,33 @@ public class SplitInputFormatTest {
         InputSplit[] splits = new SplitInputFormat().getSplits(job, 1000);
         assertEquals(1, splits.length);
         assertArrayEquals(data, piecesOf(job, new Path(file.toURI()), 0, data.length));
+    }
+
+    @Test
+    public void ofAMapFileTheDataIsRead() throws IOException {
+        File parts = folder.newFolder();
+        File one = new File(parts, "part-r-00000");
+        try (BloomMapFile.Writer writer = new BloomMapFile.Writer(
+                DEFAULTS, new Path(one.toURI()), MapFile.Writer.keyClass(Text.class), MapFile.Writer.valueClass(IntWritable.class))) {
+            writer.append(new Text("key"), new IntWritable(1));
+        }
+        List<String> data = Arrays.asList("data");
+        assertEquals(data, inputsOf(parts));
+        assertEquals(data, inputsOf(one));
+        assertEquals(Arrays.asList("data", "data"), inputsOf(one, new File(one, "data")));
+        assertEquals(Arrays.asList("index"), inputsOf(new File(one, "index")));
+        Files.delete(new File(one, ".index.crc").toPath());
+        Files.copy(numbers(1, SequenceFile.CompressionType.NONE).toPath(), new File(one, "index").toPath(), StandardCopyOption.REPLACE_EXISTING);
+        assertEquals(Arrays.asList("bloom", "data", "index"), inputsOf(one)); // an index of other classes
+    }
+
+    private static List<String> inputsOf(File... paths) throws IOException {
+        JobConf job = job("sequencefile");
+        for (File path : paths) FileInputFormat.addInputPath(job, new Path(path.toURI()));
+        List<String> names = new ArrayList<>();
+        for (FileStatus each : new SplitInputFormat().listStatus(job)) names.add(each.getPath().getName());
+        Collections.sort(names);
+        return names;
     }
 
     @Test
