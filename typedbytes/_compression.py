@@ -1,7 +1,8 @@
 """Files compressed as a whole with gzip, bzip2, xz or Zstandard: inputs are recognised by their first bytes, outputs by their names.
 
-No more is decompressed at once than was asked for; damage is a DecodeError whose offset counts the decompressed bytes before it. A
-SequenceFile inside is refused: it has to be decompressed first.
+Zlib's own format, which Hadoop names .deflate, has no signature: it is recognised by that name, and only read. No more is decompressed
+at once than was asked for; damage is a DecodeError whose offset counts the decompressed bytes before it. A SequenceFile inside is
+refused: it has to be decompressed first.
 """
 
 import io
@@ -11,15 +12,28 @@ from contextlib import suppress
 from typedbytes._magic import COMPRESSIONS, SEQUENCE_FILE, compression_of
 from typedbytes.errors import DecodeError, FormatError, LimitError, TruncatedError
 
-__all__ = ["SUFFIXES", "Compressed", "Decompressed", "compressor", "decompressed", "put_back", "refuse_compressed_sequence_file"]
+__all__ = ["Compressed", "Decompressed", "compression_of_text", "compressor", "decompressed", "put_back", "refuse_compressed_sequence_file"]
 
 READ_NBYTES = 1 << 16
 FIRST_READ_NBYTES = 1 << 12  # of a stream: what follows its end is copied
-SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
+DEFLATE = ".deflate"
+_SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
+_UNREADABLE_SUFFIXES = (".snappy", ".lz4", ".lzo", ".lzo_deflate", ".Z")  # of Hadoop's other codecs, and of compress
 
 
-def decompressed(source):
-    """Return a source of the decompressed contents; a source that is not compressed is returned as it is.
+def compression_of_text(path):
+    """Return the compression that the name of a file of text says, or None; raises FormatError for one that cannot be read.
+
+    Hadoop goes by the name too. Compressed bytes could be taken for lines.
+    """
+    suffix = os.path.splitext(path)[1]
+    if suffix in _UNREADABLE_SUFFIXES:
+        raise FormatError(f"expected text, found a name that ends in {suffix}, a compression that is not known: decompress it first")
+    return "deflate" if suffix == DEFLATE else _SUFFIXES.get(suffix)
+
+
+def decompressed(source, name=""):
+    """Return a source of the decompressed contents; a source that is not compressed is returned as it is. name: of the file.
 
     A compression whose library is missing raises ModuleNotFoundError.
     """
@@ -29,8 +43,16 @@ def decompressed(source):
         if not piece:
             break
         head += piece
+    while name.endswith(DEFLATE) and len(head) < 2 and (piece := _read(source, 1)):
+        head += piece
     source = put_back(head, source)
-    return Decompressed(source, COMPRESSIONS[head]) if head in COMPRESSIONS else source
+    kind = "deflate" if name.endswith(DEFLATE) and _starts_zlib(head) else COMPRESSIONS.get(head)
+    return Decompressed(source, kind) if kind else source
+
+
+def _starts_zlib(head):
+    """Return whether a file may be a stream of zlib: RFC 1950, 2.2."""
+    return len(head) >= 2 and head[0] & 0x8F == 8 and int.from_bytes(head[:2], "big") % 31 == 0
 
 
 def refuse_compressed_sequence_file(file, path):
@@ -172,7 +194,7 @@ def compressor(path):
 
     A compression whose library is missing raises ModuleNotFoundError.
     """
-    kind = SUFFIXES.get(os.path.splitext(os.fsdecode(path))[1])
+    kind = _SUFFIXES.get(os.path.splitext(os.fsdecode(path))[1])
     return None if kind is None else _library(kind)[2]()
 
 
@@ -227,7 +249,7 @@ class Compressed(io.RawIOBase):
             raise
 
 
-class _GzipStream:
+class _ZlibStream:
     """Give zlib's stream the interface of the others."""
 
     def __init__(self, stream):
@@ -253,7 +275,13 @@ class _GzipStream:
 def _gzip():
     import zlib
 
-    return lambda: _GzipStream(zlib.decompressobj(wbits=31)), zlib.error, lambda: zlib.compressobj(wbits=31)
+    return lambda: _ZlibStream(zlib.decompressobj(wbits=31)), zlib.error, lambda: zlib.compressobj(wbits=31)
+
+
+def _deflate():
+    import zlib
+
+    return lambda: _ZlibStream(zlib.decompressobj()), zlib.error, zlib.compressobj
 
 
 def _bzip2():
@@ -274,7 +302,7 @@ def _zstd():
     return zstd.ZstdDecompressor, zstd.ZstdError, zstd.ZstdCompressor
 
 
-_LIBRARIES = {"gzip": _gzip, "bzip2": _bzip2, "xz": _xz, "zstd": _zstd}  # imported when a file needs it
+_LIBRARIES = {"gzip": _gzip, "deflate": _deflate, "bzip2": _bzip2, "xz": _xz, "zstd": _zstd}  # imported when a file needs it
 
 
 def _library(kind):

@@ -34,7 +34,7 @@ def _opened(file, mode):
             opened, _ = _locations.opened(file, mode[0])
         else:
             opened = io.FileIO(file, mode)
-        return _decompressed(opened) if mode == "rb" else _compressed(opened, stream), True
+        return _decompressed(opened, os.fsdecode(file)) if mode == "rb" else _compressed(opened, stream), True
     if isinstance(file, int) and not isinstance(file, bool):
         return io.FileIO(file, mode, closefd=False), False
     return file, False
@@ -57,16 +57,16 @@ def _compressed(file, stream):
     return Compressed(file, stream, _core.write_all)
 
 
-def _decompressed(file):
+def _decompressed(file, name):
     """Return a file that we opened, or its decompressed contents; closes it if they cannot be had."""
     try:
         if file.seekable():  # looking at the first bytes of a pipe would wait for them
             head = file.read(1)
             file.seek(-len(head), io.SEEK_CUR)
-            if head and head in _COMPRESSED_STARTS:
+            if head and head in _COMPRESSED_STARTS or name.endswith(".deflate"):
                 from typedbytes._compression import decompressed  # lazy import: start-up time
 
-                return decompressed(file)
+                return decompressed(file, name)
     except BaseException:
         file.close()
         raise

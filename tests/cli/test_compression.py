@@ -10,6 +10,7 @@ import os
 import random
 import subprocess
 import sys
+import zlib
 
 import pytest
 
@@ -131,6 +132,37 @@ def test_every_format_may_be_compressed(file):
     expected = tb.Encoder().encode_pairs([("a", "b")])
     assert good("cat", packed) == good("sort", packed) == good("dumptb", packed) == expected
     assert good("from-json", stdin=bz2.compress(LINES)) == good("cat", stdin=gzip.compress(LINES)) == STREAM
+
+
+def test_deflate_is_known_by_its_name(tmp_path):
+    """Zlib's format has no signature, and Hadoop's DefaultCodec goes by the name."""
+    path = tmp_path / "a.deflate"
+    for level in range(10):
+        path.write_bytes(zlib.compress(PAIRS, level))
+        with tb.PairReader(path) as reader:
+            assert list(reader) == tb.Decoder().decode_pairs(PAIRS)
+    assert good("cat", path) == good("cat", f"file://{path}") == PAIRS
+    assert json.loads(good("sniff", path))["compressed"] == "deflate"
+    path.write_bytes(zlib.compress(b"one\ntwo\n"))
+    assert good("from-text", path) == good("from-text", stdin=b"one\ntwo\n")
+    path.write_bytes(zlib.compress(LINES)[:-1])
+    assert "deflate data ends early" in bad(65, "cat", path)[1]
+    for data in (STREAM, LINES, b"", b"\x78"):  # what is not zlib's keeps its meaning
+        path.write_bytes(data)
+        assert run("cat", path).stdout == run("cat", stdin=data).stdout
+    path.write_bytes(b"text\n")
+    assert good("from-text", path) == good("from-text", stdin=b"text\n")
+
+
+@pytest.mark.parametrize("suffix", ["snappy", "lz4", "lzo", "lzo_deflate", "Z"])
+def test_lines_of_a_compression_that_is_not_known_are_refused(suffix, tmp_path):
+    path = tmp_path / f"a.{suffix}"
+    path.write_bytes(b"could be text\n")
+    for options in ((), ("--csv",), ("--tsv", "--infer")):
+        stdout, message = bad(65, "from-text", *options, path)
+        assert stdout == b"" and message.startswith(
+            f"{path}: expected text, found a name that ends in .{suffix}, a compression that is not known"
+        )
 
 
 SKIPPABLE = [bytes([first]) + b"\x2a\x4d\x18" + b"\x03\x00\x00\x00abc" for first in range(0x50, 0x60)]  # frames of RFC 8878

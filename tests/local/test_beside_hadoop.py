@@ -5,6 +5,7 @@ examples run here with few of the ways to run them; ``make local-beside-hadoop``
 """
 
 import random
+import zlib
 
 import pytest
 
@@ -90,6 +91,26 @@ def test_lines_and_splits_of_text_are_hadoops(tmp_path):
     ours = parts_of(tmp_path / "local")
     assert len(ours) > nsplits
     assert ours == hadoop_parts(tmp_path / "hadoop")
+
+
+def test_text_of_hadoops_default_codec_is_known_by_its_name(tmp_path):
+    """DefaultCodec: zlib, one stream or several, named .deflate. No byte is NUL in some, and some start as a word does."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    rng = random.Random(5)
+    for number in range(6):
+        words = [b"".join(rng.choices(PIECES, k=rng.randrange(30))) for _ in range(2)]
+        (folder / f"{number}.deflate").write_bytes(b"".join(zlib.compress(each, level) for each, level in zip(words, (number, 6))))
+    job = hadoop().job(input=folder, output=tmp_path / "hadoop", mapper="cat", nreducers=0, options=SEQUENCES)
+    assert job.code == 0, job.log
+    local.run("cat", inputs=folder, output=tmp_path / "local", quiet=True)
+    ours = parts_of(tmp_path / "local")
+    assert sum(map(len, ours)) > 50 and ours == hadoop_parts(tmp_path / "hadoop")
+    for data in (b"a line\n", zlib.compress(b"a line\n")[2:], b"\x1f\x8b"):
+        (tmp_path / "bad.deflate").write_bytes(data)
+        assert hadoop().job(input=tmp_path / "bad.deflate", output=tmp_path / "none", mapper="cat", nreducers=0).code
+        with pytest.raises(local.JobError, match="damaged deflate data"):
+            local.run("cat", inputs=tmp_path / "bad.deflate", output=tmp_path / "bad", quiet=True)
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,12 @@ import bz2
 import gzip
 import lzma
 import os
+import zlib
 
 import pytest
 
 from local_jobs import pairs_of, run, write_script
-from typedbytes import local
+from typedbytes import local, sequencefile
 from typedbytes._zstd import zstd
 
 COMPRESS = [gzip.compress, bz2.compress, lzma.compress, zstd.compress]
@@ -31,7 +32,34 @@ def test_all_streams_of_a_file_and_the_zeros_after_them_are_read(compress, tmp_p
     assert pairs_of(tmp_path / "out") == [(0, "one"), (4, "two")]
 
 
-@pytest.mark.parametrize("suffix", ["gz", "bz2", "xz", "zst"])
+def test_small_text_of_hadoops_default_codec_is_not_lines(tmp_path):
+    """Without a NUL, zlib's bytes could be text in some encoding."""
+    texts = ("".join(f"{number}\tword {number * 7919 % 1000}\n" for number in range(start, start + 20)).encode() for start in range(500))
+    found = [text for text in texts if b"\0" not in zlib.compress(text)]
+    assert len(found) > 50
+    (tmp_path / "in").mkdir()
+    for number, text in enumerate(found[:10]):
+        (tmp_path / "in" / f"{number}.deflate").write_bytes(zlib.compress(text))
+    for input_format in ("auto", "text"):
+        local.run("cat", inputs=tmp_path / "in", output=tmp_path / input_format, input_format=input_format, quiet=True)
+        lines = [line for _, line in pairs_of(tmp_path / input_format)]
+        assert sorted(lines) == sorted(b"".join(found[:10]).decode().splitlines())
+
+
+@pytest.mark.parametrize("suffix", ["snappy", "lz4", "lzo", "lzo_deflate", "Z"])
+def test_text_of_a_compression_that_is_not_known_is_refused_by_its_name(suffix, tmp_path):
+    path = tmp_path / f"in.{suffix}"
+    path.write_bytes(b"\xf1 could be\na text\n")
+    for input_format in ("auto", "text"):
+        with pytest.raises(local.InputError, match=f"in.{suffix}: expected text, found a name that ends in .{suffix}, a compression"):
+            local.run("cat", inputs=path, output=tmp_path / "out", input_format=input_format, quiet=True)
+    with sequencefile.open(path, "w") as file:
+        file.write("a", 1)
+    local.run("cat", inputs=path, output=tmp_path / "out", quiet=True)
+    assert pairs_of(tmp_path / "out") == [("a", 1)]
+
+
+@pytest.mark.parametrize("suffix", ["gz", "bz2", "xz", "zst", "deflate"])
 def test_an_empty_file_has_no_lines_however_it_is_called(suffix, tmp_path):
     (tmp_path / f"in.{suffix}").touch()
     local.run("cat", inputs=tmp_path / f"in.{suffix}", output=tmp_path / "out", quiet=True)

@@ -98,7 +98,7 @@ def check_for_pairs(source, form, name, options):
 def opened(name, path=None):
     """Open an input and yield its decompressed contents; any error meanwhile becomes a Failure that names the input. path: that of a copy of it."""
     with opened_as_it_is(name, path) as source:
-        yield decompressed(source)
+        yield decompressed(source, name)
 
 
 @contextmanager

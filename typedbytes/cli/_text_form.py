@@ -8,6 +8,7 @@ import json
 
 import typedbytes
 from typedbytes import TypeCode
+from typedbytes._compression import compression_of_text
 from typedbytes._report import _native as _report
 from typedbytes.cli._encoded_records import is_pairs, split
 from typedbytes.cli._failure import BAD_DATA, USAGE, Failure, escaped
@@ -80,6 +81,7 @@ def _records_of(name, path, layout, options):
     """Yield (record, lines) of an input."""
     records = _rows if layout.is_rows else _pairs if layout.pairs else iter
     with opened(name, path) as source:
+        compression_of_text(name)  # raises FormatError for one that cannot be read
         lines = _Lines(lines_of(source, display_name(name), options.max_bytes), layout)
         for record in records(lines):
             yield record, lines

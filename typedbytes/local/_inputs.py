@@ -5,7 +5,7 @@ to the job once for each path that names it; no named file is skipped silently.
 
 A SequenceFile gives the typed bytes that Hadoop's streaming gives to a task. A file of typed bytes, known by its name (.tb or
 .typedbytes), gives its pairs and is one split. Anything else is lines of text, as TextInputFormat reads them, decompressed when the
-name or the first bytes say so (.gz, .bz2, .zst, .xz) and then one split too; binary data is refused. A file whose size
+name or the first bytes say so (.gz, .bz2, .zst, .xz, .deflate) and then one split too; other binary data is refused. A file whose size
 is reported as 0 is read to its end: files of /proc and of some file systems in user space report that.
 """
 
@@ -19,7 +19,7 @@ from collections import namedtuple
 from itertools import chain, islice
 
 from typedbytes import PairReader, PairWriter, _magic
-from typedbytes._compression import SUFFIXES, Decompressed, put_back
+from typedbytes._compression import Decompressed, compression_of_text, put_back
 from typedbytes._sorting._native import LineReader
 from typedbytes.errors import DecodeError
 from typedbytes.local._errors import InputError
@@ -107,11 +107,9 @@ def make_splits(paths, format_name="auto", split_size=None):
 def _splits_of(path, format_name, split_size):
     try:
         nbytes = os.path.getsize(path)
-        kind, codec = _recognised(path) if format_name == "auto" else (format_name, _codec_named(path))
+        kind, codec = _recognised(path) if format_name == "auto" else (format_name, _codec_named(path) if format_name == TEXT else None)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
-    if kind != TEXT:
-        codec = None
     if kind == PAIRS or codec or nbytes == 0:
         yield Split(path, kind, 0, nbytes, codec)
         return
@@ -123,7 +121,10 @@ def _splits_of(path, format_name, split_size):
 
 
 def _codec_named(path):
-    return SUFFIXES.get(os.path.splitext(path)[1])
+    try:
+        return compression_of_text(path)
+    except DecodeError as error:
+        raise InputError(f"{path}: {error}") from None
 
 
 def _recognised(path):
