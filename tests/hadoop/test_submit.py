@@ -736,6 +736,15 @@ def test_a_bundle_is_written_beside_and_renamed(small, tmp_path):
     assert sorted(os.listdir(tmp_path)) == before and zipfile.is_zipfile(target)
 
 
+def test_what_pip_says_is_on_the_line_of_the_message(tmp_path, monkeypatch, capfdbinary):
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    code, _, message = run_command(capfdbinary, "bundle", tmp_path / "b.zip", "--require", "no_such_package")
+    assert code == 69 and message.count("\n") == 1 and "\\n" not in message
+    assert (
+        "; pip says: Could not find a version that satisfies the requirement no_such_package (from versions: none); No matching" in message
+    )
+
+
 @contextlib.contextmanager
 def limited_files(nbytes):
     """Let files grow to no more than `nbytes` bytes: what a full disk is, but for the number of the error."""

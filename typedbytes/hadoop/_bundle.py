@@ -177,9 +177,10 @@ def _fetched(folder, requirements, python_versions, platforms, find_links):
         ours = [f"typedbytes=={typedbytes.__version__}"] if python_versions or platforms else []
         done = subprocess.run([*command, *ours, *requirements], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode:
+            reason = "; ".join(line.removeprefix("ERROR: ") for line in done.stdout.splitlines() if line.strip())
             raise SubmitError(
                 f"pip found no wheels for Python {version}: build them with pip wheel on such a node and give "
-                f"their folder with --find-links\n{done.stdout.strip()}"
+                f"their folder with --find-links; pip says: {reason}"
             )
     wheels = sorted(glob.glob(os.path.join(glob.escape(folder), "*", "*.whl")))
     return [(wheel, os.path.basename(os.path.dirname(wheel))) for wheel in wheels]
