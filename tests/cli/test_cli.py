@@ -22,7 +22,7 @@ import pytest
 
 from commands import COMMAND, LINES, LIST, ONE, STREAM, TEXT, TWO, bad, fine, good, rows, run, until_it_waits
 from subprocess_runs import SECONDS
-from typedbytes import cli
+from typedbytes import cli, sequencefile
 from typedbytes.cli import COMMANDS, main
 
 # Commands that read records from stdin when nothing else is said, with what they need besides. The others have tests of their own.
@@ -294,6 +294,43 @@ def test_a_sequencefile_with_text_in_latin_1(file):
     assert " (--unicode-errors surrogateescape accepts it)" in bad(65, "validate", "--repair", copy, pairs)[1]
     assert good("validate", "--repair", copy, "--unicode-errors", "surrogateescape", pairs) == b""
     assert good("count", copy) == b"1\n"
+
+
+BAD_TEXT = b"\x07\x00\x00\x00\x04caf\xe9"
+
+
+@pytest.mark.parametrize("after", [b"\x1b", TWO[:-1], b"\x0a\xff\xff\xff\xff"], ids=["a code", "the end", "a count"])
+def test_text_of_a_damaged_input_is_not_said_to_be_accepted(after, tmp_path):
+    """Bytes that are not UTF-8 are then damaged too, as far as anyone knows, and the option leads nowhere."""
+    report, message = bad(65, "validate", stdin=ONE + BAD_TEXT + TWO + after)
+    assert message.endswith("STRING is not UTF-8: unexpected end of data at its byte 3 at offset 5, record 1")
+    assert all("--unicode-errors" not in each["message"] for each in rows(report)[0]["faults"]) and rows(report)[0]["bad"] == 2
+    bad(65, "validate", "--unicode-errors", "surrogateescape", stdin=ONE + BAD_TEXT + TWO + after)
+
+
+@pytest.mark.parametrize("is_damaged", [False, True])
+def test_text_of_a_damaged_sequencefile_is_not_said_to_be_accepted(is_damaged, tmp_path):
+    path, copy = tmp_path / "a.seq", tmp_path / "copy.seq"
+    with sequencefile.open(path, "w", key_class="IntWritable", value_class="Text") as file:
+        start = file.offset
+        for text in (b"\x04caf\xe9", b"\x04cafe", b"\x04cafe"):
+            file.write_raw(bytes(4), text)
+    if is_damaged:
+        data = bytearray(path.read_bytes())
+        data[start + 17 : start + 21] = b"\x7f\0\0\0"  # the length of the second record
+        path.write_bytes(data)
+    for words in (("validate",), ("validate", "--repair", copy)):
+        done = run(*words, path)
+        assert done.returncode == 65 and (b"--unicode-errors" in done.stderr) is not is_damaged
+
+
+def test_text_inside_a_map_of_java_is_not_said_to_be_accepted(tmp_path):
+    """`unicode_errors` does not reach it."""
+    with sequencefile.open(tmp_path / "a.seq", "w", key_class="IntWritable", value_class="MapWritable") as file:
+        file.write_raw(bytes(4), b"\0" + struct.pack(">i", 1) + b"\x8c\x01a" + b"\x8c\x01\xe9")
+    for options in ((), ("--unicode-errors", "surrogateescape")):
+        message = bad(65, "validate", *options, tmp_path / "a.seq")[1]
+        assert "text is not UTF-8: " in message and "accepts it" not in message
 
 
 def test_validate_wants_utf8_and_cat_does_not():

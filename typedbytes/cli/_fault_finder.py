@@ -10,7 +10,7 @@ from contextlib import suppress
 from itertools import chain
 
 import typedbytes
-from typedbytes.cli._decoding import decoder_options, name_option
+from typedbytes.cli._decoding import decoder_options, is_refused_value, name_option
 from typedbytes.cli._encoded_records import is_pairs, split
 
 KEPT_NBYTES = 1 << 20
@@ -66,6 +66,7 @@ class FaultFinder:
     def __init__(self, source, options, keep=None):
         self._source = source
         self._max_faults = options.nfaults
+        self._is_damaged = False
         self.faults = []
         self.nfaults = 0
         self.nintact = self.nrecords = self.nbytes = self.nkept = 0
@@ -82,6 +83,7 @@ class FaultFinder:
                 writer.copy(reader)
         except typedbytes.DecodeError as error:
             self._add_fault(self._with_path(error))
+        self._name_options()
 
     def run_sequence_file(self, reader):
         """Check the pairs of a SequenceFile, whose reader decodes by the classes in its header and continues after damage."""
@@ -96,7 +98,9 @@ class FaultFinder:
                 each.error.record += nmissing  # the reader counts only the pairs that it returns
             self._add_fault(each.error, *windows.get(each.error.offset, ()))
             nmissing += each.nrecords or 0
+            self._is_damaged |= each.nrecords != 1  # a text may have been the first sign of wrong lengths
         self.nintact, self.nbytes = reader.record, reader.offset
+        self._name_options()
 
     def _add_windows(self, skipped, windows):
         """Add the windows of the last faults, while their bytes are kept."""
@@ -107,8 +111,13 @@ class FaultFinder:
 
     def _add_fault(self, error, *window):
         if self.nfaults < max(1, self._max_faults):
-            self.faults.append((name_option(error), *(window or self._source.window(error.offset))))
+            self.faults.append((error, *(window or self._source.window(error.offset))))
         self.nfaults += 1
+        self._is_damaged |= not is_refused_value(error)
+
+    def _name_options(self):
+        for error, *_ in self.faults:
+            name_option(error, self._is_damaged)
 
     def write(self, chunk):
         """Check a chunk of whole records."""

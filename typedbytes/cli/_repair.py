@@ -2,7 +2,7 @@
 
 import typedbytes
 from typedbytes import sequencefile
-from typedbytes.cli._decoding import decoder_options, name_option
+from typedbytes.cli._decoding import decoder_options, is_refused_value, name_option
 from typedbytes.cli._input_formats import sequence_file_reader
 from typedbytes.cli._inputs import report_skipped
 from typedbytes.cli._output import replace_file
@@ -25,6 +25,9 @@ def repair(source, name, options):
                     bad.append(sequencefile.Skipped(start, len(key) + len(value), 1, error))
                 else:
                     writer.write_raw(key, value)
+        is_damaged = bool(damaged.skipped) or not all(is_refused_value(each.error) for each in bad)
+        for each in bad:
+            name_option(each.error, is_damaged)
         return report_skipped(name, sorted(damaged.skipped + bad, key=lambda each: each.offset))
 
 
@@ -38,9 +41,9 @@ def _with_starts(damaged):
 
 
 def _decode(class_name, data, part, options):
-    """Decode a key or a value to find errors; their messages give the offset in it."""
+    """Decode a key or a value to find errors; their messages end with the offset in it."""
     try:
         sequencefile.decode(class_name, data, **decoder_options(options))
     except typedbytes.DecodeError as error:
-        name_option(error).message += f", byte {error.offset} of the {part}"
+        error.message += f", byte {error.offset} of the {part}"
         raise
