@@ -864,3 +864,24 @@ def test_memory_of_a_message_cannot_be_copied_without_its_elements():
     for memory in (body.obj, *(data.obj for data in kept)):
         with pytest.raises(TypeError, match="cannot be pickled or copied"):
             copy.copy(memory)
+
+
+@pytest.mark.parametrize("wire", slow.LAYOUTS)
+def test_decode_takes_exactly_one_message(wire):
+    values = [Command("a"), "text", 5, 1 << 40, 0.5, b"x" * 100_000]
+    data = BlockEncoder(wire).encode(values)
+    decoder = BlockDecoder(wire)
+    for _ in range(2):
+        assert list(decoder.decode(data)) == values
+    assert decoder.feed(data[:-1]) == []
+    with pytest.raises(ValueError, match="holds a part of one that was fed"):
+        decoder.decode(data)
+    assert list(decoder.feed(data[-1:])[0]) == values
+    for cut in (0, 1, len(data) // 2, len(data) - 1):
+        with pytest.raises(tb.TruncatedError, match=f"input ends inside a message at offset {cut}"):
+            BlockDecoder(wire).decode(data[:cut])
+    with pytest.raises(tb.BlockError, match=f"expected one message, found {len(data)} bytes after it at offset {len(data)}") as raised:
+        (decoder := BlockDecoder(wire)).decode(data + data)
+    with pytest.raises(tb.BlockError) as again:
+        decoder.decode(data)
+    assert again.value is raised.value

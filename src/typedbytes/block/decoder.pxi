@@ -59,6 +59,43 @@ cdef class BlockDecoder(Parser):
             self.leave()
         return messages
 
+    def decode(self, data):
+        """Decode the bytes of exactly one message, as `BlockEncoder.encode` returns them, and return the Message.
+
+        Raises TruncatedError if they end inside it, BlockError if bytes follow it, ValueError while fed bytes of another
+        message are held.
+
+        >>> BlockDecoder("total").decode(BlockEncoder("total").encode([5, "a"]))
+        Message((5, 'a'))
+        """
+        cdef Py_buffer view
+        cdef ReadBuffer borrowed
+        self.enter()
+        try:
+            if self.phase != HEAD or held(&self.buf):
+                raise ValueError("decode() takes a whole message, but the decoder holds a part of one that was fed")
+            contiguous = get_view(data, &view)
+            try:
+                borrow(&borrowed, <const unsigned char*>view.buf, view.len)
+                borrowed.start_offset = offset_of(&self.buf, self.buf.end)
+                message = self.parse(&borrowed)
+                if message is None:
+                    self.raise_truncated(&borrowed)
+                if held(&borrowed):
+                    self.raise_block_error(&borrowed, 0, f"expected one message, found {held(&borrowed)} bytes after it")
+                self.buf.start_offset = offset_of(&borrowed, borrowed.cursor)
+                self.buf.start = self.buf.cursor = self.buf.end = self.buf.storage
+            except BaseException as error:
+                self.failure = error
+                self.drop_message()
+                reraise_memory_error(error)
+                raise
+            finally:
+                PyBuffer_Release(&view)
+        finally:
+            self.leave()
+        return message
+
     def close(self):
         """End the input: TruncatedError when a message is incomplete, or the error that has not been raised yet.
 
