@@ -883,9 +883,13 @@ def test_progress_is_reported_in_lines_elsewhere(words, tmp_path):
     assert "typedbytes: reduce 100 %\n" in done.stderr
 
 
-def test_a_limit_on_files_fails_the_job_and_says_so(words, tmp_path):
+@pytest.mark.parametrize("output_format", ["sequencefile", "pairs", "text"])
+@pytest.mark.parametrize("reducers", [0, 1])
+def test_a_limit_on_files_fails_the_job_and_says_so(words, tmp_path, output_format, reducers):
+    """Whether a temporary file meets it or a part file."""
     path, script, _ = words
-    limited = ["bash", "-c", 'ulimit -f 4; exec "$@"', "limited", *command(script, path, "-o", tmp_path / "out", "--no-combiner")]
+    options = ["--no-combiner", "--output-format", output_format, "--reducers", str(reducers)]
+    limited = ["bash", "-c", 'ulimit -f 4; exec "$@"', "limited", *command(script, path, "-o", tmp_path / "out", *options)]
     done = subprocess.run(limited, capture_output=True, env=environment(), text=True)
     assert done.returncode == 74, done.stderr
     assert "File too large; raise the limit on the size of a file: ulimit -f unlimited" in done.stderr

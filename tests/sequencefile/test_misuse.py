@@ -189,14 +189,21 @@ def test_a_sink_that_keeps_what_it_is_given(keep):
     assert b"".join(sink) == written(pairs) and pairs_of(b"".join(sink)) == pairs
 
 
+def assert_raised_again(writer, error):
+    """Check that each call of a writer that has failed raises what it failed with, and that it can be closed."""
+    for call in (lambda: writer.write(1, 2), lambda: writer.writes([(1, 2)]), writer.sync, writer.flush):
+        with pytest.raises(type(error)) as raised:
+            call()
+        assert raised.value is error
+    writer.close()
+
+
 def test_a_sink_that_fails():
     sink = Failing(3000)
     writer = sequencefile.Writer(sink)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(OSError, match="disk full") as first:
         writer.writes((i, "x" * 1000) for i in range(1000))
-    with pytest.raises(ValueError, match="has failed"):
-        writer.write(1, 2)
-    writer.close()
+    assert_raised_again(writer, first.value)
     assert len(sink.taken) == 3000
     for count in (0, -1, 10**9):
         sink = Failing(10**9)
@@ -231,11 +238,9 @@ def test_a_block_that_cannot_be_compressed_is_the_end():
         io.BytesIO(), key_class="a.B", value_class="a.B", compression="block", codec="c", compress=fail, sync_marker=MARKER
     )
     writer.write(b"key", b"value")
-    with pytest.raises(OSError, match="worn out"):
+    with pytest.raises(OSError, match="worn out") as first:
         writer.sync()
-    with pytest.raises(ValueError, match="has failed"):
-        writer.write(b"key", b"value")
-    writer.close()
+    assert_raised_again(writer, first.value)
 
 
 @pytest.mark.parametrize("compression, codec", FORMS)
@@ -371,12 +376,9 @@ def test_a_sink_that_fails_as_an_object_or_bytes_would(error, call):
 
     writer = sequencefile.Writer(Coding())
     pair = (1, bytes(3_000_000))
-    with pytest.raises(error, match="from the sink"):
+    with pytest.raises(error, match="from the sink") as first:
         writer.write(*pair) if call == "write" else writer.write_typed(tb.Encoder().encode_pairs([pair]))
-    for _ in range(2):
-        with pytest.raises(ValueError, match="has failed"):
-            writer.write(1, 2)
-    writer.close()
+    assert_raised_again(writer, first.value)
 
 
 def test_a_writer_that_is_forgotten_warns_and_writes():

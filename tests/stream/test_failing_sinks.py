@@ -16,6 +16,7 @@ import typedbytes as tb
 from machine import NEEDS_64_BITS
 from signal_checks import interrupted_when_readable
 from subprocess_runs import SECONDS, lowest_free_descriptor, within
+from typedbytes import sequencefile
 from writer_sinks import DATA, ENDS, PARTS, VALUES, RawSink, Sink, collected
 
 LONG = bytes(range(256)) * 12_000
@@ -78,6 +79,70 @@ def test_what_a_sink_raises_goes_through_and_nothing_is_lost_or_doubled(use, err
         expected = PARTS[4] if use.startswith("write") and use != "writes" else DATA[: ENDS[nrecords]]
         assert sink.getvalue() == expected + tb.dumps("more")
         assert writer.offset == len(sink.getvalue())
+
+
+class Closing:
+    """Fail once as a full disk does, in one of its methods, and from then on as a file that has been closed."""
+
+    def __init__(self, method):
+        self.errors = [OSError(28, "No space left"), ValueError("I/O operation on closed file")]
+        self.method = method
+        self.ncalls = 0
+
+    def call(self, method):
+        if method == self.method or self.ncalls:
+            self.ncalls += 1
+            raise self.errors[self.ncalls > 1]
+
+    def write(self, data):
+        self.call("write")
+        return len(data)
+
+    def flush(self):
+        self.call("flush")
+
+    def close(self):
+        self.call("close")
+
+
+WRITERS = [tb.Writer, tb.PairWriter, sequencefile.Writer]
+
+
+def write_one(writer):
+    writer.write(1) if type(writer) is tb.Writer else writer.write(1, 2)
+
+
+@pytest.mark.parametrize("method", ["write", "flush"])
+@pytest.mark.parametrize("make", WRITERS)
+def test_the_first_error_of_a_sink_leaves_a_with_block(make, method):
+    """The end of the block writes again what the sink has not taken; what the sink raises then must not hide the reason."""
+    sink = Closing(method)
+    with pytest.raises(OSError) as raised, make(sink) as writer:
+        write_one(writer)
+        writer.flush()
+    assert raised.value is sink.errors[0] and writer.closed
+
+
+@pytest.mark.parametrize("make", WRITERS)
+def test_an_error_of_the_sink_at_the_end_of_a_block_is_not_hidden_by_another_error(make):
+    """The block's own error may be caught outside, and then no code would know that records are missing."""
+    sink = Closing("write")
+    with pytest.raises(OSError) as raised, make(sink) as writer:
+        write_one(writer)
+        raise KeyError("other")
+    assert raised.value is sink.errors[0] and type(raised.value.__context__) is KeyError
+
+
+@pytest.mark.parametrize("make", WRITERS)
+def test_closing_raises_why_records_are_missing_and_not_what_closing_the_file_raises(make):
+    sink = Closing("write")
+    options = {"key_class": "a.B", "value_class": "a.B", "sync_marker": bytes(16)} if make is sequencefile.Writer else {}
+    compiled = next(each for each in make.__mro__ if each.__module__ in ("typedbytes._core", "typedbytes.sequencefile._native"))
+    writer = compiled(sink, owns=True, **options)
+    writer.write(b"1") if make is tb.Writer else writer.write(b"1", b"2")
+    with pytest.raises(OSError) as raised:
+        writer.close()
+    assert raised.value is sink.errors[0] and sink.ncalls > 1 and writer.closed
 
 
 def test_a_sink_that_breaks_for_good_is_reported_by_close_once():

@@ -12,8 +12,8 @@ ctypedef shared_state State    # OPEN is 0, as new objects are
 cdef enum:
     OPEN
     BUSY          # in a call: another one comes from a hook, or from a second thread
-    # Every call raises the first error again; of a Writer of SequenceFiles, one that says what has become of the file. The Writer of a
-    # stream is never in this state: nothing that it holds is lost by an error, and it goes on.
+    # Every call raises the first error again. The Writer of a stream is never in this state: nothing that it holds is lost by an error,
+    # and it goes on.
     HAS_FAILED
     CLOSED
 

@@ -31,6 +31,7 @@ cdef class Writer:
     cdef WritableClass value_writable
     cdef CompressionType compression_type
     cdef State state
+    cdef object failure                   # in the state HAS_FAILED: the error that each call raises again
     cdef bint is_typed_uncompressed       # both classes are TypedBytesWritable, without compression
     cdef bint owns                        # close() closes the sink too
     cdef Py_ssize_t block_size
@@ -135,8 +136,13 @@ cdef class Writer:
     def __enter__(self):
         return self
 
-    def __exit__(self, *exception):
-        self.close()
+    def __exit__(self, kind, error, traceback):
+        cdef bint is_own = error is not None and error is self.failure
+        try:
+            self.close()
+        except Exception:
+            if not is_own:    # else the first one goes on
+                raise
 
     # ---- the file ----
 
@@ -385,9 +391,8 @@ cdef class Writer:
     cdef int refuse(self) except -1:
         if self.entry.is_inherited and self.state != CLOSED:
             raise_inherited(self)
-        if self.state == HAS_FAILED:
-            raise ValueError("this Writer has failed: the last records may be written in part")
-        return refuse_call(self, self.state, None, "writer")
+        cdef int state = self.state    # another thread may close it meanwhile
+        return refuse_call(self, state, self.failure if state == HAS_FAILED else None, "writer")
 
     cdef int abort_record(self, error) except -1:
         # A record that fails to encode, whatever a hook raises, leaves the file unchanged.
@@ -399,6 +404,7 @@ cdef class Writer:
         raise error
 
     cdef int fail(self, error) except -1:
+        self.failure = error
         self.state = HAS_FAILED
         raise error
 
@@ -504,12 +510,22 @@ cdef class Writer:
         try:
             if is_sound:
                 self.send_all()
-        finally:
-            self.state = CLOSED
-            unregister_writer(&self.entry)
-            if self.owns and not self.entry.is_inherited:
-                self.owns = False
-                self.sink.close()
+        except BaseException:
+            try:
+                self.release_sink()
+            except Exception:
+                pass    # the first error goes on
+            raise
+        return self.release_sink()
+
+    cdef int release_sink(self) except -1:
+        self.state = CLOSED
+        unregister_writer(&self.entry)
+        if not NO_GIL:    # there another thread may be raising it
+            self.failure = None    # its frames may hold the Writer
+        if self.owns and not self.entry.is_inherited:
+            self.owns = False
+            self.sink.close()
         return 0
 
     @property

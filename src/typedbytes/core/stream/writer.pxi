@@ -36,6 +36,7 @@ cdef class Writer:
     cdef long long sent           # bytes that the sink has taken
     cdef long long nrecords
     cdef State state
+    cdef object failure           # the error of the sink's last call, until it takes something
     cdef bint owns                # the sink is closed with the Writer
     cdef bint is_finalizing       # the interpreter exits: every record is sent at once, and the sink is flushed
     cdef bint flushed_at_exit     # it has been flushed since is_finalizing was set
@@ -82,8 +83,13 @@ cdef class Writer:
     def __enter__(self):
         return self
 
-    def __exit__(self, *exception):
-        self.close()
+    def __exit__(self, kind, error, traceback):
+        cdef bint is_own = error is not None and error is self.failure
+        try:
+            self.close()
+        except Exception:
+            if not is_own:    # else the first one goes on
+                raise
 
     cdef Py_ssize_t unsent_nbytes(self):
         return written(&self.e.buf) + self.unsent_end - self.unsent_start
@@ -141,7 +147,11 @@ cdef class Writer:
     cdef int flush_sink(self) except -1:
         flush = getattr(self.sink, "flush", None)
         if flush is not None:
-            flush()
+            try:
+                flush()
+            except BaseException as error:
+                self.failure = error
+                raise
         self.flushed_at_exit = self.is_finalizing
         return 0
 
@@ -186,13 +196,16 @@ cdef class Writer:
         while self.unsent is not None:
             try:
                 self.count_sent(write_part(self.method, self.unsent, self.unsent_start, self.unsent_end, self.is_raw))
-            except BlockingIOError as error:
-                self.count_sent(max(0, getattr(error, "characters_written", 0)))
+            except BaseException as error:
+                if isinstance(error, BlockingIOError):
+                    self.count_sent(max(0, getattr(error, "characters_written", 0)))
+                self.failure = error
                 raise
             PyErr_CheckSignals()
         return 0
 
     cdef int count_sent(self, Py_ssize_t nbytes) except -1:
+        self.failure = None
         self.sent += nbytes
         self.unsent_start += nbytes
         if self.unsent_start >= self.unsent_end:
@@ -351,12 +364,21 @@ cdef class Writer:
             if self.entry.is_inherited:
                 self.disown()
             self.send_and_flush()
-        finally:
-            self.state = CLOSED
-            unregister_writer(&self.entry)
-            if self.owns:
-                self.owns = False
-                self.sink.close()
+        except BaseException:
+            try:
+                self.release_sink()
+            except Exception:
+                pass    # the first error goes on
+            raise
+        return self.release_sink()
+
+    cdef int release_sink(self) except -1:
+        self.state = CLOSED
+        self.failure = None    # its frames may hold the Writer
+        unregister_writer(&self.entry)
+        if self.owns:
+            self.owns = False
+            self.sink.close()
         return 0
 
     @property
