@@ -883,6 +883,10 @@ def test_progress_is_reported_in_lines_elsewhere(words, tmp_path):
     assert "typedbytes: reduce 100 %\n" in done.stderr
 
 
+# A limit on files cuts off the bytecode of the modules that are imported under it, and Python would use what is left of it for ever.
+NO_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}
+
+
 @pytest.mark.parametrize("output_format", ["sequencefile", "pairs", "text"])
 @pytest.mark.parametrize("reducers", [0, 1])
 def test_a_limit_on_files_fails_the_job_and_says_so(words, tmp_path, output_format, reducers):
@@ -890,7 +894,7 @@ def test_a_limit_on_files_fails_the_job_and_says_so(words, tmp_path, output_form
     path, script, _ = words
     options = ["--no-combiner", "--output-format", output_format, "--reducers", str(reducers)]
     limited = ["bash", "-c", 'ulimit -f 4; exec "$@"', "limited", *command(script, path, "-o", tmp_path / "out", *options)]
-    done = subprocess.run(limited, capture_output=True, env=environment(), text=True)
+    done = subprocess.run(limited, capture_output=True, env=environment(NO_BYTECODE), text=True)
     assert done.returncode == 74, done.stderr
     assert "File too large; raise the limit on the size of a file: ulimit -f unlimited" in done.stderr
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
@@ -939,7 +943,7 @@ def test_standard_input_that_cannot_be_kept_is_an_error(words, tmp_path):
     limited = ["bash", "-c", 'ulimit -f 4; exec "$@"', "limited", *command(script, "-", "-o", tmp_path / "out")]
     closed = ["bash", "-c", 'exec "$@" <&-', "closed", *command(script, "-", "-o", tmp_path / "out")]
     for words_given, said in ((limited, "File too large"), (closed, "Bad file descriptor")):
-        done = subprocess.run(words_given, input=b"word\n" * 3000, capture_output=True, env=environment())
+        done = subprocess.run(words_given, input=b"word\n" * 3000, capture_output=True, env=environment(NO_BYTECODE))
         assert done.returncode == 66
         assert done.stderr.decode().startswith("typedbytes: standard input cannot be copied into ") and said in done.stderr.decode()
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]

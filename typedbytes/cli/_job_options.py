@@ -109,13 +109,10 @@ def job_settings(options: argparse.Namespace) -> dict:
 
 def report_ignored(options: argparse.Namespace) -> None:
     """Report each property of the job with which Hadoop would give another result, and which has no effect outside it."""
-    from typedbytes.streaming._job_options import COMPARATORS, LINE_PROPERTIES  # imported lazily: start-up time
-    from typedbytes.streaming._task import BYTES_COMPARATOR
+    from typedbytes.local._properties import ignored  # imported lazily: start-up time
 
-    instead = {**LINE_PROPERTIES, **dict.fromkeys(COMPARATORS, "keys are sorted by their bytes")}
-    for name, value in named(options.properties, "-D").items():
-        if name in instead and not (name in COMPARATORS and value == BYTES_COMPARATOR):
-            say(f"typedbytes: -D {name} has no effect here: {instead[name]}")
+    for name, what in ignored(named(options.properties, "-D"), options.output_format).items():
+        say(f"typedbytes: -D {name} has no effect here: {what}")
 
 
 def named(words: list[str], option: str) -> dict[str, str]:

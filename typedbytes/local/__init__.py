@@ -28,6 +28,7 @@ except ModuleNotFoundError:
 
 from typedbytes.local._output_folder import FORMATS as OUTPUT_FORMATS, OutputFolder
 from typedbytes.local._processes import Processes
+from typedbytes.local._properties import part_options
 from typedbytes.local._shipped import ship_files
 from typedbytes.local._steps import run_steps
 from typedbytes.streaming._job_options import STREAMING_OPTION_OF, properties_of, reducers_of, variables_of
@@ -72,8 +73,8 @@ def run(mapper, reducer=None, combiner=None, *, inputs, output, reducers=1, name
       keep_failed    leave the folder of a job that failed; JobError.kept says where
       params         parameters of the job, by name: tasks find {"x": 3} as task().params["x"], "3"
       environ        more variables for the tasks
-      properties     properties of the job, as Hadoop's -D: tasks find "a.b" as the variable a_b. Hadoop's own have no other effect here, but
-                     the number of reduce tasks, "mapreduce.job.reduces", does: it wins over reducers
+      properties     properties of the job, as Hadoop's -D: tasks find "a.b" as the variable a_b. Of Hadoop's own, those have the same effect here
+                     that give the number of reduce tasks, which wins over reducers, and the compression and the separator of the output
       files          paths, or "PATH#NAME", of files that each task finds in its folder, which is then a folder of the task's own
       archives       the same of archives, zip or tar, that each task finds unpacked
       quiet          do not pass on the tasks' standard error
@@ -156,8 +157,9 @@ def _run(
         nreducers = reducers if commands["reduce"] else 0
         variables = variables_of({**properties, **dict(step_properties)})
         settings = JobSettings(
-            name, commands, nreducers, secondary, output_format, memory, nprocesses, attempts, codec, quiet, environ, variables
-        )
+            name, commands, nreducers, secondary, output_format, part_options(properties, output_format), memory, nprocesses, attempts, codec,
+            quiet, environ, variables,
+        )  # fmt: skip
         with OutputFolder(output, processes.caretaker, keep_failed, tmp) as folder:
             records, paths = pairs_in(paths)
             if records is not None:

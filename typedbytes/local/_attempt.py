@@ -64,7 +64,8 @@ class TaskAttempt:
         return {"REDUCE_INPUT_RECORDS": nrecords, "REDUCE_OUTPUT_RECORDS": nwritten}
 
     def _write_part(self, source):
-        return write_part(self.folder, self._number, self._job.settings.output_format, source)
+        settings = self._job.settings
+        return write_part(self.folder, self._number, settings.output_format, settings.part_options, source)
 
     def drop(self):
         """Remove the files of an attempt that has failed."""

@@ -30,9 +30,9 @@ HADOOP_COUNTERS = {False: (2, 2), True: (8, 3)}
 PHASES = {"m": "map", "r": "reduce"}
 
 # commands: of "map", "combine" and "reduce", a list of words each or None. memory: bytes for all tasks together.
-# variables: those of the job's properties, which tasks find in their environment.
+# variables: those of the job's properties, which tasks find in their environment. part_options: see local/_properties.py.
 JobSettings = namedtuple(
-    "JobSettings", "name commands nreducers secondary output_format memory nprocesses attempts codec quiet environ variables"
+    "JobSettings", "name commands nreducers secondary output_format part_options memory nprocesses attempts codec quiet environ variables"
 )
 
 # The result of a job that succeeded: the path of its output, its counters by group and name, its tasks, and its duration. steps: for a job of several

@@ -13,6 +13,7 @@ from typedbytes import PairReader, PairWriter, sequencefile
 from typedbytes._atomic import name_folder, sync, sync_contents
 from typedbytes.local._errors import InputError, JobError, OutputError
 from typedbytes.local._paths import absolute
+from typedbytes.local._properties import TEXT_CODECS
 from typedbytes.sequencefile._locations import is_hidden
 
 __all__ = ["FORMATS", "PART_PREFIX", "OutputFolder", "check_output", "write_part"]
@@ -158,9 +159,9 @@ class OutputFolder:
             raise OutputError(f"the output {self.path} cannot be created: {error.strerror}") from None
 
 
-def write_part(folder, number, format_name, source=None):
-    """Write the pairs of a source, a task's output, as a part file into an attempt's folder; return their number."""
-    return _WRITERS[format_name](os.path.join(folder, f"{PART_PREFIX}{number:05}"), source)
+def write_part(folder, number, format_name, options, source=None):
+    """Write the pairs of a source, a task's output, as a part file into an attempt's folder; return their number. options: see _properties."""
+    return _WRITERS[format_name](os.path.join(folder, f"{PART_PREFIX}{number:05}"), source, **options)
 
 
 def _write_pairs(path, source):
@@ -168,8 +169,8 @@ def _write_pairs(path, source):
         return _copy(source, file)
 
 
-def _write_sequence_file(path, source):
-    with sequencefile.Writer(path) as writer:
+def _write_sequence_file(path, source, **compression):
+    with sequencefile.Writer(path, **compression) as writer:
         return _copy(source, _Records(writer))
 
 
@@ -191,16 +192,51 @@ class _Records:
         self._writer.write_typed(data)
 
 
-def _write_text(path, source):
+def _write_text(path, source, separator=b"\t", codec=None):
     nlines, end = 0, b"\n"
-    with open(path, "wb") as file:
+    separated = _Separated(separator)
+    compressor = None if codec is None else _compressor(codec)
+    with open(path + TEXT_CODECS.get(codec, ""), "wb") as file:
         while source is not None and (data := source.read(BUFFER_NBYTES)):
-            file.write(data)
             nlines += data.count(b"\n")
             end = data[-1:]
+            data = data if separator == b"\t" else separated.next(data)
+            file.write(data if compressor is None else compressor.compress(data))
         if end != b"\n":  # a last line without its LF, which Hadoop adds
-            nlines += file.write(b"\n")
+            nlines += 1
+            file.write(b"\n" if compressor is None else compressor.compress(b"\n"))
+        if compressor is not None:
+            file.write(compressor.flush())
     return nlines
+
+
+def _compressor(codec):
+    if codec == "BZip2Codec":
+        import bz2
+
+        return bz2.BZ2Compressor()
+    import zlib
+
+    return zlib.compressobj(wbits=31 if codec == "GzipCodec" else 15)  # 31: with the header of gzip
+
+
+class _Separated:
+    """Put a separator in the place of the first TAB of each line, at which Hadoop parts the key from the value."""
+
+    def __init__(self, separator):
+        self._separator = separator
+        self._is_in_value = False  # the last line so far goes on after its first TAB
+
+    def next(self, data):
+        """Return the next bytes with other separators."""
+        *lines, last = data.split(b"\n")
+        changed = []
+        for line in lines:
+            changed.append(line if self._is_in_value else line.replace(b"\t", self._separator, 1))
+            self._is_in_value = False
+        changed.append(last if self._is_in_value else last.replace(b"\t", self._separator, 1))
+        self._is_in_value = self._is_in_value or b"\t" in last
+        return b"\n".join(changed)
 
 
 _WRITERS = {"sequencefile": _write_sequence_file, "pairs": _write_pairs, "text": _write_text}
