@@ -599,7 +599,7 @@ def test_what_failed_is_kept_when_asked_for(tmp_path):
         ({"script": "terminated.py"}, "terminated.py was ended by SIGTERM when it was started without input"),
         (
             {"script": "broken.py"},
-            "broken.py combine fails before it reads any input, with exit code 1: ModuleNotFoundError: .*; install the module for /.*",
+            "broken.py fails before it reads any input, with exit code 1: ModuleNotFoundError: .*; install the module for /.*",
         ),
         (
             {"script": "unported.py"},

@@ -5,12 +5,15 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import typedbytes as tb
 from local_jobs import Longest, pairs_of, run, upper, write_script
 from streaming_support import environment
 from typedbytes import local
+from typedbytes.streaming._task import PARAM
 
 GROUPED = """
     import operator
@@ -26,6 +29,9 @@ GROUPED = """
     if __name__ == "__main__":
         streaming.run(mapper, reducer, group_by=operator.itemgetter(0))
 """
+#: The variables of our own that the package reads, by its sources; and parameters.
+SOURCES = Path(tb.__file__).parent.rglob("*.py")
+OURS = {*re.findall(r"\bTYPEDBYTES_[A-Z_]+\b", "".join(path.read_text() for path in SOURCES)), f"{PARAM}x"}
 MAPRED, BINARY = "org.apache.hadoop.mapred.lib.", "mapreduce.partition.binarypartitioner.right.offset"
 
 
@@ -109,6 +115,49 @@ def test_a_variable_that_is_given_reaches_the_tasks_whatever_its_name(tmp_path, 
     assert pairs_of(tmp_path / "out") == [(["given"] * 5, ["given"] * 5)]
     run(script, tmp_path / "in.txt", tmp_path / "again")
     assert pairs_of(tmp_path / "again") == [([None] * 5, [None] * 5)]
+
+
+@pytest.mark.parametrize("name", sorted(OURS))
+def test_a_variable_of_ours_does_not_change_what_a_pipe_or_a_job_writes(tmp_path, name):
+    """Whoever has one in the environment, from a shell that a task has started or by mistake, gets the same records."""
+    (tmp_path / "in.txt").write_text("a\n")
+    code = "from typedbytes import streaming; streaming.run(lambda key, line: [(line, sorted(streaming.task().params))], lambda key, values: [(key, *values)])"
+    script = write_script(tmp_path, code)
+    for value in ("1", str(script)):
+        given = environment({name: value, "stream_map_input": "text"})
+        done = subprocess.run([sys.executable, script, "map"], input=b"a\n", capture_output=True, env=given)
+        expected = [] if PARAM not in name else [name[len(PARAM) :]]
+        assert (done.returncode, done.stdout) == (0, tb.dumps("a") + tb.dumps(expected)), done.stderr
+    command = [sys.executable, "-m", "typedbytes", "run", "job.py", "in.txt", "-o", "out"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, env=environment({name: "1"}))
+    assert done.returncode == 0, done.stderr
+    assert pairs_of(tmp_path / "out") == [("a", [])]
+
+
+def test_a_parameter_and_a_property_of_its_name_are_refused(tmp_path):
+    (tmp_path / "in.txt").write_text("a\n")
+    script = write_script(tmp_path, GROUPED)
+    said = "the parameter x is given twice, as the property {} too: leave one out"
+    for name in ("typedbytes.param.x", "typedbytes_param_x"):
+        with pytest.raises(ValueError, match=re.escape(said.format(name))):
+            run(script, tmp_path / "in.txt", tmp_path / "out", params={"x": 1}, properties={name: 2})
+        for command in (["run"], ["submit", "--no-bundle", "--dry-run"]):
+            words = [*command, script, tmp_path / "in.txt", "-o", tmp_path / "out", "--param", "x=1", "-D", f"{name}=2"]
+            done = subprocess.run([sys.executable, "-m", "typedbytes", *map(str, words)], capture_output=True, text=True, env=environment())
+            assert done.returncode == 64 and done.stderr.splitlines()[-1] == f"typedbytes: {said.format(name)}", done.stderr
+    assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
+
+
+def test_standard_output_is_no_folder(tmp_path):
+    (tmp_path / "in.txt").write_text("a\n")
+    write_script(tmp_path, GROUPED)
+    for command in (["run"], ["run", "--engine", "spark"], ["submit", "--no-bundle", "--dry-run"]):
+        words = [sys.executable, "-m", "typedbytes", *command, "job.py", "in.txt", "-o", "-"]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, env=environment())
+        assert done.returncode == 64 and "is a folder, not standard output" in done.stderr and not done.stdout, done.stderr
+    with pytest.raises(local.OutputError, match="is a folder, not standard output"):
+        local.run("cat", inputs=[(1, 2)], output="-")
+    assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
 
 
 BY_NAME = """

@@ -196,6 +196,23 @@ def test_a_codec_that_cannot_be_followed_is_refused(tmp_path, output_format, cod
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_variable_wins_over_a_property_of_its_name_as_in_hadoop(tmp_path):
+    (tmp_path / "in.txt").write_text("a\n")
+    script = write_script(
+        tmp_path,
+        'import os; from typedbytes import streaming; streaming.run(lambda key, line: [(os.environ["my_limit"], os.environ["my_name"])])',
+    )
+    properties = {"my.limit": "property", "my.name": "property"}
+    job = hadoop().job(
+        input=tmp_path / "in.txt", output=tmp_path / "hadoop", mapper=python_command(script, "map"), nreducers=0,
+        properties=properties, options=("-cmdenv", "my_limit=variable"),
+    )  # fmt: skip
+    assert job.code == 0, job.log
+    run(script, tmp_path / "in.txt", tmp_path / "local", properties=properties, environ={"my_limit": "variable"}, output_format="text")
+    assert (tmp_path / "hadoop" / "part-00000").read_text() == "variable\tproperty\n"
+    assert (tmp_path / "local" / "part-00000").read_text() == "variable\tproperty\n"
+
+
 PLAIN = {"part-00000": b"a|b\t1\nlong line\t1\n", "_SUCCESS": b""}
 
 

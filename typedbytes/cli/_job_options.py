@@ -90,6 +90,9 @@ def job_files(options: argparse.Namespace, command: str) -> tuple[str, list[str]
     """Return the script and the inputs; raises Failure if one of them, or the output, was not given."""
     if len(options.files) < 2 or not options.folder:
         raise Failure(USAGE, f"{command} needs a SCRIPT, an INPUT and --output FOLDER (see typedbytes {command} --help)")
+    if options.folder == "-":
+        advice = "then typedbytes dumptb FOLDER writes its pairs to standard output"
+        raise Failure(USAGE, f"the output of {command} is a folder, not standard output: give --output FOLDER; {advice}")
     return options.files[0], options.files[1:]
 
 

@@ -111,7 +111,7 @@ class Plan:
     def own_properties(self):
         """Return the properties that the user gives the job: its parameters, and those of -D."""
         try:
-            params = properties_of(self.params)
+            params = properties_of(self.params, self.properties)
         except ValueError as error:
             raise OptionError(str(error)) from None
         return {**{name: _quoting.literal(name, value) for name, value in params.items()}, **self.properties}

@@ -21,12 +21,11 @@ ASK_SECONDS = 60
 
 def steps_of(plan):
     """Return the roles of each step, which only the script itself knows: it is started here, without input. Raises SubmitError."""
-    variables = {**variables_of(plan.own_properties()), **variable_of(plan.script)}
+    # Of a variable and a property of one name, the variable reaches the tasks.
+    variables = {**variables_of(plan.own_properties()), **plan.environment, **variable_of(plan.script)}
     command = [sys.executable, plan.script, "steps", *plan.arguments]
     try:
-        done = subprocess.run(
-            command, env={**os.environ, **plan.environment, **variables}, stdin=subprocess.DEVNULL, capture_output=True, timeout=ASK_SECONDS
-        )
+        done = subprocess.run(command, env={**os.environ, **variables}, stdin=subprocess.DEVNULL, capture_output=True, timeout=ASK_SECONDS)
     except subprocess.TimeoutExpired:
         raise SubmitError(f"{plan.script} did not end within {ASK_SECONDS} seconds when it was asked for its steps") from None
     lines = done.stderr.decode("utf-8", "backslashreplace").splitlines()

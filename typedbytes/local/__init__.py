@@ -14,7 +14,7 @@ import time
 
 from typedbytes._sorting.external import CODECS
 from typedbytes.local._commands import from_code, from_script
-from typedbytes.local._environment import inherited_variables
+from typedbytes.local._environment import inherited_variables, property_variables
 from typedbytes.local._errors import CommandError, InputError, JobError, OptionError, OutputError
 from typedbytes.local._inputs import FORMATS as INPUT_FORMATS, PAIRS, find_files, make_splits, pairs_in
 
@@ -150,12 +150,15 @@ def _run(
     properties = properties or {}
     reducers = 1 if reducers is None else reducers
     _check_options(output_format, input_format, codec, reducers, secondary, nprocesses, attempts, memory)
-    environ = {**inherited_variables(), **(environ or {})}
+    given = environ or {}
+    environ = {**inherited_variables(), **given}
+    # Of a variable and a property of one name, the variable reaches the tasks, as in Hadoop.
+    own_variables = {name: value for name, value in property_variables(properties).items() if name not in given}
 
     def run_step(name, commands, paths, output, input_format, output_format, step_properties=(), side_file_folders=()):
         start = time.monotonic()
         nreducers = reducers if commands["reduce"] else 0
-        variables = variables_of({**properties, **dict(step_properties)})
+        variables = {**own_variables, **variables_of(dict(step_properties))}
         settings = JobSettings(
             name, commands, nreducers, secondary, output_format, part_options(properties, output_format), memory, nprocesses, attempts, codec,
             quiet, environ, variables,
@@ -207,7 +210,7 @@ def _properties(options):
     for each in filter(STREAMING_OPTION_OF.__contains__, properties):
         raise OptionError(f"Hadoop Streaming sets the property {each} from {STREAMING_OPTION_OF[each]} and ignores -D: leave it out")
     try:
-        return {**properties_of(options.pop("params", None) or {}), **properties}
+        return {**properties_of(options.pop("params", None) or {}, properties), **properties}
     except ValueError as error:
         raise OptionError(str(error)) from None
 

@@ -129,7 +129,7 @@ def _probe(processes, script, commands, environ):
     environ = {**inherited_variables(), **(environ or {}), ROLE_QUERY: "1"}
     with processes.threads(len(commands) or 1) as pool:
         answers = {role: pool.submit(processes.run_without_input, command, environ, PROBE_SECONDS) for role, command in commands.items()}
-        return {role: _lines_of(answer, commands[role][0], script, role) for role, answer in answers.items()}
+        return {role: _lines_of(answer, commands[role][0], script) for role, answer in answers.items()}
 
 
 def _advice_on(lines):
@@ -142,7 +142,7 @@ def _advice_on(lines):
     return f"; install the module for {sys.executable}, or correct its name"
 
 
-def _lines_of(answer, program, script, role):
+def _lines_of(answer, program, script):
     try:
         code, messages = answer.result()
     except OSError as error:
@@ -159,5 +159,5 @@ def _lines_of(answer, program, script, role):
         if lines and OWN_JOB in lines[-1]:
             raise CommandError(lines[-1].partition(": ")[2], lines)
         said = f": {lines[-1]}" if lines else ""
-        raise CommandError(f"{script} {role} fails before it reads any input, with exit code {code}{said}{_advice_on(lines)}", lines)
+        raise CommandError(f"{script} fails before it reads any input, with exit code {code}{said}{_advice_on(lines)}", lines)
     return lines if code == OK else None

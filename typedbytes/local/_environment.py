@@ -8,11 +8,14 @@ but would have one on what a task does.
 import os
 
 from typedbytes.streaming._job_options import COMPARATORS, variables_of
-from typedbytes.streaming._task import BINARY_PARTITIONER, HASH_PARTITIONER, ROLE_QUERY, TYPED_BYTES_WRITABLE
+from typedbytes.streaming._task import BINARY_PARTITIONER, HASH_PARTITIONER, PARAM, ROLE_QUERY, TYPED_BYTES_WRITABLE
 
-__all__ = ["attempt_id", "combiner_environment", "inherited_variables", "job_environment", "map_environment", "task_environment"]
+__all__ = [
+    "attempt_id", "combiner_environment", "inherited_variables", "job_environment", "map_environment", "property_variables", "task_environment",
+]  # fmt: skip
 
-TASK_PREFIXES = "mapreduce_", "mapred_", "map_input_", "stream_", "typedbytes_step", ROLE_QUERY  # variables of a task start so
+# Variables of a task start so.
+TASK_PREFIXES = "mapreduce_", "mapred_", "map_input_", "stream_", "typedbytes_step", "typedbytes_split_", PARAM, ROLE_QUERY
 _CLASSES = "org.apache.hadoop.streaming.io."
 
 
@@ -40,14 +43,15 @@ def job_environment(settings, job_id, nmaps, text_output):
     formats = {(side, direction): "TypedBytes" for side in ("map", "reduce") for direction in ("input", "output")}
     if text_output:
         formats[last, "output"] = "Text"
-    return {**settings.environ, **_effective(settings.variables), **_under_both_names(variables), **_format_environment(formats)}
+    return {**settings.environ, **settings.variables, **_under_both_names(variables), **_format_environment(formats)}
 
 
-def _effective(properties):
-    """Return properties without those of Hadoop that only a task would follow: Streaming's, and the order of a job with its own partitioner."""
-    has_own = properties.get("mapred_partitioner_class", HASH_PARTITIONER) not in (HASH_PARTITIONER, BINARY_PARTITIONER)
+def property_variables(properties):
+    """Return properties as variables, without those of Hadoop that only a task would follow: Streaming's, and the order of a job with its own partitioner."""
+    variables = variables_of(properties)
+    has_own = variables.get("mapred_partitioner_class", HASH_PARTITIONER) not in (HASH_PARTITIONER, BINARY_PARTITIONER)
     without = variables_of(dict.fromkeys(COMPARATORS)) if has_own else ()
-    return {name: value for name, value in properties.items() if not name.startswith("stream_") and name not in without}
+    return {name: value for name, value in variables.items() if not name.startswith("stream_") and name not in without}
 
 
 def combiner_environment():

@@ -26,6 +26,8 @@ def check_output(path):
     """Raise OutputError for an output that cannot appear at a path."""
     if not os.fspath(path):
         raise OutputError("the output is an empty path")
+    if os.fspath(path) == "-":
+        raise OutputError("the output is a folder, not standard output: give its path, ./- for one of this name")
     parent, name = os.path.split(absolute(path))
     if os.path.lexists(os.path.join(parent, name)):
         raise OutputError(f"the output {path} already exists; give another path, or remove it: a job replaces nothing")

@@ -6,7 +6,7 @@ on. A task itself does not import this.
 
 import re
 
-from typedbytes.streaming._task import STEP_LINE
+from typedbytes.streaming._task import PARAM, STEP_LINE
 
 __all__ = ["COMPARATORS", "LINE_PROPERTIES", "STREAMING_OPTION_OF", "REDUCERS", "properties_of", "reducers_of", "steps_in", "variables_of"]
 
@@ -35,17 +35,20 @@ STREAMING_OPTION_OF = {
 }
 
 
-def properties_of(params):
+def properties_of(params, properties):
     """Return the properties that carry a job's parameters; a task reads {"x": 3} as ``task().params["x"]``, "3".
 
-    Raises ValueError for a name that is not one of letters, digits and underscores.
+    Raises ValueError for a name that is not one of letters, digits and underscores, and for a parameter that the job's other properties give too.
 
-    >>> properties_of({"x": 3})
+    >>> properties_of({"x": 3}, {})
     {'typedbytes.param.x': '3'}
     """
+    given = {variable: name for name in properties for variable in variables_of({name: ""})}
     for name in params:
         if not re.fullmatch("[0-9A-Za-z_]+", name):
             raise ValueError(f"the name of a parameter has letters, digits and underscores, {name!r} has others")
+        if PARAM + name in given:
+            raise ValueError(f"the parameter {name} is given twice, as the property {given[PARAM + name]} too: leave one out")
     return {f"typedbytes.param.{name}": str(value) for name, value in params.items()}
 
 

@@ -129,7 +129,7 @@ def _run(steps, single_step, argv):
         if argv[1:2] in (["-h"], ["--help"]):
             print(usage(argv), getattr(sys.modules["__main__"], "__doc__", None) or "", sep="\n\n", flush=True)
             return OK
-        is_query = ROLE_QUERY in os.environ
+        is_query = _is_query()
         if steps is not None and (is_query or argv[1:2] == ["steps"]):  # submit and users ask by the word
             for each in steps:
                 write_line(step_line(each))
@@ -151,6 +151,14 @@ def _run(steps, single_step, argv):
         return _fail(IO_ERROR, error)
     except Exception as error:
         return _fail(INTERNAL, error)
+
+
+def _is_query():
+    # A variable that was left in the environment must not keep a task from its input.
+    if ROLE_QUERY not in os.environ:
+        return False
+    null = os.stat(os.devnull)
+    return all(os.path.samestat(os.fstat(descriptor), null) for descriptor in (0, 1))
 
 
 def _fail(code, error, details=(), advice=None):
