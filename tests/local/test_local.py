@@ -10,6 +10,7 @@ import lzma
 import os
 import pathlib
 import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -900,6 +901,28 @@ def test_a_limit_on_files_fails_the_job_and_says_so(words, tmp_path, output_form
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
 
 
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("unshare"), reason="needs a file system of its own")
+def test_a_file_system_that_is_full_at_any_moment_is_reported_as_that(words, tmp_path):
+    """It takes a number of files and no more: the job ends after some of them, or is complete."""
+    path, script, _ = words
+    folder, temporary = tmp_path / "full", tmp_path / "tmp"
+    folder.mkdir()
+    temporary.mkdir()
+    codes = []
+    while not codes or codes[-1] != 0:
+        mount = f'mount -t tmpfs -o nr_inodes={len(codes) + 2} tmpfs {folder} && "$@"; code=$?; ls -A {folder}; exit $code'
+        run_words = command(script, path, "-o", folder / "out", "--tmp", temporary, "-q")
+        done = subprocess.run(
+            ["unshare", "--mount", "sh", "-c", mount, "sh", *run_words], capture_output=True, env=environment(), text=True
+        )
+        codes.append(done.returncode)
+        assert (done.returncode, done.stdout) in ((74, ""), (0, "out\n")), done.stderr
+        assert (
+            done.returncode == 0 or "No space left on device" in done.stderr and "; free disk space, or choose other folders" in done.stderr
+        )
+    assert len(codes) > 4 and os.listdir(temporary) == []
+
+
 def test_threads_that_count_at_once_lose_nothing():
     class Amounts(dict):
         def get(self, name, default):
@@ -942,9 +965,9 @@ def test_standard_input_that_cannot_be_kept_is_an_error(words, tmp_path):
     _, script, _ = words
     limited = ["bash", "-c", 'ulimit -f 4; exec "$@"', "limited", *command(script, "-", "-o", tmp_path / "out")]
     closed = ["bash", "-c", 'exec "$@" <&-', "closed", *command(script, "-", "-o", tmp_path / "out")]
-    for words_given, said in ((limited, "File too large"), (closed, "Bad file descriptor")):
+    for words_given, code, said in ((limited, 74, "File too large; raise the limit"), (closed, 66, "Bad file descriptor")):
         done = subprocess.run(words_given, input=b"word\n" * 3000, capture_output=True, env=environment(NO_BYTECODE))
-        assert done.returncode == 66
+        assert done.returncode == code
         assert done.stderr.decode().startswith("typedbytes: standard input cannot be copied into ") and said in done.stderr.decode()
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
 

@@ -1,7 +1,7 @@
 """Hadoop's properties given to a job on this machine: each is followed, reported, or has no effect on the result, as Hadoop itself shows.
 
 Hadoop lists its properties in its defaults files, in its table of old names, and in the constants of the classes that a job uses: each of
-them must be known here, so that a property of the next Hadoop is one that somebody has looked at.
+them must be known here, so that a property of the next Hadoop makes a test fail until it is looked at.
 """
 
 import bz2
@@ -27,7 +27,7 @@ SEPARATOR = "mapreduce.output.textoutputformat.separator"
 COMPRESS = "mapreduce.output.fileoutputformat.compress"
 CODECS = "org.apache.hadoop.io.compress."
 
-#: Of the properties in Hadoop's defaults files, those that change how a job runs, where and how fast, who may see it, or whether it
+#: Of the properties in Hadoop's defaults files, those that change how a job runs, where and how fast, which users may see it, or whether it
 #: fails: not what it reads and writes when it succeeds.
 WITHOUT_EFFECT = re.compile(
     r"yarn\..*|security\..*|(?!fs\.default)(hadoop|fs|ipc|ha|net|file|ftp|dfs|tfile|rpc|adl|seq|nfs)\..*"

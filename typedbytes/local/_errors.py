@@ -1,8 +1,14 @@
 """The errors of a job: those found before it runs, and its failure."""
 
+from errno import EDQUOT, EFBIG, ENOSPC
+
 from typedbytes.errors import TypedBytesError
 
-__all__ = ["CommandError", "InputError", "JobError", "OptionError", "OutputError"]
+__all__ = ["ADVICE", "CommandError", "InputError", "JobError", "OptionError", "OutputError", "unwritten"]
+
+NO_SPACE = "; free disk space, or choose other folders: for the output, and tmp (--tmp) for temporary files"
+#: What to do about a disk that is full: by the number of the system's error, the end of a message.
+ADVICE = {ENOSPC: NO_SPACE, EDQUOT: NO_SPACE, EFBIG: "; raise the limit on the size of a file: ulimit -f unlimited"}
 
 
 class OptionError(ValueError):
@@ -31,3 +37,8 @@ class InputError(JobError):
 
 class OutputError(JobError):
     """The output cannot be created at its path."""
+
+
+def unwritten(otherwise, message, error, advice=""):
+    """Return the exception to raise from an OSError: a JobError if the disk is full, or else one of the class `otherwise`, with its advice."""
+    return JobError(message + ADVICE[error.errno]) if error.errno in ADVICE else otherwise(message + advice)

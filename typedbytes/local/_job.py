@@ -9,7 +9,6 @@ import random
 import resource
 from collections import namedtuple
 from concurrent.futures import FIRST_COMPLETED, wait
-from errno import EDQUOT, EFBIG, ENOSPC
 from functools import partial
 from threading import Lock
 
@@ -18,7 +17,7 @@ from typedbytes.errors import DecodeError
 from typedbytes.local._attempt import TaskAttempt, described, total_records
 from typedbytes.local._counters import Counters
 from typedbytes.local._environment import job_environment, map_environment
-from typedbytes.local._errors import JobError
+from typedbytes.local._errors import ADVICE, JobError
 from typedbytes.local._processes import TaskError
 
 __all__ = ["HADOOP_COUNTERS", "TASK_COUNTERS", "Job", "JobSettings", "Result", "max_files"]
@@ -38,9 +37,6 @@ JobSettings = namedtuple(
 # The result of a job that succeeded: the path of its output, its counters by group and name, its tasks, and its duration. steps: for a job of several
 # steps, one Result per step; the other fields are then totals.
 Result = namedtuple("Result", "output counters nmaps nreducers seconds steps", defaults=[()])
-
-NO_SPACE = "; free disk space, or choose other folders: for the output, and tmp (--tmp) for temporary files"
-ADVICE = {ENOSPC: NO_SPACE, EDQUOT: NO_SPACE, EFBIG: "; raise the limit on the size of a file: ulimit -f unlimited"}
 
 
 class Job:

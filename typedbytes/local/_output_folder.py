@@ -11,7 +11,7 @@ import shutil
 
 from typedbytes import PairReader, PairWriter, sequencefile
 from typedbytes._atomic import name_folder, sync, sync_contents
-from typedbytes.local._errors import InputError, JobError, OutputError
+from typedbytes.local._errors import InputError, JobError, OutputError, unwritten
 from typedbytes.local._paths import absolute
 from typedbytes.local._properties import TEXT_CODECS
 from typedbytes.sequencefile._locations import is_hidden
@@ -56,9 +56,8 @@ class OutputFolder:
             for folder, mode in ((self._work, 0o700), (self._spilled, 0o700), (self._done, 0o777), (self.attempts, 0o777)):
                 os.mkdir(folder, mode)
         except OSError as error:
-            raise OutputError(
-                f"no folder can be made in {os.path.dirname(error.filename)}: {error.strerror}; choose another path"
-            ) from None
+            message = f"no folder can be made in {os.path.dirname(error.filename)}: {error.strerror}"
+            raise unwritten(OutputError, message, error, "; choose another path") from error
 
     def _add_to_caretaker(self):
         for folder in (self._spilled, self._work):
@@ -80,7 +79,7 @@ class OutputFolder:
             with open(os.path.join(folder, "stdin"), "wb") as file, open(0, "rb", closefd=False) as stdin:
                 shutil.copyfileobj(stdin, file, BUFFER_NBYTES)
         except OSError as error:
-            raise InputError(f"standard input cannot be copied into {folder}: {error.strerror}") from None
+            raise unwritten(InputError, f"standard input cannot be copied into {folder}: {error.strerror}", error) from error
         return file.name
 
     def keep_records(self, pairs):
@@ -158,7 +157,7 @@ class OutputFolder:
             sync(file.name)
             name_folder(self._done, self.path)
         except OSError as error:
-            raise OutputError(f"the output {self.path} cannot be created: {error.strerror}") from None
+            raise unwritten(OutputError, f"the output {self.path} cannot be created: {error.strerror}", error) from error
 
 
 def write_part(folder, number, format_name, options, source=None):
