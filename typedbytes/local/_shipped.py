@@ -6,7 +6,7 @@ archives are unpacked.
 
 import os
 
-from typedbytes.local._errors import CommandError
+from typedbytes.local._errors import ADVICE, CommandError, unwritten
 from typedbytes.local._paths import absolute
 from typedbytes.streaming._shipped_files import split_link
 
@@ -25,11 +25,14 @@ def ship_files(files, archives, environ, caretaker):
 
     folder = os.path.join(tempfile.gettempdir(), f"typedbytes-{os.urandom(8).hex()}")
     caretaker.add(folder)
-    os.mkdir(folder, 0o700)
-    for add, given in ((_link, files), (_unpack, archives)):
-        for file in given:
-            path, name = split_link(os.fspath(file))
-            _add(add, path, name, folder)
+    try:
+        os.mkdir(folder, 0o700)
+        for add, given in ((_link, files), (_unpack, archives)):
+            for file in given:
+                path, name = split_link(os.fspath(file))
+                _add(add, path, name, folder)
+    except OSError as error:
+        raise unwritten(CommandError, f"files to ship cannot be put into {folder}: {error.strerror}", error) from error
     # Modules are shipped too; and relative names in the path were those of another folder.
     given = environ.get("PYTHONPATH", os.environ.get("PYTHONPATH"))
     found = map(absolute, given.split(os.pathsep)) if given else []
@@ -69,4 +72,6 @@ def _unpack(path, target):
         else:
             raise CommandError(f"{path} is not an archive: zip, jar, tar or tar.gz is expected")
     except (OSError, EOFError, zipfile.BadZipFile, tarfile.TarError, zlib.error) as error:
+        if getattr(error, "errno", None) in ADVICE:
+            raise
         raise CommandError(f"{path} cannot be unpacked: {error}") from None
