@@ -194,6 +194,12 @@ def test_a_codec_that_cannot_be_followed_is_refused(tmp_path, output_format, cod
     with pytest.raises(ValueError, match=said):
         local.run("cat", inputs=[(1, 2)], output=tmp_path / "out", output_format=output_format, properties=properties)
     assert list(tmp_path.iterdir()) == []
+    (tmp_path / "in.txt").write_text("a\n")
+    step = "streaming.Step(lambda *pair: [open('ran', 'w') and pair], lambda key, values: [(key, 1)])"
+    script = write_script(tmp_path, f"from typedbytes import streaming; streaming.run(steps=[{step}, {step}])")
+    with pytest.raises(ValueError, match=said):
+        run(script, tmp_path / "in.txt", tmp_path / "out", output_format=output_format, properties=properties)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "job.py"]
 
 
 def test_a_variable_wins_over_a_property_of_its_name_as_in_hadoop(tmp_path):

@@ -91,8 +91,10 @@ def job_files(options: argparse.Namespace, command: str) -> tuple[str, list[str]
     if len(options.files) < 2 or not options.folder:
         raise Failure(USAGE, f"{command} needs a SCRIPT, an INPUT and --output FOLDER (see typedbytes {command} --help)")
     if options.folder == "-":
-        advice = "then typedbytes dumptb FOLDER writes its pairs to standard output"
-        raise Failure(USAGE, f"the output of {command} is a folder, not standard output: give --output FOLDER; {advice}")
+        advice = "--read writes" if command == "submit" else "then typedbytes dumptb FOLDER writes"
+        raise Failure(
+            USAGE, f"the output of {command} is a folder, not standard output: give --output FOLDER; {advice} its pairs to standard output"
+        )
     return options.files[0], options.files[1:]
 
 

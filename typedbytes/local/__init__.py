@@ -152,6 +152,8 @@ def _run(
     _check_options(output_format, input_format, codec, reducers, secondary, nprocesses, attempts, memory)
     given = environ or {}
     environ = {**inherited_variables(), **given}
+    formats = {output_format, *(["sequencefile"] if len(steps) > 1 else [])}
+    part_options_of = {each: part_options(properties, each) for each in formats}
     # Of a variable and a property of one name, the variable reaches the tasks, as in Hadoop.
     own_variables = {name: value for name, value in property_variables(properties).items() if name not in given}
 
@@ -160,7 +162,7 @@ def _run(
         nreducers = reducers if commands["reduce"] else 0
         variables = {**own_variables, **variables_of(dict(step_properties))}
         settings = JobSettings(
-            name, commands, nreducers, secondary, output_format, part_options(properties, output_format), memory, nprocesses, attempts, codec,
+            name, commands, nreducers, secondary, output_format, part_options_of[output_format], memory, nprocesses, attempts, codec,
             quiet, environ, variables,
         )  # fmt: skip
         with OutputFolder(output, processes.caretaker, keep_failed, tmp) as folder:

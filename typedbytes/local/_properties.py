@@ -7,7 +7,6 @@ tests compare the tables with the properties and the old names that Hadoop itsel
 
 from typedbytes.local._errors import OptionError
 from typedbytes.streaming._job_options import COMPARATORS, LINE_PROPERTIES, REDUCERS, variables_of
-from typedbytes.streaming._splits import compression_of
 from typedbytes.streaming._task import BYTES_COMPARATOR, HASH_PARTITIONER
 
 __all__ = ["FOLLOWED", "OLD_NAMES", "REPORTED", "TEXT_CODECS", "ignored", "part_options"]
@@ -138,10 +137,11 @@ def part_options(properties, output_format):
 
 
 def _sequence_file_options(properties):
-    import io
+    import io  # lazy imports: start-up time
 
     from typedbytes import sequencefile
     from typedbytes.errors import FormatError
+    from typedbytes.streaming._splits import compression_of
 
     options = compression_of({**variables_of(properties), **variables_of({_COMPRESS: "true"})})
     if options["compression"] == "none":
