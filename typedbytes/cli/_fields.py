@@ -22,7 +22,7 @@ class Fields:
         self._paths = [(path, *_parsed(path, option)) for path in paths]
         self._dialect = options.dialect
         self._null = typedbytes.Encoder(dialect=options.dialect).encode(None) if null else None
-        self._decoder = typedbytes.Decoder(dialect=options.dialect, pickle="raw", unicode_errors="surrogateescape")
+        self._decoder = typedbytes.Decoder(dialect=options.dialect, unicode_errors="surrogateescape")
 
     def check(self, pairs):
         """Raise Failure if values are asked for a key."""
@@ -52,18 +52,22 @@ class Fields:
             items = list(split(value[5:] if value[0] == TypeCode.VECTOR else value[1:-1], 1, self._dialect))
             return items[step] if -len(items) <= step < len(items) else None
         if value[0] == TypeCode.MAP:
-            for pair in split(value[5:], 2, self._dialect):
-                size = typedbytes.index(pair, dialect=self._dialect)[1]
-                if self._is_key(pair[:size], step):
-                    return pair[size:]
+            return self._inside_map(value[5:], step)
         return None
 
-    def _is_key(self, encoded, step):
+    def _inside_map(self, pairs, key):
+        """Return what decoding gives for a key: the last of the values whose keys are equal to it, such as those of 1, 1.0 and True."""
+        starts = [*typedbytes.index(pairs, dialect=self._dialect), len(pairs)]
+        for start, middle, end in zip(starts[-3::-2], starts[-2::-2], starts[-1::-2]):
+            if self._is_key(pairs[start:middle], key):
+                return pairs[middle:end]
+        return None
+
+    def _is_key(self, encoded, key):
         try:
-            key = self._decoder.decode(encoded)
-        except typedbytes.DecodeError:
+            return self._decoder.decode(encoded) in {key}
+        except (typedbytes.DecodeError, TypeError):  # TypeError: what decoding refuses as a key, such as a LIST
             return False
-        return type(key) is type(step) and key == step
 
 
 def _parsed(path, option):

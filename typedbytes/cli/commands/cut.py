@@ -31,9 +31,10 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
 
     A PATH is written as schema and error messages write it: key, value, value[0] for an item of a
     VECTOR or LIST, [-1] for the last one, value['name'] for the value of a MAP, and so on inside it.
-    value.name and value.0, as columns are named, are short for these; a path that begins with [ or a
-    dot is one in the value. What is written are values byte for byte, or with --key pairs, for what
-    compares or collects keys: sort, uniq, freq, aggregate, and jobs.
+    Of equal keys of a MAP the last one counts. value.name and value.0, as columns are named, are short
+    for these; a path that begins with [ or a dot is one in the value. What is written are values byte
+    for byte, or with --key pairs, for what compares or collects keys: sort, uniq, freq, aggregate, and
+    jobs.
 
     examples:
       typedbytes cut -f value.user.id --values logs.tb | typedbytes freq

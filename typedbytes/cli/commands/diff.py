@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from itertools import islice, zip_longest
 
 from typedbytes.cli._arguments import CHECK_UNDECIDED, add_report_arguments, integer
@@ -69,8 +70,12 @@ def _unordered(first, second, options):
     """Yield the records that occur more often in one input than in the other, first those of the first input, in its order."""
     from hashlib import blake2b  # imported lazily: start-up time
 
+    # Two records can be made to have one digest, but only if the salt is known beforehand.
+    salt = os.urandom(blake2b.SALT_SIZE)
+
     def digest(record):
-        return record if len(record) <= 16 else blake2b(record, digest_size=16).digest()
+        """Return a record of less than 16 bytes itself, else 16 bytes of digest: none of these is a short record."""
+        return record if len(record) < 16 else blake2b(record, digest_size=16, salt=salt).digest()
 
     surplus: dict = {}
     samples: dict = {}
