@@ -79,7 +79,13 @@ def test_an_odd_number_of_values_is_not_pairs(use):
 
 
 def test_an_input_that_ends_elsewhere_is_described_as_before():
-    for use in (lambda: tb.loads(b""), lambda: tb.Decoder().decode_from(b"\x02\1", 2)):
+    for use in (
+        lambda: tb.loads(b""),
+        lambda: tb.Decoder().decode_from(b"\x02\1", 2),
+        lambda: tb.skip(b""),
+        lambda: tb.skip(b"\x02\1", 2),
+        lambda: tb.skip(memoryview(THREE), len(THREE), dialect="hive"),
+    ):
         with pytest.raises(tb.TruncatedError, match="^input ends where a value should start at offset"):
             use()
 

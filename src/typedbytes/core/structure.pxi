@@ -31,6 +31,7 @@ cdef class Scan:
         if not 0 <= offset <= self.view.len:
             raise ValueError(f"offset {offset} is outside the {self.view.len} bytes given")
         self.d.buf.cursor += offset
+        self.d.record_offset = offset
 
     def __dealloc__(self):
         stop_skipping(&self.skipping)
