@@ -132,8 +132,12 @@ def test_pieces_that_are_lost_are_an_error(tmp_path, monkeypatch):
 def test_what_is_said_without_spark_or_for_other_engines(tmp_path):
     script = str(write_script(tmp_path, WORD_COUNT))
     words = [script, script, "-o", str(tmp_path / "out")]
+    (tmp_path / "absent").mkdir()
+    (tmp_path / "absent" / "pyspark.py").write_text("raise ModuleNotFoundError\n")  # PySpark may be installed
+    without = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path / "absent"), *sys.path])}
     for command in ("run", "submit"):
-        assert bad(69, command, "--engine", "spark", *words)[1] == "--engine spark needs PySpark: pip install 'typedbytes[spark]'"
+        said = bad(69, command, "--engine", "spark", *words, env=without)[1]
+        assert said == "--engine spark needs PySpark: pip install 'typedbytes[spark]'"
     assert bad(64, "run", "--engine", "spark", "--memory", "1G", *words)[1] == "--memory is not for --engine spark"
     assert bad(64, "submit", "--engine", "spark", "--feed", "pairs", *words)[1] == "--feed is not for --engine spark"
     assert bad(64, "submit", "--master", "local", *words)[1] == "--master is for --engine spark"
