@@ -444,6 +444,7 @@ def test_plain(encoded, line):
         (decimal.Decimal("NaN"), "null"),
         (decimal.Decimal("Infinity"), "null"),
         (2**70, "1180591620717411303424"),
+        (1 - 10**4300, "-" + "9" * 4300),
         (uuid.UUID(int=5), '"00000000-0000-0000-0000-000000000005"'),
         ({decimal.Decimal("1.0"): [datetime.date(1, 1, 1)]}, '{"1.0": ["0001-01-01"]}'),
     ],
@@ -454,8 +455,12 @@ def test_plain_pickles(value, line):
 
 
 @pytest.mark.parametrize(
-    "payload", [pickle.dumps({1, 2}), pickle.dumps(1j), b"cos\nsystem\n(S'true'\ntR.", b"not one", b"", b"I" + b"9" * 5000 + b"\n."]
-)
+    "payload",
+    [
+        *map(pickle.dumps, [{1, 2}, 1j, 10**4300, -(10**4300)]),
+        b"cos\nsystem\n(S'true'\ntR.", b"not one", b"", b"I" + b"9" * 5000 + b"\n.",
+    ],
+)  # fmt: skip
 def test_plain_pickles_that_have_no_form(payload):
     encoded = b"\x64" + struct.pack(">i", len(payload)) + payload
     assert json.loads(_report.lines(encoded, plain=True)) == base64.b64encode(payload).decode()

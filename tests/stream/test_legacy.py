@@ -184,6 +184,14 @@ class Custom:
         return type(other) is Custom
 
 
+@pytest.mark.parametrize("policy", ["safe", "trust"])
+def test_a_decimal_context_does_not_change_a_pickle(policy):
+    file = io.BytesIO()
+    with decimal.localcontext(decimal.Context(capitals=0)):
+        Output(file, pickle=policy).write_pickle(decimal.Decimal("1E+100"))
+    assert pickle.loads(file.getvalue()[5:]) == decimal.Decimal("1E+100") and b"1E+100" in file.getvalue()
+
+
 def test_objects_of_user_defined_classes_need_trust():
     data = written("123", Custom(), pickle="trust")
     source = Input(io.BytesIO(data), pickle="trust")

@@ -229,11 +229,7 @@ class Output(_Legacy, RecordOutput):
         policy = self._options["pickle"]
         if policy == "raw":
             raise EncodeTypeError('pickle="raw" pickles nothing')
-        if policy == "trust":
-            from pickle import dumps
-
-            return _converted(lambda obj: dumps(obj, 2), obj)
-        return _converted(safe_dumps, obj)
+        return _converted(_trusted_dumps if policy == "trust" else safe_dumps, obj)
 
     def _write_with_handlers(self, obj):
         self._writer_of(obj)(self, obj)
@@ -264,6 +260,16 @@ def _own_writer(obj):
     if not isinstance(obj, (tuple, list, dict)) or isinstance(obj, (Ext, Writable)):
         return Output._write_whole
     return Output.write_vector if isinstance(obj, tuple) else Output.write_list if isinstance(obj, list) else Output.write_map
+
+
+def _trusted_dumps(obj):
+    """Pickle any object; those of plain types as under the safe policy, so that equal keys have equal bytes."""
+    try:
+        return safe_dumps(obj)
+    except TypeError:
+        from pickle import dumps
+
+        return dumps(obj, 2)
 
 
 def _converted(make, obj):

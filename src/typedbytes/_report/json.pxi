@@ -416,13 +416,20 @@ cdef const unsigned char* put_plain_pickle(Walk* w, const unsigned char* p) exce
     return p + 4 + load_i32(p)
 
 
+cdef object NUMBER_LIMIT = 10 ** 4300    # of ints that are written as numbers: the time that it takes grows with the square of their digits
+
+
 cdef tuple plain_object(value):
     # The text of an object in plain JSON, and whether it is written without quotes; raises ValueError if there is none.
     kind = type(value).__name__
     if value is None or kind == "Decimal" and not value.is_finite():
         return "null", True
-    if kind in ("int", "Decimal"):
-        return str(value), True
+    if kind == "Decimal":
+        return str(value).replace("e", "E"), True    # the thread's decimal context decides between these
+    if kind == "int" and abs(value) < NUMBER_LIMIT:
+        from decimal import Decimal    # lazy import: start-up time
+
+        return str(Decimal(value)), True    # whatever sys.set_int_max_str_digits() allows
     if kind in ("date", "datetime", "time"):
         return value.isoformat(), False
     if kind in ("UUID", "timedelta", "str"):

@@ -9,6 +9,7 @@
 # LONG fits an INT, so any library that reads a key and writes it again writes the same bytes. The other seven are the key's.
 # Rejected: LISTs of BYTEs, twice the bytes; BYTES of one length for all keys, which users would have to guarantee.
 
+from cpython.bytes cimport PyBytes_FromObject
 from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.long cimport PyLong_FromLongLong
 from cpython.object cimport PyObject_RichCompare
@@ -150,7 +151,7 @@ cdef int put_part(Key* key, object value) except -1:
 
 cdef int put_other(Key* key, object value) except -1:
     if isinstance(value, (bytes, bytearray, memoryview)):
-        return put_bytes(key, BINARY, bytes(value))
+        return put_bytes(key, BINARY, PyBytes_FromObject(value))    # its memory: bytes() would ask a subclass
     if value is not None and hasattr(type(value), "__index__"):
         return put_int(key, value.__index__())
     raise EncodeTypeError(f"a sort key cannot hold an object of type {type(value).__name__}", path_of(key))
@@ -216,7 +217,7 @@ cdef int put_int(Key* key, object number) except -1:
         if below >= 2.0 ** 63 or <long long>below > n:
             below = nextafter(below, -INFINITY)
         return put_number(key, below, <int>(n - <long long>below), INTEGER)
-    if overflow < 0 or number >> 64:
+    if overflow < 0 or int.__rshift__(number, 64):
         raise EncodeValueError("an int in a sort key is at least -2^63 and less than 2^64", path_of(key))
     u = PyLong_AsUnsignedLongLong(number)
     below = <double>u

@@ -162,8 +162,8 @@ cdef class EncodeOptions:
 
     int_width: "auto" writes INT where it fits and LONG else, 32 and 64 fix it. pickle: "safe" pickles only the value types
     that have no code, "trust" anything, "raw" nothing. default: called with an object that has no type code, gives one that
-    has. sort_keys: MAP entries in the order of their encoded keys. unicode_errors: as in str.encode. dialect, max_depth: as
-    for decoding.
+    has. sort_keys: MAP entries in the order of their encoded keys, and the elements of sets in that of their bytes.
+    unicode_errors: as in str.encode. dialect, max_depth: as for decoding.
     """
 
     def __init__(self, *, int_width="auto", pickle="safe", default=None, sort_keys=False, unicode_errors="strict",

@@ -64,8 +64,8 @@ cdef class Encoder:
 
     int_width: "auto" (INT where the number fits, else LONG), 32 or 64. pickle: "safe" writes None, wide ints, Decimal,
     datetime types, sets, complex and UUID as code 100, "trust" pickles anything, "raw" nothing. default: a function that
-    is given an object without a type code and returns one that has. sort_keys: order MAP entries by their encoded keys.
-    unicode_errors: as in str.encode. dialect: "hadoop" or "hive". max_depth: of containers.
+    is given an object without a type code and returns one that has. sort_keys: order MAP entries by their encoded keys,
+    and the elements of sets by their bytes. unicode_errors: as in str.encode. dialect: "hadoop" or "hive". max_depth: of containers.
 
     >>> Encoder(int_width=64).encode(5).hex()
     '040000000000000005'

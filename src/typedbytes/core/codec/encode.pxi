@@ -121,17 +121,28 @@ cdef int encode_value_type(Encoding* e, object obj) except -1:
         return encode_unknown(e, obj)
     cdef Py_ssize_t offset = written(&e.buf)
     try:
-        if e.pickle == TRUST:
-            return encode_ready_pickle(e, trusted_pickle_of(obj))
-        return encode_safe_pickle(e, obj)
+        return encode_plain_or_trusted(e, obj)
     except EncodeError:
         raise
-    except (TypeError, ValueError) as error:
+    except Exception as error:
         reraise_memory_error(error)
         e.buf.cursor = e.buf.start + offset
         if e.default != NULL:
             return encode_default(e, obj)
         raise EncodeTypeError(f"cannot encode an object of type {name_of_type(obj)}: {error}", path_of(e.frame)) from error
+
+
+cdef int encode_plain_or_trusted(Encoding* e, object obj) except -1:
+    # Plain values get the same bytes under both policies; Python's own pickles of them depend on the decimal context and the hash seed.
+    cdef Py_ssize_t offset = written(&e.buf)
+    try:
+        return encode_safe_pickle(e, obj)
+    except TypeError as error:
+        reraise_memory_error(error)
+        if e.pickle != TRUST:
+            raise
+        e.buf.cursor = e.buf.start + offset
+    return encode_ready_pickle(e, trusted_pickle_of(obj))
 
 
 cdef int encode_unknown(Encoding* e, object obj) except -1:

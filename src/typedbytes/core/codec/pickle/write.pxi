@@ -1,5 +1,6 @@
-# Writing pickles of plain values: protocol 2, which Python 2 and 3 read, and no memo, so that equal scalars give equal bytes,
-# whichever parts they share. What holds values is walked by a stack of its own: that of a thread may be too small.
+# Writing pickles of plain values: protocol 2, which Python 2 and 3 read, and no memo. Hadoop groups keys by their bytes, so these depend on
+# the value alone: not on parts that values share, the decimal context, nor, in a frozenset, on the hash seed. What holds values is walked by
+# a stack of its own: that of a thread may be too small.
 
 cdef enum:
     PICKLE_DEPTH = 100
@@ -91,9 +92,9 @@ cdef int write_pickle(Encoding* e, object obj) except -1:
     return write_opcode(e, OP_STOP)
 
 
-cdef int raise_unpickled(object obj) except -1:
+cdef int raise_unpickled(object obj, str hint="") except -1:
     kind = type(obj)
-    raise TypeError(f'cannot pickle {kind.__module__}.{kind.__qualname__} under the safe policy: pass pickle="trust" or default=')
+    raise TypeError(f'cannot pickle {kind.__module__}.{kind.__qualname__} under the safe policy: pass pickle="trust" or default={hint}')
 
 
 cdef inline int write_opcodes(Encoding* e, const char* data, Py_ssize_t nbytes) except -1:
@@ -263,12 +264,18 @@ cdef int write_latin1(Encoding* e, const unsigned char* data, Py_ssize_t nbytes)
 
 cdef int write_decimal(Encoding* e, PyObject* obj) except -1:
     cdef PyObject* text
+    cdef Py_ssize_t nchars
+    cdef void* exponent
     write_opcodes(e, b"cdecimal\nDecimal\n", 17)
     text = PyObject_Str(obj)
+    nchars = PyUnicode_GET_LENGTH(text)
     try:
         write_text(e, text)
     finally:
         decref(text)
+    exponent = memchr(e.buf.cursor - nchars, c"e", nchars)    # the thread's decimal context decides whether it is "e" or "E"
+    if exponent != NULL:
+        (<unsigned char*>exponent)[0] = c"E"
     return write_opcodes(e, b"\x85R", 2)
 
 
@@ -302,7 +309,8 @@ cdef int write_moment(Encoding* e, PyObject* obj) except -1:
     if zone == Py_None:
         return write_opcodes(e, b"\x85R", 2)
     if Py_TYPE(zone) != ZONE_TYPE:
-        return raise_unpickled(<object>zone)
+        # Not a ZoneInfo either: decoding its key would open a file by a name from the data, and the moment would depend on that file.
+        return raise_unpickled(<object>zone, ", or convert datetimes by .astimezone(datetime.timezone.utc)")
     write_zone(e, <object>zone)
     return write_opcodes(e, b"\x86R", 2)
 
@@ -359,22 +367,18 @@ cdef int write_uuid(Encoding* e, object obj) except -1:
     if type(safety) is not SAFE_UUID:
         return raise_unpickled(obj)
     number = obj.int
+    if type(number) is not int:
+        return raise_unpickled(number)
     write_opcodes(e, b"cuuid\nUUID\n)\x81}", 14)
     if safety is not UNKNOWN_SAFETY:
         write_opcode(e, OP_MARK)
     write_opcodes(e, b"X\x03\0\0\0int", 8)
-    write_flat(e, number)
+    write_int(e, <PyObject*>number)
     if safety is UNKNOWN_SAFETY:
         return write_opcodes(e, b"sb", 2)
     write_opcodes(e, b"X\x07\0\0\0is_safe", 12)
-    write_flat(e, safety.value)
+    write_scalar(e, <PyObject*>safety.value)
     return write_opcodes(e, b"ub", 2)
-
-
-cdef int write_flat(Encoding* e, object value) except -1:
-    if not write_scalar(e, <PyObject*>value):
-        return raise_unpickled(value)
-    return 0
 
 
 # What holds values.
@@ -383,34 +387,46 @@ cdef struct OpenPickle:
     PyObject* items        # owned: a tuple, or one of a set's elements
     Py_ssize_t index       # of the next item
     bint is_set
+    bint is_sorted         # its elements are written in the order of their bytes
+    Py_ssize_t nstarts     # of the sets around it
+
+cdef struct WrittenElements:
+    Py_ssize_t* starts     # offsets in the output, of the elements of all open sets that are sorted
+    Py_ssize_t nstarts
+    Py_ssize_t capacity
 
 
 cdef int write_containers(Encoding* e, object obj) except -1:
     cdef OpenPickle stack[PICKLE_DEPTH]
     cdef OpenPickle* opened
+    cdef WrittenElements elements
     cdef Py_ssize_t depth = 0
     cdef PyObject* item
+    memset(&elements, 0, sizeof(WrittenElements))
     try:
-        open_pickled(e, stack, &depth, <PyObject*>obj)
+        open_pickled(e, stack, &depth, <PyObject*>obj, &elements)
         while depth:
             opened = &stack[depth - 1]
             if opened.index == PyTuple_GET_SIZE(opened.items):
-                close_pickled(e, opened)
+                close_pickled(e, opened, &elements)
                 depth -= 1
                 decref(opened.items)
                 continue
             item = PyTuple_GET_ITEM(opened.items, opened.index)
             opened.index += 1
+            if opened.is_sorted:
+                append_start(e, &elements)
             if not write_scalar(e, item):
-                open_pickled(e, stack, &depth, item)
+                open_pickled(e, stack, &depth, item, &elements)
     finally:
+        PyMem_Free(elements.starts)
         while depth:
             depth -= 1
             decref(stack[depth].items)
     return 0
 
 
-cdef int open_pickled(Encoding* e, OpenPickle* stack, Py_ssize_t* depth, PyObject* container) except -1:
+cdef int open_pickled(Encoding* e, OpenPickle* stack, Py_ssize_t* depth, PyObject* container, const WrittenElements* elements) except -1:
     cdef OpenPickle* opened = &stack[depth[0]]
     if depth[0] == PICKLE_DEPTH:
         raise TypeError(f"cannot pickle a value nested deeper than {PICKLE_DEPTH} levels")
@@ -421,6 +437,9 @@ cdef int open_pickled(Encoding* e, OpenPickle* stack, Py_ssize_t* depth, PyObjec
     else:
         incref(container)
         opened.items = container
+    # Frozensets are keys, and need no option. Sets are not, and sorting them would take longer than writing them.
+    opened.is_sorted = opened.is_set and (e.sort_keys or Py_TYPE(container) == &PyFrozenSet_Type) and PyTuple_GET_SIZE(opened.items) > 1
+    opened.nstarts = elements.nstarts
     depth[0] += 1
     if Py_TYPE(container) == &PySet_Type:
         write_opcodes(e, b"c__builtin__\nset\n]", 18)
@@ -431,19 +450,57 @@ cdef int open_pickled(Encoding* e, OpenPickle* stack, Py_ssize_t* depth, PyObjec
     return 0
 
 
-cdef int close_pickled(Encoding* e, const OpenPickle* opened) except -1:
+cdef int close_pickled(Encoding* e, const OpenPickle* opened, WrittenElements* elements) except -1:
     if not opened.is_set:
         return write_opcodes(e, <const char*>b")\x85\x86\x87t" + min(opened.index, 4), 1)
+    if opened.is_sorted:
+        sort_elements(e, elements.starts + opened.nstarts, opened.index)
+        elements.nstarts = opened.nstarts
     if opened.index:
         write_opcode(e, OP_APPEND if opened.index == 1 else OP_APPENDS)
     return write_opcodes(e, b"\x85R", 2)
 
 
+cdef int append_start(Encoding* e, WrittenElements* elements) except -1:
+    cdef Py_ssize_t* larger
+    if elements.nstarts == elements.capacity:
+        larger = <Py_ssize_t*>PyMem_Realloc(elements.starts, (2 * elements.capacity + 16) * sizeof(Py_ssize_t))
+        if larger == NULL:
+            raise MemoryError
+        elements.starts = larger
+        elements.capacity = 2 * elements.capacity + 16
+    elements.starts[elements.nstarts] = written(&e.buf)
+    elements.nstarts += 1
+    return 0
+
+
+cdef int sort_elements(Encoding* e, const Py_ssize_t* starts, Py_ssize_t nelements) except -1:
+    # The elements end where the output does.
+    cdef Py_ssize_t nbytes = written(&e.buf) - starts[0]
+    cdef unsigned char* p = e.buf.start + starts[0]
+    cdef EncodedKey* elements = <EncodedKey*>PyMem_Malloc(nelements * sizeof(EncodedKey) + nbytes)
+    cdef unsigned char* copied = <unsigned char*>(elements + nelements)
+    cdef Py_ssize_t i
+    if elements == NULL:
+        raise MemoryError
+    memcpy(copied, p, nbytes)
+    for i in range(nelements):
+        elements[i].start = copied + (starts[i] - starts[0])
+        elements[i].nbytes = (starts[i + 1] if i + 1 < nelements else starts[0] + nbytes) - starts[i]
+        elements[i].index = i
+    qsort(elements, nelements, sizeof(EncodedKey), compare_keys)
+    for i in range(nelements):
+        memcpy(p, elements[i].start, elements[i].nbytes)
+        p += elements[i].nbytes
+    PyMem_Free(elements)
+    return 0
+
+
 def safe_dumps(obj):
     """Pickle a value of the plain types by protocol 2, as Python 2 and 3 read it.
 
-    Equal scalars give equal bytes, whichever parts they share: nothing is memoised. Raises TypeError for anything else,
-    subclasses included, because pickling those runs or names code of the user's.
+    Equal scalars and frozensets of them give equal bytes, whichever parts they share: nothing is memoised. Raises TypeError
+    for anything else, subclasses included, because pickling those runs or names code of the user's.
 
     >>> safe_dumps(2**64).hex()
     '80028a090000000000000000012e'
