@@ -3,7 +3,8 @@
 A record is skipped when its end is known and it cannot be decoded, or user code raises an exception for it or for its group.
 Its bytes go to a side file, a counter counts it, and beyond the limit the task fails. Never skipped:
 truncated input and input without structure, since the start of its next record is unknown, and errors of the input
-and the output themselves. The output of a record is encoded as a whole before any of it is written.
+and the output themselves. The output of a record is encoded as a whole before any of it is written, and what our wrappers have kept of it is
+undone. Groups are of the records that can be decoded: one without any has no call.
 """
 
 from itertools import islice
@@ -11,6 +12,7 @@ from itertools import islice
 from typedbytes import dumps
 from typedbytes._core import END, RecordGroups, RecordIterator, step_as_base
 from typedbytes.errors import DecodeError
+from typedbytes.streaming import _changes
 from typedbytes.streaming._reporter import counter, write_failure, write_line
 from typedbytes.streaming._sidefiles import side_file
 from typedbytes.streaming._user_code import StopEarly, TooManyBadRecords, pairs_of
@@ -100,14 +102,18 @@ class BadRecordSkipper:
         self._output = sink
         self._is_broken = is_broken  # returns whether the input or the output has failed
         self._groups = None
+        self._changes = _changes.Changes(sink.check)
 
     def run(self, method, process):
         """Call user code by the method, map or reduce; a limit given as a share is checked at the end of the records."""
+        _changes.current = self._changes
         try:
             method(process)
         except StopEarly:
             self._bad.finish(self._input.record)
             raise
+        finally:
+            _changes.current = None
         self._bad.finish(self._input.record)
 
     def map(self, process):
@@ -117,9 +123,10 @@ class BadRecordSkipper:
 
     def reduce(self, process):
         """Call a reducer for each group."""
-        self._groups = RecordGroups(KeyedPairs(self, self._input.raw_pairs()))
+        pairs = DecodablePairs(self, self._input.raw_pairs())
+        self._groups = RecordGroups(pairs)
         for key, records in self._groups:
-            values = DecodableValues(self, records)
+            values = GroupValues(self, pairs, records)
             self._call(values, lambda: process(key, values))
 
     def _check_end(self):
@@ -158,29 +165,34 @@ class BadRecordSkipper:
             raise
         except Exception as error:
             failure = error
-        if isinstance(subject, DecodableValues):
+        if isinstance(subject, GroupValues):
             failure = failure or subject.failure  # user code may have caught it and continued with some of the values
         if not failure:
             self._bad.add_good()
             self._output.write_encoded(encoded)
-        elif isinstance(subject, DecodableValues):
+            if self._changes.notes:
+                self._changes.notes.clear()
+            return
+        self._changes.undo()
+        if isinstance(subject, GroupValues):
             self.skip(subject.read_rest(), failure, subject.is_too_large)
         else:
             self.skip([subject], failure)
 
 
 @step_as_base
-class KeyedPairs(RecordIterator):
-    """The raw pairs whose keys can be decoded, as (bytes of the group, key, raw pair)."""
+class DecodablePairs(RecordIterator):
+    """The raw pairs whose keys and values can be decoded, as (bytes of the group, key, raw pair); `value` is that of the last one."""
 
     def __init__(self, skipper, records):
         self._skipper = skipper
         self._records = records
+        self.value = None
 
     def _step(self):
         for record in self._records:
             try:
-                key = self._skipper.decoded(record[0])
+                key, self.value = map(self._skipper.decoded, record)
                 return self._skipper.group_of(record, key), key, record
             except Exception as error:
                 self._skipper.skip([record], error)
@@ -188,13 +200,14 @@ class KeyedPairs(RecordIterator):
 
 
 @step_as_base
-class DecodableValues(RecordIterator):
-    """The values of a group that can be decoded, and its raw pairs, which are left out when the group fails."""
+class GroupValues(RecordIterator):
+    """The values of a group, and its raw pairs, which are left out when the group fails."""
 
-    def __init__(self, skipper, records):
+    def __init__(self, skipper, pairs, records):
         self._skipper = skipper
+        self._pairs = pairs  # no more than one pair is read ahead: its value is that of the pair that `records` gives next
         self._records = records
-        self._read = []  # raw pairs, without those that were skipped
+        self._read = []  # raw pairs
         self._nkept = None  # how many of them are kept, and the last, when they are more than may be left out
 
     @property
@@ -208,13 +221,7 @@ class DecodableValues(RecordIterator):
         return self._nkept is not None
 
     def _step(self):
-        while self._read_pair():
-            try:
-                return self._skipper.decoded(self._read[-1][1])
-            except DecodeError as error:
-                self._skipper.skip(self._read[-1:], error)
-                self._read.pop()
-        return END
+        return self._pairs.value if self._read_pair() else END
 
     def read_rest(self):
         """Read the rest of the group and return its raw pairs; of a group that is too large, as many as are too many."""

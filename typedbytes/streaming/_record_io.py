@@ -66,6 +66,10 @@ class RecordOutput:
         """Return the record of a pair."""
         return self.encode(*checked_pair(pair))
 
+    def check(self, key, value):
+        """Raise the error that writing a pair would raise."""
+        self.encode(key, value)
+
     def write_encoded(self, records):
         """Write records that were encoded before."""
         for record in records:

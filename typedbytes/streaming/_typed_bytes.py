@@ -49,6 +49,11 @@ class TypedBytesOutput(PairWriter):
         key, value = checked_pair(pair)
         return self._encoder.encode(key), self._encoder.encode(value)
 
+    def check(self, key, value):
+        """Raise the error that writing a pair would raise, whatever form its key has between map and reduce."""
+        self._encoder = self._encoder or Encoder(**self._options)
+        self._encoder.encode_pairs([(key, value)])
+
     def write_encoded(self, records):
         """Write pairs that were encoded before."""
         for key, value in records:

@@ -22,6 +22,7 @@ import operator
 
 from typedbytes import dumps
 from typedbytes._core import WrappedIterator
+from typedbytes.streaming import _changes
 from typedbytes.streaming._record_io import checked_pair
 from typedbytes.streaming._statistics import combined_statistics, statistics
 from typedbytes.streaming._task import task
@@ -326,6 +327,7 @@ class JoinReducer(JoinCombiner):
         """Pass a key's first side to primary, and its second side to secondary unless it is blocked."""
         body, mark = key
         if not mark:
+            _changes.note_attributes(self, "_key", "_encoded_key")
             self._key, self._encoded_key = body, dumps(body)
             return self.primary(body, values)
         return None if self.secondary_blocked(body) else self.secondary(body, values)
@@ -351,7 +353,11 @@ class Combining:
         self._add = add
         self._nkeys = nkeys
         self._sums = {}  # encoded key -> [key, value]: True, 1 and 1.0 are three keys
-        self.configure = self._user_code.start
+
+    def configure(self):
+        """Start without sums, also after a test that failed."""
+        self._sums = {}
+        self._user_code.start()
 
     def map(self, key, value):
         """Yield the sums when there are `nkeys` of them, after adding up what the mapper makes of this pair."""
@@ -365,8 +371,12 @@ class Combining:
 
     @_raising_again
     def _add_pairs(self, pairs):
+        changes = _changes.current
         for key, value in map(checked_pair, pairs_of(pairs)):
             encoded = dumps(key)
+            if changes is not None:
+                changes.check(key, value)
+                changes.note_item(self._sums, encoded)
             if encoded in self._sums:
                 found = self._sums[encoded]
                 found[1] = self._add(found[1], value)
@@ -376,5 +386,6 @@ class Combining:
                     yield from self._pop_sums()
 
     def _pop_sums(self):
+        _changes.note_attributes(self, "_sums")
         sums, self._sums = self._sums, {}
         return map(tuple, sums.values())
