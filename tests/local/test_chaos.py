@@ -10,6 +10,8 @@ import subprocess
 import pytest
 
 import chaos
+import failing_jobs
+from typedbytes import dumps
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -87,3 +89,26 @@ def test_every_fault_is_drawn():
     drawn = {(chaos.drawn(seed, "local")) for seed in range(2000)}
     assert {what for what, _ in drawn} == {*chaos.HARMLESS, *chaos.ALARMS, *chaos.DEADLY}
     assert {disaster for _, disaster in drawn} == set(chaos.DISASTERS)
+
+
+def test_every_job_is_drawn():
+    assert {chaos.drawn_job(seed, "nothing") for seed in range(100)} == {chaos.PLAIN, *failing_jobs.JOBS}
+    assert {chaos.drawn_job(seed, what) for seed in range(100) for what in chaos.ALARMS} == {chaos.PLAIN}
+
+
+def test_records_that_are_left_out_must_be_those_that_fail(tmp_path):
+    texts = [f"{number} word{number}" for number in range(300)]
+    bad = next(text for text in texts if failing_jobs.failing_step(text) is not None)
+    good = [text for text in texts if not any(map(failing_jobs.failing_step, (text, *text.split())))][:2]
+    assert failing_jobs.failing_step("word1") is None
+
+    def expected(*left_out, lines=(*good, bad), may_fail_elsewhere=False):
+        pairs = b"".join(dumps(item) for line in left_out for item in (0, line))
+        (tmp_path / "bad-records-m-00000").write_bytes(pairs)
+        return failing_jobs.expected_counts(tmp_path, lines, "combining", may_fail_elsewhere)
+
+    counts = dict.fromkeys([word for line in good for word in line.split()], 1)
+    assert expected(bad) == expected(bad, may_fail_elsewhere=True) == counts
+    assert expected() is expected(bad, bad) is expected(bad, good[0]) is expected(may_fail_elsewhere=True) is None
+    assert expected(bad, good[0], may_fail_elsewhere=True) == dict.fromkeys(good[1].split(), 1)
+    assert not chaos._agrees([], None)

@@ -2,8 +2,8 @@
 
 ``python tests/soak/chaos.py LOCAL HADOOP`` runs LOCAL jobs of typedbytes.local, two at a time, and HADOOP jobs of a real Hadoop in its local mode,
 each from a seed of its own; it prints how each ended and counts that by fault. The suite does a few. Here: faults, and the
-judgement of a run. Invariant: a run either has exactly the pairs that plain Python gives for its input, or it had a reason to fail and
-has left no output that looks whole; a job of typedbytes.local has left no other file, and no job a process.
+judgement of a run. Invariant: a run either has exactly the pairs that plain Python gives for its input, without the records in its side
+files, or it had a reason to fail and has left no output that looks whole; a job of typedbytes.local has left no other file, and no job a process.
 """
 
 import argparse
@@ -22,6 +22,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import failing_jobs
 from gates import figures
 from hadoop_support import SEQUENCE_FILE_OUTPUT, hadoop, python_command
 from local_jobs import pairs_of, write_script, write_words
@@ -138,9 +139,11 @@ SCRIPT = """
                     if ALARM == GIVE_UP:
                         return [total, nalarms, "given up"]
 
+{definitions}
     if __name__ == "__main__":
-        streaming.run(Job, Job, combiner=Job, write_options={{"default": default}})
+        streaming.run({call})
 """
+PLAIN, PLAIN_CALL = "word count", 'Job, Job, combiner=Job, write_options={"default": default}'
 ONCE = "not os.path.exists(FOLDER + '/happened') and not open(FOLDER + '/happened', 'w').close()"
 
 
@@ -152,7 +155,7 @@ class WrongError(AssertionError):
         self.outcome = outcome
 
 
-Run = collections.namedtuple("Run", "seed engine what disaster outcome story")
+Run = collections.namedtuple("Run", "seed engine job what disaster outcome story")
 
 RIGHT, AS_IT_SHOULD = "right", "failed"
 WRONG, LEFT_FILES, LEFT_PROCESSES, NO_REASON, ODD_CODE = "wrong", "left files", "left processes", "failed for nothing", "odd exit code"
@@ -163,21 +166,26 @@ def run_once(seed, engine):
     """Do one run on an engine, "local" or "hadoop", and return the Run."""
     what, disaster = drawn(seed, engine)
     rng, run = random.Random(seed), ENGINES[engine][0]
+    job = drawn_job(seed, what)
     with tempfile.TemporaryDirectory(prefix="chaos-") as name:
         folder = Path(name)
         counts = write_words(folder / "in.txt", rng.choice([200, 1000, 5000]), seed)
-        write_script(folder, _script(rng, what, long="600" if engine == "local" else "2"))  # Hadoop ends no children of tasks
+        write_script(folder, _script(rng, what, job, long="600" if engine == "local" else "2"))  # Hadoop ends no children of tasks
         code = run(rng, folder, disaster)
         has_reason = what not in HARMLESS or disaster != NOTHING
-        story = f"{what}; {disaster}; exit code {code}"
+        story = f"{job}; {what}; {disaster}; exit code {code}"
         try:
+            if job != PLAIN:
+                _settled(lambda: processes_of(folder))  # then its side files stay as they are
+                lines = (folder / "in.txt").read_text(encoding="utf-8").splitlines()
+                counts = failing_jobs.expected_counts(folder / "out", lines, job, what not in HARMLESS)
             outcome = _judge(folder, engine, code, counts, has_reason)
         except WrongError as error:
             outcome, story = error.outcome, f"{error}: {story}"
         for pid in processes_of(folder):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-    return Run(seed, engine, what, disaster, outcome, story)
+    return Run(seed, engine, job, what, disaster, outcome, story)
 
 
 def drawn(seed, engine):
@@ -190,7 +198,12 @@ def drawn(seed, engine):
     return what, rng.choice([NOTHING] * len(disasters) + disasters)
 
 
-def _script(rng, what, **fields):
+def drawn_job(seed, what):
+    """Return the name of the job of a run; only the plain one knows alarms."""
+    return PLAIN if what in ALARMS else random.Random(~seed).choice([PLAIN, *failing_jobs.JOBS])
+
+
+def _script(rng, what, job, **fields):
     fields = {
         **fields,
         "role": rng.choice(["map", "combine", "reduce"]),
@@ -198,6 +211,7 @@ def _script(rng, what, **fields):
         "often": rng.choice(["True", ONCE]),
     }
     fields["by_signal"] = what.startswith("SIGKILL")
+    fields["call"], fields["definitions"] = (PLAIN_CALL, "") if job == PLAIN else (failing_jobs.call(job, rng), failing_jobs.definitions())
     return SCRIPT.format(what={**HARMLESS, **DEADLY}.get(what, "pass"), alarm=ALARMS.get(what), **fields)
 
 
@@ -411,6 +425,8 @@ def _judge(folder, engine, code, counts, has_reason):
 
 def _agrees(pairs, counts):
     """Return whether an output has each word once, with its count; where an alarm came as often as it says, one may be missing each time."""
+    if counts is None:
+        return False
     found = dict(pairs)
     return len(pairs) == len(found) and found.keys() == counts.keys() and all(_is_count(found[word], counts[word]) for word in counts)
 
@@ -436,12 +452,13 @@ def main(nlocal, nhadoop, first):
     counted = collections.Counter(run.outcome for run in runs)
     by_fault = collections.defaultdict(collections.Counter)
     for run in runs:
-        for fault in (f"task: {run.what}", f"outside: {run.disaster}"):
+        for fault in (f"job: {run.job}", f"task: {run.what}", f"outside: {run.disaster}"):
             by_fault[fault][run.outcome] += 1
     for fault, outcomes in sorted(by_fault.items()):
         print(f"{fault:45} {', '.join(f'{number} {outcome}' for outcome, number in outcomes.most_common())}")
     counts = {outcome.replace(" ", "_"): counted[outcome] for outcome in (RIGHT, AS_IT_SHOULD, *BAD)}
-    figures.report(local=nlocal, hadoop=nhadoop, faults=len(by_fault), of_each=by_fault, **counts)
+    nfaults = sum(not fault.startswith("job: ") for fault in by_fault)
+    figures.report(local=nlocal, hadoop=nhadoop, faults=nfaults, of_each=by_fault, **counts)
     return not any(counted[outcome] for outcome in BAD)
 
 
