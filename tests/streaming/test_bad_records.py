@@ -253,3 +253,27 @@ def test_only_the_first_are_shown(run_here):
     outcome = run_here("run(lambda key, value: 1 / 0, max_bad=20)", "map", data=encode(*GOOD))
     assert sum(line.startswith("typedbytes: bad record") for line in outcome.lines) == 10
     assert "reporter:counter:typedbytes,BadRecords,20" in outcome.lines
+
+
+@pytest.mark.parametrize("call", ["breakpoint()", "import pdb; pdb.set_trace()", "import pdb; pdb.Pdb(stdin=None).set_trace()"])
+@pytest.mark.parametrize("where", ["in the mapper", "in an except clause", "in the reducer", "in group_by"])
+def test_a_debugger_is_no_bad_record(run_here, where, call):
+    # it has no input in a task: what it then raises must not pass for what is wrong with a record
+    script = f"""
+def called(place, *pair):
+    if place == {where!r}:
+        {call}
+    return list(pair)
+def mapper(key, value):
+    try:
+        yield called("in the mapper", key, value)
+        called("in an except clause")
+    except Exception as error:
+        raise ValueError(value) from error
+def reducer(key, values):
+    yield called("in the reducer", key, list(values))
+run(mapper, reducer, max_bad=20{", group_by=lambda key: called(where, key)" if where == "in group_by" else ""})
+""".replace("called(where", f"called({where!r}")
+    outcome = run_here(script, "map" if where in ("in the mapper", "in an except clause") else "reduce", data=encode(*GOOD[:2]))
+    assert (outcome.code, outcome.output) == (1, b"")
+    assert "no terminal for a debugger" in outcome.details()["what to do"] and "bad record" not in outcome.messages

@@ -42,8 +42,9 @@ run(job, job)
         "input file": "hdfs://host/in.tb",
         "input read": read,
         "key": f"'b' ({encode(('b',)).hex()})",
+        **({"value": f"3 ({encode((3,)).hex()})"} if role == "map" else {}),  # that of a reducer is an iterator
     }
-    assert outcome.lines[5] == "Traceback (most recent call last):"
+    assert outcome.lines[len(outcome.details())] == "Traceback (most recent call last):"
     assert outcome.lines[-1] == "KeyError: 'not\\nhere'"
 
 
@@ -65,8 +66,23 @@ run(mapper, reducer)
 
 
 def test_long_key_in_a_report_is_cut(tmp_path):
-    outcome = run_script(tmp_path, "run(lambda key, value: 1 / 0)", "map", data=encode(("k" * 10_000, 1)))
-    assert outcome.details()["key"] == f"'{'k' * 199} ({encode(('k' * 10_000,))[:64].hex()})"
+    outcome = run_script(tmp_path, "run(lambda key, value: 1 / 0)", "map", data=encode(("k" * 10_000, "k" * 10_000)))
+    for name in ("key", "value"):
+        assert outcome.details()[name] == f"'{'k' * 199} ({encode(('k' * 10_000,))[:64].hex()})"
+
+
+def test_the_value_in_a_report_is_that_of_the_record_that_failed(tmp_path):
+    script = """
+def mapper(key, value):
+    yield key, value
+    if value == 3:
+        raise ValueError
+run(mapper)
+"""
+    outcome = run_script(tmp_path, script, "map", data=encode((0, 1), (1, 3), (2, 5)))
+    assert outcome.details()["value"].startswith("3 (")
+    outcome = run_script(tmp_path, script, "map", data=encode((0, 1)) + b"\x07\x00\x00\x00\x02\xc3\x28")
+    assert outcome.code == 65 and "value" not in outcome.details()
 
 
 def test_key_that_cannot_be_encoded_again_is_shown_as_a_value(tmp_path):

@@ -79,7 +79,7 @@ def test_text_input_counts_what_it_read():
     lines = TextInput(io.BytesIO(b"a\t1\nbc\t2\nd"), b"\t")
     assert [(lines.record, lines.offset) for _ in lines.pairs()] == [(1, 4), (2, 9), (3, 10)]
     assert lines.failure() is None
-    assert lines.key_bytes("\udcff") == b"\xff"
+    assert lines.item_bytes("\udcff") == b"\xff"
 
 
 def test_lines_in_groups():
@@ -139,7 +139,7 @@ def test_raw_bytes(source):
 def test_raw_bytes_in_groups():
     items = RawBytesInput(io.BytesIO(raw(b"a", b"1", b"a", b"2", b"b", b"3")))
     assert listed(items.groups()) == [(b"a", [b"1", b"2"]), (b"b", [b"3"])]
-    assert items.key_bytes(b"a") == b"a"
+    assert items.item_bytes(b"a") == b"a"
 
 
 PAIR = raw(b"key", b"value")

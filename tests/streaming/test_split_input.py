@@ -88,7 +88,7 @@ def test_lines_are_the_same_and_the_rest_of_the_input_is_read():
 
 def test_an_end_that_was_not_read_is_an_error():
     task_input = open_whole(split_of(PAIRS), {})
-    assert next(task_input.pairs()) == PAIRS[0] and task_input.key_bytes(0) == b"\x03\0\0\0\0"
+    assert next(task_input.pairs()) == PAIRS[0] and task_input.item_bytes(0) == b"\x03\0\0\0\0"
     with pytest.raises(RuntimeError, match="records may be left"):
         task_input.check_end()
 

@@ -5,11 +5,18 @@ from __future__ import annotations
 from typedbytes import local
 from typedbytes.cli._failure import IO_ERROR, JOB_FAILED, NO_INPUT, UNAVAILABLE, USAGE, Failure, say
 from typedbytes.local._errors import OptionError
+from typedbytes.local._job import TASK_COUNTERS
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+TASK_GROUPS = TASK_COUNTERS, "Map-Reduce Framework"
+#: Groups of counters that jobs have without code of their own.
+HADOOP_GROUPS = {
+    *TASK_GROUPS, "File System Counters", "Job Counters", "Shuffle Errors", "File Input Format Counters", "File Output Format Counters",
+}  # fmt: skip
 
 
 def run_and_report(job: Callable[[], local.Result], quiet: bool) -> None:
@@ -43,8 +50,25 @@ def _report(result):
         for group, names in sorted(counters.items()):
             for name, amount in sorted(names.items()):
                 say(f"{step}{group.rpartition('.')[2]}: {name} = {amount:,}")
+        for hint in hints(counters):
+            say(f"typedbytes: {step}{hint}")
     tasks = f"{result.nmaps} map and {result.nreducers} reduce tasks"
     say(f"typedbytes: done: {result.output}, {tasks}, {result.seconds:.1f} s")
+
+
+def hints(counters):
+    """Return what to say of a role whose tasks all had input, wrote nothing and counted nothing; counters are ours or Hadoop's."""
+    from typedbytes.streaming._advice import hint_at_no_output  # imported lazily: start-up time
+    from typedbytes.streaming._user_code import NAMES
+
+    of_splits = counters.get("typedbytes", {})
+    groups = {group for group in counters if group != "typedbytes" or [*of_splits] != ["MapInputRecords"]}
+    if not groups <= HADOOP_GROUPS:
+        return []
+    amounts = {name.upper().replace(" ", "_"): amount for group in TASK_GROUPS for name, amount in counters.get(group, {}).items()}
+    amounts["MAP_INPUT_RECORDS"] = of_splits.get("MapInputRecords", amounts.get("MAP_INPUT_RECORDS", 0))  # Hadoop counts pieces of splits
+    nrecords = {role: [amounts.get(f"{role.upper()}_{side}_RECORDS", 0) for side in ("INPUT", "OUTPUT")] for role in NAMES}
+    return [hint_at_no_output(NAMES[role], read) for role, (read, written) in nrecords.items() if read and not written]
 
 
 def counters_by_step(result):

@@ -1,4 +1,4 @@
-"""What to do about the input of a task, or an error of user code: imported only by a task that has failed."""
+"""What to do about the input of a task, an error of user code, or output that is missing: imported only where something went wrong."""
 
 import os
 import sys
@@ -37,6 +37,8 @@ def details_of(error):
     >>> details_of(SystemExit(0))
     [('exit', 'the script called sys.exit(); to end a task early, raise StopEarly')]
     """
+    if is_of_debugger(error):
+        return [("what to do", "a task has no terminal for a debugger: call the function in a test, by typedbytes.streaming.testing")]
     if isinstance(error, SystemExit):
         return [("exit", "the script called sys.exit(); to end a task early, raise StopEarly")]
     if isinstance(error, EncodeTypeError) and error.message.startswith("cannot encode an object of type"):
@@ -45,6 +47,34 @@ def details_of(error):
     if isinstance(error, EncodeValueError) and error.message.startswith("value is null"):
         return [("what to do", 'pass run(..., write_options={"nulls": "hive"}), or "value" with "null_value"')]
     return []
+
+
+def is_of_debugger(error):
+    """Return whether an error comes from Python's debugger, which finds the end of its input in a task and quits.
+
+    >>> is_of_debugger(ValueError())
+    False
+    """
+    while error is not None:
+        traceback = error.__traceback__
+        while traceback is not None:
+            if traceback.tb_frame.f_globals.get("__name__") in ("bdb", "pdb"):
+                return True
+            traceback = traceback.tb_next
+        error = error.__context__
+    return False
+
+
+def hint_at_no_output(name, nrecords):
+    """Return what to look at where a mapper, a combiner or a reducer had input and wrote nothing; it may be right.
+
+    >>> hint_at_no_output("mapper", 2).partition(":")[0]
+    'the mapper read 2 records and wrote no pairs'
+    """
+    return (
+        f"the {name} read {nrecords:,} records and wrote no pairs: if that is not intended, yield pairs or return a list of them; "
+        "what it prints goes to standard error"
+    )
 
 
 def details_of_returned(returned):

@@ -135,8 +135,10 @@ class BadRecordSkipper:
             self._groups._check_end()
 
     def skip(self, records, error, is_too_many=False):
-        """Skip records for an error, or raise it when the input or the output has failed."""
-        if self._is_broken():
+        """Skip records for an error, or raise it when the input or the output has failed, or a debugger was called."""
+        from typedbytes.streaming._advice import is_of_debugger
+
+        if self._is_broken() or is_of_debugger(error):
             raise error
         self._bad.add([self._input.packed(*record) for record in records], error, self._input.record, is_too_many)
 

@@ -22,9 +22,9 @@ class RawBytesInput(ReaderInput):
         """Return the record of a raw pair."""
         return b"".join((*_item(key), *_item(value)))
 
-    def key_bytes(self, key):
-        """Return the bytes of a key."""
-        return key
+    def item_bytes(self, item):
+        """Return the bytes of a key or value."""
+        return item
 
 
 class RawBytesOutput(RecordOutput):

@@ -32,7 +32,7 @@ class Input:
 
 
 class ReaderInput(Input):
-    """Read pairs; a format adds ``key_bytes(key)``."""
+    """Read pairs; a format adds ``item_bytes(item)``."""
 
     def pairs(self):
         """Return an iterator of (key, value)."""

@@ -72,6 +72,11 @@ class CounterBuffer:
             self._added.append((key, amount))
             self._sum_up(sends=time.monotonic() - self._sent_at >= SEND_SECONDS)
 
+    @property
+    def are_used(self):
+        """Whether anything was counted."""
+        return bool(self._names)
+
     def pop_unsent(self):
         """Return the amounts that were not sent, and clear them."""
         with self._lock:

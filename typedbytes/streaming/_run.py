@@ -21,7 +21,7 @@ from typedbytes.streaming._process_exit import ProcessExit
 from typedbytes.streaming._reporter import counters, write_failure, write_line
 from typedbytes.streaming._sidefiles import side_files
 from typedbytes.streaming._task import ROLE_QUERY, GroupingError, Task, UsageError, find_format, find_role, find_step, has_combiner, usage
-from typedbytes.streaming._user_code import Step, StopEarly, TooManyBadRecords, UserCode, check_steps, check_words, step_line
+from typedbytes.streaming._user_code import NAMES, Step, StopEarly, TooManyBadRecords, UserCode, check_steps, check_words, step_line
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -35,7 +35,7 @@ CAUSES = {
     IO_ERROR: "input or output failed",
     INTERRUPTED: "interrupted",
 }
-KEY_NCHARS, KEY_NBYTES = 200, 64  # of a key shown in a report: as a value, and encoded
+SHOWN_NCHARS, SHOWN_NBYTES = 200, 64  # of a key or a value in a report: as an object, and encoded
 DRAIN_NBYTES = 1024 * 1024
 
 
@@ -191,8 +191,7 @@ class TaskRun:
 
     def __init__(self, role, functions, options):
         if functions[role] is None:
-            name = {"map": "mapper", "combine": "combiner", "reduce": "reducer"}[role]
-            raise UsageError(f"the job has no {name}: run(...) was called without {name}=")
+            raise UsageError(f"the job has no {NAMES[role]}: run(...) was called without {NAMES[role]}=")
         self._role = role
         self._user_function = functions[role]
         self._combiner = functions["combine"]
@@ -284,7 +283,7 @@ class TaskRun:
             loop.run()
             records._check_end()  # the end of the loop does not prove it: user code may have caught an error raised instead of a record
         except BaseException:
-            self._note_failure_details(loop.key, loop.returned)
+            self._note_failure_details(loop.key, loop.value if self._role == "map" else END, loop.returned)
             if user_code.takes_all:
                 how = "once, because it has a single parameter: with an iterator of all records, to be taken to the end; or raise StopEarly"
                 self._details.append(("called", how))
@@ -295,7 +294,7 @@ class TaskRun:
             for batch in self._input.batches() if self._role == "map" else self._input.whole_groups():
                 self._emit(process(batch))
         except BaseException:
-            self._note_failure_details(END)
+            self._note_failure_details()
             raise
 
     def _process_and_skip_bad(self, process):
@@ -307,7 +306,7 @@ class TaskRun:
         try:
             skipper.run(skipper.map if self._role == "map" else skipper.reduce, process)
         except BaseException:
-            self._note_failure_details(END)
+            self._note_failure_details()
             raise
         skipper._check_end()
 
@@ -339,6 +338,10 @@ class TaskRun:
         self._source.check_end()
         if self._role == "reduce" and self._output.record and not self._input.record:
             write_line("typedbytes: a reducer without input has output, which Hadoop discards")
+        if self._has_no_output():
+            from typedbytes.streaming._advice import hint_at_no_output
+
+            write_line(f"typedbytes: {hint_at_no_output(NAMES[self._role], self._input.record)}")
         if self._input_format == "split":  # Hadoop has counted pieces of the split
             counters.add("typedbytes", "MapInputRecords", self._input.record)
         counters.send()
@@ -346,6 +349,11 @@ class TaskRun:
         self._file.close()
         self._sink.close()
         side_files.commit()
+
+    def _has_no_output(self):
+        """Return whether the task had input and has done nothing that lasts. An engine knows that of the whole job, by its counters."""
+        is_silent = self._input.record and not (self._output.record or counters.are_used or side_files.are_used)
+        return is_silent and not Task(os.environ).job_id
 
     def _drop_output(self):
         # The attempt is discarded. Its buffered output must not be written later, where a failure would go unnoticed.
@@ -357,25 +365,25 @@ class TaskRun:
             except (OSError, ValueError):
                 pass  # a closed sink accepts nothing, as intended
 
-    def _note_failure_details(self, key, returned=None):
+    def _note_failure_details(self, key=END, value=END, returned=None):
         read = f"{self._input.record} records, {self._input.offset} bytes"
-        self._details = [("input read", read), *self._key_details(key)]
+        self._details = [("input read", read), *self._item_details("key", key), *self._item_details("value", value)]
         if returned is not None:
             from typedbytes.streaming._advice import details_of_returned
 
             self._details += details_of_returned(returned)
 
-    def _key_details(self, key):
-        if key is END:
+    def _item_details(self, name, item):
+        if item is END:
             return []
         try:
-            shown = repr(key)[:KEY_NCHARS]
+            shown = repr(item)[:SHOWN_NCHARS]
         except Exception:
             return []  # it is of a class that is not ours
         try:
-            return [("key", f"{shown} ({self._input.key_bytes(key)[:KEY_NBYTES].hex()})")]
+            return [(name, f"{shown} ({self._input.item_bytes(item)[:SHOWN_NBYTES].hex()})")]
         except Exception:
-            return [("key", shown)]  # decoded under options that encoding it again would need too
+            return [(name, shown)]  # decoded under options that encoding it again would need too
 
     def _fail(self, error):
         if self._source.error or self._sink.error or side_files.error:

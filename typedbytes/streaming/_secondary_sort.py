@@ -157,9 +157,9 @@ class CompositeKeyInput(UndecodedInput):
         """Return the error the input has failed with, or None."""
         return self._failure or super().failure()
 
-    def key_bytes(self, key):
-        """Return a key encoded again, with the widths that we write."""
-        return dumps(key)
+    def item_bytes(self, item):
+        """Return a key or value encoded again, with the widths that we write."""
+        return dumps(item)
 
     def _key_of(self, key, value):
         return self._decoded(key, len(value) + (self._composite_keys.ntail if self._composite_keys.input_is_composite else 0))

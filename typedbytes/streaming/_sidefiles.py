@@ -27,6 +27,11 @@ class SideFiles:
         self._files = {}  # final name -> open file
         self.error = None  # the OSError that kept them from being finished
 
+    @property
+    def are_used(self):
+        """Whether the task has opened any."""
+        return bool(self._files)
+
     def start(self, role):
         """Begin a task of this process."""
         self._role, self._pid = role, os.getpid()

@@ -82,9 +82,9 @@ class SplitInput(Input):
         """Return an iterator of (key, value)."""
         return self._pairs
 
-    def key_bytes(self, key):
-        """Return a key encoded again, which shows widths as we write them."""
-        return dumps(key)
+    def item_bytes(self, item):
+        """Return a key or value encoded again, which shows widths as we write them."""
+        return dumps(item)
 
     def failure(self):
         """Return the error the input has failed with, or None."""

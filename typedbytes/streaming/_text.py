@@ -34,9 +34,9 @@ class TextInput(ReaderInput):
         """Return the line of a raw pair."""
         return value + b"\n" if self._separator is None else b"%b%b%b\n" % (key, self._separator, value)
 
-    def key_bytes(self, key):
-        """Return the bytes of a key as in the line."""
-        return _encode(key)
+    def item_bytes(self, item):
+        """Return the bytes of a key or value as in the line."""
+        return _encode(item)
 
 
 class TextOutput(RecordOutput):

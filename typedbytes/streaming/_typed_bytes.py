@@ -12,9 +12,9 @@ class TypedBytesInput(ReaderInput):
     def __init__(self, source, options):
         super().__init__(PairReader(source, **{"buffer_size": BUFFER_NBYTES, **options}))
 
-    def key_bytes(self, key):
-        """Return a key encoded again, which shows widths as we write them."""
-        return dumps(key)
+    def item_bytes(self, item):
+        """Return a key or value encoded again, which shows widths as we write them."""
+        return dumps(item)
 
 
 class UndecodedInput(TypedBytesInput):
@@ -29,9 +29,9 @@ class UndecodedInput(TypedBytesInput):
         """Return the bytes of a raw pair."""
         return key + value
 
-    def key_bytes(self, key):
-        """Return a raw key."""
-        return key
+    def item_bytes(self, item):
+        """Return a raw key or value."""
+        return item
 
 
 class TypedBytesOutput(PairWriter):

@@ -198,13 +198,15 @@ def _command(options):
 
 def _run(plan, options, output):
     from typedbytes import PairWriter, hadoop
-    from typedbytes.cli._job_result import counters_by_step
+    from typedbytes.cli._job_result import counters_by_step, hints
 
     done = hadoop.submit(plan, jar=options.streaming_jar, say=say_lines)
     for step, counters in counters_by_step(done):
         for group, amounts in counters.items():
             for name, amount in amounts.items():
                 say_lines(f"{step}{group}: {name}: {amount}")
+        for hint in hints(counters):
+            say_lines(f"{step}{hint}")
     if options.read:
         with PairWriter(output) as writer:
             writer.writes(hadoop.read_output(done.output))

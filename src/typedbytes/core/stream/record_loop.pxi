@@ -3,11 +3,19 @@
 # Between the reader, the function and the writer nothing is called by name: a pair of a PairReader or PairSource is not a tuple before
 # the function makes one, and what the function returns is encoded as it is iterated over.
 
+ctypedef int (*loop_function)(RecordLoop loop, object key, object value) noexcept    # -1: an exception is set
+
+
+cdef inline int process_record(RecordLoop loop, object key, object value) except -1:
+    loop.returned = loop.function(key, value)
+    return loop.write_returned()
+
+
 cdef class RecordLoop:
     """Call function(key, value) for each record of an iterable, and write the pairs it returns to an output; None means none.
 
     takes_all: call function(records) instead, once.
-    `key` and `returned` are those of the record that was processed last; END and None before.
+    `key` and `returned` are those of the record that was processed last; END and None before. `value` is that of the record that failed.
     """
 
     cdef object records
@@ -15,6 +23,7 @@ cdef class RecordLoop:
     cdef object output
     cdef Writer writer        # the output, where its writes() is that of a PairWriter
     cdef readonly object key
+    cdef readonly object value
     cdef readonly object returned
     cdef bint takes_all
 
@@ -23,7 +32,7 @@ cdef class RecordLoop:
         self.function = function
         self.output = output
         self.writer = output if isinstance(output, PairWriter) and type(output).writes is PairWriter.writes else None
-        self.key = NOTHING
+        self.key = self.value = NOTHING
         self.takes_all = takes_all
 
     def __reduce__(self):
@@ -62,8 +71,10 @@ cdef class RecordLoop:
 
     cdef inline int process(self, object key, object value) except -1:
         self.key = key
-        self.returned = self.function(key, value)
-        return self.write_returned()
+        if (<loop_function>process_record)(self, key, value) < 0:
+            self.value = value
+            raise_pending()
+        return 0
 
     cdef inline int write_returned(self) except -1:
         if self.returned is None:
