@@ -29,8 +29,8 @@ def test_a_job_of_hadoop_fails_or_is_right(seed):
 
 def test_a_wrong_end_is_found(tmp_path, monkeypatch):
     # the judge itself: what it must not let pass
-    def judge(engine, code, counts, has_reason=True):
-        return chaos._judge(tmp_path, engine, code, counts, has_reason)
+    def judge(engine, code, counts, has_reason=True, is_limited=False):
+        return chaos._judge(tmp_path, engine, code, counts, has_reason, is_limited)
 
     def wrong(outcome, *arguments):
         with pytest.raises(chaos.WrongError) as raised:
@@ -38,7 +38,8 @@ def test_a_wrong_end_is_found(tmp_path, monkeypatch):
         assert raised.value.outcome == outcome
 
     monkeypatch.setattr(chaos, "pairs_of", lambda folder: [("a", 1)])
-    assert judge("local", 1, {"a": 1}) == "failed"
+    assert judge("local", 1, {"a": 1}) == judge("local", 74, {"a": 1}, is_limited=True) == "failed"
+    wrong("odd exit code", "local", 74, {"a": 1})
     wrong("wrong", "hadoop", 0, {"a": 1})
     wrong("failed for nothing", "hadoop", 1, {"a": 1}, False)
     (tmp_path / "out").mkdir()

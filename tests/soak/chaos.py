@@ -30,7 +30,7 @@ from streaming_support import environment
 
 SECONDS = 120  # far beyond what a run needs
 END_SECONDS = 15  # seconds until what has been killed must be gone
-DONE, FAILED = 0, 1
+DONE, FAILED, IO_ERROR = 0, 1, 74
 ENDS = signal.SIGHUP, signal.SIGINT, signal.SIGTERM
 # A job that was stopped: the last ones before it has begun, or when all is done.
 STOPPED = (*(128 + number for number in ENDS), *(-number for number in ENDS), -signal.SIGKILL)
@@ -179,7 +179,7 @@ def run_once(seed, engine):
                 _settled(lambda: processes_of(folder))  # then its side files stay as they are
                 lines = (folder / "in.txt").read_text(encoding="utf-8").splitlines()
                 counts = failing_jobs.expected_counts(folder / "out", lines, job, what not in HARMLESS)
-            outcome = _judge(folder, engine, code, counts, has_reason)
+            outcome = _judge(folder, engine, code, counts, has_reason, disaster == LIMITED)
         except WrongError as error:
             outcome, story = error.outcome, f"{error}: {story}"
         for pid in processes_of(folder):
@@ -354,13 +354,13 @@ def _proc_file_of(pid, name):
         return b""
 
 
-NOTHING = "nothing"
+NOTHING, LIMITED = "nothing", "files are limited"
 # What comes over the processes that the job has started, here and in Hadoop, and over its own files,
 OF_TASKS = {
     "a task is sent SIGKILL": functools.partial(_end_tasks, signal.SIGKILL),
     "a task is sent SIGTERM": functools.partial(_end_tasks, signal.SIGTERM),
     "a task is sent SIGRTMIN+3": functools.partial(_end_tasks, signal.SIGRTMIN + 3),
-    "files are limited": _limit_files,
+    LIMITED: _limit_files,
 }
 # and over the job's process, which in Hadoop would be the machine of all jobs.
 STOPS = {
@@ -403,7 +403,7 @@ def _settled(look):
     return found
 
 
-def _judge(folder, engine, code, counts, has_reason):
+def _judge(folder, engine, code, counts, has_reason, is_limited=False):
     if processes := _settled(lambda: processes_of(folder)):
         raise WrongError(LEFT_PROCESSES, str([_proc_file_of(pid, "cmdline") for pid in processes]))
     # Nothing is left running, so nothing more is removed either: what is there stays.
@@ -414,7 +414,7 @@ def _judge(folder, engine, code, counts, has_reason):
         raise WrongError(WRONG)
     if is_right and (code == DONE or engine == "local" and code in STOPPED):
         return RIGHT
-    if engine == "local" and code not in (FAILED, *STOPPED):
+    if engine == "local" and code not in (FAILED, *STOPPED, *([IO_ERROR] if is_limited else [])):
         raise WrongError(ODD_CODE)
     if looks_whole or (engine == "local" and left):
         raise WrongError(LEFT_FILES, str(left))
