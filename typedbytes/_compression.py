@@ -9,7 +9,7 @@ import io
 import os
 from contextlib import suppress
 
-from typedbytes._magic import COMPRESSIONS, SEQUENCE_FILE, compression_of
+from typedbytes._magic import COMPRESSIONS, DECOMPRESS_FIRST, SEQUENCE_FILE_NBYTES, compression_of, is_sequence_file
 from typedbytes.errors import DecodeError, FormatError, LimitError, TruncatedError
 
 __all__ = ["Compressed", "Decompressed", "compression_of_text", "compressor", "decompressed", "put_back", "refuse_compressed_sequence_file"]
@@ -61,10 +61,9 @@ def refuse_compressed_sequence_file(file, path):
     if name:
         file.seek(0)
         with suppress(DecodeError, ModuleNotFoundError):  # reading the contents raises the same
-            start = Decompressed(file, name).read(len(SEQUENCE_FILE))
-    if start == SEQUENCE_FILE:
-        how = "to be decompressed first (typedbytes convert --to sequencefile FILE -o OUT does)"
-        error = FormatError(f"a SequenceFile inside {name} data, {how}", 0)
+            start = io.BufferedReader(Decompressed(file, name), SEQUENCE_FILE_NBYTES).read(SEQUENCE_FILE_NBYTES)
+    if is_sequence_file(start):
+        error = FormatError(f"a SequenceFile inside {name} data, {DECOMPRESS_FIRST}", 0)
         error.filename = os.fsdecode(path)
         raise error
 

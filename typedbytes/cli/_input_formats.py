@@ -1,21 +1,36 @@
 """Input formats: recognise one by its first bytes, and read typed bytes from each.
 
-No more is read to recognise an input than a single value of it could have.
+No more is read to recognise an input than a single value of it could have, or than its first line if that may be JSON.
 """
 
 import io
 
 import typedbytes
-from typedbytes._magic import BLOCK_MESSAGE, BYTE_ORDER_MARKS, FOREIGN, SEQUENCE_FILE, format_of, is_ambiguous, is_text, may_be_text
+from typedbytes._magic import (
+    BLOCK_MESSAGE,
+    BYTE_ORDER_MARKS,
+    FOREIGN,
+    OTHER_COMPRESSIONS,
+    SEQUENCE_FILE,
+    format_of,
+    is_ambiguous,
+    is_json,
+    is_text,
+    may_be_json,
+    may_be_text,
+)  # fmt: skip
 from typedbytes.cli._encoded_records import Encoded, Pairs
 from typedbytes.cli._failure import BAD_DATA, Failure
 
 NAMES = ("typedbytes", "sequencefile", "json", "block")
 MAX_NBYTES = 5  # the code and the length of a value; more are read only where text may start with a signature, or a signature with text
 CHUNK_NBYTES = 1 << 16
-_TABLES = ("parquet", "arrow", "arrow-file")
+_HINTS = {
+    **dict.fromkeys(("parquet", "arrow", "arrow-file"), " (typedbytes convert reads it)"),
+    **dict.fromkeys(OTHER_COMPRESSIONS.values(), " data (to be decompressed first)"),
+    "rcfile": " (an RCFile, which Hive reads)",
+}
 _SIGNATURES = (SEQUENCE_FILE + b"\6", BLOCK_MESSAGE, *FOREIGN, *BYTE_ORDER_MARKS)  # 6: a version, which distinguishes it from text
-_STARTS_OF_JSON = (*(bytes([each]) for each in b'{["-0123456789'), b"true", b"fals", b"null")
 
 
 def recognise(head, is_all=False):
@@ -32,9 +47,23 @@ def recognise(head, is_all=False):
         return "typedbytes"
     if len(head) < MAX_NBYTES and not is_all:
         return None
-    if head.lstrip().startswith(_STARTS_OF_JSON):
-        return "json"
+    if may_be_json(head):
+        if not is_all and _has_open_line(head):
+            return None
+        return "json" if is_json(head + b"\n" if is_all else head) else "text"
     return "text" if is_text(head) else "typedbytes"
+
+
+def nbytes_to_recognise(head):
+    """Return how many bytes to read after these for `recognise`."""
+    if len(head) < MAX_NBYTES:
+        return MAX_NBYTES - len(head) if head else 1
+    return CHUNK_NBYTES if may_be_text(head) and may_be_json(head) and not is_ambiguous(head) else 1
+
+
+def _has_open_line(head):
+    """Return whether the first line goes on after these bytes; of a long one they are enough."""
+    return len(head) < CHUNK_NBYTES and b"\n" not in head.lstrip()
 
 
 def reader_of(source, name, shown, options, raw):
@@ -63,7 +92,7 @@ def source_of(source, name, shown, options):
             BAD_DATA, f"{shown}: text that is neither typed bytes nor lines of JSON (typedbytes from-text reads lines, CSV and TSV)"
         )
     if name in FOREIGN.values():
-        hint = " (typedbytes convert reads it)" if name in _TABLES else ""
+        hint = _HINTS.get(name, "")
         raise Failure(BAD_DATA, f"{shown}: not typed bytes but {name}{hint}")
     if name == "sequencefile":
         pairs = sequence_file_reader(source, options, raw=True)

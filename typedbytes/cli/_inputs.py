@@ -65,7 +65,7 @@ def recognised(source, options):
         return given, source
     head, form = b"", None
     while form is None:
-        piece = source.read(max(_input_formats.MAX_NBYTES - len(head), 1) if head else 1) or b""
+        piece = source.read(_input_formats.nbytes_to_recognise(head)) or b""
         head += piece
         form = _input_formats.recognise(head, not piece)
     return form, put_back(head, source)

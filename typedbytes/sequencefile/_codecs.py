@@ -7,8 +7,9 @@ written raise FormatError, TruncatedError or LimitError, with offset 0.
 
 from collections import namedtuple
 
+from typedbytes import _magic
 from typedbytes._core import keep_freed_memory
-from typedbytes.errors import FormatError, LimitError, TruncatedError
+from typedbytes.errors import DecodeError, FormatError, LimitError, TruncatedError
 
 __all__ = ["Codec", "find"]
 
@@ -133,6 +134,7 @@ def _zstd():
 # wire: u32 length of a block when decompressed, then chunks up to that length: u32 compressed length, compressed bytes.
 # A buffer may hold several blocks, and a block several chunks. source: BlockCompressorStream, BlockDecompressorStream.
 
+_SIGNATURE_NBYTES = 16  # of data in a format of its own
 _BUFFER_NBYTES = 256 * 1024  # io.compression.codec.snappy.buffersize and its like
 
 
@@ -140,6 +142,17 @@ def _chunk_decompressor(decompress_chunk, error):
     """Return decompress() for chunks, given decompress_chunk(chunk, max_nbytes) -> bytes, which raises `error` for damage."""
 
     def decompress(data, limit):
+        try:
+            return decompress_blocks(data, limit)
+        except DecodeError:
+            name = _magic.name_of(bytes(data[:_SIGNATURE_NBYTES]))
+            if name is None:
+                raise
+        raise FormatError(
+            f"expected the chunks of Hadoop's codec, found {name} data in a format of its own, which Hadoop does not read either"
+        )
+
+    def decompress_blocks(data, limit):
         parts, remaining, offset = [], limit, 0
         while offset < len(data):
             left = _read_length(data, offset)

@@ -49,7 +49,7 @@ import io
 import os
 from collections import deque, namedtuple
 
-from typedbytes._magic import SEQUENCE_FILE
+from typedbytes._magic import OLD_RCFILE_KEY, SEQUENCE_FILE, is_sequence_file, not_a_sequence_file
 from typedbytes._types import Writable
 from typedbytes.errors import DecodeError, EncodeTypeError, EncodeValueError, FormatError, LimitError, TruncatedError
 
@@ -67,6 +67,9 @@ cdef enum:
     SYNC_NBYTES = 16
     ESCAPE = -1               # in place of a record's length: a sync marker follows
     ESCAPED_NBYTES = 20       # escape and marker
+    HEADER_LENGTH = 0x53455100    # SEQ, and a version, read as a length
+    SHORTEST_HEADER = 12      # bytes of a header up to some of its first class name
+    SHOWN_NBYTES = 64         # of a file that is none, from which its format is recognised
     MIN_VERSION = 4
     MAX_VERSION = 6
     MAX_SHORT_VINT = 127      # the largest number that a vint holds in one byte

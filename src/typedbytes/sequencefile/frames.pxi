@@ -76,12 +76,13 @@ cdef class RecordFrames(PairSource):
 
     cdef int read_header(self) except -1:
         cdef bint compressed, in_blocks
-        if self.read_bytes(len(SEQUENCE_FILE)) != SEQUENCE_FILE:
-            raise FormatError(f"not a SequenceFile: the file does not start with {SEQUENCE_FILE.decode()}", 0)
+        self.read_start()
         self.version = self.read_bytes(1)[0]
         if not MIN_VERSION <= self.version <= MAX_VERSION:
             raise FormatError(f"unsupported SequenceFile version {self.version}: expected {MIN_VERSION} to {MAX_VERSION}", 3)
         self.key_class, self.value_class = self.read_class_name(), self.read_class_name()
+        if self.key_class == OLD_RCFILE_KEY:
+            raise FormatError("an RCFile, which Hive reads: its records are not those of a SequenceFile", 0)
         compressed = self.read_bytes(1) != b"\0"
         in_blocks = self.read_bytes(1) != b"\0"
         if in_blocks and not compressed:
@@ -97,6 +98,18 @@ cdef class RecordFrames(PairSource):
         memset(self.escaped_marker, 0xff, 4)
         memcpy(self.escaped_marker + 4, PyBytes_AS_STRING(self.sync_marker), SYNC_NBYTES)
         self.header_end = self.offset_here()
+        return 0
+
+    cdef int read_start(self) except -1:
+        # The bytes before the version.
+        cdef ReadBuffer* b = &self.file
+        cdef Py_ssize_t nstart = len(SEQUENCE_FILE)
+        self.require(nstart)
+        if b.cursor[:nstart] == SEQUENCE_FILE:
+            self.require(nstart + 1)
+        if not is_sequence_file(b.cursor[:nstart + 1]):
+            raise FormatError(not_a_sequence_file(b.cursor[:min(held(b), SHOWN_NBYTES)]), 0)
+        b.cursor += nstart
         return 0
 
     cdef int read_metadata(self) except -1:
@@ -222,6 +235,7 @@ cdef class RecordFrames(PairSource):
                 return False
             self.require(4)
             if load_i32(b.cursor) != ESCAPE:
+                self.check_no_header()
                 if self.compression_type == BLOCK:
                     raise self.error("expected a sync marker at the start of a block")
                 return True
@@ -234,6 +248,20 @@ cdef class RecordFrames(PairSource):
                 return True
             b.cursor += ESCAPED_NBYTES
             self.first_bad_offset = -1
+
+    cdef int check_no_header(self) except -1:
+        # The header of another file would be lengths beyond 1 GB, those of the record and of the key, which spell SEQ and the name of a class.
+        cdef ReadBuffer* b = &self.file
+        cdef Py_ssize_t i
+        if load_i32(b.cursor) & ~0xff != HEADER_LENGTH or not is_sequence_file(b.cursor[:4]):
+            return 0
+        if held(b) < SHORTEST_HEADER and not refill(b, SHORTEST_HEADER):
+            return 0
+        for i in range(5, SHORTEST_HEADER):
+            if not 0x20 < b.cursor[i] < 0x7f:
+                return 0
+        raise self.error("another SequenceFile starts here: files that were joined byte by byte, as by hadoop fs -getmerge, cannot be read; "
+                         "typedbytes cat --to sequencefile joins their records")
 
     cdef object error(self, str message):
         return FormatError(message, self.record_offset, None, "", self.nrecords)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 
 import typedbytes
+from typedbytes import TypeCode
 from typedbytes._compression import Decompressed
+from typedbytes._magic import BYTE_ORDER_MARKS
 from typedbytes.cli import _input_formats
 from typedbytes.cli._arguments import add_report_arguments
 from typedbytes.cli._failure import Failure
 from typedbytes.cli._inputs import display_name, input_names, opened, recognised
-from typedbytes.cli._pair_detection import MAX_VALUES, guess_records, type_names
+from typedbytes.cli._pair_detection import MAX_VALUES, UNDECIDED, guess_records, type_names
 from typedbytes.cli._reports import report
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
 
     from typedbytes.cli._output import CommandOutput
 
+MAX_NBYTES = 1 << 26  # of the input, or of what it is decompressed to
+MIN_VALUES = 2  # before a fault: of a thousand random bytes one in fifty starts with one, one in a thousand with two
+TEXT_NBYTES = 1 << 12
+BINARY = frozenset((0, *range(0x0E, 0x1B), *range(0x1C, 0x20)))  # in no text, not even in Hive's, and not in colours
 PICKLE = b"\x80\x02"  # also the start of a value of 33 MB with an application code
 add_arguments = add_report_arguments
 
@@ -28,8 +34,9 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     """Report what each input is, by its first bytes and its first values.
 
     The report has the format, whether values look like pairs (the bytes do not say it), the types
-    of the first values, and the header of a SequenceFile. The rest is not read, and a bad input is
-    not an error.
+    of the first values, and the header of a SequenceFile. Up to 1,000 values are looked at, in up
+    to 64 MiB; the rest is not read, and a bad input is not an error. What is not a known format,
+    and does not start with two values at least, is "unknown".
 
     examples:
       typedbytes sniff out
@@ -61,8 +68,22 @@ def _describe_contents(source, name, options, row):
     row["format"] = "pickle" if head.startswith(PICKLE) else form
     if row["format"] == "sequencefile":
         row.update(_header(source, options))
+    elif form == "text" and not _is_all_text(source):
+        row["format"] = "unknown"
     elif row["format"] in _input_formats.NAMES:
-        row.update(_values(source, form, name, options))
+        found, nvalues = _values(source, form, name, options, row.get("bytes"))
+        if form == "typedbytes" and options.from_ is None and found["fault"] and nvalues < MIN_VALUES:
+            found = {"format": "unknown", "fault": found["fault"]}
+        row.update(found)
+
+
+def _is_all_text(source):
+    """Return whether the first bytes are those of text, in UTF-16 too: the very first, by which it was recognised, may be so by chance."""
+    head = piece = source.read(TEXT_NBYTES)
+    while piece and len(head) < TEXT_NBYTES:
+        piece = source.read(TEXT_NBYTES - len(head))
+        head += piece
+    return head.startswith(tuple(BYTE_ORDER_MARKS)) or BINARY.isdisjoint(head)
 
 
 def _size(source, head):
@@ -77,16 +98,61 @@ def _size(source, head):
 def _header(source, options):
     reader = _input_formats.sequence_file_reader(source, options)
     header = {name: getattr(reader, name) for name in ("version", "compression", "codec", "key_class", "value_class")}
-    return {"holds": "pairs", **header}
+    return {"holds": "pairs", **header, **({"metadata": reader.metadata} if reader.metadata else {})}
 
 
-def _values(source, form, name, options):
+def _values(source, form, name, options, size):
+    """Return what the first values show, and how many are whole and right."""
     options.pairs = False  # read single values
-    codes, fault = [], {}
-    with _input_formats.reader_of(source, form, display_name(name), options, raw=True) as reader:
+    start = _Start(_input_formats.source_of(source, form, display_name(name), options))
+    heads: list = []
+    offset, fault = 0, None
+
+    def look(view):
+        heads.append(bytes(view[:5]))
+        return 0, 0  # bytes and records used
+
+    with typedbytes.Reader(start, dialect=options.dialect, max_bytes=options.max_bytes) as reader:
         try:
-            for value, _ in zip(reader, range(MAX_VALUES)):
-                codes.append(value[0])
+            while len(heads) < MAX_VALUES and reader.__use_encoded__(look, 5):
+                offset = reader.offset
+                reader.skip()
         except (Failure, typedbytes.DecodeError) as error:
-            fault["fault"] = str(error)
-    return {"holds": guess_records(codes), "types": type_names(codes), **fault}
+            fault = error
+        nvalues = reader.record
+    if start.is_cut and type(fault) is typedbytes.TruncatedError:
+        fault = _beyond(heads[-1], offset, size)
+    codes = [head[0] for head in (heads[:nvalues] if fault else heads)]
+    holds = guess_records(codes[: len(codes) // 2 * 2] if start.is_cut else codes)
+    if start.is_cut and len(codes) <= 2:
+        holds = UNDECIDED
+    return {"holds": holds, "types": type_names(codes), "fault": fault and str(fault)}, nvalues
+
+
+def _beyond(head, offset, size):
+    """Return what is wrong with a value of which only the start was read: a length beyond the end of the input; None if nothing is."""
+    if size is None or not (head[0] in (TypeCode.BYTES, TypeCode.STRING) or 50 <= head[0] <= 200):
+        return None
+    nbytes = int.from_bytes(head[1:], "big")
+    message = f"a length of {nbytes} goes beyond the end of the input"
+    return typedbytes.TruncatedError(message, offset) if offset + len(head) + nbytes > size else None
+
+
+class _Start(io.RawIOBase):
+    """Read the first bytes of a source, MAX_NBYTES of them; `is_cut` once it ended there."""
+
+    def __init__(self, source):
+        self._source = source
+        self._left = MAX_NBYTES
+        self.is_cut = False
+
+    def readable(self):
+        """Return True."""
+        return True
+
+    def readinto(self, target):
+        """Fill the front of a buffer; return how many bytes that were."""
+        self.is_cut = self._left == 0
+        nbytes = 0 if self.is_cut else self._source.readinto(memoryview(target)[: self._left])
+        self._left -= nbytes
+        return nbytes

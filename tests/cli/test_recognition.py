@@ -1,0 +1,200 @@
+"""What an input is taken for by its first bytes, and what is said of one that is none of ours.
+
+Expected values: the formats' own specifications, the bytes of other libraries, and what Python's json makes of a line.
+"""
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import random
+import struct
+
+import cramjam
+import pytest
+
+import typedbytes as tb
+from commands import ONE, TWO, bad, good, rows
+from typedbytes import columns, sequencefile
+from typedbytes.cli import _input_formats
+from typedbytes.sequencefile import _codecs
+
+TEXT = b"a line of text\n" * 500
+LZ4 = bytes(cramjam.lz4.compress(TEXT))
+SNAPPY = bytes(cramjam.snappy.compress(TEXT))
+LZOP = b"\x89LZO\x00\r\n\x1a\n\x10\x40\x20\xa0\x09\x40\x01\x05\x03"  # magic, version, library, needed version, method, level
+OTHERS = {"lz4": LZ4, "snappy": SNAPPY, "lzop": LZOP}
+
+
+def written(pairs=(("a", 1),), **how):
+    file = io.BytesIO()
+    with sequencefile.Writer(file, **how) as writer:
+        writer.writes(pairs)
+    return file.getvalue()
+
+
+def text(words):
+    return bytes([len(words)]) + words.encode()
+
+
+RCFILE = "org.apache.hadoop.hive.ql.io.RCFile$"
+# As RCFile.Reader.init of Hive has it: the header of a SequenceFile of version 6 with these classes, then records of its own.
+OLD_RCFILE = (
+    b"SEQ\x06" + text(RCFILE + "KeyBuffer") + text(RCFILE + "ValueBuffer") + b"\0\0" + struct.pack(">i", 1)
+    + text("hive.io.rcfile.column.number") + text("1") + bytes(range(16)) + struct.pack(">iii", 31, 11, 11) + bytes(31)
+)  # fmt: skip
+
+
+def sniffed(file, data):
+    (row,) = rows(good("sniff", file(data)))
+    assert rows(good("sniff", stdin=data))[0]["format"] == row["format"]
+    return row["format"]
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_compression_that_is_not_read_is_named(name, file):
+    assert sniffed(file, OTHERS[name]) == name
+    assert f"not typed bytes but {name} data (to be decompressed first)" in bad(65, "count", file(OTHERS[name]))[1]
+
+
+def test_few_longs_are_taken_for_lz4():
+    """The magic number alone is the start of one LONG in 2^24; the flags and the block size after it are as its specification has them."""
+    for flags in range(256):
+        for size in range(256):
+            is_lz4 = flags >> 6 == 1 and not flags & 2 and size & 0x8F == 0 and size >> 4 in (4, 5, 6, 7)
+            head = b"\x04\x22\x4d\x18" + bytes([flags, size])
+            assert _input_formats.recognise(head) == ("lz4" if is_lz4 else "typedbytes")
+
+
+@pytest.mark.parametrize("data", [OLD_RCFILE, b"RCF\x01\x00" + bytes(100)], ids=["SEQ", "RCF"])
+def test_an_rcfile_is_named_and_gives_no_record(data, file):
+    path = file(data)
+    assert sniffed(file, data) == "rcfile"
+    for command in ("to-json", "count", "validate"):
+        stdout, message = bad(65, command, "--pairs", path)
+        assert "RCFile" in message and "KeyBuffer" not in message and b"records" not in stdout.replace(b'"records": 0', b"")
+    for read in (sequencefile.Reader, lambda data: sequencefile.Reader(io.BytesIO(data)), lambda data: list(columns.read(data))):
+        with pytest.raises(tb.DecodeError, match="an RCFile"):
+            read(data)
+
+
+LINES_OF_TEXT = [
+    "[INFO] started", "[2024-01-01 10:00:00] started", "2024-01-01 10:00:00 started", "127.0.0.1 - - [01/Jan/2024]", '"GET / HTTP/1.1" 200',
+    '"a, b",1', "1,2,3", "1\t2", "[section]", "{hello}", "truck 7", "nullable", "12 bottles", "-x", "3.5kg", '{"a": 1} trailing', '"open',
+]  # fmt: skip
+LINES_OF_JSON = [
+    '{"a": 1}',
+    "[1, 2]",
+    "12",
+    "-1.5e3",
+    '"text"',
+    "true",
+    "false",
+    "null",
+    " [1]",
+    '"größer"',
+    '{"a": "' + "x" * 100_000 + '"}',
+]
+
+
+@pytest.mark.parametrize("line", LINES_OF_TEXT + LINES_OF_JSON, ids=lambda line: line[:20])
+def test_json_is_what_its_first_line_is(line, file):
+    try:
+        json.loads(line)
+        expected = "json"
+    except ValueError:
+        expected = "text"
+    assert sniffed(file, (line + "\nmore\n").encode()) == expected
+    for before in ("", "\n"):
+        for end in ("\n", "\r\n", "\n\n", "\n{\n"):
+            assert _input_formats.recognise((before + line + end).encode()) == expected
+
+
+@pytest.mark.parametrize("value", [{"a": [1, {"b": "c"}]}, [1, 2], [[]]], ids=str)
+def test_json_of_many_lines_is_json(value, file):
+    assert sniffed(file, json.dumps(value, indent=2).encode()) == "json"
+
+
+def test_the_first_line_may_come_in_pieces():
+    for line, name in ((b"[2024-01-01 10:00:00] started\n", "text"), (b'{"a": [1, "\\u00e9\xc3\xa9"]}\n', "json")):
+        found = {_input_formats.recognise(line[:n]) for n in range(len(line))}
+        assert found == {None} and _input_formats.recognise(line) == name
+
+
+def test_random_bytes_are_no_typed_bytes(file):
+    for seed in range(40):
+        data = random.Random(seed).randbytes(1000)
+        if tb.TypeCode.BYTES < data[0] < tb.TypeCode.STRING:  # a BYTE or another fixed size may be followed by anything
+            continue
+        assert sniffed(file, data) == "unknown"
+    (row,) = rows(good("sniff", stdin=b"A" * 1000))
+    assert row == {"input": "standard input", "format": "text"}
+    (row,) = rows(good("sniff", stdin=b"\xc8\x10" + bytes(1000)))
+    assert row["format"] == "unknown" and row["fault"].startswith("input ends inside type code 200")
+    (row,) = rows(good("sniff", stdin=ONE + TWO + b"\x0e"))
+    assert (row["format"], row["types"]) == ("typedbytes", "INT INT") and row["fault"].startswith("unknown type code 14")
+    assert rows(good("sniff", "--from", "typedbytes", stdin=ONE + b"\x0e"))[0]["format"] == "typedbytes"
+
+
+# SequenceFiles
+
+
+@pytest.mark.parametrize("data", [b"SEQUENCE of words\n", b"SEQ\tname\n"])
+def test_a_text_that_begins_with_seq_is_no_sequencefile(data, tmp_path):
+    path = tmp_path / "words"
+    path.write_bytes(data)
+    for source in (data, io.BytesIO(data), str(path)):
+        with pytest.raises(tb.FormatError, match="does not start with SEQ and a version, and looks like text"):
+            sequencefile.Reader(source)
+    for source in (data, str(path), [str(path)]):
+        with pytest.raises(tb.DecodeError, match="this looks like text"):
+            list(columns.read(source))
+    assert columns.splits(str(path)) == [columns.Split(str(path), None, None)]
+    path.write_bytes(gzip.compress(data))
+    with pytest.raises(tb.DecodeError, match="this looks like text"):
+        list(columns.read(str(path)))
+
+
+@pytest.mark.parametrize("name, compress", [("gzip", gzip.compress), ("bzip2", bz2.compress), ("xz", lzma.compress)])
+def test_compressed_bytes_are_named(name, compress):
+    data = compress(written())
+    for source in (data, io.BytesIO(data), bytearray(data)):
+        with pytest.raises(tb.FormatError, match=f"looks like {name} data, to be decompressed first .typedbytes convert"):
+            sequencefile.Reader(source)
+
+
+@pytest.mark.parametrize("how", [{}, {"compression": "record"}, {"compression": "block"}, {"key_class": "Text", "version": 5}], ids=str)
+@pytest.mark.parametrize("max_bytes", [1 << 20, None])
+def test_files_that_were_joined_byte_by_byte(how, max_bytes, file):
+    """As hadoop fs -getmerge joins them: the header of the second would be the lengths of a record."""
+    one = written(**how)
+    reader = sequencefile.Reader(one + written(**how), max_bytes=max_bytes)
+    assert reader.read() == ("a", 1)
+    with pytest.raises(tb.FormatError, match="another SequenceFile starts here") as caught:
+        reader.read()
+    assert (caught.value.offset, caught.value.record) == (len(one), 1)
+    assert "getmerge" in bad(65, "count", file(one + one))[1]
+
+
+def test_a_record_as_long_as_a_header_would_say():
+    """1.4 GB: its lengths spell SEQ too, but nothing after them is the name of a class."""
+    header = written(())
+    for following in (bytes(20), b"\x19" + bytes(20)):
+        with pytest.raises(tb.LimitError, match="length 1397051654 is greater than max_bytes"):
+            sequencefile.Reader(header + b"SEQ\x06" + following).read()
+
+
+@pytest.mark.parametrize("codec, name", [("snappy", "snappy"), ("lz4", "lz4"), ("snappy", "lz4"), ("lz4", "snappy")])
+def test_data_in_a_codecs_other_format_is_named(codec, name):
+    with pytest.raises(tb.FormatError, match=f"expected the chunks of Hadoop's codec, found {name} data in a format of its own"):
+        _codecs.find(codec).decompress(OTHERS[name], 1 << 28)
+    with pytest.raises(tb.LimitError, match="max_bytes=1000"):
+        _codecs.find(codec).decompress(_codecs.find(codec, to_write=True).compress(TEXT), 1000)
+
+
+def test_metadata_is_shown(file):
+    (row,) = rows(good("sniff", file(written(metadata={"schema": "a int"}))))
+    assert row["metadata"] == {"schema": "a int"}
+    assert "metadata" not in rows(good("sniff", file(written())))[0]
+    assert b"a int" in good("sniff", "--table", file(written(metadata={"schema": "a int"})))
