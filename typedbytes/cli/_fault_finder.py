@@ -1,7 +1,7 @@
 """Find what is wrong with an input: every record with wrong contents, and the offset where its structure breaks.
 
 Whole chunks of records are checked first, then the single records of a chunk that fails. A bad record whose length is known is
-skipped; after a fault in the structure there is no offset to continue from.
+skipped; after a fault in the structure there is no offset to continue from. Large BYTES and STRINGs are checked in pieces, not held.
 """
 
 import io
@@ -10,6 +10,7 @@ from contextlib import suppress
 from itertools import chain
 
 import typedbytes
+from typedbytes._report._native import WholeRecords
 from typedbytes.cli._decoding import decoder_options, is_refused_value, name_option
 from typedbytes.cli._encoded_records import is_pairs, split
 
@@ -73,16 +74,28 @@ class FaultFinder:
         self._keep = keep
         self._dialect = options.dialect
         self._decoder = typedbytes.Decoder(**decoder_options(options))
+        self._max_bytes = options.max_bytes
+        self._unicode_errors = decoder_options(options)["unicode_errors"]
 
     def run(self, reader):
         """Check all records of a reader of encoded records."""
         self._nparts = 2 if is_pairs(reader) else 1
         self._decode = self._decoder.decode_pairs if self._nparts == 2 else self._decoder.decode_all
+        records = WholeRecords(
+            self._check,
+            pairs=self._nparts == 2,
+            dialect=self._dialect,
+            max_bytes=self._max_bytes,
+            leaves_out=self._keep is None,
+            unicode_errors=self._unicode_errors,
+        )
         try:
-            with typedbytes.Writer(self) as writer:
-                writer.copy(reader)
+            records.read(reader)
         except typedbytes.DecodeError as error:
+            records.flush()
             self._add_fault(self._with_path(error))
+        else:
+            records.flush()
         self._name_options()
 
     def run_sequence_file(self, reader):
@@ -119,25 +132,34 @@ class FaultFinder:
         for error, *_ in self.faults:
             name_option(error, self._is_damaged)
 
-    def write(self, chunk):
-        """Check a chunk of whole records."""
+    def _check(self, chunk, left_out):
+        """Check a chunk of whole records, or one of which something was left out."""
+        if left_out:
+            self._check_record(chunk, left_out)
+            return
         try:
             self._accept(chunk, len(self._decode(chunk)))
         except typedbytes.DecodeError:
             for record in split(chunk, self._nparts, self._dialect):
                 self._check_record(record)
 
-    def _check_record(self, record):
+    def _check_record(self, record, left_out=()):
+        nleft_out = sum(nbytes for _, _, nbytes, _ in left_out)
         try:
             self._decode(record)
         except typedbytes.DecodeError as error:
-            error.offset += self.nbytes
+            for start, offset, _, defect in left_out:
+                if start == error.offset and defect is not None:
+                    nkept = offset - start - 5  # type code and length
+                    error.message = error.message.replace(f"at its byte {nkept}", f"at its byte {defect}")
+            error.offset += self.nbytes + sum(nbytes for _, offset, nbytes, _ in left_out if offset <= error.offset)
             error.record = self.nrecords
             self._add_fault(error)
             self.nrecords += 1
             self.nbytes += len(record)
         else:
             self._accept(record, 1)
+        self.nbytes += nleft_out
 
     def _accept(self, records, nrecords):
         if self._keep:

@@ -6,19 +6,18 @@ from typedbytes.cli._inputs import input_names, reading
 from typedbytes.cli._reports import json_of
 
 
-def collect(make, options):
-    """Write the records of all inputs to make(is_pairs); return the result of make and is_pairs."""
-    sink = pairs = None
+def collect(kind, options, **more):
+    """Have a Walker of this kind read the records of all inputs; return it, and whether they are pairs."""
+    walker = pairs = None
     nbytes = 0
     for name in input_names(options):
         with reading(name, options, raw=True) as reader:
             if not nbytes:  # an empty input before this one has no kind
                 pairs = is_pairs(reader)
-                sink = make(pairs)
-            with typedbytes.Writer(sink) as writer:
-                writer.copy(reader)
+                walker = kind(pairs=pairs, dialect=options.dialect, max_bytes=options.max_bytes, **more)
+            walker.read(reader)
             nbytes += reader.offset
-    return sink, pairs
+    return walker, pairs
 
 
 def type_name(code):

@@ -9,13 +9,14 @@ static inline uint32_t signed_byte(unsigned char byte) { return (uint32_t)(int32
 
 /* BinaryComparable.hashCode: h = 1, then h = 31 h + byte, in Java's int, the bytes signed. Four bytes a step: their products do
  * not depend on one another. */
-static inline int32_t hash_of(const unsigned char *p, ptrdiff_t nbytes) {
-    uint32_t h = 1;
+static inline uint32_t hash_after(uint32_t h, const unsigned char *p, ptrdiff_t nbytes) {
     for (; nbytes >= 4; nbytes -= 4, p += 4)
         h = h * 923521u + signed_byte(p[0]) * 29791u + signed_byte(p[1]) * 961u + signed_byte(p[2]) * 31u + signed_byte(p[3]);
     for (; nbytes > 0; nbytes--, p++) h = 31 * h + signed_byte(*p);
-    return (int32_t)h;
+    return h;
 }
+
+static inline int32_t hash_of(const unsigned char *p, ptrdiff_t nbytes) { return (int32_t)hash_after(1, p, nbytes); }
 
 /* Store seven bytes that bring the hash `h` of those before them to `wanted`: its distance in base 31, which takes no more. */
 static inline void store_hash_suffix(unsigned char *p, uint32_t h, uint32_t wanted) {
@@ -24,8 +25,10 @@ static inline void store_hash_suffix(unsigned char *p, uint32_t h, uint32_t want
 }
 
 /* HashPartitioner's choice. */
+static inline uint32_t partition_of_hash(uint32_t h, uint32_t npartitions) { return (h & 0x7fffffffu) % npartitions; }
+
 static inline uint32_t partition_of(const unsigned char *p, ptrdiff_t nbytes, uint32_t npartitions) {
-    return ((uint32_t)hash_of(p, nbytes) & 0x7fffffffu) % npartitions;
+    return partition_of_hash(hash_after(1, p, nbytes), npartitions);
 }
 
 #endif

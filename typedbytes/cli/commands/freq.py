@@ -31,5 +31,5 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes freq -n 0 --json < words.tb
     """
     counts: dict[bytes, int] = {}
-    statistics, pairs = collect(lambda pairs: RecordStatistics(pairs=pairs, dialect=options.dialect, top=counts), options)
+    statistics, pairs = collect(RecordStatistics, options, top=counts)
     report(most_frequent(counts, options.nkeys, statistics.nrecords, options, pairs), options, output)

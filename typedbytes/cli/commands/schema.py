@@ -28,7 +28,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes schema --pairs part-00000.tb
       typedbytes head -n 1000 big.tb | typedbytes schema --table
     """
-    schema, _ = collect(lambda pairs: Schema(pairs=pairs, dialect=options.dialect), options)
+    schema, _ = collect(Schema, options)
     report(_rows(schema), options, output)
 
 

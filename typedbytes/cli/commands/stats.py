@@ -37,9 +37,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     top: dict[bytes, int] | None = {} if options.nkeys else None
     if options.reducers > 65536:
         raise Failure(USAGE, "argument --reducers: expected at most 65536")
-    statistics, pairs = collect(
-        lambda pairs: RecordStatistics(pairs=pairs, dialect=options.dialect, npartitions=options.reducers, top=top), options
-    )
+    statistics, pairs = collect(RecordStatistics, options, npartitions=options.reducers, top=top)
     parts = ("key", "value") if pairs else ("value",)
     types = [_type_row(name, code, row) for part, name in enumerate(parts) for code, row in statistics.by_type(part).items()]
     nbytes = sum(row["bytes"] for row in types)
