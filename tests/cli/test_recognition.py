@@ -108,7 +108,7 @@ def test_json_is_what_its_first_line_is(line, file):
     assert sniffed(file, (line + "\nmore\n").encode()) == expected
     for before in ("", "\n"):
         for end in ("\n", "\r\n", "\n\n", "\n{\n"):
-            assert _input_formats.recognise((before + line + end).encode()) == expected
+            assert _input_formats.recognise((before + line + end).encode(), True) == expected
 
 
 @pytest.mark.parametrize("value", [{"a": [1, {"b": "c"}]}, [1, 2], [[]]], ids=str)

@@ -75,7 +75,10 @@ def some_value(choose, depth=0):
         items = [some_value(choose, depth + 1) for _ in range(min(size, 9))]
         return items if kind == "l" else tuple(items)
     if kind == "m":
-        keys = [choose.choice(["", "k", "name" * 9, "x" * 4096, "x" * 4097, 7, b"bytes", (1, "a")]) for _ in range(min(size, 5))]
+        keys = [
+            choose.choice(["", "k", "name" * 9, "keys", "values", "items", "x" * 4096, "x" * 4097, 7, b"bytes", (1, "a")])
+            for _ in range(min(size, 5))
+        ]
         return {key: some_value(choose, depth + 1) for key in keys}
     return {"i": 5, "s": "s" * size, "t": "größer" * size, "b": True, "S": "l" * 3000, "B": b"b" * size}[kind]
 

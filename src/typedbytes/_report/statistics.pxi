@@ -21,6 +21,9 @@ cdef enum:
     MAX_FIELDS = 64           # of a VECTOR or a MAP that have paths of their own
     MAX_NAME_NBYTES = 4096    # of the key of such a field
     MAX_OPEN = 256            # containers: max_depth
+    ITEMS = -1                # of a LIST, or of more than MAX_FIELDS
+    KEYS = -2                 # of a MAP, which are no names
+    VALUES = -3               # of a MAP, whose keys are none
     MAX_HEAD_NBYTES = 5       # of a value that may come in pieces: its type code, and a length or a count
 
 cdef struct TypeStatistics:
@@ -308,7 +311,7 @@ cdef dict as_dict(const TypeStatistics* s, int code):
 cdef class Node:
     # The types found at one path inside the records.
     cdef long long counts[256]
-    cdef dict parts           # Node by index, by a MAP's key (bytes), or by one of the names below
+    cdef dict parts           # Node by index + 1 (0 has the hash of b""), by a MAP's key (bytes), or by ITEMS, KEYS or VALUES
 
     def __cinit__(self):
         memset(self.counts, 0, sizeof(self.counts))
@@ -430,7 +433,7 @@ cdef class Schema(Walker):
         cdef OpenContainer* parent = &self.containers[self.depth - 1]
         cdef Node node = <Node>parent.node
         self.is_name = False
-        part = "values"
+        part = VALUES
         if self.name_nbytes >= 0:
             name = self.name[:self.name_nbytes]
             if name in node.parts or len(node.parts) < MAX_FIELDS:
@@ -468,12 +471,12 @@ cdef Py_ssize_t scalar_size(const unsigned char* p, bint hive) noexcept:
 cdef Node next_node(OpenContainer* parent):
     cdef Node node = <Node>parent.node
     if parent.code == VECTOR:
-        return node.part(parent.index if parent.nitems <= MAX_FIELDS else "items")
+        return node.part(parent.index + 1 if parent.nitems <= MAX_FIELDS else ITEMS)
     if parent.code == LIST:
-        return node.part("items")
+        return node.part(ITEMS)
     if parent.index & 1:
         return <Node>parent.value_node
-    key_node, value_node = node.part("keys"), node.part("values")
+    key_node, value_node = node.part(KEYS), node.part(VALUES)
     parent.value_node = <PyObject*>value_node
     return key_node
 
@@ -488,10 +491,10 @@ cdef int add_paths(list found, str path, Node node) except -1:
 
 
 cdef str suffix(name):
-    if name == "items":
+    if type(name) is bytes:
+        return f"[{name.decode('utf-8', 'backslashreplace')!r}]"
+    if name == ITEMS:
         return "[]"
-    if name == "keys":
+    if name == KEYS:
         return ".key()"
-    if name == "values":
-        return "[*]"
-    return f"[{name!r}]" if type(name) is int else f"[{name.decode('utf-8', 'backslashreplace')!r}]"
+    return "[*]" if name == VALUES else f"[{name - 1}]"
