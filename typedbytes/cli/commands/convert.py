@@ -17,6 +17,7 @@ from typedbytes.cli._failure import BAD_DATA, USAGE, Failure, say
 from typedbytes.cli._input_formats import NAMES, limited_source_of
 from typedbytes.cli._inputs import check_for_pairs, display_name, input_names, opened, reading, recognised
 from typedbytes.cli._record_output import Records
+from typedbytes.cli._table_inputs import READ_TABLES, batches_of_table
 from typedbytes.cli._tables import as_data_failure, imported_pyarrow, notes_on_bytes, table_writer
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from typedbytes.cli._output import CommandOutput
 
 TABLES = ("arrow", "parquet")
-READ_TABLES = (*TABLES, "arrow-file")
 _ROW = re.compile(r"^\[(\d+)\]")  # at the start of an error's path
 CODECS = ("none", "default", "gzip", "bzip2", "snappy", "lz4", "zstd")
 
@@ -128,7 +128,7 @@ def _check_widen(options):
 def _table_reader(form, name, options, order, source):
     with as_data_failure(name):
         kind = typedbytes.PairReader if options.pairs else typedbytes.Reader
-        batches = _batches(source, form)
+        batches = batches_of_table(source, form, name)
         if order:
             batches = (order.arranged(batch, name) for batch in batches)
         yield kind(Encoded(_encoded_batches(batches, options)), dialect=options.dialect, raw=True)
@@ -153,35 +153,6 @@ def _rows(batch, options):
     if options.structs == "map":
         return batch  # which Arrow exports as a struct of its columns
     return tuple(batch.columns) or [()] * batch.num_rows
-
-
-def _batches(source, form):
-    """Yield the batches of a table, or one empty batch with its columns."""
-    pyarrow = imported_pyarrow()
-    if form == "arrow":
-        buffered = io.BufferedReader(source)
-        stream = pyarrow.ipc.open_stream(buffered)
-        yield from _with_columns(stream, stream.schema)
-        buffered.detach()
-        return
-    source = source if source.seekable() else io.BytesIO(source.read())
-    if form == "arrow-file":
-        file = pyarrow.ipc.open_file(source)
-        yield from _with_columns(map(file.get_batch, range(file.num_record_batches)), file.schema)
-    else:
-        file = pyarrow.parquet.ParquetFile(source)
-        yield from _with_columns(file.iter_batches(), file.schema_arrow)
-
-
-def _with_columns(batches, schema):
-    """Yield the batches that hold rows; if there are none, an empty one."""
-    pyarrow, has_rows = imported_pyarrow(), False
-    for batch in batches:
-        if batch.num_rows:
-            has_rows = True
-            yield batch
-    if not has_rows:
-        yield pyarrow.RecordBatch.from_arrays([pyarrow.nulls(0, field.type) for field in schema], schema=schema)
 
 
 def _write_tables(options, output):
@@ -226,7 +197,7 @@ def _batches_of(source, name, options, notes, types):
     """Yield the rows of a table, or the records of another input, as batches; notes, types: those on columns and of them so far."""
     form, source = recognised(source, options)
     if form in READ_TABLES:
-        yield from _batches(source, form)
+        yield from batches_of_table(source, form, name)
         return
     source = check_for_pairs(source, form, name, options)
     pairs = options.pairs or form == "sequencefile"
