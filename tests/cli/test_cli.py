@@ -219,12 +219,14 @@ def test_typedbytes_by_mistake():
 @pytest.mark.parametrize("end", [b"", b"\n", b"\r\n"])
 @pytest.mark.parametrize(
     ("line", "column", "is_cut"),
-    [(b'{"a":', 6, True), (b"[1,", 4, True), (b'["abc', 2, True), (b'{"a": 1 ', 9, True), (b'{"a": 1} 2', 10, False), (b"'a'", 1, False)],
+    [(b'{"a":', 6, True), (b"[1,", 4, True), (b'["abc', 2, True), (b'{"a": 1 ', 9, True), (b'{"a": 1} 2x', 11, False), (b"'a'", 1, False)],
 )
 def test_the_column_of_what_is_not_json(line, column, is_cut, end):
     message = bad(65, "from-json", stdin=b"1\n" + line + end)[1]
     assert message.startswith(f"standard input: line 2: not JSON at column {column}: ")
-    assert message.endswith("; the line ends inside a value: write one value a line") is is_cut
+    is_string = line == b'["abc' and end
+    hint = "; a string ends in the line where it starts" if is_string else "; the input ends inside a value"
+    assert message.endswith(hint) is is_cut
 
 
 def test_a_byte_order_mark_before_lines_of_json(file):

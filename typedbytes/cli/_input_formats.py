@@ -30,6 +30,7 @@ _HINTS = {
     **dict.fromkeys(OTHER_COMPRESSIONS.values(), " data (to be decompressed first)"),
     "rcfile": " (an RCFile, which Hive reads)",
 }
+JSON_PIECE_NBYTES = 1 << 20  # of a line that may hold several values
 _SIGNATURES = (SEQUENCE_FILE + b"\6", BLOCK_MESSAGE, *FOREIGN, *BYTE_ORDER_MARKS)  # 6: a version, which distinguishes it from text
 
 
@@ -100,7 +101,8 @@ def source_of(source, name, shown, options):
     if name == "json":
         from typedbytes.cli._json_form import encoded_lines  # imported lazily: start-up time
 
-        return Encoded(encoded_lines(lines_of(source, shown, options.max_bytes), options.pairs, options.dialect))
+        lines = lines_of(source, shown, options.max_bytes, JSON_PIECE_NBYTES)
+        return Encoded(encoded_lines(lines, options.pairs, options.dialect, max_bytes=options.max_bytes))
     return Encoded(_from_messages(source, options)) if name == "block" else source
 
 
@@ -113,13 +115,16 @@ def limited_source_of(source, name, shown, options):
     return Encoded(pieces, getattr(records, "sequence_file", None))
 
 
-def lines_of(source, shown, max_bytes):
-    """Yield (location, line); a location is the input and the number of the line."""
-    limit = -1 if max_bytes is None else max_bytes + 1
+def lines_of(source, shown, max_bytes, piece_nbytes=-1):
+    """Yield (location, line); a location is the input and the number of the line. Longer lines come in pieces of piece_nbytes."""
+    limit = piece_nbytes if max_bytes is None else max_bytes + 1
     with io.BufferedReader(source, CHUNK_NBYTES) as file:
-        for number, line in enumerate(iter(lambda: file.readline(limit), b""), 1):
+        number, is_end = 0, True
+        for line in iter(lambda: file.readline(limit), b""):
+            number += is_end
+            is_end = line.endswith(b"\n")
             location = f"{shown}: line {number}"
-            if len(line) == limit and not line.endswith(b"\n"):
+            if max_bytes is not None and len(line) == limit and not is_end:
                 raise Failure(BAD_DATA, f"{location}: longer than {max_bytes} bytes")
             yield location, line
 

@@ -108,14 +108,17 @@ def opened_as_it_is(name, path=None):
         yield watched
 
 
-def lines(options):
-    """Yield (location, line) for the lines of JSON of all inputs; a location is the input and the number of the line."""
+def lines(options, use=iter, piece_nbytes=-1):
+    """Yield what `use` makes of the lines of JSON of each input, (location, line)s; a location is the input and the number of the line."""
     for name in input_names(options):
         with opened(name) as source:
-            found = _input_formats.lines_of(source, display_name(name), options.max_bytes)
-            for location, line in itertools.islice(found, 1):
-                yield location, line.removeprefix(BOM_UTF8) or b"\n"  # a byte order mark, which some editors write
-            yield from found
+            yield from use(_without_mark(_input_formats.lines_of(source, display_name(name), options.max_bytes, piece_nbytes)))
+
+
+def _without_mark(found):
+    for location, line in itertools.islice(found, 1):
+        yield location, line.removeprefix(BOM_UTF8) or b"\n"  # a byte order mark, which some editors write
+    yield from found
 
 
 def display_name(name):

@@ -16,16 +16,13 @@ import typedbytes
 from typedbytes import TypeCode
 from typedbytes._report import _native as _report
 from typedbytes.cli._failure import BAD_DATA, Failure
+from typedbytes.cli._json_values import JsonFormError, json_values, load_line
 
 MAX_DEPTH = 256
 PICKLED_NONE = b"\x64\x00\x00\x00\x04\x80\x02N."
 
 _U8, _I8, _I16, _I32, _I64 = (struct.Struct(">" + kind) for kind in "Bbhiq")
 _F32, _F64 = struct.Struct(">f"), struct.Struct(">d")
-
-
-class JsonFormError(ValueError):
-    """Say why a line of JSON is not the form of a value."""
 
 
 # Text. JSON may hold any character; control characters and those that end a line elsewhere are escaped.
@@ -39,64 +36,22 @@ def dump_line(tree):
     return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", _encode_json(tree))
 
 
-def load_line(line):
-    """Return the tree that one line of JSON holds, given as bytes of UTF-8."""
-    try:
-        return _decode_json(line.decode("utf-8").rstrip("\r\n"))  # with its end, what is missing would be in the next line
-    except JsonFormError:
-        raise
-    except json.JSONDecodeError as error:
-        hint = "; the line ends inside a value: write one value a line" if _is_cut(error) else ""
-        raise JsonFormError(f"not JSON at column {error.pos + 1}: {error.msg}{hint}") from None
-    except ValueError as error:
-        raise JsonFormError(f"not JSON: {error}") from None
-    except RecursionError:
-        raise JsonFormError("nested too deeply") from None
-
-
-def _is_cut(error):
-    return error.doc and (error.pos == len(error.doc) or error.msg.startswith("Unterminated string"))
-
-
-def _object(members):
-    tree = dict(members)
-    if len(tree) < len(members):
-        raise JsonFormError('a name occurs twice in an object; {"map": [[key, value], ...]} can hold a key twice')
-    return tree
-
-
-def _constant(name):
-    raise JsonFormError(f'{name} is not JSON; write {{"double": "nan:7ff8000000000000"}}, "inf" or "-inf"')
-
-
-def _finite(text):
-    number = float(text)
-    if math.isinf(number):
-        raise JsonFormError(f"expected a number in the range of 64 bits, not {reprlib.repr(text)}")
-    return number
-
-
-_decode_json = json.JSONDecoder(object_pairs_hook=_object, parse_float=_finite, parse_constant=_constant).decode
-
-
 def to_tree(encoded, dialect="hadoop"):
     """Return the tree of one structurally valid encoded value."""
     return load_line(_report.lines(encoded, dialect=dialect))
 
 
-def encoded_lines(lines, pairs=False, dialect="hadoop", plain=False):
-    """Yield the encoded record of each line, given as (location, line); a Failure names the location."""
+def encoded_lines(lines, pairs=False, dialect="hadoop", plain=False, max_bytes=None):
+    """Yield the encoded record of each value in lines of JSON, given as (location, line); a Failure names the location."""
     encoder = typedbytes.Encoder(dialect=dialect, pickle="raw")
-    for location, line in lines:
-        if line.isspace():
-            continue
-        try:
-            tree = load_line(line)
+    location = None
+    try:
+        for location, tree, text, start, end in json_values(lines, plain, max_bytes):
             if pairs:
                 _expect(type(tree) is list and len(tree) == 2, "an array of a key and a value", tree)
-            yield _encoded(tree, encoder, pairs, dialect, plain or not _MAY_HOLD_TAG.search(line))
-        except JsonFormError as error:
-            raise Failure(BAD_DATA, f"{location}: {error}") from None
+            yield _encoded(tree, encoder, pairs, dialect, plain or not _MAY_HOLD_TAG.search(text, start, end))
+    except JsonFormError as error:
+        raise Failure(BAD_DATA, f"{error.location or location}: {error}") from None
 
 
 def _encoded(tree, encoder, pairs, dialect, plain):
@@ -340,5 +295,5 @@ _TAG_WRITERS = {
     "short": _write_short,
 }
 # A name with an escape in it may be any.
-_MAY_HOLD_TAG = re.compile(rb'\{\s*"(?:(?:%s)"|[^"\\]*\\)' % "|".join(_TAG_WRITERS).encode())
+_MAY_HOLD_TAG = re.compile(r'\{\s*"(?:(?:%s)"|[^"\\]*\\)' % "|".join(_TAG_WRITERS))
 _PLAIN_WRITERS = {**_WRITERS, dict: _write_members}

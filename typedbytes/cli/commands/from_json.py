@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from typedbytes.cli._arguments import add_file_arguments, add_output_argument
+from typedbytes.cli._input_formats import JSON_PIECE_NBYTES
 from typedbytes.cli._inputs import lines
 from typedbytes.cli._json_form import encoded_lines
 
@@ -22,15 +25,18 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, output: CommandOutput) -> int | None:
-    """Write the value that each line of JSON describes; the inverse of to-json.
+    """Write the values that lines of JSON describe; the inverse of to-json.
 
-    Blank lines are skipped. With --pairs each line is an array of a key and a value. --max-bytes
-    limits the length of a line.
+    A value may take several lines, as to-json --pretty writes it, and a line may hold several
+    values. Blank lines are skipped. With --pairs each value is an array of a key and a value.
+    --max-bytes limits the length of a line and of a value. With --plain the last of equal names in
+    an object counts.
 
     examples:
       typedbytes to-json a.tb | sed s/colour/color/ | typedbytes from-json > b.tb
       echo '{"name": "x", "data": {"bytes": "AAE="}}' | typedbytes from-json | xxd
     """
     output.refuse_terminal()
-    for record in encoded_lines(lines(options), options.pairs, options.dialect, options.plain):
+    how = {"pairs": options.pairs, "dialect": options.dialect, "plain": options.plain, "max_bytes": options.max_bytes}
+    for record in lines(options, partial(encoded_lines, **how), JSON_PIECE_NBYTES):
         output.write(record)
