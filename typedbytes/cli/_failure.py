@@ -26,7 +26,7 @@ from typedbytes._exit_codes import (
 
 __all__ = [
     "BAD_DATA", "DIFFERENT", "INTERNAL", "INTERRUPTED", "IO_ERROR", "JOB_FAILED", "NO_INPUT", "OK", "UNAVAILABLE", "USAGE", "Failure", "nearest", "reason_of",
-    "escaped", "say",
+    "escaped", "say", "without_secrets",
 ]  # fmt: skip
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -43,7 +43,7 @@ class Failure(Exception):
     """End the command, or its work on one input, with a message and an exit code."""
 
     def __init__(self, status, message):
-        super().__init__(message)
+        super().__init__(without_secrets(message))
         self.status = status
 
     def report(self):
@@ -65,7 +65,7 @@ def say(text):
     """Write a line of text to stderr; a stderr that cannot be written to does not change the exit code."""
     if sys.stderr is not None:  # print would use stdout instead
         with without_progress(), suppress(OSError, ValueError):
-            print(escaped(text), file=sys.stderr, flush=True)
+            print(escaped(without_secrets(text)), file=sys.stderr, flush=True)
 
 
 def forget_unwritable_stderr():
@@ -81,6 +81,28 @@ def say_lines(text):
     """Write each line of a text to stderr as a message."""
     for line in text.splitlines():
         say(f"typedbytes: {line}")
+
+
+_SECRETS: set[str] = set()  # users and passwords of the URLs so far: errors of file systems quote them without their URL
+_MIN_SECRET = 4  # characters: shorter ones occur in any text
+
+
+def without_secrets(text):
+    """Return text with the user and password in URLs hidden, and the values of what a query calls a key, a signature and the like.
+
+    >>> without_secrets("ftp://me:pass@host/a: not found"), without_secrets("https://host/a?sig=abc%3D&n=1")
+    ('ftp://***@host/a: not found', 'https://host/a?sig=***&n=1')
+    """
+    if "://" not in text and "=" not in text and not _SECRETS:
+        return text
+    import re  # imported lazily: start-up time
+
+    for user in re.findall(r"://([^/?#\s]*)@", text):
+        _SECRETS.update(each for each in (f"{user}@", user.partition(":")[2]) if len(each) >= _MIN_SECRET)
+    text = re.sub(r"://[^/?#\s]*@", "://***@", text)
+    for each in sorted(_SECRETS, key=len, reverse=True):
+        text = text.replace(each, "***@" if each.endswith("@") else "***")
+    return re.sub(r"(?i)([?&][^=&\s]*(?:sig|token|secret|pass|pwd|credential|key|auth|delegation)[^=&\s]*=)[^&#\s'\"]*", r"\1***", text)
 
 
 def escaped(text):
