@@ -140,7 +140,7 @@ def test_what_holds_nothing(tmp_path):
     assert rows_of(path, _splits.Schema(pyarrow.schema([("key", pyarrow.string()), ("value", pyarrow.int32())]), {})) == []
 
 
-@pytest.mark.parametrize("given", [{"splitSize": "0"}, {"splitSize": "1x"}, {"pairs": "maybe"}])
+@pytest.mark.parametrize("given", [{"splitSize": "0"}, {"splitSize": "1x"}, {"pairs": "maybe"}, {"pushFilters": "true"}])
 def test_wrong_options(given):
     with pytest.raises(ValueError, match=next(iter(given))):
         Options(given)
@@ -148,6 +148,7 @@ def test_wrong_options(given):
 
 def test_sizes():
     assert [Options({"SPLITSIZE": text}).split_size for text in ("10", "5k", "2M", "1g", 7)] == [10, 5 << 10, 2 << 20, 1 << 30, 7]
+    assert vars(Options({"pushFilters": "false"})) == vars(Options({}))
 
 
 BATCHES = [pyarrow.record_batch({"k": ["a", "b"], "v": [1, None]}), pyarrow.record_batch({"k": ["c"], "v": [3]})]

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-
 try:
     from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, DataSourceReader, InputPartition, WriterCommitMessage
 except ImportError as error:
     raise ModuleNotFoundError("typedbytes.spark.register needs PySpark 4: pip install 'typedbytes[spark]'", name="pyspark") from error
 
-from typedbytes.spark._filters import apply_filters, is_supported, keeps_path
 from typedbytes.spark._output import Output
 from typedbytes.spark._splits import Options, batches_of, given_schema, infer_schema, make_splits
 
@@ -32,8 +29,7 @@ class TypedBytesDataSource(DataSource):
 
     def reader(self, schema):
         """Return the reader of the path."""
-        options = Options(self.options)
-        return (_FilteringReader if options.push_filters else _Reader)(self._path(), options, schema)
+        return _Reader(self._path(), Options(self.options), schema)
 
     def writer(self, schema, overwrite):
         """Return the writer of a data frame with a key and a value."""
@@ -55,33 +51,21 @@ class _Partition(InputPartition):
 
 
 class _Reader(DataSourceReader):
+    # Without pushFilters(): Spark 4.1 to 4.3 keeps the read function that follows from it for all later queries of the same data frame.
+    # A query without filters does not ask again, so that each row that is left out for one query would be missing from another.
+
     def __init__(self, path, options, schema):
         self._path = path
         self._options = options
         self._schema = given_schema(path, options, _arrow(schema))
-        self._filters = []
 
     def partitions(self):
-        """Return the splits, without those whose path the filters leave out."""
-        splits = make_splits(self._path, self._options)
-        column = self._options.path_column
-        if column:
-            splits = [split for split in splits if keeps_path(os.fsdecode(split.path), column, self._filters)]
-        return [_Partition(split) for split in splits]
+        """Return the splits."""
+        return [_Partition(split) for split in make_splits(self._path, self._options)]
 
     def read(self, partition):
-        """Yield the record batches of a split, with the rows that the filters leave."""
-        for batch in batches_of(partition.split, self._options, self._schema):
-            yield apply_filters(batch, self._filters)
-
-
-class _FilteringReader(_Reader):
-    """A reader that takes filters; Spark refuses one unless `spark.sql.python.filterPushdown.enabled` is true."""
-
-    def pushFilters(self, filters):  # noqa: N802 - Spark's name
-        """Take the filters that can be applied before records go to Spark; return the others."""
-        self._filters = [each for each in filters if is_supported(each, self._schema.arrow)]
-        return [each for each in filters if each not in self._filters]
+        """Yield the record batches of a split."""
+        return batches_of(partition.split, self._options, self._schema)
 
 
 class _Writer(DataSourceArrowWriter):

@@ -26,7 +26,10 @@ class Options:
         given = {name.lower(): value for name, value in given.items()}
         self.pairs = _flag(given, "pairs", True)
         self.merge = _flag(given, "mergeSchema", False)
-        self.push_filters = _flag(given, "pushFilters", False)
+        if _flag(given, "pushFilters", False):  # see _Reader in _source.py
+            raise ValueError(
+                "pushFilters cannot be true: Spark keeps the filters of a query for later ones of the same data frame, which would lack rows"
+            )
         self.split_size = _size(given.get("splitsize", SPLIT_NBYTES))
         self.path_column = given.get("pathcolumn")
         self.structure = {"pairs": self.pairs, "dialect": given.get("dialect", "hadoop")}
