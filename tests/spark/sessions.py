@@ -18,7 +18,8 @@ PAIRS = [(f"word {i}", i) for i in range(2000)]
 @pytest.fixture(scope="module")
 def spark():
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.sql.shuffle.partitions", 2).getOrCreate()
+    settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": 2}
+    session = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     typedbytes_spark.register(session)
     yield session
@@ -83,7 +84,8 @@ def random_query(generator, frame, records, depth=3):
     other, right = random_query(generator, frame, records, depth - 1)
     if kind == "union":
         return query.union(other), left + right
-    return query.join(other.select("value"), "value").select(frame.columns), [one for one in left for two in right if one.value == two.value]
+    joined = [one for one in left for two in right if one.value == two.value]
+    return query.join(other.select("value"), "value").select(frame.columns), joined
 
 
 @pytest.mark.parametrize("columns", [("key", "value"), ("key", "value", "path")])

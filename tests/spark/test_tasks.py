@@ -1,7 +1,10 @@
 """The tasks of a job on Spark, without Spark: the pieces that a shuffle would move, tasks that are tried again; and what is said without it."""
 
+import contextlib
+import errno
 import os
 import random
+import resource
 import sys
 
 import pytest
@@ -127,6 +130,43 @@ def test_pieces_that_are_lost_are_an_error(tmp_path, monkeypatch):
     with pytest.raises(local.JobError, match="reduce task 0 .*temporary files or output: input ends inside"):
         run_both(tmp_path, script, tmp_path / "in.txt", combiner=False)
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
+
+
+@contextlib.contextmanager
+def file_size_limit(nbytes):
+    """Have this process, and those that it starts, write no file larger than this."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (nbytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+LONG_VALUES = """
+from typedbytes import streaming
+streaming.run(lambda offset, line: [(line, 1)], lambda key, values: ((key, "x" * (2 << 20)) for _ in values))
+"""
+
+
+@pytest.mark.parametrize("output_format", ["sequencefile", "pairs", "text"])
+@pytest.mark.parametrize("limit, task", [(100, "map"), (1 << 20, "reduce")])
+def test_a_limit_on_files_fails_the_task_with_the_reason_of_the_system(tmp_path, output_format, limit, task):
+    """The script that a map task unpacks meets it, or the part file of a reduce task."""
+    write_words(tmp_path / "in.txt", 3000)
+    script = write_script(tmp_path, LONG_VALUES)
+    said = f"^{task} task 0 .* failed: temporary files or output: .*File too large"
+    with file_size_limit(limit), pytest.raises(local.JobError, match=said):
+        run_both(tmp_path, script, tmp_path / "in.txt", output_format=output_format)
+    assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
+
+
+def test_a_piece_that_is_written_in_part_is_an_error(tmp_path):
+    """A system writes what fits below the limit, and fails only when it is asked for more."""
+    pieces = [((0, 0, 0, number), (2, bytes(600))) for number in range(2)]
+    with file_size_limit(1000), pytest.raises(OSError) as caught:
+        list(_tasks._received(iter(pieces), tmp_path / "received", []))
+    assert caught.value.errno == errno.EFBIG
 
 
 def test_what_is_said_without_spark_or_for_other_engines(tmp_path):

@@ -16,6 +16,7 @@ from collections import namedtuple
 from contextlib import contextmanager
 
 from typedbytes._atomic import sync_contents
+from typedbytes._core import write_all
 from typedbytes._sorting.external import Segment
 from typedbytes.errors import DecodeError
 from typedbytes.local._attempt import TaskAttempt, described
@@ -90,23 +91,25 @@ class _Worker:
 @contextmanager
 def _attempt(setting, kind, number, attempt_number, bundle, environ, source):
     """Yield a TaskAttempt, and the folder of its own that it runs in, with the job's files; failures become TaskFailed."""
-    with Processes() as processes:
-        # The caretaker removes it when the process is killed.
-        folder = os.path.join(tempfile.gettempdir(), f"typedbytes-{os.urandom(8).hex()}")
-        processes.caretaker.add(folder)
-        os.mkdir(folder, 0o700)
-        with tarfile.open(fileobj=io.BytesIO(setting.shipped)) as archive:
-            archive.extraction_filter = getattr(tarfile, "tar_filter", None)
-            archive.extractall(folder)
-        processes.folder = folder
-        attempt = TaskAttempt(_Worker(setting, folder, bundle, processes), kind, number, attempt_number, environ)
-        try:
+    tail = ()
+    try:
+        with Processes() as processes:
+            # The caretaker removes it when the process is killed.
+            folder = os.path.join(tempfile.gettempdir(), f"typedbytes-{os.urandom(8).hex()}")
+            processes.caretaker.add(folder)
+            os.mkdir(folder, 0o700)
+            with tarfile.open(fileobj=io.BytesIO(setting.shipped)) as archive:
+                archive.extraction_filter = getattr(tarfile, "tar_filter", None)
+                archive.extractall(folder)
+            processes.folder = folder
+            attempt = TaskAttempt(_Worker(setting, folder, bundle, processes), kind, number, attempt_number, environ)
+            tail = attempt.messages.tail
             yield attempt, folder
-        except (TaskError, OSError, DecodeError) as error:
-            phase = {"m": "map", "r": "reduce"}[kind]
-            where = "" if isinstance(error, TaskError) else "temporary files or output: "
-            raise TaskFailed(f"{phase} task {number} ({source}) failed: {where}{error}", attempt.messages.tail) from None
-        sync_contents(attempt.folder)
+            sync_contents(attempt.folder)
+    except (TaskError, OSError, DecodeError) as error:
+        phase = {"m": "map", "r": "reduce"}[kind]
+        where = "" if isinstance(error, TaskError) else "temporary files or output: "
+        raise TaskFailed(f"{phase} task {number} ({source}) failed: {where}{error}", tail) from None
 
 
 def _outcome(attempt, counted):
@@ -181,6 +184,6 @@ def _received(pieces, path, outcomes):
                 if current is not None:
                     yield Segment(path, start, file.tell() - start, total, "none")
                 current, start, total = (number, run), file.tell(), nrecords
-            file.write(data)
+            write_all(file, data)
         if current is not None:
             yield Segment(path, start, file.tell() - start, total, "none")
