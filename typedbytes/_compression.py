@@ -224,9 +224,11 @@ class Compressed(io.RawIOBase):
         try:
             if self._failure is None and os.getpid() == self._process:  # a forked child has a copy
                 self._pass_on(self._stream.flush())
-        finally:
-            super().close()
-            self._file.close()
+        except BaseException:
+            with suppress(Exception):  # the first error goes on
+                self.abandon()
+            raise
+        self.abandon()
 
     def abandon(self):
         """Close the file without the end, which makes what was written look complete."""

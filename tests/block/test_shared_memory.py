@@ -116,6 +116,15 @@ def test_arrays_lie_in_the_memory_itself():
         receiver.close()
 
 
+def test_arrays_that_a_traceback_keeps_do_not_hide_its_error():
+    with channels(4096) as (sender, receiver):
+        sender.reserve(8).publish()
+        with pytest.raises(KeyError, match="of the caller"), receiver, receiver.receive() as found:
+            array = numpy.frombuffer(found.view, "u1")
+            raise KeyError("of the caller")
+        del array, found
+
+
 def test_what_does_not_fit_is_refused():
     with channels(4096) as (sender, _):
         for nbytes in (4096, 4081, 1 << 40):

@@ -1,32 +1,15 @@
 """What has a close() says whether it was called: every public reader and writer, found in the public modules, so that none is forgotten."""
 
 import asyncio
-import importlib
-import inspect
 import io
 import os
-import pathlib
-import re
 import socket
 
 import pytest
 
 import typedbytes as tb
+from public_classes import closable
 from typedbytes import block, columns, legacy, sequencefile
-
-PACKAGE = pathlib.Path(tb.__file__).parent
-
-
-def closable():
-    """Return the public classes that a with statement closes, by module and name."""
-    for path in PACKAGE.rglob("*.pyi"):
-        if not re.match("_[^_]", path.name):
-            name = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).replace(".__init__", "")
-            module = importlib.import_module(name)
-            for each in module.__all__:
-                kind = getattr(module, each)
-                if inspect.isclass(kind) and hasattr(kind, "close") and (hasattr(kind, "__enter__") or hasattr(kind, "__aenter__")):
-                    yield kind
 
 
 def sequence_file(folder):

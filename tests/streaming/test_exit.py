@@ -25,6 +25,21 @@ ATTEMPT = {
 # 1: user code.
 
 
+def test_a_file_that_fails_again_when_the_output_is_dropped(tmp_path):
+    """A SequenceFile that a task writes itself raises the error of its codec again."""
+    script = """
+import zlib
+def fail(data):
+    raise RuntimeError("worn out")
+zlib.compress = fail
+run(lambda key, value: [(key, bytes(2_000_000))])
+"""
+    compression = {"compress": "true", "compress_type": "BLOCK"}
+    environ = {f"mapreduce_output_fileoutputformat_{name}": text for name, text in compression.items()}
+    outcome = run_script(tmp_path, script, "map", data=GOOD, environ={"stream_map_output": "split", **environ})
+    assert outcome.code == 1 and outcome.messages.count("RuntimeError: worn out") == 1
+
+
 @pytest.mark.parametrize("role, read", [("map", "3 records, 33 bytes"), ("reduce", "2 records, 28 bytes")])
 def test_exception_in_user_code(tmp_path, role, read):
     script = """

@@ -67,7 +67,7 @@ class SharedBody:
         return self
 
     def __exit__(self, *exception):
-        self.release()
+        _leave(self.release, exception[1])
 
 
 class SharedChannel:
@@ -241,7 +241,16 @@ class SharedChannel:
         return self
 
     def __exit__(self, *exception):
-        self.close()
+        _leave(self.close, exception[1])
+
+
+def _leave(release, error):
+    """Release memory at the end of a with block; after an error its traceback may keep arrays that use the memory, and it goes on."""
+    try:
+        release()
+    except BufferError:
+        if error is None:
+            raise
 
 
 def _make_sealed(nbytes):

@@ -56,7 +56,15 @@ class Output(_Legacy, RecordOutput):
 
         >>> Output(io.BytesIO()).flush()
         """
-        self.file.flush()
+        self.__call_file__(self.file.flush)
+
+    def __exit__(self, *exception):
+        had_failed = exception[1] is not None and self._file_failed
+        try:
+            self.close()
+        except Exception:
+            if not had_failed:  # else the first error goes on
+                raise
 
     def register(self, python_type, handler):
         r"""Have handler(self, obj) write every object of exactly this type, those inside containers too.
@@ -252,7 +260,7 @@ class Output(_Legacy, RecordOutput):
 
     def _write_encoded(self, data):
         """Write all bytes, in several calls for a file that accepts only a part."""
-        write_all(self.file, data)
+        self.__call_file__(write_all, self.file, data)
 
 
 def _own_writer(obj):

@@ -362,8 +362,8 @@ class TaskRun:
             try:
                 if each is not None:
                     each.close()
-            except (OSError, ValueError):
-                pass  # a closed sink accepts nothing, as intended
+            except Exception:
+                pass  # a closed sink accepts nothing, as intended, and a file that has failed raises its error again
 
     def _note_failure_details(self, key=END, value=END, returned=None):
         read = f"{self._input.record} records, {self._input.offset} bytes"

@@ -24,6 +24,7 @@ cdef class BlockWriter:
     cdef BlockEncoder encoder
     cdef Sink sink
     cdef object failure
+    cdef object sink_error        # the last one
     cdef Py_ssize_t buffer_size
     cdef readonly long long record
     cdef readonly long long offset
@@ -61,7 +62,12 @@ cdef class BlockWriter:
         return self
 
     def __exit__(self, *exception):
-        self.close()
+        cdef bint is_own = exception[1] is not None and exception[1] is self.sink_error
+        try:
+            self.close()
+        except Exception:
+            if not is_own:    # else the first one goes on
+                raise
 
     def __del__(self):
         if self.state == CLOSED or self.entry.is_inherited or not self.encoder.nbytes():
@@ -102,7 +108,11 @@ cdef class BlockWriter:
         return self.sink.target
 
     cdef int flush_sink(self) except -1:
-        self.sink.flush()
+        try:
+            self.sink.flush()
+        except BaseException as error:
+            self.sink_error = error
+            raise
         self.flushed_at_exit = self.is_finalizing
         return 0
 
@@ -138,6 +148,7 @@ cdef class BlockWriter:
         try:
             encoder.send_to(self.sink)
         except BaseException as error:
+            self.sink_error = error
             if self.sink.sent or self.sink.may_have_sent:
                 self.failure = error
             raise
@@ -290,6 +301,7 @@ cdef class BlockWriter:
                 self.send_and_flush()
         finally:
             self.state = CLOSED
+            self.sink_error = None    # its frames may hold the BlockWriter
             unregister_writer(&self.entry)
 
     @property

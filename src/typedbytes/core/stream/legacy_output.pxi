@@ -60,6 +60,7 @@ cdef class RecordOutput(FlushedAtExit):
     cdef bint is_raw
     cdef bint may_defer
     cdef bint can_guard         # the file's methods can be replaced by SendFirst: none is overridden on the object
+    cdef readonly bint _file_failed  # the last call of the file raised
     cdef bint may_defer_in_writes    # to any file: neither an overridden write() nor pickling runs user code between two records
     cdef WriteBuffer spare      # for the next record
     cdef WriteBuffer deferred   # whole records
@@ -78,6 +79,12 @@ cdef class RecordOutput(FlushedAtExit):
         self.can_guard = (is_stdout or type(self.sink) is io.BufferedWriter) and GUARDED.isdisjoint(self.sink.__dict__)
         self.may_defer = self.can_guard
         self.may_defer_in_writes = may_defer_in_writes
+
+    def __call_file__(self, function, *args):
+        """Call a method of the file, or a function that does. Used by legacy."""
+        self._file_failed = True
+        function(*args)
+        self._file_failed = False
 
     @property
     def file(self):
@@ -200,13 +207,17 @@ cdef class RecordOutput(FlushedAtExit):
         cdef Py_ssize_t capacity = b.end - b.start
         cdef Py_ssize_t ntaken
         cdef bytes filled
+        self._file_failed = True
         if self.method is None:
-            return write_all(self.sink, b.start[:nbytes])
+            write_all(self.sink, b.start[:nbytes])
+            self._file_failed = False
+            return 0
         bytes_shorten(&b.owner, nbytes)
         filled = take_owner(b)
         ntaken = checked_written(self.method(filled), nbytes, self.is_raw)
         if ntaken < nbytes:
             write_all(self.sink, memoryview(filled)[ntaken:])
+        self._file_failed = False
         if b.owner == NULL and bytes_restore(<PyObject*>filled, capacity):
             adopt(b, filled)
         return 0
