@@ -12,6 +12,7 @@ import pytest
 import typedbytes as tb
 from commands import COMMAND, bad, fine, good, rows, run
 from sequencefiles import files
+from streaming_support import NO_BYTECODE
 from typedbytes import sequencefile
 from typedbytes.cli import main
 
@@ -336,7 +337,7 @@ def test_repair_in_place(file):
 
 def test_repair_that_cannot_write_leaves_what_was_there(file, tmp_path):
     out = file(b"before", "out.seq")
-    limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))}
+    limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)), "env": {**os.environ, **NO_BYTECODE}}
     assert bad(74, "validate", "--repair", out, "-", stdin=SEQUENCE, **limit)[1] == f"{out}: File too large"
     with open(out, "rb") as kept:
         assert kept.read() == b"before" and os.listdir(tmp_path) == ["out.seq"]

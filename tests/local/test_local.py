@@ -24,7 +24,7 @@ import pytest
 import reference
 import typedbytes as tb
 from local_jobs import TASK_COUNTERS, WORD_COUNT, Longest, pairs_of, parts_of, run, upper, write_script, write_words
-from streaming_support import environment
+from streaming_support import NO_BYTECODE, environment
 from typedbytes import local, sequencefile
 from typedbytes._zstd import zstd
 from typedbytes.local._counters import Messages
@@ -882,10 +882,6 @@ def test_progress_is_reported_in_lines_elsewhere(words, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "typedbytes: map 100 %\n" in done.stderr
     assert "typedbytes: reduce 100 %\n" in done.stderr
-
-
-# A limit on files cuts off the bytecode of the modules that are imported under it, and Python would use what is left of it for ever.
-NO_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}
 
 
 @pytest.mark.parametrize("output_format", ["sequencefile", "pairs", "text"])

@@ -26,7 +26,7 @@ import failing_jobs
 from gates import figures
 from hadoop_support import SEQUENCE_FILE_OUTPUT, hadoop, python_command
 from local_jobs import pairs_of, write_script, write_words
-from streaming_support import environment
+from streaming_support import NO_BYTECODE, environment
 
 SECONDS = 120  # far beyond what a run needs
 END_SECONDS = 15  # seconds until what has been killed must be gone
@@ -223,7 +223,7 @@ def _run_here(rng, folder, disaster):
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     # a shell's background job ignores some signals, and so would its children
     heeding = functools.partial(_heed, ENDS)
-    job = subprocess.Popen(command, cwd=folder, env=environment({"CHAOS": str(folder)}), preexec_fn=heeding, **quiet)
+    job = subprocess.Popen(command, cwd=folder, env=environment({"CHAOS": str(folder), **NO_BYTECODE}), preexec_fn=heeding, **quiet)
     try:
         with _disturbed(job.pid, disaster, rng):
             return job.wait(SECONDS)

@@ -17,6 +17,9 @@ from typedbytes import dumps
 WARNINGS = "error,ignore:This process (pid=:DeprecationWarning" if sys.version_info >= (3, 12) else "error"
 HADOOP = ("mapreduce_", "mapred_", "map_input_", "stream_", "PYTHON")
 
+#: A limit on files cuts off the bytecode of the modules that are imported under it, and Python would use what is left of it for ever.
+NO_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}
+
 HEAD = """\
 import os, sys, time
 import typedbytes as tb

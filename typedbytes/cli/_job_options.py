@@ -113,11 +113,18 @@ def job_settings(options: argparse.Namespace) -> dict:
 
 
 def report_ignored(options: argparse.Namespace) -> None:
-    """Report each property of the job with which Hadoop would give another result, and which has no effect outside it."""
-    from typedbytes.local._properties import ignored  # imported lazily: start-up time
+    """Report each property of the job with which Hadoop would give another result, and which has no effect outside it.
 
-    for name, what in ignored(named(options.properties, "-D"), options.output_format).items():
+    Where text is compressed, as Hadoop does it, the names of part files are others than usual: that is reported too.
+    """
+    from typedbytes.local._properties import ignored, text_suffix  # imported lazily: start-up time
+
+    properties = named(options.properties, "-D")
+    for name, what in ignored(properties, options.output_format).items():
         say(f"typedbytes: -D {name} has no effect here: {what}")
+    suffix = text_suffix(properties, options.output_format)
+    if suffix:
+        say(f"typedbytes: part files end in {suffix}: mapreduce.output.fileoutputformat.compress is set")
 
 
 def named(words: list[str], option: str) -> dict[str, str]:

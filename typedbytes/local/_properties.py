@@ -9,7 +9,7 @@ from typedbytes.local._errors import OptionError
 from typedbytes.streaming._job_options import COMPARATORS, LINE_PROPERTIES, REDUCERS, variables_of
 from typedbytes.streaming._task import BYTES_COMPARATOR, HASH_PARTITIONER
 
-__all__ = ["FOLLOWED", "OLD_NAMES", "REPORTED", "TEXT_CODECS", "ignored", "part_options"]
+__all__ = ["FOLLOWED", "OLD_NAMES", "REPORTED", "TEXT_CODECS", "ignored", "part_options", "text_suffix"]
 
 _COMPRESS = "mapreduce.output.fileoutputformat.compress"
 _SEPARATOR = "mapreduce.output.textoutputformat.separator"
@@ -117,6 +117,14 @@ def ignored(properties, output_format):
         if what is not None and value.strip() not in ("", default):  # to Hadoop, an empty value is none
             found[name] = what
     return found
+
+
+def text_suffix(properties, output_format):
+    """Return what the names of compressed part files of text end in; "" where they are not compressed, or a job refuses the codec."""
+    properties = {OLD_NAMES.get(name, name): value for name, value in properties.items() if value}
+    if output_format != "text" or properties.get(_COMPRESS, "").strip().lower() != "true":
+        return ""
+    return TEXT_CODECS.get(properties.get(f"{_COMPRESS}.codec", "DefaultCodec").rpartition(".")[2], "")
 
 
 def part_options(properties, output_format):
