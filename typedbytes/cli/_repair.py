@@ -13,21 +13,24 @@ def repair(source, name, options):
     """Copy the intact records of a SequenceFile to another of the same classes and codec; report the rest, and return the exit code."""
     with sequence_file_reader(source, options, raw=True, resync=True) as damaged:
         how = {each: getattr(damaged, each) for each in ("key_class", "value_class", "version", "compression", "metadata")}
-        bad = []
+        bad, places = [], []
         # The input may be the file to replace: the copy gets its name when it is complete.
         with replace_file(options.repair) as file, open_sequencefile(file, codec=damaged.codec or "default", **how) as writer:
             for index, (start, key, value) in enumerate(_with_starts(damaged)):
+                part = "key"
                 try:
-                    _decode(damaged.key_class, key, "key", options)
-                    _decode(damaged.value_class, value, "value", options)
+                    sequencefile.decode(damaged.key_class, key, **decoder_options(options))
+                    part = "value"
+                    sequencefile.decode(damaged.value_class, value, **decoder_options(options))
                 except typedbytes.DecodeError as error:
+                    places.append(f", byte {error.offset} of the {part}")
                     error.offset, error.record = start, index
                     bad.append(sequencefile.Skipped(start, len(key) + len(value), 1, error))
                 else:
                     writer.write_raw(key, value)
         is_damaged = bool(damaged.skipped) or not all(is_refused_value(each.error) for each in bad)
-        for each in bad:
-            name_option(each.error, is_damaged)
+        for each, where in zip(bad, places):
+            name_option(each.error, is_damaged).message += where
         return report_skipped(name, sorted(damaged.skipped + bad, key=lambda each: each.offset))
 
 
@@ -38,12 +41,3 @@ def _with_starts(damaged):
         if damaged.offset != end:
             start, end = max([end, *(each.offset + each.nbytes for each in damaged.skipped[-1:])]), damaged.offset
         yield start, key, value
-
-
-def _decode(class_name, data, part, options):
-    """Decode a key or a value to find errors; their messages end with the offset in it."""
-    try:
-        sequencefile.decode(class_name, data, **decoder_options(options))
-    except typedbytes.DecodeError as error:
-        error.message += f", byte {error.offset} of the {part}"
-        raise
