@@ -342,3 +342,30 @@ def test_what_is_missing_is_said():
         print(dir(spark))
     """
     assert run_fresh(code).splitlines() == ["True", "True", "['read', 'register', 'run_script']"]
+
+
+def map_of(*pairs):
+    """Return the encoded MAP of these pairs, equal keys among them."""
+    return b"\x0a" + len(pairs).to_bytes(4, "big") + b"".join(tb.dumps(item) for pair in pairs for item in pair)
+
+
+EQUAL = map_of(("a", 1), ("b", 2), ("a", 3))
+
+
+LONG = [(str(n), n) for n in range(30)]
+
+
+@pytest.mark.parametrize(
+    "value", [EQUAL, map_of((5, 1), (5, 1)), map_of(*LONG, LONG[0]), map_of(("x", 0))[:11] + EQUAL, b"\x09" + EQUAL + b"\xff"]
+)
+def test_equal_keys_of_a_map_are_refused(tmp_path, value):
+    """Spark's collect() takes the last value of equal keys, and value['a'] the first."""
+    (tmp_path / "in.tb").write_bytes(value)
+    with pytest.raises(_splits.SchemaError, match="a MAP in column 'value' has equal keys"):
+        rows_of(str(tmp_path), pairs="false")
+
+
+def test_maps_without_equal_keys_are_read(tmp_path):
+    values = [dict(LONG[:n]) for n in (1, 5, 1, 0, 5, 30, 5)]
+    (tmp_path / "in.tb").write_bytes(b"".join(map(tb.dumps, values)))
+    assert [dict(row[0]) for row in rows_of(str(tmp_path), pairs="false")] == values

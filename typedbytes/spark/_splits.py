@@ -94,6 +94,47 @@ def _listed(kind):
 def batches_of(split, options, schema):
     """Yield the records of a split as record batches of a Schema; raises SchemaError for one that does not fit."""
     try:
-        yield from _tables.batches_of(split, schema, options.structure, options.path_column)
+        for batch in _tables.batches_of(split, schema, options.structure, options.path_column):
+            for name, column in zip(schema.arrow.names, batch.columns):
+                _refuse_equal_keys(column, name, split)
+            yield batch
     except SchemaError as error:
         raise SchemaError(f"{error}: give another schema, or mergeSchema") from None
+
+
+def _refuse_equal_keys(array, name, split):
+    """Raise SchemaError for a MAP with equal keys: Spark takes the last of them in collect(), and the first in an expression."""
+    import pyarrow
+
+    if pyarrow.types.is_struct(array.type):
+        parts = array.flatten()
+    elif pyarrow.types.is_list(array.type):
+        parts = [array.flatten()]
+    elif pyarrow.types.is_map(array.type):
+        keys = pyarrow.ListArray.from_arrays(array.offsets, array.keys)
+        if not pyarrow.types.is_nested(array.type.key_type) and _has_equal_items(keys):
+            raise SchemaError(f"{os.fsdecode(split.path)}: a MAP in column {name!r} has equal keys, of which Spark may take any")
+        parts = [keys.flatten(), pyarrow.ListArray.from_arrays(array.offsets, array.items).flatten()]
+    else:
+        return
+    for part in parts:
+        _refuse_equal_keys(part, name, split)
+
+
+MOST_STEPS = 16
+
+
+def _has_equal_items(lists):
+    """Return whether a list has an item twice. Each is compared with those at some distance before it; of long lists all are counted."""
+    import pyarrow
+    from pyarrow import compute
+
+    longest = compute.max(compute.list_value_length(lists)).as_py() or 0
+    rows, items = compute.list_parent_indices(lists), lists.flatten().dictionary_encode().indices
+    if longest > MOST_STEPS:
+        pairs = pyarrow.table({"row": rows, "item": items})
+        return len(pairs.group_by(["row", "item"]).aggregate([])) < len(pairs)
+    return any(
+        compute.any(compute.and_(compute.equal(rows[n:], rows[:-n]), compute.equal(items[n:], items[:-n]))).as_py()
+        for n in range(1, longest)
+    )
