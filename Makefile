@@ -31,25 +31,29 @@ help: ## list the targets
 	@printf '  make %-25s %s\n' test-3.14 'run the suite on that version: 3.9 to 3.15; 3.14 and 3.15 come from Debian where they are not installed' \
 	    test-on-s390x "run the codec's tests on another processor, under qemu: aarch64, s390x, armhf, i386; as root"
 
-AS_ROOT = $(if $(filter 0,$(shell id -u)),,sudo )
 .PHONY: system-packages
-system-packages: ## install what the suite needs beside Python, where it is missing: a JDK, Maven, valgrind, strace; Debian and Ubuntu
-	@command -v javac && command -v mvn && command -v valgrind && command -v strace || { \
-	    $(AS_ROOT)apt-get update && \
-	    $(AS_ROOT)apt-get install --yes --no-install-recommends openjdk-17-jdk-headless maven valgrind strace; }
+system-packages: ## install what the suite needs beside Python, where it is missing: a compiler, a JDK, Maven, valgrind, strace; Debian and Ubuntu
+	.ci/system-packages test $(PYTHON)
 
 .PHONY: build
 build: $(VENV)/built ## make .venv and install the project into it, editable, with all that the tests need
 
-$(VENV)/built: $(SOURCES)
-	@echo "making $(VENV): compiles, and fetches what the tests need; one to four minutes"
+# The project alone, with its extras: what the demo needs, and in stages, so that the suite afterwards compiles nothing again.
+$(VENV)/installed: $(SOURCES)
+	@.ci/system-packages build $(PYTHON)
+	@echo "making $(VENV): compiles, one to four minutes"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python $(INSTALL_PIP)
-	$(BIN)/python $(INSTALL_HERE) --group test
+	$(BIN)/python $(INSTALL_HERE)
+	@touch $@
+
+$(VENV)/built: $(VENV)/installed
+	@echo "fetching what the tests need into $(VENV)"
+	$(BIN)/python $(PIP_INSTALL) --group test
 	@touch $@
 
 .PHONY: test
-test: build ## run the whole suite, up to 18 minutes on a busy machine; PYTEST_ARGS='-m "not hadoop"' needs no JDK and Maven, 7 minutes
+test: $(if $(findstring not hadoop,$(PYTEST_ARGS)),,system-packages) build ## run the whole suite, up to 18 minutes on a busy machine; PYTEST_ARGS='-m "not hadoop"' needs no JDK and Maven, 7 minutes
 	@echo "running the tests: the whole suite takes up to 18 minutes, 7 without Hadoop's (PYTEST_ARGS='-m \"not hadoop\"'); the percentage at the right is the progress"
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
@@ -256,9 +260,17 @@ shells: build ## type lines with Tabs into bash, zsh and fish, which complete th
 local-beside-hadoop: build ## run every example here and by a real Hadoop, with 1, 2 and 7 reducers, and compare the part files
 	PYTHONPATH=$(TEST_PATH) $(BIN)/python tests/soak/beside_hadoop.py
 
+$(VENV)/demo-built: $(VENV)/installed
+	$(BIN)/python $(PIP_INSTALL) 'pyarrow>=18'
+	@touch $@
+
 .PHONY: demo
-demo: build ## count the words of the standard library with a real Hadoop Streaming job
+demo: $(VENV)/demo-built ## count the words of the standard library and join its functions with their calls, without Java; two minutes with the build
 	$(BIN)/python examples/demo.py
+
+.PHONY: demo-hadoop
+demo-hadoop: system-packages $(VENV)/installed ## count the words by a real Hadoop Streaming job; installs a JDK and Maven where they are missing
+	$(BIN)/python examples/demo_hadoop.py
 
 CLUSTER_ARGS ?=
 .PHONY: cluster

@@ -1,161 +1,81 @@
-"""Count the words of Python's standard library with a real Hadoop Streaming job on this machine.
+"""Two jobs on this machine, without Java: count the words of real text, and join its functions with their calls.
 
-The job is the one a cluster would run, by the command that is printed: wordcount.py as mapper, combiner and reducer,
-speaking typed bytes, two reducers, a SequenceFile as output. The output is read back with Hadoop's own ``dumptb`` and
-``typedbytes.PairReader``, and every count is compared with a plain count in Python.
+The text is Python's own standard library. Both jobs run by the command that is printed, on the engine of ``typedbytes run``; a cluster
+would run the same scripts. The results are shown as a table and as Arrow, and compared with a plain count in Python.
 """
 
-import argparse
 import collections
-import itertools
 import re
 import shlex
-import shutil
 import subprocess
 import sys
-import sysconfig
 import time
 from pathlib import Path
 
+import pyarrow
+from calls import CALL
+from demo_input import demo_folder, pack, standard_library
 from wordcount import WORD
 
-import typedbytes as tb
+from typedbytes import columns
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent
-sys.path.insert(0, str(ROOT / "test_vectors" / "java"))
-
-try:
-    import jars
-except ModuleNotFoundError:
-    sys.exit("demo.py needs the checkout of the sources: it uses test_vectors/java")
-
-STREAMING = "org.apache.hadoop.streaming.HadoopStreaming"
-NREDUCERS = 2
-
-#: Marks a folder that a demo has made.
-MADE = "made-by-demo"
-
-#: Hadoop likes few large files: the sources are packed into files of about this size, one map task each.
-INPUT_FILE_NBYTES = 8 << 20
+DEFINITION = re.compile(r"^ *def (\w+)\(", re.M)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--folder", type=Path, default=ROOT / "build" / "demo", help="where input and output go")
-    folder = parser.parse_args().folder.resolve()
-
-    jars.class_path()  # what is missing is said now, not after a minute
-    make_empty(folder)
-
-    sources = standard_library()
+    folder = demo_folder(__doc__, "demo")
+    sources = [path for path in standard_library() if "test" not in path.parent.parts]
     nbytes = pack(sources, folder / "input")
     print(f"input     {len(sources)} source files of Python {sys.version.split()[0]}, {nbytes / 1e6:.1f} MB of text")
+    text = b"\n".join(path.read_bytes() for path in (folder / "input").iterdir()).decode("utf-8", "replace")
+    definitions = [(name, source.name) for source in sources for name in DEFINITION.findall(source.read_text("utf-8", "replace"))]
+    (folder / "definitions.txt").write_text("".join(f"{name}\t{file}\n" for name, file in definitions))
 
-    seconds, counters = run_job(folder)
-    counts = read_counts(folder / "output")
-    expected = plain_count(sources)
+    run("wordcount.py", folder, "input", "counts")
+    counts = pyarrow.table(columns.read(folder / "counts", schema={"word": "string", "n": "int"}))
+    show(counts.sort_by([("n", "descending")]).slice(length=8))
+    check("words", dict(zip(*counts.to_pydict().values())), collections.Counter(WORD.findall(text)))
 
-    print(f"\n{'word':<12}{'count':>10}")
-    for word, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:10]:
-        print(f"{word:<12}{count:>10,}")
-    print(f"\n{'counter':<26}{'value':>12}")
-    for name, value in counters.items():
-        print(f"{name:<26}{value:>12,}")
-    print(f"\ntime      {seconds:.1f} s for the job, {nbytes / 1e6 / seconds:.1f} MB/s")
-    if counts != expected:
-        wrong = sorted(word for word in counts.keys() | expected.keys() if counts.get(word) != expected.get(word))
-        sys.exit(f"check     FAILED: {len(wrong)} words differ from a plain count, first {wrong[:5]}")
-    print(f"check     {len(counts):,} words, {sum(counts.values()):,} in all: the same as a plain count in Python")
-
-
-def make_empty(folder):
-    """Make the folder, or empty it of what an earlier demo has put there, and exit when it holds anything else."""
-    folder.mkdir(parents=True, exist_ok=True)
-    if any(folder.iterdir()) and not (folder / MADE).exists():
-        sys.exit(f"{folder} holds what no demo has made: name an empty folder, or one that is not there yet")
-    for name in ("input", "output", "tmp"):
-        shutil.rmtree(folder / name, ignore_errors=True)
-    (folder / MADE).touch()
+    run("calls.py", folder, "definitions.txt input", "calls")
+    calls = pyarrow.table(columns.read(folder / "calls")).flatten()
+    calls = calls.rename_columns(["function", "file", "nfiles", "calls"])
+    show(calls.sort_by([("calls", "descending")]).slice(length=8))
+    print(f"\nas Arrow\n{calls.schema}\n")
+    defined = {name for name, file in definitions}
+    lines = (line for line in text.splitlines() if not line.lstrip().startswith(("def ", "class ")))
+    expected = collections.Counter(name for line in lines for name in CALL.findall(line) if name in defined)
+    check("functions", dict(zip(calls["function"].to_pylist(), calls["calls"].to_pylist())), expected)
 
 
-def standard_library():
-    """Give the source files of the standard library: everything but what was installed beside it."""
-    stdlib = Path(sysconfig.get_path("stdlib"))
-    beside = {"site-packages", "dist-packages", "__pycache__"}
-    return sorted(path for path in stdlib.rglob("*.py") if not beside.intersection(path.relative_to(stdlib).parts))
-
-
-def pack(sources, folder):
-    """Copy the files into a few large ones, each file ending its last line; give the number of bytes."""
-    folder.mkdir()
-    nbytes = 0
-    for source in sources:
-        with open(folder / f"sources-{nbytes // INPUT_FILE_NBYTES}.txt", "ab") as packed:
-            nbytes += packed.write(source.read_bytes() + b"\n")
-    return nbytes
-
-
-def run_job(folder):
-    """Run the job, showing its command; return its time in seconds and its counters."""
-    wordcount = shlex.join([sys.executable, str(HERE / "wordcount.py")])
-    properties = {
-        "hadoop.tmp.dir": folder / "tmp",
-        "mapreduce.job.reduces": NREDUCERS,
-        "mapreduce.local.map.tasks.maximum": 2,
-        # The order of the encoded keys either way; this comparator need not make objects of them first.
-        "mapreduce.job.output.key.comparator.class": "org.apache.hadoop.io.BytesWritable$Comparator",
-    }
-    options = [
-        *(("-D", f"{name}={value}") for name, value in properties.items()),
-        ("-io", "typedbytes"),
-        ("-input", "input"),
-        ("-output", "output"),
-        ("-outputformat", "org.apache.hadoop.mapred.SequenceFileOutputFormat"),
-        ("-mapper", f"{wordcount} map"),
-        ("-combiner", f"{wordcount} combine"),
-        ("-reducer", f"{wordcount} reduce"),
-    ]
-    print("job      ", " \\\n            ".join(["hadoop jar hadoop-streaming.jar", *map(shlex.join, options)]), flush=True)
-
-    command = jars.java_command(STREAMING, *itertools.chain.from_iterable(options))
+def run(script, folder, inputs, output):
+    """Run a script of this folder as a job, and say how long it took."""
+    words = ["run", str(HERE / script), *inputs.split(), "-o", output, "--reducers", "2", "--quiet"]
+    print("\njob      ", shlex.join(["typedbytes", *words]), flush=True)
     start = time.perf_counter()
-    with open(folder / "log", "wb") as log:
-        code = subprocess.run(command, cwd=folder, stdout=log, stderr=log).returncode
-    seconds = time.perf_counter() - start
-    log = (folder / "log").read_text("utf-8", "replace")
-    if code:
-        sys.exit(f"{log[-4000:]}\nthe job failed with code {code}; its log is {folder / 'log'}")
-    return seconds, read_counters(log)
+    if subprocess.run([sys.executable, "-m", "typedbytes", *words], cwd=folder).returncode:
+        sys.exit("check     FAILED: the job has failed")
+    print(f"time      {time.perf_counter() - start:.1f} s\n")
 
 
-def read_counters(log):
-    """Give the counters that Hadoop logs at the end of a job: what was read and written, and our own."""
-    wanted = r"^\s+((?:Map|Combine|Reduce) (?:in|out)put records|words)=(\d+)$"
-    return {name: int(value) for name, value in re.findall(wanted, log, re.MULTILINE)}
+def show(table):
+    """Print the rows of a table, text to the left, numbers to the right."""
+    for name, column in zip(table.column_names, table.columns):
+        print(f"{name:<18}" if pyarrow.types.is_string(column.type) else f"{name:>10}", end="")
+    for row in table.to_pylist():
+        print()
+        for cell in row.values():
+            print(f"{cell:<18}" if isinstance(cell, str) else f"{cell:>10,}", end="")
+    print()
 
 
-def read_counts(folder):
-    """Give the job's output, a dict from word to count, through dumptb and our reader."""
-    quiet = [*jars.QUICK_START, "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
-    command = jars.java_command(STREAMING, "dumptb", folder, options=quiet)
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as dump:
-        counts = dict(tb.PairReader(dump.stdout))
-    if dump.returncode:
-        sys.exit(f"dumptb failed with code {dump.returncode}")
-    return counts
-
-
-def plain_count(sources):
-    """Count the words without Hadoop. Both sides take what is not UTF-8 for U+FFFD, which belongs to no word."""
-    counts = collections.Counter()
-    for source in sources:
-        counts.update(WORD.findall(source.read_text("utf-8", "replace")))
-    return counts
+def check(subject, found, expected):
+    """Compare what a job found with a plain count; end with exit code 1 where they differ."""
+    if found != expected:
+        wrong = sorted(name for name in found.keys() | expected.keys() if found.get(name) != expected.get(name))
+        sys.exit(f"check     FAILED: {len(wrong)} {subject} differ from a plain count, first {wrong[:5]}")
+    print(f"\ncheck     {len(found):,} {subject}, {sum(found.values()):,} in all: the same as a plain count in Python")
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except jars.MissingToolError as error:
-        sys.exit(str(error))
+    main()

@@ -28,9 +28,12 @@ QUICK_START = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 #: Hadoop 3.4 asks for a security manager, which Java 23 took away; our own sources are Java 11.
 JAVA_VERSIONS = range(11, 23)
 
+#: Where systems install JDKs, each in a folder of its own.
+INSTALLED_JDKS = "usr/lib/jvm/*", "Library/Java/JavaVirtualMachines/*/Contents/Home"
+
 INSTALL_JDK = """\
-Install a JDK of version 11 to 22, and have its bin folder on PATH or its home in JAVA_HOME:
-  Debian, Ubuntu   apt-get install openjdk-17-jdk-headless
+Install a JDK of version 11 to 22; if it is not found, name its home in JAVA_HOME:
+  Debian, Ubuntu   apt-get install openjdk-17-jdk-headless, or openjdk-21-jdk-headless
   Fedora           dnf install java-17-openjdk-devel
   macOS            brew install openjdk@17"""
 
@@ -59,11 +62,6 @@ def hdfs_command(folder):
 
 def class_path():
     """Give the class path of Hadoop's jars and our classes, fetched and compiled when they are not there yet."""
-    java = find_tool("java")
-    described = subprocess.run([java, "-version"], capture_output=True, text=True, check=True).stderr
-    version = re.search(r'version "(\d+)', described)
-    if version is None or int(version[1]) not in JAVA_VERSIONS:
-        raise MissingToolError(f"Hadoop does not run with this Java ({java}):\n{described}\n{INSTALL_JDK}")
     jars = jars_of(POM, "hadoop-jars")
     classes = _made(BUILD / "java-classes", [POM, *SOURCES], lambda folder: _compile(folder, jars))
     return os.pathsep.join([str(classes), str(hadoop_jars() / "*")])
@@ -94,11 +92,40 @@ def build_with_maven(module):
 
 def find_tool(name):
     """Give the path of a program of the JDK."""
-    home = os.environ.get("JAVA_HOME")
-    found = (home and shutil.which(name, path=os.path.join(home, "bin"))) or shutil.which(name)
-    if not found:
-        raise MissingToolError(f"{name} was not found.\n{INSTALL_JDK}")
-    return found
+    return str(java_home() / "bin" / name)
+
+
+def java_home():
+    """Give the home of a JDK that Hadoop runs on: JAVA_HOME, that of the javac on PATH, or the newest one installed."""
+    return _java_home(os.environ.get("JAVA_HOME"), shutil.which("javac"))
+
+
+@functools.cache
+def _java_home(named, on_path):
+    installed = [home for pattern in INSTALLED_JDKS for home in Path("/").glob(pattern)]
+    refused = []
+    homes = [named, on_path and Path(on_path).resolve().parents[1], *sorted(installed, key=_numbers_in, reverse=True)]
+    for home in (Path(home) for home in homes if home):
+        version = _java_version(home)
+        if version in JAVA_VERSIONS:
+            return home
+        refused.append(f"  {home}: {f'version {version}' if version else 'not a JDK'}\n")
+    found = "Hadoop does not run with the Java that is here:\n" + "".join(dict.fromkeys(refused)) if refused else "No JDK was found.\n"
+    raise MissingToolError(f"{found}{INSTALL_JDK}")
+
+
+def _numbers_in(path):
+    return [int(number) for number in re.findall(r"\d+", path.name)]
+
+
+def _java_version(home):
+    """Return the major version of the JDK in a folder, None if there is none."""
+    javac = home / "bin" / "javac"
+    if not os.access(javac, os.X_OK):
+        return None
+    described = subprocess.run([javac, "-version"], capture_output=True, text=True)
+    version = re.search(r"javac (\d+)", described.stdout + described.stderr)
+    return version and int(version[1])
 
 
 def _find_maven():
@@ -119,7 +146,8 @@ def _fetch_jars(pom, folder, arguments):
 
 
 def _maven_environ():
-    return {**os.environ, "MAVEN_OPTS": " ".join([*QUICK_START, os.environ.get("MAVEN_OPTS", "")])}
+    options = " ".join([*QUICK_START, os.environ.get("MAVEN_OPTS", "")])
+    return {**os.environ, "JAVA_HOME": str(java_home()), "MAVEN_OPTS": options}
 
 
 def _compile(folder, jars):
@@ -155,6 +183,6 @@ def _run(command, complaint, environ=None):
 
 if __name__ == "__main__":
     try:
-        print(class_path())
+        print(java_home() if sys.argv[1:] == ["--java-home"] else class_path())
     except MissingToolError as error:
         sys.exit(str(error))

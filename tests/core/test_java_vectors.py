@@ -84,24 +84,50 @@ def steady_parts(lines):
     return [[vector[name] for name in names] for vector in map(json.loads, lines.splitlines())]
 
 
-def test_without_java_the_error_says_what_to_install(monkeypatch, tmp_path):
+@pytest.fixture
+def installed_jdks(monkeypatch, tmp_path):
+    """Return a function that makes the JDKs of these versions the only ones of this machine, and nothing else be on PATH."""
+
+    def install(*versions):
+        for version in versions:
+            javac = tmp_path / f"jvm/java-{version}-openjdk/bin/javac"
+            javac.parent.mkdir(parents=True)
+            javac.write_text(f"#!/bin/sh\necho javac {version}.0.1\n")
+            javac.chmod(0o755)
+
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    with pytest.raises(jars.MissingToolError, match="java was not found(?s:.*)apt-get install openjdk-17-jdk-headless"):
-        jars.class_path()
+    monkeypatch.setattr(jars, "INSTALLED_JDKS", [str(tmp_path / "jvm/*").lstrip("/")])
+    jars._java_home.cache_clear()
+    yield install
+    jars._java_home.cache_clear()
+
+
+def test_without_java_the_error_says_what_to_install(installed_jdks):
+    with pytest.raises(jars.MissingToolError, match="No JDK was found(?s:.*)apt-get install openjdk-17-jdk-headless"):
+        jars.java_home()
+
+
+def test_the_newest_jdk_that_hadoop_runs_on_is_found(installed_jdks, tmp_path, monkeypatch):
+    installed_jdks(8, 11, 17, 21, 25)
+    assert jars.java_home() == tmp_path / "jvm/java-21-openjdk"
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jvm/java-11-openjdk"))
+    assert jars.java_home() == tmp_path / "jvm/java-11-openjdk"
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jvm/java-25-openjdk"))
+    assert jars.java_home() == tmp_path / "jvm/java-21-openjdk"
+
+
+def test_a_java_that_hadoop_does_not_run_with_is_named(installed_jdks):
+    installed_jdks(8, 25)
+    with pytest.raises(
+        jars.MissingToolError, match="Hadoop does not run with the Java(?s:.*)java-25-openjdk: version 25\n(?s:.*): version 8\n"
+    ):
+        jars.java_home()
 
 
 @needs_hadoop
 def test_without_maven_the_error_says_what_to_install(monkeypatch, tmp_path):
-    (tmp_path / "java").symlink_to(jars.java_command("Main")[0])
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(jars, "BUILD", tmp_path / "build")
     with pytest.raises(jars.MissingToolError, match="mvn was not found(?s:.*)apt-get install maven"):
-        jars.class_path()
-
-
-@needs_hadoop
-def test_a_java_that_hadoop_does_not_run_with_is_named(monkeypatch):
-    monkeypatch.setattr(jars, "JAVA_VERSIONS", range(1, 2))
-    with pytest.raises(jars.MissingToolError, match="Hadoop does not run with this Java"):
         jars.class_path()

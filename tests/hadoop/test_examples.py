@@ -141,9 +141,15 @@ def test_the_demo_removes_only_what_a_demo_has_made(example, tmp_path):
     assert done.stderr == f"{kept.parent} holds what no demo has made: name an empty folder, or one that is not there yet\n"
     ours = tmp_path / "new" / "ours"
     for _ in range(2):
-        example("demo").make_empty(ours)
+        example("demo_input").make_empty(ours)
         assert [path.name for path in ours.iterdir()] == ["made-by-demo"]
         (ours / "output").mkdir()
+
+
+def test_the_demo_without_java_checks_itself(tmp_path):
+    done = subprocess.run([sys.executable, EXAMPLES / "demo.py", "--folder", tmp_path / "demo"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count(": the same as a plain count in Python") == 2
 
 
 @pytest.mark.parametrize("words", [[], ["weather"]])
@@ -153,7 +159,7 @@ def test_inputs_says_how_it_is_called(words):
 
 
 def test_the_demo_says_that_it_needs_the_sources(tmp_path):
-    for name in ("demo.py", "wordcount.py"):
+    for name in ("demo_hadoop.py", "demo_input.py", "wordcount.py"):
         (tmp_path / name).write_bytes((EXAMPLES / name).read_bytes())
-    done = subprocess.run([sys.executable, tmp_path / "demo.py"], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (1, "demo.py needs the checkout of the sources: it uses test_vectors/java\n")
+    done = subprocess.run([sys.executable, tmp_path / "demo_hadoop.py"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, "demo_hadoop.py needs the checkout of the sources: it uses test_vectors/java\n")
