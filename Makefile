@@ -29,6 +29,7 @@ need_python = $(or $(find_python),$(error there is no python$(1), neither in $(P
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / { printf "  make %-25s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 	@printf '  make %-25s %s\n' test-3.14 'run the suite on that version: 3.9 to 3.15; 3.14 and 3.15 come from Debian where they are not installed' \
+	    test-3.13t 'run tests of all formats, and 8 threads for STRESS (240) seconds, on a Python without the GIL: also 3.14t, 3.15t' \
 	    test-on-s390x "run the codec's tests on another processor, under qemu: aarch64, s390x, armhf, i386; as root"
 
 .PHONY: system-packages
@@ -70,11 +71,15 @@ build/lint/built build/types/built build/docs/built: build/%/built: pyproject.to
 	@touch $@
 
 .PHONY: lint
-lint: build/lint/built ## check style and spelling with ruff, cython-lint and codespell; 5 seconds, compiles nothing
+lint: build/lint/built ## check style, spelling, scripts and workflows with ruff, cython-lint, codespell, shellcheck, actionlint and zizmor; 8 seconds
 	build/lint/bin/ruff check
 	build/lint/bin/ruff format --check
 	build/lint/bin/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	build/lint/bin/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+	build/lint/bin/cibuildwheel --print-build-identifiers --platform linux --archs x86_64,aarch64 >/dev/null
+	PATH="$(CURDIR)/build/lint/bin:$$PATH" build/lint/bin/actionlint
+	build/lint/bin/zizmor --quiet --offline .github
+	git ls-files .ci | xargs grep -lE '^#!.*\<(ba)?sh$$' | xargs build/lint/bin/shellcheck --exclude=SC2016,SC1091  # text for another shell; files of the system
 	git ls-files 'src/*.px[di]' | PATH="$(CURDIR)/build/lint/bin:$$PATH" xargs cython-lint
 	git ls-files | xargs build/lint/bin/codespell
 
@@ -206,21 +211,23 @@ test-valgrind: build ## decode vectors and corpus under valgrind
 test-free-threads: build ## run threads without the GIL under TSan; builds that Python first
 	$(BIN)/python tests/gates/free_threads.py
 
-# Free-threaded 3.13 has no wheels of the newest Hypothesis and NumPy, and none of pandas, Polars and cramjam; these tests do without.
+# Free-threaded 3.13 has no wheels of the newest Hypothesis and NumPy, and none has those of pandas, Polars and cramjam; these tests do without.
 FREE_THREADED_TESTS := $(addprefix core/test_,vectors hostile depth encoder unencodable changing_objects decoder hooks map_keys signals collector concurrency) \
     $(addprefix stream/test_,writer copy failing_sinks legacy) $(addprefix columns/test_,reader batches columns nulls) \
     $(addprefix block/test_,messages sockets coalescing shared_memory) $(addprefix sorting/test_,sortkey text_input) \
     $(addprefix sequencefile/test_,misuse many_files)
-build/venv-3.13t/built: $(SOURCES)
-	$(call need_python,3.13t) -m venv build/venv-3.13t
-	build/venv-3.13t/bin/python $(PIP_INSTALL) --only-binary :all: pytest 'hypothesis==6.112.0' 'numpy<2.4' pyarrow backports.zstd
-	build/venv-3.13t/bin/python $(PIP_INSTALL) --config-settings editable_mode=compat --editable .
+FREE_THREADED := 3.13t 3.14t 3.15t
+PACKAGES_FOR_3.13t := 'hypothesis==6.112.0' 'numpy<2.4' backports.zstd
+$(FREE_THREADED:%=build/venv-%/built): build/venv-%/built: $(SOURCES)
+	$(call need_python,$*) -m venv build/venv-$*
+	build/venv-$*/bin/python $(PIP_INSTALL) --only-binary :all: pytest hypothesis numpy pyarrow $(PACKAGES_FOR_$*)
+	build/venv-$*/bin/python $(PIP_INSTALL) --config-settings editable_mode=compat --editable .
 	@touch $@
 
-.PHONY: test-3.13t
-test-3.13t: build/venv-3.13t/built ## run tests of all formats, and 8 threads for STRESS (240) seconds, on a python3.13t, without the GIL
-	build/venv-3.13t/bin/python -m pytest --hypothesis-profile=brief $(PYTEST_ARGS) $(FREE_THREADED_TESTS:%=tests/%.py)
-	build/venv-3.13t/bin/python tests/soak/shared_by_threads.py $(or $(STRESS),240) 8
+.PHONY: $(FREE_THREADED:%=test-%)
+$(FREE_THREADED:%=test-%): test-%: build/venv-%/built
+	build/venv-$*/bin/python -m pytest --hypothesis-profile=brief $(PYTEST_ARGS) $(FREE_THREADED_TESTS:%=tests/%.py)
+	build/venv-$*/bin/python tests/soak/shared_by_threads.py $(or $(STRESS),240) 8
 
 .PHONY: soak-coalescing
 soak-coalescing: build ## send 10,000,000 small messages of four threads to a slow reader; none may be lost or written in part
@@ -343,6 +350,10 @@ wheels: jar build/wheel-tools/built ## build wheels on every installed Python, b
 .PHONY: try-wheel
 try-wheel: ## install the wheel for CPython 3.11 that "make wheels" made in a new Debian 12 without a compiler; half a minute, as root
 	.ci/try-in-debian build/wheels/*-cp311-manylinux*_x86_64.whl
+
+.PHONY: release-source
+release-source: jar build/wheel-tools/built ## make the source archive, the jars and the bill of materials of a release, and check them; 2 minutes
+	VENV=build/wheel-tools .ci/release-check build/release
 
 .PHONY: conda-recipe
 conda-recipe: build/wheel-tools/built ## render the recipe of the conda package for every Python and system; seconds

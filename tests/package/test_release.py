@@ -1,5 +1,6 @@
-"""What a release says of itself in several places, and what hosted CI runs: targets of the Makefile."""
+"""What a release says of itself in several places, and what hosted CI runs: targets of the Makefile, scripts of .ci."""
 
+import os
 import pathlib
 import re
 import subprocess
@@ -10,6 +11,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 
 pytestmark = pytest.mark.once
+
+#: A source archive has no workflows.
+needs_repository = pytest.mark.skipif(not (ROOT / ".github").exists(), reason="not a checkout of the repository")
 
 
 def version_in(path, pattern):
@@ -22,20 +26,20 @@ def test_the_version_is_the_same_everywhere():
         "pyproject.toml": version_in("pyproject.toml", r'^version = "(.*)"$'),
         "CITATION.cff": version_in("CITATION.cff", r"^version: (.*)$"),
         ".ci/conda/recipe.yaml": version_in(".ci/conda/recipe.yaml", r'^  version: "(.*)"$'),
-        "src/java/pom.xml": version_in("src/java/pom.xml", "<version>(.*)</version>"),
-        "src/java/hadoop/pom.xml": version_in("src/java/hadoop/pom.xml", "<version>(.*)</version>"),
+        **{f"src/java/{path}": version_in(f"src/java/{path}", "<version>(.*)</version>") for path in ("pom.xml", "hadoop/pom.xml", "parent/pom.xml")},
     }
     assert len(set(versions.values())) == 1, versions
 
 
 def commands_of(path):
-    """Yield the command of each step of a workflow, once for each Python of its matrix."""
+    """Yield the command of each step of a workflow, once for each Python of its job's matrix."""
     text = path.read_text()
     assert "run: |" not in text  # one command a step
-    pythons = re.findall(r'"([^"]+)"', version_in(path, r"python: \[(.*)\]")) if "matrix.python" in text else []
-    for command in re.findall(r"^ *(?:- )?run: (.*)$", text, re.M):
-        if "${{ matrix.python }}" in command:
-            yield from (command.replace("${{ matrix.python }}", version) for version in pythons)
+    for pythons, command in re.findall(r"^ *(?:python: \[(.*)\]|(?:- )?run: (.*))$", text, re.M):
+        if pythons:
+            matrix = re.findall(r'"([^"]+)"', pythons)
+        elif "${{ matrix.python }}" in command:
+            yield from (command.replace("${{ matrix.python }}", version) for version in matrix)
         else:
             yield command
 
@@ -43,13 +47,30 @@ def commands_of(path):
 COMMANDS = sorted({command for path in WORKFLOWS for command in commands_of(path)})
 
 
+@needs_repository
 def test_hosted_ci_runs_every_supported_python():
-    assert {f"make test-3.{minor}" for minor in range(9, 15)} <= set(COMMANDS)
+    pythons = version_in("pyproject.toml", r'^build = "(.*)"').replace("-*", "").split()
+    tested = {f"make test-3.{tag[3:]}" for tag in pythons}
+    assert len(tested) > 7 and tested <= set(COMMANDS), "the wheels of each are published"
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_hosted_ci_runs_targets_of_the_makefile(command):
-    make, target = command.split()
-    assert make == "make"
-    done = subprocess.run(["make", "--dry-run", target], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+def test_hosted_ci_runs_what_can_be_run_anywhere(command):
+    words = command.split()
+    if words[0] == "make":
+        # Which Pythons are installed does not matter here.
+        done = subprocess.run([*words, "--dry-run", "need_python=python$(1)"], cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    elif words[0] == "pipx":
+        assert f'"{words[2]}"' in (ROOT / "pyproject.toml").read_text(), "another version than the one whose settings are checked"
+    else:
+        assert os.access(ROOT / words[0], os.X_OK) or words[0] == "mv"
+
+
+@needs_repository
+@pytest.mark.parametrize("path", WORKFLOWS, ids=[path.name for path in WORKFLOWS])
+def test_actions_are_pinned_by_commit(path):
+    used = re.findall(r"uses: (\S+)(.*)", path.read_text())
+    assert used
+    for name, comment in used:
+        assert name.startswith("./") or re.search("@[0-9a-f]{40}$", name) and re.fullmatch(r" # v[0-9.]+", comment), name

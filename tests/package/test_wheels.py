@@ -3,6 +3,7 @@
 import os
 import pathlib
 import subprocess
+import sys
 import zipfile
 
 import pytest
@@ -13,13 +14,24 @@ NAME = "typedbytes-1.0-cp311-cp311-manylinux_2_34_x86_64.whl"
 pytestmark = pytest.mark.once
 
 
-def check(folder, contents, name=NAME, tag="manylinux*"):
-    """Return the exit code and the output of the checks of a wheel with these files."""
-    with zipfile.ZipFile(folder / name, "w") as archive:
-        for path, data in contents.items():
-            archive.writestr(path, data)
-    done = subprocess.run(["bash", ROOT / ".ci/check-wheel", folder / name, tag], capture_output=True, text=True)
-    return done.returncode, done.stdout + done.stderr
+@pytest.fixture(scope="module", params=["this system", "busybox"])
+def check(request, tmp_path_factory):
+    """Return a function that gives the exit code and the output of the checks of a wheel with these files, under two sets of tools."""
+    environ = dict(os.environ)
+    if request.param == "busybox":  # what the images of musllinux have
+        applets = tmp_path_factory.mktemp("applets")
+        subprocess.run(["busybox", "--install", "-s", applets], check=True)
+        (applets / "python3").symlink_to(sys.executable)
+        environ["PATH"] = str(applets)
+
+    def check(folder, contents, name=NAME, tag="manylinux*"):
+        with zipfile.ZipFile(folder / name, "w") as archive:
+            for path, data in contents.items():
+                archive.writestr(path, data)
+        done = subprocess.run(["sh", ROOT / ".ci/check-wheel", folder / name, tag], capture_output=True, text=True, env=environ)
+        return done.returncode, done.stdout + done.stderr
+
+    return check
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +54,7 @@ def modules(compiled):
 
 
 @pytest.mark.parametrize("name", [NAME, NAME.replace("cp311-cp311", "cp314-cp314t")])
-def test_a_wheel_in_order(tmp_path, modules, name):
+def test_a_wheel_in_order(check, tmp_path, modules, name):
     code, output = check(tmp_path, {**modules, "typedbytes/__init__.py": "", "typedbytes/__init__.pyi": ""}, name)
     assert code == 0 and output == f"{name}: {(tmp_path / name).stat().st_size} bytes, in order\n"
 
@@ -50,27 +62,27 @@ def test_a_wheel_in_order(tmp_path, modules, name):
 @pytest.mark.parametrize(
     "name", [NAME.replace("manylinux_2_34", "linux"), NAME.replace("manylinux", "musllinux"), NAME.replace("cp311-cp311", "py3-none")]
 )
-def test_a_wrong_tag(tmp_path, modules, name):
+def test_a_wrong_tag(check, tmp_path, modules, name):
     code, output = check(tmp_path, modules, name)
     assert code == 1 and "expected a" in output and "tag" in output
 
 
-def test_a_large_wheel(tmp_path, modules):
+def test_a_large_wheel(check, tmp_path, modules):
     code, output = check(tmp_path, {**modules, "typedbytes/noise": os.urandom(1_500_000)})
     assert code == 1 and "expected at most 1500000 bytes" in output
 
 
-def test_a_missing_module(tmp_path, modules):
+def test_a_missing_module(check, tmp_path, modules):
     code, output = check(tmp_path, dict(list(modules.items())[:5]))
     assert code == 1 and "expected 6 compiled modules, found 5" in output
 
 
-def test_debug_information(tmp_path, modules, compiled):
+def test_debug_information(check, tmp_path, modules, compiled):
     code, output = check(tmp_path, {**modules, "typedbytes/module3.so": compiled("-g")})
     assert code == 1 and "found a .debug section in typedbytes/module3.so" in output
 
 
 @pytest.mark.parametrize("name", ["_core.pyx", "codec.pxi", "codec.pxd", "_core.c"])
-def test_sources(tmp_path, modules, name):
+def test_sources(check, tmp_path, modules, name):
     code, output = check(tmp_path, {**modules, f"typedbytes/{name}": ""})
     assert code == 1 and "expected no sources" in output
