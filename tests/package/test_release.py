@@ -26,7 +26,10 @@ def test_the_version_is_the_same_everywhere():
         "pyproject.toml": version_in("pyproject.toml", r'^version = "(.*)"$'),
         "CITATION.cff": version_in("CITATION.cff", r"^version: (.*)$"),
         ".ci/conda/recipe.yaml": version_in(".ci/conda/recipe.yaml", r'^  version: "(.*)"$'),
-        **{f"src/java/{path}": version_in(f"src/java/{path}", "<version>(.*)</version>") for path in ("pom.xml", "hadoop/pom.xml", "parent/pom.xml")},
+        **{
+            f"src/java/{path}": version_in(f"src/java/{path}", "<version>(.*)</version>")
+            for path in ("pom.xml", "hadoop/pom.xml", "parent/pom.xml")
+        },
     }
     assert len(set(versions.values())) == 1, versions
 
