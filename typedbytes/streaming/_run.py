@@ -20,7 +20,17 @@ from typedbytes.streaming._heartbeat import Heartbeat
 from typedbytes.streaming._process_exit import ProcessExit
 from typedbytes.streaming._reporter import counters, write_failure, write_line
 from typedbytes.streaming._sidefiles import side_files
-from typedbytes.streaming._task import ROLE_QUERY, GroupingError, Task, UsageError, find_format, find_role, find_step, has_combiner, usage
+from typedbytes.streaming._task import (
+    GroupingError,
+    Task,
+    UsageError,
+    find_format,
+    find_role,
+    find_step,
+    has_combiner,
+    is_role_query,
+    usage,
+)
 from typedbytes.streaming._user_code import NAMES, Step, StopEarly, TooManyBadRecords, UserCode, check_steps, check_words, step_line
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -129,7 +139,7 @@ def _run(steps, single_step, argv):
         if argv[1:2] in (["-h"], ["--help"]):
             print(usage(argv), getattr(sys.modules["__main__"], "__doc__", None) or "", sep="\n\n", flush=True)
             return OK
-        is_query = _is_query()
+        is_query = is_role_query()
         if steps is not None and (is_query or argv[1:2] == ["steps"]):  # submit and users ask by the word
             for each in steps:
                 write_line(step_line(each))
@@ -151,14 +161,6 @@ def _run(steps, single_step, argv):
         return _fail(IO_ERROR, error)
     except Exception as error:
         return _fail(INTERNAL, error)
-
-
-def _is_query():
-    # A variable that was left in the environment must not keep a task from its input.
-    if ROLE_QUERY not in os.environ:
-        return False
-    null = os.stat(os.devnull)
-    return all(os.path.samestat(os.fstat(descriptor), null) for descriptor in (0, 1))
 
 
 def _fail(code, error, details=(), advice=None):

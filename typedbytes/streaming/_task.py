@@ -129,6 +129,17 @@ def usage(argv):
     return f"usage: {argv[0]} map|combine|reduce, or: typedbytes run {os.path.basename(argv[0])} INPUT -o FOLDER"
 
 
+def is_role_query():
+    """Return whether the process was started to say which roles the script has: with no input and no output.
+
+    A variable that was left in the environment must not keep a task from its input.
+    """
+    if ROLE_QUERY not in os.environ:
+        return False
+    null = os.stat(os.devnull)
+    return all(os.path.samestat(os.fstat(descriptor), null) for descriptor in (0, 1))
+
+
 def find_role(argv, environ, combines=False):
     """Return the role named on the command line, or else the one in the environment.
 
