@@ -20,17 +20,7 @@ from typedbytes.streaming._heartbeat import Heartbeat
 from typedbytes.streaming._process_exit import ProcessExit
 from typedbytes.streaming._reporter import counters, write_failure, write_line
 from typedbytes.streaming._sidefiles import side_files
-from typedbytes.streaming._task import (
-    GroupingError,
-    Task,
-    UsageError,
-    find_format,
-    find_role,
-    find_step,
-    has_combiner,
-    is_role_query,
-    usage,
-)
+from typedbytes.streaming._task import GroupingError, Task, UsageError, find_format, find_role, find_step, has_combiner, is_query, usage
 from typedbytes.streaming._user_code import NAMES, Step, StopEarly, TooManyBadRecords, UserCode, check_steps, check_words, step_line
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -139,14 +129,14 @@ def _run(steps, single_step, argv):
         if argv[1:2] in (["-h"], ["--help"]):
             print(usage(argv), getattr(sys.modules["__main__"], "__doc__", None) or "", sep="\n\n", flush=True)
             return OK
-        is_query = is_role_query()
-        if steps is not None and (is_query or argv[1:2] == ["steps"]):  # submit and users ask by the word
+        asks_roles = is_query()
+        if steps is not None and (asks_roles or argv[1:2] == ["steps"]):  # submit and users ask by the word
             for each in steps:
                 write_line(step_line(each))
             return OK
         step = single_step if steps is None else steps[find_step(len(steps), os.environ) - 1]
         role = find_role(argv, os.environ, step.functions["combine"] is not None)
-        if is_query:
+        if asks_roles:
             return USAGE if step.functions[role] is None else OK
         task_run = TaskRun(role, step.functions, step.options)
         source, sink = open_descriptors()

@@ -129,7 +129,7 @@ def usage(argv):
     return f"usage: {argv[0]} map|combine|reduce, or: typedbytes run {os.path.basename(argv[0])} INPUT -o FOLDER"
 
 
-def is_role_query():
+def is_query():
     """Return whether the process was started to say which roles the script has: with no input and no output.
 
     A variable that was left in the environment must not keep a task from its input.
