@@ -370,7 +370,10 @@ TEXTS = sequence_file(
     "none", "org.apache.hadoop.io.Text", [("k\xe9%d" % number, "v" * number) for number in range(50)], metadata={"name": "value"}
 )
 OTHERS = sequence_file("none", "a.B", [(b"key", b"value")] * 30)
-FINDERS = {"find_codec": {"a.Codec": stored}.__getitem__, "find_converters": {"a.B": (convert, convert)}.__getitem__}
+FINDERS = {
+    "find_codec": {"a.Codec": stored}.__getitem__,
+    "find_converters": lambda name: (convert, convert) if name == "a.B" else (None, None),
+}
 
 
 def taken_stubbornly(pairs):

@@ -107,7 +107,7 @@ cdef class RecordFrames(PairSource):
         self.require(nstart)
         if b.cursor[:nstart] == SEQUENCE_FILE:
             self.require(nstart + 1)
-        if not is_sequence_file(b.cursor[:nstart + 1]):
+        if not is_sequence_file(b.cursor[:min(held(b), nstart + 1)]):
             raise FormatError(not_a_sequence_file(b.cursor[:min(held(b), SHOWN_NBYTES)]), 0)
         b.cursor += nstart
         return 0
