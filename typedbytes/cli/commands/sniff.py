@@ -72,7 +72,7 @@ def _describe_contents(source, name, options, row):
         row["format"] = "unknown"
     elif row["format"] in _input_formats.NAMES:
         found, nvalues = _values(source, form, name, options, row.get("bytes"))
-        if form == "typedbytes" and options.from_ is None and found["fault"] and nvalues < MIN_VALUES:
+        if form == "typedbytes" and options.from_ is None and "fault" in found and nvalues < MIN_VALUES:
             found = {"format": "unknown", "fault": found["fault"]}
         row.update(found)
 
@@ -126,7 +126,7 @@ def _values(source, form, name, options, size):
     holds = guess_records(codes[: len(codes) // 2 * 2] if start.is_cut else codes)
     if start.is_cut and len(codes) <= 2:
         holds = UNDECIDED
-    return {"holds": holds, "types": type_names(codes), "fault": fault and str(fault)}, nvalues
+    return {"holds": holds, "types": type_names(codes), **({"fault": str(fault)} if fault else {})}, nvalues
 
 
 def _beyond(head, offset, size):
