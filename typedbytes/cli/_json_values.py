@@ -15,14 +15,19 @@ import reprlib
 __all__ = ["JsonFormError", "json_values", "load_line"]
 
 _TOKEN = 16  # characters: a number, an escape or a name that a piece cuts is no error yet
-_WHITE = re.compile(r"[ \t\n\r]*")
+_NOT_WHITE = re.compile(r"[^ \t\n\r]")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+
+def _skip_white(text, start):
+    found = _NOT_WHITE.search(text, start)
+    return found.start() if found else len(text)
 
 
 class JsonFormError(ValueError):
     """Say why JSON is not the form of a value; line: that of the text where this was found, from 0, or None."""
 
-    line = None
+    line: int | None = None
     location = None
 
 
@@ -108,7 +113,7 @@ class _Pending:
         self._nchars = 0
         self._locations = []  # of the lines of the text
         self._is_line_end = True
-        self._depth = 0  # of the end of the text, infinite where that is not known
+        self._depth = 0.0  # of the end of the text, infinite where that is not known
         self._due = 0  # characters; to decode fewer again would take a time that grows with their square
 
     @property
@@ -151,7 +156,7 @@ class _Pending:
 
     def _values(self, text, is_all=False):
         """Yield the values at the front of the text, and leave the rest."""
-        start, nlines = _WHITE.match(text).end(), 0
+        start, nlines = _skip_white(text, 0), 0
         is_piece = not is_all and not text.endswith("\n")
         while start < len(text):
             try:
@@ -162,7 +167,7 @@ class _Pending:
                 raise self._located(self._form_error(error, start), nlines) from None
             if is_piece and len(text) - end < _TOKEN:
                 break
-            following = _WHITE.match(text, end).end()
+            following = _skip_white(text, end)
             if following == end < len(text) and not (text[end - 1] in "]}" and text[end] in "[{"):
                 raise self._located(_form_error(json.JSONDecodeError("Extra data", text, end)), nlines)
             yield self._locations[nlines], tree, text, start, end

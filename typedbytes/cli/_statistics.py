@@ -12,7 +12,7 @@ def collect(kind, options, **more):
     nbytes = 0
     for name in input_names(options):
         with reading(name, options, raw=True) as reader:
-            if not nbytes:  # an empty input before this one has no kind
+            if walker is None or not nbytes:  # an empty input before this one has no kind
                 pairs = is_pairs(reader)
                 walker = kind(pairs=pairs, dialect=options.dialect, max_bytes=options.max_bytes, **more)
             walker.read(reader)

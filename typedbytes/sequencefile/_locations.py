@@ -110,6 +110,10 @@ def part_files(path):
     return [path] if found is None else [_refused(each) if is_folder else each for each, is_folder in found]
 
 
+def _no_codec(name):
+    """Stand in for the codec of a file of which only the header is read."""
+
+
 def is_map_file(folder):
     """Return whether a folder is a MapFile: `data` and, from keys of the same class to offsets, `index`."""
     from typedbytes.sequencefile import _native  # lazy import: start-up time
@@ -121,7 +125,7 @@ def is_map_file(folder):
             return False
         try:
             with opened(path, "r")[0] as file:
-                header = _native.Reader(file, find_codec=lambda name: None)
+                header = _native.Reader(file, find_codec=_no_codec)
         except DecodeError:
             return False
         classes.append((header.key_class, header.value_class))

@@ -91,7 +91,7 @@ class _Worker:
 @contextmanager
 def _attempt(setting, kind, number, attempt_number, bundle, environ, source):
     """Yield a TaskAttempt, and the folder of its own that it runs in, with the job's files; failures become TaskFailed."""
-    tail = ()
+    tail: object = ()
     try:
         with Processes() as processes:
             # The caretaker removes it when the process is killed.

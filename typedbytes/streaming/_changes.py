@@ -5,9 +5,11 @@ undone, the last one first. Here: the notes of the current record. Not here: whi
 fails the task, nothing is noted.
 """
 
+from __future__ import annotations
+
 UNCHANGING = int, float, str, bytes
 
-current = None  # the Changes of the task's records; None without max_bad, and where no record is processed
+current: Changes | None = None  # the Changes of the task's records; None without max_bad, and where no record is processed
 
 
 class Changes:
