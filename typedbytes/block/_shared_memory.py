@@ -66,8 +66,8 @@ class SharedBody:
     def __enter__(self):
         return self
 
-    def __exit__(self, *exception):
-        _leave(self.release, exception[1])
+    def __exit__(self, kind=None, error=None, traceback=None):
+        _leave(self.release, error)
 
 
 class SharedChannel:
@@ -240,8 +240,8 @@ class SharedChannel:
     def __enter__(self):
         return self
 
-    def __exit__(self, *exception):
-        _leave(self.close, exception[1])
+    def __exit__(self, kind=None, error=None, traceback=None):
+        _leave(self.close, error)
 
 
 def _leave(release, error):

@@ -109,5 +109,5 @@ class _Legacy:
     def __enter__(self):
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, kind=None, error=None, traceback=None):
         self.close()

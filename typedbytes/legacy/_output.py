@@ -58,8 +58,8 @@ class Output(_Legacy, RecordOutput):
         """
         self.__call_file__(self.file.flush)
 
-    def __exit__(self, *exception):
-        had_failed = exception[1] is not None and self._file_failed
+    def __exit__(self, kind=None, error=None, traceback=None):
+        had_failed = error is not None and self._file_failed
         try:
             self.close()
         except Exception:

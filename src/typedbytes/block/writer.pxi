@@ -61,8 +61,8 @@ cdef class BlockWriter:
     def __enter__(self):
         return self
 
-    def __exit__(self, *exception):
-        cdef bint is_own = exception[1] is not None and exception[1] is self.sink_error
+    def __exit__(self, kind=None, error=None, traceback=None):
+        cdef bint is_own = error is not None and error is self.sink_error
         try:
             self.close()
         except Exception:

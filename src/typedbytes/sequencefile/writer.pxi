@@ -136,7 +136,7 @@ cdef class Writer:
     def __enter__(self):
         return self
 
-    def __exit__(self, kind, error, traceback):
+    def __exit__(self, kind=None, error=None, traceback=None):
         cdef bint is_own = error is not None and error is self.failure
         try:
             self.close()
