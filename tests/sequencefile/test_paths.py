@@ -80,6 +80,13 @@ def test_urls(tmp_path):
     assert sum(halves, []) == NUMBERS and len(halves) > 2
     (tmp_path / "f").write_bytes(data)
     assert list(sequencefile.read(["memory://folder", f"file://{tmp_path}/f"])) == NUMBERS * 2
+    assert list(sequencefile.read("memory://folder/part-0000?")) == NUMBERS
+
+
+@pytest.mark.parametrize("url", ["https://host/a?sig=x*", "http://host/a.seq?a[]=1", "simplecache::https://host/a?sig=*"])
+def test_a_query_is_no_pattern(url):
+    """As fsspec says of HTTP, where a ? starts a query, and a server may give any characters in it a meaning."""
+    assert sequencefile._locations.glob_paths(url) == [url]
 
 
 @pytest.mark.parametrize("said", [0, None])

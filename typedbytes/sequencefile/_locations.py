@@ -65,12 +65,18 @@ def glob_paths(path):
     import glob  # lazy import: start-up time
 
     pattern = os.fspath(path)
-    if not glob.has_magic(pattern) or os.path.exists(pattern):
+    if not glob.has_magic(_without_query(pattern)) or os.path.exists(pattern):
         return [path]
     if not _is_url(pattern):
         return visible_paths(glob.glob(pattern), pattern)
     fs, remote = file_system(pattern)
     return visible_paths(map(fs.unstrip_protocol, fs.glob(remote)), pattern)
+
+
+def _without_query(path):
+    """Return what can be a pattern of a path or URL: as for fsspec, a ? in a URL of a web server starts a query."""
+    start = path.partition("?")[0]
+    return start if start.rpartition("::")[2].startswith(("http://", "https://")) else path
 
 
 def visible_paths(found, pattern):
