@@ -557,7 +557,7 @@ def test_examples_of_a_class_that_a_package_shows_run(kind):
 CORE_PARTS = ["lifecycle", "buffer", "fileio", "codec", "stream", "structure"]
 #: A name of the package, and the layer it is on; a module uses what is below it.
 PYTHON_LAYERS = {
-    "errors": 0, "_types": 0, "_codes": 0, "_npy": 0, "_collisions": 0, "_zstd": 0, "_atomic": 0, "_magic": 0, "_unflushed": 0, "_pipes": 0,
+    "errors": 0, "_types": 0, "_codes": 0, "_npy": 0, "_collisions": 0, "_secrets": 0, "_zstd": 0, "_atomic": 0, "_magic": 0, "_unflushed": 0, "_pipes": 0,
     "_exit_codes": 0, "_posix": 0, "_options": 0, "_typecodes": 1, "_compression": 1, "_core": 3, "_report": 4, "_sorting": 4, "block": 4, "sequencefile": 4, "sortkey": 5, "files": 5,
     "legacy": 5, "columns": 6, "__init__": 7, "streaming": 8, "local": 9, "hadoop": 9, "spark": 10, "cli": 11, "__main__": 12, "_pyinstaller": 12,
 }  # fmt: skip

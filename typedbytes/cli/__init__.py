@@ -27,7 +27,8 @@ from typedbytes._exit_codes import (
     UNAVAILABLE,
     USAGE,
 )  # fmt: skip
-from typedbytes.cli._failure import Failure, forget_unwritable_stderr, nearest
+from typedbytes._secrets import remember_secrets
+from typedbytes.cli._failure import Failure, forget_unwritable_stderr, nearest, without_secrets_of
 from typedbytes.cli._output import CommandOutput, OutputError, replace_file
 from typedbytes.cli._signals import Stoppable, Stopped
 
@@ -113,6 +114,8 @@ exit codes:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code; with argv=None this is the console script, and the process ends after it."""
+    if argv is None:
+        sys.unraisablehook = without_secrets_of(sys.unraisablehook)
     status = _status_of(argv)
     if argv is None and "pyarrow" in sys.modules:
         _end_at_once(status)
@@ -158,12 +161,12 @@ def _exit_code(arguments):
             raise
         return INTERRUPTED
     except Exception:  # a defect: Python's own exit code for it, 1, is a result of diff and grep
-        if sys.stderr is not None:  # the hook may be the user's
-            sys.excepthook(*sys.exc_info())
+        without_secrets_of(sys.excepthook)(*sys.exc_info())
         return INTERNAL
 
 
 def _run(arguments):
+    remember_secrets(arguments)
     try:
         work, file = _parse_command(arguments)
         if file not in (None, "-"):

@@ -6,9 +6,10 @@ A message is one line on stderr, and characters of a file's name or of data are 
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext, redirect_stderr, suppress
 
 # Imported from here by the commands.
 from typedbytes._exit_codes import (
@@ -23,10 +24,11 @@ from typedbytes._exit_codes import (
     UNAVAILABLE,
     USAGE,
 )
+from typedbytes._secrets import without_secrets
 
 __all__ = [
     "BAD_DATA", "DIFFERENT", "INTERNAL", "INTERRUPTED", "IO_ERROR", "JOB_FAILED", "NO_INPUT", "OK", "UNAVAILABLE", "USAGE", "Failure", "nearest", "reason_of",
-    "escaped", "say", "without_secrets",
+    "escaped", "say", "without_secrets_of",
 ]  # fmt: skip
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -68,6 +70,22 @@ def say(text):
             print(escaped(without_secrets(text)), file=sys.stderr, flush=True)
 
 
+def without_secrets_of(hook):
+    """Return a hook for exceptions that writes what another hook, which may be the user's, writes to stderr, without secrets."""
+
+    def write_report(*exception):
+        if sys.stderr is None:
+            return
+        with redirect_stderr(io.StringIO()) as report:
+            hook(*exception)
+        # ImportError: the interpreter is ending, and a text that could not be searched is not written.
+        with without_progress(), suppress(OSError, ValueError, ImportError):
+            sys.stderr.write(without_secrets(report.getvalue()))
+            sys.stderr.flush()
+
+    return write_report
+
+
 def forget_unwritable_stderr():
     """Leave out sys.stderr if it cannot be flushed: Python 3.14 would end the process with 120 instead of the exit code."""
     try:
@@ -81,28 +99,6 @@ def say_lines(text):
     """Write each line of a text to stderr as a message."""
     for line in text.splitlines():
         say(f"typedbytes: {line}")
-
-
-_SECRETS: set[str] = set()  # users and passwords of the URLs so far: errors of file systems quote them without their URL
-_MIN_SECRET = 4  # characters: shorter ones occur in any text
-
-
-def without_secrets(text):
-    """Return text with the user and password in URLs hidden, and the values of what a query calls a key, a signature and the like.
-
-    >>> without_secrets("ftp://me:pass@host/a: not found"), without_secrets("https://host/a?sig=abc%3D&n=1")
-    ('ftp://***@host/a: not found', 'https://host/a?sig=***&n=1')
-    """
-    if "://" not in text and "=" not in text and not _SECRETS:
-        return text
-    import re  # imported lazily: start-up time
-
-    for user in re.findall(r"://([^/?#\s]*)@", text):
-        _SECRETS.update(each for each in (f"{user}@", user.partition(":")[2]) if len(each) >= _MIN_SECRET)
-    text = re.sub(r"://[^/?#\s]*@", "://***@", text)
-    for each in sorted(_SECRETS, key=len, reverse=True):
-        text = text.replace(each, "***@" if each.endswith("@") else "***")
-    return re.sub(r"(?i)([?&][^=&\s]*(?:sig|token|secret|pass|pwd|credential|key|auth|delegation)[^=&\s]*=)[^&#\s'\"]*", r"\1***", text)
 
 
 def escaped(text):

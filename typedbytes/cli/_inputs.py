@@ -13,8 +13,9 @@ from contextlib import contextmanager
 import typedbytes
 from typedbytes._compression import decompressed, put_back
 from typedbytes._core import keep_freed_memory
+from typedbytes._secrets import without_secrets
 from typedbytes.cli import _input_formats, _progress
-from typedbytes.cli._failure import BAD_DATA, IO_ERROR, NO_INPUT, OK, UNAVAILABLE, USAGE, Failure, reason_of, without_secrets
+from typedbytes.cli._failure import BAD_DATA, IO_ERROR, NO_INPUT, OK, UNAVAILABLE, USAGE, Failure, reason_of
 
 MIXED_KINDS = "some inputs hold pairs and some values: --pairs reads all as pairs"
 WILD = frozenset("*?[")
@@ -123,7 +124,7 @@ def _without_mark(found):
 
 def display_name(name):
     """Return the name of an input in messages."""
-    return "standard input" if name == "-" else without_secrets(name)
+    return "standard input" if name == "-" else without_secrets(name) if "://" in name else name
 
 
 class _BlockingPipe(io.RawIOBase):

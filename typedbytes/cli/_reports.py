@@ -6,9 +6,11 @@ A row is a dict of JSON values, some of them given as JSON already, and one line
 from math import isfinite
 
 import typedbytes
+from typedbytes._secrets import without_secrets
 from typedbytes.cli._failure import escaped
 
 MAX_CHARACTERS = 200
+MESSAGES = ("fault", "message")  # the columns of a report that hold errors, which may quote a URL
 
 
 class Json(str):
@@ -22,6 +24,7 @@ def is_table(options, output):
 
 def report(rows, options, output):
     """Write rows as a table or as lines of JSON."""
+    rows = ({name: without_secrets(value) if name in MESSAGES and value else value for name, value in row.items()} for row in rows)
     if is_table(options, output):
         _write_table(list(rows), output)
     else:

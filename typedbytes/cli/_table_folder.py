@@ -12,7 +12,7 @@ import threading
 from contextlib import ExitStack, contextmanager
 
 from typedbytes._atomic import atomic_file, locked_folder, name_folder, sync
-from typedbytes.cli._failure import USAGE, Failure, say, without_secrets
+from typedbytes.cli._failure import USAGE, Failure, say
 from typedbytes.cli._inputs import display_name, input_names
 from typedbytes.cli._output import OutputError
 from typedbytes.cli._rereadable import Rereadable, can_be_read_twice
@@ -84,14 +84,14 @@ def _inputs(options):
 def _description(parts, plan, options):
     """Return what two commands must have in common for one to go on with what the other began."""
     paths = dict.fromkeys(os.fsdecode(split.path) for split in plan.splits)
-    inputs = {without_secrets(path): [_locations.size(path), None if "://" in path else os.stat(path).st_mtime_ns] for path in paths}
+    inputs = {display_name(path): [_locations.size(path), None if "://" in path else os.stat(path).st_mtime_ns] for path in paths}
     return {
         "to": options.to,
         "codec": options.codec or "none",
         **plan.structure,
         "schema": str(plan.schema.arrow),
         "inputs": inputs,
-        "splits": {name: [without_secrets(os.fsdecode(path)), *part] for name, (path, *part) in parts.items()},
+        "splits": {name: [display_name(os.fsdecode(path)), *part] for name, (path, *part) in parts.items()},
     }
 
 

@@ -13,6 +13,7 @@ import sys
 import time
 from dataclasses import dataclass, replace
 
+from typedbytes._secrets import without_secrets
 from typedbytes.hadoop._check import check, check_words
 from typedbytes.hadoop._installed import aggregates_logs, find_command, find_jar
 from typedbytes.hadoop._job_log import JobLogParser
@@ -45,7 +46,7 @@ def command_of(jar=None, environ=os.environ):
     return [command, "jar", jar or find_jar(command, environ)]
 
 
-def submit(plan, *, jar=None, say=lambda line: print(line, file=sys.stderr)):
+def submit(plan, *, jar=None, say=lambda line: print(without_secrets(line), file=sys.stderr)):
     """Run a job and wait for its end; return Done. Raises SubmitError, and JobFailedError if the job fails.
 
     The Hadoop is that of HADOOP_HOME or PATH, and runs the job where its configuration (HADOOP_CONF_DIR) says. `say` is

@@ -11,6 +11,7 @@ import time
 from _operator import index  # _operator and _thread are loaded already; the modules that wrap them are not: start-up time
 from _thread import RLock
 
+from typedbytes._secrets import without_secrets
 from typedbytes.errors import DecodeError, TypedBytesError
 
 LINE_NBYTES = 4096
@@ -25,7 +26,12 @@ _ONE_LINE = {10: " ", 13: " "}
 _ONE_FIELD = {10: " ", 13: " ", 44: ";"}
 
 
-def write_line(text, start=b""):
+def write_line(text):
+    """Write one line of a message, without secrets: the logs of a task have many readers."""
+    _write(without_secrets(text))
+
+
+def _write(text, start=b""):
     """Write `start` and one line, cut to the length that a pipe takes atomically."""
     data = start + text.translate(_ONE_LINE).encode("utf-8", "backslashreplace")
     if len(data) >= LINE_NBYTES:
@@ -37,7 +43,7 @@ def write_line(text, start=b""):
 
 
 def _send(message):
-    write_line(os.environ.get("stream_stderr_reporter_prefix", "reporter:") + message, b"\n")  # noqa: SIM112, the name is Hadoop's
+    _write(os.environ.get("stream_stderr_reporter_prefix", "reporter:") + message, b"\n")  # noqa: SIM112, the name is Hadoop's
 
 
 def _field(name, nchars):

@@ -45,7 +45,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--feed-jar", metavar="JAR", help="the plug-in for whole splits, if it is not installed")
     add("--streaming-jar", metavar="JAR", help="Hadoop's streaming jar, if it is not found")
     add("--read", action="store_true", help="write the output of the job to stdout as pairs")
-    add("--dry-run", action="store_true", help="print the commands instead of running them")
+    add("--dry-run", action="store_true", help="print the commands, passwords in URLs included, instead of running them")
     add("--target", choices=("hadoop", "emr", "dataproc"), default="hadoop", help="for emr and dataproc the job is printed, not run")
     add("--staging", metavar="URL", help="the folder in the cloud for the job's files")
     add("--cluster", default="CLUSTER", help="the cluster's id or name, for emr and dataproc")
