@@ -151,6 +151,16 @@ def test_the_first_error_of_a_sink_comes_out(name, nbytes, sink):
         writer.flush()
 
 
+@pytest.mark.parametrize("kind", [name for name in WRITERS if not isinstance(name, str) and name is not block.CoalescingWriter])
+def test_the_end_of_a_with_block_may_be_called_without_an_error(kind):
+    """As of `io.BytesIO().__exit__()`. Where no error is given there is none to read."""
+    make, write = WRITERS[kind]
+    writer = make(io.BytesIO())
+    writer.__exit__()
+    with pytest.raises(ValueError, match="closed"):
+        write(writer, 10)
+
+
 @pytest.mark.parametrize("name", [name for name in WRITERS if name not in (legacy.Output, legacy.PairedOutput)])
 def test_the_first_error_of_a_descriptor_comes_out(name):
     make, write = WRITERS[name]
