@@ -83,11 +83,11 @@ cdef class Walker:
             if not self.part and not self.is_inside:
                 self.d.record_offset = offset_of(buf, start)
             outcome = skip_value(&self.skipping, buf)
-            if outcome != SKIPPED and (outcome != NEEDS_MORE or self.is_whole):
-                self.raise_outcome(outcome)
             if self.d.max_bytes and record_nbytes_read(&self.d) + self.skipping.tail > self.d.max_bytes:
                 self.d.record_index = self.nrecords - self.before
-                raise_record_limit(&self.d)
+                raise_record_limit(&self.d)    # whatever else is in this piece of the record
+            if outcome != SKIPPED and (outcome != NEEDS_MORE or self.is_whole):
+                self.raise_outcome(outcome)
             if buf.cursor > start:
                 self.visit(self.part, start, buf.cursor - start, outcome == SKIPPED)
                 self.is_inside = True
