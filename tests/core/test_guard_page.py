@@ -14,7 +14,7 @@ import typedbytes as tb
 from fuzz.guard import Guard
 from seeds import short_seeds
 from subprocess_runs import run_fresh
-from typedbytes import _core, _magic
+from typedbytes import _core, _magic, sequencefile
 from vectors import outcome
 
 HERE = Path(__file__).parent
@@ -35,6 +35,7 @@ USES = {
         _core.advance(data, 0, 9, min_nbytes=least, step=2) for least in (None, 1, 2, max(len(data), 1), len(data) + 1)
     ],
     "hash_code": tb.hash_code,
+    "sequencefile": lambda data: list(sequencefile.Reader(data)),
 }
 
 
