@@ -218,11 +218,3 @@ def test_an_error_of_the_caller_does_not_hide_that_of_the_sink(name):
     make, _ = WRITERS[name]
     with first_error(), make(FailingAtFlush()):
         raise KeyError("of the caller")
-
-
-@pytest.mark.parametrize("make", [tb.Writer, tb.PairWriter, sequencefile.Writer, block.BlockWriter, legacy.Output, legacy.PairedOutput])
-def test_a_block_may_be_ended_by_hand(make):
-    """As contextlib's callers do: without an exception, __exit__() takes none from where there is none."""
-    writer = make(io.BytesIO())
-    writer.__exit__()
-    assert writer.closed

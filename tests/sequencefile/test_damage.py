@@ -14,7 +14,6 @@ import pytest
 
 import typedbytes as tb
 from sequencefiles import CODECS, FORMS, IO, files, header, record
-from subprocess_runs import run_fresh
 from typedbytes import sequencefile
 from typedbytes.sequencefile import _codecs, _native as _sequence
 
@@ -556,21 +555,3 @@ def test_self_describing_writables_cut_and_changed(kind):
                 sequencefile.decode(reader.value_class, bytes(bad))
             except tb.DecodeError as error:
                 assert 0 <= error.offset <= len(bad)
-
-
-def test_nothing_is_read_beyond_the_few_bytes_of_a_file():
-    """What follows the bytes is an inaccessible page; reading one byte too far ends the process."""
-    code = """
-        from fuzz.guard import Guard
-        from typedbytes import DecodeError, sequencefile
-
-        guard = Guard()
-        for data in (b"SEQ\\x06\\x01", b"SEX\\x06\\x01", b"text", b"\\x1f\\x8b\\x08"):
-            for nbytes in range(len(data) + 1):
-                try:
-                    sequencefile.Reader(guard.put(data[:nbytes]))
-                except DecodeError:
-                    continue
-                raise AssertionError(data[:nbytes])
-    """
-    run_fresh(code)
