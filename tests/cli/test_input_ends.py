@@ -208,3 +208,14 @@ def test_a_table_is_not_held_to_what_its_data_spells(converted):
     pairs = [("PAR1PAR1\x15\0\x15" * 100, n) for n in range(100)]
     data = parquet_file(pairs, write_page_index=True, use_dictionary=False, compression="none")
     assert converted(data) == (0, pairs, "")
+
+
+def test_arrow_files_of_polars_without_rows(converted):
+    """Before the first batch polars writes the schema without the mark and the length that Arrow's format puts before it."""
+    polars = pytest.importorskip("polars")
+    for ending in "", " and a long name" * 100:
+        empty = io.BytesIO()
+        polars.DataFrame(schema={f"key{ending}": polars.String, f"value{ending}": polars.Int32}).write_ipc(empty)
+        assert converted(empty.getvalue()) == (0, [], "")
+    code, _, message = converted(arrow_file(FIRST) + empty.getvalue())
+    assert code == 65 and "offset" in message

@@ -29,7 +29,7 @@ _PIECE_NBYTES = 1 << 20  # a declared length allocates no more than the data has
 _HEAD_NBYTES = 5  # by which an Arrow stream is recognised
 _ARROW_MAGIC, _PARQUET_MAGIC = b"ARROW1", b"PAR1"
 _PAGE_HEADER = re.compile(rb"\x15[\0\2\4\6]\x15")  # Thrift: the type of the page, the first byte of the next field
-_MAX_PADDING = 64  # after the last message of an Arrow file: an end mark, and Arrow's widest alignment. A file before it is longer.
+_MAX_PADDING = 64  # before the first message of an Arrow file, and after the last: an end mark, and the widest alignment. A file is longer.
 
 
 def batches_of_table(source: Any, form: str, name: str) -> Iterator[Any]:
@@ -84,27 +84,27 @@ def _batches_of_streams(stream, source, name):
 def _of_arrow_file(source, name):
     file = imported_pyarrow().ipc.open_file(source)
     start, footer = _footer(source, _ARROW_MAGIC)
-    end = _end_of_messages(source, footer)
+    end = _end_of_messages(footer)
     if start - end > _MAX_PADDING:
         # As in two files, one after the other: the footer of the second has offsets from its own start.
         raise FormatError(f"expected a footer after the last message of an Arrow file, found {start - end} other bytes", end)
     return file.schema, map(file.get_batch, range(file.num_record_batches))
 
 
-def _end_of_messages(source, footer):
-    """Return the offset after the last message of an Arrow file: its schema, or what its footer lists, a table of flatbuffers."""
-    mark, nbytes = struct.unpack("<Ii", source.read_at(8, 8))
-    ends = [16 + nbytes if mark == 0xFFFFFFFF else 12 + mark]  # before Arrow 0.15 a message began with its length
+def _end_of_messages(footer):
+    """Return the offset after the last message that the footer of an Arrow file lists: a table of flatbuffers."""
     (table,) = struct.unpack_from("<I", footer)
     vtable = table - struct.unpack_from("<i", footer, table)[0]
     nfields = struct.unpack_from("<H", footer, vtable)[0] // 2 - 2
+    ends = []
     for field in struct.unpack_from(f"<{nfields}H", footer, vtable + 4)[2:4]:  # the dictionaries and the record batches
         if field:
             vector = table + field + struct.unpack_from("<I", footer, table + field)[0]
             nblocks, start = struct.unpack_from("<I", footer, vector)[0], vector + 4
             blocks = struct.iter_unpack("<qi4xq", footer[start : start + 24 * nblocks])
             ends += [offset + nhead + nbody for offset, nhead, nbody in blocks]
-    return max(ends)
+    # Without them there is only the schema, which the footer repeats. Its length is not read: polars leaves it out.
+    return max(ends, default=_MAX_PADDING + len(footer))
 
 
 def _of_parquet_file(source, name):
