@@ -149,10 +149,10 @@ def may_be_json(head):
 
 
 def is_json(head):
-    r"""Return whether text that starts with these bytes is JSON: its first line is a value, or the start of one that goes on.
+    r"""Return whether text that starts with these bytes is JSON: its first line is a value, several arrays and objects, or the start of one that goes on.
 
-    >>> is_json(b'{"a": 1}\n{'), is_json(b"[\n1"), is_json(b'{"a": "cut he'), is_json(b"[INFO] up\n"), is_json(b"2024-01-01 up\n")
-    (True, True, True, False, False)
+    >>> is_json(b'{"a": 1}\n{'), is_json(b"[\n1"), is_json(b'{"a": "cut he'), is_json(b"[1] [2"), is_json(b"[INFO] up\n"), is_json(b"1 2\n")
+    (True, True, True, True, False, False)
     """
     if not may_be_json(head):
         return False
@@ -160,13 +160,18 @@ def is_json(head):
 
     line, newline, _ = head.lstrip().partition(b"\n")
     text = line.decode("utf-8", "replace").rstrip()
+    decode, start, end = json.JSONDecoder().raw_decode, 0, 0
     try:
-        json.loads(text)
+        while start < len(text):
+            if end and not (text[end - 1] in "]}" and text[start] in "[{"):  # numbers and words in a row are more likely text
+                return False
+            _, end = decode(text, start)
+            start = end
+            while text[start : start + 1].isspace():
+                start += 1
     except json.JSONDecodeError as error:
         if error.msg.startswith("Unterminated string"):
             return not newline  # no string has one
-        if error.msg == "Extra data":
-            return False
         return error.pos >= len(text) - (0 if newline else _LONGEST_TOKEN)
     except (ValueError, RecursionError):  # digits or brackets beyond a limit of Python's
         pass

@@ -111,6 +111,15 @@ def test_json_is_what_its_first_line_is(line, file):
             assert _input_formats.recognise((before + line + end).encode(), True) == expected
 
 
+def test_several_values_on_the_first_line(file):
+    """Those of arrays and objects: numbers and words one after the other are more likely text."""
+    for line, name in (
+        ('{"a": 1}{"a": 2}', "json"), ('{"a": 1} {"a": 2}', "json"), ("[1][2] [3]", "json"), ('[1] {"a": ', "json"), ("[1] {", "json"),
+        ('{"a": 1}\r{"a": 2}\r', "json"), ("{}" * 50_000, "json"), ("[1] [x]", "text"), ("[1] 2", "text"), ("1 2", "text"), ('1 {"a": 2}', "text"),
+    ):  # fmt: skip
+        assert sniffed(file, f"{line}\n".encode()) == name, line
+
+
 @pytest.mark.parametrize("value", [{"a": [1, {"b": "c"}]}, [1, 2], [[]]], ids=str)
 def test_json_of_many_lines_is_json(value, file):
     assert sniffed(file, json.dumps(value, indent=2).encode()) == "json"
