@@ -54,7 +54,7 @@ def test_no_hint(run_here, text, data, variables):
 
 
 JOB = """
-    from typedbytes.streaming import counter, run
+    from typedbytes.streaming import counter, run, side_file
     def mapper(offset, line):
         {mapper}
     def reducer(key, values):
@@ -69,11 +69,12 @@ GIVING, NOTHING = "yield line, 1", "print(1)"
     (GIVING, "yield key, 1", "reducer", []), (NOTHING, "yield key, 1", "reducer", ["mapper"]), (GIVING, NOTHING, None, ["reducer"]),
     (GIVING, NOTHING, "reducer", ["combiner"]), (GIVING + ' if line == "y" else 2', NOTHING, None, ["reducer"]),
     ("if line == 'y1': yield line, 1", "yield key, 1", None, []), ("counter('lines', 'seen')", "yield key, 1", None, []),
+    ("side_file(line).write(b'x')", "yield key, 1", None, []), (GIVING, "side_file(key).write(b'x')", None, []),
 ])  # fmt: skip
 def test_a_job_of_many_tasks_says_it_once(tmp_path, mapper, reducer, combiner, said):
     script = local_jobs.write_script(tmp_path, JOB.format(mapper=mapper, reducer=reducer, combiner=combiner))
     for number in range(3):
-        (tmp_path / f"in{number}").write_text(f"x\ny{number}\n")
+        (tmp_path / f"in{number}").write_text(f"x{number}\ny{number}\n")
     words = [sys.executable, "-m", "typedbytes", "run", script, *(tmp_path / f"in{number}" for number in range(3)), "-o", tmp_path / "out"]
     done = subprocess.run([*words, "--processes", "1"], capture_output=True, text=True, env=environment(), timeout=60)
     assert done.returncode == 0, done.stderr

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from typedbytes import local
 from typedbytes.cli._failure import IO_ERROR, JOB_FAILED, NO_INPUT, UNAVAILABLE, USAGE, Failure, say
 from typedbytes.local._errors import OptionError
@@ -46,14 +48,25 @@ def _failure_of(error, quiet):
 
 
 def _report(result):
+    has_side_files = _has_side_files(result.output)
     for step, counters in counters_by_step(result):
         for group, names in sorted(counters.items()):
             for name, amount in sorted(names.items()):
                 say(f"{step}{group.rpartition('.')[2]}: {name} = {amount:,}")
-        for hint in hints(counters):
+        for hint in () if has_side_files else hints(counters):
             say(f"typedbytes: {step}{hint}")
     tasks = f"{result.nmaps} map and {result.nreducers} reduce tasks"
     say(f"typedbytes: done: {result.output}, {tasks}, {result.seconds:.1f} s")
+
+
+def _has_side_files(folder):
+    from typedbytes.sequencefile._locations import is_hidden, visible_names  # imported lazily: start-up time
+
+    try:
+        names = [name for name in os.listdir(folder) if not is_hidden(name)]
+    except OSError:  # another process has moved the output already
+        return False
+    return len(visible_names(names)) < len(names)
 
 
 def hints(counters):
