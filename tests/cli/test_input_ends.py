@@ -210,6 +210,20 @@ def test_a_table_is_not_held_to_what_its_data_spells(converted):
     assert converted(data) == (0, pairs, "")
 
 
+@pytest.mark.parametrize("compression", ["none", "snappy", "zstd"])
+@pytest.mark.parametrize("more", [{}, {"bloom_filter_options": {"value": True}}], ids=["index", "index and Bloom filter"])
+def test_a_parquet_file_of_parquet_files(compression, more, file, capfdbinary):
+    """In the data of its only column another file starts, as one after it would."""
+    value = parquet_file(FIRST)
+    for nrows in 1, 20, 500:
+        data = io.BytesIO()
+        table = pyarrow.table({"value": [value] * nrows})
+        parquet.write_table(table, data, compression=compression, write_page_index=True, use_dictionary=False, **more)
+        code = main(["convert", "--to", "typedbytes", file(data.getvalue())])
+        stdout, stderr = capfdbinary.readouterr()
+        assert (code, stderr, list(tb.Reader(io.BytesIO(stdout)))) == (0, b"", [(value,)] * nrows)
+
+
 def test_arrow_files_of_polars_without_rows(converted):
     """Before the first batch polars writes the schema without the mark and the length that Arrow's format puts before it."""
     polars = pytest.importorskip("polars")

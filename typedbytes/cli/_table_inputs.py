@@ -28,7 +28,9 @@ READ_TABLES = ("arrow", "parquet", "arrow-file")
 _PIECE_NBYTES = 1 << 20  # a declared length allocates no more than the data has
 _HEAD_NBYTES = 5  # by which an Arrow stream is recognised
 _ARROW_MAGIC, _PARQUET_MAGIC = b"ARROW1", b"PAR1"
-_PAGE_HEADER = re.compile(rb"\x15[\0\2\4\6]\x15")  # Thrift: the type of the page, the first byte of the next field
+# Thrift's compact protocol: the type of a page and the first byte of the next field; an offset, an i64, and then a length, an i32.
+_PAGE_HEADER = re.compile(rb"\x15[\0\2\4\6]\x15")
+_INDEX = re.compile(rb"(?=[%b]([\x80-\xff]{0,9}[\0-\x7f])\x15([\x80-\xff]{0,4}[\0-\x7f]))" % bytes(range(0x16, 0x100, 0x10)))
 _MAX_PADDING = 64  # before the first message of an Arrow file, and after the last: an end mark, and the widest alignment. A file is longer.
 
 
@@ -109,11 +111,11 @@ def _end_of_messages(footer):
 
 def _of_parquet_file(source, name):
     file = imported_pyarrow().parquet.ParquetFile(source)
-    start, _ = _footer(source, _PARQUET_MAGIC)
+    start, footer = _footer(source, _PARQUET_MAGIC)
     chunks = _last_chunks(file.metadata)
     end = max((start + nbytes for start, nbytes in chunks), default=len(_PARQUET_MAGIC))
     second = _start_of_second_parquet_file(source, start - end, chunks)
-    if second is not None:
+    if second is not None and not _has_index_before(footer, start):  # a value may hold a Parquet file
         raise FormatError("expected the end of a Parquet file, found another one", second)
     return file.schema_arrow, file.iter_batches()
 
@@ -125,6 +127,16 @@ def _last_chunks(metadata):
     last = metadata.row_group(metadata.num_row_groups - 1)
     columns = map(last.column, range(last.num_columns))
     return [(min(filter(None, (each.data_page_offset, each.dictionary_page_offset))), each.total_compressed_size) for each in columns]
+
+
+def _has_index_before(footer, start):
+    """Return whether an index, or a Bloom filter, ends where the footer starts: its offsets then count from the start of the input."""
+    return any(_number(offset) + _number(nbytes) == start for offset, nbytes in _INDEX.findall(footer))
+
+
+def _number(varint):
+    number = sum((byte & 0x7F) << 7 * n for n, byte in enumerate(varint))
+    return number >> 1  # zigzag
 
 
 def _start_of_second_parquet_file(source, nbytes, chunks):
