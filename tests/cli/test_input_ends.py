@@ -210,6 +210,22 @@ def test_a_table_is_not_held_to_what_its_data_spells(converted):
     assert converted(data) == (0, pairs, "")
 
 
+@pytest.mark.parametrize("options", [{}, {"use_dictionary": False}, {"use_dictionary": False, "write_page_index": True}], ids=str)
+def test_a_parquet_file_without_rows(options, converted):
+    """A column without pages has no offset: its last row group may be empty, after others or alone."""
+    file = io.BytesIO()
+    with parquet.ParquetWriter(file, batch([]).schema, **options) as writer:
+        writer.write_table(pyarrow.Table.from_batches([batch([])]))
+    assert converted(file.getvalue()) == (0, [], "")
+    file = io.BytesIO()
+    with parquet.ParquetWriter(file, batch([]).schema, **options) as writer:
+        for pairs in [], FIRST, []:
+            writer.write_table(pyarrow.Table.from_batches([batch(pairs)]))
+    assert converted(file.getvalue()) == (0, FIRST, "")
+    code, _, message = converted(file.getvalue() + file.getvalue())
+    assert code == 65 and "offset" in message
+
+
 @pytest.mark.parametrize("compression", ["none", "snappy", "zstd"])
 @pytest.mark.parametrize("more", [{}, {"bloom_filter_options": {"value": True}}], ids=["index", "index and Bloom filter"])
 def test_a_parquet_file_of_parquet_files(compression, more, file, capfdbinary):

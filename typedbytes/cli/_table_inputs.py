@@ -121,12 +121,15 @@ def _of_parquet_file(source, name):
 
 
 def _last_chunks(metadata):
-    """Return (offset, length) of the columns of the last row group."""
-    if not metadata.num_row_groups:
-        return []
-    last = metadata.row_group(metadata.num_row_groups - 1)
-    columns = map(last.column, range(last.num_columns))
-    return [(min(filter(None, (each.data_page_offset, each.dictionary_page_offset))), each.total_compressed_size) for each in columns]
+    """Return (offset, length) of the columns of the last row group that has pages."""
+    for number in reversed(range(metadata.num_row_groups)):
+        group = metadata.row_group(number)
+        columns = [group.column(each) for each in range(group.num_columns)]
+        starts = [list(filter(None, (each.data_page_offset, each.dictionary_page_offset))) for each in columns]
+        found = [(min(start), each.total_compressed_size) for start, each in zip(starts, columns) if start]
+        if found:
+            return found
+    return []
 
 
 def _has_index_before(footer, start):
