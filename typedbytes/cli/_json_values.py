@@ -139,8 +139,7 @@ class _Pending:
         self._nchars += len(text)
         if self._depth <= 0 or self._nchars >= self._due or self._nchars > self._max_nbytes:
             yield from self._values("".join(self._parts))
-        if self._nchars > self._max_nbytes:
-            raise self._located(JsonFormError(f"longer than {self._max_nbytes} bytes"), 0)
+        self._check_length(self._nchars, 0)
 
     def finish(self):
         """Yield the values of the last line."""
@@ -170,6 +169,7 @@ class _Pending:
             following = _skip_white(text, end)
             if following == end < len(text) and not (text[end - 1] in "]}" and text[end] in "[{"):
                 raise self._located(_form_error(json.JSONDecodeError("Extra data", text, end)), nlines)
+            self._check_length(end - start, nlines)
             yield self._locations[nlines], tree, text, start, end
             nlines += text.count("\n", start, following)
             start = following
@@ -178,6 +178,10 @@ class _Pending:
         del self._locations[:nlines]
         if self._depth < math.inf:
             self._depth = _depth(rest)
+
+    def _check_length(self, nchars, nlines):
+        if nchars > self._max_nbytes:
+            raise self._located(JsonFormError(f"longer than {self._max_nbytes} bytes"), nlines)
 
     def _form_error(self, error, start):
         hint = "; the input ends inside a value"
