@@ -11,6 +11,7 @@ _SECRETS: set[str] = set()  # of the URLs so far: errors of file systems quote t
 _MIN_SECRET = 4  # characters: shorter ones occur in any text
 _MIN_VALUE = 8  # characters of a query's value: shorter ones are words, as in auth=none
 _SPACE = r"\s"
+_NOT_AZURE = "(?<!abfs)(?<!abfss)(?<!wasb)(?<!wasbs)"  # whose URLs have the container before the @
 _QUERY = (
     r"(?i)([?&][^=&?\s]{0,64}(?:sig|token|secret|pass|pwd|credential|key|auth|delegation)[^=&?\s]{0,64}=)((?:[^&#\s'\"]*[^&#\s'\":,;)])?)"
 )
@@ -55,7 +56,7 @@ def _user(end):
 
     They end at the last @ before the path. Where what seems to be the port is not a number, a password has a slash, a ? or a #.
     """
-    return rf"://([^/?#{end}]*|[^/?#@:\[{end}]*:(?!\d*[/?#])(?:(?!://)[^@{end}])*)@"
+    return rf"{_NOT_AZURE}://([^/?#{end}]*|[^/?#@:\[{end}]*:(?!\d*[/?#])(?:(?!://)[^@{end}])*)@"
 
 
 def _remember_all(found, least):

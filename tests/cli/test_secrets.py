@@ -310,3 +310,11 @@ def test_outputs_and_what_cannot_be_reached(command, protocol, tmp_path):
 )
 def test_what_is_hidden(text, shown):
     assert without_secrets(text) == shown
+
+
+@pytest.mark.parametrize("scheme", ["abfs", "abfss", "wasb", "wasbs"])
+def test_the_container_of_azure_is_part_of_the_path(scheme):
+    """abfss://container@account.dfs.core.windows.net/path, as Hadoop's and adlfs' documentation write it: no user and no password."""
+    url = f"{scheme}://logs@account.dfs.core.windows.net/2024/a.tb"
+    assert without_secrets(f"{url}: not found") == f"{url}: not found"
+    assert without_secrets(f"{url}?sig=abc") == f"{url}?sig=***"
