@@ -48,7 +48,7 @@ def stored_contents(data):
 
 
 def count_fault(nframes, nbytes):
-    """Return what is wrong with so many frames with contents in so few compressed bytes; None: nothing."""
+    """Return what is wrong with nframes frames that have contents, in nbytes compressed bytes; None if nothing is."""
     if nframes <= MAX_SHORT_FRAMES + nbytes // SHORT_NBYTES:
         return None
     wanted = f"expected {SHORT_NBYTES} bytes or more for each zstd frame after the first {MAX_SHORT_FRAMES}"

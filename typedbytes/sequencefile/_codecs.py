@@ -49,8 +49,8 @@ _FIRST_PIECE_NBYTES = 1024
 def _stream_decompressor(make, error, skip_empty=None, count_fault=None):
     """Return decompress() for one or more concatenated streams, as Hadoop's DecompressorStream reads them.
 
-    skip_empty(data, offset) -> offset passes streams without contents; count_fault(nstreams, nbytes) -> why
-    so many of them are refused, or None.
+    skip_empty(data, offset) -> offset passes streams without contents; count_fault(nstreams, nbytes) -> what is
+    wrong with that many streams in nbytes, or None.
     """
 
     def decompress(data, limit):
