@@ -149,7 +149,7 @@ def may_be_json(head):
 
 
 def is_json(head):
-    r"""Return whether text that starts with these bytes is JSON: its first line is a value, several arrays and objects, or the start of one that goes on.
+    r"""Return whether text that starts with these bytes is JSON: its first line is a value, arrays and objects, or the start of one that goes on.
 
     >>> is_json(b'{"a": 1}\n{'), is_json(b"[\n1"), is_json(b'{"a": "cut he'), is_json(b"[1] [2"), is_json(b"[INFO] up\n"), is_json(b"1 2\n")
     (True, True, True, True, False, False)
