@@ -13,9 +13,11 @@ import lzma
 import os
 import threading
 
+import pyarrow.parquet
 import pytest
 
 import typedbytes as tb
+from commands import good
 from typedbytes import block, sequencefile
 from typedbytes._zstd import zstd
 from typedbytes.cli import main
@@ -249,3 +251,16 @@ def test_arrow_files_of_polars_without_rows(converted):
         assert converted(empty.getvalue()) == (0, [], "")
     code, _, message = converted(arrow_file(FIRST) + empty.getvalue())
     assert code == 65 and "offset" in message
+
+
+def test_times_and_dates_beyond_their_range_are_no_damage(tmp_path):
+    """Other programs write them; pyarrow's full validation refuses them."""
+    day = pyarrow.array([90_000, 5], pyarrow.int32()).view(pyarrow.time32("s"))
+    date = pyarrow.array([1, 86_400_000], pyarrow.int64()).view(pyarrow.date64())
+    batch = pyarrow.record_batch([day, date], names=["day", "date"])
+    with pytest.raises(pyarrow.ArrowInvalid):
+        batch.validate(full=True)
+    with pyarrow.ipc.new_stream(tmp_path / "in.arrow", batch.schema) as writer:
+        writer.write_batch(batch)
+    assert good("convert", "--to", "parquet", "-o", str(tmp_path / "out.parquet"), str(tmp_path / "in.arrow")) == b""
+    assert pyarrow.parquet.read_table(tmp_path / "out.parquet").column("day").cast(pyarrow.int32()).to_pylist() == [90_000, 5]

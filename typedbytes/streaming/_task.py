@@ -137,7 +137,10 @@ def is_query():
     if ROLE_QUERY not in os.environ:
         return False
     null = os.stat(os.devnull)
-    return all(os.path.samestat(os.fstat(descriptor), null) for descriptor in (0, 1))
+    try:
+        return all(os.path.samestat(os.fstat(descriptor), null) for descriptor in (0, 1))
+    except OSError:  # one of them is closed
+        return False
 
 
 def find_role(argv, environ, combines=False):
