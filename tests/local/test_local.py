@@ -1017,3 +1017,19 @@ def test_a_job_needs_no_standard_output(words, tmp_path):
     done = subprocess.run(closed, stderr=subprocess.PIPE, env=environment())
     assert (done.returncode, done.stderr) == (0, b"")
     assert dict(pairs_of(tmp_path / "out")) == counts
+
+
+def test_a_program_that_has_the_package_to_itself_is_told_what_its_tasks_lack(tmp_path):
+    """As archives made by shiv and pex do, it adds to its own path alone; a program made by PyInstaller has no other Python at all."""
+    (tmp_path / "in.txt").write_text("a\n")
+    (tmp_path / "job.py").write_text("from typedbytes import streaming\nstreaming.run(lambda offset, line: [(line, 1)])\n")
+    folder = str(pathlib.Path(tb.__file__).parents[1])
+    python = str(pathlib.Path(sys.base_prefix) / "bin" / "python{}.{}".format(*sys.version_info))
+    start = f"import sys; sys.path[:0] = [{folder!r}]; {{}}; from typedbytes import cli; sys.argv[1:] = {['run', 'job.py', 'in.txt', '-o', 'out']}; cli.main()"
+    plain = {"cwd": tmp_path, "env": {"PATH": os.environ["PATH"]}, "capture_output": True, "text": True}
+    done = subprocess.run([python, "-c", start.format("pass")], **plain)
+    assert done.returncode == 64 and done.stderr.endswith(f"install it there, or set PYTHONPATH={folder}\n"), done.stderr
+    plain["env"]["PYTHONPATH"] = folder
+    assert subprocess.run([python, "-c", start.format("pass")], **plain).returncode == 0
+    done = subprocess.run([python, "-c", start.format("sys.frozen = True")], **plain)
+    assert done.returncode == 64 and "run it by a Python that has typedbytes installed\n" in done.stderr, done.stderr

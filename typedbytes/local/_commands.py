@@ -12,6 +12,7 @@ import subprocess
 import sys
 from operator import attrgetter
 
+import typedbytes
 from typedbytes._exit_codes import OK, TERMINATED, USAGE
 from typedbytes.local._environment import inherited_variables
 from typedbytes.local._errors import CommandError, JobError
@@ -103,7 +104,11 @@ def _start_of(script):
     if not os.path.isfile(script):
         raise CommandError(f"there is no script {script}")
     path = absolute(script)
-    return [path] if os.access(script, os.X_OK) and not script.endswith(".py") else [sys.executable, path]
+    if os.access(script, os.X_OK) and not script.endswith(".py"):
+        return [path]
+    if getattr(sys, "frozen", False):  # by PyInstaller: sys.executable is this program
+        raise CommandError(f"a program with a Python of its own cannot start {script}: run it by a Python that has typedbytes installed")
+    return [sys.executable, path]
 
 
 def _ask_for_steps(processes, script, command, environ):
@@ -139,6 +144,9 @@ def _advice_on(lines):
         return ""
     if missing[1] in PORTED:
         return f"; typedbytes runs jobs of {missing[1]} once they are ported: docs/guides/port-{missing[1]}.md says how"
+    if missing[1] == "typedbytes":  # it runs from an archive that adds to its own path alone, as those of shiv and pex do
+        folder = os.path.dirname(os.path.dirname(typedbytes.__file__))
+        return f"; tasks are started by {sys.executable}, which does not have this package: install it there, or set PYTHONPATH={folder}"
     return f"; install the module for {sys.executable}, or correct its name"
 
 
