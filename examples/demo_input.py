@@ -50,3 +50,7 @@ def pack(sources, folder):
         with open(folder / f"sources-{nbytes // INPUT_FILE_NBYTES}.txt", "ab") as packed:
             nbytes += packed.write(source.read_bytes() + b"\n")
     return nbytes
+
+
+if __name__ == "__main__":
+    print(__doc__)

@@ -1025,7 +1025,7 @@ def test_a_program_that_has_the_package_to_itself_is_told_what_its_tasks_lack(tm
     (tmp_path / "job.py").write_text("from typedbytes import streaming\nstreaming.run(lambda offset, line: [(line, 1)])\n")
     folder = str(pathlib.Path(tb.__file__).parents[1])
     python = str(pathlib.Path(sys.base_prefix) / "bin" / "python{}.{}".format(*sys.version_info))
-    start = f"import sys; sys.path[:0] = [{folder!r}]; {{}}; from typedbytes import cli; sys.argv[1:] = {['run', 'job.py', 'in.txt', '-o', 'out']}; cli.main()"
+    start = f"import sys; sys.path[:0] = [{folder!r}]; {{}}; from typedbytes import cli; sys.argv[1:] = {['run', 'job.py', 'in.txt', '-o', 'out']}; sys.exit(cli.main())"
     plain = {"cwd": tmp_path, "env": {"PATH": os.environ["PATH"]}, "capture_output": True, "text": True}
     done = subprocess.run([python, "-c", start.format("pass")], **plain)
     assert done.returncode == 64 and done.stderr.endswith(f"install it there, or set PYTHONPATH={folder}\n"), done.stderr
