@@ -12,7 +12,7 @@ import pytest
 
 from streaming_support import encode, environment, finish, read_message, run_script, start, write_script
 from subprocess_runs import run_fresh
-from typedbytes import Decoder, sortkey
+from typedbytes import Decoder, PairReader, loads, sortkey
 from typedbytes.streaming import _heartbeat, _reporter, side_file
 
 PAIRS = encode(("a", 1), ("a", 2), ("b", 3))
@@ -81,6 +81,48 @@ def test_a_fork_of_the_task_takes_no_file_away(tmp_path):
     outcome = run_script(tmp_path, SIDE.format(then=then), "map", data=PAIRS, environ=environ)
     assert outcome.code == 0, outcome.messages
     assert (tmp_path / "out" / "seen-m-00000").read_text().split() == ["a", "a", "b"]
+
+
+@pytest.mark.parametrize("nbytes", [10, 100_000])
+@pytest.mark.parametrize("then", ["", "self.file.flush()", "sys.exit(0)"])
+def test_a_fork_of_the_task_writes_nothing_again(tmp_path, nbytes, then):
+    """It goes on with a copy of what the task has read and buffered, until it comes to the end of that."""
+    script = f"""
+from typedbytes.streaming import side_file
+class Job:
+    def configure(self):
+        self.file = side_file("seen")
+    def map(self, key, value):
+        self.file.write(key.encode() * {nbytes})
+        if key == "b":
+            child = os.fork()
+            if child:
+                os.waitpid(child, 0)
+            else:
+                self.file.write(b"of the child" * {nbytes})
+                {then}
+        yield key, value
+run(Job)
+"""
+    data = encode(("a", 1), ("b", 2), ("c", 3))
+    outcome = run_script(tmp_path, script, "map", data=data, environ={"mapreduce_task_output_dir": str(tmp_path / "out")})
+    assert (outcome.code, outcome.output) == (0, data), outcome.messages
+    assert (tmp_path / "out" / "seen-m-00000").read_bytes() == b"a" * nbytes + b"b" * nbytes + b"c" * nbytes
+
+
+def test_bad_records_of_a_fork_are_not_kept_again(tmp_path):
+    script = """
+def mapper(key, value):
+    if key == 3 and os.fork():
+        os.wait()
+    raise ValueError
+run(mapper, max_bad=1.0)
+"""
+    data = encode(*((number, "x" * 1000) for number in range(50)))
+    outcome = run_script(tmp_path, script, "map", data=data, environ={"mapreduce_task_output_dir": str(tmp_path / "out")})
+    assert outcome.code == 0, outcome.messages
+    kept = PairReader((tmp_path / "out" / "bad-records-m-00000").read_bytes(), raw=True)
+    assert [loads(key) for key, _ in kept] == list(range(50))
 
 
 def test_a_file_that_cannot_be_finished_fails_the_task(tmp_path):

@@ -8,6 +8,7 @@ Here: names and ends of files. Not here: what is in one.
 
 from __future__ import annotations
 
+import io
 import os
 
 from typedbytes.streaming._task import Task
@@ -47,7 +48,7 @@ class SideFiles:
             raise ValueError(f"the side file {name!r} already exists: open it once per task, in configure()")
         folder = _spool_folder()
         os.makedirs(folder, exist_ok=True)
-        file = self._files[name] = open(os.path.join(folder, _temporary_name(name)), "wb")
+        file = self._files[name] = io.BufferedWriter(_File(os.path.join(folder, _temporary_name(name)), "w"))
         return file
 
     def commit(self):
@@ -94,6 +95,20 @@ class SideFiles:
         step = f"step{task.step}-" if task.step else ""
         process = f"-{os.getpid()}" if self._role == "combine" else ""
         return f"{step}{name}-{self._role[0]}-{task.partition or 0:05}{process}"
+
+
+class _File(io.FileIO):
+    """A file that refuses what a process forked from the task writes, which has a copy of what was buffered, and shares the offset."""
+
+    def __init__(self, path, mode):
+        super().__init__(path, mode)
+        self._pid = os.getpid()
+
+    def write(self, data):
+        """Write bytes and return their number."""
+        if os.getpid() != self._pid:
+            raise OSError("side files belong to the process that Hadoop started, not to one forked from it")
+        return super().write(data)
 
 
 side_files = SideFiles()
