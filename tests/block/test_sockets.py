@@ -7,7 +7,6 @@ import gc
 import io
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -21,7 +20,7 @@ import block_reference as slow
 import typedbytes as tb
 from block_calls import Pieces
 from signal_checks import interrupted_when_readable, times_checked
-from subprocess_runs import SECONDS, run_fresh, within
+from subprocess_runs import SECONDS, program, run_fresh, within
 from typedbytes.block import BlockEncoder, BlockReader, BlockWriter, CoalescingWriter, Command
 
 # -- system calls -----------------------------------------------------------------------------------------
@@ -52,9 +51,7 @@ for nbytes in sizes:
 
 def traced_calls(kind, wire, *sizes):
     """Return for each size the names of the system calls between the two lines that a sender writes, counted by strace."""
-    if not shutil.which("strace"):
-        raise RuntimeError("strace was not found: apt-get install strace")
-    command = ["strace", "-qq", "-e", "trace=write,writev,send,sendto,sendmsg,poll,setsockopt", sys.executable, "-c", SENDER]
+    command = [program("strace"), "-qq", "-e", "trace=write,writev,send,sendto,sendmsg,poll,setsockopt", sys.executable, "-c", SENDER]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     child = subprocess.run([*command, kind, wire, *map(str, sizes)], capture_output=True, text=True, env=environment, timeout=SECONDS)
     assert child.returncode == 0, child.stderr

@@ -12,6 +12,7 @@ import pytest
 
 from local_jobs import WORD_COUNT, write_script
 from streaming_support import environment
+from subprocess_runs import program
 from typedbytes import _atomic
 
 CALLS = re.compile(r"^\d+ +(?:(fsync)\(\d+<(.*)>\)|(rename)\w*\((.*)\)|(mkdir)\w*\(\"(.*)\", .*\)) += 0$", re.M)
@@ -35,7 +36,7 @@ def calls_of(folder, *words, **options):
     """Return the calls by which a command that runs in this folder puts its output in place there: (name, path or paths)."""
     log = folder.parent / "calls"
     traced = [
-        "strace",
+        program("strace"),
         "-f",
         "-y",
         "-o",

@@ -8,6 +8,8 @@ import zipfile
 
 import pytest
 
+from subprocess_runs import program
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NAME = "typedbytes-1.0-cp311-cp311-manylinux_2_34_x86_64.whl"
 
@@ -20,7 +22,7 @@ def check(request, tmp_path_factory):
     environ = dict(os.environ)
     if request.param == "busybox":  # what the images of musllinux have
         applets = tmp_path_factory.mktemp("applets")
-        subprocess.run(["busybox", "--install", "-s", applets], check=True)
+        subprocess.run([program("busybox"), "--install", "-s", applets], check=True)
         (applets / "python3").symlink_to(sys.executable)
         environ["PATH"] = str(applets)
 

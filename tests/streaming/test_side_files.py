@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from streaming_support import encode, environment, finish, read_message, run_script, start, write_script
-from subprocess_runs import run_fresh
+from subprocess_runs import program, run_fresh
 from typedbytes import Decoder, PairReader, loads, sortkey
 from typedbytes.streaming import _heartbeat, _reporter, side_file
 
@@ -67,7 +67,7 @@ def test_a_side_file_is_on_the_disk_before_it_has_its_name(tmp_path, then):
     script = write_script(tmp_path, SIDE.format(then=then))
     log, folder = tmp_path / "calls", tmp_path / "out"
     child = subprocess.run(
-        ["strace", "-f", "-y", "-o", log, "-e", "trace=fsync,rename,renameat,renameat2", sys.executable, script, "map"],
+        [program("strace"), "-f", "-y", "-o", log, "-e", "trace=fsync,rename,renameat,renameat2", sys.executable, script, "map"],
         input=PAIRS, capture_output=True, env=environment({"mapreduce_task_output_dir": str(folder)}),
     )  # fmt: skip
     assert child.returncode == 0, child.stderr

@@ -6,6 +6,7 @@ takes every warning as an error, and has to end well and silently.
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,14 @@ import textwrap
 SECONDS = 600  # far beyond what anything needs, on a machine that stands still for a while too: only what hangs takes so long
 
 FORKING = "ignore:This process:DeprecationWarning"  # (pid=1) is multi-threaded: tests fork beside threads to see what happens then
+
+
+def program(name):
+    """Return the path of a program that the tests need beside Python."""
+    path = shutil.which(name)
+    if path is None:
+        raise RuntimeError(f"{name} was not found: make system-packages installs it on Debian and Ubuntu")
+    return path
 
 
 def run_fresh(code, *arguments, flags=(), warnings="error", folders=()):
