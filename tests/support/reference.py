@@ -26,6 +26,7 @@ WRITABLE, PICKLE, BYTESTRING, NDARRAY, MARKER = 50, 100, 101, 102, 255
 APPLICATION = range(50, 201)
 INT_RANGE = range(-(2**31), 2**31)
 LONG_RANGE = range(-(2**63), 2**63)
+SHOWN_LENGTH = 1000  # of a key that is text or bytes, in a path
 MAX_COLLISIONS = 512  # keys of one MAP with one hash value, where the data chooses the hash
 
 END_OF_LIST = object()
@@ -210,7 +211,10 @@ def decode_all(data, **options):
 
 def key_text(key):
     """Return a MAP's key as paths exact_repr it."""
-    return json.dumps(key) if type(key) is str else repr(key)
+    spelled = json.dumps if type(key) is str else repr
+    if type(key) in (str, bytes) and len(key) > SHOWN_LENGTH:
+        return spelled(key[:SHOWN_LENGTH]) + "..."
+    return spelled(key)
 
 
 def widen(bits):
