@@ -110,6 +110,37 @@ run(Job)
     assert (tmp_path / "out" / "seen-m-00000").read_bytes() == b"a" * nbytes + b"b" * nbytes + b"c" * nbytes
 
 
+def test_a_fork_of_the_task_opens_no_side_file(tmp_path):
+    """It would be the task's own of that name, emptied: here when the task has written it, and before it gets its name."""
+    script = """
+from typedbytes.streaming import side_file
+read, ready = os.pipe()
+class Job:
+    def map(self, key, value):
+        if key == "a":
+            self.child = os.fork()
+            if not self.child:
+                os.close(ready)
+                os.read(read, 1)
+                try:
+                    side_file("seen")
+                finally:
+                    os._exit(0)
+        yield key, value
+    def close(self):
+        file = side_file("seen")
+        file.write(b"all")
+        file.close()
+        os.close(ready)
+        os.waitpid(self.child, 0)
+run(Job)
+"""
+    data = encode(("a", 1), ("b", 2))
+    outcome = run_script(tmp_path, script, "map", data=data, environ={"mapreduce_task_output_dir": str(tmp_path / "out")})
+    assert (outcome.code, outcome.output) == (0, data), outcome.messages
+    assert (tmp_path / "out" / "seen-m-00000").read_bytes() == b"all"
+
+
 def test_bad_records_of_a_fork_are_not_kept_again(tmp_path):
     script = """
 def mapper(key, value):

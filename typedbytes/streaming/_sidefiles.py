@@ -41,6 +41,7 @@ class SideFiles:
         """Open a new file to write bytes to."""
         if self._role is None:
             raise RuntimeError("side files belong to a task: open them while run() runs")
+        _check_owner(self._pid)  # the process would empty the file that the task has under the same name
         if not name or "/" in name or name.startswith((".", "_", "part-")):
             raise ValueError(f"{name!r} cannot be the name of a side file: it must be a plain name that does not start with part-, _ or .")
         name = self._final_name(name)
@@ -97,6 +98,11 @@ class SideFiles:
         return f"{step}{name}-{self._role[0]}-{task.partition or 0:05}{process}"
 
 
+def _check_owner(pid):
+    if os.getpid() != pid:
+        raise OSError("side files belong to the process that Hadoop started, not to one forked from it")
+
+
 class _File(io.FileIO):
     """A file that refuses what a process forked from the task writes, which has a copy of what was buffered, and shares the offset."""
 
@@ -106,8 +112,7 @@ class _File(io.FileIO):
 
     def write(self, data):
         """Write bytes and return their number."""
-        if os.getpid() != self._pid:
-            raise OSError("side files belong to the process that Hadoop started, not to one forked from it")
+        _check_owner(self._pid)
         return super().write(data)
 
 
