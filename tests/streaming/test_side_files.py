@@ -135,8 +135,9 @@ class Job:
         os.waitpid(self.child, 0)
 run(Job)
 """
+    environ = {"mapreduce_task_output_dir": str(tmp_path / "out"), "mapreduce_task_attempt_id": "attempt_1_2_m_000000_0"}
     data = encode(("a", 1), ("b", 2))
-    outcome = run_script(tmp_path, script, "map", data=data, environ={"mapreduce_task_output_dir": str(tmp_path / "out")})
+    outcome = run_script(tmp_path, script, "map", data=data, environ=environ)
     assert (outcome.code, outcome.output) == (0, data), outcome.messages
     assert (tmp_path / "out" / "seen-m-00000").read_bytes() == b"all"
 
