@@ -23,7 +23,7 @@ from libc.string cimport memchr, memcpy, memmove, memset
 from posix.uio cimport iovec, writev
 from posix.unistd cimport read, write
 from cpython.buffer cimport (
-    PyBUF_READ, PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer,
+    PyBUF_READ, PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer,
 )
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_CheckSignals
@@ -286,7 +286,8 @@ cdef class ArrayBody:
     def __getbuffer__(self, Py_buffer* view, int flags):
         if flags & PyBUF_WRITABLE:
             raise BufferError("the elements of a message cannot be changed")
-        PyBuffer_FillInfo(view, self, <void*>self.p, self.nbytes, True, PyBUF_SIMPLE)
+        lend_bytes(view, self.p, self.nbytes)
+        view.obj = self
         view.itemsize = self.itemsize
         view.ndim = self.ndim
         view.format = <char*>PyBytes_AS_STRING(self.format)

@@ -128,6 +128,20 @@ cdef bint can_seek(object target):
         return False
 
 
+cdef void lend_bytes(Py_buffer* view, const unsigned char* p, Py_ssize_t nbytes) noexcept:
+    # All but the owner: Cython has put a None there, which only an assignment in __getbuffer__ gives back, and PyBuffer_FillInfo would not.
+    view.buf = <void*>p
+    view.len = nbytes
+    view.readonly = True
+    view.itemsize = 1
+    view.format = NULL
+    view.ndim = 1
+    view.shape = &view.len
+    view.strides = &view.itemsize
+    view.suboffsets = NULL
+    view.internal = NULL
+
+
 cdef class OwnedPiece:
     # Exports bytes of a message as a buffer, whose memory lives as long as the last view of it.
     cdef object owner
@@ -135,7 +149,10 @@ cdef class OwnedPiece:
     cdef Py_ssize_t nbytes
 
     def __getbuffer__(self, Py_buffer* view, int flags):
-        PyBuffer_FillInfo(view, self, <void*>self.p, self.nbytes, True, flags)
+        if flags & PyBUF_WRITABLE:
+            raise BufferError("a piece of a message cannot be changed")
+        lend_bytes(view, self.p, self.nbytes)
+        view.obj = self
 
     def __reduce__(self):
         raise TypeError("a piece of a message cannot be pickled or copied")
