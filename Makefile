@@ -355,6 +355,11 @@ try-wheel: ## install the wheel for CPython 3.11 that "make wheels" made in a ne
 release-source: jar build/wheel-tools/built ## make the source archive, the jars and the bill of materials of a release, and check them; 2 minutes
 	VENV=build/wheel-tools .ci/release-check build/release
 
+RELEASES ?= bookworm trixie noble
+.PHONY: try-fresh
+try-fresh: ## make demo and make test in new systems with nothing but git, make and python3: Debian 12 and 13, Ubuntu 24.04; as root, an hour
+	@set -e; for release in $(RELEASES); do .ci/try-fresh $$release; .ci/try-fresh $$release someone; done
+
 .PHONY: conda-recipe
 conda-recipe: build/wheel-tools/built ## render the recipe of the conda package for every Python and system; seconds
 	build/wheel-tools/bin/python .ci/render_recipe.py

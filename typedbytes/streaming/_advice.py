@@ -72,7 +72,7 @@ def hint_at_no_output(name, nrecords):
     'the mapper read 2 records and wrote no pairs'
     """
     return (
-        f"the {name} read {nrecords:,} records and wrote no pairs: if that is not intended, yield pairs or return a list of them; "
+        f"the {name} read {nrecords:,} record{'s' * (nrecords != 1)} and wrote no pairs: if that is not intended, yield pairs or return a list of them; "
         "what it prints goes to standard error"
     )
 
