@@ -9,6 +9,7 @@ import pty
 import subprocess
 import sys
 
+import fsspec
 import pytest
 
 import typedbytes as tb
@@ -16,8 +17,6 @@ from commands import COMMAND, run
 from subprocess_runs import SECONDS
 from typedbytes._secrets import without_secrets
 from typedbytes.cli import COMMANDS, main
-
-fsspec = pytest.importorskip("fsspec")
 
 SECRETS = (b"hunter2", b"s1gn4ture")
 LOCATION = "me:hunter2@host/{}&X-Amz-Signature=s1gn4ture"
@@ -197,7 +196,6 @@ def test_an_exception_that_the_interpreter_ignores(tmp_path):
 
 
 def test_the_plan_of_a_folder(memory, tmp_path, monkeypatch, capfdbinary):
-    pytest.importorskip("pyarrow")
     monkeypatch.chdir(tmp_path)
     for name in "part-0", "part-1":
         with fsspec.open(good_url(name), "wb") as file:
