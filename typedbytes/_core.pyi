@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 from _typeshed import ReadableBuffer, WriteableBuffer
 from typing_extensions import Self, Unpack
 
-from typedbytes._options import DecodeOptions as _DecodeOptions, Dialect, EncodeOptions as _EncodeOptions
+from typedbytes._base.options import DecodeOptions as _DecodeOptions, Dialect, EncodeOptions as _EncodeOptions
 
 __all__ = [
     "Decoder",

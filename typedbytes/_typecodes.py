@@ -2,7 +2,7 @@
 
 import enum
 
-from typedbytes import _codes
+from typedbytes._base import codes
 
 __all__ = ["TypeCode"]
 
@@ -16,22 +16,22 @@ class TypeCode(enum.IntEnum):
     'STRING'
     """
 
-    BYTES = _codes.BYTES
-    BYTE = _codes.BYTE
-    BOOL = _codes.BOOL
-    INT = _codes.INT
-    LONG = _codes.LONG
-    FLOAT = _codes.FLOAT
-    DOUBLE = _codes.DOUBLE
-    STRING = _codes.STRING
-    VECTOR = _codes.VECTOR
-    LIST = _codes.LIST
-    MAP = _codes.MAP
-    SHORT = _codes.SHORT
-    NULL = _codes.NULL
-    WRITABLE = _codes.WRITABLE
-    PICKLE = _codes.PICKLE
-    BYTESTRING = _codes.BYTESTRING
-    NDARRAY = _codes.NDARRAY
-    ENDOFRECORD = _codes.ENDOFRECORD
-    MARKER = _codes.MARKER
+    BYTES = codes.BYTES
+    BYTE = codes.BYTE
+    BOOL = codes.BOOL
+    INT = codes.INT
+    LONG = codes.LONG
+    FLOAT = codes.FLOAT
+    DOUBLE = codes.DOUBLE
+    STRING = codes.STRING
+    VECTOR = codes.VECTOR
+    LIST = codes.LIST
+    MAP = codes.MAP
+    SHORT = codes.SHORT
+    NULL = codes.NULL
+    WRITABLE = codes.WRITABLE
+    PICKLE = codes.PICKLE
+    BYTESTRING = codes.BYTESTRING
+    NDARRAY = codes.NDARRAY
+    ENDOFRECORD = codes.ENDOFRECORD
+    MARKER = codes.MARKER

@@ -44,7 +44,7 @@ def _compressor(path):
     """Return the compressor for a file of this name, None for a file that is not compressed."""
     if not os.fsdecode(path).endswith(_COMPRESSED_ENDS):
         return None
-    from typedbytes._compression import compressor  # lazy import: start-up time
+    from typedbytes._base.compression import compressor  # lazy import: start-up time
 
     return compressor(path)
 
@@ -52,7 +52,7 @@ def _compressor(path):
 def _compressed(file, stream):
     if stream is None:
         return file
-    from typedbytes._compression import Compressed  # lazy import: start-up time
+    from typedbytes._base.compression import Compressed  # lazy import: start-up time
 
     return Compressed(file, stream, _core.write_all)
 
@@ -64,7 +64,7 @@ def _decompressed(file, name):
             head = file.read(1)
             file.seek(-len(head), io.SEEK_CUR)
             if head and head in _COMPRESSED_STARTS or name.endswith(".deflate"):
-                from typedbytes._compression import decompressed  # lazy import: start-up time
+                from typedbytes._base.compression import decompressed  # lazy import: start-up time
 
                 return decompressed(file, name)
     except BaseException:

@@ -4,7 +4,7 @@ from typing import Any
 from typing_extensions import Unpack
 
 from typedbytes import _core
-from typedbytes._options import DecodeOptions, EncodeOptions
+from typedbytes._base.options import DecodeOptions, EncodeOptions
 
 __all__ = ["PairReader", "PairWriter", "Reader", "Writer", "dump", "dump_all", "iter_load", "load"]
 

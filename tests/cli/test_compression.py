@@ -16,8 +16,8 @@ import pytest
 
 import typedbytes as tb
 from commands import LINES, STREAM, bad, good, run
-from typedbytes._compression import decompressed
-from typedbytes._zstd import zstd
+from typedbytes._base.compression import decompressed
+from typedbytes._base.zstd import zstd
 from typedbytes.sequencefile import Writer
 
 COMPRESS = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": zstd.compress}

@@ -20,7 +20,7 @@ from pyarrow import ipc, parquet
 import typedbytes as tb
 from commands import good
 from typedbytes import block, sequencefile
-from typedbytes._zstd import zstd
+from typedbytes._base.zstd import zstd
 from typedbytes.cli import main
 
 FIRST = [("a", 1), ("b", 2)]

@@ -15,7 +15,7 @@ import pytest
 import typedbytes as tb
 from commands import COMMAND, run
 from subprocess_runs import SECONDS
-from typedbytes._secrets import without_secrets
+from typedbytes._base.secrets import without_secrets
 from typedbytes.cli import COMMANDS, main
 
 SECRETS = (b"hunter2", b"s1gn4ture")

@@ -13,7 +13,7 @@ import pytest
 import typedbytes as tb
 from commands import COMMAND, bad, good, rows, run
 from subprocess_runs import SECONDS
-from typedbytes._zstd import zstd
+from typedbytes._base.zstd import zstd
 
 PAIRS = tb.Encoder().encode_pairs([(name, {"n": n, "tags": [f"t{n}", "x"]}) for name, n in [("b", 10), ("a", 9), ("c", -1)]])
 

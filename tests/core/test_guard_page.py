@@ -14,7 +14,8 @@ import typedbytes as tb
 from fuzz.guard import Guard
 from seeds import short_seeds
 from subprocess_runs import run_fresh
-from typedbytes import _core, _magic, sequencefile
+from typedbytes import _core, sequencefile
+from typedbytes._base import magic
 from vectors import outcome
 
 HERE = Path(__file__).parent
@@ -41,7 +42,7 @@ USES = {
 
 def walk(inputs):
     """Compare what becomes of bytes at the edge with what becomes of them elsewhere."""
-    _magic.description_of = functools.lru_cache(_magic.description_of)  # of its own copy of the first bytes; every use asks for the same
+    magic.description_of = functools.lru_cache(magic.description_of)  # of its own copy of the first bytes; every use asks for the same
     edge, ninputs = Guard(), 0
     for data in inputs:
         for name, use in USES.items():

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from subprocess_runs import run_fresh
-from typedbytes._npy import dumps_array, is_available, loads_array
+from typedbytes._base.npy import dumps_array, is_available, loads_array
 
 RECORD = [("id", "<i4"), ("point", "<f8", (2, 2)), ("name", "S3")]
 
@@ -292,7 +292,7 @@ def test_no_header_is_too_much_for_a_small_stack(word):
     code = f"""
         import numpy
         from fuzz.pickles import in_small_stack
-        from typedbytes._npy import loads_array
+        from typedbytes._base.npy import loads_array
         try:
             in_small_stack(loads_array, {npy(header)})
         except ValueError as error:

@@ -12,7 +12,7 @@ import strategies
 import typedbytes
 from call_variants import WAYS
 from seeds import short_seeds
-from typedbytes import _magic
+from typedbytes._base import magic
 from vectors import exact_repr, failure, outcome
 
 
@@ -20,7 +20,7 @@ from vectors import exact_repr, failure, outcome
 def described_once():
     """Keep what messages say of the same first bytes: it takes longer than all else, and no message is compared here."""
     with pytest.MonkeyPatch.context() as patches:
-        patches.setattr(_magic, "description_of", functools.lru_cache(_magic.description_of))
+        patches.setattr(magic, "description_of", functools.lru_cache(magic.description_of))
         yield
 
 

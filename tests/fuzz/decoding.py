@@ -8,7 +8,7 @@ import reference
 import typedbytes
 from fuzz import options as sets
 from fuzz.guard import Guard
-from typedbytes import _npy
+from typedbytes._base import npy
 from typedbytes._core import safe_loads
 from typedbytes.errors import DecodeError, FormatError, LimitError, TruncatedError
 from vectors import exact_repr, failure
@@ -167,7 +167,7 @@ class Walk(reference.Walk):
             return super().application(start, code, path)
         payload = self.sized(start, code, path)
         try:
-            return (safe_loads if code == reference.PICKLE else _npy.loads_array)(payload)
+            return (safe_loads if code == reference.PICKLE else npy.loads_array)(payload)
         except Exception:
             raise FormatError("broken payload", offset=start, code=code, path=path) from None
 

@@ -13,7 +13,7 @@ import pytest
 import typedbytes as tb
 from hadoop_support import SEQUENCE_FILE_OUTPUT, ZSTD, airlift_codec, hadoop, jars, python_command
 from typedbytes import sequencefile
-from typedbytes._zstd import zstd
+from typedbytes._base.zstd import zstd
 from typedbytes.streaming._splits import open_split
 
 pytestmark = pytest.mark.hadoop

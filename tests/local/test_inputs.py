@@ -10,7 +10,7 @@ import pytest
 
 from local_jobs import pairs_of, run, write_script
 from typedbytes import local, sequencefile
-from typedbytes._zstd import zstd
+from typedbytes._base.zstd import zstd
 
 COMPRESS = [gzip.compress, bz2.compress, lzma.compress, zstd.compress]
 

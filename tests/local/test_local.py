@@ -26,7 +26,7 @@ import typedbytes as tb
 from local_jobs import TASK_COUNTERS, WORD_COUNT, Longest, pairs_of, parts_of, run, upper, write_script, write_words
 from streaming_support import NO_BYTECODE, environment
 from typedbytes import local, sequencefile
-from typedbytes._zstd import zstd
+from typedbytes._base.zstd import zstd
 from typedbytes.local._counters import Messages
 from typedbytes.local._inputs import Split, make_splits, open_split
 

@@ -234,7 +234,7 @@ def test_a_stub_has_the_members_of_its_class(module, name):
 
 def options_of(name):
     """Return the option names of a TypedDict."""
-    tree = ast.parse((PACKAGE / "_options.py").read_text())
+    tree = ast.parse((PACKAGE / "_base" / "options.py").read_text())
     (node,) = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name.lstrip("_"))
     inherited = [option for base in node.bases if base.id != "TypedDict" for option in options_of(base.id)]
     return inherited + [item.target.id for item in node.body if isinstance(item, ast.AnnAssign)]
@@ -557,8 +557,7 @@ def test_examples_of_a_class_that_a_package_shows_run(kind):
 CORE_PARTS = ["lifecycle", "buffer", "fileio", "codec", "stream", "structure"]
 #: A name of the package, and the layer it is on; a module uses what is below it.
 PYTHON_LAYERS = {
-    "errors": 0, "_types": 0, "_codes": 0, "_npy": 0, "_collisions": 0, "_secrets": 0, "_zstd": 0, "_atomic": 0, "_magic": 0, "_unflushed": 0, "_pipes": 0,
-    "_exit_codes": 0, "_posix": 0, "_options": 0, "_typecodes": 1, "_compression": 1, "_core": 3, "_report": 4, "_sorting": 4, "block": 4, "sequencefile": 4, "sortkey": 5, "files": 5,
+    "errors": 0, "_types": 0, "_base": 1, "_typecodes": 2, "_core": 3, "_report": 4, "_sorting": 4, "block": 4, "sequencefile": 4, "sortkey": 5, "files": 5,
     "legacy": 5, "columns": 6, "__init__": 7, "streaming": 8, "local": 9, "hadoop": 9, "spark": 10, "cli": 11, "__main__": 12, "_pyinstaller": 12,
 }  # fmt: skip
 
@@ -637,10 +636,10 @@ def test_a_source_uses_only_the_layers_below(path):
         assert "".join(other).partition("/")[0] in ("Python", "core", folder, "datetime", "pythread"), other
     if re.search(r'extern from "\w+/', code):  # our own headers, each declared once, by what everything may use
         assert path.suffix == ".pxd" and not is_part(name)
-    allowed = {"errors", "_magic", "_types", "_npy", "_collisions", "_unflushed"}
+    allowed = {"errors", "_base", "_types"}
     if folder and not folder.startswith("core"):
         allowed |= {"_core"}
-    for other in re.findall(r"from typedbytes\.(\w+) import|^import typedbytes\.?(\w*)", code, re.M):
+    for other in re.findall(r"from typedbytes\.(\w+)(?:\.\w+)* import|^import typedbytes\.?(\w*)", code, re.M):
         assert set(other) - {""} <= allowed, other
 
 
@@ -723,7 +722,7 @@ def test_the_lowest_files_import_nothing_of_ours(name):
 HEAVY = [
     "argparse", "ast", "asyncio", "contextlib", "ctypes", "dataclasses", "datetime", "decimal", "doctest", "enum", "functools", "importlib.util",
     "inspect", "json", "logging", "numpy", "pathlib", "pickle", "random", "re", "shutil", "socket", "struct", "subprocess", "tempfile",
-    "threading", "traceback", "typing", "uuid", "typedbytes._npy", "typedbytes._typecodes", "typedbytes.cli",
+    "threading", "traceback", "typing", "uuid", "typedbytes._base.npy", "typedbytes._typecodes", "typedbytes.cli",
     "typedbytes.legacy", "typedbytes.streaming",
 ]  # fmt: skip
 

@@ -13,7 +13,7 @@ import pytest
 from local_jobs import WORD_COUNT, write_script
 from streaming_support import environment
 from subprocess_runs import program
-from typedbytes import _atomic
+from typedbytes._base import atomic
 
 CALLS = re.compile(r"^\d+ +(?:(fsync)\(\d+<(.*)>\)|(rename)\w*\((.*)\)|(mkdir)\w*\(\"(.*)\", .*\)) += 0$", re.M)
 UNFINISHED, RESUMED = " <unfinished ...>", re.compile(r"<\.\.\. \w+ resumed>")
@@ -106,7 +106,7 @@ def test_an_output_folder_replaces_no_existing_folder(folder):
         }[taken]()
         (folder / "new").mkdir()
         with pytest.raises(FileExistsError):
-            _atomic.name_folder(folder / "new", folder / "out")
+            atomic.name_folder(folder / "new", folder / "out")
         assert sorted(os.listdir(folder)) == ["new", "out"]
         (folder / "new").rmdir()
         (folder / "out").rmdir() if taken == "folder" else (folder / "out").unlink()
@@ -116,10 +116,10 @@ def test_an_output_folder_replaces_no_existing_folder(folder):
 def test_a_file_that_has_come_meanwhile_is_left(folder, monkeypatch, has_links):
     if not has_links:
         monkeypatch.setattr(os, "link", lambda *names: (_ for _ in ()).throw(PermissionError(1, "Operation not permitted")))
-    with pytest.raises(FileExistsError), _atomic.atomic_file(folder / "out", overwrite=False) as file, file:
+    with pytest.raises(FileExistsError), atomic.atomic_file(folder / "out", overwrite=False) as file, file:
         (folder / "out").write_text("theirs")
     assert (os.listdir(folder), (folder / "out").read_text()) == (["out"], "theirs")
-    with _atomic.atomic_file(folder / "ours", overwrite=False) as file, file:
+    with atomic.atomic_file(folder / "ours", overwrite=False) as file, file:
         file.write(b"ours")
     assert (sorted(os.listdir(folder)), (folder / "ours").read_text()) == (["ours", "out"], "ours")
 
@@ -131,39 +131,39 @@ def test_a_name_that_was_claimed_in_vain_is_given_back(folder, monkeypatch):
     (folder / "new").mkdir()
     monkeypatch.setattr(os, "rename", refuse)
     with pytest.raises(OSError, match="No space left"):
-        _atomic.name_folder(folder / "new", folder / "out")
+        atomic.name_folder(folder / "new", folder / "out")
     assert os.listdir(folder) == ["new"]
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
 def test_an_error_leaves_what_was_there(folder, error):
     (folder / "out").write_text("before")
-    with pytest.raises(error), _atomic.atomic_file(folder / "out") as file, file:
+    with pytest.raises(error), atomic.atomic_file(folder / "out") as file, file:
         file.write(b"half")
         raise error
-    with pytest.raises(error), _atomic.atomic_folder(folder / "parts") as parts:
+    with pytest.raises(error), atomic.atomic_folder(folder / "parts") as parts:
         (folder / parts / "part-0").touch()
         raise error
     assert os.listdir(folder) == ["out"]
     assert (folder / "out").read_text() == "before"
-    assert not _atomic._unfinished
+    assert not atomic._unfinished
 
 
 def test_what_is_unfinished_is_removed_at_last(folder, monkeypatch):
     # as when a signal comes while an error is cleaned up
-    monkeypatch.setattr(_atomic, "_remove", lambda partial: (_ for _ in ()).throw(KeyboardInterrupt))
-    for whole, name in ((_atomic.atomic_file, "out"), (_atomic.atomic_folder, "parts")):
+    monkeypatch.setattr(atomic, "_remove", lambda partial: (_ for _ in ()).throw(KeyboardInterrupt))
+    for whole, name in ((atomic.atomic_file, "out"), (atomic.atomic_folder, "parts")):
         with pytest.raises(KeyboardInterrupt), whole(folder / name) as made:
             if name == "out":
                 made.close()
             raise ValueError
     assert len(os.listdir(folder)) == 2
     monkeypatch.undo()
-    _atomic.remove_unfinished()
+    atomic.remove_unfinished()
     assert os.listdir(folder) == []
 
 
 def test_a_folder_that_cannot_be_synced_is_no_error(folder):
-    _atomic.sync("/proc/self")
+    atomic.sync("/proc/self")
     with pytest.raises(FileNotFoundError):
-        _atomic.sync(folder / "nothing")
+        atomic.sync(folder / "nothing")

@@ -12,7 +12,7 @@ import pytest
 import typedbytes as tb
 from subprocess_runs import lowest_free_descriptor, run_fresh
 from typedbytes import columns
-from typedbytes._zstd import zstd
+from typedbytes._base.zstd import zstd
 
 DECOMPRESS = {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress, ".zst": zstd.decompress}
 PAIRS = [(f"word {number}", number) for number in range(20_000)]

@@ -266,7 +266,7 @@ def test_a_daemon_thread_in_the_middle_of_a_write_is_waited_for(tmp_path):
     paths = [tmp_path / "values", tmp_path / "pairs", tmp_path / "messages"]
     waits = """
     def until():
-        while "typedbytes._unflushed" not in sys.modules:    # the end waits
+        while "typedbytes._base.unflushed" not in sys.modules:    # the end waits
             time.sleep(0.001)
     """
     child = run(textwrap.dedent(waits) + textwrap.dedent(BUSY), *paths, start=START)
@@ -313,8 +313,8 @@ def test_a_daemon_thread_cannot_begin_a_write_while_its_writer_is_flushed(kind, 
 
 def test_a_daemon_thread_that_never_returns_is_reported(tmp_path):
     stuck = """
-    from typedbytes import _unflushed
-    _unflushed.TIMEOUT = 0.02
+    from typedbytes._base import unflushed
+    unflushed.TIMEOUT = 0.02
     def until():
         threading.Event().wait()
     """
@@ -328,7 +328,7 @@ def test_a_signal_ends_the_waiting_for_daemon_threads(tmp_path):
     import signal
     signal.signal(signal.SIGINT, signal.default_int_handler)    # a shell's background job ignores the signal
     def until():
-        while "typedbytes._unflushed" not in sys.modules:    # the end waits
+        while "typedbytes._base.unflushed" not in sys.modules:    # the end waits
             time.sleep(0.001)
         if first.acquire(blocking=False):
             os.kill(os.getpid(), signal.SIGINT)
@@ -344,7 +344,7 @@ def test_daemon_threads_in_the_middle_of_a_message_are_waited_for(tmp_path):
     code = """
         def slow(obj):
             inside.release()
-            while "typedbytes._unflushed" not in sys.modules:    # the end waits
+            while "typedbytes._base.unflushed" not in sys.modules:    # the end waits
                 time.sleep(0.001)
             return 2
         inside = threading.Semaphore(0)
@@ -395,8 +395,8 @@ def test_a_writer_that_another_writer_s_sink_closes_at_the_end(tmp_path):
 def test_a_socket_that_is_full_is_reported(last, code, message):
     fill = """
         import socket
-        from typedbytes import _unflushed
-        _unflushed.TIMEOUT = 0.02
+        from typedbytes._base import unflushed
+        unflushed.TIMEOUT = 0.02
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
         async def main():

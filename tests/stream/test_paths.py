@@ -11,7 +11,7 @@ import pytest
 import typedbytes as tb
 from subprocess_runs import lowest_free_descriptor, run_fresh
 from typedbytes import columns, sequencefile
-from typedbytes._zstd import zstd
+from typedbytes._base.zstd import zstd
 
 COMPRESS = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": zstd.compress}
 PAIRS = [(f"word {number}", number) for number in range(20_000)]
@@ -117,7 +117,7 @@ def test_what_is_not_needed_is_not_imported(tmp_path):
     code = f"""
         import sys, typedbytes as tb
         print(tb.load({str(tmp_path / "a.tb")!r}))
-        print([name for name in sys.modules if name.startswith(("typedbytes._comp", "typedbytes.seq", "typedbytes._magic", "fsspec"))])
+        print([name for name in sys.modules if name.startswith(("typedbytes._comp", "typedbytes.seq", "typedbytes._base.magic", "fsspec"))])
     """
     assert run_fresh(code) == "1\n[]"
 

@@ -15,7 +15,8 @@ import pytest
 import typedbytes as tb
 from reader_sources import DATA, ENDS, KINDS, LIVE, PARTS, VALUES, OnlyRead, ReadInto, Script, live, written
 from subprocess_runs import lowest_free_descriptor, run_fresh, within
-from typedbytes import _compression, sequencefile
+from typedbytes import sequencefile
+from typedbytes._base import compression
 
 # -- sources ----------------------------------------------------------------------------------------------
 
@@ -577,7 +578,7 @@ def test_a_source_cannot_close_the_reader_that_fails_on_it(tmp_path, monkeypatch
     path = tmp_path / "file.gz"
     path.write_bytes(gzip.compress(b"\xff"))
     reader = tb.Reader(path)
-    monkeypatch.setattr(_compression.Decompressed, "name", property(lambda source: reader.close()))
+    monkeypatch.setattr(compression.Decompressed, "name", property(lambda source: reader.close()))
     with pytest.raises(RuntimeError, match="in use"):
         reader.read()
     reader.close()

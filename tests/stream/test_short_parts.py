@@ -11,8 +11,8 @@ import pytest
 
 import short_parts
 import typedbytes as tb
-from typedbytes._compression import decompressed
-from typedbytes._zstd import skip_empty_frames, stored_contents, zstd
+from typedbytes._base.compression import decompressed
+from typedbytes._base.zstd import skip_empty_frames, stored_contents, zstd
 from typedbytes.sequencefile._codecs import find
 
 EMPTY, SKIPPED = zstd.compress(b""), short_parts.SKIPPED

@@ -11,8 +11,8 @@ import struct
 import zlib
 
 import sequencefiles
-from typedbytes._compression import decompressed
-from typedbytes._zstd import zstd
+from typedbytes._base.compression import decompressed
+from typedbytes._base.zstd import zstd
 from typedbytes.block import BlockDecoder
 from typedbytes.sequencefile import Reader
 from typedbytes.sequencefile._codecs import find

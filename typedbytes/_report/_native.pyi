@@ -3,7 +3,7 @@ from typing import Any
 
 from _typeshed import ReadableBuffer
 
-from typedbytes._options import Dialect
+from typedbytes._base.options import Dialect
 
 __all__ = ["RecordStatistics", "Schema", "Walker", "WholeRecords", "lines"]
 

@@ -35,7 +35,7 @@ def _lz4():
 
 
 def _zstd():
-    from typedbytes._zstd import zstd
+    from typedbytes._base.zstd import zstd
 
     return _Codec(lambda: zstd.ZstdCompressor(level=1), zstd.ZstdDecompressor, 448 << 10)
 

@@ -19,7 +19,7 @@ import io
 import os
 from collections import deque, namedtuple
 
-from typedbytes._atomic import temporary_folder
+from typedbytes._base.atomic import temporary_folder
 from typedbytes._sorting._native import SortedRecords, Sorter, merge
 from typedbytes._sorting.compression import CODECS, CompressedWriter, DecompressedReader, find_codec
 

@@ -30,7 +30,7 @@ try:
         Message,
     )
 except ModuleNotFoundError:
-    from typedbytes._posix import require_posix
+    from typedbytes._base.posix import require_posix
 
     require_posix("typedbytes.block")
     raise

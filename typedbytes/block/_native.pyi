@@ -4,7 +4,7 @@ from typing import Any, Literal, overload
 from _typeshed import ReadableBuffer, WriteableBuffer
 from typing_extensions import Self, Unpack
 
-from typedbytes._options import EncodeOptions, ValueOptions
+from typedbytes._base.options import EncodeOptions, ValueOptions
 
 __all__ = [
     "ArrowStream",

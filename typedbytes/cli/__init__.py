@@ -12,8 +12,8 @@ import sys
 from contextlib import suppress
 from importlib import import_module
 
-from typedbytes._atomic import remove_unfinished
-from typedbytes._exit_codes import (
+from typedbytes._base.atomic import remove_unfinished
+from typedbytes._base.exit_codes import (
     BAD_DATA,
     BROKEN_PIPE,
     FAILED,
@@ -27,7 +27,7 @@ from typedbytes._exit_codes import (
     UNAVAILABLE,
     USAGE,
 )  # fmt: skip
-from typedbytes._secrets import remember_secrets
+from typedbytes._base.secrets import remember_secrets
 from typedbytes.cli._failure import Failure, forget_unwritable_stderr, nearest, without_secrets_of
 from typedbytes.cli._output import CommandOutput, OutputError, replace_file
 from typedbytes.cli._signals import Stoppable, Stopped

@@ -12,7 +12,7 @@ import sys
 from contextlib import nullcontext, redirect_stderr, suppress
 
 # Imported from here by the commands.
-from typedbytes._exit_codes import (
+from typedbytes._base.exit_codes import (
     BAD_DATA,
     FAILED as DIFFERENT,
     FAILED as JOB_FAILED,
@@ -24,7 +24,7 @@ from typedbytes._exit_codes import (
     UNAVAILABLE,
     USAGE,
 )
-from typedbytes._secrets import without_secrets
+from typedbytes._base.secrets import without_secrets
 
 __all__ = [
     "BAD_DATA", "DIFFERENT", "INTERNAL", "INTERRUPTED", "IO_ERROR", "JOB_FAILED", "NO_INPUT", "OK", "UNAVAILABLE", "USAGE", "Failure", "nearest", "reason_of",

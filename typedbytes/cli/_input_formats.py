@@ -6,7 +6,7 @@ No more is read to recognise an input than a single value of it could have, or t
 import io
 
 import typedbytes
-from typedbytes._magic import (
+from typedbytes._base.magic import (
     BLOCK_MESSAGE,
     BYTE_ORDER_MARKS,
     FOREIGN,

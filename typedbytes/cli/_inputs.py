@@ -11,9 +11,9 @@ from codecs import BOM_UTF8
 from contextlib import contextmanager
 
 import typedbytes
-from typedbytes._compression import decompressed, put_back
+from typedbytes._base.compression import decompressed, put_back
+from typedbytes._base.secrets import without_secrets
 from typedbytes._core import keep_freed_memory
-from typedbytes._secrets import without_secrets
 from typedbytes.cli import _input_formats, _progress
 from typedbytes.cli._failure import BAD_DATA, IO_ERROR, NO_INPUT, OK, UNAVAILABLE, USAGE, Failure, reason_of
 

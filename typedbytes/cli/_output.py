@@ -10,7 +10,7 @@ import os
 import stat
 from contextlib import closing, contextmanager
 
-from typedbytes._atomic import atomic_file
+from typedbytes._base.atomic import atomic_file
 from typedbytes.cli._failure import USAGE, Failure, reason_of
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -124,7 +124,7 @@ def replace_file(name, overwrite=True, compress=False):
 
 def _compressor(name):
     """Return the compressor that a name's suffix asks for, or None."""
-    from typedbytes._compression import compressor  # imported lazily: start-up time
+    from typedbytes._base.compression import compressor  # imported lazily: start-up time
 
     return compressor(name)
 
@@ -132,7 +132,7 @@ def _compressor(name):
 def _compressed(raw, stream):
     if stream is None:
         return raw
-    from typedbytes._compression import Compressed  # imported lazily: start-up time
+    from typedbytes._base.compression import Compressed  # imported lazily: start-up time
     from typedbytes._core import write_all
 
     return Compressed(raw, stream, write_all)

@@ -6,7 +6,7 @@ A row is a dict of JSON values, some of them given as JSON already, and one line
 from math import isfinite
 
 import typedbytes
-from typedbytes._secrets import without_secrets
+from typedbytes._base.secrets import without_secrets
 from typedbytes.cli._failure import escaped
 
 MAX_CHARACTERS = 200

@@ -9,7 +9,7 @@ import os
 from collections import namedtuple
 from contextlib import ExitStack, contextmanager
 
-from typedbytes._atomic import temporary_folder
+from typedbytes._base.atomic import temporary_folder
 from typedbytes._core import write_all
 from typedbytes.cli._failure import IO_ERROR, Failure, reason_of
 from typedbytes.cli._input_formats import CHUNK_NBYTES

@@ -11,7 +11,7 @@ import os
 import threading
 from contextlib import ExitStack, contextmanager
 
-from typedbytes._atomic import atomic_file, locked_folder, name_folder, sync
+from typedbytes._base.atomic import atomic_file, locked_folder, name_folder, sync
 from typedbytes.cli._failure import USAGE, Failure, say
 from typedbytes.cli._inputs import display_name, input_names
 from typedbytes.cli._output import OutputError

@@ -10,7 +10,7 @@ import io
 import re
 import struct
 
-from typedbytes._magic import format_of
+from typedbytes._base.magic import format_of
 from typedbytes.cli._failure import BAD_DATA, Failure, say
 from typedbytes.cli._inputs import display_name
 from typedbytes.cli._tables import imported_pyarrow

@@ -8,7 +8,7 @@ import json
 
 import typedbytes
 from typedbytes import TypeCode
-from typedbytes._compression import compression_of_text
+from typedbytes._base.compression import compression_of_text
 from typedbytes._report import _native as _report
 from typedbytes.cli._encoded_records import is_pairs, split
 from typedbytes.cli._failure import BAD_DATA, USAGE, Failure, escaped

@@ -4,7 +4,7 @@ from typing import Any, Literal, TypeVar
 from _typeshed import ReadableBuffer
 from typing_extensions import Self
 
-from typedbytes._options import Dialect
+from typedbytes._base.options import Dialect
 
 __all__ = [
     "Batch",

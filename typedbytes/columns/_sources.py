@@ -15,8 +15,8 @@ import os
 import sys
 from collections import namedtuple
 
-from typedbytes import _magic
-from typedbytes._compression import refuse_compressed_sequence_file
+from typedbytes._base import magic
+from typedbytes._base.compression import refuse_compressed_sequence_file
 from typedbytes.files import PairReader, Reader
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -86,13 +86,13 @@ def is_sequence_file(source):
             return _starts_sequence_file(file, source)
     try:
         with memoryview(source) as view:
-            return _magic.is_sequence_file(view.cast("B")[: _magic.SEQUENCE_FILE_NBYTES].tobytes())
+            return magic.is_sequence_file(view.cast("B")[: magic.SEQUENCE_FILE_NBYTES].tobytes())
     except (TypeError, ValueError):  # not a contiguous buffer
         return False
 
 
 def _starts_sequence_file(file, path):
-    is_found = _magic.is_sequence_file(file.read(_magic.SEQUENCE_FILE_NBYTES))
+    is_found = magic.is_sequence_file(file.read(magic.SEQUENCE_FILE_NBYTES))
     if not is_found:
         file.seek(0)
         refuse_compressed_sequence_file(file, path)

@@ -20,7 +20,7 @@ import tempfile
 import zipfile
 import zlib
 
-from typedbytes._atomic import atomic_file
+from typedbytes._base.atomic import atomic_file
 from typedbytes.hadoop._archive import Archive
 from typedbytes.hadoop._submit_errors import OptionError, SubmitError
 

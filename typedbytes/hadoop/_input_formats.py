@@ -7,7 +7,7 @@ visible only to the cluster are assumed to be text, and a message says so.
 import glob
 import os
 
-from typedbytes import _magic
+from typedbytes._base import magic
 from typedbytes.hadoop._installed import default_file_system
 from typedbytes.hadoop._submit_errors import SubmitError
 
@@ -25,7 +25,7 @@ def find_format(given, inputs, say):
     _check_indexes(found)
     if given != "auto":
         return given
-    kinds = {_magic.is_sequence_file(head): path for path, head in _heads(found)}
+    kinds = {magic.is_sequence_file(head): path for path, head in _heads(found)}
     if len(kinds) > 1:
         raise SubmitError(f"{kinds[True]} is a SequenceFile and {kinds[False]} is not: give the inputs of one kind, in two jobs")
     if not kinds:

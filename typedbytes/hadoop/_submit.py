@@ -13,7 +13,7 @@ import sys
 import time
 from dataclasses import dataclass, replace
 
-from typedbytes._secrets import without_secrets
+from typedbytes._base.secrets import without_secrets
 from typedbytes.hadoop._check import check, check_words
 from typedbytes.hadoop._installed import aggregates_logs, find_command, find_jar
 from typedbytes.hadoop._job_log import JobLogParser

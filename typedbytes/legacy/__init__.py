@@ -21,7 +21,7 @@ What differs from the originals, always so that no data is lost silently:
 - A handler that raises StopIteration does not end an iteration.
 """
 
-from typedbytes._codes import (
+from typedbytes._base.codes import (
     BOOL,
     BYTE,
     BYTES,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from _thread import RLock  # threading itself is not imported: start-up time
 
-from typedbytes import _codes as codes
+from typedbytes._base import codes
 from typedbytes._core import ParametersOf
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time

@@ -5,8 +5,8 @@ Imported when the first handler is registered: most tasks have none.
 
 from contextlib import contextmanager
 
-from typedbytes._codes import LIST, MAP, MARKER, VECTOR
-from typedbytes._collisions import Collisions
+from typedbytes._base.codes import LIST, MAP, MARKER, VECTOR
+from typedbytes._base.collisions import Collisions
 from typedbytes.errors import FormatError, LimitError, TruncatedError
 from typedbytes.legacy._base import MAX_DEPTH
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typedbytes import _codes as codes
+from typedbytes._base import codes
 from typedbytes._core import END, PairReader, ReadAheadIterator, Reader, replace_bytes, send_deferred
 from typedbytes.errors import DecodeError, FormatError, TruncatedError
 from typedbytes.legacy._base import Bytes, _Legacy, by_one_thread, checked_code, read_only

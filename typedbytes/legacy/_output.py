@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 
-from typedbytes._codes import BYTESTRING, MAP, PICKLE, STRING, VECTOR
+from typedbytes._base.codes import BYTESTRING, MAP, PICKLE, STRING, VECTOR
 from typedbytes._core import Encoder, PairRecordOutput, RecordOutput, safe_dumps, write_all
 from typedbytes._types import Byte, Ext, Float, Long, Writable
 from typedbytes.errors import EncodeTypeError, EncodeValueError

@@ -21,7 +21,7 @@ from typedbytes.local._inputs import FORMATS as INPUT_FORMATS, PAIRS, find_files
 try:
     from typedbytes.local._job import Job, JobSettings, Result
 except ModuleNotFoundError:
-    from typedbytes._posix import require_posix
+    from typedbytes._base.posix import require_posix
 
     require_posix("typedbytes.local")
     raise

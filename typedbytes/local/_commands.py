@@ -13,7 +13,7 @@ import sys
 from operator import attrgetter
 
 import typedbytes
-from typedbytes._exit_codes import OK, TERMINATED, USAGE
+from typedbytes._base.exit_codes import OK, TERMINATED, USAGE
 from typedbytes.local._environment import inherited_variables
 from typedbytes.local._errors import CommandError, JobError
 from typedbytes.local._paths import absolute

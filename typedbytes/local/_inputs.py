@@ -18,8 +18,9 @@ import stat
 from collections import namedtuple
 from itertools import chain, islice
 
-from typedbytes import PairReader, PairWriter, _magic
-from typedbytes._compression import Decompressed, compression_of_text, put_back
+from typedbytes import PairReader, PairWriter
+from typedbytes._base import magic
+from typedbytes._base.compression import Decompressed, compression_of_text, put_back
 from typedbytes._sorting._native import LineReader
 from typedbytes.errors import DecodeError
 from typedbytes.local._errors import InputError
@@ -131,11 +132,11 @@ def _recognised(path):
     """Return the kind and the compression of a file; raises InputError for binary data that would be read as text."""
     with open(path, "rb") as file:
         head = file.read(HEAD_NBYTES)
-    if _magic.is_sequence_file(head):
+    if magic.is_sequence_file(head):
         return SEQUENCE_FILE, None
     if path.endswith((".tb", ".typedbytes")):
         return PAIRS, None
-    codec = _codec_named(path) or _magic.compression_of(head)
+    codec = _codec_named(path) or magic.compression_of(head)
     if codec:
         try:
             with open(path, "rb", buffering=0) as raw, io.BufferedReader(_decompressed(raw, codec)) as file:
@@ -150,7 +151,7 @@ def _recognised(path):
 
 def _check_text(path, head, codec):
     """Raise InputError if the first bytes are binary data: they contain a NUL, or are those of another format."""
-    name = _magic.name_of(head)
+    name = magic.name_of(head)
     if name or b"\0" in head:
         what = f"{name or 'binary data'}{f' inside {codec}' if codec else ''}"
         convert = "; typedbytes convert makes records of a table" if name in ("parquet", "arrow", "arrow-file") else ""

@@ -10,7 +10,7 @@ import os
 import shutil
 
 from typedbytes import PairReader, PairWriter, sequencefile
-from typedbytes._atomic import name_folder, sync, sync_contents
+from typedbytes._base.atomic import name_folder, sync, sync_contents
 from typedbytes.local._errors import InputError, JobError, OutputError, unwritten
 from typedbytes.local._paths import absolute
 from typedbytes.local._properties import TEXT_CODECS

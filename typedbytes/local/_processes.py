@@ -17,8 +17,8 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from typedbytes._exit_codes import BAD_DATA, NOT_EXECUTABLE, NOT_FOUND, USAGE
-from typedbytes._pipes import enlarge_pipe
+from typedbytes._base.exit_codes import BAD_DATA, NOT_EXECUTABLE, NOT_FOUND, USAGE
+from typedbytes._base.pipes import enlarge_pipe
 from typedbytes.errors import DecodeError, TruncatedError
 from typedbytes.local._caretaker import Caretaker
 from typedbytes.local._counters import lines_of

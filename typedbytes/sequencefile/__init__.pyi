@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple, overload
 from _typeshed import ReadableBuffer
 from typing_extensions import Self, Unpack
 
-from typedbytes._options import DecodeOptions, EncodeOptions, ValueOptions
+from typedbytes._base.options import DecodeOptions, EncodeOptions, ValueOptions
 from typedbytes.errors import DecodeError
 from typedbytes.sequencefile import _native
 

@@ -7,7 +7,7 @@ written raise FormatError, TruncatedError or LimitError, with offset 0.
 
 from collections import namedtuple
 
-from typedbytes import _magic
+from typedbytes._base import magic
 from typedbytes._core import keep_freed_memory
 from typedbytes.errors import DecodeError, FormatError, LimitError, TruncatedError
 
@@ -115,7 +115,7 @@ def _bzip2():
 
 
 def _zstd():
-    from typedbytes._zstd import count_fault, skip_empty_frames, stored_contents, zstd
+    from typedbytes._base.zstd import count_fault, skip_empty_frames, stored_contents, zstd
 
     decompress_frames = _stream_decompressor(zstd.ZstdDecompressor, zstd.ZstdError, skip_empty_frames, count_fault)
 
@@ -145,7 +145,7 @@ def _chunk_decompressor(decompress_chunk, error):
         try:
             return decompress_blocks(data, limit)
         except DecodeError:
-            name = _magic.name_of(bytes(data[:_SIGNATURE_NBYTES]))
+            name = magic.name_of(bytes(data[:_SIGNATURE_NBYTES]))
             if name is None:
                 raise
         raise FormatError(

@@ -10,7 +10,7 @@ import os
 from functools import partial
 
 from typedbytes import _core
-from typedbytes._compression import refuse_compressed_sequence_file
+from typedbytes._base.compression import refuse_compressed_sequence_file
 from typedbytes.errors import FormatError
 from typedbytes.sequencefile import _codecs, _locations, _native, _writables
 

@@ -8,7 +8,7 @@ import errno
 import io
 import os
 
-from typedbytes._magic import is_sequence_file
+from typedbytes._base.magic import is_sequence_file
 from typedbytes.errors import DecodeError
 
 __all__ = [

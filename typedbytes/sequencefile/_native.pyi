@@ -4,8 +4,8 @@ from typing import Any, Literal
 from _typeshed import ReadableBuffer
 from typing_extensions import Self, Unpack
 
+from typedbytes._base.options import EncodeOptions, ValueOptions
 from typedbytes._core import PairSource
-from typedbytes._options import EncodeOptions, ValueOptions
 from typedbytes.sequencefile import Skipped as Skipped
 
 __all__ = ["Reader", "Skipped", "Writer", "decode", "encode"]

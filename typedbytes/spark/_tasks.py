@@ -15,7 +15,7 @@ import tempfile
 from collections import namedtuple
 from contextlib import contextmanager
 
-from typedbytes._atomic import sync_contents
+from typedbytes._base.atomic import sync_contents
 from typedbytes._core import write_all
 from typedbytes._sorting.external import Segment
 from typedbytes.errors import DecodeError

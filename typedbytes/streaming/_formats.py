@@ -12,7 +12,7 @@ from typedbytes.streaming._task import count_key_fields, find_key_ends, find_sep
 def open_files(input_format, output_format, source, sink, environ):
     """Return what records are read from and written to: the task's descriptors, or the files of typed bytes of a whole split."""
     if "split" in (input_format, output_format):
-        from typedbytes._pipes import enlarge_pipe
+        from typedbytes._base.pipes import enlarge_pipe
         from typedbytes.streaming._splits import SequenceFileSink, open_split
 
         for pipe in (source, sink):  # a tenth of a task's wall time, where it does little else

@@ -11,7 +11,7 @@ import atexit
 import os
 import sys
 
-from typedbytes._exit_codes import FAILED
+from typedbytes._base.exit_codes import FAILED
 from typedbytes.streaming._reporter import write_line
 
 

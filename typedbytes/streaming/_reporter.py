@@ -11,7 +11,7 @@ import time
 from _operator import index  # _operator and _thread are loaded already; the modules that wrap them are not: start-up time
 from _thread import RLock
 
-from typedbytes._secrets import without_secrets
+from typedbytes._base.secrets import without_secrets
 from typedbytes.errors import DecodeError, TypedBytesError
 
 LINE_NBYTES = 4096

@@ -11,8 +11,8 @@ import _signal  # signal itself imports enum, half of the start-up time of a tas
 import os
 import sys
 
+from typedbytes._base.exit_codes import BAD_DATA, FAILED, INTERNAL, INTERRUPTED, IO_ERROR, OK, TERMINATED, USAGE
 from typedbytes._core import END, RecordGroups, RecordLoop
-from typedbytes._exit_codes import BAD_DATA, FAILED, INTERNAL, INTERRUPTED, IO_ERROR, OK, TERMINATED, USAGE
 from typedbytes.errors import DecodeError
 from typedbytes.streaming._descriptors import open_descriptors
 from typedbytes.streaming._formats import open_columns, open_files, open_input, open_output

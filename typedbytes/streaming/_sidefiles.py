@@ -63,7 +63,7 @@ class SideFiles:
     def _commit(self):
         if not self._files:
             return
-        from typedbytes._atomic import name_files  # lazy import: start-up time
+        from typedbytes._base.atomic import name_files  # lazy import: start-up time
 
         for file in self._files.values():
             file.close()

@@ -49,7 +49,7 @@ import io
 import os
 from collections import deque, namedtuple
 
-from typedbytes._magic import OLD_RCFILE_KEY, SEQUENCE_FILE, is_sequence_file, not_a_sequence_file
+from typedbytes._base.magic import OLD_RCFILE_KEY, SEQUENCE_FILE, is_sequence_file, not_a_sequence_file
 from typedbytes._types import Writable
 from typedbytes.errors import DecodeError, EncodeTypeError, EncodeValueError, FormatError, LimitError, TruncatedError
 

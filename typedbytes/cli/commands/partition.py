@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 
-from typedbytes._atomic import atomic_folder
+from typedbytes._base.atomic import atomic_folder
 from typedbytes._sorting import external
 from typedbytes._sorting._native import Sorter
 from typedbytes.cli._arguments import CHECK_UNDECIDED, add_memory_argument, add_stream_arguments, positive

@@ -6,8 +6,8 @@ import io
 
 import typedbytes
 from typedbytes import TypeCode
-from typedbytes._compression import Decompressed
-from typedbytes._magic import BYTE_ORDER_MARKS
+from typedbytes._base.compression import Decompressed
+from typedbytes._base.magic import BYTE_ORDER_MARKS
 from typedbytes.cli import _input_formats
 from typedbytes.cli._arguments import add_report_arguments
 from typedbytes.cli._failure import Failure

@@ -88,7 +88,7 @@ cdef object decode_pickle(Decoding* d, const unsigned char* p, Py_ssize_t nbytes
 
 
 cdef object decode_ndarray(Decoding* d, bytes data):
-    from typedbytes._npy import is_available, loads_array
+    from typedbytes._base.npy import is_available, loads_array
     if not is_available():
         return Ext(NDARRAY, data)
     try:

@@ -95,7 +95,7 @@ cdef Py_ssize_t weight_of(PyObject* key, Py_ssize_t limit) except -1:
 
 cdef int check_collisions_exactly(Decoding* d, Py_ssize_t base, long long offset) except -1:
     # The exact check. Equal keys may repeat without limit; they are recognised by their encodings, unless they contain a NaN.
-    from typedbytes._collisions import Collisions
+    from typedbytes._base.collisions import Collisions
     cdef dict met = {}
     cdef Py_ssize_t i
     cdef long long nbytes_of_map = offset_of(&d.buf, d.buf.cursor) - offset

@@ -103,7 +103,7 @@ cdef str with_format_found(Decoding* d, str message):
     cdef Py_ssize_t nbytes = min(d.buf.end - start, START_NBYTES)
     if d.record_index > 0 or d.buf.start_offset != 0 or nbytes < 2 or start[0] <= MAP:
         return message
-    from typedbytes._magic import description_of    # lazy import: start-up time
+    from typedbytes._base.magic import description_of    # lazy import: start-up time
     found = description_of(start[:nbytes])
     return message if found is None else f"this looks like {found}: {message}"
 

@@ -3,7 +3,7 @@
 
 cdef bint encode_numpy(Encoding* e, object obj) except -1:
     if isinstance(obj, loaded_type("numpy", "ndarray") or ()):
-        from typedbytes._npy import dumps_array
+        from typedbytes._base.npy import dumps_array
         try:
             data = dumps_array(obj)
         except TypeError as error:

@@ -97,13 +97,13 @@ def _flush_all():
         return
     try:
         from time import monotonic, sleep
-        from typedbytes import _unflushed    # lazy import: only where writing failed
-        deadline = monotonic() + _unflushed.TIMEOUT
+        from typedbytes._base.unflushed import TIMEOUT    # lazy import: only where writing failed
+        deadline = monotonic() + TIMEOUT
         while waiting and monotonic() < deadline:
             sleep(0.001)    # daemon threads go on meanwhile
             PyErr_CheckSignals()    # which another thread may have received
             waiting = unflushed(waiting)
-        error = TimeoutError(f"another thread was using it, or the sink took nothing, for {_unflushed.TIMEOUT} s")
+        error = TimeoutError(f"another thread was using it, or the sink took nothing, for {TIMEOUT} s")
     except BaseException as interruption:    # by a signal's handler
         error = interruption
     for item in waiting:
@@ -133,7 +133,7 @@ cdef bint flush_or_report(tuple item):
 
 cdef int report_unwritten(tuple item, object error) except -1:
     cdef OpenWriter* entry = <OpenWriter*><size_t>item[1]
-    from typedbytes._unflushed import report    # lazy import: only where writing failed
+    from typedbytes._base.unflushed import report    # lazy import: only where writing failed
     report(type(item[0]).__name__, entry.kind.release_target(item[0]), error)
     unregister_writer(entry)
     return 0

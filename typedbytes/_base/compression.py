@@ -9,7 +9,7 @@ import io
 import os
 from contextlib import suppress
 
-from typedbytes._magic import COMPRESSIONS, DECOMPRESS_FIRST, SEQUENCE_FILE_NBYTES, compression_of, is_sequence_file
+from typedbytes._base.magic import COMPRESSIONS, DECOMPRESS_FIRST, SEQUENCE_FILE_NBYTES, compression_of, is_sequence_file
 from typedbytes.errors import DecodeError, FormatError, LimitError, TruncatedError
 
 __all__ = ["Compressed", "Decompressed", "compression_of_text", "compressor", "decompressed", "put_back", "refuse_compressed_sequence_file"]
@@ -118,9 +118,9 @@ class Decompressed(io.RawIOBase):
         self._piece_nbytes = FIRST_READ_NBYTES
         self._zstd = None
         if kind == "zstd":
-            from typedbytes import _zstd
+            from typedbytes._base import zstd
 
-            self._zstd = _zstd
+            self._zstd = zstd
 
     @property
     def name(self):
@@ -298,7 +298,7 @@ def _xz():
 
 
 def _zstd():
-    from typedbytes._zstd import zstd
+    from typedbytes._base.zstd import zstd
 
     return zstd.ZstdDecompressor, zstd.ZstdError, zstd.ZstdCompressor
 

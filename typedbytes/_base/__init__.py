@@ -1,0 +1,1 @@
+"""What every package may use: exit codes, formats known by their first bytes, compression, atomic files, secrets."""
