@@ -251,6 +251,29 @@ def test_another_interpreter_in_the_process_is_refused():
     assert run_fresh(code) == "[1] True"
 
 
+@pytest.mark.parametrize("leave", ["pass", "interpreters.destroy(other)"])
+def test_a_legacy_interpreter_that_imports_first_is_the_only_one(leave):
+    """As in mod_wsgi: it shares the GIL of the main one, so that CPython itself does not refuse; docs/platforms.md says so."""
+    code = """
+        import sys
+        try:
+            import _interpreters as interpreters
+            other = interpreters.create("legacy")
+        except ImportError:
+            import _xxsubinterpreters as interpreters
+            other = interpreters.create(isolated=False)
+        failure = interpreters.run_string(other, "import typedbytes as tb; print(tb.loads(tb.dumps([1])), flush=True)")
+        assert failure is None, failure
+        {leave}
+        for _ in range(2):
+            try:
+                import typedbytes
+            except ImportError as error:
+                print("Interpreter change detected" in str(error), "typedbytes" in sys.modules)
+    """
+    assert run_fresh(code.replace("{leave}", leave)) == "[1]\nTrue False\nTrue False"
+
+
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_processes_of_multiprocessing(method):
     code = f"""

@@ -1031,5 +1031,8 @@ def test_a_program_that_has_the_package_to_itself_is_told_what_its_tasks_lack(tm
     assert done.returncode == 64 and done.stderr.endswith(f"install it there, or set PYTHONPATH={folder}\n"), done.stderr
     plain["env"]["PYTHONPATH"] = folder
     assert subprocess.run([python, "-c", start.format("pass")], **plain).returncode == 0
+    plain["env"]["PEX"] = "job.pex"  # pex sets it for its process, and unsets PYTHONPATH
+    done = subprocess.run([python, "-c", start.format("import os; del os.environ['PYTHONPATH']")], **plain)
+    assert done.returncode == 64 and done.stderr.endswith("install it there, or make the pex with --venv\n"), done.stderr
     done = subprocess.run([python, "-c", start.format("sys.frozen = True")], **plain)
     assert done.returncode == 64 and "run it by a Python that has typedbytes installed\n" in done.stderr, done.stderr

@@ -146,7 +146,8 @@ def _advice_on(lines):
         return f"; typedbytes runs jobs of {missing[1]} once they are ported: docs/guides/port-{missing[1]}.md says how"
     if missing[1] == "typedbytes":  # it runs from an archive that adds to its own path alone, as those of shiv and pex do
         folder = os.path.dirname(os.path.dirname(typedbytes.__file__))
-        return f"; tasks are started by {sys.executable}, which does not have this package: install it there, or set PYTHONPATH={folder}"
+        remedy = "make the pex with --venv" if "PEX" in os.environ else f"set PYTHONPATH={folder}"  # a pex removes PYTHONPATH
+        return f"; tasks are started by {sys.executable}, which does not have this package: install it there, or {remedy}"
     return f"; install the module for {sys.executable}, or correct its name"
 
 
