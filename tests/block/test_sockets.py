@@ -20,6 +20,7 @@ import block_reference as slow
 import typedbytes as tb
 from block_calls import Pieces
 from signal_checks import interrupted_when_readable, times_checked
+from machine import NEEDS_64_BITS
 from subprocess_runs import SECONDS, program, run_fresh, within
 from typedbytes.block import BlockEncoder, BlockReader, BlockWriter, CoalescingWriter, Command
 
@@ -1150,3 +1151,74 @@ def test_the_end_of_a_socket_stays_the_end():
             BlockWriter(theirs).write([1])
         reader = BlockReader(ours)
         assert [reader.read(), reader.read(), reader.read()] == [[1], None, None]
+
+
+DARWIN = r"""
+    #define _GNU_SOURCE
+    #include <dlfcn.h>
+    #include <errno.h>
+    #include <limits.h>
+    #include <sys/socket.h>
+    #include <sys/uio.h>
+    #include <unistd.h>
+    static ssize_t refused(void) { errno = EINVAL; return -1; }
+    /* What is large is taken, or has come, without being looked at. */
+    #define CALL(name, result, parameters, arguments, nbytes) \
+        result name parameters { \
+            size_t n = nbytes; \
+            if (n > INT_MAX) return refused(); \
+            if (n > 1 << 24) return n; \
+            return ((result (*) parameters)dlsym(RTLD_NEXT, #name)) arguments; \
+        }
+    static size_t sum(const struct iovec *pieces, size_t count) {
+        size_t n = 0;
+        for (size_t i = 0; i < count; i++) n += pieces[i].iov_len;
+        return n;
+    }
+    CALL(read, ssize_t, (int f, void *p, size_t size), (f, p, size), size)
+    CALL(write, ssize_t, (int f, const void *p, size_t size), (f, p, size), size)
+    CALL(send, ssize_t, (int f, const void *p, size_t size, int flags), (f, p, size, flags), size)
+    CALL(writev, ssize_t, (int f, const struct iovec *p, int count), (f, p, count), sum(p, count))
+    CALL(sendmsg, ssize_t, (int f, const struct msghdr *m, int flags), (f, m, flags), sum(m->msg_iov, m->msg_iovlen))
+"""
+
+
+@pytest.mark.once
+@NEEDS_64_BITS
+def test_no_call_transfers_more_than_the_kernel_of_macos_takes(tmp_path, monkeypatch):
+    """Its read, write and sosend refuse more than INT_MAX bytes with EINVAL; Linux takes 2^31 - 4096 of them."""
+    (tmp_path / "darwin.c").write_text(DARWIN)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", tmp_path / "darwin.so", tmp_path / "darwin.c", "-ldl"], check=True, capture_output=True)
+    code = """
+        import contextlib, os, socket, threading
+        import typedbytes as tb
+        from typedbytes.block import BlockEncoder, BlockReader, BlockWriter
+
+        class Socket(socket.socket):
+            pass
+
+        class Head:
+            def write(self, data):
+                start.extend(data[:64])
+                return len(data)
+
+        value = bytes(2**32)
+        with contextlib.ExitStack() as ends:
+            one, two, three = [[*map(ends.enter_context, socket.socketpair())] for _ in range(3)]
+            own = ends.enter_context(Socket(fileno=two[0].detach()))
+            for sink in (one[0], os.pipe()[1], own):
+                writer = BlockWriter(sink, "native")
+                writer.write([value, value])
+                print(writer.offset > 2 * len(value))
+            with tb.Writer(three[0]) as writer:
+                writer.write(bytes(2**31 - 1))
+            print(writer.offset)
+        start = bytearray()
+        BlockEncoder("native").send([value], Head())
+        reading, writing = os.pipe()
+        os.write(writing, start)
+        threading.Thread(target=lambda: [os.write(writing, bytes(1 << 20)) for _ in range(40)], daemon=True).start()
+        print(len(BlockReader(reading, "native").read()[0]) == len(value))
+    """
+    monkeypatch.setenv("LD_PRELOAD", " ".join(filter(None, [os.environ.get("LD_PRELOAD"), str(tmp_path / "darwin.so")])))
+    assert run_fresh(code).split() == ["True", "True", "True", str(2**31 + 4), "True"]

@@ -225,7 +225,7 @@ cdef Py_ssize_t fill_from_descriptor(void* source, unsigned char* target, Py_ssi
     PyErr_CheckSignals()
     while True:
         with nogil:
-            got = read(descriptor, target, capacity)
+            got = read(descriptor, target, min(capacity, <Py_ssize_t>MAX_TRANSFER))
             failed = errno
         if got >= 0:
             reader.ended = got == 0

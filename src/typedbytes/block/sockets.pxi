@@ -110,8 +110,11 @@ cdef class Sink:
         cdef Py_ssize_t nbytes = 0
         cdef list views = []
         for piece in pieces[first:first + (MAX_PIECES if self.gather is not None else 1)]:
-            views.append(memoryview(piece))
-            nbytes += (<OwnedPiece>piece).nbytes
+            view = memoryview(piece)[:MAX_TRANSFER - nbytes]
+            views.append(view)
+            nbytes += len(view)
+            if nbytes == MAX_TRANSFER:
+                break
         self.may_have_sent = True
         count = self.gather(views) if len(views) > 1 else self.method(views[0])
         if count is None and self.is_raw:
@@ -171,17 +174,24 @@ cdef OwnedPiece owned_piece(iovec* piece, object owner):
 
 
 cdef Py_ssize_t send_pieces(int descriptor, bint as_socket, iovec* pieces, Py_ssize_t npieces) noexcept nogil:
+    # As many of the pieces as one call takes, at most MAX_TRANSFER bytes.
     cdef msghdr message
-    if npieces > 1:
+    cdef Py_ssize_t count = 1
+    cdef size_t nbytes = pieces.iov_len
+    while count < min(npieces, MAX_PIECES) and nbytes + pieces[count].iov_len <= MAX_TRANSFER:
+        nbytes += pieces[count].iov_len
+        count += 1
+    if count > 1:
         if not as_socket:
-            return writev(descriptor, pieces, <int>min(npieces, MAX_PIECES))
+            return writev(descriptor, pieces, <int>count)
         memset(&message, 0, sizeof(message))
         message.msg_iov = pieces
-        message.msg_iovlen = min(npieces, MAX_PIECES)
+        message.msg_iovlen = count
         return sendmsg(descriptor, &message, MSG_NOSIGNAL)
+    nbytes = min(nbytes, <size_t>MAX_TRANSFER)
     if as_socket:
-        return send_bytes(descriptor, pieces.iov_base, pieces.iov_len, MSG_NOSIGNAL)
-    return write(descriptor, pieces.iov_base, pieces.iov_len)
+        return send_bytes(descriptor, pieces.iov_base, nbytes, MSG_NOSIGNAL)
+    return write(descriptor, pieces.iov_base, nbytes)
 
 
 cdef bint is_descriptor(object target) except -1:
