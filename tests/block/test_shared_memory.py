@@ -9,7 +9,11 @@ import pickle
 import random
 import signal
 import socket
+import subprocess
+import sys
+import textwrap
 import threading
+import types
 import zlib
 
 import numpy
@@ -17,8 +21,10 @@ import pytest
 
 import block_peer
 import typedbytes as tb
+from namespaces import NEEDS_NAMESPACES, WITHOUT_PROC
+from streaming_support import environment
 from subprocess_runs import run_fresh, within
-from typedbytes.block import BlockReader, BlockWriter, Command, SharedChannel, _shared_memory
+from typedbytes.block import BlockReader, BlockWriter, Command, SharedChannel, _system_memory
 
 
 @contextlib.contextmanager
@@ -35,6 +41,19 @@ def channels(nbytes):
             yield sender, receiver
 
 
+@pytest.fixture(params=["Linux", "macOS"])
+def memory_of(request, monkeypatch):
+    """Make channels as on either system: Linux has the calls that macOS needs, but lets memory made by them be truncated."""
+    if request.param == "macOS":
+        monkeypatch.setattr(_system_memory, "sys", types.SimpleNamespace(platform="darwin"))
+    before = os.listdir("/dev/shm")
+    yield request.param
+    assert os.listdir("/dev/shm") == before and not held()
+
+
+on_both_systems = pytest.mark.usefixtures("memory_of")
+
+
 def held():
     """Return the descriptors of channels' memory that this process has."""
     found = []
@@ -44,6 +63,7 @@ def held():
     return found
 
 
+@on_both_systems
 def test_bodies_come_as_they_were_filled():
     with channels(1 << 16) as (sender, receiver):
         for nbytes in (0, 1, 63, 64, 65, 5000):
@@ -64,13 +84,13 @@ def received(receiver):
         yield body
 
 
-def test_nothing_is_left_of_the_memory():
+def test_nothing_is_left_of_the_memory(memory_of):
     before = os.listdir("/dev/shm")
     with channels(4096):
-        assert len(held()) == 2 and os.listdir("/dev/shm") == before
-    assert not held()
+        assert len(held()) == 2 * (memory_of == "Linux") and os.listdir("/dev/shm") == before
 
 
+@on_both_systems
 def test_memory_is_used_again_only_after_the_answer():
     rng = random.Random(1)
     with channels(64_000) as (sender, receiver):
@@ -100,6 +120,7 @@ def test_memory_is_used_again_only_after_the_answer():
         assert sums == [True] * 300
 
 
+@on_both_systems
 def test_arrays_lie_in_the_memory_itself():
     with channels(1 << 20) as (sender, receiver):
         body = sender.reserve(80_000)
@@ -116,6 +137,7 @@ def test_arrays_lie_in_the_memory_itself():
         receiver.close()
 
 
+@on_both_systems
 def test_arrays_that_a_traceback_keeps_do_not_hide_its_error():
     with channels(4096) as (sender, receiver):
         sender.reserve(8).publish()
@@ -125,6 +147,7 @@ def test_arrays_that_a_traceback_keeps_do_not_hide_its_error():
         del array, found
 
 
+@on_both_systems
 def test_what_does_not_fit_is_refused():
     with channels(4096) as (sender, _):
         for nbytes in (4096, 4081, 1 << 40):
@@ -138,6 +161,7 @@ def test_what_does_not_fit_is_refused():
             body.publish()
 
 
+@on_both_systems
 def test_bodies_are_released_and_published_once():
     with channels(4096) as (sender, receiver):
         with sender.reserve(4000):  # discarded: no message is sent
@@ -164,6 +188,7 @@ def test_bodies_are_released_and_published_once():
         last.release()
 
 
+@on_both_systems
 def test_a_body_that_is_published_again_is_a_fault():
     with channels(4096) as (sender, receiver):
         body = sender.reserve(10)
@@ -174,6 +199,7 @@ def test_a_body_that_is_published_again_is_a_fault():
             receiver.receive()
 
 
+@on_both_systems
 def test_a_receiver_that_dies_is_reported():
     with socket_pair() as (ours, theirs):
         child = os.fork()
@@ -192,6 +218,7 @@ def test_a_receiver_that_dies_is_reported():
     assert not held()
 
 
+@on_both_systems
 def test_a_sender_that_dies_is_reported():
     with socket_pair() as (ours, theirs):
         child = os.fork()
@@ -224,6 +251,7 @@ def socket_pair():
         yield ours, theirs
 
 
+@on_both_systems
 def test_a_peer_that_never_answers_leaves_no_memory():
     with socket_pair() as (ours, _):
         ours.settimeout(0.05)
@@ -242,6 +270,7 @@ LIES = {
 }
 
 
+@on_both_systems
 @pytest.mark.parametrize("name", LIES)
 def test_messages_that_lie_are_faults(name):
     with channels(4096) as (sender, receiver):
@@ -261,6 +290,33 @@ def test_offers_that_lie_are_faults(offer):
         BlockWriter(ours, "native").write([Command("share"), *offer])
         with pytest.raises(tb.BlockError):
             SharedChannel.accept(theirs)
+
+
+@pytest.mark.parametrize(
+    ("offer", "said"),
+    [(["/typedbytes-0123456789abcdef", 10], "cannot be opened .No such file or directory.: one user"), (["/typedbytes-0123456789ABCDEF", 10], "is not shared"),
+     (["/typedbytes-0123456789abcdef\n", 10], "is not shared"), (["/typedbytes-0123456789abcde/", 10], "is not shared"), (["/proc/self/fd/1", 10], "is not shared"),
+     ([5, 5], "expected"), (["/typedbytes-0123456789abcdef"], "expected")],
+)  # fmt: skip
+def test_offers_that_lie_are_faults_on_macos(offer, said, monkeypatch):
+    monkeypatch.setattr(_system_memory, "sys", types.SimpleNamespace(platform="darwin"))
+    with socket_pair() as (ours, theirs):
+        BlockWriter(ours, "native").write([Command("share"), *offer])
+        with pytest.raises(tb.BlockError, match=said):
+            SharedChannel.accept(theirs)
+
+
+def test_a_system_maps_no_memory_as_the_other_names_it(monkeypatch):
+    """Linux lets shared memory of POSIX be truncated, so an offer of it is refused there, whoever makes it."""
+    with _system_memory._make_posix(4096) as (memory, path), memory:
+        with pytest.raises(tb.BlockError, match="is not sealed memory"):
+            _system_memory.map_memory(path, 4096)
+        monkeypatch.setattr(_system_memory, "sys", types.SimpleNamespace(platform="darwin"))
+        for nbytes in (-1, 0, 4097):
+            with pytest.raises(tb.BlockError, match=f"fewer than {nbytes} bytes"):
+                _system_memory.map_memory(path, nbytes)
+        with _system_memory.map_memory(path, 4096) as mapped, pytest.raises(TypeError):
+            mapped[0] = 1  # it is read only
 
 
 SHRINK, GROW, FUTURE_WRITE = 2, 4, 16
@@ -356,9 +412,29 @@ def test_a_system_without_sealed_memory_is_reported(monkeypatch):
     assert run_fresh(code) == "SharedChannel"
 
 
+@NEEDS_NAMESPACES
+def test_a_linux_without_proc_is_reported():
+    code = textwrap.dedent("""
+        import socket
+        from typedbytes.block import BlockReader, BlockWriter, Command, SharedChannel
+        ours, theirs = socket.socketpair()
+        BlockWriter(ours).write([1, "two"])
+        print(list(BlockReader(theirs).read()))
+        BlockWriter(ours, "native").write([Command("share"), "/proc/1/fd/1", 10])
+        for make in (lambda: SharedChannel(ours, 4096), lambda: SharedChannel.accept(theirs)):
+            try:
+                make()
+            except OSError as error:
+                print(error.strerror)
+    """)
+    done = subprocess.run([*WITHOUT_PROC, sys.executable, "-c", code], capture_output=True, text=True, env=environment())
+    said = "bodies in shared memory need Linux 5.1 or later with /proc and a Python that has os.memfd_create, or macOS"
+    assert done.stdout.splitlines() == ["[1, 'two']", said, said], done.stderr
+
+
 def test_more_memory_than_there_is_is_refused(monkeypatch):
-    assert 1 << 20 < _shared_memory._available_nbytes() < 1 << 50
-    monkeypatch.setattr(_shared_memory, "_available_nbytes", lambda: 4095)
+    assert 1 << 20 < _system_memory._available_nbytes() < 1 << 50
+    monkeypatch.setattr(_system_memory, "_available_nbytes", lambda: 4095)
     with socket_pair() as (ours, _):
         with pytest.raises(OSError, match="more than the 4095") as caught:
             SharedChannel(ours, 4096)

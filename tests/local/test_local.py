@@ -24,6 +24,7 @@ import pytest
 import reference
 import typedbytes as tb
 from local_jobs import TASK_COUNTERS, WORD_COUNT, Longest, pairs_of, parts_of, run, upper, write_script, write_words
+from namespaces import NEEDS_NAMESPACES, WITHOUT_PROC
 from streaming_support import NO_BYTECODE, environment
 from typedbytes import local, sequencefile
 from typedbytes._base.zstd import zstd
@@ -895,6 +896,16 @@ def test_a_limit_on_files_fails_the_job_and_says_so(words, tmp_path, output_form
     assert done.returncode == 74, done.stderr
     assert "File too large; raise the limit on the size of a file: ulimit -f unlimited" in done.stderr
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
+
+
+@NEEDS_NAMESPACES
+def test_a_job_needs_no_proc(words, tmp_path):
+    """Nor shared memory of POSIX for the semaphores of multiprocessing."""
+    path, script, counts = words
+    options = ["--ship", path, "-r", "2", "--processes", "2", "--split-size", "4K"]
+    done = subprocess.run([*WITHOUT_PROC, *command(script, path, "-o", tmp_path / "out", *options)], capture_output=True, env=environment())
+    assert done.returncode == 0, done.stderr
+    assert dict(pairs_of(tmp_path / "out")) == counts
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("unshare"), reason="needs a file system of its own")

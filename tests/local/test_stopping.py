@@ -20,6 +20,7 @@ from types import SimpleNamespace
 import pytest
 
 from local_jobs import pairs_of, write_script
+from namespaces import NEEDS_NAMESPACES, WITHOUT_PROC
 from streaming_support import environment
 from subprocess_runs import SECONDS
 from typedbytes import local
@@ -95,10 +96,10 @@ def start(tmp_path):
     """Return a function that starts the command over a script and gives it with the numbers of its processes; nothing outlives the test."""
     started = []
 
-    def start(text=WAITING, names=("child", "task"), options=("-r", "0"), prepare=defaults, **more):
+    def start(text=WAITING, names=("child", "task"), options=("-r", "0"), prepare=defaults, before=(), **more):
         script = write_script(tmp_path, text)
         (tmp_path / "in.txt").write_text("line\n")
-        words = [sys.executable, "-m", "typedbytes", "run", "-q", script, tmp_path / "in.txt", "-o", tmp_path / "out", *options]
+        words = [*before, sys.executable, "-m", "typedbytes", "run", "-q", script, tmp_path / "in.txt", "-o", tmp_path / "out", *options]
         job = subprocess.Popen(words, env=environment(), preexec_fn=prepare, **more)
         started.append(job.pid)
         until(lambda: all((tmp_path / f"pid-{name}").exists() for name in names) or job.poll() is not None)
@@ -130,6 +131,18 @@ def test_whatever_ends_a_job_no_file_and_no_process_is_left(start, tmp_path, sig
         until(lambda: not is_running(caretaker))
     assert left_in(tmp_path) == []
     until(lambda: not any(map(is_running, [*pids, caretaker])))
+
+
+@NEEDS_NAMESPACES
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGKILL])
+def test_whatever_ends_a_job_nothing_is_left_without_proc(start, tmp_path, signum):
+    """As on macOS, which has no signal for the death of a parent either."""
+    job, pids = start(before=WITHOUT_PROC)
+    caretaker = caretaker_of(job)
+    job.send_signal(signum)
+    job.wait(SECONDS)
+    until(lambda: not any(map(is_running, [*pids, caretaker])))
+    assert left_in(tmp_path) == []
 
 
 @pytest.mark.parametrize(("signum", "code"), NUMBERS)

@@ -5,8 +5,10 @@ Here: tasks as child processes, and the folder that Hadoop names. Invariant: a t
 
 import os
 import re
+import resource
 import subprocess
 import sys
+import types
 
 import pytest
 
@@ -267,6 +269,16 @@ def test_a_heartbeat_is_sent_when_records_were_read(heartbeat, capfd):
     assert line.startswith("reporter:status:5 records read, ") and line.endswith(" MB of memory at most")
     heartbeat.beat()
     assert said(capfd) == []
+
+
+@pytest.mark.parametrize(("platform", "unit"), [("linux", 1 << 10), ("darwin", 1)])
+def test_a_heartbeat_says_memory_in_the_unit_of_the_system(platform, unit, heartbeat, capfd, monkeypatch):
+    """The manual of getrusage: ru_maxrss is in bytes on macOS, in KiB on Linux."""
+    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.setattr(resource, "getrusage", lambda who: types.SimpleNamespace(ru_maxrss=(200 << 20) // unit))
+    heartbeat.count[0] = 5
+    heartbeat.beat()
+    assert said(capfd) == ["reporter:status:5 records read, 200 MB of memory at most"]
 
 
 def test_a_ping_sends_a_heartbeat_and_the_last_status_is_repeated(heartbeat, capfd):

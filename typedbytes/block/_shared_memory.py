@@ -1,24 +1,15 @@
 """Large bodies in memory that two processes share: a message over a socket says where in it a body is.
 
-Here: the memory, its seals, its free ranges. Not here: messages, which are compiled. Invariant: the memory that another process
-gives is used only when it is sealed, so that no byte of it can go away.
+Here: the channel, its messages, its free ranges. Not here: the memory itself, which _system_memory makes; the bytes of messages, which
+are compiled.
 """
 
-import errno
-import mmap
-import os
-import re
-import stat
 import struct
 
 from typedbytes.block._native import BlockReader, BlockWriter, Command
+from typedbytes.block._system_memory import make_memory, map_memory
 from typedbytes.errors import BlockError
 
-_NAME = "typedbytes"  # the name of the memory in /proc
-_PATH = re.compile(r"/proc/[0-9]{1,10}/fd/[0-9]{1,10}")
-_ADD_SEALS, _GET_SEALS = 1033, 1034  # Linux values; some builds of Python lack some of these constants
-_SEAL_SEAL, _SEAL_SHRINK, _SEAL_GROW, _SEAL_FUTURE_WRITE = 1, 2, 4, 16
-_SEALS = _SEAL_SHRINK | _SEAL_FUTURE_WRITE  # no byte can be removed by truncation or by a hole
 _ALIGNMENT = 64
 _HEAD = struct.Struct("<QQ")  # epoch and length, before each body
 
@@ -73,11 +64,11 @@ class SharedBody:
 class SharedChannel:
     """Send large bodies to another process on this machine through memory that both map.
 
-    sock: a connected socket, whose other side calls `SharedChannel.accept`. nbytes: the size of the memory. The memory is sealed:
-    neither side can remove it from the other, and it is freed when both have ended. Bodies are sent in one direction; the other
-    direction needs a second channel. Raises ConnectionError or TruncatedError when the peer has ended, the socket's timeout when it
-    stalls, BlockError for a body that does not match its message, and OSError where the system has no sealed memory, or not enough
-    memory. Needs Linux 5.1 or later; one user has to run both sides.
+    sock: a connected socket, whose other side calls `SharedChannel.accept`. nbytes: the size of the memory. Neither side can remove
+    the memory from the other, and it is freed when both have ended. Bodies are sent in one direction; the other direction needs a
+    second channel. Raises ConnectionError or TruncatedError when the peer has ended, the socket's timeout when it stalls, BlockError
+    for a body that does not match its message, and OSError where the system has no such memory, or not enough memory. Needs Linux 5.1
+    or later, or macOS; one user has to run both sides.
 
     >>> import socket, threading
     >>> ours, theirs = socket.socketpair()
@@ -102,12 +93,9 @@ class SharedChannel:
             raise ValueError(f"nbytes is 1..2^40, not {nbytes}")
         self._start(sock)
         try:
-            file, self._memory = _make_sealed(nbytes)
-            try:
-                self._writer.write([Command("share"), f"/proc/{os.getpid()}/fd/{file}", nbytes])
+            with make_memory(nbytes) as (self._memory, path):
+                self._writer.write([Command("share"), path, nbytes])
                 self._expect("shared")
-            finally:
-                os.close(file)
         except BaseException:
             self.close()
             raise
@@ -116,12 +104,12 @@ class SharedChannel:
     def accept(cls, sock):
         """Map the memory that the other side of a socket offers, and return the receiving end.
 
-        Raises BlockError for memory that is not sealed, or that cannot be opened: another user's, or another PID namespace's.
+        Raises BlockError for memory that the other side could remove, or that cannot be opened: another user's, or another PID namespace's.
         """
         self = cls.__new__(cls)
         self._start(sock)
         try:
-            self._memory = _map_sealed(*self._expect("share", str, int))
+            self._memory = map_memory(*self._expect("share", str, int))
             self._writer.write([Command("shared")])
         except BaseException:
             self.close()
@@ -251,75 +239,3 @@ def _leave(release, error):
     except BufferError:
         if error is None:
             raise
-
-
-def _make_sealed(nbytes):
-    """Return a descriptor of new memory and a mapping of it; only this mapping can write to the memory."""
-    if not hasattr(os, "memfd_create"):
-        raise _unsupported()
-    import fcntl  # not on Windows
-
-    available = _available_nbytes()
-    if nbytes > available:  # when memory runs out, the kernel kills processes
-        raise OSError(errno.ENOMEM, f"shared memory of {nbytes} bytes is more than the {available} that this machine has left")
-    file = os.memfd_create(_NAME, os.MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
-    try:
-        os.posix_fallocate(file, 0, nbytes)  # allocate all pages: no SIGBUS later because memory ran out
-        memory = mmap.mmap(file, nbytes)
-        try:
-            fcntl.fcntl(file, _ADD_SEALS, _SEALS | _SEAL_GROW | _SEAL_SEAL)
-        except OSError as error:
-            memory.close()
-            raise _unsupported() from error
-    except BaseException:
-        os.close(file)
-        raise
-    return file, memory
-
-
-def _available_nbytes():
-    """Return how many bytes of memory can be allocated without swapping."""
-    with open("/proc/meminfo", "rb") as file:
-        fields = dict(line.split(b":") for line in file)
-    return 1024 * int(fields[b"MemAvailable"].split()[0])
-
-
-def _map_sealed(path, nbytes):
-    """Return a read-only mapping of memory that another process offers, after checking that it cannot be removed."""
-    if not _PATH.fullmatch(path):
-        raise BlockError(f"{path!r:.80} is not sealed memory, /proc/PID/fd/N: a named file can be truncated, which kills its readers")
-    if not hasattr(os, "O_PATH"):
-        raise _unsupported()
-    try:
-        found = os.open(path, os.O_PATH | os.O_CLOEXEC)  # has no effect on what is opened, and never waits
-    except OSError as error:
-        raise BlockError(f"{path} cannot be opened ({error.strerror}): one user has to run both sides, in one PID namespace") from error
-    try:
-        if not stat.S_ISREG(os.fstat(found).st_mode):
-            raise BlockError(f"{path} is not memory")
-        file = os.open(f"/proc/self/fd/{found}", os.O_RDONLY | os.O_CLOEXEC)
-    finally:
-        os.close(found)
-    try:
-        _check_sealed(file, path, nbytes)
-        return mmap.mmap(file, nbytes, prot=mmap.PROT_READ)
-    finally:
-        os.close(file)
-
-
-def _check_sealed(file, path, nbytes):
-    import fcntl  # not on Windows
-
-    try:
-        seals = fcntl.fcntl(file, _GET_SEALS)
-    except OSError:  # an ordinary file
-        seals = 0
-    if seals & _SEALS != _SEALS:
-        raise BlockError(f"{path} is not sealed: the other side could truncate it, which would kill this process")
-    found = os.fstat(file)
-    if not 1 <= nbytes <= min(found.st_size, 512 * found.st_blocks):  # a page that is not allocated yet would be charged to this process
-        raise BlockError(f"the shared memory has fewer than {nbytes} bytes")
-
-
-def _unsupported():
-    return OSError(errno.ENOTSUP, "bodies in shared memory need Linux 5.1 or later and a Python that has os.memfd_create")

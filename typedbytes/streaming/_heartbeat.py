@@ -5,6 +5,7 @@ its progress, but only when it has read more records or user code has called pin
 The content of records is not known here.
 """
 
+import sys
 import time
 from _thread import allocate_lock, start_new_thread
 
@@ -49,4 +50,5 @@ def _most_memory():
         from resource import RUSAGE_SELF, getrusage
     except ModuleNotFoundError:  # not on Windows
         return ""
-    return f", {getrusage(RUSAGE_SELF).ru_maxrss // 1024} MB of memory at most"
+    per_mb = 1 << 20 if sys.platform == "darwin" else 1 << 10  # macOS counts bytes, others KiB
+    return f", {getrusage(RUSAGE_SELF).ru_maxrss // per_mb} MB of memory at most"
