@@ -307,7 +307,7 @@ def test_offers_that_lie_are_faults_on_macos(offer, said, monkeypatch):
 
 
 def test_a_system_maps_no_memory_as_the_other_names_it(monkeypatch):
-    """Linux lets shared memory of POSIX be truncated, so an offer of it is refused there, whoever makes it."""
+    """Linux lets shared memory of POSIX be truncated, so an offer of it is refused there."""
     with _system_memory._make_posix(4096) as (memory, path), memory:
         with pytest.raises(tb.BlockError, match="is not sealed memory"):
             _system_memory.map_memory(path, 4096)

@@ -19,8 +19,8 @@ import pytest
 import block_reference as slow
 import typedbytes as tb
 from block_calls import Pieces
-from signal_checks import interrupted_when_readable, times_checked
 from machine import NEEDS_64_BITS
+from signal_checks import interrupted_when_readable, times_checked
 from subprocess_runs import SECONDS, program, run_fresh, within
 from typedbytes.block import BlockEncoder, BlockReader, BlockWriter, CoalescingWriter, Command
 

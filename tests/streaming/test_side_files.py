@@ -275,7 +275,7 @@ def test_a_heartbeat_is_sent_when_records_were_read(heartbeat, capfd):
 def test_a_heartbeat_says_memory_in_the_unit_of_the_system(platform, unit, heartbeat, capfd, monkeypatch):
     """The manual of getrusage: ru_maxrss is in bytes on macOS, in KiB on Linux."""
     monkeypatch.setattr(sys, "platform", platform)
-    monkeypatch.setattr(resource, "getrusage", lambda who: types.SimpleNamespace(ru_maxrss=(200 << 20) // unit))
+    monkeypatch.setattr(resource, "getrusage", lambda _: types.SimpleNamespace(ru_maxrss=(200 << 20) // unit))
     heartbeat.count[0] = 5
     heartbeat.beat()
     assert said(capfd) == ["reporter:status:5 records read, 200 MB of memory at most"]
