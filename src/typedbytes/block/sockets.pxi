@@ -178,7 +178,7 @@ cdef Py_ssize_t send_pieces(int descriptor, bint as_socket, iovec* pieces, Py_ss
     cdef msghdr message
     cdef Py_ssize_t count = 1
     cdef size_t nbytes = pieces.iov_len
-    while count < min(npieces, MAX_PIECES) and nbytes + pieces[count].iov_len <= MAX_TRANSFER:
+    while count < min(npieces, MAX_PIECES) and nbytes + pieces[count].iov_len <= <size_t>MAX_TRANSFER:
         nbytes += pieces[count].iov_len
         count += 1
     if count > 1:

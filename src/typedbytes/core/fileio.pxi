@@ -157,6 +157,6 @@ cpdef int write_all(object file, object data) except -1:
 
 # After a partial write a signal has not made the call fail with EINTR: the caller checks for signals after each call.
 cdef Py_ssize_t write_part(object method, object data, Py_ssize_t start, Py_ssize_t end, bint is_raw) except -1:
-    end = min(end, start + MAX_TRANSFER)
+    end = start + min(end - start, <Py_ssize_t>MAX_TRANSFER)    # so that no sum overflows 32 bits
     rest = memoryview(data)[start:end]    # before anything is taken
     return checked_written(method(rest), end - start, is_raw)
