@@ -9,6 +9,7 @@ TYPEDBYTES_QUICK (compiles in half the time, -O1), TYPEDBYTES_NO_UNWIND_TABLES (
 import glob
 import gzip
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -153,7 +154,18 @@ class SourceArchive(sdist):
         return name
 
 
+def readme():
+    """Return the README with links that work wherever it is shown: to the files of this version on GitHub."""
+    with open("pyproject.toml", encoding="utf-8") as file:
+        values = dict(re.findall(r'^(version|Homepage) = "(.*)"$', file.read(), re.M))
+    with open("README.md", encoding="utf-8") as file:
+        text = file.read().replace("](#", "](README.md#")
+    return re.sub(r"\]\((?!https?:)", f"]({values['Homepage']}/blob/v{values['version']}/", text)
+
+
 setup(
+    long_description=readme(),
+    long_description_content_type="text/markdown",
     options={"build_ext": {"parallel": os.cpu_count()}, "sdist": {"formats": "gztar"}},
     ext_modules=extensions,
     cmdclass={"build_ext": BuildExt, "sdist": SourceArchive},

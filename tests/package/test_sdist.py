@@ -1,13 +1,18 @@
 """The source archive: the same bytes each time, small, and made, like the metadata, without the compiler of Cython."""
 
+import email
 import pathlib
+import re
 import subprocess
 import sys
 import tarfile
 
 import pytest
+from markdown_it import MarkdownIt
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+needs_checkout = pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a checkout of the repository, which knows the files")
 
 
 def run_setup(*arguments):
@@ -31,7 +36,7 @@ def test_two_source_archives_are_equal(archives):
     assert first.name == second.name and first.read_bytes() == second.read_bytes()
 
 
-@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a checkout of the repository, which knows the files")
+@needs_checkout
 def test_a_source_archive_is_small_and_has_what_a_build_needs(archives):
     assert archives[0].stat().st_size < 3 << 20
     with tarfile.open(archives[0]) as archive:
@@ -48,6 +53,25 @@ def test_metadata_needs_no_cython(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     run_setup("egg_info", f"--egg-base={tmp_path}")
     assert "Name: typedbytes" in (tmp_path / "typedbytes.egg-info" / "PKG-INFO").read_text()
+
+
+@needs_checkout
+def test_the_links_of_the_description_work_elsewhere(tmp_path):
+    """A package index shows the README beside no other file, and gives its headings no anchors."""
+    run_setup("egg_info", f"--egg-base={tmp_path}")
+    metadata = email.message_from_string((tmp_path / "typedbytes.egg-info" / "PKG-INFO").read_text("utf-8"))
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    text = MarkdownIt("commonmark").enable("table").parse(metadata.get_payload())
+    links = [part.attrs["href"] for token in text for part in token.children or () if part.type == "link_open"]
+    assert len(links) == len(re.findall(r"\]\(", (ROOT / "README.md").read_text("utf-8"))) > 20
+    files = f"https://github.com/typedbytes/typedbytes/blob/v{metadata['Version']}/"
+    for link in links:
+        assert link.startswith(files)
+        path, _, anchor = link[len(files) :].partition("#")
+        assert (ROOT / path).exists(), link
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", (ROOT / path).read_text("utf-8"), re.M)
+            assert anchor in [heading.lower().replace(" ", "-") for heading in headings], link
 
 
 @pytest.mark.parametrize("compiler", ["cc", "/nonexistent/cc", "refuses"])
