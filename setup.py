@@ -21,6 +21,8 @@ from setuptools.command.build_ext import build_ext
 from setuptools.command.sdist import sdist
 from setuptools.errors import CompileError, PlatformError
 
+os.environ.setdefault("SOURCE_DATE_EPOCH", "315532800")  # 1980: archives and wheels of the same files are the same bytes
+
 
 def switch(name):
     """Return whether a switch of the build, TYPEDBYTES_ and its name in the environment, is on."""
@@ -135,11 +137,11 @@ class BuildExt(build_ext):
 
 
 class SourceArchive(sdist):
-    """Write the same bytes for the same files: sorted names, no owners, and one time, SOURCE_DATE_EPOCH or 1980."""
+    """Write the same bytes for the same files: sorted names, no owners, and one time."""
 
     def make_archive(self, base_name, format, root_dir=None, base_dir=None, owner=None, group=None):
         """Make a gzip file of the archive's entries in their order: the same bytes each time."""
-        time = int(os.environ.get("SOURCE_DATE_EPOCH", 315532800))
+        time = int(os.environ["SOURCE_DATE_EPOCH"])
 
         def plain(entry):
             entry.mtime, entry.uid, entry.gid, entry.uname, entry.gname = time, 0, 0, "", ""
