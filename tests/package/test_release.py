@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -32,6 +33,23 @@ def test_the_version_is_the_same_everywhere():
         },
     }
     assert len(set(versions.values())) == 1, versions
+
+
+@pytest.mark.parametrize(
+    "tag, code, said",
+    [("v1.5", 0, "\nThe notes.\n\n"), ("v1.4", 1, "expected the tag v1.5, found v1.4\n"), ("1.5", 1, "expected the tag v1.5, found 1.5\n")],
+)
+def test_notes_of_a_tag(tmp_path, tag, code, said):
+    """A tag of another version, or without notes, must fail before anything is published."""
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci/release-notes", tmp_path / ".ci")
+    (tmp_path / "pyproject.toml").write_text('version = "1.5"\n')
+    (tmp_path / "CHANGELOG.md").write_text("# Changes\n\n## [1.5] - 2026-01-01\n\nThe notes.\n\n## [1.4] - 2025-01-01\n\nOld.\n")
+    done = subprocess.run([tmp_path / ".ci/release-notes", tag], capture_output=True, text=True)
+    assert (done.returncode, done.stdout + done.stderr) == (code, said)
+    (tmp_path / "CHANGELOG.md").write_text("# Changes\n\n## [Unreleased]\n\nNew.\n")
+    done = subprocess.run([tmp_path / ".ci/release-notes", "v1.5"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "CHANGELOG.md has no heading for 1.5\n")
 
 
 def commands_of(path):
