@@ -41,6 +41,8 @@ if not with_msvc:
     compile_args += ["-O3", "-fstack-protector-strong", "-Wno-unused-function", "-Wno-attributes"]
     # The limits that -O2 has for inlining: the modules are a tenth smaller, and no path is slower.
     compile_args += ["--param=max-inline-insns-auto=15", "--param=early-inlining-insns=6", "--param=inline-min-speedup=30"]
+    # Functions and targets of jumps lie where they fall: the padding between them is 3 % of a wheel. Loops stay aligned.
+    compile_args += ["-falign-functions=1", "-fno-align-jumps", "-fno-align-labels"]
 link_args = []
 if for_linux:  # the addresses of other libraries' functions are found at the import, and read-only from then on: calls need no stubs
     compile_args.append("-fno-plt")
