@@ -72,6 +72,7 @@ def test_java_has_read_what_was_written(wire):
 
 
 def test_java_survives_hostile_messages():
+    """What a message declares costs neither memory nor time: lengths, counts at each level, keys of one hash value."""
     wrong, _ = java_blocks.findings(3000, "suite")
     assert not wrong, wrong[:5]
 

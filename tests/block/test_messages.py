@@ -422,6 +422,7 @@ def test_a_hook_cannot_initialise_its_encoder_again():
 
 
 def test_what_was_never_made():
+    """An object made by __new__ alone refuses each call."""
     encoder = BlockEncoder.__new__(BlockEncoder)
     for use in (lambda: BlockDecoder.__new__(BlockDecoder).feed(b""), lambda: encoder.encode(["\u20ac"])):
         with pytest.raises(ValueError, match="not initialised"):
@@ -838,6 +839,7 @@ def test_refused_memory_is_an_error_and_no_crash(wire):
     [([3], 4), ([1], 4), ([0], 4), ([2, 2], 4), ([2**62, 4], 0), ([2**62, 0, 4], 0), ([2**62 + 1, 2], 4), ([2**63 - 1, 2], 4)],
 )
 def test_an_array_is_as_large_as_its_bytes(shape, nbytes):
+    """A length of 0 beside lengths beyond 2^63-1 has no bytes, and NumPy cannot take it."""
     with pytest.raises(ValueError, match="an array "):
         array_view("i2", shape, bytes(nbytes))
     assert array_view("i2", [2, 1], bytes([1, 0, 2, 0])).tolist() == [[1], [2]]

@@ -349,6 +349,7 @@ def memory(nbytes, seals):
 
 
 def test_files_are_refused(tmp_path):
+    """Opening a pipe would wait for its other end."""
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "file").write_bytes(bytes(4096))
     for name, said in (("pipe", "is not memory"), ("file", "not sealed"), (".", "is not memory")):

@@ -893,6 +893,8 @@ class Interrupted(Exception):
 
 
 def test_a_signal_between_messages_loses_none():
+    """Signals are checked at each 4096th message."""
+
     def interrupt(*_):
         raise Interrupted
 
@@ -1011,6 +1013,7 @@ def test_close_from_a_hook_is_refused_and_changes_nothing():
 
 
 def test_what_is_closed_is_a_bad_descriptor():
+    """Its number is -1."""
     gone, theirs = socket.socketpair()
     gone.close()
     theirs.close()

@@ -455,6 +455,7 @@ def test_version():
 
 
 def test_nothing_heavy_is_imported(file):
+    """Such as inspect, which argparse imports on Python 3.14 to colour its help."""
     script = (
         "import sys; before = set(sys.modules); from typedbytes.cli import main; main(sys.argv[1:]);"
         "print(*set(sys.modules) - before, file=sys.stderr)"

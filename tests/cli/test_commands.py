@@ -348,6 +348,7 @@ def test_repair_of_a_stream(tmp_path):
 
 
 def test_faults_of_lines_of_json(tmp_path):
+    """Their offsets are those of the text, not of the typed bytes made of it."""
     stream = ONE + BAD_TEXT + TWO
     data = good("cat", "--to", "json", stdin=stream)
     out = tmp_path / "out.tb"
@@ -815,6 +816,7 @@ def grepped(*arguments, stdin=PAIR_STREAM):
 
 
 def test_grep():
+    """Letters that fold to those of the pattern among them, and -0.0."""
     assert grepped("--pairs", "key 3") == [pair for pair in PAIRS if pair[0] == "key 3"]
     assert grepped("--pairs", "--in", "value", "^9") == [pair for pair in PAIRS if str(pair[1]).startswith("9")]
     assert grepped("--pairs", "-v", "--in", "key", "[0-5]") == [pair for pair in PAIRS if pair[0] == "key 6"]
@@ -1084,6 +1086,7 @@ def map_of(*pairs):
     ids=["text", "equal keys", "keys that are equal in Python"],
 )
 def test_a_record_that_no_message_keeps(record, message):
+    """Equal keys of a MAP would be lost. The records before it are written."""
     before = ONE + tb.dumps({"k": [{"k": (1,)}]}) + TEXT
     stdout, error = bad(65, "cat", "--to", "block", stdin=before + record + TWO)
     assert error == f"standard input: {message.format(len(before))}"

@@ -134,6 +134,7 @@ def test_like_shaped_pairs(pairs, batch_rows, source, threads):
 
 @given(inputs, st.booleans(), st.sampled_from(POLICIES), st.integers(1, 3))
 def test_any_bytes(data, pairs, policy, batch_rows):
+    """By columns and by values: the same records, and of several faults the same one first."""
     for dialect in ("hadoop", "hive"):
         options = {"dialect": dialect, "max_depth": 256}
         source = io.BytesIO(data) if data.startswith(b"SEQ") else data  # in memory that is a SequenceFile

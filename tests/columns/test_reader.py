@@ -138,6 +138,7 @@ def test_the_calling_thread_decodes_a_batch_when_it_is_asked_for(monkeypatch):
 
 
 def test_a_look_at_the_schema_changes_nothing():
+    """With threads too it loses neither order nor count."""
     data = many_pairs(100)
     for threads in (1, 2):
         with columns.read(data, 3, threads=threads) as reader:
@@ -285,6 +286,7 @@ def test_the_child_of_a_fork_does_not_wait_for_its_parents_threads(use, monkeypa
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a signal inside a callback of weakref's
 def test_a_signal_leaves_no_thread_at_work():
+    """Such a thread would keep the interpreter from its end."""
     here = sys._getframe().f_code
 
     def interrupt(_, frame):

@@ -56,6 +56,7 @@ def test_nulls_in_rows_of_an_array():
 
 
 def test_arrays_of_ctypes_are_columns():
+    """Their buffers have no strides."""
     code = """
         import ctypes, io, multiprocessing
         import typedbytes as tb
@@ -136,6 +137,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("given_columns", "error", "message"), REFUSED)
 def test_columns_that_cannot_be_written(given_columns, error, message):
+    """A misspelt name in a dict of columns must not exchange keys and values."""
     with pytest.raises(error, match=f"^{re.escape(message)}"):
         written(given_columns)
 

@@ -678,6 +678,7 @@ for name in OPERATIONS:
 
 @pytest.mark.parametrize("names", GROUPS.values(), ids=GROUPS)
 def test_every_refused_allocation_is_a_memory_error(names):
+    """It becomes no other error on its way, and nothing is released twice, by Cython's code for new objects either."""
     nfailed = list(map(int, run_fresh("import sys, test_allocation; test_allocation.sweep(*sys.argv[1:])", *names, folders=[HERE]).split()))
     assert len(nfailed) == len(UNTIL) * len(names)
     for name, first, last in zip(names, nfailed[:: len(UNTIL)], nfailed[len(UNTIL) - 1 :: len(UNTIL)]):

@@ -132,6 +132,7 @@ UNUSUAL = {
 @pytest.mark.parametrize("name", UNUSUAL)
 @pytest.mark.parametrize("position", ["alone", "list", "tuple", "value", "sorted"])
 def test_unusual_objects_come_back_plain(name, position):
+    """Also with the interpreter's public API alone: an int of a subclass has its own value, not that of its __int__."""
     unusual, plain = UNUSUAL[name]
     around = {
         "alone": lambda item: item,
@@ -169,6 +170,7 @@ SCALARS = {
 
 @pytest.mark.parametrize("name", SCALARS)
 def test_numpy_scalars_are_written_by_width(name):
+    """Not by value: a small uint64 is no INT."""
     expected, scalar = SCALARS[name]
     assert tb.dumps(scalar).hex() == expected
     assert tb.dumps([scalar]).hex() == f"09{expected}ff"

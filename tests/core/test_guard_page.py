@@ -113,6 +113,7 @@ def no_steps():
 
 
 def test_advance_refuses_numbers_that_lead_nowhere():
+    """No bytes at all would be read beyond the input, and steps of 0 never end."""
     assert run_fresh("import test_guard_page; test_guard_page.no_steps()", flags=("-X", "faulthandler"), folders=[HERE]) == "refused"
 
 

@@ -294,6 +294,7 @@ def test_vector_keys_with_one_hash():
 
 
 def test_pickled_keys_with_one_hash():
+    """They are charged before they are compared."""
     # the hash of an int is its remainder by a Mersenne prime
     numbers = [2**70 + n * sys.hash_info.modulus for n in range(20_000)]
     keys = [typedbytes.dumps(number) for number in numbers]
@@ -331,6 +332,7 @@ def test_a_pickle_that_is_kept_is_shown_and_not_run(tmp_path):
 
 
 def test_messages_hold_nothing_of_what_lies_around():
+    """Nor addresses of objects, as the repr of an item of a .npy header has one."""
     around = b"secret" * 10
     for vector in read_folder("invalid"):
         if vector["direction"] == "decode":
@@ -430,6 +432,7 @@ def test_one_mebibyte_in_time(name):
 
 @pytest.mark.parametrize("wrap", [bytes, lambda key: b"\x08\0\0\0\1" + key])
 def test_many_nan_keys_come_to_an_end(wrap):
+    """Before Python 3.10 all NaNs have one hash value."""
     # a NaN equals none, and before Python 3.10 all of them have one hash
     key = wrap(b"\x06\x7f\xf8" + bytes(6))
     data = encoded_map([key] * (MEBIBYTE // (len(key) + 5)))

@@ -163,6 +163,7 @@ def test_keys_that_do_not_collide_are_not_limited(shape):
 
 @pytest.mark.parametrize("count", [2, 40])
 def test_equal_deep_keys_at_a_low_recursion_limit(count):
+    """A LimitError, no RecursionError: nothing recurses before it is counted."""
     key = ()
     for _ in range(200):
         key = (key,)

@@ -288,6 +288,7 @@ def test_a_declared_length_allocates_nothing():
 
 @pytest.mark.parametrize("word", ["not ", "await ", "lambda:", "1 if 1 else ", "-", "[", "('a', [", "{1:"])
 def test_no_header_is_too_much_for_a_small_stack(word):
+    """Python's parser recurses, also for operators that are words."""
     header = "{'descr': " + word * (9000 // len(word)) + "1}"
     code = f"""
         import numpy

@@ -779,11 +779,13 @@ def in_small_stacks(loop):
     ids=["every level", "every position", "shared"],
 )
 def test_what_nests_is_refused_on_a_small_stack(levels, depth, positions):
+    """Hashing, building, showing and releasing a deep tuple all recurse: its levels are counted before any of these."""
     loop = f"print({{read(start + nested([level], b'K\\x01', {depth}) + end) for level in {levels} for start, end in {positions}}})"
     assert in_small_stacks(loop) == "{'refused'}"
 
 
 def test_the_deepest_value_lives_on_a_small_stack():
+    """Before Python 3.11 writing a level takes more of the stack."""
     deepest = b")" + b"\x85" * (MAX_DEPTH - 1) + b"."
     assert type(safe_loads(deepest)) is tuple
     refused(deepest[:-1] + b"\x85.")
@@ -792,6 +794,7 @@ def test_the_deepest_value_lives_on_a_small_stack():
 
 
 def test_mutable_containers_are_not_shared():
+    """Each use would copy them: a short pickle could take gigabytes."""
     assert "it shares a tuple that holds a list" in refused(b"(c__builtin__\nfrozenset\nq\0](K\1K\2e\x85q\1Rh\0h\1Rt.")
     assert "it shares a tuple that holds a list" in refused(b"(cuuid\nUUID\n)\x81}\x86q\0h\0t.")
     assert "it shares a list" in refused(b"c__builtin__\nset\n]q\x00h\x00a\x85R.")
@@ -842,6 +845,7 @@ def test_memo_keys_allocate_nothing():
 
 
 def test_memo_keys_are_those_of_four_bytes():
+    """Longer ones can share one hash value: a mebibyte could take 11 s."""
     assert safe_loads(b"(K\1p4294967295\ng4294967295\nt.") == (1, 1)
     for key in (b"-1", b"4294967296", b"%d" % MODULUS):
         assert "under a number out of range" in refused(b"K\1p" + key + b"\n.")
@@ -881,6 +885,7 @@ def test_a_long_tuple_shared_many_times_is_charged():
 
 @pytest.mark.parametrize("name", ["cdecimal\nDecimal\n", "c_codecs\nencode\n"])
 def test_a_long_text_shared_by_many_calls_is_charged(name):
+    """Each call copies it: 256 KiB could take 2 GiB."""
     call = b"h\0h\1\x85R" if "Decimal" in name else b"h\0h\1\x8c\x06latin1\x86R"
     data = b"(" + name.encode() + b"q\0" + text("1" * 100_000) + b"q\1" + call[4:] + call * 10_000 + b"t."
     assert "cost more than its size" in refused(data)
@@ -889,6 +894,7 @@ def test_a_long_text_shared_by_many_calls_is_charged(name):
 
 @pytest.mark.parametrize("make", [lambda n: number(1 << 8 * n), lambda n: decimal("9" * n)], ids=["int", "Decimal"])
 def test_a_long_number_shared_many_times_is_charged(make):
+    """Each hash reads all its digits: a mebibyte could take 100 s."""
     # the hash of neither is kept
     assert "cost more than its size" in refused(b"\x8f(" + make(100_000) + b"q\0" + b"h\0" * 100_000 + b"\x90.")
 
@@ -1024,6 +1030,7 @@ FAMILIES = {
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_mebibyte_ends(family):
+    """Keys of one hash value among them, which are charged before they are compared."""
     # A second is what the worst takes; in the square of the size it would be hours.
     data = FAMILIES[family](MEBIBYTE)
     assert len(data) <= 1.01 * MEBIBYTE

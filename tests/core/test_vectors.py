@@ -128,6 +128,7 @@ def test_cut_at_every_byte(vector):
 
 @pytest.mark.parametrize("vector", WRITTEN, ids=names(WRITTEN))
 def test_encode(vector):
+    """By encode_into too, which writes ints by itself."""
     value, options = read_value(vector["value"]), encode_options(vector)
     data = bytes.fromhex(vector["hex"])
     encoder = typedbytes.Encoder(**options)

@@ -401,6 +401,7 @@ def test_a_package_beside_a_script_belongs_into_a_bundle(tmp_path):
 
 
 def test_modules_that_are_in_the_bundle(small, tmp_path):
+    """Tasks import what lies beside the script, not an older one of the bundle."""
     script = written(tmp_path, job="import mine, one\nrun()", one="a = 1")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "__init__.py").write_text("")
@@ -600,6 +601,7 @@ def test_what_is_left_out_of_a_module_is_named(small, tmp_path, capfdbinary):
 
 
 def test_links_in_a_module(small, tmp_path):
+    """What they lead to outside of it is not packed, and a named pipe is not waited for."""
     folder = tree(tmp_path / "mine", "__init__.py", "sub/x.py")
     tree(tmp_path / "outside", "secret.py")
     (tmp_path / "mine" / "again.py").symlink_to("sub/x.py")

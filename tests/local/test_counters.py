@@ -41,6 +41,7 @@ def counted(*lines):
 
 @given(st.lists(st.sampled_from([b"a", b"\r", b"\n", b"\r\n", b"reporter:", b"\xc2\x85"])), st.lists(st.integers(1, 9)))
 def test_lines_end_where_javas_do(said, sizes):
+    """Hadoop passes on a report within a line, and counts one after a carriage return."""
     data = b"".join(said)
     ends = [*itertools.accumulate(sizes), len(data)]
     pieces = [piece for piece in (data[a:b] for a, b in zip([0, *ends], ends)) if piece]

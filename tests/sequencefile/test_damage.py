@@ -514,6 +514,7 @@ NESTED = b"\0\2" + b"\0\x24org.apache.hadoop.io.ObjectWritable"
     ],
 )
 def test_writables_that_are_wrong(class_name, data):
+    """They are checked to their end, also where keys of a MapWritable are one key in Python."""
     with pytest.raises(tb.DecodeError) as caught:
         sequencefile.decode(class_name, data)
     assert 0 <= caught.value.offset <= len(data)

@@ -331,6 +331,7 @@ def test_markers_are_where_hadoop_writes_them():
 
 
 def test_an_interval_that_never_ends():
+    """The offset of the next marker would wrap, and each record have one."""
     sink = io.BytesIO()
     with sequencefile.Writer(sink, sync_marker=MARKER, sync_interval=2**63 - 1) as writer:
         writer.sync()

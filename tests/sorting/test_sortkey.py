@@ -259,11 +259,14 @@ def longs(*payloads):
     ids=str,
 )
 def test_what_is_not_a_key(key):
+    """Each value has one key: other bytes that would decode to it are refused."""
     with pytest.raises(tb.FormatError):
         decode(key)
 
 
 def test_a_list_whose_len_is_wrong():
+    """Memory is reserved for the items that are there, not for those that len() counts."""
+
     class Wrong(list):
         def __len__(self):
             return 1
@@ -273,6 +276,8 @@ def test_a_list_whose_len_is_wrong():
 
 
 def test_an_int_of_a_subclass_runs_no_code_of_its_own():
+    """Such code could make the list longer while it is decoded."""
+
     class Growing(int):
         def grow(self, *args):
             key.extend([2**56] * 1_000_000)

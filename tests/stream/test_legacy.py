@@ -250,6 +250,7 @@ def test_bytes_in_every_container_change_their_class_and_are_released_with_it(wa
 @pytest.mark.parametrize("items", [[], [b"bytes"]], ids=["without bytes", "with bytes"])
 @pytest.mark.parametrize("wrap", [lambda loop: loop, lambda loop: (loop,), lambda loop: {"key": loop}], ids=["list", "tuple", "dict"])
 def test_a_pickled_list_that_contains_itself_raises_recursion_error(read, items, wrap):
+    """Py_EnterRecursiveCall fails with 1 on Python 3.11, with -1 on others."""
     loop = list(items)
     loop.append(wrap(loop))
     source = Input(io.BytesIO(typedbytes.dumps(typedbytes.Ext(PICKLE, pickle.dumps(loop, 2)))), pickle="trust")

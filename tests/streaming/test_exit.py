@@ -231,6 +231,7 @@ ENDS = {
 
 @pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
 def test_the_code_of_a_task_is_that_of_the_process(tmp_path, end):
+    """Whatever the script does with the SystemExit of run()."""
     for task, data, words, code in [
         ("1 / 0", GOOD, ("map",), 1),
         ("None", GOOD[:-1], ("map",), 65),

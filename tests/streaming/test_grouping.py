@@ -102,6 +102,7 @@ def expected_groups(pairs, part):
 
 @pytest.mark.parametrize("name", PARTS)
 def test_the_groups_of_several_reducers_are_those_of_one(tmp_path, name):
+    """A group that is split over reducers gives a wrong result with exit code 0."""
     pairs = write_pairs(tmp_path, random.Random(name))
     part = eval(f"lambda key: {PARTS[name]}")  # the same text as in the script
     options = {"combiner": "lib.identityreducer", "max_bad": 1} if name == "folded" else {"combiner": None, "max_bad": 0}

@@ -110,6 +110,7 @@ def test_other_amounts_are_refused(counters, capfd, amount):
 
 
 def test_amounts_have_64_bits(counters, capfd):
+    """Hadoop counts none beyond them."""
     greatest = 2**63 - 1
     for amount in (greatest + 1, -greatest - 2, 10**30):
         with pytest.raises(ValueError, match="64 bits"):

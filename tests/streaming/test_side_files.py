@@ -248,6 +248,7 @@ def said(capfd):
 
 
 def test_the_heartbeat_thread_runs_when_start_returns():
+    """A process that ends before its thread runs can crash on Python 3.9."""
     # A thread that is still being made while the interpreter ends crashes it, before Python 3.12.
     begun = run_fresh("""
         import _thread
