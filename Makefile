@@ -389,7 +389,7 @@ $(VENV)/bench-built: $(VENV)/built pyproject.toml
 	@touch $@
 
 .PHONY: bench
-bench: $(VENV)/bench-built ## measure everything beside its contenders; tables and plots into bench/results
+bench: $(VENV)/bench-built ## measure everything beside its contenders; the record into bench/results, tables and plots into build/bench
 	$(BIN)/python bench/report.py $(BENCH_ARGS)
 
 LOCAL_ARGS ?= words 1

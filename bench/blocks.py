@@ -1,10 +1,10 @@
 """Measure block messages beside what moves such data otherwise, in one run, all in turn.
 
-    python bench/blocks.py                 some minutes; bench/results/ gets blocks.json and blocks.md
-    python bench/blocks.py --only bytes    the rows with this in their name, into build/bench/results/
-    python bench/blocks.py --quick         each row once and small, into build/bench/results/
+    python bench/blocks.py                 some minutes; the record is bench/results/blocks.json, its page build/bench/blocks.md
+    python bench/blocks.py --only bytes    the rows with this in their name; the record is in build/bench/ too
+    python bench/blocks.py --quick         each row once and small, likewise
 
-Here: rows, their contenders and the table. Invariant: a row's contenders are measured in turn within each round; a JVM has answered 5,000
+Here: rows and their contenders. Invariant: a row's contenders are measured in turn within each round; a JVM has answered 5,000
 messages before it is measured; times are p50 by the clock that never goes back. Baselines named "published" are our own
 re-implementations of published algorithms, in Python as there; Py4J, pyarrow and multiprocessing.connection are themselves.
 """
@@ -25,10 +25,10 @@ ROOT = HERE.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support"), str(HERE)]
 
 import block_rows  # noqa: E402
+import pages  # noqa: E402
+import tables  # noqa: E402
 
 ENOUGH, SLOW_NS = 3, 3e8  # a contender this slow, and many times slower than the best, is measured this often
-RESULTS = HERE / "results"
-PARTIAL_RESULTS = ROOT / "build" / "bench" / "results"
 
 
 def main():
@@ -37,7 +37,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="show that this still runs")
     parser.add_argument("--seconds", type=float, default=2.0, help="how long each row goes on (%(default)s)")
     arguments = parser.parse_args()
-    folder = PARTIAL_RESULTS if arguments.quick or arguments.only else RESULTS
+    folder = pages.PAGES if arguments.quick or arguments.only else pages.RECORDS
     folder.mkdir(parents=True, exist_ok=True)
     results, processors = [], os.sched_getaffinity(0)
     with tempfile.TemporaryDirectory() as scratch, contextlib.ExitStack() as stack:
@@ -46,12 +46,10 @@ def main():
             if arguments.only in row.name:
                 os.sched_setaffinity(0, {max(processors)} if row.one_cpu else processors)
                 results.append(measure(row, 0 if arguments.quick else arguments.seconds))
-                print(*lines([results[-1]]), sep="\n", flush=True)
-    record = {"environment": environment(), "rows": results}
-    (folder / "blocks.json").write_text(json.dumps(record, indent=1) + "\n")
-    (folder / "blocks.md").write_text(
-        "\n".join(["| row | contender | p50 | min | p99 | goal |", "|---|---|---|---|---|---|", *lines(results), ""])
-    )
+                print(*map(" | ".join, tables.block_rows(results[-1:])), sep="\n", flush=True)
+    path, lines = folder / "blocks.json", ",\n".join(map(json.dumps, results))
+    path.write_text(f'{{"environment": {json.dumps(environment())},\n"rows": [\n{lines}\n]}}\n')
+    print(pages.write(path))
 
 
 def measure(row, seconds):
@@ -89,22 +87,6 @@ def summary(times):
         "p99": times[min(len(times) - 1, int(len(times) * 0.99))],
         "n": len(times),
     }
-
-
-def lines(results):
-    """Return the rows of the table."""
-    for result in results:
-        for name, entry in result["entries"].items():
-            figures = " | ".join(shown(entry[key]) for key in ("p50", "min", "p99"))
-            yield f"| {result['row']} | {name} | {figures} | {result['goal'].get(name, '')} |"
-
-
-def shown(nanoseconds):
-    """Return a time as a person writes it."""
-    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
-        if nanoseconds >= size:
-            return f"{nanoseconds / size:.3g} {unit}"
-    return f"{nanoseconds:.3g} ns"
 
 
 def environment():

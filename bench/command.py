@@ -3,7 +3,7 @@
 Every line is the best of several processes, run in turns, or the only one where it takes longer than a minute; the answers are
 compared, and a wrong one ends the run. The records are word counts: GNU sort gets them as lines of text, the MessagePack tools as a
 stream of [key, value]. Then what a command costs that has next to nothing to do, beside a bare Python, and what of the goals is met.
-All of it goes into bench/results/command.md.
+It prints the tables.
 """
 
 import argparse
@@ -29,8 +29,6 @@ MIN_GIGABYTES = {"count": 1.0, "cat": 1.0}
 MIN_RATIOS = {"sort": 1.0, "to-json": 1.0}
 MAX_START_UP = 0.040
 PLAIN_FILTERS = ("cat", "head", "count", "to-json")
-
-RESULTS = pathlib.Path(__file__).parent / "results" / "command.md"
 
 MSGPACK_TO_JSON = """
 import sys, msgpack, json
@@ -191,8 +189,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--megabytes", type=int, default=1000)
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--only", nargs="+", metavar="WHAT", help="of the table; nothing is written")
-    parser.add_argument("--quick", action="store_true", help="once and small; nothing is written")
+    parser.add_argument("--only", nargs="+", metavar="WHAT", help="of the table")
+    parser.add_argument("--quick", action="store_true", help="once and small")
     options = parser.parse_args()
     runs = 1 if options.quick else options.runs
     nbytes = 2_000_000 if options.quick else options.megabytes * 1_000_000
@@ -210,10 +208,7 @@ def main():
             "", f"A bare Python takes {1000 * starts['python'][0]:.1f} ms of CPU, median {1000 * starts['python'][1]:.1f} ms.",
             "", *goal_rows(judged(commands, best, nbytes, starts)),
         ]  # fmt: skip
-    text = "\n".join(lines) + "\n"
-    print(text)
-    if not (options.quick or options.only):
-        RESULTS.write_text("# The command beside other tools\n\n" + text)
+    print(*lines, sep="\n")
 
 
 def rows(commands, best, nbytes, folder):

@@ -1,4 +1,4 @@
-"""A record as plots, SVG and PNG.
+"""A record as plots.
 
 Here: how the numbers are drawn. Not here: how anything is measured.
 """
@@ -25,7 +25,7 @@ FILTER_COLOURS = {
 
 
 def write(results, path):
-    """Write the plots of a record beside it."""
+    """Write the plots of a record beside its page at `path`."""
     with pyplot.rc_context(STABLE):
         if any(race["operation"] == "decode" for race in results["races"]):
             save(objects(results), path, "objects")
@@ -35,9 +35,8 @@ def write(results, path):
 
 
 def save(figure, path, name):
-    """Write a figure in both forms."""
-    for suffix, metadata in (("svg", {"Date": None}), ("png", {"Software": None})):
-        figure.savefig(path.with_name(f"{path.stem}-{name}.{suffix}"), metadata=metadata, dpi=110)
+    """Write a figure beside the page at `path`."""
+    figure.savefig(path.with_name(f"{path.stem}-{name}.svg"), metadata={"Date": None})
     pyplot.close(figure)
 
 

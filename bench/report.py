@@ -1,12 +1,11 @@
 """Measure everything in one run, all contenders in turn, and write the results.
 
-    python bench/report.py                 a quarter of an hour; bench/results/ gets a .json, a .md and the plots of this Python
-    python bench/report.py --only decode   what has that in its name, into build/bench/results/
-    python bench/report.py --vectors 1     text alone, as on a processor without AVX-512, into bench/results/ under a name of its own
-    python bench/report.py --quick         a small round of the first race of each kind, into build/bench/results/
-    python bench/report.py --render        write the .md and the plots of the .json again
+    python bench/report.py                 a quarter of an hour; the record is in bench/results/, its page in build/bench/
+    python bench/report.py --only decode   what has that in its name; the record is in build/bench/ too
+    python bench/report.py --vectors 1     text alone, as on a processor without AVX-512; the record has a name of its own
+    python bench/report.py --quick         a small round of the first race of each kind, into build/bench/
 
-Here: the order of the run, and its record. Invariant: tables and plots are made from the record alone, and bench/results/ holds the
+Here: the order of the run, and its record. Invariant: pages are made from the record alone, and bench/results/ holds the
 records of whole runs, and of all races of `--vectors`.
 """
 
@@ -26,13 +25,12 @@ import bench_streams
 import contenders
 import data
 import goals
+import pages
 import tables
 from timing import MIN_NROUNDS, Race
 from typedbytes import _core
 
 HERE = Path(__file__).resolve().parent
-RESULTS = HERE / "results"
-PARTIAL_RESULTS = HERE.parent / "build" / "bench" / "results"
 QUICK_SCALE = 0.01
 LEVELS = {"objects": bench_objects, "streams": bench_streams, "filters": bench_filters, "columns": bench_columns}
 #: Contenders measured with many values; the others' times add nothing.
@@ -55,25 +53,23 @@ def main():
     parser.add_argument("--only", default="", help="measure the races with this in their name")
     parser.add_argument("--quick", action="store_true", help="show that this still runs")
     parser.add_argument("--vectors", type=int, help="widest vectors for text: 0 none, 1 AVX2, 2 AVX-512 (the widest available)")
-    parser.add_argument("--render", action="store_true", help="measure nothing")
     arguments = parser.parse_args()
 
     in_use = _core._limit_vectors(2 if arguments.vectors is None else arguments.vectors)
     vectors = goals.VECTORS[in_use]
-    folder = PARTIAL_RESULTS if arguments.quick or arguments.only else RESULTS
+    folder = pages.PAGES if arguments.quick or arguments.only else pages.RECORDS
     folder.mkdir(parents=True, exist_ok=True)
     limit = "" if arguments.vectors is None else f"-vectors-{in_use}"
     path = folder / f"{sys.implementation.name}-{sys.version_info.major}.{sys.version_info.minor}{limit}.json"
     if arguments.quick:
         write_record(path, measure(first_of_each(races(QUICK_SCALE)), 0, 1, vectors))
-        render(path)
-        return
-    if not arguments.render:
+    else:
         chosen = [race for race in races() if arguments.only in " ".join(race[:3])]
         if limit:
             chosen = [race for race in chosen if is_vectorised(*race[:3])]
         write_record(path, measure(chosen, arguments.seconds, arguments.npasses, vectors))
-    print(render(path))
+        print(tables.goal_table(goals.judge(pages.read(path))))
+    print(pages.write(path))
 
 
 def races(scale=1):
@@ -166,22 +162,11 @@ def commit():
 
 def write_record(path, results):
     """Write the record, one race a line."""
-    races = ",\n".join(json.dumps(race) for race in results["races"])
-    path.write_text(f'{{"environment": {json.dumps(results["environment"])},\n"races": [\n{races}\n]}}\n')
-
-
-def render(path):
-    """Write tables and, where matplotlib is installed, plots beside a record; return the table of goals."""
-    results = json.loads(path.read_text())
-    judgements = goals.judge(results)
-    path.with_suffix(".md").write_text(tables.page(results, judgements, path.stem))
-    try:
-        import plots
-    except ModuleNotFoundError:
-        print("no plots: matplotlib is not installed", file=sys.stderr)
-    else:
-        plots.write(results, path)
-    return tables.goal_table(judgements)
+    fields = list(next(iter(results["races"][0]["entries"].values())))
+    rows = [{**race, "entries": {name: list(entry.values()) for name, entry in race["entries"].items()}} for race in results["races"]]
+    races = ",\n".join(map(json.dumps, rows))
+    head = f'{{"environment": {json.dumps(results["environment"])},\n"fields": {json.dumps(fields)},\n'
+    path.write_text(f'{head}"races": [\n{races}\n]}}\n')
 
 
 if __name__ == "__main__":

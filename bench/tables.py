@@ -38,7 +38,7 @@ def page(results, judgements, name):
             "## Goals",
             "",
             goal_table(judgements),
-            *filter_section(results),
+            *filter_section(results, name),
             *import_section(results),
             *(line for operation, title in OPERATIONS.items() for line in section(results, operation, title)),
         ]
@@ -102,17 +102,17 @@ def cells(race, names, unit):
         yield "" if entry is None else f"{number(entry['ns'] / unit, '')}{'' if entry['correct'] else '*'}"
 
 
-def filter_section(results):
+def filter_section(results, name):
     """Yield the table of whole filters."""
     seconds = goals.filter_seconds(results)
     if seconds:
-        names = list(next(iter(seconds.values())))
+        contenders = list(next(iter(seconds.values())))
         yield from ("", "## Filters: a whole process from file to file", "")
         yield "CPU seconds. `older` is what the fastest of the older libraries took on another machine, carried over by what an"
         yield "empty process took on both; at the right, parts of what the marshal filter took on the same machine."
-        yield ""
-        head = ("file", *names, "typedbytes / marshal", "older / marshal")
-        yield table(head, (filter_row(name, seconds[name]) for name in seconds))
+        yield from ("", f"![ratios by file]({name}-filters.svg)", "")
+        head = ("file", *contenders, "typedbytes / marshal", "older / marshal")
+        yield table(head, (filter_row(file, seconds[file]) for file in seconds))
 
 
 def filter_row(name, seconds):
@@ -130,6 +130,27 @@ def import_section(results):
             yield from ("", "## Starting up", "")
             yield from (f"Milliseconds of CPU time to import, beyond the {empty:.1f} of an empty process.", "")
             yield table(("module", "ms"), ([name, number(time - empty, "")] for name, time in times.items()))
+
+
+def block_page(record):
+    """Return the report of block messages."""
+    head = ("row", "contender", "p50", "min", "p99", "goal")
+    return "\n".join(["# Block messages", "", *about(record["environment"]), "", table(head, block_rows(record["rows"])), ""])
+
+
+def block_rows(results):
+    """Yield a line of the table for each contender of each row."""
+    for result in results:
+        for name, entry in result["entries"].items():
+            yield result["row"], name, *(duration(entry[key]) for key in ("p50", "min", "p99")), result["goal"].get(name, "")
+
+
+def duration(nanoseconds):
+    """Return a time as a person writes it."""
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if nanoseconds >= size:
+            return f"{nanoseconds / size:.3g} {unit}"
+    return f"{nanoseconds:.3g} ns"
 
 
 def table(head, rows):

@@ -9,6 +9,7 @@ import os
 import pathlib
 import pkgutil
 import re
+import sys
 
 from sphinx.errors import ExtensionError
 
@@ -16,6 +17,9 @@ import typedbytes
 from typedbytes import cli
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT / "bench"))
+
+import pages  # noqa: E402
 
 project = "typedbytes"
 author = "The typedbytes developers"
@@ -45,7 +49,6 @@ PAGES = {
     "examples": "examples",
     "bench/README.md": "benchmarks",
     "bench/results": "benchmarks",
-    "bench/results/command.md": "benchmarks",
 }
 
 
@@ -65,6 +68,12 @@ def commands():
     return "\n".join(f"## {name}\n\n```text\n{help}```\n" for name, help in helps)
 
 
+def results(docname):
+    """Return the tables of the record of the page's name, with its plots."""
+    page = pages.write(pages.RECORDS / f"{pathlib.Path(docname).name}.json")
+    return re.sub(r"\]\(([\w.-]+\.svg)\)", rf"](/{os.path.relpath(page.parent, ROOT / 'docs')}/\1)", page.read_text())
+
+
 def include(app, docname, source):
     """Put documents from outside docs/ into the pages that include them, and resolve the links of all."""
 
@@ -75,6 +84,8 @@ def include(app, docname, source):
     page = pathlib.Path(app.env.doc2path(docname))
     own = resolve_links(docname, page.parent, source[0]).replace("{commands}", commands())
     source[0] = re.sub(r"```\{include\} (.*)\n```\n", included, own)
+    if source[0] == "{results}\n":
+        source[0] = results(docname)
 
 
 def resolve_links(docname, folder, text):
