@@ -1,4 +1,4 @@
-"""docs/command-tour.md shows what the commands do: the part of it that needs neither time nor a terminal, run again."""
+"""docs/command-tour.md shows what the commands do: they are run again."""
 
 import pathlib
 import sys
@@ -17,4 +17,4 @@ def test_the_tour_shows_what_comes_out(tmp_path):
     command_tour.make_files(tmp_path)
     page = command_tour.PAGE.read_text()
     text = command_tour.PAGE_HEAD + "\n".join(command_tour.tour(tmp_path, command_tour.SECTIONS))
-    assert text.splitlines() == page[: page.index("\n\n## A stream of 2 GB")].splitlines()
+    assert text.rstrip("\n") + "\n" == page
