@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 
 import hypothesis
 import pytest
@@ -14,6 +15,17 @@ from typedbytes import _core
 hypothesis.settings.register_profile("typedbytes", deadline=None, database=None, print_blob=True)
 hypothesis.settings.register_profile("brief", hypothesis.settings.get_profile("typedbytes"), max_examples=20)
 hypothesis.settings.load_profile("typedbytes")
+
+
+FILE_MARKS = ("codec", "windows", "free_threaded", "every_python", "oldest_python", "newest_python")
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Leave out, unread, files without the marks of files that -m names: they may import what such a run does not have."""
+    wanted = [mark for mark in FILE_MARKS if re.search(rf"(?<!not )\b{mark}\b", config.option.markexpr)]
+    if wanted and collection_path.suffix == ".py" and not re.search(rf"mark\.({'|'.join(wanted)})\b", collection_path.read_text("utf-8")):
+        return True
+    return None
 
 
 @pytest.fixture(scope="module", autouse=True)

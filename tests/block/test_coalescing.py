@@ -22,6 +22,8 @@ import typedbytes as tb
 from subprocess_runs import run_fresh, within
 from typedbytes.block import AsyncCoalescingWriter, BlockReader, BlockWriter, CoalescingWriter
 
+pytestmark = pytest.mark.free_threaded
+
 
 @contextlib.contextmanager
 def connected(sndbuf=None):

@@ -29,6 +29,8 @@ from subprocess_runs import run_fresh
 from typedbytes.block import ArrowStream, BlockDecoder, BlockEncoder, BlockReader, BlockWriter, Command, Message
 from typedbytes.block._native import array_view
 
+pytestmark = [pytest.mark.free_threaded, pytest.mark.newest_python]
+
 PYBUF_WRITABLE = 1
 
 # -- bytes ------------------------------------------------------------------------------------------------

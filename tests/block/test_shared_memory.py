@@ -26,6 +26,8 @@ from streaming_support import environment
 from subprocess_runs import run_fresh, within
 from typedbytes.block import BlockReader, BlockWriter, Command, SharedChannel, _system_memory
 
+pytestmark = pytest.mark.free_threaded
+
 
 @contextlib.contextmanager
 def channels(nbytes):

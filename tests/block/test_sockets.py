@@ -24,6 +24,8 @@ from signal_checks import interrupted_when_readable, times_checked
 from subprocess_runs import SECONDS, program, run_fresh, within
 from typedbytes.block import BlockEncoder, BlockReader, BlockWriter, CoalescingWriter, Command
 
+pytestmark = [pytest.mark.free_threaded, pytest.mark.newest_python]
+
 # -- system calls -----------------------------------------------------------------------------------------
 
 SENDER = """

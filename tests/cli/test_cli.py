@@ -25,6 +25,8 @@ from subprocess_runs import SECONDS
 from typedbytes import cli, sequencefile
 from typedbytes.cli import COMMANDS, main
 
+pytestmark = pytest.mark.oldest_python
+
 # Commands that read records from stdin when nothing else is said, with what they need besides. The others have tests of their own.
 NEEDED = {"grep": ["grep", "-v", "nowhere"], "convert": ["convert", "--to", "typedbytes"]}
 FILTERS = [

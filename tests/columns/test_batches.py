@@ -11,6 +11,8 @@ import typedbytes as tb
 from reader_sources import Script
 from typedbytes import columns
 
+pytestmark = [pytest.mark.free_threaded, pytest.mark.newest_python]
+
 TEXTS = st.lists(st.tuples(st.text(max_size=3), st.binary(max_size=40)), max_size=60)
 NUMBERS = st.lists(st.tuples(st.integers(0, 9), st.floats(0, 1)), max_size=60)
 

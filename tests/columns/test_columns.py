@@ -26,6 +26,8 @@ from subprocess_runs import run_fresh
 from typedbytes import columns
 from vectors import ROOT, Dribble, exact_repr
 
+pytestmark = [pytest.mark.free_threaded, pytest.mark.newest_python]
+
 PLAIN = {"dialect": "hadoop", "max_depth": 256}
 
 

@@ -12,6 +12,8 @@ from subprocess_runs import run_fresh
 from typedbytes import columns
 from vectors import exact_repr
 
+pytestmark = pytest.mark.free_threaded
+
 SHAPES = [
     st.integers(-5, 5),
     st.text(max_size=20),

@@ -24,6 +24,8 @@ from subprocess_runs import SECONDS, run_fresh
 from typedbytes import columns
 from typedbytes.columns import _native
 
+pytestmark = [pytest.mark.free_threaded, pytest.mark.newest_python]
+
 
 def test_paths_descriptors_and_maps(tmp_path):
     data, path = many_pairs(), tmp_path / "pairs.tb"

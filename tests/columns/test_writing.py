@@ -18,6 +18,8 @@ from subprocess_runs import run_fresh
 from typedbytes import columns
 from typedbytes.columns import _native
 
+pytestmark = pytest.mark.newest_python
+
 DTYPES = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "?", ">i4", "<i4", ">f8", ">u2", ">f2", "=i8"]
 
 

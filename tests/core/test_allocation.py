@@ -30,6 +30,8 @@ from typedbytes._sorting import _native as _sorting
 from typedbytes.columns import _native
 from typedbytes.sequencefile import _native as _sequence
 
+pytestmark = pytest.mark.every_python
+
 HERE = Path(__file__).parent
 
 # many of each, so that what the interpreter keeps for reuse does not hide allocations

@@ -10,6 +10,8 @@ import typedbytes as tb
 from machine import NEEDS_64_BITS
 from subprocess_runs import run_fresh
 
+pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.every_python]
+
 
 class Changing:
     """Run something when default= is asked about it."""

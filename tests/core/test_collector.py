@@ -10,6 +10,8 @@ import typedbytes as tb
 from decoding_values import EXT, exts, many
 from signal_checks import raising
 
+pytestmark = [pytest.mark.codec, pytest.mark.free_threaded, pytest.mark.every_python]
+
 
 def test_decoding_leaves_the_collector_as_it_was():
     data = many(5000, b"\3\7\0\0\0")()

@@ -11,6 +11,8 @@ import typedbytes as tb
 from decoding_values import DATA, PARTS, VALUES, exts
 from subprocess_runs import SECONDS, run_fresh
 
+pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.every_python]
+
 # -- threads ----------------------------------------------------------------------------------------------
 
 

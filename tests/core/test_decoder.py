@@ -13,6 +13,8 @@ import pytest
 import typedbytes as tb
 from decoding_values import DATA, ENDS, EXT, PARTS, VALUES, exts
 
+pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.every_python]
+
 # -- whole buffers ----------------------------------------------------------------------------------------
 
 BUFFERS = {

@@ -10,6 +10,8 @@ import typedbytes as tb
 from encoding_values import ONE, List, nested
 from subprocess_runs import run_fresh
 
+pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.every_python]
+
 KINDS = ["list", "tuple", "dict", "subclass", "OrderedDict"]
 
 

@@ -21,6 +21,8 @@ from encoding_values import ONE, List, Lying, nested
 from subprocess_runs import run_fresh
 from vectors import outcome
 
+pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.every_python]
+
 # -- what comes out ---------------------------------------------------------------------------------------
 
 

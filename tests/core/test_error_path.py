@@ -8,6 +8,8 @@ from hypothesis import example, given, strategies as st
 
 import typedbytes as tb
 
+pytestmark = pytest.mark.every_python
+
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 @example('"\\\b\f\n\r\t\x00\x1f\x7f\x80\U0001f600~ ')

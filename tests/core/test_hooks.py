@@ -13,6 +13,8 @@ import typedbytes as tb
 from decoding_values import BAD_TEXT, DATA, ENDS, EXT, HANDLERS, PARTS, VALUES, exts
 from subprocess_runs import run_fresh
 
+pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.every_python]
+
 # -- hooks ------------------------------------------------------------------------------------------------
 
 

@@ -16,6 +16,8 @@ from machine import NEEDS_64_BITS
 from subprocess_runs import run_fresh, within
 from vectors import Dribble, exact_repr, failure, outcome, read_folder
 
+pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.every_python]
+
 NESTING = {
     "list": b"\x09",
     "vector": b"\x08\0\0\0\1",

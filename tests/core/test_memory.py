@@ -18,6 +18,8 @@ from subprocess_runs import run_fresh
 from typedbytes.block import CoalescingWriter
 from typedbytes.sequencefile import _native as _sequence
 
+pytestmark = [pytest.mark.codec, pytest.mark.every_python]
+
 DECLARED = [
     bytes([code]) + b"\x7f\xff\xff\xff" + more
     for code in (0, 7, 8, 10, 50, 51, 100, 101, 102, 200)

@@ -13,6 +13,8 @@ from hypothesis import given, strategies as st
 from subprocess_runs import run_fresh
 from typedbytes._base.npy import dumps_array, is_available, loads_array
 
+pytestmark = pytest.mark.every_python
+
 RECORD = [("id", "<i4"), ("point", "<f8", (2, 2)), ("name", "S3")]
 
 ARRAYS = [

@@ -12,6 +12,8 @@ import pytest
 
 import typedbytes as tb
 
+pytestmark = pytest.mark.windows
+
 STARTS = {
     "a SequenceFile, which typedbytes.sequencefile reads": b"SEQ\x06\x19org.apache.hadoop.io.Text",
     "a block message, which typedbytes.block reads": b"\xf5BB\x01\x00\x00\x00\x00",

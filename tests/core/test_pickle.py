@@ -31,6 +31,8 @@ from subprocess_runs import run_fresh, within
 from typedbytes import Decoder, Ext, FormatError, LimitError, Reader, TruncatedError, dumps, loads
 from typedbytes._core import safe_dumps, safe_loads
 
+pytestmark = [pytest.mark.windows, pytest.mark.every_python]
+
 MAX_DEPTH = 100
 MAX_EQUAL_HASHES = 512
 EAST = timezone(timedelta(hours=5, minutes=30), "IST")

@@ -15,6 +15,8 @@ from seeds import short_seeds
 from typedbytes._base import magic
 from vectors import exact_repr, failure, outcome
 
+pytestmark = pytest.mark.windows
+
 
 @pytest.fixture(scope="module", autouse=True)
 def described_once():

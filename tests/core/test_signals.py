@@ -16,6 +16,8 @@ from typedbytes import sequencefile
 from typedbytes._core import PairIterator
 from typedbytes._sorting._native import LineReader
 
+pytestmark = [pytest.mark.codec, pytest.mark.free_threaded, pytest.mark.every_python]
+
 LOOKS_EVERY = 16_384  # items
 
 

@@ -13,6 +13,8 @@ from encoding_values import Lying
 from machine import NEEDS_64_BITS
 from subprocess_runs import run_fresh
 
+pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.every_python]
+
 Thing = type("Thing", (), {"__module__": "far.away", "__repr__": lambda self: 1 / 0})
 
 Array = type("array", (), {"__module__": "array"})

@@ -11,6 +11,8 @@ import pytest
 import typedbytes as tb
 from typedbytes import _core
 
+pytestmark = [pytest.mark.windows, pytest.mark.every_python]
+
 LEVEL_NAMES = ("every processor", "AVX2", "AVX-512")
 LEVELS = range(_core._limit_vectors(2) + 1)
 #: One character of each length, and of each width of a str.

@@ -12,6 +12,8 @@ from call_variants import WAYS
 from machine import KEEPS_SIGNALLING_NANS
 from vectors import Dribble, exact_repr, failure, names, outcome, read_folder, read_jsonl, read_options, read_value
 
+pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.every_python]
+
 SIGNALLING_NANS = {"numbers/float_7f800001", "numbers/float_7f800001_exact", "numbers/double_7ff0000000000001"}
 VALID = [vector for vector in read_folder("valid") if KEEPS_SIGNALLING_NANS or vector["name"] not in SIGNALLING_NANS]
 READ = [vector for vector in VALID if vector["direction"] != "encode"]

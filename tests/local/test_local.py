@@ -31,6 +31,8 @@ from typedbytes._base.zstd import zstd
 from typedbytes.local._counters import Messages
 from typedbytes.local._inputs import Split, make_splits, open_split
 
+pytestmark = pytest.mark.oldest_python
+
 
 @pytest.fixture
 def words(tmp_path):

@@ -18,6 +18,8 @@ from sequencefile_bytes import written
 from subprocess_runs import SECONDS, run_fresh
 from typedbytes import sequencefile
 
+pytestmark = pytest.mark.free_threaded
+
 HAS_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
 
 THREADS = {"processes": 2}

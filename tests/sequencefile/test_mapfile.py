@@ -10,6 +10,8 @@ from sequencefile_bytes import map_file, written
 from sequencefile_pairs import NUMBERS
 from typedbytes import sequencefile
 
+pytestmark = pytest.mark.newest_python
+
 ORDERED = {
     "Text": ["", "a", "ab", "é", "€", "\uffff", "😀"],
     "BytesWritable": [b"", b"\0", b"a", b"a\xff", b"\xff"],

@@ -17,6 +17,8 @@ from subprocess_runs import run_fresh
 from typedbytes import sequencefile
 from typedbytes.sequencefile import _native as _sequence
 
+pytestmark = [pytest.mark.free_threaded, pytest.mark.oldest_python]
+
 
 @pytest.mark.parametrize(
     "options, message",

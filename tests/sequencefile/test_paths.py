@@ -14,6 +14,8 @@ from sequencefile_pairs import NUMBERS, pairs_of
 from subprocess_runs import run_fresh
 from typedbytes import columns, sequencefile
 
+pytestmark = pytest.mark.oldest_python
+
 
 def test_paths_and_files_to_read_from(tmp_path):
     data = written(NUMBERS)

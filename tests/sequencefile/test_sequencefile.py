@@ -24,6 +24,8 @@ from typedbytes import sequencefile
 from typedbytes._core import PairIterator
 from typedbytes.sequencefile import _codecs
 
+pytestmark = pytest.mark.newest_python
+
 # -- round trips ------------------------------------------------------------------------------------------
 
 

@@ -17,6 +17,8 @@ import typedbytes as tb
 from hadoop_support import hadoop
 from typedbytes.sortkey import Descending, decode, encode
 
+pytestmark = [pytest.mark.free_threaded, pytest.mark.newest_python]
+
 
 def key_bytes(value, **options):
     """Return what Hadoop sorts a value by."""

@@ -19,6 +19,8 @@ from subprocess_runs import SECONDS, lowest_free_descriptor, within
 from typedbytes import sequencefile
 from writer_sinks import DATA, ENDS, PARTS, VALUES, RawSink, Sink, collected
 
+pytestmark = [pytest.mark.codec, pytest.mark.free_threaded, pytest.mark.oldest_python]
+
 LONG = bytes(range(256)) * 12_000
 
 # -- hostile sinks ----------------------------------------------------------------------------------------

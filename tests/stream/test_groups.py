@@ -10,6 +10,8 @@ import pytest
 import typedbytes as tb
 from reader_sources import PAIR, OnlyRead
 
+pytestmark = pytest.mark.newest_python
+
 NAN = float("nan")
 
 GROUPED = {

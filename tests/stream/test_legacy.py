@@ -24,6 +24,8 @@ from subprocess_runs import run_fresh
 from typedbytes import _core, legacy
 from typedbytes.legacy import BYTES, DOUBLE, INT, LIST, MAP, MARKER, PICKLE, STRING, VECTOR, Bytes, Input, Output, PairedInput, PairedOutput
 
+pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded]
+
 PYTHON2 = vectors.ROOT / "foreign/python2"
 GOLDENS = json.loads((PYTHON2 / "goldens_py2.json").read_text("ascii"))
 NAMES = {"datetime": datetime, "decimal": decimal, "struct": struct}

@@ -9,6 +9,8 @@ import pytest
 import typedbytes as tb
 from reader_sources import DATA, ENDS, LIVE, VALUES, live
 
+pytestmark = pytest.mark.oldest_python
+
 
 @contextlib.contextmanager
 def alarm(seconds, handler):

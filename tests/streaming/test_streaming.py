@@ -9,6 +9,8 @@ import pytest
 from streaming_support import SECONDS, encode, finish, read_message, run_script, start
 from typedbytes import Decoder, dumps, streaming
 
+pytestmark = pytest.mark.oldest_python
+
 HADOOP = {"mapreduce_job_id": "job_1_0001"}
 WORDS = encode((0, "the quick fox"), (14, ""), (15, "the end"))
 COUNTS = encode(("a", 1), ("a", 2), ("b", 3))
