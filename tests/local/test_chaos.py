@@ -1,6 +1,6 @@
 """A few of the runs of chaos.py: jobs to which something happens at a random moment, here and in Hadoop's local mode; and its judge.
 
-``make chaos`` does 1,000 of them, and 100 in Hadoop.
+``make -C tests/soak chaos`` does 1,000 of them, and 100 in Hadoop.
 """
 
 import os

@@ -1,5 +1,6 @@
 """What a release says of itself in several places, and what hosted CI runs: targets of the Makefile, scripts of .ci."""
 
+import collections
 import os
 import pathlib
 import re
@@ -86,6 +87,23 @@ def test_hosted_ci_runs_what_can_be_run_anywhere(command):
         assert f'"{words[2]}"' in (ROOT / "pyproject.toml").read_text(), "another version than the one whose settings are checked"
     else:
         assert os.access(ROOT / words[0], os.X_OK) or words[0] == "mv"
+
+
+def named_targets():
+    """Return the targets that the documents name, by folder."""
+    targets = collections.defaultdict(set)
+    for path in [*ROOT.glob("*.md"), *ROOT.glob("*/*.md"), *ROOT.glob("docs/guides/*.md")]:
+        for folder, target in re.findall(r"(?:`|^)make (?:-C (\S+) )?([a-z][\w.-]*)(?:`|$| +#| [A-Z])", path.read_text("utf-8"), re.M):
+            targets[folder].add(target)
+    return targets
+
+
+@pytest.mark.parametrize("folder, targets", named_targets().items())
+def test_targets_that_documents_name_are_there(folder, targets):
+    """After a move of the Makefile's rules, that is."""
+    command = ["make", "--dry-run", "--keep-going", "-C", folder or ".", "need_python=python$(1)", *sorted(targets)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert "No rule to make target" not in done.stderr and done.returncode == 0, done.stderr
 
 
 @needs_repository

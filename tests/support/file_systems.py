@@ -1,6 +1,6 @@
 """SequenceFiles on other file systems, each with a server of its own: HDFS over HTTP, S3, Google's storage.
 
-    make file-systems
+    make test-file-systems
 
 HDFS is Hadoop's own, in a small cluster; S3 and GCS are servers that speak as these do. Here: the servers, and one check that all must
 pass. Invariant: fsspec gets no options beyond a user's environment.
