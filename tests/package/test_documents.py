@@ -7,6 +7,7 @@ import pytest
 
 import typedbytes as tb
 from commands import good
+from typedbytes.cli import COMMANDS
 from typedbytes.streaming import lib, testing
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
@@ -29,6 +30,11 @@ def test_the_supported_pythons_are_said_once_and_rightly():
     for name in ("README.md", "docs/platforms.md"):
         assert re.search(r"Python (3\.\d+ to 3\.\d+)", (root / name).read_text())[1] == f"3.{minors[0]} to 3.{minors[-1]}", name
     assert not re.search(r"3\.\d", (root / "SECURITY.md").read_text())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_page_of_the_command_names_it(name):
+    assert re.search(rf"`{name}\b", (DOCS / "command.md").read_text())
 
 
 def test_the_replacements_are_there():
