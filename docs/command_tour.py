@@ -21,7 +21,7 @@ ROOT = pathlib.Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "command-tour.md"
 VECTORS = ROOT / "test_vectors"
 MAX_LINES = 12
-MAX_CHARACTERS = 160
+MAX_CHARACTERS = 110
 
 
 def make_files(folder):
