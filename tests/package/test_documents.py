@@ -24,6 +24,22 @@ def test_the_code_runs(name, tmp_path, monkeypatch):
         exec(block, {"__name__": "document"})
 
 
+PAGES = [path for path in DOCS.parent.rglob("*.md") if not {"build", ".venv", ".hypothesis"} & set(path.relative_to(DOCS.parent).parts)]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(DOCS.parent).as_posix())
+def test_lines_are_short(path):
+    """Prose ends at 100 columns, but for links and words that are longer; code and output at 120; rows of tables where they end."""
+    is_code = False
+    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+        if re.match(r" *(```|~~~)", line):
+            is_code = not is_code
+        elif is_code:
+            assert len(line) <= 120, (number, line)
+        elif not re.match(r" *\|", line):
+            assert len(line) <= 100 or len(line.split()) < 4 and len(line) <= 120, (number, line)
+
+
 def test_the_supported_pythons_are_said_once_and_rightly():
     root = DOCS.parent
     minors = re.findall(r'"Programming Language :: Python :: 3\.(\d+)"', (root / "pyproject.toml").read_text())
