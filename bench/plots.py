@@ -79,5 +79,5 @@ def filters(seconds):
     axis.set_yticks(range(len(files)), files)
     axis.set_xlabel("CPU time of the whole process / that of marshal's filter")
     axis.grid(color=GRID, linewidth=0.6)
-    axis.legend(frameon=False)
+    axis.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
     return figure
