@@ -1,4 +1,4 @@
-"""Write wheels again with the same files, compressed by zopfli: one of CPython 3.12 or newer would have more than 1.5 MB without it.
+"""Write wheels again with the same files, compressed by zopfli, which takes a tenth off them.
 
 python .ci/recompress_wheel.py WHEEL...    needs zopfli; some ten seconds for each
 """
