@@ -9,6 +9,7 @@ import pytest
 
 import typedbytes as tb
 from hadoop_support import SEQUENCE_FILE_INPUT, ZSTD, hadoop
+from java_view import digits_by_value
 from sequencefile_decoders import DECODERS
 from sequencefiles import CODECS, files, kinds, same
 from typedbytes import sequencefile
@@ -33,7 +34,7 @@ def keys_of(path, **options):
 
 def test_recorded_vectors_are_what_hadoop_writes_today():
     records, fresh = hadoop().sequence_file_vectors()
-    assert records == (ROOT / "sequencefile" / "records.jsonl").read_bytes()
+    assert digits_by_value(records) == digits_by_value((ROOT / "sequencefile" / "records.jsonl").read_bytes())
     fresh = {line["name"]: bytes.fromhex(line["hex"]) for line in map(json.loads, fresh.splitlines())}
     assert fresh.keys() == files().keys()
     for name, data in fresh.items():  # whose compressed bytes may hang on the machine

@@ -21,6 +21,7 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
+from java_view import digits_by_value
 from streaming_support import environment
 from subprocess_runs import SECONDS
 
@@ -135,7 +136,7 @@ class Hadoop:
 
     def read_sequence_file(self, path):
         """Return the header of a SequenceFile and its records, as Hadoop's reader gives them."""
-        header, *records = map(json.loads, self._demand("seqread", path).splitlines())
+        header, *records = map(json.loads, digits_by_value(self._demand("seqread", path)).splitlines())
         return header, records
 
     def split_sequence_file(self, path, splits):

@@ -5,9 +5,11 @@ Invariant: a float is compared by its bits.
 """
 
 import functools
+import json
 import struct
 
-from vectors import read_jsonl
+from java_view import digits_by_value
+from vectors import ROOT, read_jsonl
 
 CODECS = ["default", "gzip", "bzip2", "snappy", "lz4", "zstd", "lzo"]
 FORMS = ["none", *(f"{codec}-{compression}" for codec in CODECS for compression in ("record", "block"))]
@@ -17,7 +19,8 @@ IO = "org.apache.hadoop.io."
 @functools.cache
 def kinds():
     """Return what Hadoop wrote, by kind: classes and records."""
-    return {line["kind"]: line for line in read_jsonl("sequencefile/records.jsonl")}
+    lines = digits_by_value((ROOT / "sequencefile" / "records.jsonl").read_bytes()).splitlines()
+    return {line["kind"]: line for line in map(json.loads, lines)}
 
 
 @functools.cache
