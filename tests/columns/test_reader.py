@@ -136,7 +136,7 @@ def test_the_calling_thread_decodes_a_batch_when_it_is_asked_for(monkeypatch):
     for threads in (1, 2, 3):
         with columns.read(data, 10, threads=threads) as reader:
             assert len(next(reader)) == 10
-            assert not reader._ready, f"{threads} threads: its memory is that of the batch before"
+            assert not reader._assembly.ready, f"{threads} threads: its memory is that of the batch before"
 
 
 def test_a_look_at_the_schema_changes_nothing():

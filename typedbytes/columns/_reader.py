@@ -1,14 +1,15 @@
 """The BatchReader: reads records from any source, as batches.
 
-Here: batches, policies for values of another type, errors. Not here: sources, the decoding itself, which is compiled, and how it is
-divided among threads.
+Here: reading, the order of batches and errors, whole groups. Not here: sources, how records become batches, and how that is divided
+among threads.
 """
 
 import sys
 
 from typedbytes import _core
 from typedbytes.columns import _native, _sources, _type_strings, _wanted
-from typedbytes.columns._batch import Batch, BatchStream
+from typedbytes.columns._assembly import Assembly
+from typedbytes.columns._batch import BatchStream
 from typedbytes.columns._threads import Parallel
 from typedbytes.errors import DecodeError, FormatError, LimitError
 
@@ -95,24 +96,18 @@ class BatchReader(_core.RecordIterator):
             raise ValueError("batch_rows, batch_nbytes and threads must be at least 1")
         if on_mismatch not in _POLICIES:
             raise ValueError(f'on_mismatch must be "error", "widen" or "split", not {on_mismatch!r}')
-        self._names, types = _wanted.names_and_types(schema, pairs, dialect)
-        self._visible, self._paths = _wanted.projection(columns, self._names)
-        self._batch_rows = batch_rows
-        self._batch_nbytes = min(batch_nbytes, sys.maxsize)
-        self._policy = on_mismatch
-        self._structure = structure = {"dialect": dialect, "max_depth": max_depth}
-        self._builder = self._new_builder(types)
-        self._is_new = types is None  # the types are inferred from the next record
+        names, types = _wanted.names_and_types(schema, pairs, dialect)
+        structure = {"dialect": dialect, "max_depth": max_depth}
+        batch_nbytes = min(batch_nbytes, sys.maxsize)
+        self._assembly = Assembly(names, types, *_wanted.projection(columns, names), batch_rows, batch_nbytes, on_mismatch, structure)
         files = _sources.files_of(source)
         self._files = None if files is None else _sources.Files(files, pairs, structure)
         self._in_file = files is None and _sources.is_sequence_file(source)
         self._reader = self._files or (_sources.sequence_file if self._in_file else _sources.stream)(source, pairs, structure)
-        self._parallel = Parallel(threads) if threads > 1 else None
         self._memory = _sources.memory_of(source) if threads > 1 and not self._in_file else None
-        self._ready = []
+        self._parallel = Parallel(threads, self._assembly, self._memory) if threads > 1 else None
         self._source_failure = None  # raised after the rows before it
         self._has_ended = False
-        self._max_rows, self._max_nbytes = batch_rows, self._batch_nbytes  # wanted in the current batch
         self._whole_groups = False
         self._nrows = 0
         self._start = self._nbuffered = self._nused = self._offset = 0
@@ -162,9 +157,9 @@ class BatchReader(_core.RecordIterator):
         >>> [batch.column("value").tolist() for batch in read(data, batch_rows=3).groups()]
         [[1, 2], [3, 4]]
         """
-        if self._parallel is not None or self._policy == "split" or self._paths is not None:
+        if self._parallel is not None or self._assembly.policy == "split" or self._assembly.paths is not None:
             raise ValueError('groups() cannot be combined with threads, on_mismatch="split" or columns')
-        if (self._ready or self._nrows) and not self._whole_groups:
+        if (self._assembly.ready or self._nrows) and not self._whole_groups:
             raise ValueError("groups() comes before the first batch, and before schema, which reads it: a group may end in it")
         self._whole_groups = True
         return self
@@ -204,28 +199,26 @@ class BatchReader(_core.RecordIterator):
             self._parallel.close()
         if self._memory is not None:
             self._memory.release()  # a worker that has finished may still hold a reference
-        self._ready = []
+        self._assembly.ready = []
         self._reader.close()
-
-    def _new_builder(self, types):
-        return _native.Builder(types, len(self._names), self._paths, self._policy, **self._structure)
 
     def _peek(self):
         """Return the next batch without consuming it; an empty one at the end."""
-        if not self._ready:
+        ready = self._assembly.ready
+        if not ready:
             batch = self._step()
             if batch is _core.END:
-                return self._empty()
-            self._ready.insert(0, batch)
+                return self._assembly.empty_batch()
+            ready.insert(0, batch)
             self._nrows -= len(batch)  # it is returned later
-        return self._ready[0]
+        return ready[0]
 
     def _step(self):
         """Return the next batch, END at the end and from then on."""
         if self._has_ended:
             return _core.END
         try:
-            batch = self._ready.pop(0) if self._ready else self._next()
+            batch = self._assembly.ready.pop(0) if self._assembly.ready else self._next()
         except BaseException as error:
             self._close()
             if self._files is None or not isinstance(error, DecodeError):
@@ -238,20 +231,13 @@ class BatchReader(_core.RecordIterator):
         self._nrows += len(batch)
         return batch
 
-    def _empty(self):
-        types = self._builder.described
-        if types:
-            return self._new_builder(types).finish(Batch, self._visible)
-        types = (("unknown",),) * len(self._visible)  # a path into one would find nothing
-        return _native.Builder(types, len(types), None, self._policy, **self._structure).finish(Batch, self._visible)
-
     def _next(self):
         """Return the next batch, None at the end of input."""
-        nbytes = 1  # to have in the buffer
+        assembly, nbytes = self._assembly, 1  # to have in the buffer
         while self._read_more(nbytes):
-            if self._ready:
-                return self._ready.pop(0)
-            state = self._builder.state
+            if assembly.ready:
+                return assembly.ready.pop(0)
+            state = assembly.builder.state
             if state == "more":
                 ended = self._nbuffered < nbytes
                 nbytes = 2 * self._nbuffered if self._nused == 0 else 1
@@ -265,8 +251,8 @@ class BatchReader(_core.RecordIterator):
             batch = self._finish(before_error=True)
             if batch is not None:
                 return batch
-            if state == "mismatch" and self._policy == "split" and not self._is_new:
-                self._forget_types()
+            if state == "mismatch" and assembly.policy == "split" and not assembly.is_new:
+                assembly.forget_types()
                 continue
             self._raise(state)
         batch = self._finish(before_error=self._source_failure is not None)
@@ -276,11 +262,12 @@ class BatchReader(_core.RecordIterator):
 
     def _finish(self, before_error):
         """Return the rows held, or None; before an error without the last group, which may have more records after it."""
-        nrows = self._builder.last_group() if before_error and self._whole_groups else self._builder.nrows
+        builder = self._assembly.builder
+        nrows = builder.last_group() if before_error and self._whole_groups else builder.nrows
         if not nrows:
             return None
-        _core.keep_freed_memory(self._builder.nbytes)
-        return self._builder.finish(Batch, self._visible, nrows)
+        _core.keep_freed_memory(builder.nbytes)
+        return self._assembly.finish(nrows)
 
     def _read_more(self, nbytes):
         """Read and decode; False at the end of input, and after an error of the source that is to follow the rows before it."""
@@ -290,7 +277,7 @@ class BatchReader(_core.RecordIterator):
         try:
             has_more = self._reader.__use_encoded__(self._decode, nbytes)
         except Exception as error:
-            if self._nbuffered or not self._builder.nrows:
+            if self._nbuffered or not self._assembly.builder.nrows:
                 raise  # decoding failed, or there are no rows before it
             self._source_failure = error
             return False
@@ -299,70 +286,42 @@ class BatchReader(_core.RecordIterator):
 
     def _next_groups(self, state):
         """Return the complete groups; None if there is only one, which may continue: the batch grows."""
-        start = self._builder.last_group()
+        start = self._assembly.builder.last_group()
         if start == 0:
             if state == "limit":
                 message = "one key has more records than a batch can hold"
                 raise LimitError(message, self._reader.offset, None, "", self._reader.record)
-            self._max_rows = 2 * max(self._builder.nrows, self._max_rows)
-            self._max_nbytes = min(2 * self._max_nbytes, sys.maxsize)
+            self._assembly.enlarge_batch()
             return None
-        self._max_rows, self._max_nbytes = self._batch_rows, self._batch_nbytes
-        return self._builder.finish(Batch, self._visible, start)
+        return self._assembly.finish(start)
 
     def _decode(self, view):
         """Decode records from the buffer; return the number of bytes and of records used."""
+        assembly = self._assembly
         self._start, self._nbuffered = self._reader.offset, len(view)
         nbytes = nrecords = 0
         if self._parallel is not None:
-            nbytes, nrecords = self._parallel.decode(self, view)
-            self._is_new = self._is_new and not nbytes
-            if self._ready:
+            nbytes, nrecords = self._parallel.decode(view, self._start)
+            assembly.is_new = assembly.is_new and not nbytes
+            if assembly.ready:
                 return nbytes, nrecords
-        if self._builder.state == "split" and not self._builder.nrows:
-            self._forget_types()
         self._start += nbytes
         try:
-            self._nused, n = self._append(view, nbytes)
+            self._nused, n = assembly.append(view, nbytes)
         except LimitError as error:
             raise LimitError(error.message, self._start, None, "", self._reader.record) from None
-        self._is_new = self._is_new and not self._nused
         self._nused += nbytes
         return self._nused, nrecords + n
 
-    def _append(self, view, start):
-        """Append the records from `start` on; return the number of bytes and of records used."""
-        used = self._builder.append_records(view, self._max_rows, self._max_nbytes, start)
-        while self._policy == "split" and self._is_new and self._builder.state == "mismatch" and self._make_column_raw():
-            used = self._builder.append_records(view, self._max_rows, self._max_nbytes, start)
-        return used
-
-    def _make_column_raw(self):
-        """If the first record does not fit the types inferred from it (a value with items of several types), make that column raw.
-
-        Return False if only parts of that column were selected.
-        """
-        types = list(self._builder.described)
-        types[self._builder.column] = ("raw",)
-        try:
-            self._builder = self._new_builder(tuple(types))
-        except LookupError:
-            return False
-        return True
-
-    def _forget_types(self):
-        self._builder.forget_types()
-        self._is_new = True
-
     def _raise(self, state):
         """Raise the error of the next record."""
-        builder = self._builder
+        builder = self._assembly.builder
         if state == "mismatch":
-            name, expected = self._names[builder.column], _type_strings.format_type(builder.expected)
+            name, expected = self._assembly.names[builder.column], _type_strings.format_type(builder.expected)
             found = builder.key_fault or _code_name(builder.code)
             is_in_file = self._in_file or (self._files is not None and self._files.in_file)
             offset = self._reader.offset if is_in_file else self._start + builder.offset
-            hint = ' (on_mismatch="widen" or "split" continues)' if self._policy == "error" else ""
+            hint = ' (on_mismatch="widen" or "split" continues)' if self._assembly.policy == "error" else ""
             raise MismatchError(
                 f"{found} in column {name!r}, which holds {expected}{hint},", offset, builder.code, builder.path, self._reader.record
             )

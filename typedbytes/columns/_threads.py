@@ -1,4 +1,4 @@
-"""Threads that decode batches of a BatchReader whose bytes are in memory.
+"""Threads that decode batches of an Assembly whose bytes are in memory.
 
 Here: dividing the bytes among threads, and taking over their batches in order. Not here: sources, errors, policies; whatever a thread
 cannot decode is left to the reader.
@@ -62,17 +62,21 @@ _workers = _Workers()
 
 
 class Parallel:
-    """Decode runs of a reader's batches on several threads, in order.
+    """Decode runs of batches on several threads, in order.
 
     The calling thread decodes the run that starts at the reader's offset. Each worker decodes one that starts where the run before it
     is expected to end: a number of records further on, found by a multiplication if records have one size, and otherwise by a
     scan of their structure. If the source is in memory, workers continue while the caller uses batches. The last worker has the
     longest scan, so it is stopped, even within a batch, when the caller needs its run. A run is used only if the run before it
     ended at its start with the same types, and is discarded otherwise: the batches are those that one thread would have made.
+
+    memory: a view of the whole source, None if that has to be read.
     """
 
-    def __init__(self, threads):
+    def __init__(self, threads, assembly, memory):
         self._nworkers = threads - 1
+        self._assembly = assembly
+        self._memory = memory
         self._own_run: Any = None  # of the calling thread
         self._runs = []  # of the workers, in order, after the own run
         self._process: Any = None  # the one whose workers have these runs
@@ -83,35 +87,36 @@ class Parallel:
         self._stop_and_wait()
         self._runs = []
 
-    def decode(self, reader, view):
-        """Decode from the start of the view, add batches to reader._ready, and return the number of bytes and of records used."""
-        in_memory = reader._memory is not None
-        view, start = (reader._memory, reader._start) if in_memory else (view, 0)
+    def decode(self, view, offset):
+        """Decode from the start of the view, which is at this offset of the source; return the number of bytes and of records used."""
+        in_memory = self._memory is not None
+        view, start = (self._memory, offset) if in_memory else (view, 0)
         end, nrecords = start, 0
         if self._own_run is None:
-            end, nrecords = self._adopt_runs(reader, end, nrecords)
-            self._start_runs(reader, view, end)
-        if self._own_run is not None and not reader._ready:
-            end, n = self._continue_own_run(reader, 1 if in_memory else self._own_run.nbatches)
+            end, nrecords = self._adopt_runs(end, nrecords)
+            self._start_runs(view, end)
+        if self._own_run is not None and not self._assembly.ready:
+            end, n = self._continue_own_run(1 if in_memory else self._own_run.nbatches)
             nrecords += n
         if not in_memory:
-            end, nrecords = self._adopt_runs(reader, end, nrecords)
+            end, nrecords = self._adopt_runs(end, nrecords)
         return end - start, nrecords
 
-    def _start_runs(self, reader, view, start):
+    def _start_runs(self, view, start):
         """Start the own run here and workers after it, unless the next record is a fault or one thread has all that is left."""
-        first = reader._builder
+        assembly = self._assembly
+        first = assembly.builder
         types = None if first.state in _FAULTS else _types(first, view, start)
         if types is None:
             return
-        nbatches = _nbatches(reader, view, start, (len(view) - start) // (1 + self._nworkers))
-        own = _Run(first, types, start, 0, nbatches + (first.nrows > 0))
+        nbatches = _nbatches(assembly, view, start, (len(view) - start) // (1 + self._nworkers))
+        own = _Run(assembly, first, types, start, 0, nbatches + (first.nrows > 0))
         nbefore = own.nbatches
         same = [builder for builder in self._builders if builder.described == types]
-        min_nbytes = min(reader._batch_rows * first.min_record_nbytes, reader._batch_nbytes)  # of a batch
+        min_nbytes = min(assembly.batch_rows * first.min_record_nbytes, assembly.batch_nbytes)  # of a batch
         while len(self._runs) < self._nworkers and start + (nbefore - 1) * min_nbytes < len(view):
-            builder = same.pop() if same else reader._new_builder(types)
-            self._runs.append(_Run(builder, types, start, nbefore, nbatches, (first.nrows, first.nbytes)))
+            builder = same.pop() if same else assembly.new_builder(types)
+            self._runs.append(_Run(assembly, builder, types, start, nbefore, nbatches, (first.nrows, first.nbytes)))
             nbefore += nbatches
         self._builders = same
         self._process = os.getpid()
@@ -122,32 +127,32 @@ class Parallel:
             _workers.start(len(self._runs))
         for run in self._runs:
             run.view = memoryview(view)
-            _workers.call(run.decode_on_worker, reader)
+            _workers.call(run.decode_on_worker)
 
-    def _continue_own_run(self, reader, nbatches):
+    def _continue_own_run(self, nbatches):
         """Decode nbatches of the own run, or what is left of it; one at a time if the source is in memory, as the caller uses them."""
         run = self._own_run
         before = run.nrecords
-        run.decode(reader, nbatches)
-        reader._ready += run.batches
+        run.decode(nbatches)
+        self._assembly.ready += run.batches
         run.nbatches -= len(run.batches)
         if len(run.batches) < nbatches or not run.nbatches:
             self._own_run = None
         run.batches = []
         return run.end, run.nrecords - before
 
-    def _adopt_runs(self, reader, end, nrecords):
-        """Add the batches of the runs that follow from `end` on; the reader continues with the builder of the last of these runs."""
+    def _adopt_runs(self, end, nrecords):
+        """Add the batches of the runs that follow from `end` on; rows are added to the builder of the last of these runs."""
         self._stop_and_wait()
         for run in self._runs:
-            builder = reader._builder
+            builder = self._assembly.builder
             # Rows without a batch remain before a record that was refused, and if there was no memory for the batch.
             if run.start != end or builder.nrows or builder.described != run.types:
                 break
-            reader._ready += run.batches
+            self._assembly.ready += run.batches
             end, nrecords = run.end, nrecords + run.nrecords
             self._builders.append(builder)
-            reader._builder = run.builder
+            self._assembly.builder = run.builder
         self._runs = []
         return end, nrecords
 
@@ -175,7 +180,8 @@ class _Run:
     so the reader holds no lock that another thread needs, and `finish` can be called again after any interruption.
     """
 
-    def __init__(self, builder, types, offset, nbefore, nbatches, begun=(0, 0)):
+    def __init__(self, assembly, builder, types, offset, nbefore, nbatches, begun=(0, 0)):
+        self._assembly = assembly
         self.builder = builder
         self.types = types
         self.view: Any = None
@@ -191,12 +197,12 @@ class _Run:
         self._done = threading.Lock()
         self._done.acquire()  # released by the worker
 
-    def decode_on_worker(self, reader):
+    def decode_on_worker(self):
         """Decode all batches, unless the reader no longer wants them."""
         if self._claim.setdefault("owner", "worker") != "worker":
             return
         try:
-            self.decode(reader, self.nbatches)
+            self.decode(self.nbatches)
         finally:
             self._is_done = True
             self._done.release()
@@ -208,13 +214,14 @@ class _Run:
         if self.view is not None:
             self.view.release()
 
-    def decode(self, reader, nbatches):
+    def decode(self, nbatches):
         """Decode nbatches, or those before the first incomplete one, whose rows stay in the builder."""
+        assembly = self._assembly
         try:
             if self.start is None:
-                self.start = self.end = _after_batches(reader, self.builder, self.view, self._offset, self._nbefore, *self._begun)
-            while self.end is not None and len(self.batches) < nbatches and self._fill(reader._batch_rows, reader._batch_nbytes):
-                self.batches.append(self.builder.finish(Batch, reader._visible))
+                self.start = self.end = _after_batches(assembly, self.builder, self.view, self._offset, self._nbefore, *self._begun)
+            while self.end is not None and len(self.batches) < nbatches and self._fill(assembly.batch_rows, assembly.batch_nbytes):
+                self.batches.append(self.builder.finish(Batch, assembly.visible))
         except (LimitError, MemoryError):
             pass  # no record was appended: the reader continues from here and meets the error again
 
@@ -236,18 +243,18 @@ def _types(builder, view, start):
     return builder.described
 
 
-def _nbatches(reader, view, start, share):
+def _nbatches(assembly, view, start, share):
     """Return the number of batches of a run, if each thread's share of the view is `share` bytes."""
-    end = _core.advance(view, start, _SAMPLE * len(reader._names), **reader._structure)
+    end = _core.advance(view, start, _SAMPLE * len(assembly.names), **assembly.structure)
     if end is None:
         return 1
-    return max(1, int(min(_RUN_NBYTES, share) // min((end - start) / _SAMPLE * reader._batch_rows, reader._batch_nbytes)))
+    return max(1, int(min(_RUN_NBYTES, share) // min((end - start) / _SAMPLE * assembly.batch_rows, assembly.batch_nbytes)))
 
 
-def _after_batches(reader, builder, view, start, nbatches, nrows, nbytes):
+def _after_batches(assembly, builder, view, start, nbatches, nrows, nbytes):
     """Return the offset after a number of batches, None if it is outside the view; the first already has some rows and bytes."""
     for _ in range(nbatches):
-        max_rows, min_nbytes = reader._batch_rows - nrows, reader._batch_nbytes - nbytes
+        max_rows, min_nbytes = assembly.batch_rows - nrows, assembly.batch_nbytes - nbytes
         nrows = nbytes = 0
         if max_rows <= 0 or min_nbytes <= 0:  # a read ended with its last record
             continue
@@ -255,7 +262,7 @@ def _after_batches(reader, builder, view, start, nbatches, nrows, nbytes):
             start += min(max_rows, -(-min_nbytes // builder.stride)) * builder.stride
             continue
         start = _core.advance(
-            view, start, max_rows * len(reader._names), min_nbytes=min_nbytes, step=len(reader._names), **reader._structure
+            view, start, max_rows * len(assembly.names), min_nbytes=min_nbytes, step=len(assembly.names), **assembly.structure
         )
         if start is None:
             return None
