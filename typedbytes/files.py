@@ -29,9 +29,9 @@ def _opened(file, mode):
     if _is_path(file):
         stream = None if mode == "rb" else _compressor(file)  # before the file is emptied
         if isinstance(file, str) and "://" in file:
-            from typedbytes.sequencefile import _locations  # lazy import: start-up time
+            from typedbytes._base import locations  # lazy import: start-up time
 
-            opened, _ = _locations.opened(file, mode[0])
+            opened, _ = locations.opened(file, mode[0])
         else:
             opened = io.FileIO(file, mode)
         return _decompressed(opened, os.fsdecode(file)) if mode == "rb" else _compressed(opened, stream), True

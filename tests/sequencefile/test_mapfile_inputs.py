@@ -13,6 +13,7 @@ from commands import bad, good
 from local_jobs import pairs_of as output_of, write_script
 from sequencefile_bytes import map_file, written
 from typedbytes import columns, hadoop, local, sequencefile
+from typedbytes._base import locations
 from typedbytes.spark import _splits
 
 RECORDS = [[(f"{part}-{i:03}", i) for i in range(40)] for part in range(2)]
@@ -103,6 +104,21 @@ def test_files_named_as_those_of_a_map_file(tmp_path):
     (tmp_path / "index").write_bytes(b"SEQ\6")
     with pytest.raises(tb.TruncatedError, match="index"):
         list(sequencefile.read(tmp_path))
+
+
+@pytest.mark.parametrize("nbytes", [1, 127, 128, 255, 256, 3000])
+def test_a_map_file_with_keys_of_any_class(nbytes, tmp_path):
+    """Lengths as Hadoop's WritableUtils.writeVInt writes them: up to 127 in one byte, then in two or three."""
+    length = {127: b"\x7f", 128: b"\x8f\x80", 255: b"\x8f\xff", 256: b"\x8e\1\0", 3000: b"\x8e\x0b\xb8"}.get(nbytes, b"\1")
+    key_class = length + b"K" * nbytes
+    (tmp_path / "data").write_bytes(b"SEQ\6" + key_class + b"\x04Text" + bytes(22))
+    index = b"SEQ\6" + key_class + b"\x21org.apache.hadoop.io.LongWritable"
+    for end in range(len(index)):
+        (tmp_path / "index").write_bytes(index[:end])
+        assert not locations.is_map_file(str(tmp_path))
+    (tmp_path / "index").write_bytes(index + bytes(22))
+    assert locations.is_map_file(str(tmp_path))
+    assert locations.parts(str(tmp_path)) == [str(tmp_path / "data")]
 
 
 def test_submit_refuses_what_hadoop_would_read_with_its_index(folder, tmp_path, monkeypatch):

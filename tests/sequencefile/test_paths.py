@@ -13,6 +13,7 @@ from sequencefile_bytes import MARKER, written
 from sequencefile_pairs import NUMBERS, pairs_of
 from subprocess_runs import run_fresh
 from typedbytes import columns, sequencefile
+from typedbytes._base import locations
 
 pytestmark = pytest.mark.oldest_python
 
@@ -88,13 +89,13 @@ def test_urls(tmp_path):
 @pytest.mark.parametrize("url", ["https://host/a?sig=x*", "http://host/a.seq?a[]=1", "simplecache::https://host/a?sig=*"])
 def test_a_query_is_no_pattern(url):
     """As fsspec says of HTTP, where a ? starts a query, and a server may give any characters in it a meaning."""
-    assert sequencefile._locations.glob_paths(url) == [url]
+    assert locations.glob_paths(url) == [url]
 
 
 @pytest.mark.parametrize("said", [0, None])
 def test_a_file_that_does_not_say_its_size_is_read_to_its_end(said, tmp_path, monkeypatch):
     """As files of some servers and of some file systems in user space."""
-    monkeypatch.setattr(sequencefile._locations, "size", lambda path: said)
+    monkeypatch.setattr(locations, "size", lambda path: said)
     (tmp_path / "f").write_bytes(written(NUMBERS, sync_interval=100))
     reported = []
     assert list(sequencefile.read(tmp_path / "f", split_size=500, progress=lambda *now: reported.append(now))) == NUMBERS

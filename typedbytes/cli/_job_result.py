@@ -60,7 +60,7 @@ def _report(result):
 
 
 def _has_side_files(folder):
-    from typedbytes.sequencefile._locations import is_hidden, visible_names  # imported lazily: start-up time
+    from typedbytes._base.locations import is_hidden, visible_names  # imported lazily: start-up time
 
     try:
         names = [name for name in os.listdir(folder) if not is_hidden(name)]

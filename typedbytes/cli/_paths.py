@@ -7,8 +7,8 @@ import io
 import os
 from contextlib import contextmanager, suppress
 
+from typedbytes._base import locations
 from typedbytes.cli._failure import IO_ERROR, NO_INPUT, UNAVAILABLE, Failure
-from typedbytes.sequencefile import _locations
 
 # fsspec's file over pyarrow's has no commit, and that of webhdfs:// ignores a failed rename.
 WITHOUT_TRANSACTIONS = ("hdfs://", "arrow_hdfs://", "webhdfs://", "swebhdfs://")
@@ -17,10 +17,10 @@ WITHOUT_TRANSACTIONS = ("hdfs://", "arrow_hdfs://", "webhdfs://", "swebhdfs://")
 def files(path_or_url):
     """Return the names of the files that a folder, a pattern or a URL matches."""
     with _as_url_failure(path_or_url):
-        paths = _locations.glob_paths(path_or_url)
+        paths = locations.glob_paths(path_or_url)
         if not paths:
             raise Failure(NO_INPUT, f"{path_or_url}: matches no file")
-        found = [name for path in paths for name in _locations.parts(path)]
+        found = [name for path in paths for name in locations.parts(path)]
     if not found:
         raise Failure(NO_INPUT, f"{path_or_url}: no part files in it")
     return found
@@ -29,7 +29,7 @@ def files(path_or_url):
 def reading_url(url):
     """Open a URL for reading."""
     with _as_url_failure(url):
-        fs, path = _locations.file_system(url)
+        fs, path = locations.file_system(url)
         return _File(url, fs, fs.open(path, "rb"))
 
 
@@ -75,7 +75,7 @@ class _File(io.RawIOBase):
 def exists(url):
     """Return whether a file or a folder of this URL exists."""
     with _as_url_failure(url):
-        fs, path = _locations.file_system(url)
+        fs, path = locations.file_system(url)
         return fs.exists(path)
 
 
@@ -83,7 +83,7 @@ def exists(url):
 def create_file_of_url(url):
     """Open a URL for writing; the file exists after the block, unless the block fails."""
     with _as_url_failure(url):
-        fs, path = _locations.file_system(url)
+        fs, path = locations.file_system(url)
     how = _replace_by_rename if url.startswith(WITHOUT_TRANSACTIONS) else _in_a_transaction
     with how(fs, path, url) as file:
         yield file

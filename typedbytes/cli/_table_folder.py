@@ -11,6 +11,7 @@ import os
 import threading
 from contextlib import ExitStack, contextmanager
 
+from typedbytes._base import locations
 from typedbytes._base.atomic import atomic_file, locked_folder, name_folder, sync
 from typedbytes.cli._failure import USAGE, Failure, say
 from typedbytes.cli._inputs import display_name, input_names
@@ -18,7 +19,6 @@ from typedbytes.cli._output import OutputError
 from typedbytes.cli._rereadable import Rereadable, can_be_read_twice
 from typedbytes.cli._table_plan import batches_of, make_plan
 from typedbytes.cli._tables import imported_pyarrow, table_writer
-from typedbytes.sequencefile import _locations
 
 __all__ = ["SPLIT_NBYTES", "is_folder", "write_folder"]
 
@@ -84,7 +84,7 @@ def _inputs(options):
 def _description(parts, plan, options):
     """Return what two commands must have in common for one to go on with what the other began."""
     paths = dict.fromkeys(os.fsdecode(split.path) for split in plan.splits)
-    inputs = {display_name(path): [_locations.size(path), None if "://" in path else os.stat(path).st_mtime_ns] for path in paths}
+    inputs = {display_name(path): [locations.size(path), None if "://" in path else os.stat(path).st_mtime_ns] for path in paths}
     return {
         "to": options.to,
         "codec": options.codec or "none",

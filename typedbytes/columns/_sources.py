@@ -54,16 +54,16 @@ def splits(paths, split_size=128 << 20):
     ...     [sum(map(len, columns.read(split))) for split in splits(folder)]
     [1, 1]
     """
-    from typedbytes.sequencefile import _locations  # lazy import: start-up time
+    from typedbytes._base import locations  # lazy import: start-up time
 
     if split_size < 1:
         raise ValueError(f"split_size must be at least 1, not {split_size}")
     found = []
-    for file in _locations.files(paths):
+    for file in locations.files(paths):
         if not is_sequence_file(file):
             found.append(Split(file, None, None))
             continue
-        nbytes = _locations.size(file)
+        nbytes = locations.size(file)
         found += [Split(file, start, min(split_size, nbytes - start)) for start in range(0, nbytes, split_size)]
     return found
 
@@ -75,9 +75,9 @@ def is_sequence_file(source):
     if isinstance(source, Split):
         return source.start is not None
     if isinstance(source, str) and "://" in source:
-        from typedbytes.sequencefile import _locations  # lazy import: start-up time
+        from typedbytes._base import locations  # lazy import: start-up time
 
-        with _locations.opened(source, "r")[0] as file:
+        with locations.opened(source, "r")[0] as file:
             return _starts_sequence_file(file, source)
     if isinstance(source, (str, os.PathLike)):
         if not os.path.isfile(source):
@@ -113,9 +113,9 @@ def files_of(source):
     is_pattern = any(each in name for each in "*?[") and not os.path.exists(name)
     if not (isinstance(source, (list, tuple)) or is_pattern or "://" in name or os.path.isdir(name)):
         return None
-    from typedbytes.sequencefile import _locations  # lazy import: start-up time
+    from typedbytes._base import locations  # lazy import: start-up time
 
-    found = _locations.files(source)
+    found = locations.files(source)
     return None if found == [source] else found
 
 

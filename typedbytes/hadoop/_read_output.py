@@ -48,9 +48,9 @@ def _paths_are_local(environ):
 
 def _pairs_of(path):
     from typedbytes import sequencefile
-    from typedbytes.sequencefile import _locations
+    from typedbytes._base import locations
 
-    for part in _locations.parts(path):
+    for part in locations.parts(path):
         if os.path.basename(part.removesuffix("/data")).startswith("part-"):  # the data of a MapFile
             yield from sequencefile.read(part)
 

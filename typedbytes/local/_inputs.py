@@ -21,12 +21,12 @@ from itertools import chain, islice
 from typedbytes import PairReader, PairWriter
 from typedbytes._base import magic
 from typedbytes._base.compression import Decompressed, compression_of_text, put_back
+from typedbytes._base.locations import parts, visible_paths
 from typedbytes._sorting._native import LineReader
 from typedbytes.errors import DecodeError
 from typedbytes.local._errors import InputError
 from typedbytes.local._paths import absolute
 from typedbytes.sequencefile import Reader
-from typedbytes.sequencefile._locations import parts, visible_paths
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 

@@ -11,10 +11,10 @@ import shutil
 
 from typedbytes import PairReader, PairWriter, sequencefile
 from typedbytes._base.atomic import name_folder, sync, sync_contents
+from typedbytes._base.locations import is_hidden
 from typedbytes.local._errors import InputError, JobError, OutputError, unwritten
 from typedbytes.local._paths import absolute
 from typedbytes.local._properties import TEXT_CODECS
-from typedbytes.sequencefile._locations import is_hidden
 
 __all__ = ["FORMATS", "PART_PREFIX", "OutputFolder", "check_output", "write_part"]
 

@@ -10,13 +10,15 @@ import os
 from functools import partial
 
 from typedbytes import _core
+from typedbytes._base import locations
 from typedbytes._base.compression import refuse_compressed_sequence_file
 from typedbytes.errors import FormatError
-from typedbytes.sequencefile import _codecs, _locations, _native, _writables
+from typedbytes.sequencefile import _codecs, _native, _writables
 
 __all__ = ["Reader", "Writer", "decode", "encode", "open"]
 
 _TYPED_BYTES = "TypedBytesWritable"
+_MAX_RECORD_NBYTES = 2**31 - 1  # its length is an int32
 
 
 def open(file, mode="r", **options):
@@ -88,13 +90,13 @@ class Reader(_native.Reader):
     __signature__ = _core.PassedOptions(_native.Reader)
 
     def __init__(self, file, *, max_bytes=1 << 28, decoders=None, **options):
-        source, ours = _locations.opened(file, "r")
+        source, ours = locations.opened(file, "r")
         try:
             super().__init__(
                 source,
                 owns=ours,
                 filename=file if ours else None,
-                max_bytes=_locations.MAX_RECORD_NBYTES if max_bytes is None else max_bytes,
+                max_bytes=_MAX_RECORD_NBYTES if max_bytes is None else max_bytes,
                 find_codec=_find_decompress,
                 find_converters=_find_converters(decoders),
                 **options,
@@ -159,7 +161,7 @@ class Writer(_native.Writer):
         )
         if isinstance(file, (str, os.PathLike)):
             _native.Writer(io.BytesIO(), **options).close()  # refuses wrong options before the file is emptied
-        file, ours = _locations.opened(file, "w")
+        file, ours = locations.opened(file, "w")
         try:
             super().__init__(file, owns=ours, **options)
         except BaseException:

@@ -9,9 +9,10 @@ import struct
 from bisect import bisect_left
 from functools import partial
 
+from typedbytes._base import locations
 from typedbytes._core import PassedOptions, WrappedIterator
 from typedbytes.errors import DecodeError, FormatError
-from typedbytes.sequencefile import _locations, _writables
+from typedbytes.sequencefile import _writables
 from typedbytes.sequencefile._files import Reader, decode, encode
 
 __all__ = ["MapFile"]
@@ -66,7 +67,7 @@ class MapFile:
                 raise FormatError(
                     f"expected an index from {self._data.key_class} to LongWritable, not from {index.key_class} to {index.value_class}", 0
                 )
-            last, end = self._first, _locations.size(self._path)
+            last, end = self._first, locations.size(self._path)
             for offset, key, value in self._records(index):
                 to = _decode_at(index.value_class, value, offset)
                 if not last <= to <= end or keys and key < keys[-1]:

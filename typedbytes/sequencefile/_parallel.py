@@ -8,9 +8,9 @@ import os
 import sys
 from collections import deque
 
+from typedbytes._base import locations
 from typedbytes._core import WrappedIterator
 from typedbytes.errors import DecodeError
-from typedbytes.sequencefile import _locations
 from typedbytes.sequencefile._files import Reader
 
 __all__ = ["read"]
@@ -41,7 +41,7 @@ def read(paths, *, processes=1, ordered=False, progress=None, split_size=1 << 24
     for path in paths if isinstance(paths, (list, tuple)) else [paths]:
         if not isinstance(path, (str, os.PathLike)):
             raise TypeError(f"sequencefile.read takes paths, not a {type(path).__name__}: sequencefile.open reads bytes and binary files")
-    splits = list(_make_splits(_locations.files(paths), split_size))
+    splits = list(_make_splits(locations.files(paths), split_size))
     if processes > 1 and options.get("decoders"):
         results = _read_in_pool(splits, options, processes, ordered)
     else:
@@ -51,7 +51,7 @@ def read(paths, *, processes=1, ordered=False, progress=None, split_size=1 << 24
 
 def _make_splits(files, split_size):
     for file in files:
-        nbytes = _locations.size(file) or 0
+        nbytes = locations.size(file) or 0
         # Of size 0, or unknown to the server: one split of the whole file. For an empty file, that reports the missing header.
         for start in range(0, nbytes, split_size) or (0,):
             yield file, start, min(split_size, nbytes - start)

@@ -14,7 +14,7 @@ import shutil
 from contextlib import suppress
 
 from typedbytes import columns, sequencefile
-from typedbytes.sequencefile import _locations
+from typedbytes._base import locations
 
 __all__ = ["Output"]
 
@@ -59,7 +59,7 @@ class Output:
     def commit(self, written):
         """Give the files of the tasks that succeeded their names; after an error the folder is as it was."""
         _make_folder(self._path)
-        old = _locations.part_files(self._path) if self._overwrite else []
+        old = locations.part_files(self._path) if self._overwrite else []
         moved = {file: f"{self._replaced}/{file.rpartition('/')[2]}" for file in old}
         names = {f"{self._path}/{name}": f"{self._temporary}/{unfinished}" for name, unfinished in filter(None, written)}
         was_complete = _exists(self._mark)
@@ -96,7 +96,7 @@ class Output:
         return f"{self._path}/_SUCCESS"
 
     def _mark_complete(self):
-        with _locations.opened(self._mark, "w")[0]:
+        with locations.opened(self._mark, "w")[0]:
             pass
 
     def abort(self):
@@ -106,7 +106,7 @@ class Output:
 
 def _make_folder(path):
     if "://" in path:
-        fs, remote = _locations.file_system(path)
+        fs, remote = locations.file_system(path)
         fs.makedirs(remote, exist_ok=True)
     else:
         os.makedirs(path, exist_ok=True)
@@ -114,15 +114,15 @@ def _make_folder(path):
 
 def _rename(path, name):
     if "://" in path:
-        fs, remote = _locations.file_system(path)
-        fs.mv(remote, _locations.file_system(name)[1])
+        fs, remote = locations.file_system(path)
+        fs.mv(remote, locations.file_system(name)[1])
     else:
         os.rename(path, name)
 
 
 def _remove(path):
     if "://" in path:
-        fs, remote = _locations.file_system(path)
+        fs, remote = locations.file_system(path)
         fs.rm_file(remote)
     else:
         os.unlink(path)
@@ -130,7 +130,7 @@ def _remove(path):
 
 def _exists(path):
     if "://" in path:
-        fs, remote = _locations.file_system(path)
+        fs, remote = locations.file_system(path)
         return fs.exists(remote)
     return os.path.lexists(path)
 
@@ -139,7 +139,7 @@ def _remove_folder(path):
     """Remove a folder if it is there, as far as it can be removed."""
     if "://" in path:
         with suppress(Exception):
-            fs, remote = _locations.file_system(path)
+            fs, remote = locations.file_system(path)
             if fs.exists(remote):
                 fs.rm(remote, recursive=True)
     else:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 
 from typedbytes import columns
+from typedbytes._base import locations
 from typedbytes.columns import Split, _tables
 from typedbytes.columns._tables import Schema, SchemaError
-from typedbytes.sequencefile import _locations
 
 __all__ = ["Options", "Schema", "SchemaError", "Split", "batches_of", "given_schema", "infer_schema", "make_splits"]
 
@@ -62,7 +62,7 @@ def infer_schema(path, options):
     """Return the Schema of a path by the first records of its first file that has any, with `mergeSchema` of all its files."""
     import pyarrow
 
-    found = _tables.infer_schema(_locations.files(path), options.structure, of_all_files=options.merge)
+    found = _tables.infer_schema(locations.files(path), options.structure, of_all_files=options.merge)
     if found is None:
         raise SchemaError(f"{os.fsdecode(path)}: there are no records to take the schema from: give one")
     fields = [pyarrow.field(field.name, _listed(field.type)) for field in found.arrow]
@@ -74,7 +74,7 @@ def infer_schema(path, options):
 def given_schema(path, options, arrow):
     """Return a schema that was given, with the types of the records if they are to be bytes or structs, which it says too little of."""
     says_little = any(word in str(field.type) for field in arrow for word in ("binary", "struct"))
-    found = _tables.infer_schema(_locations.files(path), options.structure, of_all_files=options.merge) if says_little else None
+    found = _tables.infer_schema(locations.files(path), options.structure, of_all_files=options.merge) if says_little else None
     return Schema(arrow, found.types if found else {})
 
 

@@ -8,16 +8,15 @@ import errno
 import io
 import os
 
-from typedbytes._base.magic import is_sequence_file
-from typedbytes.errors import DecodeError
+from typedbytes._base.magic import SEQUENCE_FILE_NBYTES, is_sequence_file
 
 __all__ = [
-    "MAX_RECORD_NBYTES",
     "file_system",
     "files",
     "glob_paths",
     "is_hidden",
     "is_map_file",
+    "is_url",
     "opened",
     "part_files",
     "parts",
@@ -26,8 +25,8 @@ __all__ = [
     "visible_paths",
 ]
 
-MAX_RECORD_NBYTES = 2**31 - 1  # its length is an int32
 _SIDE_FILE = r".+-(?:[mr]-\d{5,}|c-\d{5,}-\d+)(?:\..+)?"  # of a map task, a reduce task or a combiner
+_CLASSES_NBYTES = 1 << 12  # of a header, up to its class names
 _HDFS = ("hdfs://", "arrow_hdfs://")
 _HDFS_NEEDS = (
     "hdfs:// needs pyarrow, a JDK in JAVA_HOME, Hadoop with libhdfs.so in HADOOP_HOME, and CLASSPATH=$(hadoop classpath --glob); "
@@ -37,7 +36,7 @@ _HDFS_NEEDS = (
 
 def opened(file, mode):
     """Return (file, whether we opened it) for mode "r" or "w": paths and URLs are opened, descriptors wrapped."""
-    if _is_url(file):
+    if is_url(file):
         file_system(file)  # checks what the file system needs; fsspec caches it
         return _fsspec().open(file, f"{mode}b").open(), True
     if isinstance(file, (str, os.PathLike)):
@@ -67,7 +66,7 @@ def glob_paths(path):
     pattern = os.fspath(path)
     if not glob.has_magic(_without_query(pattern)) or os.path.exists(pattern):
         return [path]
-    if not _is_url(pattern):
+    if not is_url(pattern):
         return visible_paths(glob.glob(pattern), pattern)
     fs, remote = file_system(pattern)
     return visible_paths(map(fs.unstrip_protocol, fs.glob(remote)), pattern)
@@ -116,27 +115,28 @@ def part_files(path):
     return [path] if found is None else [_refused(each) if is_folder else each for each, is_folder in found]
 
 
-def _no_codec(name):
-    """Stand in for the codec of a file of which only the header is read."""
-
-
 def is_map_file(folder):
     """Return whether a folder is a MapFile: `data` and, from keys of the same class to offsets, `index`."""
-    from typedbytes.sequencefile import _native  # lazy import: start-up time
+    key_class, _ = _classes_of(_joined(folder, "data"))
+    return key_class is not None and _classes_of(_joined(folder, "index")) == (key_class, b"org.apache.hadoop.io.LongWritable")
 
-    classes = []
-    for name in ("data", "index"):
-        path = _joined(folder, name)
-        if not is_sequence_file(_head(path)):
-            return False
-        try:
-            with opened(path, "r")[0] as file:
-                header = _native.Reader(file, find_codec=_no_codec)
-        except DecodeError:
-            return False
-        classes.append((header.key_class, header.value_class))
-    (key_class, _), of_index = classes
-    return of_index == (key_class, "org.apache.hadoop.io.LongWritable")
+
+def _classes_of(path):
+    """Return the names of the classes of keys and values in the header of a SequenceFile; (None, None) for any other file."""
+    head, start, names = _head(path, _CLASSES_NBYTES), SEQUENCE_FILE_NBYTES, []
+    if not is_sequence_file(head):
+        return None, None
+    for _ in range(2):
+        length = head[start : start + 1]
+        start += 1
+        if b"\x88" <= length <= b"\x8f":  # the length has up to 8 bytes: WritableUtils.writeVLong
+            nbytes = 0x90 - length[0]
+            length = head[start : start + nbytes]
+            start += nbytes
+        end = start + int.from_bytes(length, "big")
+        names.append(head[start:end])
+        start = end
+    return tuple(names) if start <= len(head) else (None, None)
 
 
 def _without_indexes(paths):
@@ -151,16 +151,16 @@ def _without_indexes(paths):
 
 def _data_of(folder):
     path = _joined(folder, "data")
-    return path if is_sequence_file(_head(path)) else _refused(folder)
+    return path if is_sequence_file(_head(path, SEQUENCE_FILE_NBYTES)) else _refused(folder)
 
 
 def _refused(folder):
     raise IsADirectoryError(errno.EISDIR, f"a folder among the part files: {folder}")
 
 
-def _head(path):
-    """Return the first bytes of a file; none if there is no such file."""
-    if _is_url(path):
+def _head(path, nbytes):
+    """Return the first bytes of a file, nbytes at most; none if there is no such file."""
+    if is_url(path):
         fs, remote = file_system(path)
         is_file = fs.isfile(remote)
     else:
@@ -168,12 +168,12 @@ def _head(path):
     if not is_file:
         return b""
     with opened(path, "r")[0] as file:
-        return file.read(4)
+        return file.read(nbytes)
 
 
 def _visible_entries(path):
     """Return (path, whether it is a folder) of what `visible_names` leaves of a folder, in order; None for what is not a folder."""
-    if _is_url(path):
+    if is_url(path):
         fs, remote = file_system(path)
         if not fs.isdir(remote):
             return None
@@ -187,12 +187,12 @@ def _visible_entries(path):
 
 
 def _joined(folder, name):
-    return os.path.join(folder, name) if not _is_url(folder) else f"{folder}{name}" if folder.endswith("/") else f"{folder}/{name}"
+    return os.path.join(folder, name) if not is_url(folder) else f"{folder}{name}" if folder.endswith("/") else f"{folder}/{name}"
 
 
 def size(path):
     """Return the number of bytes of a file."""
-    if _is_url(path):
+    if is_url(path):
         fs, remote = file_system(path)
         return fs.size(remote)
     return os.path.getsize(path)
@@ -216,7 +216,8 @@ def visible_names(names):
     return [name for name in visible if name.startswith("part-") or not re.fullmatch(_SIDE_FILE, name)]
 
 
-def _is_url(path):
+def is_url(path):
+    """Return whether a path is a URL, which fsspec opens."""
     return isinstance(path, str) and "://" in path
 
 
