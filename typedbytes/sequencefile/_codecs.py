@@ -8,6 +8,7 @@ written raise FormatError, TruncatedError or LimitError, with offset 0.
 from collections import namedtuple
 
 from typedbytes._base import magic
+from typedbytes._base.codec_names import APACHE, CLASSES, TO_WRITE
 from typedbytes._core import keep_freed_memory
 from typedbytes.errors import DecodeError, FormatError, LimitError, TruncatedError
 
@@ -25,15 +26,15 @@ def find(name, *, to_write=False):
     says what to install, for a missing library.
     """
     short = _SHORT.get(name, name)
-    known = [each for each in _CODECS if not (to_write and each in _READ_ONLY)]
-    if short not in _CODECS:
-        raise FormatError(f"unknown codec {name!r:.80}; known: {', '.join(known)}, and class names like {_APACHE}GzipCodec")
+    known = TO_WRITE if to_write else tuple(CLASSES)
+    if short not in CLASSES:
+        raise FormatError(f"unknown codec {name!r:.80}; known: {', '.join(known)}, and class names like {APACHE}GzipCodec")
     if short not in known:
         raise ValueError(f"codec {name!r} cannot be written, only read; to write: {', '.join(known)}")
-    class_name, load = _CODECS[short]
+    class_name = CLASSES[short]
     keep_freed_memory()
     try:
-        return Codec(name if name in _SHORT else class_name, *load())
+        return Codec(name if name in _SHORT else class_name, *_LOADERS[short]())
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             f"{class_name} needs the library {error.name}: pip install 'typedbytes[{short}]'", name=error.name
@@ -242,21 +243,10 @@ def _lzo():
     return _chunk_decompressor(decompress_chunk, LZOError), None
 
 
-_APACHE = "org.apache.hadoop.io.compress."
-
-_CODECS = {
-    "default": (f"{_APACHE}DefaultCodec", _default),
-    "gzip": (f"{_APACHE}GzipCodec", _gzip),
-    "bzip2": (f"{_APACHE}BZip2Codec", _bzip2),
-    "snappy": (f"{_APACHE}SnappyCodec", _snappy),
-    "lz4": (f"{_APACHE}Lz4Codec", _lz4),
-    "zstd": (f"{_APACHE}ZStandardCodec", _zstd),
-    "lzo": ("com.hadoop.compression.lzo.LzoCodec", _lzo),
-}
-_READ_ONLY = ("lzo",)
+_LOADERS = {"default": _default, "gzip": _gzip, "bzip2": _bzip2, "snappy": _snappy, "lz4": _lz4, "zstd": _zstd, "lzo": _lzo}
 # Codec class names in files, to the short name; aircompressor's classes are compatible with Hadoop's own.
-_SHORT = {class_name: short for short, (class_name, _) in _CODECS.items()}
-_SHORT.update({f"{_APACHE}DeflateCodec": "default", f"{_APACHE}LzoCodec": "lzo"})
+_SHORT = {class_name: short for short, class_name in CLASSES.items()}
+_SHORT.update({f"{APACHE}DeflateCodec": "default", f"{APACHE}LzoCodec": "lzo"})
 _SHORT.update(
     {
         "io.airlift.compress.snappy.SnappyCodec": "snappy",

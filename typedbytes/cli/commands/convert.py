@@ -10,6 +10,7 @@ from functools import partial
 
 import typedbytes
 from typedbytes import columns
+from typedbytes._base.codec_names import TO_WRITE
 from typedbytes.cli._arguments import CHECK_UNDECIDED, NOTE, add_file_arguments, add_output_argument, parse_size
 from typedbytes.cli._column_order import ColumnOrder
 from typedbytes.cli._encoded_records import Encoded
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 TABLES = ("arrow", "parquet")
 _ROW = re.compile(r"^\[(\d+)\]")  # at the start of an error's path
-CODECS = ("none", "default", "gzip", "bzip2", "snappy", "lz4", "zstd")
+CODECS = ("none", *TO_WRITE)
 
 
 def add_arguments(parser: ArgumentParser) -> None:

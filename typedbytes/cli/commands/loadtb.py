@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typedbytes
+from typedbytes._base.codec_names import TO_WRITE
 from typedbytes.cli._arguments import add_sequence_file_limits
 from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._inputs import reading
@@ -23,7 +24,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("files", nargs="*", default=[], metavar="FILE", help="the SequenceFile: a path or URL")
     add_sequence_file_limits(parser)
     parser.add_argument("--compression", choices=("none", "record", "block"), default="record", help="compress values or blocks (record)")
-    parser.add_argument("--codec", default="default", metavar="NAME", help="default, gzip, bzip2, snappy, lz4, zstd (default)")
+    parser.add_argument("--codec", default="default", metavar="NAME", help=f"{', '.join(TO_WRITE)} (default)")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing FILE, only on success")
 
 
