@@ -11,6 +11,8 @@ import io
 import struct
 from collections import namedtuple
 
+from typedbytes._core import write_all
+
 __all__ = ["CODECS", "CompressedWriter", "DecompressedReader", "find_codec"]
 
 CODECS = ("none", "zlib", "lz4", "zstd")
@@ -149,17 +151,15 @@ class CompressedWriter:
 
     def write(self, data):
         """Compress all of the data and write the result."""
-        self._write_all(self._compressor.compress(data))
+        self._write(self._compressor.compress(data))
 
     def finish(self):
         """Write the rest of the compressed data."""
-        self._write_all(self._compressor.flush())
+        self._write(self._compressor.flush())
 
-    def _write_all(self, packed):
+    def _write(self, packed):
         with memoryview(packed) as view:
-            nbytes = 0
-            while nbytes < len(view):
-                nbytes += self._file.write(view[nbytes:])
+            write_all(self._file, view)
 
 
 class DecompressedReader(io.RawIOBase):

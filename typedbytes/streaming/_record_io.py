@@ -3,6 +3,8 @@
 Only the formats know what bytes mean and where a record ends.
 """
 
+from typedbytes._core import write_all
+
 BUFFER_NBYTES = 128 * 1024  # what Hadoop buffers on its side of each pipe
 
 
@@ -86,10 +88,7 @@ class RecordOutput:
             self._flush()
 
     def _flush(self):
-        with memoryview(self._buffer) as data:
-            nbytes = 0
-            while nbytes < len(data):
-                nbytes += self._sink.write(data[nbytes:])
+        write_all(self._sink, self._buffer)
         self._buffer.clear()
 
 
