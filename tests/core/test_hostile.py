@@ -13,6 +13,7 @@ import pytest
 import typedbytes
 from call_variants import WAYS
 from machine import NEEDS_64_BITS
+from reference import LENGTH_CODES
 from subprocess_runs import run_fresh, within
 from vectors import Dribble, exact_repr, failure, outcome, read_folder
 
@@ -151,7 +152,7 @@ def test_a_default_that_never_ends():
 # -- declared sizes ---------------------------------------------------------------------------------------
 
 DECLARED = {
-    **{f"code_{code}": bytes([code]) + b"\x7f\xff\xff\xff" for code in (0, 7, 8, 10, 50, 51, 100, 101, 102, 200)},
+    **{f"code_{code}": bytes([code]) + b"\x7f\xff\xff\xff" for code in LENGTH_CODES},
     "bytes_with_some": b"\0\x7f\xff\xff\xffabc",
     "vector_with_items": b"\x08\x7f\xff\xff\xff" + b"\x02\1" * 10,
     "bytes_in_list": b"\x09\0\x7f\xff\xff\xffabc",
@@ -202,9 +203,6 @@ def test_nested_declared_lengths_cost_little(name):
 
     assert fault(typedbytes.loads, data) == ("TruncatedError", len(data))
     assert peak_of(lambda: fault(typedbytes.loads, data)) < MEBIBYTE
-
-
-LENGTH_CODES = (0, 7, 8, 10, 50, 51, 100, 101, 102, 144, 200)
 
 
 def test_lengths_to_which_nothing_can_be_added():

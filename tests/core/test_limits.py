@@ -16,6 +16,7 @@ import typedbytes as tb
 from call_variants import by_feed
 from families import FAMILIES
 from process_memory import resident
+from reference import LENGTH_CODES
 from subprocess_runs import run_fresh, within
 
 HERE = Path(__file__).parent
@@ -64,7 +65,7 @@ FROM_STREAMS = {
 
 DECLARED = [
     bytes([code]) + length.to_bytes(4, "big") + more
-    for code in (0, 7, 8, 10, 50, 51, 100, 101, 102, 200)
+    for code in LENGTH_CODES
     for length in (2**31 - 1, 2**24)
     for more in (b"", b"\2\1" * 50, b"\0\x7f\xff\xff\xff", b"\x0a\x7f\xff\xff\xff\x08\x7f\xff\xff\xff")
 ]

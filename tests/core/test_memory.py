@@ -14,6 +14,7 @@ import pytest
 
 import typedbytes as tb
 from decoding_values import BAD_TEXT, COLLIDING, DATA, EXT, HANDLERS, PARTS, VALUES, encoded_map, exts
+from reference import LENGTH_CODES
 from subprocess_runs import run_fresh
 from typedbytes.block import CoalescingWriter
 from typedbytes.sequencefile import _native as _sequence
@@ -21,9 +22,7 @@ from typedbytes.sequencefile import _native as _sequence
 pytestmark = [pytest.mark.codec, pytest.mark.every_python]
 
 DECLARED = [
-    bytes([code]) + b"\x7f\xff\xff\xff" + more
-    for code in (0, 7, 8, 10, 50, 51, 100, 101, 102, 200)
-    for more in (b"", b"\2\1\2\1", b"\x08\x7f\xff\xff\xff" * 50)
+    bytes([code]) + b"\x7f\xff\xff\xff" + more for code in LENGTH_CODES for more in (b"", b"\2\1\2\1", b"\x08\x7f\xff\xff\xff" * 50)
 ]
 
 

@@ -109,6 +109,7 @@ def test_type_codes_are_those_of_the_core():
     first, last = codes.pop("FIRST_APPLICATION"), codes.pop("LAST_APPLICATION")
     codes["NULL"] = codes.pop("NULL_CODE")
     assert codes == {code.name: code.value for code in tb.TypeCode}
+    assert {**tb._core.CODE_NAMES, 177: "ENDOFRECORD"} == {code.value: code.name for code in tb.TypeCode}
     assert (first, last) == (50, 200)
     for code in (first, last):
         assert tb.loads(bytes([code]) + b"\0\0\0\4\0\0\0\0")[-1] == (b"" if code == 50 else b"\0\0\0\0")

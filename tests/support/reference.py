@@ -24,6 +24,8 @@ BYTES, BYTE, BOOL, INT, LONG, FLOAT, DOUBLE, STRING, VECTOR, LIST, MAP = range(1
 SHORT, NULL, ENDOFRECORD = 11, 12, 177  # Hive's dialect only
 WRITABLE, PICKLE, BYTESTRING, NDARRAY, MARKER = 50, 100, 101, 102, 255
 APPLICATION = range(50, 201)
+# Each code with a length; of the application codes those with a meaning, and some of the others.
+LENGTH_CODES = (BYTES, STRING, VECTOR, MAP, WRITABLE, 51, PICKLE, BYTESTRING, NDARRAY, 144, 200)
 INT_RANGE = range(-(2**31), 2**31)
 LONG_RANGE = range(-(2**63), 2**63)
 SHOWN_LENGTH = 1000  # of a key that is text or bytes, in a path

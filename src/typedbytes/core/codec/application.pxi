@@ -17,21 +17,25 @@ cdef PyObject* decode_application(Decoding* d, int code, const unsigned char* p,
     # The cursor is still at the type code, whose offset errors report. Nothing is read from `p` after a hook has run.
     cdef long long offset = offset_of(&d.buf, d.buf.cursor)
     cdef PyObject* number
-    if code == PICKLE and d.pickle != RAW and not d.exact:
+    if code == PICKLE:
+        if d.pickle == RAW or d.exact:
+            return new_ext(code, p, nbytes)
         number = recognise_none_or_int(p, nbytes)
         if number != NULL:
             return number
         value = decode_pickle(d, p, nbytes)
     elif code == WRITABLE:
         value = decode_writable(d, p, nbytes)
-    elif code == BYTESTRING and not d.exact:
-        return decode_bytes(p, nbytes)
-    elif code == NDARRAY and not d.exact:
+    elif code == BYTESTRING:
+        return new_ext(code, p, nbytes) if d.exact else decode_bytes(p, nbytes)
+    elif code == NDARRAY:
+        if d.exact:
+            return new_ext(code, p, nbytes)
         value = decode_ndarray(d, p[:nbytes])
-    elif d.ext_hook != NULL and not PICKLE <= code <= NDARRAY:
-        value = (<object>d.ext_hook)(code, p[:nbytes])
-    else:
+    elif d.ext_hook == NULL:
         return new_ext(code, p, nbytes)
+    else:
+        value = (<object>d.ext_hook)(code, p[:nbytes])
     if d.in_key:
         refuse_unhashable(d, value, offset, code)
     Py_INCREF(value)
