@@ -11,19 +11,51 @@ cdef extern from "Python.h":
     object bytes_object "PyBytes_FromStringAndSize"(const char* p, Py_ssize_t nbytes)
 
 
-cdef class FormatReader(PairReader):
-    # What parses typed bytes is replaced here, or refused; Writer.copy() must not be used.
+cdef class FormatReader(PairRecords):
+    """Read pairs from a source, of any kind that a Reader reads; the base of both formats. raw: as bytes."""
 
-    def skip(self, n=1):
-        raise TypeError(f"a {type(self).__name__} cannot skip: take records and leave them")
+    cdef ReadBuffer buf
+    cdef Source source
+    cdef long long nrecords
+    cdef bint raw
+
+    def __init__(self, source, *, bint raw=False, Py_ssize_t buffer_size=READ_SIZE):
+        if self.source is not None:
+            raise RuntimeError(f"a {type(self).__name__} cannot be initialised again")
+        filler = open_source(io.BytesIO(source) if has_buffer(source) else source, True)
+        start_filled(&self.buf, max(buffer_size, 64), fill_from, <void*>filler)
+        self.buf.read_ahead = True
+        self.source = filler
+        self.raw = raw
+
+    def __dealloc__(self):
+        release(&self.buf)
+
+    cdef bint start_record(self) except -1:
+        # False: the end of the input.
+        if not self.nrecords & SIGNAL_MASK:
+            PyErr_CheckSignals()
+        return held(&self.buf) > 0 or refill(&self.buf, 1) > 0
+
+    cdef inline void end_record(self, Py_ssize_t nbytes) noexcept:
+        self.buf.cursor += nbytes
+        self.nrecords += 1
+        if self.buf.capacity > self.buf.usual_capacity:
+            shrink(&self.buf)
 
     def groups(self):
+        """Iterate over runs of adjacent pairs with the same key, as (key, values)."""
         return RecordGroups(self)
 
-    cdef PyObject* next_record(self) except? NULL:
-        cdef PyObject* key
-        cdef PyObject* value
-        return self.pair_of(key, value) if self.next_key_and_value(&key, &value) else NULL
+    @property
+    def record(self):
+        """The number of pairs read."""
+        return self.nrecords
+
+    @property
+    def offset(self):
+        """The number of bytes of the pairs read."""
+        return offset_of(&self.buf, self.buf.cursor)
 
 
 cdef inline void set_key_and_value(PyObject** key, PyObject** value, object key_made, object value_made) noexcept:
@@ -41,28 +73,25 @@ cdef class TextReader(FormatReader):
     def __init__(self, source, separator=None, Py_ssize_t nfields=1, **options):
         if separator == b"":
             raise ValueError("the separator must have at least one byte")
-        PairReader.__init__(self, source, **options)
+        FormatReader.__init__(self, source, **options)
         self.separator = separator
         self.nfields = nfields
 
-    cdef bint next_key_and_value(self, PyObject** key, PyObject** value) except -1:
-        cdef ReadBuffer* buf = &self.d.buf
+    cdef bint take_pair(self, PyObject** key, PyObject** value) except -1:
         cdef Py_ssize_t nbytes
-        if self.at_end():
+        if not self.start_record():
             return False
-        self.check_signals()
         nbytes = self.find_line()
         if self.separator is None:
-            set_key_and_value(key, value, self.d.record_index, self.item(buf.cursor, nbytes))
+            set_key_and_value(key, value, self.nrecords, self.item(self.buf.cursor, nbytes))
         else:
             self.split(nbytes, key, value)
-        buf.cursor += min(nbytes + 1, held(buf))
-        self.count_record()
+        self.end_record(min(nbytes + 1, held(&self.buf)))
         return True
 
     cdef Py_ssize_t find_line(self) except -1:
         # The size of the line at the cursor, without its LF.
-        cdef ReadBuffer* buf = &self.d.buf
+        cdef ReadBuffer* buf = &self.buf
         cdef Py_ssize_t nseen = 0
         cdef const unsigned char* line_feed
         while True:
@@ -74,7 +103,7 @@ cdef class TextReader(FormatReader):
                 return nseen
 
     cdef int split(self, Py_ssize_t nbytes, PyObject** key, PyObject** value) except -1:
-        cdef const unsigned char* line = self.d.buf.cursor
+        cdef const unsigned char* line = self.buf.cursor
         cdef const unsigned char* end = line + nbytes
         cdef const unsigned char* rest = line
         cdef const unsigned char* wanted = <const unsigned char*>PyBytes_AS_STRING(self.separator)
@@ -102,31 +131,29 @@ cdef class TextReader(FormatReader):
 cdef class RawBytesReader(FormatReader):
     """Read pairs of bytes."""
 
-    cdef bint next_key_and_value(self, PyObject** key, PyObject** value) except -1:
-        cdef ReadBuffer* buf = &self.d.buf
+    cdef bint take_pair(self, PyObject** key, PyObject** value) except -1:
+        cdef ReadBuffer* buf = &self.buf
         cdef Py_ssize_t nkey, nvalue
-        if self.at_end():
+        if not self.start_record():
             return False
-        self.check_signals()
         nkey = self.find_item(0)
         if held(buf) == 4 + nkey and not refill(buf, 4 + nkey + 1):
             self.raise_cut("input ended between key and value")
         nvalue = self.find_item(4 + nkey)
         set_key_and_value(key, value, bytes_object(<const char*>buf.cursor + 4, nkey), bytes_object(<const char*>buf.cursor + 4 + nkey + 4, nvalue))
-        buf.cursor += 4 + nkey + 4 + nvalue
-        self.count_record()
+        self.end_record(4 + nkey + 4 + nvalue)
         return True
 
     cdef Py_ssize_t find_item(self, Py_ssize_t start) except -1:
         # The size of the item whose length is `start` bytes after the cursor; all of it is held then. Memory grows with the bytes that
         # have come, not with the declared length.
-        cdef ReadBuffer* buf = &self.d.buf
+        cdef ReadBuffer* buf = &self.buf
         cdef Py_ssize_t nbytes
         if held(buf) < start + 4 and not refill(buf, start + 4):
             self.raise_cut("input ended inside a length")
         nbytes = load_i32(buf.cursor + start)
         if nbytes < 0:
-            raise FormatError(f"length {nbytes} is negative", offset_of(buf, buf.cursor + start), record=self.d.record_index)
+            raise FormatError(f"length {nbytes} is negative", offset_of(buf, buf.cursor + start), record=self.nrecords)
         start += 4
         while held(buf) - start < nbytes:
             if not refill(buf, held(buf) + min(nbytes - (held(buf) - start), READ_SIZE)):
@@ -134,4 +161,4 @@ cdef class RawBytesReader(FormatReader):
         return nbytes
 
     cdef int raise_cut(self, str message) except -1:
-        raise TruncatedError(message, offset_of(&self.d.buf, self.d.buf.end), record=self.d.record_index)
+        raise TruncatedError(message, offset_of(&self.buf, self.buf.end), record=self.nrecords)

@@ -103,7 +103,7 @@ cdef class WrappedIterator(RecordIterator):
         self.over = True
 
 
-ctypedef int (*take_pair_function)(PairSource source, PyObject** key, PyObject** value) noexcept    # -1: an exception is set
+ctypedef int (*take_pair_function)(PairRecords pairs, PyObject** key, PyObject** value) noexcept    # -1: an exception is set
 ctypedef PyObject* (*pair_function)(PyObject* last, PyObject* key, PyObject* value) noexcept                 # NULL: the same
 
 
@@ -112,14 +112,14 @@ cdef class PairSource:
         raise NotImplementedError
 
 
-cdef class PairIterator(RecordIterator):
-    """Iterate over the pairs of a PairSource, from which a RecordLoop or a PairWriter takes them without a tuple for each."""
+cdef class PairRecords(RecordIterator):
+    """Iterate over pairs, which a RecordLoop or a PairWriter takes without a tuple for each."""
 
-    cdef PairSource source
     cdef object last_pair     # the last tuple returned, reused if no other reference to it exists
 
-    def __cinit__(self, PairSource source not None):
-        self.source = source
+    cdef bint take_pair(self, PyObject** key, PyObject** value) except -1:
+        # The next pair, as new references; False: the end.
+        raise NotImplementedError
 
     def __next__(self):
         cdef PyObject* key
@@ -140,13 +140,13 @@ cdef class PairIterator(RecordIterator):
             self.fail(error)
 
 
-cdef inline bint step_pair(PairIterator pairs, PyObject** key, PyObject** value, PyObject** pair) except -1:
+cdef inline bint step_pair(PairRecords pairs, PyObject** key, PyObject** value, PyObject** pair) except -1:
     # pair: NULL, or for a tuple of both, which takes over their references. False: the end.
     cdef int got
     if pairs.over:
         return False
     pairs.enter()
-    got = (<take_pair_function>pairs.source.take_pair)(pairs.source, key, value)
+    got = (<take_pair_function>pairs.take_pair)(pairs, key, value)
     if got > 0 and pair != NULL:
         pair[0] = (<pair_function>pair_from_stolen)(<PyObject*>pairs.last_pair, key[0], value[0])
         if pair[0] == NULL:
@@ -158,6 +158,18 @@ cdef inline bint step_pair(PairIterator pairs, PyObject** key, PyObject** value,
     pairs.over = not got
     pairs.state = OPEN
     return got
+
+
+cdef class PairIterator(PairRecords):
+    """Iterate over the pairs of a PairSource."""
+
+    cdef PairSource source
+
+    def __cinit__(self, PairSource source not None):
+        self.source = source
+
+    cdef bint take_pair(self, PyObject** key, PyObject** value) except -1:
+        return self.source.take_pair(key, value)
 
 
 cdef class RecordGroups(RecordIterator):

@@ -1,6 +1,6 @@
 # The inner loop of a task: each record of its input goes to user code, and what that returns to its output.
 #
-# Between the reader, the function and the writer nothing is called by name: a pair of a PairReader or PairSource is not a tuple before
+# Between the reader, the function and the writer nothing is called by name: a pair of a PairReader or of PairRecords is not a tuple before
 # the function makes one, and what the function returns is encoded as it is iterated over.
 
 ctypedef int (*loop_function)(RecordLoop loop, object key, object value) noexcept    # -1: an exception is set
@@ -46,7 +46,7 @@ cdef class RecordLoop:
         elif can_read_key_and_value(self.records):
             while self.process_next(self.records):
                 pass
-        elif type(self.records) is PairIterator:
+        elif isinstance(self.records, PairRecords):
             while self.process_taken(self.records):
                 pass
         else:
@@ -61,7 +61,7 @@ cdef class RecordLoop:
         self.process(object_from_stolen(key), object_from_stolen(value))
         return True
 
-    cdef bint process_taken(self, PairIterator pairs) except -1:
+    cdef bint process_taken(self, PairRecords pairs) except -1:
         cdef PyObject* key
         cdef PyObject* value
         if not pairs.next_pair(&key, &value):

@@ -463,8 +463,8 @@ cdef class PairWriter(Writer):
         if can_read_key_and_value(items):
             while self.require_open() and take_key_and_value(<PairReader>items, &key, &value):
                 self.write_taken(key, value)
-        elif type(items) is PairIterator:
-            while self.require_open() and (<PairIterator>items).next_pair(&key, &value):
+        elif isinstance(items, PairRecords):
+            while self.require_open() and (<PairRecords>items).next_pair(&key, &value):
                 self.write_taken(key, value)
         else:
             return Writer.write_items(self, items)
