@@ -12,15 +12,13 @@ from cpython.buffer cimport PyBuffer_Release
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.mem cimport PyMem_Free
 
-from typedbytes._core cimport ReadBuffer, WriteBuffer, borrow, drop, finish, get_view, held, reserve, start_owned, written
+from typedbytes._core cimport (
+    borrow, DecodeOptions, Decoding, drop, finish, get_view, held, raise_skipped, ReadBuffer, reserve, SIGNAL_MASK,
+    skip_value, SkipOutcome, SKIPPED, Skipping, start_owned, start_skipping, stop_skipping, WriteBuffer, written,
+)
 from typedbytes.core.byteorder cimport load_f32, load_f64, load_i16, load_i32, load_i64
-from typedbytes._core cimport *
 from typedbytes.core.typecode cimport *
-
-cdef extern from "Python.h":
-    char* double_text "PyOS_double_to_string"(double number, char form, int precision, int flags, int* kind) except NULL
-    enum:
-        ADD_DOT_0 "Py_DTSF_ADD_DOT_0"
+from typedbytes.core.refs cimport ADD_DOT_0, double_text
 
 cdef enum:
     FEW_KEYS = 8              # of a MAP are compared one by one

@@ -9,10 +9,14 @@ from libc.stdint cimport INT64_MAX, int64_t, uint32_t
 from libc.string cimport memcpy, memset
 from cpython.buffer cimport PyBuffer_Release
 from cpython.exc cimport PyErr_CheckSignals
+from cpython.object cimport PyObject
 
-from typedbytes._core cimport borrow, get_view, held
+from typedbytes._core cimport (
+    borrow, DecodeOptions, Decoding, get_view, held, NEEDS_MORE, offset_of, raise_record_limit, raise_skipped,
+    ReadBuffer, record_nbytes_read, SIGNAL_MASK, skip_value, SkipOutcome, SKIPPED, Skipping, start_skipping,
+    stop_skipping,
+)
 from typedbytes.core.byteorder cimport load_f32, load_f64, load_i16, load_i32, load_i64
-from typedbytes._core cimport *
 from typedbytes.core.java_hash cimport hash_after, partition_of, partition_of_hash
 from typedbytes.core.typecode cimport *
 

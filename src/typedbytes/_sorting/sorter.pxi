@@ -18,14 +18,17 @@ from cpython.mem cimport PyMem_RawFree
 from cpython.number cimport PyNumber_Index
 
 from typedbytes._sorting.bits cimport fetch_early, highest_bit
-from typedbytes._core cimport PY_SSIZE_T_MAX, ReadBuffer, borrow, held, offset_of, refill, release, shrink, start_filled
+from typedbytes._core cimport (
+    borrow, BUSY, DecodeOptions, Decoding, fill_from, HAS_FAILED, held, NEEDS_MORE, offset_of, OPEN, open_source,
+    raise_skipped, ReadBuffer, refill, refuse_call, release, shrink, skip_scalars, skip_value, SkipOutcome, SKIPPED,
+    Skipping, Source, start_filled, start_skipping, State, stop_skipping, write_all,
+)
 from typedbytes.core.byteorder cimport load_i32, load_i64
-from typedbytes._core cimport *
 from typedbytes.core.java_hash cimport partition_of
+from typedbytes.core.refs cimport PY_SSIZE_T_MAX
 from typedbytes.core.threads cimport claim_state
 from typedbytes.core.memory cimport enlarge
 from typedbytes._sorting.pages cimport drop_pages, resize_pages
-from typedbytes._core cimport Source, fill_from, open_source, write_all
 from typedbytes.core.typecode cimport *
 
 from itertools import accumulate

@@ -20,12 +20,9 @@ from libc.string cimport memcpy, memset
 from typedbytes._core cimport WriteBuffer, drop, finish, reserve, start_scratch, written
 from typedbytes.core.byteorder cimport load_f64, load_i64, store_f64, store_i64
 from typedbytes.core.cpython cimport reraise_memory_error
+from typedbytes.core.refs cimport PyLong_AsLongLongAndOverflow, PyLong_AsUnsignedLongLong
 
 from typedbytes.errors import EncodeTypeError, EncodeValueError, FormatError, LimitError
-
-cdef extern from "Python.h":
-    long long PyLong_AsLongLongAndOverflow(object n, int* overflow) except? -1
-    unsigned long long PyLong_AsUnsignedLongLong(object n) except? -1
 
 cdef enum:
     # What a part begins with. Each is below 0x80, so a first byte from there on is that of a descending part, which is

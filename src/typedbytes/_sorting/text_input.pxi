@@ -15,23 +15,21 @@ from cpython.exc cimport PyErr_CheckSignals
 from cpython.object cimport PyObject
 
 from typedbytes._core cimport (
-    SIGNAL_MASK, PairSource, ReadBuffer, WriteBuffer, drop, finish, held, offset_of, refill, release, reserve, shrink, start_filled,
-    start_owned, text_from_utf8, written,
+    BUSY, drop, fill_from, finish, held, offset_of, OPEN, open_source, PairSource, raise_in_use, ReadBuffer, refill,
+    release, reserve, shrink, SIGNAL_MASK, Source, start_filled, start_owned, State, text_from_utf8, WriteBuffer,
+    written,
 )
 from typedbytes.core.byteorder cimport is_ascii, store_i32, store_i64
 from typedbytes.core.cpython cimport ascii_data, as_failure, int_from_i64, new_ascii, raise_pending
 from typedbytes._sorting.java_utf8 cimport java_character
-from typedbytes._core cimport Source, fill_from, open_source
 from typedbytes.core.typecode cimport LONG, STRING
+from typedbytes.core.refs cimport xdecref
 
 from typedbytes.errors import LimitError
 
 cdef enum:
     TEXT_READ_SIZE = 1 << 18  # bytes asked for at once
     HEAD_NBYTES = 14          # of a pair: a LONG, and a STRING's code and length
-
-cdef extern from "Python.h":
-    void xdecref "Py_XDECREF"(PyObject* o) noexcept
 
 cdef enum Outcome:
     FOUND                     # a line

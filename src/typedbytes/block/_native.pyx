@@ -23,7 +23,7 @@ from libc.string cimport memchr, memcpy, memmove, memset
 from posix.uio cimport iovec, writev
 from posix.unistd cimport read, write
 from cpython.buffer cimport (
-    PyBUF_READ, PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer,
+    PyBUF_READ, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer,
 )
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_CheckSignals
@@ -33,18 +33,24 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 
 from typedbytes._core cimport (
-    PY_SSIZE_T_MAX, SIGNAL_MASK, OpenWriter, ReadBuffer, WriteBuffer, WriterKind, append, borrow, bytes_data, bytes_size, drop, finish, get_view, held,
-    is_closed, new_bytes, offset_of, refill, register_writer, release, report_unraisable, reserve, shrink, start_filled, start_scratch,
-    unregister_writer, warn_unclosed, written,
+    abandon, adopt_writer, append, borrow, BUSY, checked_written, claim_to_close, CLOSED, decode_record, DecodeOptions,
+    Decoding, drop, encode_record, EncodeOptions, Encoding, fill_from, find_write_method, finish, get_view, HAS_FAILED,
+    held, is_closed, MAX_TRANSFER, offset_of, OPEN, open_source, OpenWriter, parse_max_bytes, raise_in_use,
+    raise_inherited, raise_trailing, ReadBuffer, refill, refuse_call, register_writer, release, report_unraisable,
+    reserve, shrink, SIGNAL_MASK, Source, start_filled, start_scratch, State, unregister_writer, warn_unclosed,
+    WriteBuffer, WriterKind, written,
 )
 from typedbytes.core.byteorder cimport *
-from typedbytes._core cimport *
 from typedbytes.core.cpython cimport (
     ascii_data, as_failure, bytes_resize, float_from_f64, has_buffer, int_from_i64, int_to_i64, new_ascii, reraise_memory_error,
     tuple_from_stolen, unlikely,
 )
 from typedbytes.block.crc32c cimport crc32c, crc32c_start
 from typedbytes.core.heap cimport keep_freed
+from typedbytes.core.refs cimport (
+    bytes_data, bytes_size, new_bytes, PY_SSIZE_T_MAX, PyOS_string_to_double, PyUnicode_GET_LENGTH,
+    PyUnicode_IS_COMPACT_ASCII, text_object,
+)
 from typedbytes.core.threads cimport claim_state
 from typedbytes.core.typecode cimport *
 
@@ -65,12 +71,6 @@ __all__ = [
     "ArrowStream", "AsyncCoalescingWriter", "BlockDecoder", "BlockEncoder", "BlockReader", "BlockWriter", "CoalescingWriter",
     "Command", "ELEMENTS", "Message", "array_view", "element_name",
 ]
-
-cdef extern from "Python.h":
-    Py_ssize_t PyUnicode_GET_LENGTH(PyObject* o) noexcept
-    bint PyUnicode_IS_COMPACT_ASCII(PyObject* o) noexcept
-    object PyUnicode_DecodeUTF8(const char* p, Py_ssize_t nbytes, const char* errors)
-    double PyOS_string_to_double(const char* text, char** end, PyObject* overflow) except? -1.0
 
 cdef extern from "<sys/socket.h>" nogil:
     cdef struct msghdr:

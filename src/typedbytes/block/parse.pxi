@@ -196,7 +196,7 @@ cdef class Parser:
             Py_XDECREF(ascii)
         else:
             try:
-                text = PyUnicode_DecodeUTF8(<const char*>p, nbytes, self.options.template.unicode_errors)
+                text = text_object(<const char*>p, nbytes, self.options.template.unicode_errors)
             except UnicodeDecodeError as error:
                 reraise_memory_error(error)
                 return self.raise_or_skip(self.make_error(BlockError, f"text is not UTF-8: {error.reason}",

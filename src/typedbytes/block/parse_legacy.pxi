@@ -161,7 +161,7 @@ cdef int push_line(Parser parser, ReadBuffer* b, int kind, const unsigned char* 
 cdef int push_text_of(Parser parser, ReadBuffer* b, const unsigned char* p, bytes text, bint is_command) except -1:
     # An offset in unescaped text is not one in the input, so the error has that of the start of the text, `p`.
     try:
-        decoded = PyUnicode_DecodeUTF8(text, len(text), parser.options.template.unicode_errors)
+        decoded = text_object(text, len(text), parser.options.template.unicode_errors)
     except UnicodeDecodeError as error:
         reraise_memory_error(error)
         return parser.raise_or_skip(parser.make_error(BlockError, f"text is not UTF-8: {error.reason}", offset_of(b, p)))

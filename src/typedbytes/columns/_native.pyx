@@ -31,11 +31,14 @@ from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsul
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 
 from typedbytes.columns.arrow cimport *
-from typedbytes._core cimport ReadBuffer, borrow, bytes_data, new_bytes
+from typedbytes._core cimport (
+    borrow, DecodeOptions, Decoding, NEEDS_MORE, ReadBuffer, skip_value, SkipOutcome, SKIPPED, Skipping, start_skipping,
+    stop_skipping,
+)
 from typedbytes.core.byteorder cimport *
-from typedbytes._core cimport *
 from typedbytes.core.cpython cimport bytes_resize, likely, raise_pending, unlikely
 from typedbytes.core.memory cimport *
+from typedbytes.core.refs cimport bytes_data, new_bytes, PY_SSIZE_T_MAX
 from typedbytes.core.typecode cimport *
 
 from sys import byteorder

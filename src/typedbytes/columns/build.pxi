@@ -9,9 +9,7 @@
 ctypedef int (*reserve_function)(Builder builder) noexcept
 ctypedef Outcome (*resolve_function)(Builder builder) noexcept
 
-cdef extern from "Python.h":
-    int PyErr_CheckSignals() noexcept
-
+from typedbytes.core.refs cimport run_signal_handlers
 
 cdef enum:
     MIN_TEXT_NBYTES = 4096    # bytes reserved for a text column at least
@@ -301,7 +299,7 @@ cdef class Builder:
         return FAILED if (<reserve_function>self.reserve)(self) < 0 else APPENDED
 
     cdef bint interrupted(self) noexcept with gil:
-        return PyErr_CheckSignals() < 0
+        return run_signal_handlers() < 0
 
     cdef void load_blocks(self) noexcept nogil:
         # A block that does not match is wasted work, so the next one is small; a block that matches makes the next one larger.

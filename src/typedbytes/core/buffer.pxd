@@ -9,12 +9,7 @@ from cpython.ref cimport Py_XDECREF
 
 from typedbytes.core.byteorder cimport copy_short
 from typedbytes.core.cpython cimport new_uninitialized_bytes, unlikely
-
-cdef extern from "Python.h":
-    PyObject* new_bytes "PyBytes_FromStringAndSize"(const char* v, Py_ssize_t nbytes) except NULL
-    Py_ssize_t PY_SSIZE_T_MAX
-    char* bytes_data "PyBytes_AS_STRING"(PyObject* o) noexcept
-    Py_ssize_t bytes_size "PyBytes_GET_SIZE"(PyObject* o) noexcept
+from typedbytes.core.refs cimport bytes_data
 
 # Reads at most `capacity` bytes to `target` and returns their number, 0 at the end of input; raises what the source raises.
 ctypedef Py_ssize_t (*fill_function)(void* source, unsigned char* target, Py_ssize_t capacity) except -1

@@ -11,6 +11,7 @@ from libc.string cimport memcpy, memmove
 
 from typedbytes.core.cpython cimport bytes_resize, bytes_shorten
 from typedbytes.core.heap cimport keep_freed
+from typedbytes.core.refs cimport bytes_data, bytes_size, new_bytes, PY_SSIZE_T_MAX
 
 
 def keep_freed_memory(Py_ssize_t nbytes=1 << 20):

@@ -29,12 +29,22 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.buffer cimport PyBUF_CONTIG_RO, PyBuffer_Release, PyObject_GetBuffer
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc, PyMem_RawFree, PyMem_RawMalloc, PyMem_Realloc
-from cpython.object cimport PyObject
+from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 
 from typedbytes.core.byteorder cimport *
 from typedbytes.core.cpython cimport *
 from typedbytes.core.heap cimport keep_freed
+from typedbytes.core.refs cimport (
+    bytes_data, bytes_size, decref, incref, new_bytes, Py_False, Py_None, PY_SSIZE_T_MAX, Py_True, Py_TYPE, PyBool_Type,
+    PyByteArray_AS_STRING, PyByteArray_GET_SIZE, PyByteArray_Type, PyBytes_Check, PyBytes_Type, PyDict_Check,
+    PyDict_Copy, PyDict_GET_SIZE, PyDict_New, PyDict_SetItem, PyDict_Type, PyErr_Clear, PyErr_ExceptionMatches,
+    PyFloat_AS_DOUBLE, PyFloat_Check, PyFloat_FromDouble, PyFloat_Type, PyList_Check, PyList_GET_ITEM, PyList_GET_SIZE,
+    PyList_Type, PyLong_Check, PyLong_FromLong, PyLong_Type, PyObject_Hash, PyTuple_Check, PyTuple_GET_ITEM,
+    PyTuple_GET_SIZE, PyTuple_Type, PyTupleObject, PyUnicode_AsUTF8AndSize, PyUnicode_Check, PyUnicode_DATA,
+    PyUnicode_DecodeUTF8, PyUnicode_GET_LENGTH, PyUnicode_IS_ASCII, PyUnicode_IS_COMPACT_ASCII, PyUnicode_KIND,
+    PyUnicode_New, PyUnicode_READY, PyUnicode_Type,
+)
 from typedbytes.core.scalars cimport FIXED_NBYTES
 from typedbytes.core.threads cimport NO_GIL, free_strings_at_thread_end
 from typedbytes.core.typecode cimport *
@@ -47,55 +57,6 @@ from typedbytes._types import Byte, Ext, Float, Long, Writable
 from typedbytes.errors import (
     EncodeError, EncodeTypeError, EncodeValueError, FormatError, LimitError, TruncatedError,
 )
-
-cdef extern from "Python.h":
-    # Declared with bare pointers: references are counted by hand in the inner loops.
-    ctypedef struct PyTypeObject:
-        const char* tp_name
-        Py_ssize_t tp_basicsize
-        Py_ssize_t tp_itemsize
-    PyTypeObject* Py_TYPE(PyObject* o) noexcept
-    PyTypeObject PyBool_Type, PyByteArray_Type, PyBytes_Type, PyDict_Type, PyFloat_Type, PyList_Type, PyLong_Type, PyTuple_Type, PyUnicode_Type
-    PyObject* Py_True
-    PyObject* Py_False
-    PyObject* Py_None
-    void incref "Py_INCREF"(PyObject* o) noexcept
-    void decref "Py_DECREF"(PyObject* o) noexcept
-    double PyFloat_AS_DOUBLE(PyObject* o) noexcept
-    PyObject* PyFloat_FromDouble(double value) except NULL
-    PyObject* PyLong_FromLong(long value) except NULL
-    PyObject* PyUnicode_New(Py_ssize_t nchars, Py_UCS4 widest) except NULL
-    PyObject* PyUnicode_DecodeUTF8(const char* p, Py_ssize_t nbytes, const char* errors) except NULL
-    const char* PyUnicode_AsUTF8AndSize(PyObject* o, Py_ssize_t* nbytes) noexcept
-    void* PyUnicode_DATA(PyObject* o) noexcept
-    int PyUnicode_KIND(PyObject* o) noexcept
-    int PyUnicode_READY(PyObject* o) except -1
-    Py_ssize_t PyUnicode_GET_LENGTH(PyObject* o) noexcept
-    bint PyUnicode_IS_ASCII(PyObject* o) noexcept
-    bint PyUnicode_IS_COMPACT_ASCII(PyObject* o) noexcept
-    char* PyByteArray_AS_STRING(PyObject* o) noexcept
-    Py_ssize_t PyByteArray_GET_SIZE(PyObject* o) noexcept
-    Py_ssize_t PyTuple_GET_SIZE(PyObject* o) noexcept
-    PyObject* PyTuple_GET_ITEM(PyObject* o, Py_ssize_t i) noexcept
-    Py_ssize_t PyList_GET_SIZE(PyObject* o) noexcept
-    PyObject* PyList_GET_ITEM(PyObject* o, Py_ssize_t i) noexcept
-    ctypedef struct PyTupleObject:
-        PyObject** ob_item
-    int PyList_Append(PyObject* o, PyObject* item) except -1
-    Py_ssize_t PyDict_GET_SIZE(PyObject* o) noexcept
-    PyObject* PyDict_New() except NULL
-    object PyDict_Copy(object o)
-    int PyDict_SetItem(PyObject* o, PyObject* key, PyObject* value) noexcept    # negative: an exception is set
-    bint PyErr_ExceptionMatches(object kind) noexcept
-    void PyErr_Clear() noexcept
-    Py_hash_t PyObject_Hash(PyObject* o) except? -1
-    bint PyLong_Check(object o) noexcept
-    bint PyFloat_Check(object o) noexcept
-    bint PyUnicode_Check(object o) noexcept
-    bint PyBytes_Check(object o) noexcept
-    bint PyTuple_Check(object o) noexcept
-    bint PyList_Check(object o) noexcept
-    bint PyDict_Check(object o) noexcept
 
 cdef enum:
     DEFAULT_DEPTH = 256

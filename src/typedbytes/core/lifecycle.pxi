@@ -7,15 +7,10 @@ from cpython.object cimport PyObject
 
 from typedbytes.core.cpython cimport warn_of_resource
 from typedbytes.core.threads cimport claim_state, lock_writers
+from typedbytes.core.refs cimport Py_REFCNT, PyErr_SetObject, PyErr_WriteUnraisable
 
 import atexit
 import os
-
-cdef extern from "Python.h":
-    Py_ssize_t Py_REFCNT(PyObject* o) noexcept
-    void PyErr_SetObject(PyObject* kind, PyObject* error) noexcept
-    void PyErr_WriteUnraisable(PyObject* source) noexcept
-
 
 cdef int refuse_call(object owner, State state, object failure, str role) except -1:
     if state == HAS_FAILED:

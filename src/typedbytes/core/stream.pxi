@@ -13,7 +13,7 @@
 from libc.stdint cimport int64_t
 from libc.string cimport memchr, memcmp, memcpy, memset
 from cpython.buffer cimport PyBUF_READ, PyBUF_SIMPLE, PyBUF_WRITE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.memoryview cimport PyMemoryView_FromMemory, PyMemoryView_GET_BUFFER
 from cpython.object cimport PyObject
@@ -22,26 +22,21 @@ from cpython.list cimport PyList_CheckExact
 from cpython.tuple cimport PyTuple_CheckExact
 
 from typedbytes.core.byteorder cimport load_i32
+from typedbytes.core.cpython cimport (
+    as_failure, bytes_restore, bytes_shorten, dict_next, has_buffer, inherit_next, int_to_i64, keyword_function,
+    object_from_stolen, pair_from_stolen, replace_calls, tuple_from_stolen, unlikely,
+)
 from typedbytes.core.heap cimport keep_freed
+from typedbytes.core.refs cimport (
+    bytes_data, bytes_size, incref, Py_REFCNT, PY_SSIZE_T_MAX, PyErr_Fetch, PyErr_NormalizeException,
+    PyException_SetTraceback, PyList_GET_ITEM, PyList_GET_SIZE, PyTuple_GET_ITEM, PyTuple_GET_SIZE, xdecref,
+)
 from typedbytes.core.threads cimport claim_state, claim_states
-from typedbytes.core.cpython cimport as_failure, bytes_restore, bytes_shorten, dict_next, has_buffer, inherit_next, int_to_i64, keyword_function, object_from_stolen, pair_from_stolen, replace_calls, tuple_from_stolen, unlikely
 
 import io
 import os
 
 from typedbytes.errors import DecodeError, EncodeTypeError, FormatError, TruncatedError
-
-cdef extern from "Python.h":
-    void xdecref "Py_XDECREF"(PyObject* o) noexcept
-    void incref "Py_INCREF"(PyObject* o) noexcept
-    Py_ssize_t Py_REFCNT(PyObject* o) noexcept
-    PyObject* PyTuple_GET_ITEM(PyObject* o, Py_ssize_t i) noexcept
-    Py_ssize_t PyTuple_GET_SIZE(PyObject* o) noexcept
-    PyObject* PyList_GET_ITEM(PyObject* o, Py_ssize_t i) noexcept
-    Py_ssize_t PyList_GET_SIZE(PyObject* o) noexcept
-    void PyErr_Fetch(PyObject** kind, PyObject** value, PyObject** trace) noexcept
-    void PyErr_NormalizeException(PyObject** kind, PyObject** value, PyObject** trace) noexcept
-    int PyException_SetTraceback(PyObject* value, PyObject* trace) noexcept
 
 cdef enum:
     SCRATCH = 512             # bytes of output encoded on the C stack before a bytes object is allocated

@@ -32,18 +32,22 @@ from cpython.number cimport PyNumber_Index
 from cpython.object cimport PyObject
 
 from typedbytes._core cimport (
-    SIGNAL_MASK, OpenWriter, ReadBuffer, Source, WriteBuffer, WriterKind, adopt, borrow, drop, finish, get_view, held, is_closed, offset_of,
-    refill, register_writer, release, reserve, shrink, start_filled, start_owned, unregister_writer, take_owner, report_unraisable,
-    warn_unclosed, written,
+    abandon, adopt, borrow, BUSY, claim_to_close, CLOSED, decode_record, decode_single_scalar, DecodeOptions, Decoding,
+    drop, encode_record, encode_spaced_pair, EncodeOptions, Encoding, fill_from, find_bytes, find_write_method, finish,
+    get_view, HAS_FAILED, held, is_closed, offset_of, OPEN, open_source, OpenWriter, PairSource, parse_max_bytes,
+    raise_inherited, raise_skipped, raise_trailing, ReadBuffer, refill, refuse_call, register_writer, release,
+    report_unraisable, reserve, shrink, SIGNAL_MASK, skip_value, SkipOutcome, SKIPPED, Skipping, Source, start_filled,
+    start_owned, start_skipping, State, stop_skipping, take_owner, unregister_writer, warn_unclosed, write_part,
+    WriteBuffer, WriterKind, written,
 )
 from typedbytes.core.byteorder cimport (
     copy_short, load_f32, load_f64, load_i16, load_i32, load_i64, store_f32, store_f64, store_i16, store_i32, store_i64,
 )
-from typedbytes._core cimport *
 from typedbytes.core.cpython cimport as_failure, has_buffer, object_from_stolen, pair_from_stolen, raise_pending, reraise_memory_error
 from typedbytes.core.scalars cimport scalar_nbytes
 from typedbytes.core.threads cimport NO_GIL, claim_state
 from typedbytes.core.typecode cimport *
+from typedbytes.core.refs cimport incref, Py_REFCNT, PyTuple_GET_ITEM, PyTuple_GET_SIZE, text_object, xdecref
 
 import io
 import os
@@ -54,14 +58,6 @@ from typedbytes._types import Writable
 from typedbytes.errors import DecodeError, EncodeTypeError, EncodeValueError, FormatError, LimitError, TruncatedError
 
 __all__ = ["Reader", "Skipped", "Writer", "decode", "encode"]
-
-cdef extern from "Python.h":
-    void xdecref "Py_XDECREF"(PyObject* o) noexcept
-    void incref "Py_INCREF"(PyObject* o) noexcept
-    Py_ssize_t Py_REFCNT(PyObject* o) noexcept
-    Py_ssize_t PyTuple_GET_SIZE(PyObject* o) noexcept
-    PyObject* PyTuple_GET_ITEM(PyObject* o, Py_ssize_t i) noexcept
-    object PyUnicode_DecodeUTF8(const char* p, Py_ssize_t nbytes, const char* errors)
 
 cdef enum:
     SYNC_NBYTES = 16

@@ -180,7 +180,7 @@ cdef Py_ssize_t check_text(WritableClass writable, Decoding* d, const unsigned c
 cdef object decode_text_writable(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes):
     cdef Py_ssize_t size = check_text(writable, d, p, nbytes)
     try:
-        return PyUnicode_DecodeUTF8(<const char*>p + size, nbytes - size, d.unicode_errors)
+        return text_object(<const char*>p + size, nbytes - size, d.unicode_errors)
     except UnicodeDecodeError as error:
         reraise_memory_error(error)
         raise writable_error(d, f"Text is not UTF-8: {error.reason} at its byte {error.start}") from error

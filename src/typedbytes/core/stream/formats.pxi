@@ -6,10 +6,7 @@
 #         none is given the key is the number of the line, from 0. raw=True and raw bytes: bytes as they are.
 # errors  text: none, the last line may lack its LF. raw bytes: TruncatedError where the input ends, FormatError at a negative length.
 
-cdef extern from "Python.h":
-    object text_object "PyUnicode_DecodeUTF8"(const char* p, Py_ssize_t nbytes, const char* errors)
-    object bytes_object "PyBytes_FromStringAndSize"(const char* p, Py_ssize_t nbytes)
-
+from typedbytes.core.refs cimport text_object
 
 cdef class FormatReader(PairRecords):
     """Read pairs from a source, of any kind that a Reader reads; the base of both formats. raw: as bytes."""
@@ -124,7 +121,7 @@ cdef class TextReader(FormatReader):
 
     cdef inline object item(self, const unsigned char* p, Py_ssize_t nbytes):
         if self.raw:
-            return bytes_object(<const char*>p, nbytes)
+            return PyBytes_FromStringAndSize(<const char*>p, nbytes)
         return text_object(<const char*>p, nbytes, "surrogateescape")
 
 
@@ -140,7 +137,8 @@ cdef class RawBytesReader(FormatReader):
         if held(buf) == 4 + nkey and not refill(buf, 4 + nkey + 1):
             self.raise_cut("input ended between key and value")
         nvalue = self.find_item(4 + nkey)
-        set_key_and_value(key, value, bytes_object(<const char*>buf.cursor + 4, nkey), bytes_object(<const char*>buf.cursor + 4 + nkey + 4, nvalue))
+        set_key_and_value(key, value, PyBytes_FromStringAndSize(<const char*>buf.cursor + 4, nkey),
+                          PyBytes_FromStringAndSize(<const char*>buf.cursor + 4 + nkey + 4, nvalue))
         self.end_record(4 + nkey + 4 + nvalue)
         return True
 

@@ -4,8 +4,7 @@
 # So each iterator between an input and the caller's code is a RecordIterator. It steps in C, where no signal handler runs between
 # reading a record and returning it; a step that fails in any way is the last one, and every later call raises its error.
 
-cdef extern from "Python.h":
-    PyObject* PyIter_Next(object iterator) except? NULL
+from typedbytes.core.refs cimport PyIter_Next
 
 END = NOTHING    # for steps made in Python
 

@@ -3,10 +3,7 @@
 # An iteration over an Input takes its values from a Reader that reads ahead, as long as no code has used the Input or its file in
 # between; the Input then closes that Reader, and the next step asks for another one.
 
-cdef extern from "Python.h":
-    int Py_EnterRecursiveCall(const char* where) noexcept    # on failure any number but 0
-    void Py_LeaveRecursiveCall() noexcept
-
+from typedbytes.core.refs cimport Py_EnterRecursiveCall, Py_LeaveRecursiveCall
 
 cdef enum:
     MAX_SEARCHED_DEPTH = 256    # containers in containers; deeper ones come from pickles

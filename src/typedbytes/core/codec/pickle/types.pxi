@@ -2,29 +2,12 @@
 # nor uuid, and as long as no code has imported them there is no value of theirs to encode.
 
 from typedbytes.core.datetime cimport *
-
-cdef extern from "Python.h":
-    PyTypeObject PyComplex_Type, PyFrozenSet_Type, PySet_Type
-    double PyComplex_RealAsDouble(PyObject* o) noexcept
-    double PyComplex_ImagAsDouble(PyObject* o) noexcept
-    PyObject* PyComplex_FromDoubles(double real, double imag) except NULL
-    PyObject* PySet_New(PyObject* items) except NULL
-    PyObject* PyFrozenSet_New(PyObject* items) except NULL
-    int PySet_Add(PyObject* o, PyObject* item) except -1
-    PyObject* PyErr_Occurred() noexcept
-    ctypedef struct PyASCIIObject:
-        pass
-    ctypedef struct PyCompactUnicodeObject:
-        pass
-    bint PyType_HasFeature(PyTypeObject* kind, unsigned long feature) noexcept
-    unsigned long Py_TPFLAGS_HAVE_GC
-    void PyObject_GC_UnTrack(void* o) noexcept
-    PyObject* PyUnicode_DecodeRawUnicodeEscape(const char* p, Py_ssize_t nbytes, const char* errors) except NULL
-    PyObject* PyFloat_FromString(PyObject* text) except NULL
-    PyObject* PyObject_Str(PyObject* o) except NULL
-    PyObject* PyObject_GenericGetAttr(PyObject* o, PyObject* name) except NULL
-    int PyObject_GenericSetAttr(PyObject* o, PyObject* name, PyObject* value) except -1
-    PyObject* PyType_GenericAlloc(PyTypeObject* kind, Py_ssize_t nitems) except NULL
+from typedbytes.core.refs cimport (
+    Py_TPFLAGS_HAVE_GC, PyASCIIObject, PyCompactUnicodeObject, PyComplex_FromDoubles, PyComplex_ImagAsDouble,
+    PyComplex_RealAsDouble, PyComplex_Type, PyFloat_FromString, PyFrozenSet_New, PyFrozenSet_Type, PyObject_GC_UnTrack,
+    PyObject_GenericSetAttr, PyObject_Str, PySet_Add, PySet_New, PySet_Type, PyType_GenericAlloc, PyType_HasFeature,
+    PyUnicode_DecodeRawUnicodeEscape,
+)
 
 # NULL: not bound yet.
 cdef PyTypeObject* DATE_TYPE
