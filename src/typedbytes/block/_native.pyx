@@ -38,7 +38,7 @@ from typedbytes._core cimport (
     held, is_closed, MAX_TRANSFER, offset_of, OPEN, open_source, OpenWriter, parse_max_bytes, raise_in_use,
     raise_inherited, raise_trailing, ReadBuffer, refill, refuse_call, register_writer, release, report_unraisable,
     reserve, shrink, SIGNAL_MASK, Source, start_filled, start_scratch, State, unregister_writer, warn_unclosed,
-    WriteBuffer, WriterKind, written,
+    WriteBuffer, written,
 )
 from typedbytes.core.byteorder cimport *
 from typedbytes.core.cpython cimport (

@@ -10,7 +10,7 @@ cdef object NO_STEPS = iter(())
 cdef CompletedAwaitable COMPLETED = CompletedAwaitable()
 
 
-cdef class AsyncCoalescingWriter:
+cdef class AsyncCoalescingWriter(OpenWriter):
     """AsyncCoalescingWriter(sink, wire='bytes', *, flush_bytes=16384, max_delay=0.0, buffer_size=65536, max_inflight=None, checksum=False, int_width='auto', pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nGather small messages and send them in batches, from the tasks of one event loop.
 
     sink: a socket that does not block. wire and further options: as for `BlockEncoder`. flush_bytes: a batch of this size is
@@ -47,7 +47,6 @@ cdef class AsyncCoalescingWriter:
     cdef bint is_blocked          # the kernel's buffer is full: the loop calls back when it is not
     cdef bint is_finalizing       # the interpreter ends: the loop is not waited for
     cdef bint error_reported      # a call has raised the error of sending
-    cdef OpenWriter entry
     cdef bint is_closed
 
     def __init__(self, sink, wire="bytes", *, Py_ssize_t flush_bytes=FLUSH_BYTES, max_delay=0.0,
@@ -72,12 +71,12 @@ cdef class AsyncCoalescingWriter:
         self.max_delay = max_delay
         encoder = BlockEncoder(wire, **options)
         (<BlockEncoder>encoder).enlarge(flush_bytes + SCRATCH)
-        if register_writer(&self.entry, self, &ASYNC_WRITER):
+        if register_writer(self):
             self.disable_buffering()
         self.encoder = encoder
 
     def __dealloc__(self):
-        unregister_writer(&self.entry)
+        unregister_writer(self)
 
     def __del__(self):
         if self.encoder is None:
@@ -91,7 +90,7 @@ cdef class AsyncCoalescingWriter:
     # ---- at interpreter exit, or when the writer is collected: the loop may have been closed
 
     cdef int flush_at_exit(self) except -1:
-        if self.is_closed or self.entry.is_inherited:
+        if self.is_closed or self.is_inherited:
             return 1
         if self.failure is not None:
             return 1 if self.error_reported else self.check()
@@ -134,7 +133,7 @@ cdef class AsyncCoalescingWriter:
             raise self.failure.with_traceback(None)
         if self.is_closed or self.encoder is None:
             raise ValueError("I/O operation on a closed writer")
-        if self.entry.is_inherited:    # the parent sends what is in the buffer
+        if self.is_inherited:    # the parent sends what is in the buffer
             raise_inherited(self)
         if self.encoder.state == BUSY:
             self.encoder.enter()
@@ -154,7 +153,7 @@ cdef class AsyncCoalescingWriter:
         ...             await writer.write([1])
         >>> asyncio.run(main())
         """
-        if self.failure is not None or self.is_closed or self.encoder is None or self.entry.is_inherited:
+        if self.failure is not None or self.is_closed or self.encoder is None or self.is_inherited:
             self.check()
         if self.waiters or not self.has_capacity():
             return self._write_later(args, id, reply)
@@ -216,7 +215,7 @@ cdef class AsyncCoalescingWriter:
 
     cdef inline bint can_send(self) noexcept:
         # Not while a hook runs another loop inside a message; after it the next flush is scheduled.
-        return self.encoder is not None and self.encoder.state != BUSY and not self.entry.is_inherited
+        return self.encoder is not None and self.encoder.state != BUSY and not self.is_inherited
 
     cdef int send(self) except -1:
         # Send as much as the kernel accepts; `_on_writable` sends the rest. An error is raised by the calls that follow.
@@ -316,7 +315,7 @@ cdef class AsyncCoalescingWriter:
         ...         await AsyncCoalescingWriter(ours).close()
         >>> asyncio.run(main())
         """
-        if self.is_closed or self.encoder is None or self.entry.is_inherited:
+        if self.is_closed or self.encoder is None or self.is_inherited:
             return
         if self.encoder.state == BUSY:
             self.encoder.enter()
@@ -324,7 +323,7 @@ cdef class AsyncCoalescingWriter:
             await self.drain()
         finally:
             self.is_closed = True
-            unregister_writer(&self.entry)
+            unregister_writer(self)
             self.watch(False)
             self.wake()
 
@@ -357,14 +356,3 @@ cdef class AsyncCoalescingWriter:
         0
         """
         return self.counts
-
-
-cdef int flush_async_at_exit(object writer) except -1:
-    return (<AsyncCoalescingWriter>writer).flush_at_exit()
-
-
-cdef object release_target_of_async(object writer):
-    return (<AsyncCoalescingWriter>writer).release_target()
-
-
-cdef WriterKind ASYNC_WRITER = WriterKind(flush_at_exit=flush_async_at_exit, release_target=release_target_of_async, mark_inherited=NULL)

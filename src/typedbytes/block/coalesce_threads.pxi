@@ -5,7 +5,7 @@ cdef enum:
     SLICE_MS = 50             # of a wait, so that signals are handled in time
 
 
-cdef class CoalescingWriter:
+cdef class CoalescingWriter(OpenWriter):
     """CoalescingWriter(sink, wire='bytes', *, flush_bytes=16384, max_delay=0.0003, buffer_size=65536, max_inflight=None, checksum=False, int_width='auto', pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nGather small messages and send them in batches, from one thread or several.
 
     sink: a socket, descriptor or raw file, in blocking mode. wire and further options: as for `BlockEncoder`. flush_bytes: a batch of this size
@@ -49,7 +49,6 @@ cdef class CoalescingWriter:
     cdef unsigned long holder     # thread that holds the mutex and runs Python code; 0: none (the timer thread is never recorded)
     cdef unsigned long large_sender    # thread that sends a large message, without the mutex; its signal handlers run meanwhile
     cdef int failed               # errno; EPIPE when `failure` is set
-    cdef OpenWriter entry
     cdef bint is_finalizing       # the interpreter ends: write() returns after everything was sent
     cdef bint error_reported      # a call has raised the error of sending
     cdef bint is_sending
@@ -71,7 +70,7 @@ cdef class CoalescingWriter:
         if max_delay is not None and not 0 < max_delay <= 3600:
             raise ValueError(f"max_delay must be above 0 and at most 3600 seconds, not {max_delay}")
         self.sink = descriptor_sink(sink)
-        self.sink.entry = &self.entry
+        self.sink.writer = <PyObject*>self
         self.encoder = BlockEncoder(wire, **options)
         self.capacity = buffer_size + SCRATCH
         self.flush_bytes = flush_bytes
@@ -84,7 +83,7 @@ cdef class CoalescingWriter:
         self.filling = resized(self.filling, self.capacity)    # which an __init__ that failed may have left
         self.sending = resized(self.sending, self.capacity)
         start_scratch(&self.encoder.buf, self.filling, self.capacity)
-        if register_writer(&self.entry, self, &COALESCING_WRITER):
+        if register_writer(self):
             self.disable_buffering()
             max_delay = None    # no thread can be started any more, and none is needed
         self.is_ready = True
@@ -99,7 +98,7 @@ cdef class CoalescingWriter:
         return 0
 
     def __del__(self):
-        if not self.is_ready or self.is_closed or self.entry.is_inherited:
+        if not self.is_ready or self.is_closed or self.is_inherited:
             return
         try:
             self.flush_at_exit()
@@ -107,7 +106,7 @@ cdef class CoalescingWriter:
             report_unraisable(self, error)
 
     def __dealloc__(self):
-        unregister_writer(&self.entry)
+        unregister_writer(self)
         if self.encoder is not None and self.encoder.buf.owner == NULL:
             self.encoder.buf.start = self.encoder.buf.cursor = self.encoder.buf.end = NULL    # its memory is self.filling
         PyMem_Free(self.filling)
@@ -132,7 +131,7 @@ cdef class CoalescingWriter:
 
     cdef int flush_at_exit(self) except -1:
         cdef bint unwritten = self.has_unwritten()
-        if self.is_closed or self.entry.is_inherited:
+        if self.is_closed or self.is_inherited:
             return 1
         if self.failed:
             return 1 if self.error_reported else self.check_failed()
@@ -171,7 +170,7 @@ cdef class CoalescingWriter:
         cdef unsigned long me = PyThread_get_thread_ident()
         if self.holder == me:
             self.raise_in_use()
-        if self.entry.is_inherited:    # the mutex may stay locked for ever, and the parent sends what is in the buffer
+        if self.is_inherited:    # the mutex may stay locked for ever, and the parent sends what is in the buffer
             raise_inherited(self)
         self.lock()
         if self.large_sender == me:
@@ -219,7 +218,7 @@ cdef class CoalescingWriter:
         return self.check_process()
 
     cdef inline int check_process(self) except -1:
-        if self.entry.is_inherited:    # forked by a hook or a signal handler
+        if self.is_inherited:    # forked by a hook or a signal handler
             raise_inherited(self)
         return 0
 
@@ -499,7 +498,7 @@ cdef class CoalescingWriter:
         >>> CoalescingWriter(os.open(os.devnull, os.O_WRONLY)).close()
         """
         cdef bint was_closed
-        if self.is_closed or not self.is_ready or self.entry.is_inherited:
+        if self.is_closed or not self.is_ready or self.is_inherited:
             return
         self.enter_any()    # raises in a hook: the writer stays open for the outer call
         was_closed, self.is_closed = self.is_closed, True    # messages that are not in the buffer yet are refused
@@ -510,7 +509,7 @@ cdef class CoalescingWriter:
                 self.send_everything()
         finally:
             self.leave()
-            unregister_writer(&self.entry)
+            unregister_writer(self)
             self.stop_thread()
 
     cdef int stop_thread(self) except -1:
@@ -549,23 +548,12 @@ cdef class CoalescingWriter:
         0
         """
         cdef Counts counts
-        if self.holder == PyThread_get_thread_ident() or self.entry.is_inherited:    # of a forked child: see enter_any
+        if self.holder == PyThread_get_thread_ident() or self.is_inherited:    # of a forked child: see enter_any
             return self.counts
         self.lock()
         counts = self.counts
         pthread_mutex_unlock(&self.mutex)
         return counts
-
-
-cdef int flush_coalescing_at_exit(object writer) except -1:
-    return (<CoalescingWriter>writer).flush_at_exit()
-
-
-cdef object release_target_of_coalescing(object writer):
-    return (<CoalescingWriter>writer).release_target()
-
-cdef WriterKind COALESCING_WRITER = WriterKind(
-    flush_at_exit=flush_coalescing_at_exit, release_target=release_target_of_coalescing, mark_inherited=NULL)
 
 
 cdef unsigned char* resized(unsigned char* memory, Py_ssize_t nbytes) except NULL:

@@ -14,7 +14,7 @@ cdef class Sink:
     cdef bint may_be_awaited      # its bytes may wait in a buffer of the object, and a reader for them: not of a file that can seek
     cdef bint may_have_sent       # the method raised: it may have written a part
     cdef Py_ssize_t sent          # bytes sent of the current message, or of the last one
-    cdef const OpenWriter* entry  # of the writer that this belongs to; NULL: none
+    cdef PyObject* writer         # that this belongs to, borrowed; NULL: none
 
     def __cinit__(self, target):
         self.target = target
@@ -62,8 +62,8 @@ cdef class Sink:
 
     cdef int check_signals(self) except -1:
         PyErr_CheckSignals()
-        if self.entry != NULL and self.entry.is_inherited:    # forked by a signal handler: the parent sends the rest
-            raise_inherited(<object>self.entry.writer)
+        if self.writer != NULL and (<OpenWriter>self.writer).is_inherited:    # forked by a signal handler: the parent sends the rest
+            raise_inherited(<object>self.writer)
         return 0
 
     cdef Py_ssize_t call(self, iovec* pieces, Py_ssize_t npieces) except -1:

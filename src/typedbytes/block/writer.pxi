@@ -1,6 +1,6 @@
 # BlockWriter: messages to a socket, descriptor or file object.
 
-cdef class BlockWriter:
+cdef class BlockWriter(OpenWriter):
     """BlockWriter(sink, wire='bytes', *, buffer_size=0, max_inflight=None, checksum=False, int_width='auto', pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nWrite messages to a socket, descriptor or file object.
 
     wire and further options: as for `BlockEncoder`. buffer_size: bytes to collect before they are sent; 0 sends each message at
@@ -28,7 +28,6 @@ cdef class BlockWriter:
     cdef Py_ssize_t buffer_size
     cdef readonly long long record
     cdef readonly long long offset
-    cdef OpenWriter entry
     cdef bint is_finalizing       # the interpreter ends: each message is sent at once, and the sink is flushed
     cdef bint flushed_at_exit     # the sink was flushed since
     cdef State state
@@ -42,18 +41,18 @@ cdef class BlockWriter:
         if not 0 <= buffer_size <= MAX_BUFFER:
             raise ValueError(f"buffer_size must be 0..{MAX_BUFFER}, not {buffer_size}")
         self.sink = Sink(sink)
-        self.sink.entry = &self.entry
+        self.sink.writer = <PyObject*>self
         bound_inflight(self.sink, max_inflight)
         self.buffer_size = buffer_size
         self.encoder = BlockEncoder(wire, **options)
         # The size of one system call, and SCRATCH more: a small message that crosses that size fits without a reallocation.
         self.encoder.enlarge(max(LARGE_NBYTES, buffer_size) + SCRATCH)
         self.state = OPEN
-        if register_writer(&self.entry, self, &BLOCK_WRITER):
+        if register_writer(self):
             self.disable_buffering()
 
     def __dealloc__(self):
-        unregister_writer(&self.entry)
+        unregister_writer(self)
 
     def __reduce__(self):
         raise TypeError("a BlockWriter cannot be pickled")
@@ -70,7 +69,7 @@ cdef class BlockWriter:
                 raise
 
     def __del__(self):
-        if self.state == CLOSED or self.entry.is_inherited or not self.encoder.nbytes():
+        if self.state == CLOSED or self.is_inherited or not self.encoder.nbytes():
             return
         warn_unclosed(self, "with unwritten messages")
         try:
@@ -84,7 +83,7 @@ cdef class BlockWriter:
 
     cdef int flush_at_exit(self) except -1:
         cdef bint unwritten = self.encoder.nbytes() > 0
-        if self.state == CLOSED or self.state == HAS_FAILED or self.entry.is_inherited or (not unwritten and is_closed(self.sink.target)):
+        if self.state == CLOSED or self.state == HAS_FAILED or self.is_inherited or (not unwritten and is_closed(self.sink.target)):
             return 1
         self.disable_buffering()
         if not claim_state(&self.state, OPEN, BUSY):    # the buffer is sent at the end of the message that is being written
@@ -119,7 +118,7 @@ cdef class BlockWriter:
     cdef inline int enter(self) except -1:
         if unlikely(not claim_state(&self.state, OPEN, BUSY)):
             refuse_call(self, self.state, self.failure, "writer")
-        if unlikely(self.entry.is_inherited):
+        if unlikely(self.is_inherited):
             self.disown()
         return 0
 
@@ -127,7 +126,7 @@ cdef class BlockWriter:
         # In a forked child: the messages in the buffer are the parent's to send.
         self.encoder.reset()
         try:
-            return adopt_writer(&self.entry)
+            return adopt_writer(self)
         except BaseException:
             self.leave()
             raise
@@ -142,7 +141,7 @@ cdef class BlockWriter:
         cdef Py_ssize_t nbytes = encoder.nbytes()
         if nbytes == 0:
             return 0
-        if self.entry.is_inherited:    # forked inside a message
+        if self.is_inherited:    # forked inside a message
             raise_inherited(self)
         self.sink.sent = 0
         try:
@@ -296,13 +295,13 @@ cdef class BlockWriter:
             return
         try:
             if self.failure is None:
-                if self.entry.is_inherited:
+                if self.is_inherited:
                     self.disown()
                 self.send_and_flush()
         finally:
             self.state = CLOSED
             self.sink_error = None    # its frames may hold the BlockWriter
-            unregister_writer(&self.entry)
+            unregister_writer(self)
 
     @property
     def closed(self):
@@ -313,13 +312,3 @@ cdef class BlockWriter:
         True
         """
         return self.state == CLOSED
-
-
-cdef int flush_writer_at_exit(object writer) except -1:
-    return (<BlockWriter>writer).flush_at_exit()
-
-
-cdef object release_target_of_writer(object writer):
-    return (<BlockWriter>writer).release_target()
-
-cdef WriterKind BLOCK_WRITER = WriterKind(flush_at_exit=flush_writer_at_exit, release_target=release_target_of_writer, mark_inherited=NULL)

@@ -27,28 +27,27 @@ cdef int claim_to_close(object owner, State* state) except -1
 cdef int raise_inherited(object owner) except -1
 
 
-# Writers that are open when this process forks, or when the interpreter ends; see core/lifecycle/exit.pxi.
-cdef struct WriterKind:
-    # 1: everything was written and the sink flushed, and later records are written at once; 0: not yet. Raises what the sink raises.
-    int (*flush_at_exit)(object writer) except -1
-    # Close it without a write, unless it is in use; returns the sink.
-    object (*release_target)(object writer)
-    # Called in a forked child, where it must not call into Python; NULL: the writer looks at entry.is_inherited when it is used.
-    void (*mark_inherited)(PyObject* writer) noexcept
+# The base of the writers, which are in a list while they are open: for when this process forks, or the interpreter ends; see
+# core/lifecycle/exit.pxi.
+cdef class OpenWriter:
+    cdef PyObject* newer          # in the list, borrowed; NULL: none
+    cdef PyObject* older
+    cdef bint is_listed
+    cdef bint is_inherited        # this process is a forked child: what the writer holds is its parent's to write
 
-cdef struct OpenWriter:           # zero as long as it is in no list
-    OpenWriter* newer
-    OpenWriter* older
-    PyObject* writer              # borrowed
-    const WriterKind* kind
-    bint is_inherited             # this process is a forked child: what the writer holds is its parent's to write
+    # 1: everything was written and the sink flushed, and later records are written at once; 0: not yet. Raises what the sink raises.
+    cdef int flush_at_exit(self) except -1
+    # Close it without a write, unless it is in use; returns the sink.
+    cdef object release_target(self)
+    # Called in a forked child, where it must not call into Python; as a rule a writer looks at is_inherited when it is used.
+    cdef void mark_inherited(self) noexcept
 
 # 1: the interpreter is ending already, and has looked at the list.
-cdef int register_writer(OpenWriter* entry, object writer, const WriterKind* kind) except -1
-# Does nothing for what is not in the list.
-cdef void unregister_writer(OpenWriter* entry) noexcept
+cdef int register_writer(OpenWriter writer) except -1
+# Does nothing for what is not in the list. Called by each writer's __dealloc__, before its sink may run Python code.
+cdef void unregister_writer(OpenWriter writer) noexcept
 # For a writer that a forked child uses: what it holds from here on is the child's to write.
-cdef int adopt_writer(OpenWriter* entry) except -1
+cdef int adopt_writer(OpenWriter writer) except -1
 cdef int warn_unclosed(object writer, str what) except -1
 # Report an error of closing a writer in its finalizer, where no caller can catch it.
 cdef int report_unraisable(object writer, object error) except -1

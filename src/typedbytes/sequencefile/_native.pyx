@@ -38,7 +38,7 @@ from typedbytes._core cimport (
     raise_inherited, raise_skipped, raise_trailing, ReadBuffer, refill, refuse_call, register_writer, release,
     report_unraisable, reserve, shrink, SIGNAL_MASK, skip_value, SkipOutcome, SKIPPED, Skipping, Source, start_filled,
     start_owned, start_skipping, State, stop_skipping, take_owner, unregister_writer, warn_unclosed, write_part,
-    WriteBuffer, WriterKind, written,
+    WriteBuffer, written,
 )
 from typedbytes.core.byteorder cimport (
     copy_short, load_f32, load_f64, load_i16, load_i32, load_i64, store_f32, store_f64, store_i16, store_i32, store_i64,

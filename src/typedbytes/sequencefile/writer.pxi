@@ -4,7 +4,7 @@
 ctypedef int (*add_function)(Writer writer, PyObject* key, PyObject* value, bint as_bytes) noexcept
 
 
-cdef class Writer:
+cdef class Writer(OpenWriter):
     """Writer(sink, *, metadata=None, version=6, sync_interval=102400, block_size=1000000, int_width='auto', pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nWrite a SequenceFile to an object with write(); see `typedbytes.sequencefile.Writer`.
 
     compress: a function that takes bytes and returns them compressed; `codec` is its class name. key_function and
@@ -46,7 +46,6 @@ cdef class Writer:
     cdef Py_ssize_t send_threshold        # buffered bytes from which on they are sent to the sink
     cdef bint is_finalizing               # the interpreter exits: every record is sent at once, and the sink flushed
     cdef bint flushed_at_exit             # the sink has been flushed since
-    cdef OpenWriter entry
 
     def __cinit__(self, *args, **options):
         self.state = CLOSED
@@ -75,7 +74,7 @@ cdef class Writer:
         self.owns = owns
         self.send_threshold = WRITE_SIZE
         self.state = OPEN
-        if register_writer(&self.entry, self, &SEQUENCE_WRITER):
+        if register_writer(self):
             self.disable_buffering()
 
     cdef int check_arguments(self, sink) except -1:
@@ -117,11 +116,11 @@ cdef class Writer:
         drop(&self.value_lengths)
 
     def __dealloc__(self):
-        unregister_writer(&self.entry)
+        unregister_writer(self)
         self.drop_buffers()
 
     def __del__(self):
-        if self.state != OPEN or self.entry.is_inherited or (self.is_finalizing and not self.has_unsent()):
+        if self.state != OPEN or self.is_inherited or (self.is_finalizing and not self.has_unsent()):
             return
         if not self.is_finalizing:    # at exit the warning has been given
             warn_unclosed(self, "of a SequenceFile")
@@ -193,7 +192,7 @@ cdef class Writer:
     cdef int flush_at_exit(self) except -1:
         cdef bint is_first
         # As a plain int: clang before 15 refuses a switch over an atomic one.
-        if self.entry.is_inherited or <int>self.state in (CLOSED, HAS_FAILED) or (not self.has_unsent() and is_closed(self.sink)):
+        if self.is_inherited or <int>self.state in (CLOSED, HAS_FAILED) or (not self.has_unsent() and is_closed(self.sink)):
             return 1
         is_first = not self.is_finalizing
         self.disable_buffering()
@@ -240,7 +239,7 @@ cdef class Writer:
         cdef Py_ssize_t nwritten = written(&self.out.buf)
         cdef Py_ssize_t ntaken = 0
         cdef Py_ssize_t n
-        if self.entry.is_inherited:
+        if self.is_inherited:
             self.refuse()
         self.is_partial = True
         full = take_owner(&self.out.buf)
@@ -389,7 +388,7 @@ cdef class Writer:
         return 0 if claim_state(&self.state, OPEN, BUSY) else self.refuse()
 
     cdef int refuse(self) except -1:
-        if self.entry.is_inherited and self.state != CLOSED:
+        if self.is_inherited and self.state != CLOSED:
             raise_inherited(self)
         cdef int state = self.state    # another thread may close it meanwhile
         return refuse_call(self, state, self.failure if state == HAS_FAILED else None, "writer")
@@ -520,10 +519,10 @@ cdef class Writer:
 
     cdef int release_sink(self) except -1:
         self.state = CLOSED
-        unregister_writer(&self.entry)
+        unregister_writer(self)
         if not NO_GIL:    # there another thread may be raising it
             self.failure = None    # its frames may hold the Writer
-        if self.owns and not self.entry.is_inherited:
+        if self.owns and not self.is_inherited:
             self.owns = False
             self.sink.close()
         return 0
@@ -542,18 +541,3 @@ cdef class Writer:
     def closed(self):
         """Whether the Writer is closed."""
         return self.state == CLOSED
-
-
-cdef int flush_writer_at_exit(object writer) except -1:
-    return (<Writer>writer).flush_at_exit()
-
-
-cdef object release_target_of_writer(object writer):
-    return (<Writer>writer).release_target()
-
-
-cdef void mark_writer_inherited(PyObject* writer) noexcept:
-    (<Writer>writer).mark_inherited()
-
-cdef WriterKind SEQUENCE_WRITER = WriterKind(
-    flush_at_exit=flush_writer_at_exit, release_target=release_target_of_writer, mark_inherited=mark_writer_inherited)

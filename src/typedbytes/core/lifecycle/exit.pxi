@@ -11,40 +11,50 @@
 # GIL held and without a call into Python, by register_writer, unregister_writer, _mark_all_inherited and open_writers alone. Without
 # the GIL the first two hold a mutex; the others run in a child with one thread, and at the end of the interpreter.
 
-cdef OpenWriter* NEWEST = NULL
+cdef PyObject* NEWEST = NULL
 cdef bint IS_REGISTERED = False
 cdef bint IS_FINALIZING = False
 
 
-cdef int register_writer(OpenWriter* entry, object writer, const WriterKind* kind) except -1:
+cdef class OpenWriter:
+    cdef int flush_at_exit(self) except -1:
+        raise NotImplementedError
+
+    cdef object release_target(self):
+        raise NotImplementedError
+
+    cdef void mark_inherited(self) noexcept:
+        pass
+
+
+cdef int register_writer(OpenWriter writer) except -1:
     global NEWEST
     register_at_exit()
-    if entry.writer != NULL:    # its sink has called __init__ again meanwhile
+    if writer.is_listed:    # its sink has called __init__ again meanwhile
         return IS_FINALIZING
-    entry.writer = <PyObject*>writer
-    entry.kind = kind
     lock_writers(True)
-    entry.older = NEWEST
+    writer.is_listed = True
+    writer.older = NEWEST
     if NEWEST != NULL:
-        NEWEST.newer = entry
-    NEWEST = entry
+        (<OpenWriter>NEWEST).newer = <PyObject*>writer
+    NEWEST = <PyObject*>writer
     lock_writers(False)
     return IS_FINALIZING
 
 
-cdef void unregister_writer(OpenWriter* entry) noexcept:
+cdef void unregister_writer(OpenWriter writer) noexcept:
     global NEWEST
-    if entry.writer == NULL:
+    if not writer.is_listed:
         return
     lock_writers(True)
-    if entry.newer != NULL:
-        entry.newer.older = entry.older
+    if writer.newer != NULL:
+        (<OpenWriter>writer.newer).older = writer.older
     else:
-        NEWEST = entry.older
-    if entry.older != NULL:
-        entry.older.newer = entry.newer
-    entry.newer = entry.older = NULL
-    entry.writer = NULL
+        NEWEST = writer.older
+    if writer.older != NULL:
+        (<OpenWriter>writer.older).newer = writer.newer
+    writer.newer = writer.older = NULL
+    writer.is_listed = False
     lock_writers(False)
 
 
@@ -56,8 +66,8 @@ cdef int register_at_exit() except -1:
     return 0
 
 
-cdef int adopt_writer(OpenWriter* entry) except -1:
-    entry.is_inherited = False
+cdef int adopt_writer(OpenWriter writer) except -1:
+    writer.is_inherited = False
     return register_at_exit()
 
 
@@ -65,13 +75,12 @@ def _mark_all_inherited():
     # In a child: what its parent's writers hold is the parent's to write. Functions registered with atexit may be gone, as they are
     # in children of multiprocessing.
     global IS_REGISTERED
-    cdef OpenWriter* entry = NEWEST
+    cdef PyObject* writer = NEWEST
     IS_REGISTERED = False
-    while entry != NULL:
-        entry.is_inherited = True
-        if entry.kind.mark_inherited != NULL:
-            entry.kind.mark_inherited(entry.writer)
-        entry = entry.older
+    while writer != NULL:
+        (<OpenWriter>writer).is_inherited = True
+        (<OpenWriter>writer).mark_inherited()
+        writer = (<OpenWriter>writer).older
 
 
 if hasattr(os, "register_at_fork"):
@@ -79,12 +88,12 @@ if hasattr(os, "register_at_fork"):
 
 
 cdef list open_writers():
-    cdef OpenWriter* entry = NEWEST
+    cdef PyObject* writer = NEWEST
     cdef list found = []
-    while entry != NULL:
-        if Py_REFCNT(entry.writer) > 0:    # 0 while it is being deleted
-            found.append((<object>entry.writer, <size_t>entry))
-        entry = entry.older
+    while writer != NULL:
+        if Py_REFCNT(writer) > 0:    # 0 while it is being deleted
+            found.append(<object>writer)
+        writer = (<OpenWriter>writer).older
     return found
 
 
@@ -106,36 +115,34 @@ def _flush_all():
         error = TimeoutError(f"another thread was using it, or the sink took nothing, for {TIMEOUT} s")
     except BaseException as interruption:    # by a signal's handler
         error = interruption
-    for item in waiting:
-        report_unwritten(item, error)
+    for writer in waiting:
+        report_unwritten(writer, error)
 
 
 cdef list unflushed(list waiting):
     # Those that still have something to write: another thread uses them, or their sinks take nothing for now.
     cdef list found = []
-    for item in waiting:
-        if not flush_or_report(item):
-            found.append(item)
+    for writer in waiting:
+        if not flush_or_report(writer):
+            found.append(writer)
     return found
 
 
-cdef bint flush_or_report(tuple item):
+cdef bint flush_or_report(OpenWriter writer):
     # False: another thread uses it, or its sink takes nothing for now.
-    cdef OpenWriter* entry = <OpenWriter*><size_t>item[1]    # a part of the writer, as the list holds it
-    if entry.writer == NULL:
+    if not writer.is_listed:
         return True    # closed meanwhile
     try:
-        return entry.kind.flush_at_exit(item[0])
+        return writer.flush_at_exit()
     except BaseException as error:    # of the sink
-        report_unwritten(item, error)
+        report_unwritten(writer, error)
         return True
 
 
-cdef int report_unwritten(tuple item, object error) except -1:
-    cdef OpenWriter* entry = <OpenWriter*><size_t>item[1]
+cdef int report_unwritten(OpenWriter writer, object error) except -1:
     from typedbytes._base.unflushed import report    # lazy import: only where writing failed
-    report(type(item[0]).__name__, entry.kind.release_target(item[0]), error)
-    unregister_writer(entry)
+    report(type(writer).__name__, writer.release_target(), error)
+    unregister_writer(writer)
     return 0
 
 
@@ -154,29 +161,23 @@ cdef int report_unraisable(object writer, object error) except -1:
     return 0
 
 
-cdef class FlushedAtExit:
+cdef class FlushedAtExit(OpenWriter):
     """Have flush() called at the end of the interpreter, for a class whose records wait in its file only."""
 
-    cdef OpenWriter entry
-
     def __init__(self):
-        if self.entry.writer == NULL:
-            register_writer(&self.entry, self, &FLUSHED)
+        if not self.is_listed:
+            register_writer(self)
 
     def __dealloc__(self):
-        unregister_writer(&self.entry)
+        unregister_writer(self)
 
+    cdef int flush_at_exit(self) except -1:
+        if not self.is_inherited and not is_closed(self.file):
+            self.flush()
+        return 1
 
-cdef int call_flush(object writer) except -1:
-    if not (<FlushedAtExit>writer).entry.is_inherited and not is_closed(writer.file):
-        writer.flush()
-    return 1
-
-
-cdef object file_of(object writer):
-    return writer.file
-
-cdef WriterKind FLUSHED = WriterKind(flush_at_exit=call_flush, release_target=file_of, mark_inherited=NULL)
+    cdef object release_target(self):
+        return self.file
 
 
 cdef bint is_closed(object file) except -1:

@@ -178,7 +178,7 @@ cdef class RecordOutput(FlushedAtExit):
         return self.send() if written(&self.deferred) >= WRITE_SIZE else 0
 
     cdef inline bint can_defer_more(self, WriteBuffer* b) noexcept:
-        return DEFERRED is self and not self.entry.is_inherited and self.deferred.end - self.deferred.cursor >= written(b)
+        return DEFERRED is self and not self.is_inherited and self.deferred.end - self.deferred.cursor >= written(b)
 
     cdef int start_deferring(self) except -1:
         global DEFERRED
@@ -197,8 +197,8 @@ cdef class RecordOutput(FlushedAtExit):
         DEFERRED = None
         if self.can_guard:
             unguard(self.sink)
-        if self.entry.is_inherited:    # it is the parent's to write
-            return adopt_writer(&self.entry)
+        if self.is_inherited:    # it is the parent's to write
+            return adopt_writer(self)
         return self.write_to_file(&self.deferred)
 
     cdef int write_to_file(self, WriteBuffer* b) except -1:

@@ -1,6 +1,6 @@
 # Writer and PairWriter.
 
-cdef class Writer:
+cdef class Writer(OpenWriter):
     """Writer(sink, *, buffer_size=65536, int_width='auto', pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nWrite a stream of values to a file object, descriptor, socket or path.
 
     buffer_size: bytes gathered before they are sent, always as whole records. Other options as for `Encoder`. An object
@@ -40,7 +40,6 @@ cdef class Writer:
     cdef bint owns                # the sink is closed with the Writer
     cdef bint is_finalizing       # the interpreter exits: every record is sent at once, and the sink is flushed
     cdef bint flushed_at_exit     # it has been flushed since is_finalizing was set
-    cdef OpenWriter entry
 
     def __cinit__(self, *args, **options):
         self.state = CLOSED
@@ -61,15 +60,15 @@ cdef class Writer:
         self.sink = sink
         self.owns = owns
         self.state = OPEN
-        if register_writer(&self.entry, self, &STREAM_WRITER):
+        if register_writer(self):
             self.disable_buffering()
 
     def __dealloc__(self):
-        unregister_writer(&self.entry)
+        unregister_writer(self)
         drop(&self.e.buf)
 
     def __del__(self):
-        if self.state == CLOSED or self.entry.is_inherited or not self.unsent_nbytes():
+        if self.state == CLOSED or self.is_inherited or not self.unsent_nbytes():
             return
         warn_unclosed(self, "with unwritten records")
         try:
@@ -100,7 +99,7 @@ cdef class Writer:
     cdef inline int enter(self) except -1:
         if not claim_state(&self.state, OPEN, BUSY):
             return self.refuse()
-        if self.entry.is_inherited:
+        if self.is_inherited:
             self.disown()
         return 0
 
@@ -110,7 +109,7 @@ cdef class Writer:
         self.unsent_start = self.unsent_end
         self.e.buf.cursor = self.e.buf.start
         try:
-            return adopt_writer(&self.entry)
+            return adopt_writer(self)
         except BaseException:
             self.state = OPEN
             raise
@@ -119,7 +118,7 @@ cdef class Writer:
 
     cdef int flush_at_exit(self) except -1:
         cdef bint unwritten = self.unsent_nbytes() > 0
-        if self.state == CLOSED or self.entry.is_inherited or (not unwritten and is_closed(self.sink)):
+        if self.state == CLOSED or self.is_inherited or (not unwritten and is_closed(self.sink)):
             return 1
         self.disable_buffering()
         if not claim_state(&self.state, OPEN, BUSY):    # the call in progress sends when its record is complete
@@ -167,7 +166,7 @@ cdef class Writer:
     cdef int send(self) except -1:
         # The bytes are not changed as long as the sink keeps a reference to them.
         cdef Py_ssize_t nbytes = written(&self.e.buf)
-        if self.entry.is_inherited:    # forked inside a record
+        if self.is_inherited:    # forked inside a record
             raise_inherited(self)
         self.send_rest()
         if nbytes:
@@ -361,7 +360,7 @@ cdef class Writer:
 
     cdef int send_and_release(self) except -1:
         try:
-            if self.entry.is_inherited:
+            if self.is_inherited:
                 self.disown()
             self.send_and_flush()
         except BaseException:
@@ -375,7 +374,7 @@ cdef class Writer:
     cdef int release_sink(self) except -1:
         self.state = CLOSED
         self.failure = None    # its frames may hold the Writer
-        unregister_writer(&self.entry)
+        unregister_writer(self)
         if self.owns:
             self.owns = False
             self.sink.close()
@@ -412,17 +411,6 @@ cdef class Writer:
         True
         """
         return self.state == CLOSED
-
-
-cdef int flush_writer_at_exit(object writer) except -1:
-    return (<Writer>writer).flush_at_exit()
-
-
-cdef object release_target_of_writer(object writer):
-    return (<Writer>writer).release_target()
-
-cdef WriterKind STREAM_WRITER = WriterKind(
-    flush_at_exit=flush_writer_at_exit, release_target=release_target_of_writer, mark_inherited=NULL)
 
 
 cdef class PairWriter(Writer):
