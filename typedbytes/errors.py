@@ -4,6 +4,13 @@ A class exists only where a caller would handle it differently, and each also in
 would expect. This file imports nothing of ours.
 """
 
+from __future__ import annotations
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from os import PathLike
+
 __all__ = [
     "TypedBytesError",
     "EncodeError",
@@ -17,7 +24,11 @@ __all__ = [
 ]
 
 
-def _shown(path):
+def __dir__() -> list[str]:
+    return __all__
+
+
+def _shown(path: str) -> str:
     """Shorten a path for a message; the attribute has all of it."""
     return path if len(path) <= 120 else f"{path[:60]}...{path[-50:]}"
 
@@ -30,7 +41,7 @@ class TypedBytesError(Exception):
     True
     """
 
-    def __init__(self, *args):  # which inspect.signature does not find in a compiled base
+    def __init__(self, *args: object) -> None:  # which inspect.signature does not find in a compiled base
         super().__init__(*args)
 
 
@@ -45,12 +56,12 @@ class EncodeError(TypedBytesError):
     [1]
     """
 
-    def __init__(self, message, path=""):
+    def __init__(self, message: str, path: str = "") -> None:
         super().__init__(message, path)
         self.message = message
         self.path = path
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.message + (f", at {_shown(self.path)}" if self.path else "")
 
 
@@ -89,9 +100,9 @@ class DecodeError(TypedBytesError, ValueError):
     1 11 [0]
     """
 
-    filename = None
+    filename: str | PathLike[str] | None = None
 
-    def __init__(self, message, offset=0, code=None, path="", record=None):
+    def __init__(self, message: str, offset: int = 0, code: int | None = None, path: str = "", record: int | None = None) -> None:
         super().__init__(message, offset, code, path, record)
         self.message = message
         self.offset = offset
@@ -99,7 +110,7 @@ class DecodeError(TypedBytesError, ValueError):
         self.path = path
         self.record = record
 
-    def __str__(self):
+    def __str__(self) -> str:
         location = f" at offset {self.offset}"
         if self.record is not None:
             location += f", record {self.record}"
@@ -149,7 +160,9 @@ class BlockError(FormatError):
     4 0
     """
 
-    def __init__(self, message, offset=0, code=None, path="", record=None, entry=None):
+    def __init__(
+        self, message: str, offset: int = 0, code: int | None = None, path: str = "", record: int | None = None, entry: int | None = None
+    ) -> None:
         super().__init__(message, offset, code, path, record)
-        self.args += (entry,)
+        self.args: tuple[object, ...] = (*self.args, entry)
         self.entry = entry

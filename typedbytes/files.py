@@ -3,15 +3,31 @@
 Here: opening paths and URLs, wrapping descriptors, closing what was opened. The streams themselves are compiled.
 """
 
+from __future__ import annotations
+
 import io
 import os
 
 from typedbytes import _core
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any, Literal
+
+    from typing_extensions import Unpack
+
+    from typedbytes._base.options import DecodeOptions, Dialect, EncodeOptions, PicklePolicy
+
+    _Default = Callable[[Any], Any] | None
+    _ExtHook = Callable[[int, bytes], Any] | None
+    _IntWidth = Literal["auto", 32, 64]
+
 __all__ = ["Reader", "PairReader", "Writer", "PairWriter", "dump", "load", "dump_all", "iter_load"]
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return __all__
 
 
@@ -77,13 +93,15 @@ class _Opening:
     """Mixin for a compiled stream: it opens paths, and closes what it has opened."""
 
     __slots__ = ()
+    _mode: str
+    _stream: Any
 
-    def __init__(self, file, **options):
+    def __init__(self, file: Any, **options: Any) -> None:
         if self._mode == "wb" and _is_path(file):
             self._stream(io.BytesIO(), **options)  # refuses wrong options before the file is emptied
         file, ours = _opened(file, self._mode)
         try:
-            super().__init__(file, owns=ours, **options)
+            super().__init__(file, owns=ours, **options)  # type: ignore[call-arg]
         except BaseException:
             if ours:
                 file.close()
@@ -94,37 +112,58 @@ class _Opening:
 class Reader(_Opening, _core.Reader):
     __slots__ = ()
     __doc__ = _core.Reader.__doc__
-    __signature__ = _core.PassedOptions(_core.Reader)
+    __signature__: Any = _core.PassedOptions(_core.Reader)
     _mode = "rb"
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, file: Any, *, raw: bool = False, read_ahead: bool = True, buffer_size: int = 131072, **options: Unpack[DecodeOptions]
+        ) -> None: ...
 
 
 @_core.step_as_base
 class PairReader(_Opening, _core.PairReader):
     __slots__ = ()
     __doc__ = _core.PairReader.__doc__
-    __signature__ = _core.PassedOptions(_core.PairReader)
+    __signature__: Any = _core.PassedOptions(_core.PairReader)
     _mode = "rb"
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, file: Any, *, raw: bool = False, read_ahead: bool = True, buffer_size: int = 131072, **options: Unpack[DecodeOptions]
+        ) -> None: ...
 
 
 class Writer(_Opening, _core.Writer):
     __slots__ = ()
     __doc__ = _core.Writer.__doc__
-    __signature__ = _core.PassedOptions(_core.Writer)
+    __signature__: Any = _core.PassedOptions(_core.Writer)
     _mode = "wb"
     _stream = _core.Writer
+
+    if TYPE_CHECKING:
+
+        def __init__(self, file: Any, *, buffer_size: int = 65536, **options: Unpack[EncodeOptions]) -> None: ...
 
 
 class PairWriter(_Opening, _core.PairWriter):
     __slots__ = ()
     __doc__ = _core.PairWriter.__doc__
-    __signature__ = _core.PassedOptions(_core.PairWriter)
+    __signature__: Any = _core.PassedOptions(_core.PairWriter)
     _mode = "wb"
     _stream = _core.PairWriter
 
+    if TYPE_CHECKING:
+
+        def __init__(self, file: Any, *, buffer_size: int = 65536, **options: Unpack[EncodeOptions]) -> None: ...
+
 
 def dump(
-    obj, file, *, int_width="auto", pickle="safe", default=None, sort_keys=False, unicode_errors="strict", dialect="hadoop", max_depth=256,
-):  # fmt: skip
+    obj: Any, file: Any, *, int_width: _IntWidth = "auto", pickle: PicklePolicy = "safe", default: _Default = None, sort_keys: bool = False,
+    unicode_errors: str = "strict", dialect: Dialect = "hadoop", max_depth: int = 256,
+) -> None:  # fmt: skip
     """Encode one object and write it to a file object, descriptor, path or socket.
 
     Options and encode errors as for `dumps`; errors of the file are raised as they are.
@@ -134,7 +173,7 @@ def dump(
     >>> dump(True, file); file.getvalue().hex()
     '0201'
     """
-    options = {
+    options: EncodeOptions = {
         "int_width": int_width,
         "pickle": pickle,
         "default": default,
@@ -153,8 +192,9 @@ def dump(
 
 
 def load(
-    file, *, pickle="safe", exact=False, map_pairs=False, ext_hook=None, unicode_errors="strict", dialect="hadoop", max_depth=256, max_bytes=None,
-):  # fmt: skip
+    file: Any, *, pickle: PicklePolicy = "safe", exact: bool = False, map_pairs: bool = False, ext_hook: _ExtHook = None,
+    unicode_errors: str = "strict", dialect: Dialect = "hadoop", max_depth: int = 256, max_bytes: int | None = None,
+) -> Any:  # fmt: skip
     r"""Read one value from a file object, descriptor, path or socket, and nothing after it.
 
     Options and errors as for `loads`; at the end of the file TruncatedError, which is an EOFError.
@@ -181,8 +221,9 @@ def load(
 
 
 def dump_all(
-    iterable, file, *, int_width="auto", pickle="safe", default=None, sort_keys=False, unicode_errors="strict", dialect="hadoop", max_depth=256,
-):  # fmt: skip
+    iterable: Iterable[Any], file: Any, *, int_width: _IntWidth = "auto", pickle: PicklePolicy = "safe", default: _Default = None,
+    sort_keys: bool = False, unicode_errors: str = "strict", dialect: Dialect = "hadoop", max_depth: int = 256,
+) -> int:  # fmt: skip
     """Write every object of an iterable and return their number; options and errors as for `dump`.
 
     >>> import io
@@ -204,8 +245,10 @@ def dump_all(
 
 
 def iter_load(
-    file, *, raw=False, read_ahead=True, buffer_size=131072, pickle="safe", exact=False, map_pairs=False, ext_hook=None, unicode_errors="strict", dialect="hadoop", max_depth=256, max_bytes=None,
-):  # fmt: skip
+    file: Any, *, raw: bool = False, read_ahead: bool = True, buffer_size: int = 131072, pickle: PicklePolicy = "safe",
+    exact: bool = False, map_pairs: bool = False, ext_hook: _ExtHook = None, unicode_errors: str = "strict", dialect: Dialect = "hadoop",
+    max_depth: int = 256, max_bytes: int | None = None,
+) -> Reader:  # fmt: skip
     r"""Iterate over the values of a file or of a bytes-like buffer; the same as `Reader`.
 
     >>> list(iter_load(b"\x02\x01\x02\x00"))

@@ -9,7 +9,6 @@ import ast
 import concurrent.futures
 import contextlib
 import functools
-import importlib
 import inspect
 import io
 import itertools
@@ -23,6 +22,7 @@ import sys
 import pytest
 
 import typedbytes as tb
+from public_classes import public_modules
 from streaming_support import encode, run_script, start
 from typedbytes import block, columns, hadoop, sequencefile
 from typedbytes._core import END, PairIterator, RecordGroups, RecordLoop, WrappedIterator
@@ -42,11 +42,12 @@ class Broken(Exception):
 # -- finding them -------------------------------------------------------------------------------------------
 
 
-def public_modules():
-    """Return the public modules by name: those with a stub. The command is not for import."""
-    paths = [path for path in PACKAGE.rglob("*.pyi") if not re.match("_[^_]", path.name)]
-    names = {".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).replace(".__init__", ""): path for path in paths}
-    return {name: (importlib.import_module(name), names[name]) for name in sorted(names)}
+def typed_sources(module):
+    """Return the files with the types of a public module: its stub, or itself and, of a package, the modules that it shows."""
+    path = pathlib.Path(module.__file__)
+    if path.with_suffix(".pyi").exists():
+        return [path.with_suffix(".pyi")]
+    return sorted(path.parent.glob("*.py")) if path.stem == "__init__" else [path]
 
 
 def is_iterator(found):
@@ -58,9 +59,13 @@ def is_iterator(found):
 
 
 def returned_iterators(path, classes):
-    """Return the functions and methods of a stub that return iterators, as dotted names."""
+    """Return the functions and methods of a stub or module that return iterators, as dotted names."""
     tree = ast.parse(path.read_text())
-    aliases = {node.targets[0].id: ast.unparse(node.value) for node in tree.body if isinstance(node, ast.Assign)}
+    aliases = {
+        node.targets[0].id: ast.unparse(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
     words = re.compile(rf"\b(Iterator|Iterable|Generator|{'|'.join(classes)})\b")
 
     def returns(node, also=()):
@@ -69,7 +74,8 @@ def returned_iterators(path, classes):
             text = re.sub(r"\b_\w+\b", lambda found: aliases.get(found[0], found[0]), text)
         return bool(words.search(text)) or text in also
 
-    for node in tree.body:
+    # Overloads are for type checkers alone.
+    for node in [*tree.body, *(each for branch in tree.body if isinstance(branch, ast.If) for each in branch.body)]:
         if isinstance(node, ast.FunctionDef) and returns(node):
             yield node.name
         if isinstance(node, ast.ClassDef):
@@ -85,9 +91,12 @@ DATA_FRAME = "typedbytes.spark.read"  # returns one, and has the name of functio
 def found_iterators():
     """Return the iterators among the public names: classes, and functions and methods that return iterators; each by one name."""
     modules = public_modules()
-    public = [(f"{name}.{each}", getattr(module, each)) for name, (module, _) in modules.items() for each in module.__all__]
+    public = [(f"{name}.{each}", getattr(module, each)) for name, module in modules.items() for each in module.__all__]
     classes = {found.__name__ for _, found in public if is_iterator(found) and hasattr(found, "__next__")}
-    stubs = [path for _, path in modules.values()] + [PACKAGE / "_core.pyi", PACKAGE / "block" / "_native.pyi"]
+    stubs = [path for module in modules.values() for path in typed_sources(module)] + [
+        PACKAGE / "_core.pyi",
+        PACKAGE / "block" / "_native.pyi",
+    ]
     declared = {dotted for path in stubs for dotted in returned_iterators(path, classes)}
     found = {}
     for name, each in public:

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, Optional, TypedDict
 
-__all__ = ["DecodeOptions", "Dialect", "EncodeOptions", "PicklePolicy", "ValueOptions"]
+__all__ = [
+    "DecodeOptions",
+    "Decoders",
+    "Dialect",
+    "EncodeOptions",
+    "Encoders",
+    "MapFileOptions",
+    "PicklePolicy",
+    "SequenceReaderOptions",
+    "SequenceWriterOptions",
+    "ValueOptions",
+]
 
+Decoders = Optional[Mapping[str, Callable[[bytes], Any]]]
+Encoders = Optional[Mapping[str, Callable[[Any], bytes]]]
 Dialect = Literal["hadoop", "hive"]
 PicklePolicy = Literal["safe", "trust", "raw"]
 
@@ -39,3 +52,29 @@ class DecodeOptions(ValueOptions, total=False):
     """The options of a Decoder."""
 
     max_bytes: Optional[int]
+
+
+class SequenceReaderOptions(ValueOptions, total=False):
+    """The options of a Reader of a SequenceFile, besides max_bytes and decoders."""
+
+    start: int
+    length: Optional[int]
+    raw: bool
+    resync: bool
+
+
+class SequenceWriterOptions(EncodeOptions, total=False):
+    """The options of a Writer of a SequenceFile that it only passes on."""
+
+    metadata: Optional[Mapping[str, str]]
+    version: int
+    sync_interval: int
+    block_size: int
+
+
+class MapFileOptions(ValueOptions, total=False):
+    """The options of a MapFile."""
+
+    max_bytes: Optional[int]
+    decoders: Decoders
+    resync: bool

@@ -4,8 +4,17 @@ Here: columns and their parts by name, arrays over their memory. Not here: decod
 only when an array is asked for.
 """
 
+from __future__ import annotations
+
 from typedbytes import _core
 from typedbytes.columns import _native, _type_strings
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
 
 __all__ = ["Batch", "BatchStream", "split_name"]
 
@@ -26,16 +35,16 @@ class Batch(_native.Batch):
 
     __slots__ = ()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Batch(rows={len(self)}, schema={self.schema})"
 
     @property
-    def names(self):
+    def names(self) -> tuple[str, ...]:
         """The names of the columns, a tuple."""
         return super().names
 
     @property
-    def schema(self):
+    def schema(self) -> dict[str, str]:
         """The type of each column as text, by name.
 
         >>> import typedbytes
@@ -44,7 +53,7 @@ class Batch(_native.Batch):
         """
         return dict(zip(self.names, map(_type_strings.format_type, self._types)))
 
-    def column(self, name):
+    def column(self, name: int | str) -> NDArray[Any] | tuple[Any, ...]:
         """Return a column as a NumPy array, read-only, over the memory of the batch.
 
         name: the number of a column, its name, or a path of names such as "value.0" to a part of it. Numbers and BOOLs are one
@@ -63,7 +72,7 @@ class Batch(_native.Batch):
         found = self._array(number, path, column_type)
         return found if item is None else found[:, item]
 
-    def buffers(self, name):
+    def buffers(self, name: int | str) -> dict[str, Any]:
         """Return the memory of a column as memoryviews by name; NumPy is not needed.
 
         Numbers have "data"; STRINGs, BYTES and raw columns "offsets" (int32, rows + 1) and "data"; LISTs and MAPs "offsets" and the
@@ -80,7 +89,7 @@ class Batch(_native.Batch):
             raise LookupError(f"cannot return the buffer of one item of {_type_strings.format_type(column_type)}: the items share one")
         return self._buffers(number, path, column_type)
 
-    def __arrow_c_stream__(self, requested_schema=None):
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Export the batch as a capsule "arrow_array_stream" of one array."""
         return _native.arrow_stream(BatchStream(iter((self,)), self))
 

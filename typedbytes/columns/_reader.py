@@ -4,6 +4,8 @@ Here: reading, the order of batches and errors, whole groups. Not here: sources,
 among threads.
 """
 
+from __future__ import annotations
+
 import sys
 
 from typedbytes import _core
@@ -12,6 +14,20 @@ from typedbytes.columns._assembly import Assembly
 from typedbytes.columns._batch import BatchStream
 from typedbytes.columns._threads import Parallel
 from typedbytes.errors import DecodeError, FormatError, LimitError
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any, Literal
+
+    from typing_extensions import Self
+
+    from typedbytes._base.options import Dialect
+    from typedbytes.columns._batch import Batch
+
+    _Policy = Literal["error", "widen", "split"]
+    _Schema = Mapping[str, str] | Mapping[int, str] | Iterable[str]
 
 __all__ = ["BatchReader", "MismatchError", "read"]
 
@@ -34,9 +50,10 @@ class MismatchError(DecodeError):
 
 
 def read(
-    source, batch_rows=65536, schema=None, *, batch_nbytes=None, columns=None, pairs=True, on_mismatch="error", threads=1,
-    dialect="hadoop", max_depth=256,
-):  # fmt: skip
+    source: Any, batch_rows: int = 65536, schema: _Schema | None = None, *, batch_nbytes: int | None = None,
+    columns: Sequence[str] | None = None, pairs: bool = True, on_mismatch: _Policy = "error", threads: int = 1,
+    dialect: Dialect = "hadoop", max_depth: int = 256,
+) -> BatchReader:  # fmt: skip
     """Read a stream of pairs of one shape, or of values, as batches of columns.
 
     source: any source that a Reader accepts; the path or the bytes of a SequenceFile, or a Reader of one; a folder of part files, a
@@ -86,10 +103,16 @@ class BatchReader(_core.RecordIterator):
 
     __module__ = "typedbytes.columns"
 
+    if TYPE_CHECKING:
+
+        def __iter__(self) -> Self: ...
+        def __next__(self) -> Batch: ...
+
     def __init__(
-        self, source, batch_rows=65536, schema=None, *, batch_nbytes=None, columns=None, pairs=True, on_mismatch="error", threads=1,
-        dialect="hadoop", max_depth=256,
-    ):  # fmt: skip
+        self, source: Any, batch_rows: int = 65536, schema: _Schema | None = None, *, batch_nbytes: int | None = None,
+        columns: Sequence[str] | None = None, pairs: bool = True, on_mismatch: _Policy = "error", threads: int = 1,
+        dialect: Dialect = "hadoop", max_depth: int = 256,
+    ) -> None:  # fmt: skip
         if batch_nbytes is None:
             batch_nbytes = max(_BATCH_NBYTES, _ROW_NBYTES * batch_rows)
         if batch_rows < 1 or batch_nbytes < 1 or threads < 1:
@@ -99,27 +122,28 @@ class BatchReader(_core.RecordIterator):
         names, types = _wanted.names_and_types(schema, pairs, dialect)
         structure = {"dialect": dialect, "max_depth": max_depth}
         batch_nbytes = min(batch_nbytes, sys.maxsize)
-        self._assembly = Assembly(names, types, *_wanted.projection(columns, names), batch_rows, batch_nbytes, on_mismatch, structure)
+        visible, paths = _wanted.projection(columns, names)
+        self._assembly = Assembly(names, types, visible, paths, batch_rows, batch_nbytes, on_mismatch, structure)
         files = _sources.files_of(source)
         self._files = None if files is None else _sources.Files(files, pairs, structure)
         self._in_file = files is None and _sources.is_sequence_file(source)
         self._reader = self._files or (_sources.sequence_file if self._in_file else _sources.stream)(source, pairs, structure)
         self._memory = _sources.memory_of(source) if threads > 1 and not self._in_file else None
         self._parallel = Parallel(threads, self._assembly, self._memory) if threads > 1 else None
-        self._source_failure = None  # raised after the rows before it
+        self._source_failure: Exception | None = None  # raised after the rows before it
         self._has_ended = False
         self._whole_groups = False
         self._nrows = 0
         self._start = self._nbuffered = self._nused = self._offset = 0
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     @property
-    def record(self):
+    def record(self) -> int:
         r"""The number of records in the batches returned so far.
 
         >>> reader = read(b"\x02\x01" * 6, batch_rows=2); next(reader).names, reader.record
@@ -128,7 +152,7 @@ class BatchReader(_core.RecordIterator):
         return self._nrows
 
     @property
-    def offset(self):
+    def offset(self) -> int:
         r"""The number of bytes of the source used for records so far.
 
         >>> reader = read(b"\x02\x01" * 6, batch_rows=2); next(reader).names, reader.offset
@@ -137,7 +161,7 @@ class BatchReader(_core.RecordIterator):
         return self._offset
 
     @property
-    def failure(self):
+    def failure(self) -> BaseException | None:
         """The error that iterating failed with, or None.
 
         >>> read(b"").failure is None
@@ -145,7 +169,7 @@ class BatchReader(_core.RecordIterator):
         """
         return self._failure
 
-    def groups(self):
+    def groups(self) -> Self:
         """End batches only where a key ends, so that all records of a key are in one batch; return the reader.
 
         The records must be sorted or grouped by key, as in a reducer; keys are compared by their encoded bytes. A batch has
@@ -165,7 +189,7 @@ class BatchReader(_core.RecordIterator):
         return self
 
     @property
-    def schema(self):
+    def schema(self) -> dict[str, str]:
         """The type of each column as text, by name; this reads the first batch.
 
         >>> read(b"").schema
@@ -173,13 +197,13 @@ class BatchReader(_core.RecordIterator):
         """
         return self._call(self._peek).schema
 
-    def __arrow_c_stream__(self, requested_schema=None):
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Export the remaining batches as a capsule "arrow_array_stream"."""
         first = self._call(self._peek)
         return _native.arrow_stream(BatchStream(self, first))
 
     @property
-    def closed(self):
+    def closed(self) -> bool:
         """Whether the BatchReader is closed.
 
         >>> reader = read(b""); reader.close(); reader.closed
@@ -187,7 +211,7 @@ class BatchReader(_core.RecordIterator):
         """
         return self._reader.closed
 
-    def close(self):
+    def close(self) -> None:
         """Release the source, which is closed only if it was given as a path.
 
         >>> read(b"").close()

@@ -22,13 +22,23 @@ from typedbytes.files import PairReader, Reader
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Sequence
+    from typing import Any, NamedTuple
+
+    _Path = str | os.PathLike[str]
 
 _READ_NBYTES = 1 << 20
 _AS_THEY_ARE: Any = {"exact": True, "pickle": "raw", "map_pairs": True}  # options for decoding an invalid record, to raise its error
 
+if TYPE_CHECKING:
 
-Split = namedtuple("Split", "path start length", module="typedbytes.columns")
+    class Split(NamedTuple):
+        path: _Path
+        start: int | None
+        length: int | None
+
+else:
+    Split = namedtuple("Split", "path start length", module="typedbytes.columns")
 Split.__doc__ = """Hold what one process reads of a file: a part of a SequenceFile, or a whole file, whose start and length are None.
 
 `read` takes it as a source. It is a tuple, which can be sent to any process.
@@ -38,7 +48,7 @@ Split.__doc__ = """Hold what one process reads of a file: a part of a SequenceFi
 """
 
 
-def splits(paths, split_size=128 << 20):
+def splits(paths: _Path | Sequence[_Path], split_size: int = 128 << 20) -> list[Split]:
     """Return the splits of files: each record is in exactly one, and those of a file are in its order.
 
     paths: a path, URL, folder of part files or pattern such as `out/part-*`, or a list of them. split_size: the bytes of a SequenceFile
@@ -187,7 +197,8 @@ def sequence_file(source, pairs, structure):
     if not pairs:
         raise ValueError("the records of a SequenceFile are pairs")
     is_owned = not _is_sequence_reader(source)
-    where, part = (source.path, {"start": source.start, "length": source.length}) if isinstance(source, Split) else (source, {})
+    part: dict[str, Any] = {"start": source.start, "length": source.length} if isinstance(source, Split) else {}
+    where = source.path if part else source
     reader = sequencefile.Reader(where, **part, **structure) if is_owned else source
     return TypedPairs(reader, is_owned, **_AS_THEY_ARE, **structure)
 

@@ -19,7 +19,7 @@ from typedbytes.files import Writer
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Literal
 
 __all__ = ["write"]
 
@@ -28,7 +28,10 @@ _Options = namedtuple("_Options", "null structs_as_maps")  # null: the bytes wri
 _CHUNK = 4096  # Python objects encoded together: their bytes stay in the cache until they are written
 
 
-def write(sink, columns, *, pairs=True, nulls="error", null_value=None, structs="vector"):
+def write(
+    sink: Any, columns: Any, *, pairs: bool = True, nulls: Literal["error", "hive", "value"] = "error", null_value: Any = None,
+    structs: Literal["vector", "map"] = "vector",
+) -> int:  # fmt: skip
     """Write columns as a stream of pairs, or of values, and return the number of rows.
 
     sink: anything that a Writer accepts, or a Writer. columns: two of them, key and value, or with pairs=False one: a dict, a

@@ -10,8 +10,12 @@ from typedbytes._core import ParametersOf
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
+
+    from typing_extensions import Self
+
+    from typedbytes._base.options import PicklePolicy
 
 MAX_DEPTH = 256  # of containers in containers
 MappingProxyType = type(type.__dict__)  # of types, without the time that its import takes
@@ -26,9 +30,9 @@ class Bytes(bytes):
 
     __module__ = "typedbytes.legacy"
     __slots__ = ()
-    __signature__ = ParametersOf(lambda source=b"", encoding="utf-8", errors="strict": None)
+    __signature__: Any = ParametersOf(lambda source=b"", encoding="utf-8", errors="strict": None)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Bytes({bytes.__repr__(self)})"
 
 
@@ -67,20 +71,20 @@ class _Legacy:
     _connect: Any
     register: Any
 
-    def __init__(self, file, unicode_errors, pickle):
-        self._handlers = {}
+    def __init__(self, file: Any, unicode_errors: str, pickle: PicklePolicy) -> None:
+        self._handlers: dict[Any, Callable[..., Any]] = {}
         self._depth = 0
         self._reading = RLock()  # a handler may read within a record
-        self._options = {"unicode_errors": unicode_errors, "pickle": pickle}
+        self._options: dict[str, Any] = {"unicode_errors": unicode_errors, "pickle": pickle}
         self._connect(file)
 
     @property
-    def unicode_errors(self):
+    def unicode_errors(self) -> str:
         """The error handler for STRING; a new one is used from the next value on."""
         return self._options["unicode_errors"]
 
     @unicode_errors.setter
-    def unicode_errors(self, name):
+    def unicode_errors(self, name: str) -> None:
         self._options["unicode_errors"] = name
         self._connect(self.file)
 
@@ -90,7 +94,7 @@ class _Legacy:
             if handler is not own.get(kind):
                 self.register(kind, handler)
 
-    def close(self):
+    def close(self) -> None:
         """Close the file; raises what the file raises.
 
         >>> Input(io.BytesIO()).close()
@@ -98,7 +102,7 @@ class _Legacy:
         self.file.close()
 
     @property
-    def closed(self):
+    def closed(self) -> bool:
         """Whether the file is closed, according to its own `closed`.
 
         >>> Input(io.BytesIO()).closed
@@ -106,8 +110,8 @@ class _Legacy:
         """
         return bool(getattr(self.file, "closed", False))
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind=None, error=None, traceback=None):
+    def __exit__(self, kind: object = None, error: object = None, traceback: object = None) -> None:
         self.close()

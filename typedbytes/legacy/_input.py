@@ -11,7 +11,10 @@ from typedbytes.legacy._read_ahead import open_read_ahead
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any, ClassVar, NoReturn
+
+    from typedbytes._base.options import PicklePolicy
 
 # Bytes that an iteration asks for at once; fewer after one that was given up early, since what is not used is read again.
 _READ_SIZE = 131072
@@ -33,16 +36,16 @@ class Input(_Legacy):
 
     _reader_kind = Reader
 
-    def __init__(self, file, unicode_errors="strict", *, pickle="safe"):
-        self.eof = False
-        self.t = None  # the type code read last, for handlers of several
-        self._failure = None
-        self._handlers_own = None  # the error that a handler raised last
+    def __init__(self, file: Any, unicode_errors: str = "strict", *, pickle: PicklePolicy = "safe") -> None:
+        self.eof: bool = False
+        self.t: int | None = None  # the type code read last, for handlers of several
+        self._failure: BaseException | None = None
+        self._handlers_own: BaseException | None = None  # the error that a handler raised last
         self._in_key = False  # what is read is a MAP's key, or a part of it, and no handler makes something else of it
         self._read_ahead: Any = None
         self._read_size = _READ_SIZE
         self._reader: Any = None
-        self._walks = {}  # of containers whose items may have handlers
+        self._walks: dict[int, Callable[[Input], Any]] = {}  # of containers whose items may have handlers
         self._npassed = 0  # bytes consumed by the readers before the present one
         super().__init__(file, unicode_errors, pickle)
         self._register_all(self.TYPECODE_HANDLER_MAP, Input.TYPECODE_HANDLER_MAP)
@@ -54,19 +57,17 @@ class Input(_Legacy):
         self._file, self._reader = file, reader
 
     @property
-    def file(self):
+    def file(self) -> Any:
         """The file, positioned at the start of the next value."""
         self._settle()
         return self._file
 
     @file.setter
-    def file(self, file):
+    def file(self, file: Any) -> None:
         self._settle()
         self._connect(file)
 
-    # Values.
-
-    def read(self):
+    def read(self) -> Any:
         r"""Return the next value, or None at the end of the file; `eof` distinguishes that from a None in the file.
 
         Raises as `typedbytes.load`, except at the end.
@@ -82,7 +83,7 @@ class Input(_Legacy):
             self._break(error)
             raise
 
-    def reads(self):
+    def reads(self) -> Iterator[Any]:
         r"""Iterate over the values up to the end of the file; raises as `read`.
 
         During an iteration the file itself may be ahead; `file` corrects its position.
@@ -94,7 +95,7 @@ class Input(_Legacy):
 
     __iter__ = reads
 
-    def register(self, typecode, handler):
+    def register(self, typecode: int, handler: Callable[[Any], Any]) -> None:
         r"""Have handler(self) read the payload of every value of a type code, those inside containers too.
 
         Raises ValueError for a code outside 0..254: a MARKER is not a value.
@@ -112,7 +113,7 @@ class Input(_Legacy):
         self._walks = WALKS
         self._settle()
 
-    def lookup(self, typecode):
+    def lookup(self, typecode: int) -> Callable[[], Any]:
         r"""Return the function of no arguments that reads the payload of a type code.
 
         Raises as `register`.
@@ -125,7 +126,7 @@ class Input(_Legacy):
 
     # Payloads: for handlers, after the type code.
 
-    def read_bytes(self):
+    def read_bytes(self) -> Bytes:
         """Read the payload of a BYTES; raises as `read`.
 
         >>> Input(io.BytesIO(bytes.fromhex("000000026869"))).read_bytes()
@@ -133,7 +134,7 @@ class Input(_Legacy):
         """
         return Bytes(self._payload(codes.BYTES))
 
-    def read_byte(self):
+    def read_byte(self) -> int:
         """Read the payload of a BYTE; raises as `read`.
 
         >>> Input(io.BytesIO(bytes.fromhex("fe"))).read_byte()
@@ -141,7 +142,7 @@ class Input(_Legacy):
         """
         return self._payload(codes.BYTE)
 
-    def read_bool(self):
+    def read_bool(self) -> bool:
         """Read the payload of a BOOL; raises as `read`.
 
         >>> Input(io.BytesIO(bytes.fromhex("01"))).read_bool()
@@ -149,7 +150,7 @@ class Input(_Legacy):
         """
         return self._payload(codes.BOOL)
 
-    def read_int(self):
+    def read_int(self) -> int:
         """Read the payload of an INT; raises as `read`.
 
         >>> Input(io.BytesIO(bytes.fromhex("00000005"))).read_int()
@@ -157,7 +158,7 @@ class Input(_Legacy):
         """
         return self._payload(codes.INT)
 
-    def read_long(self):
+    def read_long(self) -> int:
         """Read the payload of a LONG; raises as `read`.
 
         >>> Input(io.BytesIO(bytes.fromhex("0000000000000005"))).read_long()
@@ -165,7 +166,7 @@ class Input(_Legacy):
         """
         return self._payload(codes.LONG)
 
-    def read_float(self):
+    def read_float(self) -> float:
         """Read the payload of a FLOAT; raises as `read`.
 
         >>> Input(io.BytesIO(bytes.fromhex("3fc00000"))).read_float()
@@ -173,7 +174,7 @@ class Input(_Legacy):
         """
         return self._payload(codes.FLOAT)
 
-    def read_double(self):
+    def read_double(self) -> float:
         """Read the payload of a DOUBLE; raises as `read`.
 
         >>> Input(io.BytesIO(bytes.fromhex("3ff8000000000000"))).read_double()
@@ -181,7 +182,7 @@ class Input(_Legacy):
         """
         return self._payload(codes.DOUBLE)
 
-    def read_string(self):
+    def read_string(self) -> str:
         """Read the payload of a STRING as str; raises as `read`.
 
         >>> Input(io.BytesIO(bytes.fromhex("000000026869"))).read_string()
@@ -191,7 +192,7 @@ class Input(_Legacy):
 
     read_unicode = read_string
 
-    def read_bytestring(self):
+    def read_bytestring(self) -> bytes:
         """Read the payload of a byte string, code 101, as bytes; raises as `read`.
 
         >>> Input(io.BytesIO(bytes.fromhex("000000026869"))).read_bytestring()
@@ -199,7 +200,7 @@ class Input(_Legacy):
         """
         return self._payload(codes.BYTESTRING)
 
-    def read_pickle(self):
+    def read_pickle(self) -> Any:
         """Read the payload of a PICKLE under the policy of this Input; raises as `read`.
 
         >>> Input(io.BytesIO(bytes.fromhex("0000000580024b072e"))).read_pickle()
@@ -207,7 +208,7 @@ class Input(_Legacy):
         """
         return self._payload(codes.PICKLE)
 
-    def read_vector(self):
+    def read_vector(self) -> tuple[Any, ...]:
         """Read the payload of a VECTOR as a tuple; raises as `read`.
 
         >>> Input(io.BytesIO(bytes.fromhex("000000010201"))).read_vector()
@@ -215,7 +216,7 @@ class Input(_Legacy):
         """
         return self._walks[codes.VECTOR](self) if self._handlers else replace_bytes(self._payload(codes.VECTOR), Bytes)
 
-    def read_list(self):
+    def read_list(self) -> list[Any]:
         """Read the payload of a LIST, up to its MARKER; raises as `read`.
 
         >>> Input(io.BytesIO(bytes.fromhex("0201ff"))).read_list()
@@ -223,7 +224,7 @@ class Input(_Legacy):
         """
         return self._walks[codes.LIST](self) if self._handlers else replace_bytes(self._payload(codes.LIST), Bytes)
 
-    def read_map(self):
+    def read_map(self) -> dict[Any, Any]:
         """Read the payload of a MAP as a dict; raises as `read`.
 
         >>> Input(io.BytesIO(bytes.fromhex("0000000102010200"))).read_map()
@@ -231,7 +232,7 @@ class Input(_Legacy):
         """
         return self._walks[codes.MAP](self) if self._handlers else replace_bytes(self._payload(codes.MAP), Bytes)
 
-    def read_marker(self):
+    def read_marker(self) -> NoReturn:
         """Raise StopIteration, as the originals do at a MARKER; nothing is read.
 
         >>> next(iter(Input(io.BytesIO()).read_marker, None), "the end")
@@ -239,7 +240,7 @@ class Input(_Legacy):
         """
         raise StopIteration
 
-    def invalid_typecode(self):
+    def invalid_typecode(self) -> NoReturn:
         r"""Raise the FormatError of the type code read last, for handlers that reject it; the Input stays failed.
 
         >>> source = Input(io.BytesIO(b"\x78"))
@@ -254,7 +255,7 @@ class Input(_Legacy):
         self._fail(FormatError, f"unknown type code {self.t}", max(self._offset - 1, 0), self.t)
 
     # A subclass may have its own table; `register` is for a single Input.
-    TYPECODE_HANDLER_MAP = read_only({
+    TYPECODE_HANDLER_MAP: ClassVar[Mapping[int, Callable[[Any], Any]]] = read_only({
         codes.BYTES: read_bytes, codes.BYTE: read_byte, codes.BOOL: read_bool, codes.INT: read_int, codes.LONG: read_long,
         codes.FLOAT: read_float, codes.DOUBLE: read_double, codes.STRING: read_string, codes.VECTOR: read_vector,
         codes.LIST: read_list, codes.MAP: read_map, codes.PICKLE: read_pickle, codes.BYTESTRING: read_bytestring,
@@ -286,7 +287,7 @@ class Input(_Legacy):
         if self._failure is None and error is not self._handlers_own:
             self._keep(error, offset)
 
-    def _fail(self, kind, message, offset, code):
+    def _fail(self, kind, message, offset, code) -> NoReturn:
         self._failure = kind(message, offset, code)
         raise self._failure
 
@@ -374,7 +375,7 @@ class PairedInput(Input):
 
     _reader_kind = PairReader
 
-    def read(self):
+    def read(self) -> Any:
         r"""Return the next (key, value), or None at the end of the file.
 
         Raises as `Input.read`, and TruncatedError for a key without a value.
@@ -389,7 +390,7 @@ class PairedInput(Input):
         try:
             key = self._next()
         except BaseException:
-            self._handlers_own = None  # the next value is not a key
+            self._handlers_own: BaseException | None = None  # the next value is not a key
             raise
         if key is END:
             return END

@@ -14,7 +14,12 @@ from typedbytes.legacy._base import MAX_DEPTH, Bytes, _Legacy, read_only
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    pass
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any, ClassVar
+
+    from _typeshed import ReadableBuffer
+
+    from typedbytes._base.options import PicklePolicy
 
 _MAX_LENGTH = 2**31 - 1
 
@@ -37,7 +42,7 @@ class Output(_Legacy, RecordOutput):
 
     __module__ = "typedbytes.legacy"
 
-    def __init__(self, file, unicode_errors="strict", *, pickle="safe"):
+    def __init__(self, file: Any, unicode_errors: str = "strict", *, pickle: PicklePolicy = "safe") -> None:
         super().__init__(file, unicode_errors, pickle)
         self._register_all(self.TYPE_HANDLER_MAP, Output.TYPE_HANDLER_MAP)
         RecordOutput.__init__(self)
@@ -45,20 +50,20 @@ class Output(_Legacy, RecordOutput):
     def _connect(self, file):
         if isinstance(file, io.TextIOBase):
             raise TypeError("a binary file is needed, not one opened as text")
-        self.file = file
+        self.file: Any = file
         is_stdout = type(file) is io.FileIO and file is getattr(sys.__stdout__, "buffer", None)
         is_plain = type(self).write in (Output.write, PairedOutput.write) and self._options["pickle"] != "trust"
         self.__configure__(self._handlers, is_stdout, is_plain, **self._options)
         self._encode = Encoder(**self._options).encode
 
-    def flush(self):
+    def flush(self) -> None:
         """Flush the file; raises what the file raises.
 
         >>> Output(io.BytesIO()).flush()
         """
         self.__call_file__(self.file.flush)
 
-    def __exit__(self, kind=None, error=None, traceback=None):
+    def __exit__(self, kind: object = None, error: object = None, traceback: object = None) -> None:
         had_failed = error is not None and self._file_failed
         try:
             self.close()
@@ -66,7 +71,7 @@ class Output(_Legacy, RecordOutput):
             if not had_failed:  # else the first error goes on
                 raise
 
-    def register(self, python_type, handler):
+    def register(self, python_type: type, handler: Callable[[Any, Any], object]) -> None:
         r"""Have handler(self, obj) write every object of exactly this type, those inside containers too.
 
         Raises TypeError for a handler that cannot be called.
@@ -80,7 +85,7 @@ class Output(_Legacy, RecordOutput):
             raise TypeError(f"a handler must be callable, not {type(handler).__name__}")
         self._handlers[python_type] = handler
 
-    def lookup(self, python_type):
+    def lookup(self, python_type: type) -> Callable[[Any], object]:
         """Return the function of one argument that writes objects of a type.
 
         >>> Output(io.BytesIO()).lookup(int)(5)
@@ -89,7 +94,7 @@ class Output(_Legacy, RecordOutput):
 
     # One method for each type: the object decides only the payload.
 
-    def write_bytes(self, data):
+    def write_bytes(self, data: ReadableBuffer) -> None:
         """Write a bytes-like object as BYTES; raises as `write`.
 
         >>> file = io.BytesIO()
@@ -98,7 +103,7 @@ class Output(_Legacy, RecordOutput):
         """
         self._write_encoded(self._encode(_converted(memoryview, data)))
 
-    def write_byte(self, number):
+    def write_byte(self, number: int) -> None:
         """Write an int as BYTE; raises as `write`.
 
         >>> file = io.BytesIO()
@@ -107,7 +112,7 @@ class Output(_Legacy, RecordOutput):
         """
         self._write_encoded(self._encode(_converted(Byte, _converted(_index, number))))
 
-    def write_bool(self, truth):
+    def write_bool(self, truth: object) -> None:
         """Write the truth of an object as BOOL; raises as `write`.
 
         >>> file = io.BytesIO()
@@ -116,7 +121,7 @@ class Output(_Legacy, RecordOutput):
         """
         self._write_encoded(self._encode(bool(truth)))
 
-    def write_int(self, number):
+    def write_int(self, number: int) -> None:
         """Write an int as INT, as LONG if it needs 64 bits, as PICKLE if it needs more; raises as `write`.
 
         >>> file = io.BytesIO()
@@ -125,7 +130,7 @@ class Output(_Legacy, RecordOutput):
         """
         self._write_encoded(self._encode(_converted(_index, number)))
 
-    def write_long(self, number):
+    def write_long(self, number: int) -> None:
         """Write an int as LONG, as PICKLE when it needs more than 64 bits; raises as `write`.
 
         >>> file = io.BytesIO()
@@ -135,7 +140,7 @@ class Output(_Legacy, RecordOutput):
         number = _converted(_index, number)
         self._write_encoded(self._encode(Long(number) if -(2**63) <= number < 2**63 else number))
 
-    def write_float(self, number):
+    def write_float(self, number: float) -> None:
         """Write a float as FLOAT, narrowed to 32 bits; raises as `write`.
 
         >>> file = io.BytesIO()
@@ -144,7 +149,7 @@ class Output(_Legacy, RecordOutput):
         """
         self._write_encoded(self._encode(Float(_converted(_real, number))))
 
-    def write_double(self, number):
+    def write_double(self, number: float) -> None:
         """Write a float as DOUBLE; raises as `write`.
 
         >>> file = io.BytesIO()
@@ -153,7 +158,7 @@ class Output(_Legacy, RecordOutput):
         """
         self._write_encoded(self._encode(_converted(_real, number)))
 
-    def write_string(self, string):
+    def write_string(self, string: str | ReadableBuffer) -> None:
         """Write a str, or the bytes of one, as STRING; raises as `write`.
 
         >>> file = io.BytesIO()
@@ -167,7 +172,7 @@ class Output(_Legacy, RecordOutput):
 
     write_unicode = write_string
 
-    def write_bytestring(self, data):
+    def write_bytestring(self, data: ReadableBuffer) -> None:
         """Write a bytes-like object as a byte string, code 101; raises as `write`.
 
         >>> file = io.BytesIO()
@@ -178,7 +183,7 @@ class Output(_Legacy, RecordOutput):
 
     write_array = write_bytes
 
-    def write_vector(self, items):
+    def write_vector(self, items: Iterable[Any]) -> None:
         """Write a sequence as VECTOR; raises as `write`.
 
         >>> file = io.BytesIO()
@@ -191,7 +196,7 @@ class Output(_Legacy, RecordOutput):
         self._write_encoded(_header(VECTOR, len(items)))
         self._write_inner(items)
 
-    def write_list(self, items):
+    def write_list(self, items: Iterable[Any]) -> None:
         """Write a sequence as LIST; raises as `write`.
 
         >>> file = io.BytesIO()
@@ -205,7 +210,7 @@ class Output(_Legacy, RecordOutput):
         self._write_inner(items)
         self._write_encoded(b"\xff")
 
-    def write_map(self, items):
+    def write_map(self, items: Any) -> None:
         """Write a dict as MAP; raises as `write`.
 
         >>> file = io.BytesIO()
@@ -218,7 +223,7 @@ class Output(_Legacy, RecordOutput):
         self._write_encoded(_header(MAP, len(items)))
         self._write_inner([part for item in items.items() for part in item])
 
-    def write_pickle(self, obj):
+    def write_pickle(self, obj: Any) -> None:
         """Pickle an object under the policy of this Output, even one that has its own type code; raises as `write`.
 
         >>> file = io.BytesIO()
@@ -228,7 +233,7 @@ class Output(_Legacy, RecordOutput):
         self._write_encoded(self._encode(Ext(PICKLE, self._pickled(obj))))
 
     # As TYPECODE_HANDLER_MAP of Input.
-    TYPE_HANDLER_MAP = read_only({
+    TYPE_HANDLER_MAP: ClassVar[Mapping[type, Callable[[Any, Any], object]]] = read_only({
         bool: write_bool, int: write_int, float: write_double, str: write_string, bytes: write_bytes, Bytes: write_bytes,
         tuple: write_vector, list: write_list, dict: write_map,
     })  # fmt: skip

@@ -4,6 +4,8 @@ Here: what connects the record loop with the other files of this package. Not he
 opened here is closed here, after a failure too.
 """
 
+from __future__ import annotations
+
 import contextlib
 import io
 import os
@@ -15,25 +17,45 @@ from typedbytes._base.compression import refuse_compressed_sequence_file
 from typedbytes.errors import FormatError
 from typedbytes.sequencefile import _codecs, _native, _writables
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from typing import Any, Literal, overload
+
+    from _typeshed import ReadableBuffer
+    from typing_extensions import Unpack
+
+    from typedbytes._base.options import DecodeOptions, Decoders, EncodeOptions, Encoders, SequenceReaderOptions, SequenceWriterOptions
+
 __all__ = ["Reader", "Writer", "decode", "encode", "open"]
 
 _TYPED_BYTES = "TypedBytesWritable"
 _MAX_RECORD_NBYTES = 2**31 - 1  # its length is an int32
 
 
-def open(file, mode="r", **options):
-    """Open a SequenceFile: "r" returns a Reader, "w" a Writer, with their options.
+if TYPE_CHECKING:
 
-    >>> import io
-    >>> file = io.BytesIO()
-    >>> with open(file, "w") as writer:
-    ...     writer.write("key", 5)
-    >>> open(file.getvalue()).read_all()
-    [('key', 5)]
-    """
-    if mode not in ("r", "w"):
-        raise ValueError(f'mode must be "r" or "w", not {mode!r}')
-    return (Reader if mode == "r" else Writer)(file, **options)
+    @overload
+    def open(file: Any, mode: Literal["r"] = "r", **options: Any) -> Reader: ...
+    @overload
+    def open(file: Any, mode: Literal["w"], **options: Any) -> Writer: ...
+    def open(file: Any, mode: str = "r", **options: Any) -> Any: ...
+
+else:
+
+    def open(file, mode="r", **options):
+        """Open a SequenceFile: "r" returns a Reader, "w" a Writer, with their options.
+
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> with open(file, "w") as writer:
+        ...     writer.write("key", 5)
+        >>> open(file.getvalue()).read_all()
+        [('key', 5)]
+        """
+        if mode not in ("r", "w"):
+            raise ValueError(f'mode must be "r" or "w", not {mode!r}')
+        return (Reader if mode == "r" else Writer)(file, **options)
 
 
 _HEADER = {
@@ -87,9 +109,11 @@ class Reader(_native.Reader):
     """
 
     __slots__ = ()
-    __signature__ = _core.PassedOptions(_native.Reader)
+    __signature__: Any = _core.PassedOptions(_native.Reader)
 
-    def __init__(self, file, *, max_bytes=1 << 28, decoders=None, **options):
+    def __init__(
+        self, file: Any, *, max_bytes: int | None = 1 << 28, decoders: Decoders = None, **options: Unpack[SequenceReaderOptions]
+    ) -> None:
         source, ours = locations.opened(file, "r")
         try:
             super().__init__(
@@ -140,30 +164,29 @@ class Writer(_native.Writer):
     """
 
     __slots__ = ()
-    __signature__ = _core.PassedOptions(_native.Writer)
+    __signature__: Any = _core.PassedOptions(_native.Writer)
 
     def __init__(
-        self, file, *, key_class=_TYPED_BYTES, value_class=_TYPED_BYTES, compression=None, codec=None,
-        sync_marker=None, encoders=None, **options,
-    ):  # fmt: skip
-        compression, codec_class, compress = _find_compress(compression, codec)
+        self, file: Any, *, key_class: str = _TYPED_BYTES, value_class: str = _TYPED_BYTES,
+        compression: Literal["none", "record", "block"] | None = None, codec: str | None = None, sync_marker: bytes | None = None,
+        encoders: Encoders = None, **options: Unpack[SequenceWriterOptions],
+    ) -> None:  # fmt: skip
         encoders = _writables.by_full_name(encoders)
         key_class, value_class = (_writables.checked_name(each, encoders) for each in (key_class, value_class))
-        options.update(
-            key_class=key_class,
-            value_class=value_class,
-            compression=compression,
-            codec=codec_class,
-            compress=compress,
-            sync_marker=os.urandom(16) if sync_marker is None else sync_marker,
-            key_function=encoders.get(key_class),
-            value_function=encoders.get(value_class),
-        )
+        how: dict[str, Any] = {
+            **options,
+            **_find_compress(compression, codec),
+            "key_class": key_class,
+            "value_class": value_class,
+            "sync_marker": os.urandom(16) if sync_marker is None else sync_marker,
+            "key_function": encoders.get(key_class),
+            "value_function": encoders.get(value_class),
+        }
         if isinstance(file, (str, os.PathLike)):
-            _native.Writer(io.BytesIO(), **options).close()  # refuses wrong options before the file is emptied
+            _native.Writer(io.BytesIO(), **how).close()  # refuses wrong options before the file is emptied
         file, ours = locations.opened(file, "w")
         try:
-            super().__init__(file, owns=ours, **options)
+            super().__init__(file, owns=ours, **how)
         except BaseException:
             if ours:
                 file.close()
@@ -171,16 +194,16 @@ class Writer(_native.Writer):
 
 
 def _find_compress(compression, codec):
-    """Return what is compressed, the codec's class name and its function; the last two are None without compression."""
+    """Return what is compressed, and with compression the codec's class name and its function."""
     if compression is None:
         compression = "none" if codec is None else "block"
     if compression not in _native.COMPRESSIONS:
         raise ValueError(f'compression must be "none", "record" or "block", not {compression!r}')
     if compression == "none":
-        return compression, None, None
+        return {"compression": compression}
     name = "default" if codec is None else str(codec)
     class_name, _, compress = _codecs.find(name if "." in name else name.lower(), to_write=True)  # class names have packages
-    return compression, class_name, compress
+    return {"compression": compression, "codec": class_name, "compress": compress}
 
 
 def _find_decompress(name):
@@ -191,7 +214,7 @@ def _find_converters(decoders):
     return partial(_writables.find_converters, decoders=_writables.by_full_name(decoders))
 
 
-def decode(class_name, data, *, decoders=None, **options):
+def decode(class_name: str, data: ReadableBuffer, *, decoders: Decoders = None, **options: Unpack[DecodeOptions]) -> Any:
     r"""Decode the bytes of one key or value of a class, such as those from a Reader with raw=True.
 
     Options as for `Reader`; raises as it does, with offsets in `data`.
@@ -202,7 +225,7 @@ def decode(class_name, data, *, decoders=None, **options):
     return _native.decode(_writables.full_name(class_name), data, find_converters=_find_converters(decoders), **options)
 
 
-def encode(class_name, obj, *, encoders=None, **options):
+def encode(class_name: str, obj: Any, *, encoders: Encoders = None, **options: Unpack[EncodeOptions]) -> bytes:
     r"""Encode an object as the bytes of a class; options and errors as for `Writer`.
 
     >>> encode("org.apache.hadoop.io.Text", "hi")

@@ -4,6 +4,8 @@ Here: look-up by key. Not here: reading records. Invariant: keys are compared as
 is not known here is refused; an index that contradicts its data is an error, and an incomplete one only costs time.
 """
 
+from __future__ import annotations
+
 import math
 import struct
 from bisect import bisect_left
@@ -14,6 +16,18 @@ from typedbytes._core import PassedOptions, WrappedIterator
 from typedbytes.errors import DecodeError, FormatError
 from typedbytes.sequencefile import _writables
 from typedbytes.sequencefile._files import Reader, decode, encode
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from os import PathLike
+    from typing import Any
+
+    from typing_extensions import Self, Unpack
+
+    from typedbytes._base.options import MapFileOptions
+    from typedbytes.sequencefile._native import Skipped
 
 __all__ = ["MapFile"]
 
@@ -43,9 +57,10 @@ class MapFile:
     >>> folder.cleanup()
     """
 
-    __signature__ = PassedOptions(Reader, "raw", "start", "length")
+    __signature__: Any = PassedOptions(Reader, "raw", "start", "length")
+    skipped: list[Skipped]
 
-    def __init__(self, path, **options):
+    def __init__(self, path: str | PathLike[str], **options: Unpack[MapFileOptions]) -> None:
         path = str(path).rstrip("/")
         self._path = f"{path}/data"
         self._options = options
@@ -91,27 +106,27 @@ class MapFile:
                 raise _with_record_offset(error, start) from None
             yield start, ordered, value
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def get(self, key, default=None):
+    def get(self, key: Any, default: Any = None) -> Any:
         """Return the value of a key, or `default`; of several equal keys, the first one's."""
         found = self._find(key)
         return default if found is None else self._decoded(*found)
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: Any) -> Any:
         found = self._find(key)
         if found is None:
             raise KeyError(key)
         return self._decoded(*found)
 
-    def __contains__(self, key):
+    def __contains__(self, key: Any) -> bool:
         return self._find(key) is not None
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
         return WrappedIterator(self._pairs())
 
     def _pairs(self):
@@ -124,7 +139,7 @@ class MapFile:
 
     def _find(self, key):
         """Return (offset of the record, bytes of the value) of a key, or None."""
-        options = {name: value for name, value in self._options.items() if name in ("dialect", "unicode_errors")}
+        options: dict[str, Any] = {name: value for name, value in self._options.items() if name in ("dialect", "unicode_errors")}
         wanted = self._order(encode(self._data.key_class, key, **options))
         # Equal keys can be before the one in the index, and other keys before its first.
         at = bisect_left(self._keys, wanted)
@@ -135,15 +150,15 @@ class MapFile:
         return None
 
     def _decoded(self, offset, value):
-        options = {name: value for name, value in self._options.items() if name not in ("max_bytes", "resync")}
+        options: dict[str, Any] = {name: value for name, value in self._options.items() if name not in ("max_bytes", "resync")}
         return _decode_at(self._data.value_class, value, offset, **options)
 
     @property
-    def closed(self):
+    def closed(self) -> bool:
         """Whether the MapFile is closed."""
         return self._data.closed
 
-    def close(self):
+    def close(self) -> None:
         """Close the data file; closing again does nothing."""
         self._data.close()
 

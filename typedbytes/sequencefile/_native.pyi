@@ -1,12 +1,12 @@
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from _typeshed import ReadableBuffer
 from typing_extensions import Self, Unpack
 
 from typedbytes._base.options import EncodeOptions, ValueOptions
 from typedbytes._core import PairSource
-from typedbytes.sequencefile import Skipped as Skipped
+from typedbytes.errors import DecodeError
 
 __all__ = ["Reader", "Skipped", "Writer", "decode", "encode"]
 
@@ -19,6 +19,12 @@ KINDS: dict[str, int]
 SEQUENCE_FILE: bytes
 
 class WritableClass: ...
+
+class Skipped(NamedTuple):
+    offset: int
+    nbytes: int
+    nrecords: int | None
+    error: DecodeError
 
 class RecordFrames(PairSource):
     @property

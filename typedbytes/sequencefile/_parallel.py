@@ -4,6 +4,8 @@ Here: dividing files into splits and distributing them. Not here: the records of
 worker are in progress, which bounds memory; every record is returned once.
 """
 
+from __future__ import annotations
+
 import os
 import sys
 from collections import deque
@@ -13,10 +15,21 @@ from typedbytes._core import WrappedIterator
 from typedbytes.errors import DecodeError
 from typedbytes.sequencefile._files import Reader
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
+
+    _Path = str | os.PathLike[str]
+
 __all__ = ["read"]
 
 
-def read(paths, *, processes=1, ordered=False, progress=None, split_size=1 << 24, **options):
+def read(
+    paths: _Path | Sequence[_Path], *, processes: int = 1, ordered: bool = False, progress: Callable[[int, int], Any] | None = None,
+    split_size: int = 1 << 24, **options: Any,
+) -> Iterator[tuple[Any, Any]]:  # fmt: skip
     """Iterate over the (key, value) pairs of files and folders of part files.
 
     paths: a path, URL or pattern such as `out/part-*`, or several. The files of a folder are read in the order of their names, except
