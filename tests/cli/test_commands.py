@@ -21,8 +21,11 @@ import typedbytes as tb
 from commands import COMMAND, LIST, ONE, STREAM, TEXT, TWO, bad, good, rows, run, until_it_has_read
 from subprocess_runs import SECONDS, run_fresh
 from typedbytes import sequencefile
-from typedbytes.cli import _input_formats, _progress, _tables, _terminal, main
-from typedbytes.cli._fault_finder import RecentBytesReader
+from typedbytes.cli import main
+from typedbytes.cli.input import formats, progress
+from typedbytes.cli.output import terminal
+from typedbytes.cli.records.fault_finder import RecentBytesReader
+from typedbytes.cli.tables import arrow
 
 PAIRS = [(f"key {i % 7}", i) for i in range(100)]
 PAIR_STREAM = tb.Encoder().encode_pairs(PAIRS)
@@ -1013,7 +1016,7 @@ def test_no_tables():
 
 
 def test_mistakes_of_ours_are_not_blamed_on_the_data():
-    with pytest.raises(TypeError, match="ours"), _tables.as_data_failure("table"):
+    with pytest.raises(TypeError, match="ours"), arrow.as_data_failure("table"):
         raise TypeError("ours")
 
 
@@ -1096,7 +1099,7 @@ def test_a_record_that_no_message_keeps(record, message):
 
 @pytest.mark.parametrize("head", [b"", b"S", b"SE", b"\xf5", b"\xf5B", b"\x09", b"1", b"1\n", b"[", b"[1]", b"hell", b"\n"])
 def test_an_input_that_ends_early_is_recognised(head):
-    assert _input_formats.recognise(head, True) in (*_input_formats.NAMES, "text")
+    assert formats.recognise(head, True) in (*formats.NAMES, "text")
 
 
 @pytest.mark.parametrize(
@@ -1114,7 +1117,7 @@ def test_an_input_that_ends_early_is_recognised(head):
     ],
 )
 def test_other_files_by_mistake(head, name):
-    assert _input_formats.recognise(head) == name
+    assert formats.recognise(head) == name
     message = bad(65, "cat", stdin=head + bytes(100))[1]
     assert name in message and ("typedbytes convert reads it" in message) == (name in ("parquet", "arrow", "arrow-file"))
     assert bad(65, "cat", "--from", "typedbytes", stdin=head + bytes(100))[1].endswith("record 0")
@@ -1129,9 +1132,9 @@ def test_text_that_starts_like_something_else_is_text(text, file):
     assert rows(good("sniff", path))[0]["format"] == "text"
     assert rows(good("sniff", stdin=text.encode())) == [{"input": "standard input", "format": "text"}]
     assert "(typedbytes from-text reads lines, CSV and TSV)" in bad(65, "cat", path)[1]
-    while _input_formats.recognise(head) is None:  # a byte at a time
+    while formats.recognise(head) is None:  # a byte at a time
         head = text.encode()[: len(head) + 1]
-    assert _input_formats.recognise(head) == "text"
+    assert formats.recognise(head) == "text"
 
 
 @pytest.mark.parametrize("form", ["arrow", "parquet"])
@@ -1157,9 +1160,9 @@ def test_no_value_is_taken_for_text():
     for code in range(256):
         for length in (0, 1, 100, 10**6, 10**8):
             head = bytes([code]) + length.to_bytes(4, "big")
-            assert _input_formats.recognise(head) not in (None, "text", "json") or 32 <= code < 50 or code in (10, 13)
+            assert formats.recognise(head) not in (None, "text", "json") or 32 <= code < 50 or code in (10, 13)
             if 50 <= code <= 200:
-                assert _input_formats.recognise(head) == "typedbytes"
+                assert formats.recognise(head) == "typedbytes"
 
 
 def test_no_more_is_read_than_a_value_has():
@@ -1313,14 +1316,14 @@ def test_a_pipe_as_output(tmp_path):
 
 def test_table():
     rows = [{"word": "a\u4e00", "n": 5}, {"word": "longer", "n": None, "more": True}]
-    assert _terminal.table(rows) == ["word    n  more", "a\u4e00     5", "longer     yes"]
-    assert _terminal.table(rows, 10) == ["word    n\u2026", "a\u4e00     5", "longer   \u2026"]
+    assert terminal.table(rows) == ["word    n  more", "a\u4e00     5", "longer     yes"]
+    assert terminal.table(rows, 10) == ["word    n\u2026", "a\u4e00     5", "longer   \u2026"]
 
 
 def test_progress_line():
-    assert _progress.line("x", 0, 100, 1.0) == "0 B, 0 B/s, 0:01: x"
-    assert _progress.line("x", 50, 100, 3700.0) == "50 B of 100 B, 50 %, 0 B/s, 1:01:40 left: x"
-    assert _progress._format_size(10**13) == "10000.0 GB"
+    assert progress.line("x", 0, 100, 1.0) == "0 B, 0 B/s, 0:01: x"
+    assert progress.line("x", 50, 100, 3700.0) == "50 B of 100 B, 50 %, 0 B/s, 1:01:40 left: x"
+    assert progress._format_size(10**13) == "10000.0 GB"
 
 
 # Measuring

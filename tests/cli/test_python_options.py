@@ -7,7 +7,7 @@ import pytest
 
 import typedbytes as tb
 from subprocess_runs import SECONDS
-from typedbytes.cli import COMMANDS
+from typedbytes.cli.registry import COMMANDS
 
 VALUES = tb.dumps({"items": [1, "x"], "b": (1, 2.5)}) + tb.dumps({"items": [], 3: b"x"}) + tb.dumps(["items"])
 PAIRS = tb.Encoder().encode_pairs([("a", 1), ("b", 2), ("a", 3)])

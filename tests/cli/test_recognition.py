@@ -17,7 +17,7 @@ import pytest
 import typedbytes as tb
 from commands import ONE, TWO, bad, good, rows
 from typedbytes import columns, sequencefile
-from typedbytes.cli import _input_formats
+from typedbytes.cli.input import formats
 from typedbytes.sequencefile import _codecs
 
 TEXT = b"a line of text\n" * 500
@@ -64,7 +64,7 @@ def test_few_longs_are_taken_for_lz4():
         for size in range(256):
             is_lz4 = flags >> 6 == 1 and not flags & 2 and size & 0x8F == 0 and size >> 4 in (4, 5, 6, 7)
             head = b"\x04\x22\x4d\x18" + bytes([flags, size])
-            assert _input_formats.recognise(head) == ("lz4" if is_lz4 else "typedbytes")
+            assert formats.recognise(head) == ("lz4" if is_lz4 else "typedbytes")
 
 
 @pytest.mark.parametrize("data", [OLD_RCFILE, b"RCF\x01\x00" + bytes(100)], ids=["SEQ", "RCF"])
@@ -108,7 +108,7 @@ def test_json_is_what_its_first_line_is(line, file):
     assert sniffed(file, (line + "\nmore\n").encode()) == expected
     for before in ("", "\n"):
         for end in ("\n", "\r\n", "\n\n", "\n{\n"):
-            assert _input_formats.recognise((before + line + end).encode(), True) == expected
+            assert formats.recognise((before + line + end).encode(), True) == expected
 
 
 def test_several_values_on_the_first_line(file):
@@ -127,8 +127,8 @@ def test_json_of_many_lines_is_json(value, file):
 
 def test_the_first_line_may_come_in_pieces():
     for line, name in ((b"[2024-01-01 10:00:00] started\n", "text"), (b'{"a": [1, "\\u00e9\xc3\xa9"]}\n', "json")):
-        found = {_input_formats.recognise(line[:n]) for n in range(len(line))}
-        assert found == {None} and _input_formats.recognise(line) == name
+        found = {formats.recognise(line[:n]) for n in range(len(line))}
+        assert found == {None} and formats.recognise(line) == name
 
 
 def test_random_bytes_are_no_typed_bytes(file):

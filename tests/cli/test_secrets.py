@@ -16,7 +16,8 @@ import typedbytes as tb
 from commands import COMMAND, run
 from subprocess_runs import SECONDS
 from typedbytes._base.secrets import without_secrets
-from typedbytes.cli import COMMANDS, main
+from typedbytes.cli import main
+from typedbytes.cli.registry import COMMANDS
 
 SECRETS = (b"hunter2", b"s1gn4ture")
 LOCATION = "me:hunter2@host/{}&X-Amz-Signature=s1gn4ture"

@@ -13,7 +13,8 @@ from hypothesis import given, settings, strategies as st
 import typedbytes as tb
 from commands import COMMAND, LIST, ONE, TEXT, TWO, bad, good, until_it_has_read, until_it_waits
 from subprocess_runs import SECONDS
-from typedbytes.cli import _text_form as text_form, main
+from typedbytes.cli import main
+from typedbytes.cli.forms import text_form
 
 ENCODER = tb.Encoder()
 ROWS = [("a", "b c"), ("x,y", 'say "hi"'), ("two\nlines", "tab\there"), ("", ""), ("cr\rhere", "caf\u00e9")]

@@ -6,7 +6,6 @@ its Java.
 
 import contextlib
 import dataclasses
-import importlib
 import io
 import json
 import os
@@ -23,6 +22,7 @@ import pytest
 import typedbytes as tb
 from hadoop_support import ROOT
 from typedbytes import cli, hadoop, local, sequencefile
+from typedbytes.cli.main import parser_of
 from typedbytes.hadoop import _bundle, _installed, _modules, _split_plugin, _submit
 from typedbytes.hadoop._job_log import ADVICE, JobLogParser
 from typedbytes.hadoop._task_report import summarize
@@ -1093,10 +1093,7 @@ def test_wrong_commands(tmp_path, monkeypatch, capfdbinary, home, words, code, m
 
 
 def test_one_job_has_one_set_of_options():
-    parsers = {name: cli._parser.Parser(name, "") for name in ("run", "submit")}
-    for name, parser in parsers.items():
-        importlib.import_module(f"typedbytes.cli.commands.{name}").add_arguments(parser)
-    found = {name: {action.dest: action for action in parser._actions} for name, parser in parsers.items()}
+    found = {name: {action.dest: action for action in parser_of(name)._actions} for name in ("run", "submit")}
     shared = {
         "files",
         "folder",

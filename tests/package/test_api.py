@@ -611,8 +611,10 @@ def test_the_map_has_every_module_and_its_layer():
 
 def test_the_map_has_every_helper_of_the_command_once():
     table = re.search(r"(?s)\n\| helpers .*?\n\n", (ROOT / "CONTRIBUTING.md").read_text())[0]
-    helpers = [name for cell in re.findall(r"^\| (`_[^|]+)\|", table, re.M) for name in re.findall(r"`(\w+)`", cell)]
-    assert sorted(helpers) == sorted(path.stem for path in (PACKAGE / "cli").glob("_*.py") if path.stem != "__init__")
+    rows = re.findall(r"^\| (?:`(\w+)`: )?(`\w+`[^|]*)\|", table, re.M)
+    helpers = [(folder, name) for folder, cell in rows for name in re.findall(r"`(\w+)`", cell)]
+    there = [path.relative_to(PACKAGE / "cli").with_suffix("").parts for path in (PACKAGE / "cli").rglob("*.py")]
+    assert sorted(helpers) == sorted(("", *parts)[-2:] for parts in there if parts[0] != "commands" and parts[-1] != "__init__")
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)

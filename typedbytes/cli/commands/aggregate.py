@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 
 import typedbytes
-from typedbytes.cli._arguments import REFUSE, add_report_arguments
-from typedbytes.cli._encoded_records import is_pairs
-from typedbytes.cli._inputs import input_names, reading
-from typedbytes.cli._reports import Json, json_of, report
+from typedbytes.cli.arguments import REFUSE, add_report_arguments
+from typedbytes.cli.input.inputs import input_names, reading
+from typedbytes.cli.output.reports import Json, json_of, report
+from typedbytes.cli.records.encoded import is_pairs
 
 MAX_NDIGITS = 10_000  # of a sum of Decimals: two of them, of a few bytes each, can have one of gigabytes
 
@@ -17,7 +17,7 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli._output import CommandOutput
+    from typedbytes.cli.output.files import CommandOutput
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -6,19 +6,19 @@ import time
 
 import typedbytes
 from typedbytes._report import _native as _report
-from typedbytes.cli._arguments import add_report_arguments, positive
-from typedbytes.cli._encoded_records import is_pairs
-from typedbytes.cli._failure import BAD_DATA, USAGE, Failure
-from typedbytes.cli._inputs import input_names, reading
-from typedbytes.cli._output import replace_file
-from typedbytes.cli._reports import report
+from typedbytes.cli.arguments import add_report_arguments, positive
+from typedbytes.cli.failure import BAD_DATA, USAGE, Failure
+from typedbytes.cli.input.inputs import input_names, reading
+from typedbytes.cli.output.files import replace_file
+from typedbytes.cli.output.reports import report
+from typedbytes.cli.records.encoded import is_pairs
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli._output import CommandOutput
+    from typedbytes.cli.output.files import CommandOutput
 
 SECONDS = 0.5  # for each operation
 

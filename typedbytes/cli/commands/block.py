@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 
-from typedbytes.cli._arguments import complete_with, integer, positive
-from typedbytes.cli._failure import BAD_DATA, IO_ERROR, USAGE, Failure, reason_of
-from typedbytes.cli._inputs import input_names, lines, opened
-from typedbytes.cli._json_form import JsonFormError, dump_line, load_line
+from typedbytes.cli.arguments import complete_with, integer, positive
+from typedbytes.cli.failure import BAD_DATA, IO_ERROR, USAGE, Failure, reason_of
+from typedbytes.cli.forms.json_form import JsonFormError, dump_line, load_line
+from typedbytes.cli.input.inputs import input_names, lines, opened
 from typedbytes.errors import DecodeError, EncodeError
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable
 
-    from typedbytes.cli._output import CommandOutput
+    from typedbytes.cli.output.files import CommandOutput
 
 WIRES = ("line", "block", "bytes", "type8", "total", "header", "native")
 
@@ -62,7 +62,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
 
 def _encode(options, output):
     from typedbytes.block import BlockEncoder
-    from typedbytes.cli._message_form import values_from_json
+    from typedbytes.cli.forms.message_form import values_from_json
 
     output.refuse_terminal()
     encoder = BlockEncoder(options.wire, **_checksum(options))
@@ -77,7 +77,7 @@ def _encode(options, output):
 
 
 def _decode(options, output):
-    from typedbytes.cli._message_form import json_of
+    from typedbytes.cli.forms.message_form import json_of
 
     for message in _messages(options):
         args = [json_of(value) for value in message]

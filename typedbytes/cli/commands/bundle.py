@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from typedbytes.cli._bundle_options import add_bundle_arguments, bundle_settings
-from typedbytes.cli._failure import USAGE, Failure, say_lines
+from typedbytes.cli.failure import USAGE, Failure, say_lines
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli._output import CommandOutput
+    from typedbytes.cli.output.files import CommandOutput
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typedbytes.cli._arguments import add_record_arguments
-from typedbytes.cli._inputs import input_names, reading
-from typedbytes.cli._record_output import Records
+from typedbytes.cli.arguments import add_record_arguments
+from typedbytes.cli.input.inputs import input_names, reading
+from typedbytes.cli.output.records import Records
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from typedbytes.cli._output import CommandOutput
+    from typedbytes.cli.output.files import CommandOutput
 
 add_arguments = add_record_arguments
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typedbytes.cli import COMMANDS, parser_of
-from typedbytes.cli._arguments import add_output_argument, complete_with
-from typedbytes.cli._command_options import command_options, takes_value, value_name
-from typedbytes.cli._failure import USAGE, Failure
+from typedbytes.cli.arguments import add_output_argument, complete_with
+from typedbytes.cli.failure import USAGE, Failure
+from typedbytes.cli.parser import takes_value, value_name
+from typedbytes.cli.registry import COMMANDS
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli._output import CommandOutput
+    from typedbytes.cli.output.files import CommandOutput
+    from typedbytes.cli.parser import Parser
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -21,7 +22,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_output_argument(parser)
 
 
-def run(options: Namespace, output: CommandOutput) -> int | None:
+def run(options: Namespace, output: CommandOutput, parsers: dict[str, Parser]) -> int | None:
     """Write the script that makes a shell complete commands, options and their values.
 
     examples:
@@ -32,15 +33,14 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     """
     if len(options.files) != 1 or options.files[0] not in SHELLS:
         raise Failure(USAGE, "a shell is bash, zsh or fish (see typedbytes completion --help)")
-    output.write(SHELLS[options.files[0]]().encode())
+    output.write(SHELLS[options.files[0]](parsers).encode())
 
 
-def _first(name):
+def _first(parser):
     """Return (metavar, allowed words) of the first positional argument of a command, or None if it is a file."""
-    for action in parser_of(name)._actions:
-        if not action.option_strings:
-            words = getattr(action, "words", ())
-            return (action.metavar, words) if words or action.metavar == "PATTERN" else None
+    for action in parser.positionals():
+        words = getattr(action, "words", ())
+        return (action.metavar, words) if words or action.metavar == "PATTERN" else None
     return None
 
 
@@ -48,9 +48,10 @@ def _takes_file(action):
     return action.metavar in ("OUT", "FOLDER")
 
 
-def _bash():
+def _bash(parsers):
     values, words = [], []
-    for name, actions in command_options():
+    for name, parser in parsers.items():
+        actions = parser.options()
         words.append(f"            {name}) words='{' '.join(each for action in actions for each in action.option_strings)}' ;;")
         for action in actions:
             for each in action.option_strings:
@@ -58,8 +59,8 @@ def _bash():
                     values.append(_bash_value(name, each, action.choices))
                 elif takes_value(action) and not _takes_file(action):
                     values.append(_bash_value(name, each, ()))
-        if _first(name):
-            values.append(_bash_value(name, name, _first(name)[1]))
+        if _first(parser):
+            values.append(_bash_value(name, name, _first(parser)[1]))
     return BASH.format(commands=" ".join(COMMANDS), values="\n".join(values), words="\n".join(words))
 
 
@@ -95,7 +96,7 @@ complete -o filenames -F _typedbytes typedbytes
 """
 
 
-def _zsh():
+def _zsh(parsers):
     def spec(action):
         value = ""
         if action.choices:
@@ -105,12 +106,13 @@ def _zsh():
         help_text = action.help.replace("[", "\\[").replace("]", "\\]").replace(":", "\\:")
         return " ".join(_quoted(f"{each}[{help_text}]{value}") for each in action.option_strings)
 
-    def first(name):
-        metavar, words = _first(name) or (None, ())
+    def first(parser):
+        metavar, words = _first(parser) or (None, ())
         return f"'1:{metavar}:{'(' + ' '.join(words) + ')' if words else ''}' " if metavar else ""
 
     cases = (
-        f"        {name}) _arguments {' '.join(map(spec, actions))} {first(name)}'*:file:_files' ;;" for name, actions in command_options()
+        f"        {name}) _arguments {' '.join(map(spec, parser.options()))} {first(parser)}'*:file:_files' ;;"
+        for name, parser in parsers.items()
     )
     commands = " ".join(_quoted(f"{name}:{summary}") for name, summary in COMMANDS.items())
     return ZSH.format(commands=commands, cases="\n".join(cases))
@@ -144,15 +146,15 @@ fi
 """
 
 
-def _fish():
+def _fish(parsers):
     lines = [FISH]
     for name, summary in COMMANDS.items():
         lines.append(f"complete -c typedbytes -f -n '__typedbytes_is \"\"' -a {name} -d {_fish_quoted(summary)}")
-    for name, actions in command_options():
+    for name, parser in parsers.items():
         of_command = f"complete -c typedbytes -n '__typedbytes_is {name}'"
-        if _first(name):
-            lines.append(f"complete -c typedbytes -f -n '__typedbytes_ends_with {name}' -a '{' '.join(_first(name)[1])}'")
-        for action in actions:
+        if _first(parser):
+            lines.append(f"complete -c typedbytes -f -n '__typedbytes_ends_with {name}' -a '{' '.join(_first(parser)[1])}'")
+        for action in parser.options():
             flags = " ".join(f"-l {each[2:]}" if each.startswith("--") else f"-s {each[1:]}" for each in action.option_strings)
             value = ""
             if action.choices:

@@ -11,22 +11,22 @@ from functools import partial
 import typedbytes
 from typedbytes import columns
 from typedbytes._base.codec_names import TO_WRITE
-from typedbytes.cli._arguments import CHECK_UNDECIDED, NOTE, add_file_arguments, add_output_argument, parse_size
-from typedbytes.cli._column_order import ColumnOrder
-from typedbytes.cli._encoded_records import Encoded
-from typedbytes.cli._failure import BAD_DATA, USAGE, Failure, say
-from typedbytes.cli._input_formats import NAMES, limited_source_of
-from typedbytes.cli._inputs import check_for_pairs, display_name, input_names, opened, reading, recognised
-from typedbytes.cli._record_output import Records
-from typedbytes.cli._table_inputs import READ_TABLES, batches_of_table
-from typedbytes.cli._tables import as_data_failure, imported_pyarrow, notes_on_bytes, table_writer
+from typedbytes.cli.arguments import CHECK_UNDECIDED, NOTE, add_file_arguments, add_output_argument, parse_size
+from typedbytes.cli.failure import BAD_DATA, USAGE, Failure, say
+from typedbytes.cli.input.formats import NAMES, limited_source_of
+from typedbytes.cli.input.inputs import check_for_pairs, display_name, input_names, opened, reading, recognised
+from typedbytes.cli.output.records import Records
+from typedbytes.cli.records.encoded import Encoded
+from typedbytes.cli.tables.arrow import as_data_failure, imported_pyarrow, notes_on_bytes, table_writer
+from typedbytes.cli.tables.column_order import ColumnOrder
+from typedbytes.cli.tables.inputs import READ_TABLES, batches_of_table
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli._output import CommandOutput
+    from typedbytes.cli.output.files import CommandOutput
 
 TABLES = ("arrow", "parquet")
 _ROW = re.compile(r"^\[(\d+)\]")  # at the start of an error's path
@@ -62,7 +62,7 @@ def writes_folder(options: Namespace) -> bool:
     """Return whether -o is a folder that the command makes itself."""
     if options.to not in TABLES:
         return False
-    from typedbytes.cli._table_folder import is_folder  # imported lazily: start-up time
+    from typedbytes.cli.tables.folder import is_folder  # imported lazily: start-up time
 
     return is_folder(options)
 
@@ -95,7 +95,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
         raise Failure(USAGE, "--structs is for converting Arrow and Parquet to other formats")
     options.pair_check = CHECK_UNDECIDED if options.to in TABLES else NOTE
     if writes_folder(options):
-        from typedbytes.cli._table_folder import write_folder  # imported lazily: start-up time
+        from typedbytes.cli.tables.folder import write_folder  # imported lazily: start-up time
 
         write_folder(options)
         return None
@@ -183,8 +183,8 @@ def _as_they_come(options):
 
 def _widened(options):
     """Yield (name, batch) of all inputs, in one schema."""
-    from typedbytes.cli._rereadable import rereadable_inputs  # imported lazily: start-up time
-    from typedbytes.cli._table_plan import batches_of, make_plan
+    from typedbytes.cli.input.rereadable import rereadable_inputs  # imported lazily: start-up time
+    from typedbytes.cli.tables.plan import batches_of, make_plan
 
     imported_pyarrow()
     with rereadable_inputs(options) as inputs:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typedbytes.cli._arguments import add_report_arguments
-from typedbytes.cli._encoded_records import unit
-from typedbytes.cli._inputs import display_name, input_names, reading
-from typedbytes.cli._reports import report
+from typedbytes.cli.arguments import add_report_arguments
+from typedbytes.cli.input.inputs import display_name, input_names, reading
+from typedbytes.cli.output.reports import report
+from typedbytes.cli.records.encoded import unit
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli._output import CommandOutput
+    from typedbytes.cli.output.files import CommandOutput
 
 SKIP_NRECORDS = 1 << 16
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from itertools import islice, zip_longest
 
-from typedbytes.cli._arguments import CHECK_UNDECIDED, add_report_arguments, integer
-from typedbytes.cli._encoded_records import joined
-from typedbytes.cli._failure import DIFFERENT, OK, USAGE, Failure
-from typedbytes.cli._inputs import matching_names, reading
-from typedbytes.cli._reports import json_of, report
+from typedbytes.cli.arguments import CHECK_UNDECIDED, add_report_arguments, integer
+from typedbytes.cli.failure import DIFFERENT, OK, USAGE, Failure
+from typedbytes.cli.input.inputs import matching_names, reading
+from typedbytes.cli.output.reports import json_of, report
+from typedbytes.cli.records.encoded import joined
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
 
-    from typedbytes.cli._output import CommandOutput
+    from typedbytes.cli.output.files import CommandOutput
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typedbytes.cli._arguments import add_output_argument, add_sequence_file_limits
-from typedbytes.cli._failure import OK
-from typedbytes.cli._input_formats import CHUNK_NBYTES, sequence_file_reader
-from typedbytes.cli._inputs import input_names, opened, report_skipped
+from typedbytes.cli.arguments import add_output_argument, add_sequence_file_limits
+from typedbytes.cli.failure import OK
+from typedbytes.cli.input.formats import CHUNK_NBYTES, sequence_file_reader
+from typedbytes.cli.input.inputs import input_names, opened, report_skipped
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli._output import CommandOutput
+    from typedbytes.cli.output.files import CommandOutput
 
 
 def add_arguments(parser: ArgumentParser) -> None:

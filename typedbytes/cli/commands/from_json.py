@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from functools import partial
 
-from typedbytes.cli._arguments import add_file_arguments, add_output_argument
-from typedbytes.cli._input_formats import JSON_PIECE_NBYTES
-from typedbytes.cli._inputs import lines
-from typedbytes.cli._json_form import encoded_lines
+from typedbytes.cli.arguments import add_file_arguments, add_output_argument
+from typedbytes.cli.forms.json_form import encoded_lines
+from typedbytes.cli.input.formats import JSON_PIECE_NBYTES
+from typedbytes.cli.input.inputs import lines
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli._output import CommandOutput
+    from typedbytes.cli.output.files import CommandOutput
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from typedbytes.cli._arguments import add_file_arguments, add_output_argument, add_text_arguments
+from typedbytes.cli.arguments import add_file_arguments, add_output_argument, add_text_arguments
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli._output import CommandOutput
+    from typedbytes.cli.output.files import CommandOutput
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -43,7 +43,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes from-text --csv --infer a.csv | typedbytes convert --values --to parquet -o a.parquet
       typedbytes from-text --infer --pairs counts.tsv | typedbytes aggregate --pairs
     """
-    from typedbytes.cli._text_form import encoded_text  # imported lazily: --help needs no csv
+    from typedbytes.cli.forms.text_form import encoded_text  # imported lazily: --help needs no csv
 
     output.refuse_terminal()
     with closing(encoded_text(options)) as records:  # a failure to write them ends the reading too, and removes its copies

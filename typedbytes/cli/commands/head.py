@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typedbytes.cli._arguments import add_number_argument, add_picking_arguments
-from typedbytes.cli._record_range import copy_range
+from typedbytes.cli.arguments import add_number_argument, add_picking_arguments
+from typedbytes.cli.query.ranges import copy_range
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli._output import CommandOutput
+    from typedbytes.cli.output.files import CommandOutput
 
 
 def add_arguments(parser: ArgumentParser) -> None:

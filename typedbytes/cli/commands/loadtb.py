@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import typedbytes
 from typedbytes._base.codec_names import TO_WRITE
-from typedbytes.cli._arguments import add_sequence_file_limits
-from typedbytes.cli._failure import USAGE, Failure
-from typedbytes.cli._inputs import reading
-from typedbytes.cli._output import replace_file
-from typedbytes.cli._record_output import UntilFailure
-from typedbytes.cli._sequencefile_output import open_sequencefile
+from typedbytes.cli.arguments import add_sequence_file_limits
+from typedbytes.cli.failure import USAGE, Failure
+from typedbytes.cli.input.inputs import reading
+from typedbytes.cli.output.files import replace_file
+from typedbytes.cli.output.records import UntilFailure
+from typedbytes.cli.output.sequencefile import open_sequencefile
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli._output import CommandOutput
+    from typedbytes.cli.output.files import CommandOutput
 
 
 def add_arguments(parser: ArgumentParser) -> None:

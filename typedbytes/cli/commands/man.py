@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import typedbytes
-from typedbytes.cli import COMMANDS, EXIT_CODES, parser_of
-from typedbytes.cli._arguments import add_output_argument
-from typedbytes.cli._command_options import takes_value, value_name
+from typedbytes.cli.arguments import add_output_argument
+from typedbytes.cli.parser import takes_value, value_name
+from typedbytes.cli.registry import EXIT_CODES
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli._output import CommandOutput
+    from typedbytes.cli.output.files import CommandOutput
+    from typedbytes.cli.parser import Parser
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -21,7 +22,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_output_argument(parser)
 
 
-def run(options: Namespace, output: CommandOutput) -> int | None:
+def run(options: Namespace, output: CommandOutput, parsers: dict[str, Parser]) -> int | None:
     """Write the man page.
 
     examples:
@@ -30,8 +31,8 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     """
     lines = [f'.TH TYPEDBYTES 1 "" "typedbytes {typedbytes.__version__}"', ".SH NAME", "typedbytes \\- streams of Hadoop TypedBytes"]
     lines += [".SH SYNOPSIS", ".B typedbytes", ".I COMMAND", "[\\fIOPTION\\fR...] [\\fIFILE\\fR...]", ".SH COMMANDS"]
-    for name in COMMANDS:
-        lines += _man_of(name)
+    for name, parser in parsers.items():
+        lines += _man_of(name, parser)
     lines += [".SH EXIT STATUS"]
     for code, meaning in EXIT_CODES.items():
         lines += [".TP", f".B {code}", _roff(meaning)]
@@ -39,15 +40,14 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     output.write("".join(f"{line}\n" for line in lines).encode())
 
 
-def _man_of(name):
-    parser = parser_of(name)
+def _man_of(name, parser):
     text, _, examples = (parser.description or "").partition("\nexamples:\n")
-    files = [str(action.metavar) for action in parser._actions if not action.option_strings]
+    files = [str(action.metavar) for action in parser.positionals()]
     lines = [f".SS {name} \\fI{' '.join(files)}\\fR"]
     for paragraph in text.strip().split("\n\n"):
         lines += [_roff(" ".join(paragraph.split())), ".PP"]
-    for action in parser._actions:
-        if action.option_strings and action.dest != "help":
+    for action in parser.options():
+        if action.dest != "help":
             value = f" \\fI{value_name(action)}\\fR" if takes_value(action) else ""
             lines += [".TP", ", ".join(f"\\fB{_roff(each)}\\fR" for each in action.option_strings) + value, _roff(action.help)]
     return [*lines, ".PP", ".nf", *map(_roff, examples.rstrip().splitlines()), ".fi"]

@@ -8,17 +8,17 @@ from contextlib import contextmanager
 from typedbytes._base.atomic import atomic_folder
 from typedbytes._sorting import external
 from typedbytes._sorting._native import Sorter
-from typedbytes.cli._arguments import CHECK_UNDECIDED, add_memory_argument, add_stream_arguments, positive
-from typedbytes.cli._failure import USAGE, Failure
-from typedbytes.cli._output import OutputError
-from typedbytes.cli._sort_inputs import Inputs
+from typedbytes.cli.arguments import CHECK_UNDECIDED, add_memory_argument, add_stream_arguments, positive
+from typedbytes.cli.failure import USAGE, Failure
+from typedbytes.cli.output.files import OutputError
+from typedbytes.cli.query.sort_inputs import Inputs
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli._output import CommandOutput
+    from typedbytes.cli.output.files import CommandOutput
 
 
 def add_arguments(parser: ArgumentParser) -> None:

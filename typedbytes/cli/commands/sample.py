@@ -8,17 +8,17 @@ from argparse import ArgumentTypeError
 from itertools import groupby
 from operator import itemgetter
 
-from typedbytes.cli._arguments import CHECK_UNDECIDED, add_number_argument, add_picking_arguments, integer
-from typedbytes.cli._encoded_records import joined
-from typedbytes.cli._inputs import input_names, reading
-from typedbytes.cli._record_output import Records
+from typedbytes.cli.arguments import CHECK_UNDECIDED, add_number_argument, add_picking_arguments, integer
+from typedbytes.cli.input.inputs import input_names, reading
+from typedbytes.cli.output.records import Records
+from typedbytes.cli.records.encoded import joined
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli._output import CommandOutput
+    from typedbytes.cli.output.files import CommandOutput
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from typedbytes._report._native import Schema
-from typedbytes.cli._arguments import add_report_arguments
-from typedbytes.cli._reports import report
-from typedbytes.cli._statistics import collect, type_name
+from typedbytes.cli.arguments import add_report_arguments
+from typedbytes.cli.output.reports import report
+from typedbytes.cli.query.statistics import collect, type_name
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from typedbytes.cli._output import CommandOutput
+    from typedbytes.cli.output.files import CommandOutput
 
 add_arguments = add_report_arguments
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import sys
 
-from typedbytes.cli._arguments import add_picking_arguments, integer
-from typedbytes.cli._failure import USAGE, Failure
-from typedbytes.cli._record_range import copy_from_end, copy_range
+from typedbytes.cli.arguments import add_picking_arguments, integer
+from typedbytes.cli.failure import USAGE, Failure
+from typedbytes.cli.query.ranges import copy_from_end, copy_range
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli._output import CommandOutput
+    from typedbytes.cli.output.files import CommandOutput
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -8,19 +8,19 @@ import typedbytes
 from typedbytes import TypeCode
 from typedbytes._base.compression import Decompressed
 from typedbytes._base.magic import BYTE_ORDER_MARKS
-from typedbytes.cli import _input_formats
-from typedbytes.cli._arguments import add_report_arguments
-from typedbytes.cli._failure import Failure
-from typedbytes.cli._inputs import display_name, input_names, opened, recognised
-from typedbytes.cli._pair_detection import MAX_VALUES, UNDECIDED, guess_records, type_names
-from typedbytes.cli._reports import report
+from typedbytes.cli.arguments import add_report_arguments
+from typedbytes.cli.failure import Failure
+from typedbytes.cli.input import formats
+from typedbytes.cli.input.inputs import display_name, input_names, opened, recognised
+from typedbytes.cli.input.pair_detection import MAX_VALUES, UNDECIDED, guess_records, type_names
+from typedbytes.cli.output.reports import report
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from typedbytes.cli._output import CommandOutput
+    from typedbytes.cli.output.files import CommandOutput
 
 MAX_NBYTES = 1 << 26  # of the input, or of what it is decompressed to
 MIN_VALUES = 2  # before a fault: of a thousand random bytes one in fifty starts with one, one in a thousand with two
@@ -70,7 +70,7 @@ def _describe_contents(source, name, options, row):
         row.update(_header(source, options))
     elif form == "text" and not _is_all_text(source):
         row["format"] = "unknown"
-    elif row["format"] in _input_formats.NAMES:
+    elif row["format"] in formats.NAMES:
         found, nvalues = _values(source, form, name, options, row.get("bytes"))
         if form == "typedbytes" and options.from_ is None and "fault" in found and nvalues < MIN_VALUES:
             found = {"format": "unknown", "fault": found["fault"]}
@@ -96,7 +96,7 @@ def _size(source, head):
 
 
 def _header(source, options):
-    reader = _input_formats.sequence_file_reader(source, options)
+    reader = formats.sequence_file_reader(source, options)
     header = {name: getattr(reader, name) for name in ("version", "compression", "codec", "key_class", "value_class")}
     return {"holds": "pairs", **header, **({"metadata": reader.metadata} if reader.metadata else {})}
 
@@ -104,7 +104,7 @@ def _header(source, options):
 def _values(source, form, name, options, size):
     """Return what the first values show, and how many are whole and right."""
     options.pairs = False  # read single values
-    start = _Start(_input_formats.source_of(source, form, display_name(name), options))
+    start = _Start(formats.source_of(source, form, display_name(name), options))
     heads: list = []
     offset, fault = 0, None
 

@@ -6,18 +6,18 @@ import os
 import tempfile
 
 from typedbytes._sorting import external
-from typedbytes.cli._arguments import CHECK_UNDECIDED, add_memory_argument, add_picking_arguments, positive
-from typedbytes.cli._fields import Fields
-from typedbytes.cli._record_output import Records, form_of
-from typedbytes.cli._sort_inputs import Inputs
-from typedbytes.cli._value_order import with_sort_keys, without_sort_keys
+from typedbytes.cli.arguments import CHECK_UNDECIDED, add_memory_argument, add_picking_arguments, positive
+from typedbytes.cli.output.records import Records, form_of
+from typedbytes.cli.query.fields import Fields
+from typedbytes.cli.query.sort_inputs import Inputs
+from typedbytes.cli.query.value_order import with_sort_keys, without_sort_keys
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli._output import CommandOutput
+    from typedbytes.cli.output.files import CommandOutput
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from typedbytes._report._native import RecordStatistics
-from typedbytes.cli._arguments import add_report_arguments, integer
-from typedbytes.cli._failure import USAGE, Failure
-from typedbytes.cli._reports import report_sections
-from typedbytes.cli._statistics import collect, most_frequent, type_name
+from typedbytes.cli.arguments import add_report_arguments, integer
+from typedbytes.cli.failure import USAGE, Failure
+from typedbytes.cli.output.reports import report_sections
+from typedbytes.cli.query.statistics import collect, most_frequent, type_name
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli._output import CommandOutput
+    from typedbytes.cli.output.files import CommandOutput
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typedbytes.cli._arguments import NOTE, add_output_argument, add_stream_arguments, add_text_arguments
+from typedbytes.cli.arguments import NOTE, add_output_argument, add_stream_arguments, add_text_arguments
 from typedbytes.cli.commands import cat
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -10,7 +10,7 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli._output import CommandOutput
+    from typedbytes.cli.output.files import CommandOutput
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typedbytes.cli._arguments import CHECK_UNDECIDED, add_picking_arguments
-from typedbytes.cli._encoded_records import is_pairs, joined
-from typedbytes.cli._failure import USAGE, Failure
-from typedbytes.cli._inputs import input_names, reading
-from typedbytes.cli._record_output import Records
+from typedbytes.cli.arguments import CHECK_UNDECIDED, add_picking_arguments
+from typedbytes.cli.failure import USAGE, Failure
+from typedbytes.cli.input.inputs import input_names, reading
+from typedbytes.cli.output.records import Records
+from typedbytes.cli.records.encoded import is_pairs, joined
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli._output import CommandOutput
+    from typedbytes.cli.output.files import CommandOutput
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -5,22 +5,22 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 
-from typedbytes.cli import _input_formats
-from typedbytes.cli._arguments import CHECK_UNDECIDED, add_report_arguments, add_unicode_argument, integer
-from typedbytes.cli._decoding import decoder_options
-from typedbytes.cli._encoded_records import unit
-from typedbytes.cli._failure import BAD_DATA, OK, USAGE, Failure, escaped
-from typedbytes.cli._fault_finder import FaultFinder, RecentBytesReader, dump
-from typedbytes.cli._inputs import check_for_pairs, display_name, input_names, opened, recognised
-from typedbytes.cli._output import replace_file
-from typedbytes.cli._reports import is_table, report
+from typedbytes.cli.arguments import CHECK_UNDECIDED, add_report_arguments, add_unicode_argument, integer
+from typedbytes.cli.failure import BAD_DATA, OK, USAGE, Failure, escaped
+from typedbytes.cli.input import formats
+from typedbytes.cli.input.inputs import check_for_pairs, display_name, input_names, opened, recognised
+from typedbytes.cli.output.files import replace_file
+from typedbytes.cli.output.reports import is_table, report
+from typedbytes.cli.records.decoding import decoder_options
+from typedbytes.cli.records.encoded import unit
+from typedbytes.cli.records.fault_finder import FaultFinder, RecentBytesReader, dump
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli._output import CommandOutput
+    from typedbytes.cli.output.files import CommandOutput
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -84,20 +84,18 @@ def _validated(name, options, rows):
     with opened(name) as source:
         form, source = recognised(source, options)
         source = check_for_pairs(source, form, name, options)
-        recent = RecentBytesReader(
-            source if form == "sequencefile" else _input_formats.source_of(source, form, display_name(name), options)
-        )
+        recent = RecentBytesReader(source if form == "sequencefile" else formats.source_of(source, form, display_name(name), options))
         if form == "sequencefile" and options.repair is not None:
-            from typedbytes.cli._repair import repair  # imported lazily: start-up time
+            from typedbytes.cli.records.repair import repair  # imported lazily: start-up time
 
             return repair(recent, name, options)
         with _repaired_file(options.repair) as keep:
             finder = FaultFinder(recent, options, keep)
             if form == "sequencefile":
-                with _input_formats.sequence_file_reader(recent, options, resync=True, **decoder_options(options)) as reader:
+                with formats.sequence_file_reader(recent, options, resync=True, **decoder_options(options)) as reader:
                     finder.run_sequence_file(reader)
             else:
-                with _input_formats.reader_of(recent, "typedbytes", display_name(name), options, raw=True) as reader:
+                with formats.reader_of(recent, "typedbytes", display_name(name), options, raw=True) as reader:
                     finder.run(reader)
         row = {
             "input": display_name(name),

@@ -1,0 +1,1 @@
+"""Inputs: finding, opening and recognising them."""

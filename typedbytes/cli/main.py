@@ -1,0 +1,181 @@
+"""Run a command line: find the command, parse its arguments, do its work, and turn every error into an exit code.
+
+The module of a command is imported when that command runs, and so is argparse. Commands import helpers, the modules in the folders
+beside this one, and helpers import no command; nothing imports this module but the package, whose one name `main` is.
+Data goes to stdout and everything else to stderr; 0 means that all input was read and all output written.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from importlib import import_module
+
+from typedbytes._base.atomic import remove_unfinished
+from typedbytes._base.exit_codes import BROKEN_PIPE, INTERNAL, INTERRUPTED, IO_ERROR, OK, UNAVAILABLE, USAGE
+from typedbytes._base.secrets import remember_secrets
+from typedbytes.cli.failure import Failure, forget_unwritable_stderr, nearest, without_secrets_of
+from typedbytes.cli.output.files import CommandOutput, OutputError, replace_file
+from typedbytes.cli.registry import COMMANDS, EXIT_CODES, OF_PARSERS, OPTIONS_WITH_VALUE, OPTIONS_WITHOUT_VALUE
+from typedbytes.cli.signals import Stoppable, Stopped
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from typedbytes.cli.parser import Parser
+
+HELP = """\
+usage: typedbytes COMMAND [OPTION...] [FILE...]
+
+Read streams of Hadoop TypedBytes from FILEs or stdin and write to stdout.
+
+commands:
+{commands}
+
+A record is a value, or with --pairs a key and a value; a SequenceFile holds pairs. Commands that
+copy only some records, or reorder them, refuse input that looks like pairs until --pairs or
+--values, or TYPEDBYTES_RECORDS in the environment, says which it is.
+"typedbytes help COMMAND" describes a command, as "typedbytes COMMAND --help" does.
+
+exit codes:
+{codes}
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line and return its exit code; with argv=None this is the console script, and the process ends after it."""
+    if argv is None:
+        sys.unraisablehook = without_secrets_of(sys.unraisablehook)
+    status = _status_of(argv)
+    if argv is None and "pyarrow" in sys.modules:
+        _end_at_once(status)
+    return status
+
+
+def _status_of(argv):
+    try:
+        with Stoppable(is_last=argv is None):
+            return _exit_code(list(sys.argv[1:] if argv is None else argv))
+    except Stopped as stopped:
+        return stopped.status
+    finally:
+        if argv is None:
+            forget_unwritable_stderr()
+
+
+def _end_at_once(status):
+    """End the process, and leave the interpreter as it is: while that ends, a thread of pyarrow that needs it would abort the process."""
+    import atexit  # imported lazily: start-up time
+    import os
+
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            if stream is not None:
+                stream.flush()
+    os._exit(status)
+
+
+def _exit_code(arguments):
+    try:
+        return _run(arguments)
+    except OutputError as error:
+        return BROKEN_PIPE if error.is_broken_pipe else Failure(IO_ERROR, str(error)).report()
+    except MemoryError:
+        return Failure(INTERNAL, "out of memory").report()
+    except ImportError as error:  # this system lacks what a part needs
+        return Failure(UNAVAILABLE, str(error)).report()
+    except KeyboardInterrupt as error:
+        remove_unfinished()
+        if isinstance(error, Stopped):
+            raise
+        return INTERRUPTED
+    except Exception:  # a defect: Python's own exit code for it, 1, is a result of diff and grep
+        without_secrets_of(sys.excepthook)(*sys.exc_info())
+        return INTERNAL
+
+
+def _run(arguments):
+    remember_secrets(arguments)
+    try:
+        work, file = _parse_command(arguments)
+        if file not in (None, "-"):
+            with replace_file(file, compress=True) as output:
+                return work(output) or OK
+    except Failure as failure:
+        return failure.report()
+    with CommandOutput() as output:
+        try:
+            return work(output) or OK
+        except Failure as failure:  # what was written before it is flushed
+            return failure.report()
+
+
+def _pop_command_name(arguments):
+    """Remove the command's name, the first argument that is neither an option nor the value of a shared one, and return it."""
+    option = None
+    for index, argument in enumerate(arguments):
+        if argument.startswith("-"):
+            option = argument if "=" not in argument else None
+        elif option in OPTIONS_WITH_VALUE:
+            option = None
+        elif argument in COMMANDS:
+            return arguments.pop(index)
+        elif option not in (None, "--", *OPTIONS_WITHOUT_VALUE):  # the argument may be its value
+            message = f"option {option} must follow the command: typedbytes COMMAND {option} {argument} (see typedbytes --help)"
+            raise Failure(USAGE, message)
+        else:
+            raise Failure(USAGE, f"no command {argument!r}{nearest(argument, COMMANDS)} (see typedbytes --help)")
+    return None
+
+
+def parser_of(name: str) -> Parser:
+    """Return the parser of a command's arguments."""
+    from typedbytes.cli.parser import Parser  # imported lazily: start-up time
+
+    command = load(name)
+    parser = Parser(name, command.run.__doc__)
+    command.add_arguments(parser)
+    return parser
+
+
+def load(name: str) -> Any:
+    """Return the module of a command."""
+    return import_module(f"typedbytes.cli.commands.{name.replace('-', '_')}")
+
+
+def _parse_command(arguments):
+    """Return the work to do, a function of a CommandOutput, and the path given by --output, or None."""
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:], "--help"]
+    name = _pop_command_name(arguments)
+    if name is None:
+        return lambda output: _run_without_command(arguments, output), None
+    parser = parser_of(name)
+    options = parser.parse(arguments)
+    if options.help:
+        return lambda output: output.write(parser.format_help().encode()), None
+    command = load(name)
+    writes_folder = getattr(command, "writes_folder", lambda options: False)
+    more = [{each: parser_of(each) for each in COMMANDS}] if name in OF_PARSERS else []
+    return lambda output: command.run(options, output, *more), None if writes_folder(options) else getattr(options, "output", None)
+
+
+def _run_without_command(arguments, output):
+    if "--version" in arguments or "-V" in arguments:
+        output.line(f"typedbytes {_version()}")
+    elif "-h" in arguments or "--help" in arguments:
+        commands = "\n".join(f"  {name:<11} {summary}" for name, summary in COMMANDS.items())
+        codes = "\n".join(f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES.items())
+        output.write(HELP.format(commands=commands, codes=codes).encode())
+    else:
+        raise Failure(USAGE, "no command (see typedbytes --help)")
+
+
+def _version():
+    import typedbytes
+
+    return typedbytes.__version__

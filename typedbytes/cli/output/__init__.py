@@ -1,0 +1,1 @@
+"""Outputs: files, the forms of records, reports."""

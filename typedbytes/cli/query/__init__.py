@@ -1,0 +1,1 @@
+"""Records of a range, fields, orders and statistics."""

@@ -1,0 +1,1 @@
+"""Encoded records, and what is wrong with them."""

@@ -1,0 +1,1 @@
+"""Arrow and Parquet, and the columns of text."""
