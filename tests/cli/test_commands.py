@@ -23,6 +23,7 @@ from subprocess_runs import SECONDS, run_fresh
 from typedbytes import sequencefile
 from typedbytes.cli import main
 from typedbytes.cli.input import formats, progress
+from typedbytes.cli.main import parser_of
 from typedbytes.cli.output import terminal
 from typedbytes.cli.records.fault_finder import RecentBytesReader
 from typedbytes.cli.tables import arrow
@@ -134,8 +135,7 @@ def test_sample(file):
 def test_samples_are_fair():
     from typedbytes.cli.commands import sample
 
-    class Options:
-        nrecords, fraction, seed, files, to, from_, pairs, dialect, max_bytes = 3, None, None, [], "typedbytes", None, False, "hadoop", None
+    parser = parser_of("sample")
 
     class Output:
         is_terminal = False
@@ -150,8 +150,8 @@ def test_samples_are_fair():
             self.data += data
 
     def drawn(seed):
-        Options.seed, output = seed, Output()
-        sample.run(Options, output)
+        output = Output()
+        sample.run(sample.Settings(parser.parse(["-n3", "--values", "--to", "typedbytes", f"--seed={seed}"])), output)
         return values(output.data)
 
     drawing, ours = os.pipe()

@@ -14,7 +14,7 @@ import typedbytes as tb
 from commands import COMMAND, LIST, ONE, TEXT, TWO, bad, good, until_it_has_read, until_it_waits
 from subprocess_runs import SECONDS
 from typedbytes.cli import main
-from typedbytes.cli.forms import text_form
+from typedbytes.cli.commands import from_text
 
 ENCODER = tb.Encoder()
 ROWS = [("a", "b c"), ("x,y", 'say "hi"'), ("two\nlines", "tab\there"), ("", ""), ("cr\rhere", "caf\u00e9")]
@@ -320,14 +320,14 @@ def test_a_pipe_that_does_not_fit_into_temporary_files(tmp_path):
 @pytest.mark.parametrize("changed", [b"x\n2\n", b"1,3\n2\n"])
 def test_an_input_that_changes_between_the_readings(file, monkeypatch, capfd, changed):
     path = file(b"1\n2\n", "a.csv")
-    opened = text_form.opened
+    opened = from_text.opened
 
     def opened_and_changed(name, source):
         found = opened(name, source)
-        monkeypatch.setattr(text_form, "opened", lambda *again: (file(changed, "a.csv"), opened(*again))[1])
+        monkeypatch.setattr(from_text, "opened", lambda *again: (file(changed, "a.csv"), opened(*again))[1])
         return found
 
-    monkeypatch.setattr(text_form, "opened", opened_and_changed)
+    monkeypatch.setattr(from_text, "opened", opened_and_changed)
     assert main(["from-text", "--csv", "--infer", path]) == 65
     message = f"typedbytes: {path}: line 1: the input has changed since the types of its columns were found\n"
     assert capfd.readouterr().err == message

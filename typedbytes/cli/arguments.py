@@ -1,4 +1,8 @@
-"""Arguments that several commands share, and the types of option values. What the options do is not known here."""
+"""The settings of a command: a class whose attributes are its options, and whose objects hold what a command line gives for them.
+
+Here: how options are declared, those that several commands share, and the types of their values. What an option does is not known here.
+Invariant: nothing changes settings once they are parsed.
+"""
 
 from __future__ import annotations
 
@@ -10,108 +14,67 @@ from typedbytes.cli.input.formats import NAMES
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
+    from collections.abc import Iterable, Mapping
+    from typing import Any, Literal, NoReturn
 
-# How a command treats input that looks like pairs when neither --pairs nor --values is given: NOTE reports it, REFUSE fails,
-# CHECK_UNDECIDED also examines ambiguous input, which fails only if -o replaces an input.
-NOTE, REFUSE, CHECK_UNDECIDED = "note", "refuse", "check_undecided"
+    Dialect = Literal["hadoop", "hive"]
+
 MIN_MEMORY = 64 << 10  # of a sort
 UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
-def complete_with(argument: Any, words: Iterable[str]) -> None:
-    """Have a shell offer these words for a positional argument."""
-    argument.words = tuple(words)
+class Option:
+    """What argparse is told of an option, or of an argument that is none; of those in a group only one may be given."""
+
+    def __init__(self, spellings: list[tuple[tuple, dict]], group: str | None, words: Iterable[str]) -> None:
+        self.spellings = spellings
+        self.group = group
+        self.words = tuple(words)
 
 
-def add_file_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare FILE... and the limits of what is read from them."""
-    parser.add_argument("files", nargs="*", default=[], metavar="FILE", help="files, folders or URLs; stdin if none, or for -")
-    records = parser.add_mutually_exclusive_group()
-    records.add_argument("--pairs", action="store_true", default=None, help="a record is a pair: a key, then a value")
-    records.add_argument(
-        "--values", action="store_false", default=None, dest="pairs", help="a record is a value, even if the input looks like pairs"
-    )
-    parser.add_argument("--dialect", choices=("hadoop", "hive"), default="hadoop", help="hive adds the type codes 11, 12 and 177")
-    parser.add_argument("--max-bytes", type=positive, metavar="N", help="refuse a record of more than N bytes")
+def option(*flags: str, group: str | None = None, words: Iterable[str] = (), **how: Any) -> Any:
+    """Declare an option, or without flags an argument; a shell offers these words for it."""
+    return Option([(flags, how)], group, words)
 
 
-def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare FILE... and the options of every command that reads records."""
-    add_file_arguments(parser)
-    parser.add_argument("--from", choices=NAMES, dest="from_", help="the format of the inputs (default: recognised by their first bytes)")
+def switch(*flags: str, help: str) -> Any:
+    """Declare an option without a value."""
+    return option(*flags, action="store_true", help=help)
 
 
-def add_output_argument(parser: argparse.ArgumentParser) -> None:
-    """Declare the output of a command."""
-    parser.add_argument("-o", "--output", metavar="OUT", help="write to OUT, which is replaced only on success")
+def either(group: str, *options: Any) -> Any:
+    """Declare options for one attribute."""
+    return Option([each for one in options for each in one.spellings], group, ())
 
 
-def add_record_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of every command that reads records and writes records."""
-    add_stream_arguments(parser)
-    parser.add_argument("--to", choices=NAMES, help="the format of the output (default: typedbytes; json on a terminal)")
-    add_output_argument(parser)
-    add_json_arguments(parser)
-    add_unicode_argument(parser)
+class Settings:
+    """What a command line says. A subclass has an attribute for each option; another attribute is the value for want of an option."""
 
+    output: str | None = None
 
-def add_unicode_argument(parser: argparse.ArgumentParser) -> None:
-    """Declare what is accepted where values are made of records: for validate and --to block."""
-    handlers = ("strict", "surrogateescape")
-    parser.add_argument("--unicode-errors", choices=handlers, default="strict", help="surrogateescape decodes text that is not UTF-8")
+    def __init__(self, words: Mapping[str, Any]) -> None:
+        self.__dict__.update(words)
 
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{name} is set by the command line alone")
 
-def add_json_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the forms of JSON that only people and other programs read."""
-    parser.add_argument("--plain", action="store_true", help="natural JSON, which loses types and cannot be converted back")
-    parser.add_argument("--pretty", action="store_true", help="JSON with indentation, on several lines for each record")
+    def output_file(self) -> str | None:
+        """Return the path of the file that the output of the command becomes; None: it is written to stdout, or by the command itself."""
+        return self.output
 
-
-def add_picking_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of every command that copies only some records or reorders them: it must know whether they are pairs."""
-    add_record_arguments(parser)
-    parser.set_defaults(pair_check=REFUSE)
-
-
-def add_report_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of every command that reads records and reports on them."""
-    add_stream_arguments(parser)
-    add_format_arguments(parser)
-    parser.set_defaults(pair_check=NOTE)
-
-
-def add_format_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the two forms of a report."""
-    parser.add_argument("--json", action="store_true", help="report in lines of JSON (the default, except on a terminal)")
-    parser.add_argument("--table", action="store_true", help="report in a table (the default on a terminal)")
-    add_output_argument(parser)
-
-
-def add_number_argument(parser: argparse._ActionsContainer) -> None:
-    """Declare how many records a command copies."""
-    parser.add_argument("-n", type=integer, default=10, metavar="N", dest="nrecords", help="the number of records (10), also as -5")
-
-
-def add_text_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the forms of a line of text."""
-    rows = parser.add_mutually_exclusive_group()
-    rows.add_argument("--csv", action="store_const", const=",", dest="delimiter", help="rows with commas between fields")
-    rows.add_argument("--tsv", action="store_const", const="\t", dest="delimiter", help="rows with TABs between fields")
-    parser.add_argument("--header", action="store_true", help="the first row holds the names of the fields, the keys of MAPs")
-    parser.add_argument("--separator", metavar="SEP", help="what separates fields, or a key from its value (TAB)")
-
-
-def add_memory_argument(parser: argparse.ArgumentParser) -> None:
-    """Declare how much memory a sort may use."""
-    parser.add_argument("--memory", type=_memory, default=512 << 20, metavar="SIZE", help="the memory to use, such as 4G (512M)")
-
-
-def add_sequence_file_limits(parser: argparse.ArgumentParser) -> None:
-    """Declare the dialect, and the limit of what is read from or written to a SequenceFile."""
-    parser.add_argument("--dialect", choices=("hadoop", "hive"), default="hadoop", help="hive adds the type codes 11, 12 and 177")
-    parser.add_argument("--max-bytes", type=positive, metavar="N", help="refuse a record or block of more than N bytes")
+    @classmethod
+    def declare(cls, parser: argparse.ArgumentParser) -> None:
+        """Declare the options to a parser, first those of base classes."""
+        found: dict[str, Option] = {}
+        for kind in reversed(cls.__mro__):
+            found.update({name: each for name, each in vars(kind).items() if isinstance(each, Option)})
+        groups: dict = {None: parser}
+        for name, each in found.items():
+            if each.group not in groups:
+                groups[each.group] = parser.add_mutually_exclusive_group()
+            for flags, how in each.spellings:
+                argument = groups[each.group].add_argument(*flags or [name], **({"dest": name} if flags else {}), **how)
+                argument.words = each.words
 
 
 def integer(text, minimum=0):
@@ -146,3 +109,107 @@ def parse_size(text):
     if nbytes < 1:
         raise argparse.ArgumentTypeError(f"expected a size such as 65536, 64K or 1.5G, not {text!r}")
     return nbytes
+
+
+# Options that commands declare in an order of their own.
+
+FILES = option(nargs="*", default=[], metavar="FILE", help="files, folders or URLs; stdin if none, or for -")
+DIALECT = option("--dialect", choices=("hadoop", "hive"), default="hadoop", help="hive adds the type codes 11, 12 and 177")
+OUTPUT = option("-o", "--output", metavar="OUT", help="write to OUT, which is replaced only on success")
+PLAIN = switch("--plain", help="natural JSON, which loses types and cannot be converted back")
+PRETTY = switch("--pretty", help="JSON with indentation, on several lines for each record")
+MEMORY = option("--memory", type=_memory, default=512 << 20, metavar="SIZE", help="the memory to use, such as 4G (512M)")
+UNICODE_ERRORS = option(
+    "--unicode-errors",
+    choices=("strict", "surrogateescape"),
+    default="strict",
+    help="surrogateescape decodes text that is not UTF-8",
+)
+
+
+class InputSettings(Settings):
+    """Which inputs are read, and what of them."""
+
+    files: list[str]
+    pairs: bool = False
+    is_record_kind_unknown: bool = False  # no option says whether records are pairs
+    dialect: Dialect = "hadoop"
+    max_bytes: int | None = None
+    from_: str | None = None
+
+
+class FileSettings(InputSettings):
+    """FILE... and the limits of what is read from them."""
+
+    files: list[str] = FILES
+    pairs: bool = either(
+        "records",
+        option("--pairs", action="store_true", default=None, help="a record is a pair: a key, then a value"),
+        option("--values", action="store_false", default=None, help="a record is a value, even if the input looks like pairs"),
+    )
+    dialect: Dialect = DIALECT
+    max_bytes: int | None = option("--max-bytes", type=positive, metavar="N", help="refuse a record of more than N bytes")
+
+
+class StreamSettings(FileSettings):
+    """The options of every command that reads records."""
+
+    from_: str | None = option("--from", choices=NAMES, help="the format of the inputs (default: recognised by their first bytes)")
+
+
+class RecordForm(Settings):
+    """How records are written."""
+
+    dialect: Dialect
+    to: str | None = None
+    plain: bool = False
+    pretty: bool = False
+    unicode_errors: str = "strict"
+
+
+class RecordSettings(StreamSettings, RecordForm):
+    """The options of every command that reads records and writes records."""
+
+    to: str | None = option("--to", choices=NAMES, help="the format of the output (default: typedbytes; json on a terminal)")
+    output: str | None = OUTPUT
+    plain: bool = PLAIN
+    pretty: bool = PRETTY
+    unicode_errors: str = UNICODE_ERRORS
+
+
+class ReportForm(Settings):
+    """The two forms of a report."""
+
+    json: bool = switch("--json", help="report in lines of JSON (the default, except on a terminal)")
+    table: bool = switch("--table", help="report in a table (the default on a terminal)")
+    output: str | None = OUTPUT
+
+
+class ReportSettings(ReportForm, StreamSettings):
+    """The options of every command that reads records and reports on them."""
+
+
+class TextSettings(Settings):
+    """The output, and the forms of a line of text."""
+
+    output: str | None = OUTPUT
+    delimiter: str | None = either(
+        "rows",
+        option("--csv", action="store_const", const=",", help="rows with commas between fields"),
+        option("--tsv", action="store_const", const="\t", help="rows with TABs between fields"),
+    )
+    header: bool = switch("--header", help="the first row holds the names of the fields, the keys of MAPs")
+    separator: str | None = option("--separator", metavar="SEP", help="what separates fields, or a key from its value (TAB)")
+
+
+class SequenceFileSettings(InputSettings):
+    """FILE..., the dialect, and the limit of what is read from or written to a SequenceFile."""
+
+    files: list[str] = FILES
+    dialect: Dialect = DIALECT
+    max_bytes: int | None = option("--max-bytes", type=positive, metavar="N", help="refuse a record or block of more than N bytes")
+
+
+def number_option(group: str | None = None) -> Any:
+    """Declare how many records a command copies."""
+    return option("-n", type=integer, default=10, metavar="N", group=group, help="the number of records (10), also as -5")

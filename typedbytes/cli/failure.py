@@ -27,8 +27,8 @@ from typedbytes._base.exit_codes import (
 from typedbytes._base.secrets import without_secrets
 
 __all__ = [
-    "BAD_DATA", "DIFFERENT", "INTERNAL", "INTERRUPTED", "IO_ERROR", "JOB_FAILED", "NO_INPUT", "OK", "UNAVAILABLE", "USAGE", "Failure", "nearest", "reason_of",
-    "escaped", "say", "without_secrets_of",
+    "BAD_DATA", "DIFFERENT", "INTERNAL", "INTERRUPTED", "IO_ERROR", "JOB_FAILED", "NO_INPUT", "OK", "UNAVAILABLE", "USAGE", "Failure", "display_name",
+    "escaped", "nearest", "reason_of", "say", "say_lines", "without_secrets_of",
 ]  # fmt: skip
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -104,6 +104,11 @@ def say_lines(text):
 def escaped(text):
     """Return text on one line, with characters that are not printable escaped as in Python."""
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text)
+
+
+def display_name(name):
+    """Return the name of an input in messages."""
+    return "standard input" if name == "-" else without_secrets(name) if "://" in name else name
 
 
 def reason_of(error):

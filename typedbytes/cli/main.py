@@ -138,7 +138,7 @@ def parser_of(name: str) -> Parser:
 
     command = load(name)
     parser = Parser(name, command.run.__doc__)
-    command.add_arguments(parser)
+    (command.Settings.declare if hasattr(command, "Settings") else command.add_arguments)(parser)
     return parser
 
 
@@ -148,20 +148,22 @@ def load(name: str) -> Any:
 
 
 def _parse_command(arguments):
-    """Return the work to do, a function of a CommandOutput, and the path given by --output, or None."""
+    """Return the work to do, a function of a CommandOutput, and the path of the file that it becomes, or None."""
     if arguments[:1] == ["help"]:
         arguments = [*arguments[1:], "--help"]
     name = _pop_command_name(arguments)
     if name is None:
         return lambda output: _run_without_command(arguments, output), None
+    from typedbytes.cli.arguments import Settings  # imported lazily: start-up time
+
     parser = parser_of(name)
-    options = parser.parse(arguments)
-    if options.help:
+    words = parser.parse(arguments)
+    if words is None:
         return lambda output: output.write(parser.format_help().encode()), None
     command = load(name)
-    writes_folder = getattr(command, "writes_folder", lambda options: False)
+    settings = getattr(command, "Settings", Settings)(words)
     more = [{each: parser_of(each) for each in COMMANDS}] if name in OF_PARSERS else []
-    return lambda output: command.run(options, output, *more), None if writes_folder(options) else getattr(options, "output", None)
+    return lambda output: command.run(settings, output, *more), settings.output_file()
 
 
 def _run_without_command(arguments, output):

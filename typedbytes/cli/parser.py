@@ -14,7 +14,7 @@ from typedbytes.cli.failure import USAGE, Failure, nearest
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
@@ -49,21 +49,21 @@ class Parser(argparse.ArgumentParser):
         self.color = False  # help is the same text on a terminal and elsewhere
         self.add_argument("-h", "--help", action="store_true", help="show this text and exit")
 
-    def parse(self, arguments: list[str]) -> argparse.Namespace:
-        """Return the options; options and FILEs may be mixed, and everything after -- is a FILE."""
+    def parse(self, arguments: list[str]) -> dict[str, Any] | None:
+        """Return what the options say, None for --help; options and FILEs may be mixed, and everything after -- is a FILE."""
         end = arguments.index("--") if "--" in arguments else len(arguments)
         if not {"-h", "--help"}.isdisjoint(arguments[:end]):
-            return argparse.Namespace(help=True)
+            return None
         options, unknown = self.parse_known_intermixed_args(self._without_negatives(arguments[:end]))
         if unknown:
             option = unknown[0].partition("=")[0]
             self.error(f"unrecognized arguments: {' '.join(unknown)}{nearest(option, self._option_string_actions, 0.75)}")
-        options.files = options.files + arguments[end + 1 :]
-        if "pairs" in options:
-            is_pairs = _record_kind() if options.pairs is None else options.pairs
-            options.is_record_kind_unknown = is_pairs is None
-            options.pairs = bool(is_pairs)
-        return options
+        words = {"files": [], **vars(options)}
+        words["files"] = words["files"] + arguments[end + 1 :]
+        if "pairs" in words:
+            is_pairs = _record_kind() if words["pairs"] is None else words["pairs"]
+            words.update(pairs=bool(is_pairs), is_record_kind_unknown=is_pairs is None)
+        return words
 
     def options(self) -> list[argparse.Action]:
         """Return the options, as argparse has them."""

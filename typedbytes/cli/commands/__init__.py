@@ -1,4 +1,4 @@
-"""The commands, one file each: ``add_arguments(parser)`` declares the arguments, ``run(options, output)`` does the work.
+"""The commands, one file each: the class ``Settings`` declares the options, ``run(settings, output)`` does the work.
 
 The docstring of ``run`` is the help; it returns an exit code or None for 0.
 """

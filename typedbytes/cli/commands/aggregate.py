@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 
 import typedbytes
-from typedbytes.cli.arguments import REFUSE, add_report_arguments
-from typedbytes.cli.input.inputs import input_names, reading
+from typedbytes.cli.arguments import ReportSettings
+from typedbytes.cli.input.inputs import Inputs
+from typedbytes.cli.input.pair_detection import REFUSE
 from typedbytes.cli.output.reports import Json, json_of, report
 from typedbytes.cli.records.encoded import is_pairs
 
@@ -15,18 +16,14 @@ MAX_NDIGITS = 10_000  # of a sum of Decimals: two of them, of a few bytes each, 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from typedbytes.cli.output.files import CommandOutput
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments of aggregate."""
-    add_report_arguments(parser)
-    parser.set_defaults(pair_check=REFUSE)
+class Settings(ReportSettings):
+    """The options of aggregate."""
 
 
-def run(options: Namespace, output: CommandOutput) -> int | None:
+def run(settings: Settings, output: CommandOutput) -> int | None:
     """Report the count, sum, minimum, maximum and mean of the values of each key, which are numbers.
 
     Keys are compared by their bytes, are reported in the order in which they come, and are kept in
@@ -38,11 +35,12 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes aggregate --pairs part-0*.tb
       typedbytes cut -f "value['size']" --values logs.tb | typedbytes aggregate
     """
+    inputs = Inputs(settings, REFUSE)
     groups: dict[bytes | None, _Numbers] = defaultdict(_Numbers)
-    for name in input_names(options):
-        with reading(name, options, raw=True) as reader:
-            _add_all(reader, groups, options.dialect)
-    report((_row(*each, options) for each in groups.items()), options, output)
+    for name in inputs:
+        with inputs.reading(name) as reader:
+            _add_all(reader, groups, settings.dialect)
+    report((_row(*each, settings.dialect) for each in groups.items()), settings, output)
 
 
 def _add_all(reader, groups, dialect):
@@ -66,8 +64,8 @@ def _add_all(reader, groups, dialect):
         start = reader.offset
 
 
-def _row(key, numbers, options):
-    named = {} if key is None else {"key": json_of(key, options)}
+def _row(key, numbers, dialect):
+    named = {} if key is None else {"key": json_of(key, dialect)}
     found = {"sum": numbers.total, "min": numbers.minimum, "max": numbers.maximum, "mean": numbers.mean()}
     return {**named, "count": numbers.count, **{name: _shown(number) for name, number in found.items()}}
 

@@ -6,9 +6,10 @@ import time
 
 import typedbytes
 from typedbytes._report import _native as _report
-from typedbytes.cli.arguments import add_report_arguments, positive
+from typedbytes.cli.arguments import ReportSettings, option, positive
 from typedbytes.cli.failure import BAD_DATA, USAGE, Failure
-from typedbytes.cli.input.inputs import input_names, reading
+from typedbytes.cli.input.inputs import Inputs
+from typedbytes.cli.input.pair_detection import NOTE
 from typedbytes.cli.output.files import replace_file
 from typedbytes.cli.output.reports import report
 from typedbytes.cli.records.encoded import is_pairs
@@ -16,21 +17,19 @@ from typedbytes.cli.records.encoded import is_pairs
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from typedbytes.cli.output.files import CommandOutput
 
 SECONDS = 0.5  # for each operation
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments of bench."""
-    add_report_arguments(parser)
-    parser.add_argument("--megabytes", type=positive, default=64, metavar="N", help="how much of the input to use (64)")
-    parser.add_argument("--plot", metavar="OUT", help="write a bar chart to OUT, in SVG")
+class Settings(ReportSettings):
+    """The options of bench."""
+
+    megabytes: int = option("--megabytes", type=positive, default=64, metavar="N", help="how much of the input to use (64)")
+    plot: str | None = option("--plot", metavar="OUT", help="write a bar chart to OUT, in SVG")
 
 
-def run(options: Namespace, output: CommandOutput) -> int | None:
+def run(settings: Settings, output: CommandOutput) -> int | None:
     """Measure how fast the records of the input are skipped, decoded, encoded and written as JSON.
 
     Whole records are read into memory first. Each figure is the best of many runs.
@@ -39,17 +38,17 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes bench --pairs part-00000.tb
       typedbytes bench --plot speed.svg part-00000.tb
     """
-    data, pairs = _read_records(options)
+    data, pairs = _read_records(Inputs(settings, NOTE), settings.megabytes * 1_000_000)
     if not data:
         raise Failure(USAGE, "the input has no records to measure")
     try:
-        rows = list(_measure_all(data, pairs, options))
+        rows = list(_measure_all(data, pairs, settings.dialect))
     except typedbytes.DecodeError as error:  # reading has checked only the structure
         raise Failure(BAD_DATA, f"the records to measure: {error}") from None
-    if options.plot:
-        with replace_file(options.plot) as file:
+    if settings.plot:
+        with replace_file(settings.plot) as file:
             file.write(_bar_chart(rows).encode())
-    report(rows, options, output)
+    report(rows, settings, output)
 
 
 class _EnoughError(Exception):
@@ -68,10 +67,10 @@ class _Collector:
         self.data += records
 
 
-def _read_records(options):
-    collector, pairs = _Collector(options.megabytes * 1_000_000), False
-    for name in input_names(options):
-        with reading(name, options, raw=True) as reader:
+def _read_records(inputs, max_nbytes):
+    collector, pairs = _Collector(max_nbytes), False
+    for name in inputs:
+        with inputs.reading(name) as reader:
             pairs = is_pairs(reader)
             try:
                 with typedbytes.Writer(collector) as writer:
@@ -81,15 +80,15 @@ def _read_records(options):
     return bytes(collector.data), pairs
 
 
-def _measure_all(data, pairs, options):
-    decoder, encoder = typedbytes.Decoder(dialect=options.dialect, pickle="raw"), typedbytes.Encoder(dialect=options.dialect)
+def _measure_all(data, pairs, dialect):
+    decoder, encoder = typedbytes.Decoder(dialect=dialect, pickle="raw"), typedbytes.Encoder(dialect=dialect)
     decode, encode = (decoder.decode_pairs, encoder.encode_pairs) if pairs else (decoder.decode_all, encoder.encode_all)
     records = decode(data)
     operations = {
-        "walk": lambda: typedbytes.count(data, dialect=options.dialect),
+        "walk": lambda: typedbytes.count(data, dialect=dialect),
         "decode": lambda: decode(data),
         "encode": lambda: encode(records),
-        "to JSON": lambda: _report.lines(data, pairs=pairs, dialect=options.dialect),
+        "to JSON": lambda: _report.lines(data, pairs=pairs, dialect=dialect),
     }
     for name, operation in operations.items():
         seconds = _best_seconds(operation)

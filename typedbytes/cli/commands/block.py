@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import os
 
-from typedbytes.cli.arguments import complete_with, integer, positive
+from typedbytes.cli.arguments import InputSettings, integer, option, positive, switch
 from typedbytes.cli.failure import BAD_DATA, IO_ERROR, USAGE, Failure, reason_of
 from typedbytes.cli.forms.json_form import JsonFormError, dump_line, load_line
-from typedbytes.cli.input.inputs import input_names, lines, opened
+from typedbytes.cli.input.inputs import Inputs, opened
 from typedbytes.errors import DecodeError, EncodeError
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
     from collections.abc import Callable
 
     from typedbytes.cli.output.files import CommandOutput
@@ -25,20 +24,22 @@ if TYPE_CHECKING:
 WIRES = ("line", "block", "bytes", "type8", "total", "header", "native")
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments of block."""
-    action = parser.add_argument("action", nargs="?", metavar="ACTION", help="encode, decode, echo or peer")
-    complete_with(action, ACTIONS)
-    parser.add_argument("files", nargs="*", default=[], metavar="FILE", help="the inputs; stdin if none, or for -")
-    parser.add_argument("--wire", choices=WIRES, default="bytes", help="the layout (bytes): " + ", ".join(WIRES))
-    parser.add_argument("--max-bytes", type=positive, metavar="N", help="refuse a message of more than N bytes")
-    parser.add_argument("--checksum", action="store_true", help="end native messages with a checksum")
-    parser.add_argument("--listen", default="127.0.0.1:0", metavar="ADDRESS", help="peer: HOST:PORT, or the path of a Unix socket")
-    parser.add_argument("--mode", choices=("ack", "echo"), default="ack", help="peer: answer with the byte 0x31, or with the message")
-    parser.add_argument("--connections", type=integer, metavar="N", help="peer: end after N connections")
+class Settings(InputSettings):
+    """The options of block."""
+
+    action: str | None = option(
+        nargs="?", metavar="ACTION", help="encode, decode, echo or peer", words=("encode", "decode", "echo", "peer")
+    )
+    files: list[str] = option(nargs="*", default=[], metavar="FILE", help="the inputs; stdin if none, or for -")
+    wire: str = option("--wire", choices=WIRES, default="bytes", help="the layout (bytes): " + ", ".join(WIRES))
+    max_bytes: int | None = option("--max-bytes", type=positive, metavar="N", help="refuse a message of more than N bytes")
+    checksum: bool = switch("--checksum", help="end native messages with a checksum")
+    listen: str = option("--listen", default="127.0.0.1:0", metavar="ADDRESS", help="peer: HOST:PORT, or the path of a Unix socket")
+    mode: str = option("--mode", choices=("ack", "echo"), default="ack", help="peer: answer with the byte 0x31, or with the message")
+    connections: int | None = option("--connections", type=integer, metavar="N", help="peer: end after N connections")
 
 
-def run(options: Namespace, output: CommandOutput) -> int | None:
+def run(settings: Settings, output: CommandOutput) -> int | None:
     """Convert lines of JSON to block messages and back, or answer messages.
 
     encode reads lines of JSON and writes a message for each, and decode is its inverse; echo copies
@@ -53,20 +54,20 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes block decode --wire native messages.bin | jq -c .args
       typedbytes block peer --mode echo --listen /tmp/peer
     """
-    if options.action not in ACTIONS:
+    if settings.action not in ACTIONS:
         raise Failure(USAGE, "expected an action: encode, decode, echo or peer (see typedbytes block --help)")
-    if options.checksum and options.wire != "native":
+    if settings.checksum and settings.wire != "native":
         raise Failure(USAGE, "--checksum needs --wire native")
-    ACTIONS[options.action](options, output)
+    ACTIONS[settings.action](settings, output)
 
 
-def _encode(options, output):
+def _encode(settings, output):
     from typedbytes.block import BlockEncoder
     from typedbytes.cli.forms.message_form import values_from_json
 
     output.refuse_terminal()
-    encoder = BlockEncoder(options.wire, **_checksum(options))
-    for location, line in lines(options):
+    encoder = BlockEncoder(settings.wire, **_checksum(settings))
+    for location, line in Inputs(settings).lines():
         if line.isspace():
             continue
         try:
@@ -76,10 +77,10 @@ def _encode(options, output):
             raise Failure(BAD_DATA, f"{location}: {error}") from None
 
 
-def _decode(options, output):
+def _decode(settings, output):
     from typedbytes.cli.forms.message_form import json_of
 
-    for message in _messages(options):
+    for message in _messages(settings):
         args = [json_of(value) for value in message]
         if message.id is None:
             output.line(dump_line(args))
@@ -87,33 +88,33 @@ def _decode(options, output):
             output.line(dump_line({"id": message.id, "reply": message.wants_reply, "args": args}))
 
 
-def _echo(options, output):
+def _echo(settings, output):
     from typedbytes.block import BlockEncoder
 
     output.refuse_terminal()
-    encoders = {"native": BlockEncoder("native", **_checksum(options))}
-    for message in _messages(options):
-        wire = options.wire if message.id is None else "native"
-        encoder = encoders.setdefault(wire, BlockEncoder(options.wire))
+    encoders = {"native": BlockEncoder("native", **_checksum(settings))}
+    for message in _messages(settings):
+        wire = settings.wire if message.id is None else "native"
+        encoder = encoders.setdefault(wire, BlockEncoder(settings.wire))
         head = {} if message.id is None else {"id": message.id, "reply": message.wants_reply}
         output.write(encoder.encode(message, **head))
 
 
-def _peer(options, output):
-    by_path = ":" not in options.listen
+def _peer(settings, output):
+    by_path = ":" not in settings.listen
     try:
-        server = _listen(options.listen, by_path)
+        server = _listen(settings.listen, by_path)
     except (OSError, ValueError, OverflowError, TypeError) as error:  # the last two: an impossible port or host
-        raise Failure(USAGE, f"{options.listen}: cannot listen: {error}") from None
+        raise Failure(USAGE, f"{settings.listen}: cannot listen: {error}") from None
     try:
         with server:
-            address = os.fsencode(options.listen) if by_path else "{}:{}".format(*server.getsockname()).encode()
+            address = os.fsencode(settings.listen) if by_path else "{}:{}".format(*server.getsockname()).encode()
             output.write(address + b"\n")
             output.flush()
-            _serve(server, options)
+            _serve(server, settings)
     finally:
         if by_path:
-            os.unlink(options.listen)
+            os.unlink(settings.listen)
 
 
 def _listen(address, by_path):
@@ -135,42 +136,42 @@ def _listen(address, by_path):
     return server
 
 
-def _serve(server, options):
+def _serve(server, settings):
     served = 0
-    while options.connections is None or served < options.connections:
+    while settings.connections is None or served < settings.connections:
         connection, _ = server.accept()
         served += 1
         with connection:
             try:
-                _answer(connection, options)
+                _answer(connection, settings)
             except (DecodeError, OSError) as error:
                 status = BAD_DATA if isinstance(error, DecodeError) else IO_ERROR
                 Failure(status, f"connection {served}: {error if status == BAD_DATA else reason_of(error)}").report()
 
 
-def _answer(connection, options):
+def _answer(connection, settings):
     from typedbytes.block import BlockReader, BlockWriter
 
-    writers = {wire: BlockWriter(connection, wire) for wire in {options.wire, "native"}}
-    for message in BlockReader(connection, options.wire, max_bytes=options.max_bytes):
-        if options.mode == "ack":
+    writers = {wire: BlockWriter(connection, wire) for wire in {settings.wire, "native"}}
+    for message in BlockReader(connection, settings.wire, max_bytes=settings.max_bytes):
+        if settings.mode == "ack":
             writers["native"].write_raw(b"1")
         elif message.id is None:
-            writers[options.wire].write(message)
+            writers[settings.wire].write(message)
         else:
             writers["native"].write(message, id=message.id)
 
 
-ACTIONS: dict[str, Callable[[Namespace, CommandOutput], int | None]] = {"encode": _encode, "decode": _decode, "echo": _echo, "peer": _peer}
+ACTIONS: dict[str, Callable[[Settings, CommandOutput], int | None]] = {"encode": _encode, "decode": _decode, "echo": _echo, "peer": _peer}
 
 
-def _checksum(options):
-    return {"checksum": True} if options.checksum else {}
+def _checksum(settings):
+    return {"checksum": True} if settings.checksum else {}
 
 
-def _messages(options):
+def _messages(settings):
     from typedbytes.block import BlockReader
 
-    for name in input_names(options):
+    for name in Inputs(settings):
         with opened(name) as source:
-            yield from BlockReader(source, options.wire, max_bytes=options.max_bytes, exact=True)
+            yield from BlockReader(source, settings.wire, max_bytes=settings.max_bytes, exact=True)

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from typedbytes.cli._bundle_options import add_bundle_arguments, bundle_settings
+from typedbytes.cli._bundle_options import BundleSettings, bundle_settings
+from typedbytes.cli.arguments import option
 from typedbytes.cli.failure import USAGE, Failure, say_lines
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from typedbytes.cli.output.files import CommandOutput
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments of bundle."""
-    parser.add_argument("files", nargs="*", default=[], metavar="ZIP", help="the archive to write")
-    add_bundle_arguments(parser)
+class Settings(BundleSettings):
+    """The options of bundle."""
+
+    files: list[str] = option(nargs="*", default=[], metavar="ZIP", help="the archive to write")
 
 
-def run(options: Namespace, output: CommandOutput) -> int | None:
+def run(settings: Settings, output: CommandOutput) -> int | None:
     """Write an archive that brings this package to nodes with a bare Python.
 
     Hadoop unpacks it on each node, and a task finds it by PYTHONPATH: no compiler, no network and no
@@ -31,10 +30,10 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     """
     from typedbytes import hadoop
 
-    if len(options.files) != 1:
+    if len(settings.files) != 1:
         raise Failure(USAGE, "bundle writes one ZIP (see typedbytes bundle --help)")
     try:
-        hadoop.bundle(options.files[0], say=say_lines, **bundle_settings(options))
+        hadoop.bundle(settings.files[0], say=say_lines, **bundle_settings(settings))
     except hadoop.SubmitError as error:
         from typedbytes.cli._submit_failure import failure_of  # imported lazily: start-up time
 

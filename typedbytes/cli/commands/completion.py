@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typedbytes.cli.arguments import add_output_argument, complete_with
+from typedbytes.cli import arguments
+from typedbytes.cli.arguments import OUTPUT, option
 from typedbytes.cli.failure import USAGE, Failure
 from typedbytes.cli.parser import takes_value, value_name
 from typedbytes.cli.registry import COMMANDS
@@ -10,19 +11,18 @@ from typedbytes.cli.registry import COMMANDS
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from typedbytes.cli.output.files import CommandOutput
     from typedbytes.cli.parser import Parser
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments of completion."""
-    complete_with(parser.add_argument("files", nargs="*", default=[], metavar="SHELL", help="bash, zsh or fish"), SHELLS)
-    add_output_argument(parser)
+class Settings(arguments.Settings):
+    """The options of completion."""
+
+    files: list[str] = option(nargs="*", default=[], metavar="SHELL", help="bash, zsh or fish", words=("bash", "zsh", "fish"))
+    output: str | None = OUTPUT
 
 
-def run(options: Namespace, output: CommandOutput, parsers: dict[str, Parser]) -> int | None:
+def run(settings: Settings, output: CommandOutput, parsers: dict[str, Parser]) -> int | None:
     """Write the script that makes a shell complete commands, options and their values.
 
     examples:
@@ -31,9 +31,9 @@ def run(options: Namespace, output: CommandOutput, parsers: dict[str, Parser]) -
       typedbytes completion zsh -o ~/.zfunc/_typedbytes
       typedbytes completion fish -o ~/.config/fish/completions/typedbytes.fish
     """
-    if len(options.files) != 1 or options.files[0] not in SHELLS:
+    if len(settings.files) != 1 or settings.files[0] not in SHELLS:
         raise Failure(USAGE, "a shell is bash, zsh or fish (see typedbytes completion --help)")
-    output.write(SHELLS[options.files[0]](parsers).encode())
+    output.write(SHELLS[settings.files[0]](parsers).encode())
 
 
 def _first(parser):

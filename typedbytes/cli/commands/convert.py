@@ -11,10 +11,11 @@ from functools import partial
 import typedbytes
 from typedbytes import columns
 from typedbytes._base.codec_names import TO_WRITE
-from typedbytes.cli.arguments import CHECK_UNDECIDED, NOTE, add_file_arguments, add_output_argument, parse_size
-from typedbytes.cli.failure import BAD_DATA, USAGE, Failure, say
-from typedbytes.cli.input.formats import NAMES, limited_source_of
-from typedbytes.cli.input.inputs import check_for_pairs, display_name, input_names, opened, reading, recognised
+from typedbytes.cli.arguments import OUTPUT, FileSettings, RecordForm, option, parse_size, switch
+from typedbytes.cli.failure import BAD_DATA, USAGE, Failure, display_name, say
+from typedbytes.cli.input.formats import NAMES
+from typedbytes.cli.input.inputs import Inputs, opened
+from typedbytes.cli.input.pair_detection import CHECK_UNDECIDED, NOTE
 from typedbytes.cli.output.records import Records
 from typedbytes.cli.records.encoded import Encoded
 from typedbytes.cli.tables.arrow import as_data_failure, imported_pyarrow, notes_on_bytes, table_writer
@@ -24,8 +25,6 @@ from typedbytes.cli.tables.inputs import READ_TABLES, batches_of_table
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from typedbytes.cli.output.files import CommandOutput
 
 TABLES = ("arrow", "parquet")
@@ -33,41 +32,37 @@ _ROW = re.compile(r"^\[(\d+)\]")  # at the start of an error's path
 CODECS = ("none", *TO_WRITE)
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments of convert."""
-    add_file_arguments(parser)
-    parser.add_argument(
-        "--from", choices=NAMES + TABLES, dest="from_", help="the format of the inputs (default: recognised by their first bytes)"
-    )
-    parser.add_argument("--to", choices=NAMES + TABLES, required=True, help="the format of the output")
-    parser.add_argument("--codec", choices=CODECS, help="sequencefile, parquet: compression (none)")
-    parser.add_argument(
+class Settings(FileSettings, RecordForm):
+    """The options of convert."""
+
+    from_: str | None = option("--from", choices=NAMES + TABLES, help="the format of the inputs (default: recognised by their first bytes)")
+    to: str = option("--to", choices=NAMES + TABLES, required=True, help="the format of the output")
+    codec: str | None = option("--codec", choices=CODECS, help="sequencefile, parquet: compression (none)")
+    compression: str = option(
         "--compression", choices=("record", "block"), default="block", help="sequencefile: compress each value, or blocks (block)"
     )
-    parser.add_argument(
+    split_size: int | None = option(
         "--split-size", type=parse_size, metavar="SIZE", help="arrow, parquet: the bytes of input per file of an output folder (128M)"
     )
-    parser.add_argument(
+    widen: bool = switch(
         "--widen",
-        action="store_true",
         help="arrow, parquet: choose column types that fit all records; reads the inputs twice (a pipe is copied to disk first)",
     )
-    parser.add_argument(
+    structs: str | None = option(
         "--structs", choices=("vector", "map"), help="what rows and structs of arrow and parquet become: map keeps their names (vector)"
     )
-    add_output_argument(parser)
+    output: str | None = OUTPUT
+
+    def output_file(self) -> str | None:
+        """Return the path of the output, None if that is a folder."""
+        if self.to not in TABLES:
+            return self.output
+        from typedbytes.cli.tables.folder import is_folder  # imported lazily: start-up time
+
+        return None if is_folder(self.output, self.files) else self.output
 
 
-def writes_folder(options: Namespace) -> bool:
-    """Return whether -o is a folder that the command makes itself."""
-    if options.to not in TABLES:
-        return False
-    from typedbytes.cli.tables.folder import is_folder  # imported lazily: start-up time
-
-    return is_folder(options)
-
-
-def run(options: Namespace, output: CommandOutput) -> int | None:
+def run(settings: Settings, output: CommandOutput) -> int | None:
     """Read records in any format and write them in another.
 
     Arrow is a stream of record batches (its IPC format; its files are read too), Parquet a file; both
@@ -89,120 +84,126 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes convert --to json words.parquet
       typedbytes convert --to parquet --codec zstd counts -o counts-parquet
     """
-    if options.codec in (None, "none") and options.to == "sequencefile":
-        options.codec, options.compression = "default", "none"
-    if options.structs and options.to in TABLES:
+    is_table = settings.to in TABLES
+    if settings.structs and is_table:
         raise Failure(USAGE, "--structs is for converting Arrow and Parquet to other formats")
-    options.pair_check = CHECK_UNDECIDED if options.to in TABLES else NOTE
-    if writes_folder(options):
+    inputs = Inputs(settings, CHECK_UNDECIDED if is_table else NOTE)
+    if settings.output and not settings.output_file():
         from typedbytes.cli.tables.folder import write_folder  # imported lazily: start-up time
 
-        write_folder(options)
+        write_folder(settings.output, inputs, settings.to, settings.codec, settings.split_size, settings.widen)
         return None
-    if options.widen and options.to not in TABLES:
-        raise Failure(USAGE, "--widen is for arrow and parquet")
-    if options.widen:
-        _check_widen(options)
-    if options.split_size is not None:
+    if settings.widen:
+        _check_widen(is_table, inputs)
+    if settings.split_size is not None:
         raise Failure(USAGE, "--split-size is for a folder of Arrow or Parquet files: -o FOLDER/")
-    if options.to in TABLES:
-        _write_tables(options, output)
+    if is_table:
+        batches = _widened(inputs) if settings.widen else _as_they_come(inputs)
+        _write_tables(batches, output, settings.to, settings.codec)
         return None
-    keeps_names = options.structs == "map"
-    order = None if keeps_names and not options.pairs else ColumnOrder(keeps_names)
-    with Records(options, output) as records:
-        for name in input_names(options):
-            tables = {form: partial(_table_reader, form, name, options, order) for form in READ_TABLES}
-            with reading(name, options, raw=True, others=tables) as reader:
+    if settings.to != "sequencefile":
+        how = {}
+    elif settings.codec in (None, "none"):
+        how = {"codec": "default", "compression": "none"}
+    else:
+        how = {"codec": settings.codec, "compression": settings.compression}
+    keeps_names = settings.structs == "map"
+    order = None if keeps_names and not settings.pairs else ColumnOrder(keeps_names)
+    with Records(settings, output, **how) as records:
+        for name in inputs:
+            tables = {form: partial(_table_reader, form, name, inputs, keeps_names, order) for form in READ_TABLES}
+            with inputs.reading(name, others=tables) as reader:
                 records.copy(reader)
 
 
-def _check_widen(options):
-    """Raise Failure for options that inputs read twice, by their paths, do not have."""
-    if options.from_ is not None:
+def _check_widen(is_table, inputs):
+    """Raise Failure for what inputs that are read twice, by their paths, do not have."""
+    if not is_table:
+        raise Failure(USAGE, "--widen is for arrow and parquet")
+    if inputs.format is not None:
         raise Failure(USAGE, "--from cannot be used with --widen: its inputs are recognised, SequenceFiles or typed bytes")
-    if options.max_bytes is not None:
+    if inputs.max_bytes is not None:
         raise Failure(USAGE, "--max-bytes cannot be used with --widen")
 
 
 @contextmanager
-def _table_reader(form, name, options, order, source):
+def _table_reader(form, name, inputs, keeps_names, order, source):
     with as_data_failure(name):
-        kind = typedbytes.PairReader if options.pairs else typedbytes.Reader
+        kind = typedbytes.PairReader if inputs.pairs else typedbytes.Reader
         batches = batches_of_table(source, form, name)
         if order:
             batches = (order.arranged(batch, name) for batch in batches)
-        yield kind(Encoded(_encoded_batches(batches, options)), dialect=options.dialect, raw=True)
+        encoded = _encoded_batches(batches, inputs.pairs, inputs.dialect == "hive", keeps_names)
+        yield kind(Encoded(encoded), dialect=inputs.dialect, raw=True)
 
 
-def _encoded_batches(batches, options):
+def _encoded_batches(batches, pairs, is_hive, keeps_names):
     """Yield the rows of the batches of a table as typed bytes."""
-    how = {"pairs": options.pairs, "nulls": "hive" if options.dialect == "hive" else "error", "structs": options.structs or "vector"}
+    how = {"pairs": pairs, "nulls": "hive" if is_hive else "error", "structs": "map" if keeps_names else "vector"}
     nrows = 0
     for batch in batches:
         sink = io.BytesIO()
         try:
-            columns.write(sink, batch if options.pairs else {"value": _rows(batch, options)}, **how)
+            columns.write(sink, batch if pairs else {"value": _rows(batch, keeps_names)}, **how)
         except typedbytes.EncodeError as error:
             raise type(error)(error.message, _ROW.sub(lambda row: f"[{int(row[1]) + nrows}]", error.path)) from None
         yield sink.getvalue()
         nrows += batch.num_rows
 
 
-def _rows(batch, options):
+def _rows(batch, keeps_names):
     """Return the rows of a batch as a column."""
-    if options.structs == "map":
+    if keeps_names:
         return batch  # which Arrow exports as a struct of its columns
     return tuple(batch.columns) or [()] * batch.num_rows
 
 
-def _write_tables(options, output):
-    """Write the batches of all inputs, in the schema of the first, or with --widen in one for all."""
+def _write_tables(batches, output, form, codec):
+    """Write (name, batch)es in the schema of the first."""
     output.refuse_terminal()
     writer, sink = None, _File(output)
-    with sink, closing((_widened if options.widen else _as_they_come)(options)) as batches:
+    with sink, closing(batches):
         for name, batch in batches:
             with as_data_failure(name):  # a batch may have another schema
                 if writer is None:
-                    writer = table_writer(sink, batch.schema, options)
+                    writer = table_writer(sink, batch.schema, form, codec)
                 writer.write_batch(batch)
         if writer is None:
             raise Failure(BAD_DATA, "there are no records to take the columns from")
         writer.close()
 
 
-def _as_they_come(options):
+def _as_they_come(inputs):
     """Yield (name, batch) of all inputs."""
     notes: set[str] = set()
     types: dict[str, str] = {}
-    for name in input_names(options):
+    for name in inputs:
         with opened(name) as source, as_data_failure(name):
-            for batch in _batches_of(source, name, options, notes, types):
+            for batch in _batches_of(source, name, inputs, notes, types):
                 yield name, batch
 
 
-def _widened(options):
+def _widened(inputs):
     """Yield (name, batch) of all inputs, in one schema."""
     from typedbytes.cli.input.rereadable import rereadable_inputs  # imported lazily: start-up time
     from typedbytes.cli.tables.plan import batches_of, make_plan
 
     imported_pyarrow()
-    with rereadable_inputs(options) as inputs:
-        plan = make_plan(options, sys.maxsize, inputs)
+    with rereadable_inputs(inputs) as rereadables:
+        plan = make_plan(inputs, rereadables, sys.maxsize, widen=True)
         for split in plan.splits:
             for batch in batches_of(split, plan):
                 yield plan.names[split.path], batch
 
 
-def _batches_of(source, name, options, notes, types):
+def _batches_of(source, name, inputs, notes, types):
     """Yield the rows of a table, or the records of another input, as batches; notes, types: those on columns and of them so far."""
-    form, source = recognised(source, options)
+    form, source = inputs.recognised(source)
     if form in READ_TABLES:
         yield from batches_of_table(source, form, name)
         return
-    source = check_for_pairs(source, form, name, options)
-    pairs = options.pairs or form == "sequencefile"
-    batches = columns.read(limited_source_of(source, form, display_name(name), options), pairs=pairs, dialect=options.dialect)
+    source = inputs.source_of(inputs.check_for_pairs(source, form, name), form, name)
+    batches = columns.read(source, pairs=inputs.pairs or form == "sequencefile", dialect=inputs.dialect)
     for note in notes_on_bytes(batches.schema):
         if note not in notes:
             notes.add(note)

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from typedbytes.cli.arguments import add_report_arguments
-from typedbytes.cli.input.inputs import display_name, input_names, reading
+from typedbytes.cli.arguments import ReportSettings
+from typedbytes.cli.failure import display_name
+from typedbytes.cli.input.inputs import Inputs
+from typedbytes.cli.input.pair_detection import NOTE
 from typedbytes.cli.output.reports import report
 from typedbytes.cli.records.encoded import unit
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from typedbytes.cli.output.files import CommandOutput
 
 SKIP_NRECORDS = 1 << 16
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments of count."""
-    add_report_arguments(parser)
+class Settings(ReportSettings):
+    """The options of count."""
 
 
-def run(options: Namespace, output: CommandOutput) -> int | None:
+def run(settings: Settings, output: CommandOutput) -> int | None:
     """Print the number of values in all inputs, or of pairs with --pairs.
 
     Values are skipped by their structure, not decoded. With --pairs a key without a value is an
@@ -33,16 +32,17 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes count --pairs < part-00000.tb
       typedbytes count --table out
     """
-    rows = (_counted(name, options) for name in input_names(options))
-    if options.json or options.table:
-        report(rows, options, output)
+    inputs, is_each = Inputs(settings, NOTE), settings.json or settings.table
+    rows = (_counted(name, inputs, is_each) for name in inputs)
+    if is_each:
+        report(rows, settings, output)
     else:
         output.line(sum(row["records"] for row in rows))
 
 
-def _counted(name, options):
+def _counted(name, inputs, mixed):
     total = 0
-    with reading(name, options, mixed=options.json or options.table) as reader:
+    with inputs.reading(name, raw=False, mixed=mixed) as reader:
         while nrecords := reader.skip(SKIP_NRECORDS):
             total += nrecords
         return {"input": display_name(name), "records": total, "unit": unit(reader), "bytes": reader.offset}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import typedbytes
-from typedbytes.cli.arguments import add_picking_arguments
+from typedbytes.cli.arguments import RecordSettings, option
 from typedbytes.cli.failure import USAGE, Failure
-from typedbytes.cli.input.inputs import input_names, reading
+from typedbytes.cli.input.inputs import Inputs
+from typedbytes.cli.input.pair_detection import REFUSE
 from typedbytes.cli.output.records import Records
 from typedbytes.cli.query.fields import Fields
 from typedbytes.cli.records.encoded import is_pairs
@@ -13,20 +14,20 @@ from typedbytes.cli.records.encoded import is_pairs
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from typedbytes.cli.output.files import CommandOutput
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments of cut."""
-    add_picking_arguments(parser)
-    parser.add_argument("-f", "--field", action="append", default=[], metavar="PATH", help="a field to write, such as key or value[0]")
-    parser.add_argument("-k", "--key", metavar="PATH", help="write pairs: the field at PATH is the key, the others are the value")
-    parser.add_argument("--missing", choices=("error", "null"), default="error", help="what to do if a record lacks a field (error)")
+class Settings(RecordSettings):
+    """The options of cut."""
+
+    field: list[str] = option(
+        "-f", "--field", action="append", default=[], metavar="PATH", help="a field to write, such as key or value[0]"
+    )
+    key: str | None = option("-k", "--key", metavar="PATH", help="write pairs: the field at PATH is the key, the others are the value")
+    missing: str = option("--missing", choices=("error", "null"), default="error", help="what to do if a record lacks a field (error)")
 
 
-def run(options: Namespace, output: CommandOutput) -> int | None:
+def run(settings: Settings, output: CommandOutput) -> int | None:
     """Write the fields at given paths: of one PATH each value as it is, of several a VECTOR of them.
 
     A PATH is written as schema and error messages write it: key, value, value[0] for an item of a
@@ -41,16 +42,17 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes cut -k value.user.id -f value.size --values logs.tb | typedbytes aggregate --pairs
       typedbytes cut -f key -f 'value[1]' --pairs out | typedbytes to-text --csv
     """
-    if not options.field:
+    if not settings.field:
         raise Failure(USAGE, "cut needs a field: -f PATH (see typedbytes cut --help)")
-    null = options.missing == "null"
-    fields = [Fields(options.field, "-f", options, null)]
-    if options.key:
-        fields.insert(0, Fields([options.key], "-k", options, null))
-    kind = typedbytes.PairReader if options.key else typedbytes.Reader
-    with Records(options, output) as records, records.writer(kind(b"")) as writer:
-        for name in input_names(options):
-            with reading(name, options, raw=True) as reader:
+    null = settings.missing == "null"
+    fields = [Fields(settings.field, "-f", settings.dialect, null)]
+    if settings.key:
+        fields.insert(0, Fields([settings.key], "-k", settings.dialect, null))
+    inputs = Inputs(settings, REFUSE)
+    kind = typedbytes.PairReader if settings.key else typedbytes.Reader
+    with Records(settings, output) as records, records.writer(kind(b"")) as writer:
+        for name in inputs:
+            with inputs.reading(name) as reader:
                 for each in fields:
                     each.check(is_pairs(reader))
                 start = 0

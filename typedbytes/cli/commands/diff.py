@@ -5,29 +5,29 @@ from __future__ import annotations
 import os
 from itertools import islice, zip_longest
 
-from typedbytes.cli.arguments import CHECK_UNDECIDED, add_report_arguments, integer
+from typedbytes.cli.arguments import ReportSettings, integer, option, switch
 from typedbytes.cli.failure import DIFFERENT, OK, USAGE, Failure
-from typedbytes.cli.input.inputs import matching_names, reading
+from typedbytes.cli.input.inputs import Inputs, matching_names
+from typedbytes.cli.input.pair_detection import CHECK_UNDECIDED
 from typedbytes.cli.output.reports import json_of, report
 from typedbytes.cli.records.encoded import joined
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
 
     from typedbytes.cli.output.files import CommandOutput
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments of diff."""
-    add_report_arguments(parser)
-    parser.add_argument("--unordered", action="store_true", help="compare how often each record occurs, in any order")
-    parser.add_argument("-n", type=integer, default=10, metavar="N", dest="ndifferences", help="report the first N differences (10)")
+class Settings(ReportSettings):
+    """The options of diff."""
+
+    unordered: bool = switch("--unordered", help="compare how often each record occurs, in any order")
+    ndifferences: int = option("-n", type=integer, default=10, metavar="N", help="report the first N differences (10)")
 
 
-def run(options: Namespace, output: CommandOutput) -> int | None:
+def run(settings: Settings, output: CommandOutput) -> int | None:
     """Compare two inputs record by record, and report where they differ.
 
     The exit code is 0 if the inputs hold the same records, byte for byte in typed bytes, and 1 if
@@ -38,35 +38,35 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes diff before.tb after.tb
       typedbytes diff --pairs --unordered out-of-hadoop out-of-here
     """
-    if len(options.files) != 2:
+    if len(settings.files) != 2:
         raise Failure(USAGE, "diff compares two inputs (see typedbytes diff --help)")
-    options.pair_check = CHECK_UNDECIDED if options.unordered else None
-    find = _unordered if options.unordered else _in_order
-    first, second = (_records_of(path, options) for path in options.files)
-    differences: Iterator = find(first, second, options)
-    shown_rows = list(islice(differences, options.ndifferences))
-    report(shown_rows, options, output)
+    inputs = Inputs(settings, CHECK_UNDECIDED if settings.unordered else None)
+    find = _unordered if settings.unordered else _in_order
+    first, second = (_records_of(path, inputs) for path in settings.files)
+    differences: Iterator = find(first, second, settings.dialect)
+    shown_rows = list(islice(differences, settings.ndifferences))
+    report(shown_rows, settings, output)
     return DIFFERENT if shown_rows or any(differences) else OK
 
 
-def _records_of(path, options):
+def _records_of(path, inputs):
     """Yield the encoded records of an input, or of the part files of a folder."""
     for name in matching_names(path):
-        with reading(name, options, raw=True) as reader:
+        with inputs.reading(name) as reader:
             for record in reader:
                 yield joined(record)
 
 
-def _in_order(first, second, options):
+def _in_order(first, second, dialect):
     """Yield the records that differ from that of the same number, up to the first beyond the end of the other input."""
     for number, (one, other) in enumerate(zip_longest(first, second)):
         if one != other:
-            yield {"record": number, "first": _shown(one, options), "second": _shown(other, options)}
+            yield {"record": number, "first": _shown(one, dialect), "second": _shown(other, dialect)}
         if one is None or other is None:
             return
 
 
-def _unordered(first, second, options):
+def _unordered(first, second, dialect):
     """Yield the records that occur more often in one input than in the other, first those of the first input, in its order."""
     from hashlib import blake2b  # imported lazily: start-up time
 
@@ -89,10 +89,8 @@ def _unordered(first, second, options):
             else:
                 del surplus[key], samples[key]
     for key, number in surplus.items():
-        yield {"only in": "first" if number > 0 else "second", "times": abs(number), "value": _shown(samples[key], options)}
+        yield {"only in": "first" if number > 0 else "second", "times": abs(number), "value": _shown(samples[key], dialect)}
 
 
-def _shown(record, options):
-    if record is None:
-        return None
-    return json_of(record, options)
+def _shown(record, dialect):
+    return None if record is None else json_of(record, dialect)

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from typedbytes.cli.arguments import add_output_argument, add_sequence_file_limits
+from typedbytes.cli.arguments import OUTPUT, SequenceFileSettings, switch
 from typedbytes.cli.failure import OK
 from typedbytes.cli.input.formats import CHUNK_NBYTES, sequence_file_reader
-from typedbytes.cli.input.inputs import input_names, opened, report_skipped
+from typedbytes.cli.input.inputs import Inputs, opened, report_skipped
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from typedbytes.cli.output.files import CommandOutput
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments of dumptb."""
-    parser.add_argument("files", nargs="*", default=[], metavar="FILE", help="files, folders or URLs; stdin if none, or for -")
-    add_sequence_file_limits(parser)
-    parser.add_argument("--resync", action="store_true", help="continue after damage at the next sync marker")
-    add_output_argument(parser)
+class Settings(SequenceFileSettings):
+    """The options of dumptb."""
+
+    resync: bool = switch("--resync", help="continue after damage at the next sync marker")
+    output: str | None = OUTPUT
 
 
-def run(options: Namespace, output: CommandOutput) -> int | None:
+def run(settings: Settings, output: CommandOutput) -> int | None:
     """Write the pairs of SequenceFiles as typed bytes, as Hadoop's dumptb does.
 
     All files of a folder are read in the order of their names, except those that start with _ or a
@@ -36,8 +33,8 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     """
     output.refuse_terminal()
     status = OK
-    for name in input_names(options):
-        with opened(name) as source, sequence_file_reader(source, options, resync=options.resync) as pairs:
+    for name in Inputs(settings):
+        with opened(name) as source, sequence_file_reader(source, settings.dialect, settings.max_bytes, resync=settings.resync) as pairs:
             while data := pairs.read_typed(CHUNK_NBYTES):
                 output.write(data)
             status = report_skipped(name, pairs.skipped) or status

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from functools import partial
 
-from typedbytes.cli.arguments import add_file_arguments, add_output_argument
+from typedbytes.cli.arguments import OUTPUT, FileSettings, switch
 from typedbytes.cli.forms.json_form import encoded_lines
 from typedbytes.cli.input.formats import JSON_PIECE_NBYTES
-from typedbytes.cli.input.inputs import lines
+from typedbytes.cli.input.inputs import Inputs
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from typedbytes.cli.output.files import CommandOutput
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments of from-json."""
-    add_file_arguments(parser)
-    add_output_argument(parser)
-    parser.add_argument("--plain", action="store_true", help="natural JSON: every object is a MAP, no object names a type")
+class Settings(FileSettings):
+    """The options of from-json."""
+
+    output: str | None = OUTPUT
+    plain: bool = switch("--plain", help="natural JSON: every object is a MAP, no object names a type")
 
 
-def run(options: Namespace, output: CommandOutput) -> int | None:
+def run(settings: Settings, output: CommandOutput) -> int | None:
     """Write the values that lines of JSON describe; the inverse of to-json.
 
     A value may take several lines, as to-json --pretty writes it, and a line may hold several
@@ -37,6 +35,6 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       echo '{"name": "x", "data": {"bytes": "AAE="}}' | typedbytes from-json | xxd
     """
     output.refuse_terminal()
-    how = {"pairs": options.pairs, "dialect": options.dialect, "plain": options.plain, "max_bytes": options.max_bytes}
-    for record in lines(options, partial(encoded_lines, **how), JSON_PIECE_NBYTES):
+    how = {"pairs": settings.pairs, "dialect": settings.dialect, "plain": settings.plain, "max_bytes": settings.max_bytes}
+    for record in Inputs(settings).lines(partial(encoded_lines, **how), JSON_PIECE_NBYTES):
         output.write(record)

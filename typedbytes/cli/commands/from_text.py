@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from typedbytes.cli.arguments import add_file_arguments, add_output_argument, add_text_arguments
+import typedbytes
+from typedbytes._base.compression import compression_of_text
+from typedbytes.cli.arguments import FileSettings, TextSettings, switch
+from typedbytes.cli.failure import display_name
+from typedbytes.cli.input.formats import lines_of
+from typedbytes.cli.input.inputs import Inputs, opened
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from typedbytes.cli.output.files import CommandOutput
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments of from-text."""
-    add_file_arguments(parser)
-    add_output_argument(parser)
-    add_text_arguments(parser)
-    parser.add_argument("--infer", action="store_true", help="write columns of numbers as INT, LONG or DOUBLE; reads the inputs twice")
+class Settings(TextSettings, FileSettings):
+    """The options of from-text."""
+
+    infer: bool = switch("--infer", help="write columns of numbers as INT, LONG or DOUBLE; reads the inputs twice")
 
 
-def run(options: Namespace, output: CommandOutput) -> int | None:
+def run(settings: Settings, output: CommandOutput) -> int | None:
     """Write each line of text in UTF-8 as a STRING, or with --pairs as a key, a TAB and a value.
 
     With --csv or --tsv each row is a VECTOR, and with --header a MAP, whose keys are the first row
@@ -43,9 +44,47 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes from-text --csv --infer a.csv | typedbytes convert --values --to parquet -o a.parquet
       typedbytes from-text --infer --pairs counts.tsv | typedbytes aggregate --pairs
     """
-    from typedbytes.cli.forms.text_form import encoded_text  # imported lazily: --help needs no csv
+    from typedbytes.cli.forms.text_form import Layout  # imported lazily: --help needs no csv
 
     output.refuse_terminal()
-    with closing(encoded_text(options)) as records:  # a failure to write them ends the reading too, and removes its copies
+    layout = Layout(settings.pairs, settings.delimiter, settings.header, settings.separator)
+    encoder = typedbytes.Encoder(dialect=settings.dialect)
+    records = (_typed_records if settings.infer else _text_records)(Inputs(settings), layout)
+    with closing(records):  # a failure to write them ends the reading too, and removes its copies
         for record in records:
-            output.write(record)
+            output.write(encoder.encode_pairs([record]) if settings.pairs else encoder.encode(record))
+
+
+def _text_records(inputs, layout):
+    """Yield the records of all inputs, of text."""
+    for name in inputs:
+        for record, _ in _records_of(name, None, inputs.max_bytes, layout):
+            yield record
+
+
+def _typed_records(inputs, layout):
+    """Yield the records of all inputs, with types that hold the whole of each column; this takes a second reading."""
+    from typedbytes.cli.input.rereadable import rereadable_inputs  # imported lazily: start-up time
+    from typedbytes.cli.tables.column_types import ColumnTypes
+
+    types = ColumnTypes()
+    with rereadable_inputs(inputs) as rereadables:
+        for name, path in rereadables:
+            for record, _ in _records_of(name, path, inputs.max_bytes, layout):
+                types.add(record)
+        for name, path in rereadables:
+            for record, lines in _records_of(name, path, inputs.max_bytes, layout):
+                try:
+                    values = types.convert(record)
+                except (LookupError, ValueError):
+                    raise lines.failure("the input has changed since the types of its columns were found") from None
+                yield values
+
+
+def _records_of(name, path, max_bytes, layout):
+    """Yield (record, its TextLines) of an input."""
+    from typedbytes.cli.forms.text_form import records_of  # imported lazily: --help needs no csv
+
+    with opened(name, path) as source:
+        compression_of_text(name)  # raises FormatError for one that cannot be read
+        yield from records_of(lines_of(source, display_name(name), max_bytes), layout)

@@ -8,34 +8,37 @@ from collections import deque
 from contextlib import nullcontext
 
 import typedbytes
-from typedbytes.cli.arguments import add_picking_arguments
+from typedbytes.cli import arguments
+from typedbytes.cli.arguments import RecordSettings, option, switch
 from typedbytes.cli.failure import USAGE, Failure
-from typedbytes.cli.input.inputs import input_names, reading
+from typedbytes.cli.input.inputs import Inputs
+from typedbytes.cli.input.pair_detection import REFUSE
 from typedbytes.cli.output.records import Records, UntilFailure
 from typedbytes.cli.records.encoded import is_pairs
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from typedbytes.cli.output.files import CommandOutput
 
 NEVER_IN_A_NUMBER = re.compile(r"[^-+.0-9aefilnrstu]", re.IGNORECASE)  # occurs in no number, and not in true or false
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments of grep."""
-    parser.add_argument("pattern", metavar="PATTERN", help="a regular expression of Python")
-    add_picking_arguments(parser)
-    parser.add_argument("-F", "--fixed", action="store_true", help="PATTERN is plain text")
-    parser.add_argument("-i", "--ignore-case", action="store_true", help="ignore the case of letters")
-    parser.add_argument("-c", "--count", action="store_true", help="print the number of matching records, and no record")
-    parser.add_argument("-v", "--invert", action="store_true", help="copy the records that do not match")
-    parser.add_argument("--in", choices=("any", "key", "value"), default="any", dest="part", help="the part of a pair to search (any)")
+class _PatternSettings(arguments.Settings):
+    pattern: str = option(metavar="PATTERN", help="a regular expression of Python")
 
 
-def run(options: Namespace, output: CommandOutput) -> int | None:
+class Settings(RecordSettings, _PatternSettings):
+    """The options of grep."""
+
+    fixed: bool = switch("-F", "--fixed", help="PATTERN is plain text")
+    ignore_case: bool = switch("-i", "--ignore-case", help="ignore the case of letters")
+    count: bool = switch("-c", "--count", help="print the number of matching records, and no record")
+    invert: bool = switch("-v", "--invert", help="copy the records that do not match")
+    part: str = option("--in", choices=("any", "key", "value"), default="any", help="the part of a pair to search (any)")
+
+
+def run(settings: Settings, output: CommandOutput) -> int | None:
     """Copy the records that contain PATTERN to stdout, byte for byte.
 
     Each STRING and BYTES of a record is searched, also inside containers, and so are its numbers as
@@ -47,15 +50,15 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes grep -F hadoop --in key --pairs part-0*.tb | typedbytes to-json --pairs
       typedbytes grep '^(GET|HEAD) ' logs.tb -o requests.tb
     """
-    search = _Search(options)
-    with nullcontext(_NoOutput()) if options.count else Records(options, output) as records:
-        for name in input_names(options):
-            with reading(name, options, raw=True) as reader:
-                if options.part != "any" and not is_pairs(reader):
-                    raise Failure(USAGE, f"argument --in: values have no {options.part} (see --pairs)")
+    search, inputs = _Search(settings), Inputs(settings, REFUSE)
+    with nullcontext(_NoOutput()) if settings.count else Records(settings, output) as records:
+        for name in inputs:
+            with inputs.reading(name) as reader:
+                if settings.part != "any" and not is_pairs(reader):
+                    raise Failure(USAGE, f"argument --in: values have no {settings.part} (see --pairs)")
                 search.nparts = 2 if is_pairs(reader) else 1
                 records.filter_chunks(reader, search.matches)
-    if options.count:
+    if settings.count:
         output.line(str(search.nfound))
     return 0 if search.nfound else 1
 
@@ -72,22 +75,22 @@ class _NoOutput:
 class _Search:
     """Find the records of a chunk that match."""
 
-    def __init__(self, options):
-        text = options.pattern
-        is_fixed = options.fixed or re.escape(text) == text
-        flags = re.IGNORECASE if options.ignore_case else 0
+    def __init__(self, settings):
+        text = settings.pattern
+        is_fixed = settings.fixed or re.escape(text) == text
+        flags = re.IGNORECASE if settings.ignore_case else 0
         try:
             self._search = re.compile(re.escape(text) if is_fixed else text, flags).search
         except re.error as error:
             raise Failure(USAGE, f"argument PATTERN: {error}") from None
         # Search for bytes that every match must hold, if there are any: not if numbers, or letters of both cases, may match.
-        has_bytes = is_fixed and NEVER_IN_A_NUMBER.search(text) and not options.ignore_case
+        has_bytes = is_fixed and NEVER_IN_A_NUMBER.search(text) and not settings.ignore_case
         self._find = re.compile(re.escape(text.encode("utf-8", "surrogateescape"))).finditer if has_bytes else None
-        self._part = {"any": slice(None), "key": slice(0, 1), "value": slice(1, 2)}[options.part]
-        self._copies_matches = not options.invert
-        self._dialect = options.dialect
+        self._part = {"any": slice(None), "key": slice(0, 1), "value": slice(1, 2)}[settings.part]
+        self._copies_matches = not settings.invert
+        self._dialect = settings.dialect
         self._decoder = typedbytes.Decoder(
-            dialect=options.dialect, pickle="raw", map_pairs=True, unicode_errors="surrogateescape", exact=True
+            dialect=settings.dialect, pickle="raw", map_pairs=True, unicode_errors="surrogateescape", exact=True
         )
         self.nparts = 1
         self.nfound = 0

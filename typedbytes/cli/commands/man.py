@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import typedbytes
-from typedbytes.cli.arguments import add_output_argument
+from typedbytes.cli import arguments
+from typedbytes.cli.arguments import OUTPUT
 from typedbytes.cli.parser import takes_value, value_name
 from typedbytes.cli.registry import EXIT_CODES
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from typedbytes.cli.output.files import CommandOutput
     from typedbytes.cli.parser import Parser
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments of man."""
-    parser.set_defaults(files=[])
-    add_output_argument(parser)
+class Settings(arguments.Settings):
+    """The options of man."""
+
+    output: str | None = OUTPUT
 
 
-def run(options: Namespace, output: CommandOutput, parsers: dict[str, Parser]) -> int | None:
+def run(settings: Settings, output: CommandOutput, parsers: dict[str, Parser]) -> int | None:
     """Write the man page.
 
     examples:

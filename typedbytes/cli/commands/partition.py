@@ -8,29 +8,28 @@ from contextlib import contextmanager
 from typedbytes._base.atomic import atomic_folder
 from typedbytes._sorting import external
 from typedbytes._sorting._native import Sorter
-from typedbytes.cli.arguments import CHECK_UNDECIDED, add_memory_argument, add_stream_arguments, positive
+from typedbytes.cli.arguments import MEMORY, StreamSettings, option, positive
 from typedbytes.cli.failure import USAGE, Failure
+from typedbytes.cli.input.inputs import Inputs
+from typedbytes.cli.input.pair_detection import CHECK_UNDECIDED
 from typedbytes.cli.output.files import OutputError
-from typedbytes.cli.query.sort_inputs import Inputs
+from typedbytes.cli.query.sort_inputs import SortInputs
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from typedbytes.cli.output.files import CommandOutput
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments of partition."""
-    add_stream_arguments(parser)
-    parser.set_defaults(pair_check=CHECK_UNDECIDED)
-    add_memory_argument(parser)
-    parser.add_argument("-n", type=positive, required=True, metavar="N", dest="npartitions", help="the number of reducers")
-    parser.add_argument("-o", "--output", required=True, metavar="FOLDER", dest="folder", help="the folder for part-00000 and so on")
+class Settings(StreamSettings):
+    """The options of partition."""
+
+    memory: int = MEMORY
+    npartitions: int = option("-n", type=positive, required=True, metavar="N", help="the number of reducers")
+    folder: str = option("-o", "--output", required=True, metavar="FOLDER", help="the folder for part-00000 and so on")
 
 
-def run(options: Namespace, output: CommandOutput) -> int | None:
+def run(settings: Settings, output: CommandOutput) -> int | None:
     """Write each record to the file of the reducer that Hadoop's HashPartitioner sends its key to.
 
     The files FOLDER/part-00000 and so on hold typed bytes, with records in the order of the input.
@@ -39,27 +38,18 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     examples:
       typedbytes partition -n 8 --pairs pairs.tb -o by-reducer
     """
-    inputs = Inputs(options)
-    with inputs.name_failures(), _replace_folder(options.folder) as folder:
-        _partition_into(folder, inputs, options)
-
-
-def _partition_into(folder, inputs, options):
-    sources, nparts = inputs.sources()
-    how = {
-        "nparts": nparts,
-        "npartitions": options.npartitions,
-        "memory": external.memory_for_records(options.memory),
-        "dialect": options.dialect,
-    }
-    try:
-        sorter = Sorter(by="partition", **how)
-    except ValueError as error:
-        raise Failure(USAGE, f"argument -n: {error}") from None
-    for source in sources:
-        while sorter.fill(source):
-            _append(sorter, folder)
-    _append(sorter, folder)
+    inputs = SortInputs(Inputs(settings, CHECK_UNDECIDED))
+    with inputs.name_failures(), _replace_folder(settings.folder) as folder:
+        sources, nparts = inputs.sources()
+        memory = external.memory_for_records(settings.memory)
+        try:
+            sorter = Sorter(by="partition", nparts=nparts, npartitions=settings.npartitions, memory=memory, dialect=settings.dialect)
+        except ValueError as error:
+            raise Failure(USAGE, f"argument -n: {error}") from None
+        for source in sources:
+            while sorter.fill(source):
+                _append(sorter, folder)
+        _append(sorter, folder)
 
 
 def _append(sorter, folder):

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from typedbytes._report._native import Schema
-from typedbytes.cli.arguments import add_report_arguments
+from typedbytes.cli.arguments import ReportSettings
+from typedbytes.cli.input.inputs import Inputs
+from typedbytes.cli.input.pair_detection import NOTE
 from typedbytes.cli.output.reports import report
 from typedbytes.cli.query.statistics import collect, type_name
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from typedbytes.cli.output.files import CommandOutput
 
-add_arguments = add_report_arguments
+
+class Settings(ReportSettings):
+    """The options of schema."""
 
 
-def run(options: Namespace, output: CommandOutput) -> int | None:
+def run(settings: Settings, output: CommandOutput) -> int | None:
     """Report the types at each path in the records, and how many there are.
 
     A path is written as in error messages: value[0] is the first item of a VECTOR, value[] any item
@@ -28,8 +30,8 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes schema --pairs part-00000.tb
       typedbytes head -n 1000 big.tb | typedbytes schema --table
     """
-    schema, _ = collect(Schema, options)
-    report(_rows(schema), options, output)
+    schema, _ = collect(Schema, Inputs(settings, NOTE))
+    report(_rows(schema), settings, output)
 
 
 def _rows(schema):

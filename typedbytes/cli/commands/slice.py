@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import sys
 
-from typedbytes.cli.arguments import add_picking_arguments, integer
+from typedbytes.cli.arguments import RecordSettings, integer, option
 from typedbytes.cli.failure import USAGE, Failure
+from typedbytes.cli.input.inputs import Inputs
+from typedbytes.cli.input.pair_detection import REFUSE
+from typedbytes.cli.output.records import Records
 from typedbytes.cli.query.ranges import copy_from_end, copy_range
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from typedbytes.cli.output.files import CommandOutput
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments of slice."""
-    add_picking_arguments(parser)
-    parser.add_argument(
+class Settings(RecordSettings):
+    """The options of slice."""
+
+    range: str = option(
         "-r", "--range", default=":", metavar="START:STOP:STEP", help="as in Python, counted over all inputs (:, which is all records)"
     )
 
 
-def run(options: Namespace, output: CommandOutput) -> int | None:
+def run(settings: Settings, output: CommandOutput) -> int | None:
     """Copy the records of a range to stdout, byte for byte.
 
     START:STOP:STEP is as in Python, with a positive STEP: records are counted from 0 over all inputs,
@@ -36,11 +37,13 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes slice -r ::100 --values words-*.tb > hundredth.tb
       typedbytes slice -r -3: --values words.tb > last-three.tb
     """
-    start, stop, step = _range(options.range)
-    if start < 0 or stop < 0:
-        copy_from_end(options, output, slice(start, stop, step))
-    else:
-        copy_range(options, output, range(start, stop, step))
+    start, stop, step = _range(settings.range)
+    inputs = Inputs(settings, REFUSE)
+    with Records(settings, output) as records:
+        if start < 0 or stop < 0:
+            copy_from_end(inputs, records, slice(start, stop, step))
+        else:
+            copy_range(inputs, records, range(start, stop, step))
 
 
 def _range(text):

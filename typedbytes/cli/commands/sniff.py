@@ -8,18 +8,16 @@ import typedbytes
 from typedbytes import TypeCode
 from typedbytes._base.compression import Decompressed
 from typedbytes._base.magic import BYTE_ORDER_MARKS
-from typedbytes.cli.arguments import add_report_arguments
-from typedbytes.cli.failure import Failure
+from typedbytes.cli.arguments import ReportSettings
+from typedbytes.cli.failure import Failure, display_name
 from typedbytes.cli.input import formats
-from typedbytes.cli.input.inputs import display_name, input_names, opened, recognised
+from typedbytes.cli.input.inputs import Inputs, opened
 from typedbytes.cli.input.pair_detection import MAX_VALUES, UNDECIDED, guess_records, type_names
 from typedbytes.cli.output.reports import report
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from typedbytes.cli.output.files import CommandOutput
 
 MAX_NBYTES = 1 << 26  # of the input, or of what it is decompressed to
@@ -27,10 +25,13 @@ MIN_VALUES = 2  # before a fault: of a thousand random bytes one in fifty starts
 TEXT_NBYTES = 1 << 12
 BINARY = frozenset((0, *range(0x0E, 0x1B), *range(0x1C, 0x20)))  # in no text, not even in Hive's, and not in colours
 PICKLE = b"\x80\x02"  # also the start of a value of 33 MB with an application code
-add_arguments = add_report_arguments
 
 
-def run(options: Namespace, output: CommandOutput) -> int | None:
+class Settings(ReportSettings):
+    """The options of sniff."""
+
+
+def run(settings: Settings, output: CommandOutput) -> int | None:
     """Report what each input is, by its first bytes and its first values.
 
     The report has the format, whether values look like pairs (the bytes do not say it), the types
@@ -42,37 +43,38 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes sniff out
       typedbytes sniff < unknown.bin
     """
-    report((_describe(name, options) for name in input_names(options)), options, output)
+    inputs = Inputs(settings)
+    report((_describe(name, inputs) for name in inputs), settings, output)
 
 
-def _describe(name, options):
+def _describe(name, inputs):
     """Return the report on an input."""
     row = {"input": display_name(name)}
     with opened(name) as source:
         if isinstance(source, Decompressed):
             row["compressed"] = source.kind
         try:
-            _describe_contents(source, name, options, row)
+            _describe_contents(source, name, inputs, row)
         except (Failure, typedbytes.DecodeError, ModuleNotFoundError, OSError) as error:
             row["fault"] = str(error)
     return row
 
 
-def _describe_contents(source, name, options, row):
+def _describe_contents(source, name, inputs, row):
     """Add what the first bytes and the first values show."""
-    form, source = recognised(source, options)
+    form, source = inputs.recognised(source)
     head = source.read(16) if source.seekable() else b""
     if source.seekable():
         row.update(_size(source, head))
         source.seek(0)
     row["format"] = "pickle" if head.startswith(PICKLE) else form
     if row["format"] == "sequencefile":
-        row.update(_header(source, options))
+        row.update(_header(source, inputs))
     elif form == "text" and not _is_all_text(source):
         row["format"] = "unknown"
     elif row["format"] in formats.NAMES:
-        found, nvalues = _values(source, form, name, options, row.get("bytes"))
-        if form == "typedbytes" and options.from_ is None and "fault" in found and nvalues < MIN_VALUES:
+        found, nvalues = _values(source, form, name, inputs, row.get("bytes"))
+        if form == "typedbytes" and inputs.format is None and "fault" in found and nvalues < MIN_VALUES:
             found = {"format": "unknown", "fault": found["fault"]}
         row.update(found)
 
@@ -95,16 +97,15 @@ def _size(source, head):
     return {"bytes": nbytes} if nbytes or not head else {}
 
 
-def _header(source, options):
-    reader = formats.sequence_file_reader(source, options)
+def _header(source, inputs):
+    reader = formats.sequence_file_reader(source, inputs.dialect, inputs.max_bytes)
     header = {name: getattr(reader, name) for name in ("version", "compression", "codec", "key_class", "value_class")}
     return {"holds": "pairs", **header, **({"metadata": reader.metadata} if reader.metadata else {})}
 
 
-def _values(source, form, name, options, size):
+def _values(source, form, name, inputs, size):
     """Return what the first values show, and how many are whole and right."""
-    options.pairs = False  # read single values
-    start = _Start(formats.source_of(source, form, display_name(name), options))
+    start = _Start(formats.source_of(source, form, display_name(name), False, inputs.dialect, inputs.max_bytes))  # not as pairs
     heads: list = []
     offset, fault = 0, None
 
@@ -112,7 +113,7 @@ def _values(source, form, name, options, size):
         heads.append(bytes(view[:5]))
         return 0, 0  # bytes and records used
 
-    with typedbytes.Reader(start, dialect=options.dialect, max_bytes=options.max_bytes) as reader:
+    with typedbytes.Reader(start, dialect=inputs.dialect, max_bytes=inputs.max_bytes) as reader:
         try:
             while len(heads) < MAX_VALUES and reader.__use_encoded__(look, 5):
                 offset = reader.offset

@@ -6,34 +6,33 @@ import os
 import tempfile
 
 from typedbytes._sorting import external
-from typedbytes.cli.arguments import CHECK_UNDECIDED, add_memory_argument, add_picking_arguments, positive
-from typedbytes.cli.output.records import Records, form_of
+from typedbytes.cli.arguments import MEMORY, RecordSettings, option, positive, switch
+from typedbytes.cli.input.inputs import Inputs
+from typedbytes.cli.input.pair_detection import CHECK_UNDECIDED
+from typedbytes.cli.output.records import Records, format_of
 from typedbytes.cli.query.fields import Fields
-from typedbytes.cli.query.sort_inputs import Inputs
+from typedbytes.cli.query.sort_inputs import SortInputs
 from typedbytes.cli.query.value_order import with_sort_keys, without_sort_keys
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from typedbytes.cli.output.files import CommandOutput
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments of sort."""
-    add_picking_arguments(parser)
-    parser.set_defaults(pair_check=CHECK_UNDECIDED)
-    add_memory_argument(parser)
-    parser.add_argument("--threads", type=positive, metavar="N", help="how many threads sort (one for each processor, at most 4)")
-    parser.add_argument(
+class Settings(RecordSettings):
+    """The options of sort."""
+
+    memory: int = MEMORY
+    threads: int | None = option("--threads", type=positive, metavar="N", help="how many threads sort (one for each processor, at most 4)")
+    by: list[str] | None = option(
         "--by", action="append", metavar="ORDER",
         help="what to sort by: bytes (Hadoop's order), key, value, or a path as for cut; repeat it to break ties (bytes)",
     )  # fmt: skip
-    parser.add_argument("-r", "--reverse", action="store_true", help="the largest first")
+    reverse: bool = switch("-r", "--reverse", help="the largest first")
 
 
-def run(options: Namespace, output: CommandOutput) -> int | None:
+def run(settings: Settings, output: CommandOutput) -> int | None:
     """Sort values by their encoded bytes, and pairs by those of their keys.
 
     This is the order in which Hadoop passes TypedBytesWritables to a reducer: by unsigned bytes, so
@@ -52,23 +51,23 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes sort --by value.size --by value.name --values logs.tb -o by-size.tb
       typedbytes sort --memory 4G < big.tb | typedbytes uniq > distinct.tb
     """
-    inputs = Inputs(options)
-    fields = None if options.by in (None, ["bytes"]) else Fields(options.by, "--by", options)
+    inputs = SortInputs(Inputs(settings, CHECK_UNDECIDED), settings.to == "sequencefile")
+    fields = Fields(settings.by, "--by", settings.dialect) if settings.by and settings.by != ["bytes"] else None
     with inputs.name_failures():
-        if fields or form_of(options, output) != "typedbytes":
-            _sort_and_convert(inputs, options, output, fields)
+        if fields or format_of(settings, output) != "typedbytes":
+            _sort_and_convert(inputs, settings, output, fields)
         else:
-            _sort_into(output, inputs, options, fields)
+            _sort_into(output, inputs, settings, fields)
 
 
-def _sort_into(sink, inputs, options, fields):
+def _sort_into(sink, inputs, settings, fields):
     sources, nparts = inputs.sources()
-    how = {"memory": options.memory, "reverse": options.reverse, "threads": options.threads or _default_threads()}
+    how = {"memory": settings.memory, "reverse": settings.reverse, "threads": settings.threads or _default_threads()}
     if fields:
         fields.check(nparts == 2)
-        external.sort((with_sort_keys(source, nparts, options.dialect, fields) for source in sources), sink, **how)
+        external.sort((with_sort_keys(source, nparts, settings.dialect, fields) for source in sources), sink, **how)
     else:
-        external.sort(sources, sink, nparts=nparts, dialect=options.dialect, **how)
+        external.sort(sources, sink, nparts=nparts, dialect=settings.dialect, **how)
     return nparts
 
 
@@ -78,11 +77,11 @@ def _default_threads():
     return min(usable, 4)
 
 
-def _sort_and_convert(inputs, options, output, fields):
+def _sort_and_convert(inputs, settings, output, fields):
     """Sort into a temporary file first: the other formats are made from whole records, and sort keys are removed."""
     with tempfile.TemporaryFile(buffering=0) as file:
-        nparts = _sort_into(file, inputs, options, fields)
+        nparts = _sort_into(file, inputs, settings, fields)
         file.seek(0)
         reader = inputs.reader_of_sorted(without_sort_keys(file) if fields else file, nparts)
-        with Records(options, output) as records, records.writer(reader) as writer:
+        with Records(settings, output) as records, records.writer(reader) as writer:
             writer.copy(reader)

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from typedbytes._report._native import RecordStatistics
-from typedbytes.cli.arguments import add_report_arguments, integer
+from typedbytes.cli.arguments import ReportSettings, integer, option
 from typedbytes.cli.failure import USAGE, Failure
+from typedbytes.cli.input.inputs import Inputs
+from typedbytes.cli.input.pair_detection import NOTE
 from typedbytes.cli.output.reports import report_sections
 from typedbytes.cli.query.statistics import collect, most_frequent, type_name
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from typedbytes.cli.output.files import CommandOutput
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments of stats."""
-    add_report_arguments(parser)
-    parser.add_argument("-n", type=integer, default=0, metavar="N", dest="nkeys", help="report the N most frequent keys (0)")
-    parser.add_argument("--reducers", type=integer, default=0, metavar="N", help="report how many records each of N reducers would get")
+class Settings(ReportSettings):
+    """The options of stats."""
+
+    nkeys: int = option("-n", type=integer, default=0, metavar="N", help="report the N most frequent keys (0)")
+    reducers: int = option("--reducers", type=integer, default=0, metavar="N", help="report how many records each of N reducers would get")
 
 
-def run(options: Namespace, output: CommandOutput) -> int | None:
+def run(settings: Settings, output: CommandOutput) -> int | None:
     """Report the number of records, their bytes and types, and the minimum, the maximum and the mean.
 
     For numbers these are of their values, for other types of the number of bytes or items.
@@ -34,10 +34,10 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes stats --pairs part-0*.tb
       typedbytes stats --pairs -n 10 --reducers 8 < pairs.tb
     """
-    top: dict[bytes, int] | None = {} if options.nkeys else None
-    if options.reducers > 65536:
+    top: dict[bytes, int] | None = {} if settings.nkeys else None
+    if settings.reducers > 65536:
         raise Failure(USAGE, "argument --reducers: expected at most 65536")
-    statistics, pairs = collect(RecordStatistics, options, npartitions=options.reducers, top=top)
+    statistics, pairs = collect(RecordStatistics, Inputs(settings, NOTE), npartitions=settings.reducers, top=top)
     parts = ("key", "value") if pairs else ("value",)
     types = [_type_row(name, code, row) for part, name in enumerate(parts) for code, row in statistics.by_type(part).items()]
     nbytes = sum(row["bytes"] for row in types)
@@ -45,10 +45,10 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     if types:
         sections["types"] = types
     if top:
-        sections["most frequent"] = most_frequent(top, options.nkeys, statistics.nrecords, options, pairs)
-    if options.reducers:
+        sections["most frequent"] = most_frequent(top, settings.nkeys, statistics.nrecords, settings.dialect, pairs)
+    if settings.reducers:
         sections["reducers"] = _reducers(statistics.partitions)
-    report_sections(sections, options, output)
+    report_sections(sections, settings, output)
 
 
 def _type_row(part, code, row):

@@ -6,26 +6,25 @@ from collections import deque
 
 import typedbytes
 from typedbytes import _core
-from typedbytes.cli.arguments import add_number_argument, add_picking_arguments
-from typedbytes.cli.input.inputs import input_names, reading
+from typedbytes.cli.arguments import RecordSettings, number_option
+from typedbytes.cli.input.inputs import Inputs
+from typedbytes.cli.input.pair_detection import REFUSE
 from typedbytes.cli.output.records import Records
 from typedbytes.cli.records.encoded import is_pairs
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from typedbytes.cli.output.files import CommandOutput
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments of tail."""
-    add_picking_arguments(parser)
-    add_number_argument(parser)
+class Settings(RecordSettings):
+    """The options of tail."""
+
+    nrecords: int = number_option()
 
 
-def run(options: Namespace, output: CommandOutput) -> int | None:
+def run(settings: Settings, output: CommandOutput) -> int | None:
     """Copy the last records to stdout, byte for byte.
 
     Typed bytes cannot be read backwards: all input is read, and the last records are kept in memory.
@@ -33,10 +32,10 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     examples:
       typedbytes tail -n 3 --pairs part-00000.tb | typedbytes to-json --pairs
     """
-    last = _Last(options)
-    with Records(options, output) as records:
-        for name in input_names(options):
-            with reading(name, options, raw=True) as reader:
+    last, inputs = _Last(settings.nrecords, settings.dialect), Inputs(settings, REFUSE)
+    with Records(settings, output) as records:
+        for name in inputs:
+            with inputs.reading(name) as reader:
                 last.read_all(reader)
         for reader, chunk in last.chunks():
             with records.writer(reader) as writer:
@@ -46,11 +45,10 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
 class _Last:
     """Keep the last records of several readers, in chunks as they arrive."""
 
-    def __init__(self, options):
-        self._wanted = options.nrecords
-        self._dialect = options.dialect
+    def __init__(self, wanted, dialect):
+        self._dialect = dialect
         self._kept: deque = deque()  # (reader, chunk, number of its values)
-        self._surplus = -self._wanted  # records kept beyond the number wanted
+        self._surplus = -wanted  # records kept beyond the number wanted
 
     def read_all(self, reader):
         """Read all records that a reader has left."""

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from typedbytes.cli.arguments import add_json_arguments, add_output_argument, add_stream_arguments
-from typedbytes.cli.commands import cat
+from typedbytes.cli.arguments import OUTPUT, PLAIN, PRETTY, RecordForm, StreamSettings
+from typedbytes.cli.input.inputs import Inputs
+from typedbytes.cli.output.records import Records
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from typedbytes.cli.output.files import CommandOutput
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments of to-json."""
-    add_stream_arguments(parser)
-    add_output_argument(parser)
-    add_json_arguments(parser)
+class Settings(StreamSettings, RecordForm):
+    """The options of to-json."""
+
+    to: str = "json"
+    output: str | None = OUTPUT
+    plain: bool = PLAIN
+    pretty: bool = PRETTY
 
 
-def run(options: Namespace, output: CommandOutput) -> int | None:
+def run(settings: Settings, output: CommandOutput) -> int | None:
     """Write each value as one line of JSON, from which from-json writes the same bytes again.
 
     STRING, INT, BOOL, DOUBLE and LIST are plain JSON, a MAP is an object if nothing is lost, and
@@ -33,5 +34,5 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes to-json --pairs < pairs.tb | jq -c '.[0]'
       typedbytes to-json --plain logs.tb | mlr --ijsonl --opprint head
     """
-    options.to = "json"
-    return cat.run(options, output)
+    with Records(settings, output) as records:
+        records.copy_all(Inputs(settings))

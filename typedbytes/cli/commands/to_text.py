@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from typedbytes.cli.arguments import NOTE, add_output_argument, add_stream_arguments, add_text_arguments
-from typedbytes.cli.commands import cat
+from typedbytes.cli.arguments import RecordForm, StreamSettings, TextSettings
+from typedbytes.cli.input.inputs import Inputs
+from typedbytes.cli.input.pair_detection import NOTE
+from typedbytes.cli.output.records import Records
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from typedbytes.cli.output.files import CommandOutput
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments of to-text."""
-    add_stream_arguments(parser)
-    add_output_argument(parser)
-    add_text_arguments(parser)
-    parser.set_defaults(pair_check=NOTE)
+class Settings(TextSettings, StreamSettings, RecordForm):
+    """The options of to-text."""
+
+    to: str = "text"
 
 
-def run(options: Namespace, output: CommandOutput) -> int | None:
+def run(settings: Settings, output: CommandOutput) -> int | None:
     """Write each value as a line of text, and each pair as its key, a TAB and its value.
 
     STRING and BYTES are written as they are, everything else as to-json --plain writes it: containers
@@ -37,5 +35,8 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes to-text --pairs out | sort | head
       typedbytes to-text --csv --header people.tb -o people.csv
     """
-    options.to = "text"
-    return cat.run(options, output)
+    from typedbytes.cli.forms.text_form import Layout  # imported lazily: --help needs no csv
+
+    layout = Layout(settings.pairs, settings.delimiter, settings.header, settings.separator)
+    with Records(settings, output, layout=layout) as records:
+        records.copy_all(Inputs(settings, NOTE))

@@ -5,34 +5,36 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 
-from typedbytes.cli.arguments import CHECK_UNDECIDED, add_report_arguments, add_unicode_argument, integer
-from typedbytes.cli.failure import BAD_DATA, OK, USAGE, Failure, escaped
+from typedbytes.cli.arguments import UNICODE_ERRORS, ReportSettings, integer, option
+from typedbytes.cli.failure import BAD_DATA, OK, USAGE, Failure, display_name, escaped
 from typedbytes.cli.input import formats
-from typedbytes.cli.input.inputs import check_for_pairs, display_name, input_names, opened, recognised
+from typedbytes.cli.input.inputs import Inputs, opened, report_skipped
+from typedbytes.cli.input.pair_detection import CHECK_UNDECIDED
 from typedbytes.cli.output.files import replace_file
 from typedbytes.cli.output.reports import is_table, report
-from typedbytes.cli.records.decoding import decoder_options
 from typedbytes.cli.records.encoded import unit
 from typedbytes.cli.records.fault_finder import FaultFinder, RecentBytesReader, dump
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from typedbytes.cli.output.files import CommandOutput
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments of validate."""
-    add_report_arguments(parser)
-    add_unicode_argument(parser)
-    parser.add_argument("--pickle", choices=("safe", "raw"), default="safe", help="raw accepts any pickle without decoding it")
-    parser.add_argument("--repair", metavar="OUT", help="copy every intact record of one input to OUT")
-    parser.add_argument("-n", type=integer, default=10, metavar="N", dest="nfaults", help="report the first N faults of an input (10)")
+class Settings(ReportSettings):
+    """The options of validate."""
+
+    unicode_errors: str = UNICODE_ERRORS
+    pickle: str = option("--pickle", choices=("safe", "raw"), default="safe", help="raw accepts any pickle without decoding it")
+    repair: str | None = option("--repair", metavar="OUT", help="copy every intact record of one input to OUT")
+    nfaults: int = option("-n", type=integer, default=10, metavar="N", help="report the first N faults of an input (10)")
+
+    def decoding(self) -> dict[str, str]:
+        """Return the options of a Decoder."""
+        return {"dialect": self.dialect, "pickle": self.pickle, "unicode_errors": self.unicode_errors}
 
 
-def run(options: Namespace, output: CommandOutput) -> int | None:
+def run(settings: Settings, output: CommandOutput) -> int | None:
     """Decode everything and report for each input whether it is good, or where it is bad.
 
     An input is good if typedbytes.Reader accepts it with its default options: the whole format,
@@ -50,52 +52,57 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes validate --repair good.seq bad.seq
       hadoop jar hadoop-streaming.jar dumptb out | typedbytes validate --pairs
     """
-    if options.repair is not None:
-        _check_repair(options)
-    options.pair_check = CHECK_UNDECIDED if options.repair is not None else None
+    inputs = Inputs(settings, CHECK_UNDECIDED if settings.repair is not None else None)
+    if settings.repair is not None:
+        _check_repair(settings.repair, inputs)
     status = OK
     rows: list = []
-    for name in input_names(options):
+    for name in inputs:
         try:
-            found = _validated(name, options, rows)
+            found = _validated(name, inputs, settings, rows)
         except Failure as failure:
             found = failure.report()
             if found == BAD_DATA:
                 rows.append({"input": display_name(name), "ok": False, "records": 0, "unit": None, "bytes": None, "message": str(failure)})
         status = status or found
-        if not is_table(options, output):
-            report(rows, options, output)
+        if not is_table(settings, output):
+            report(rows, settings, output)
             rows = []
     if rows:
-        _write_tables(rows, options, output)
+        _write_tables(rows, settings, output)
     return status
 
 
-def _check_repair(options):
-    if len(input_names(options)) != 1:
+def _check_repair(target, inputs):
+    if len(list(inputs)) != 1:
         raise Failure(USAGE, "--repair takes one FILE (see typedbytes validate --help)")
-    if not options.files and os.path.exists(options.repair):  # it may be the file to repair
-        message = f"--repair {options.repair} needs an input: typedbytes validate --repair OUT FILE, or - for standard input"
+    if not inputs.files and os.path.exists(target):  # it may be the file to repair
+        message = f"--repair {target} needs an input: typedbytes validate --repair OUT FILE, or - for standard input"
         raise Failure(USAGE, message)
 
 
-def _validated(name, options, rows):
+def _validated(name, inputs, settings, rows):
     """Validate an input, append its row of the report, and return the exit code."""
     with opened(name) as source:
-        form, source = recognised(source, options)
-        source = check_for_pairs(source, form, name, options)
-        recent = RecentBytesReader(source if form == "sequencefile" else formats.source_of(source, form, display_name(name), options))
-        if form == "sequencefile" and options.repair is not None:
-            from typedbytes.cli.records.repair import repair  # imported lazily: start-up time
+        form, source = inputs.recognised(source)
+        source = inputs.check_for_pairs(source, form, name)
+        limits = {"dialect": settings.dialect, "max_bytes": settings.max_bytes}
+        if form != "sequencefile":
+            source = formats.source_of(source, form, display_name(name), settings.pairs, **limits)
+        recent = RecentBytesReader(source)
+        if form == "sequencefile" and settings.repair is not None:
+            from typedbytes.cli.output.repair import repair  # imported lazily: start-up time
 
-            return repair(recent, name, options)
-        with _repaired_file(options.repair) as keep:
-            finder = FaultFinder(recent, options, keep)
+            with formats.sequence_file_reader(recent, **limits, raw=True, resync=True) as damaged:
+                return report_skipped(name, repair(damaged, settings.repair, settings.decoding()))
+        with _repaired_file(settings.repair) as keep:
+            finder = FaultFinder(recent, settings.nfaults, settings.max_bytes, settings.decoding(), keep)
             if form == "sequencefile":
-                with formats.sequence_file_reader(recent, options, resync=True, **decoder_options(options)) as reader:
+                how = {**settings.decoding(), "max_bytes": settings.max_bytes}
+                with formats.sequence_file_reader(recent, resync=True, **how) as reader:
                     finder.run_sequence_file(reader)
             else:
-                with formats.reader_of(recent, "typedbytes", display_name(name), options, raw=True) as reader:
+                with formats.reader_of(recent, "typedbytes", display_name(name), True, settings.pairs, **limits) as reader:
                     finder.run(reader)
         row = {
             "input": display_name(name),
@@ -110,7 +117,7 @@ def _validated(name, options, rows):
     if not finder.nfaults:
         return OK
     row["bad"] = finder.nfaults
-    row["faults"] = [_fault(*each) for each in finder.faults[: options.nfaults]]
+    row["faults"] = [_fault(*each) for each in finder.faults[: settings.nfaults]]
     return Failure(BAD_DATA, f"{display_name(name)}: {finder.faults[0][0]}").report()
 
 
@@ -136,9 +143,9 @@ def _fault(error, window, start):
     }
 
 
-def _write_tables(rows, options, output):
+def _write_tables(rows, settings, output):
     faults = [(row["input"], each) for row in rows for each in row.pop("faults", ())]
-    report(rows, options, output)
+    report(rows, settings, output)
     for name, fault in faults:
         location = f"record {fault['record']}" + (f", path {fault['path']}" if fault["path"] else "")
         output.line(f"\n{escaped(name)}: offset {fault['offset']}, {location}: {fault['message']}")

@@ -8,11 +8,8 @@ import json
 
 import typedbytes
 from typedbytes import TypeCode
-from typedbytes._base.compression import compression_of_text
 from typedbytes._report import _native as _report
 from typedbytes.cli.failure import BAD_DATA, USAGE, Failure, escaped
-from typedbytes.cli.input.formats import lines_of
-from typedbytes.cli.input.inputs import display_name, input_names, opened
 from typedbytes.cli.records.encoded import is_pairs, split
 
 _WITH_TEXT = (TypeCode.STRING, TypeCode.BYTES, TypeCode.BYTESTRING)
@@ -22,18 +19,18 @@ MAX_FIELD_NBYTES = (1 << 31) - 1
 class Layout:
     """What the options make of a line."""
 
-    def __init__(self, options):
-        self.pairs = options.pairs
-        self.header = options.header
-        self.is_rows = options.delimiter is not None
-        self.separator = options.separator or options.delimiter or "\t"
+    def __init__(self, pairs, delimiter, header, separator):
+        self.pairs = pairs
+        self.header = header
+        self.is_rows = delimiter is not None
+        self.separator = separator or delimiter or "\t"
         if self.is_rows and (len(self.separator) != 1 or self.separator in '"\r\n'):
             raise Failure(
                 USAGE, f"argument --separator: a row needs one character other than a quote or a line end, not {self.separator!r}"
             )
-        if options.separator == "" or "\n" in self.separator or "\r" in self.separator:
-            raise Failure(USAGE, f"argument --separator: expected text without a line end, not {options.separator!r}")
-        if options.separator is not None and not (self.pairs or self.is_rows):
+        if separator == "" or "\n" in self.separator or "\r" in self.separator:
+            raise Failure(USAGE, f"argument --separator: expected text without a line end, not {separator!r}")
+        if separator is not None and not (self.pairs or self.is_rows):
             raise Failure(USAGE, "argument --separator: only --pairs, --csv and --tsv separate anything")
         if self.header and (self.pairs or not self.is_rows):
             raise Failure(USAGE, "argument --header: needs --csv or --tsv, and no --pairs")
@@ -42,52 +39,14 @@ class Layout:
 # Text to records
 
 
-def encoded_text(options):
-    """Yield the encoded record of each line or row of all inputs; a Failure names the line."""
-    layout = Layout(options)
-    encoder = typedbytes.Encoder(dialect=options.dialect)
-    encode = (lambda pair: encoder.encode_pairs([pair])) if layout.pairs else encoder.encode
-    records = _typed_records if options.infer else _text_records
-    yield from map(encode, records(layout, options))
+def records_of(lines, layout):
+    """Yield (record, its TextLines) for each line or row; lines: as lines_of yields them."""
+    lines = TextLines(lines, layout)
+    for record in (_rows if layout.is_rows else _pairs if layout.pairs else iter)(lines):
+        yield record, lines
 
 
-def _text_records(layout, options):
-    """Yield the records of all inputs, of text."""
-    for name in input_names(options):
-        for record, _ in _records_of(name, None, layout, options):
-            yield record
-
-
-def _typed_records(layout, options):
-    """Yield the records of all inputs, with types that hold the whole of each column; this takes a second reading."""
-    from typedbytes.cli.input.rereadable import rereadable_inputs
-    from typedbytes.cli.tables.column_types import ColumnTypes  # imported lazily: start-up time
-
-    types = ColumnTypes()
-    with rereadable_inputs(options) as inputs:
-        for each in inputs:
-            for record, _ in _records_of(each.name, each.path, layout, options):
-                types.add(record)
-        for each in inputs:
-            for record, lines in _records_of(each.name, each.path, layout, options):
-                try:
-                    values = types.convert(record)
-                except (LookupError, ValueError):
-                    raise lines.failure("the input has changed since the types of its columns were found") from None
-                yield values
-
-
-def _records_of(name, path, layout, options):
-    """Yield (record, lines) of an input."""
-    records = _rows if layout.is_rows else _pairs if layout.pairs else iter
-    with opened(name, path) as source:
-        compression_of_text(name)  # raises FormatError for one that cannot be read
-        lines = _Lines(lines_of(source, display_name(name), options.max_bytes), layout)
-        for record in records(lines):
-            yield record, lines
-
-
-class _Lines:
+class TextLines:
     """The lines of an input as text, those of rows with their ends; `location` is that of the last one."""
 
     def __init__(self, lines, layout):
@@ -110,6 +69,7 @@ class _Lines:
         return text.removesuffix("\n").removesuffix("\r")
 
     def failure(self, message):
+        """Return a Failure that names the last line."""
         return Failure(BAD_DATA, f"{self.location}: {message}")
 
 
@@ -163,9 +123,9 @@ class _Unwritable(ValueError):
 class TextOutput:
     """Write records to a CommandOutput as lines of text."""
 
-    def __init__(self, options, output):
-        self._layout = Layout(options)
-        self._dialect = options.dialect
+    def __init__(self, output, dialect, layout):
+        self._layout = layout
+        self._dialect = dialect
         self._output = output
         self._columns = None  # the names in the header that has been written
         self._row = _Row(self._layout.separator) if self._layout.is_rows else None

@@ -67,26 +67,24 @@ def _has_open_line(head):
     return len(head) < CHUNK_NBYTES and b"\n" not in head.lstrip()
 
 
-def reader_of(source, name, shown, options, raw):
-    """Return a reader of the records of a source in this format; with raw, of encoded records."""
+def reader_of(source, name, shown, raw, pairs, dialect, max_bytes):
+    """Return a reader of the records of a source in this format; with raw, of encoded records. shown: the input in messages."""
     if name == "sequencefile" and not raw:
-        return sequence_file_reader(source, options)
-    source = source_of(source, name, shown, options)
-    how = {"dialect": options.dialect, "max_bytes": options.max_bytes, "raw": raw}
-    if name == "sequencefile":
-        return Pairs(source, **how)
-    return (typedbytes.PairReader if options.pairs else typedbytes.Reader)(source, **how)
+        return sequence_file_reader(source, dialect, max_bytes)
+    source = source_of(source, name, shown, pairs, dialect, max_bytes)
+    kind = Pairs if name == "sequencefile" else typedbytes.PairReader if pairs else typedbytes.Reader
+    return kind(source, dialect=dialect, max_bytes=max_bytes, raw=raw)
 
 
-def sequence_file_reader(source, options, **how):
+def sequence_file_reader(source, dialect, max_bytes, **how):
     """Return a reader of the pairs of a SequenceFile as objects."""
     from typedbytes import sequencefile  # imported lazily: start-up time
 
-    limit = {} if options.max_bytes is None else {"max_bytes": options.max_bytes}
-    return sequencefile.Reader(source, **{"dialect": options.dialect, **limit, **how})
+    limit = {} if max_bytes is None else {"max_bytes": max_bytes}
+    return sequencefile.Reader(source, dialect=dialect, **limit, **how)
 
 
-def source_of(source, name, shown, options):
+def source_of(source, name, shown, pairs, dialect, max_bytes):
     """Return a source of typed bytes that converts a source in this format."""
     if name == "text":
         raise Failure(
@@ -96,21 +94,21 @@ def source_of(source, name, shown, options):
         hint = _HINTS.get(name, "")
         raise Failure(BAD_DATA, f"{shown}: not typed bytes but {name}{hint}")
     if name == "sequencefile":
-        pairs = sequence_file_reader(source, options, raw=True)
-        return Encoded(iter(lambda: pairs.read_typed(CHUNK_NBYTES) or None, None), pairs)
+        reader = sequence_file_reader(source, dialect, max_bytes, raw=True)
+        return Encoded(iter(lambda: reader.read_typed(CHUNK_NBYTES) or None, None), reader)
     if name == "json":
         from typedbytes.cli.forms.json_form import encoded_lines  # imported lazily: start-up time
 
-        lines = lines_of(source, shown, options.max_bytes, JSON_PIECE_NBYTES)
-        return Encoded(encoded_lines(lines, options.pairs, options.dialect, max_bytes=options.max_bytes))
-    return Encoded(_from_messages(source, options)) if name == "block" else source
+        lines = lines_of(source, shown, max_bytes, JSON_PIECE_NBYTES)
+        return Encoded(encoded_lines(lines, pairs, dialect, max_bytes=max_bytes))
+    return Encoded(_from_messages(source, pairs, dialect, max_bytes)) if name == "block" else source
 
 
-def limited_source_of(source, name, shown, options):
-    """Return such a source of typed bytes, in which no record is larger than --max-bytes."""
-    if options.max_bytes is None:
-        return source_of(source, name, shown, options)
-    records = reader_of(source, name, shown, options, raw=True)
+def limited_source_of(source, name, shown, pairs, dialect, max_bytes):
+    """Return such a source of typed bytes, in which no record is larger than max_bytes."""
+    if max_bytes is None:
+        return source_of(source, name, shown, pairs, dialect, max_bytes)
+    records = reader_of(source, name, shown, True, pairs, dialect, max_bytes)
     pieces = (record if type(record) is bytes else b"".join(record) for record in records)
     return Encoded(pieces, getattr(records, "sequence_file", None))
 
@@ -129,15 +127,15 @@ def lines_of(source, shown, max_bytes, piece_nbytes=-1):
             yield location, line
 
 
-def _from_messages(source, options):
+def _from_messages(source, pairs, dialect, max_bytes):
     """Yield each message as a VECTOR of its values; with --pairs a message must be two values, a key and its value."""
     from typedbytes.block import ArrowStream, BlockReader  # imported lazily: start-up time
 
     handler = "surrogateescape"  # keeps the bytes of text that is not UTF-8
-    encoder = typedbytes.Encoder(dialect=options.dialect, unicode_errors=handler)
-    for message in BlockReader(source, "native", max_bytes=options.max_bytes, exact=True, unicode_errors=handler):
+    encoder = typedbytes.Encoder(dialect=dialect, unicode_errors=handler)
+    for message in BlockReader(source, "native", max_bytes=max_bytes, exact=True, unicode_errors=handler):
         values = tuple(value.data if isinstance(value, ArrowStream) else value for value in message)
-        if not options.pairs:
+        if not pairs:
             yield encoder.encode(values)
         elif len(values) == 2:
             yield encoder.encode_pairs([values])

@@ -9,9 +9,11 @@ import os
 from contextlib import suppress
 
 import typedbytes
-from typedbytes.cli.arguments import CHECK_UNDECIDED, NOTE
 from typedbytes.cli.failure import USAGE, Failure, say
 
+# What to do about input that looks like pairs when no option says what a record is: NOTE reports it, REFUSE fails,
+# CHECK_UNDECIDED also examines ambiguous input, which fails only if -o replaces an input.
+NOTE, REFUSE, CHECK_UNDECIDED = "note", "refuse", "check_undecided"
 MAX_VALUES = 1000
 SHOWN_TYPES = 8
 SEEMS_PAIRS = "pairs, it seems"
@@ -42,9 +44,9 @@ def _type_name(code):
         return str(code)
 
 
-def watch_for_pairs(source, name, options):
-    """Return the source, which is checked, here or while it is read, as soon as there are enough values for a guess."""
-    guess = _PairGuess(name, options)
+def watch_for_pairs(source, dialect, check):
+    """Return the source, which is examined, here or while it is read; check(codes) is called once there are enough values for a guess."""
+    guess = _PairGuess(dialect, check)
     if not source.seekable():
         return _GuessedPipe(source, guess)
     head, piece = b"", None
@@ -60,51 +62,46 @@ def watch_for_pairs(source, name, options):
 class _PairGuess:
     """A guess that stays open until there are enough values."""
 
-    def __init__(self, name, options):
-        self._name = name
-        self._options = options
+    def __init__(self, dialect, check):
+        self._dialect = dialect
+        self._check = check
         self.is_open = True
 
     def look(self, head, is_all):
         """Examine the start of an input, or all of it, and check the guess once there are enough values."""
         codes = []
         with suppress(typedbytes.DecodeError):  # an incomplete value, or damage that the command will report
-            for value, _ in zip(typedbytes.Reader(head, dialect=self._options.dialect, raw=True), range(MAX_VALUES)):
+            for value, _ in zip(typedbytes.Reader(head, dialect=self._dialect, raw=True), range(MAX_VALUES)):
                 codes.append(value[0])
         if not is_all:
             del codes[len(codes) // 2 * 2 :]  # its value may not have arrived
         self.is_open = len(codes) <= 2 and not is_all
         if not self.is_open:
-            check_guess(guess_records(codes), codes, self._name, self._options)
+            self._check(codes)
 
 
-def check_guess(guess, types, name, options):
-    """Say what an input was taken for where that may be wrong; raise Failure where records would be taken apart."""
+def check_guess(name, pair_check, files, output, types):
+    """Say what an input was taken for where that may be wrong; raise Failure where records would be taken apart.
+
+    files: all inputs; output: the file that -o names; types: the type codes of the first values.
+    """
+    guess = guess_records(types)
     if guess == SEEMS_PAIRS:
         looks = f"looks like pairs ({type_names(types[:4])}): use --pairs, or --values if that is wrong"
-        if options.pair_check == NOTE:
+        if pair_check == NOTE:
             say(f"typedbytes: {name}: read as single values, but it {looks}")
             return
         raise Failure(USAGE, f"{name}: the input {looks} (TYPEDBYTES_RECORDS=pairs or =values sets it for all commands)")
-    if guess == UNDECIDED and options.pair_check == CHECK_UNDECIDED:
-        _check_undecided(_type_name(types[0]), name, options)
+    if guess == UNDECIDED and pair_check == CHECK_UNDECIDED:
+        _check_undecided(_type_name(types[0]), name, files, output)
 
 
-def _check_undecided(type_name, name, options):
-    if _is_replaced(options):
+def _check_undecided(type_name, name, files, output):
+    if output is not None and os.path.exists(output) and any(os.path.exists(each) and os.path.samefile(each, output) for each in files):
         message = f"these may be values, or pairs of two {type_name}s: pass --values or --pairs, because -o replaces an input"
         raise Failure(USAGE, f"{name}: {message}")
-    if options.files:  # with a pipe the original input is unchanged
+    if files:  # with a pipe the original input is unchanged
         say(f"typedbytes: {name}: read as single values: use --pairs for pairs of two {type_name}s, or --values to leave out this line")
-
-
-def _is_replaced(options):
-    output = getattr(options, "output", None)
-    return (
-        output is not None
-        and os.path.exists(output)
-        and any(os.path.exists(each) and os.path.samefile(each, output) for each in options.files)
-    )
 
 
 class _GuessedPipe(io.RawIOBase):

@@ -13,7 +13,7 @@ from typedbytes._base.atomic import temporary_folder
 from typedbytes._core import write_all
 from typedbytes.cli.failure import IO_ERROR, Failure, reason_of
 from typedbytes.cli.input.formats import CHUNK_NBYTES
-from typedbytes.cli.input.inputs import input_names, opened_as_it_is
+from typedbytes.cli.input.inputs import opened_as_it_is
 
 __all__ = ["Rereadable", "can_be_read_twice", "rereadable_inputs"]
 
@@ -25,11 +25,11 @@ Rereadable = namedtuple("Rereadable", "name path")
 
 
 @contextmanager
-def rereadable_inputs(options):
+def rereadable_inputs(inputs):
     """Yield a list of the inputs, each a Rereadable; the copies among them last as long as the block."""
     with ExitStack() as stack:
         folder, found = None, []
-        for number, name in enumerate(input_names(options)):
+        for number, name in enumerate(inputs):
             path = name
             if not can_be_read_twice(name):
                 with _as_copy_failure():

@@ -7,31 +7,34 @@ from contextlib import contextmanager
 
 import typedbytes
 from typedbytes.cli.failure import USAGE, Failure
-from typedbytes.cli.records.decoding import decoder_options, name_option
+from typedbytes.cli.records.decoding import name_option
 from typedbytes.cli.records.encoded import is_pairs, split
 
 BUFFER_NBYTES = 1 << 16
 TEXT_FORMS = ("json", "text")
 
 
-def form_of(options, output):
-    """Return the format in which records are written."""
-    is_json = getattr(options, "plain", False) or getattr(options, "pretty", False)
-    form = options.to or ("json" if output.is_terminal or is_json else "typedbytes")
-    if is_json and form != "json":
-        raise Failure(USAGE, f"--plain and --pretty are forms of JSON, not of {form}")
-    if form not in TEXT_FORMS:
+def format_of(form, output):
+    """Return the name of the format in which records are written. form: a RecordForm."""
+    is_json = form.plain or form.pretty
+    name = form.to or ("json" if output.is_terminal or is_json else "typedbytes")
+    if is_json and name != "json":
+        raise Failure(USAGE, f"--plain and --pretty are forms of JSON, not of {name}")
+    if name not in TEXT_FORMS:
         output.refuse_terminal()
-    return form
+    return name
 
 
 class Records:
-    """Write the encoded records of one or more readers to a CommandOutput."""
+    """Write the encoded records of one or more readers to a CommandOutput.
 
-    def __init__(self, options, output):
-        form = form_of(options, output)
-        self._sink = SINKS[form](options, output)
-        self._is_sequence_file = form == "sequencefile"
+    form: a RecordForm; what more some formats have is a Layout of text, or the compression and the codec of a SequenceFile.
+    """
+
+    def __init__(self, form, output, **more):
+        name = format_of(form, output)
+        self._sink = _sink(name, form, output, **more)
+        self._is_sequence_file = name == "sequencefile"
         # On a terminal each record is shown at once.
         self._nbytes = 1 if output.is_terminal else BUFFER_NBYTES
 
@@ -47,6 +50,12 @@ class Records:
         self._sink.expect(reader)
         with typedbytes.Writer(UntilFailure(self._sink.write), buffer_size=self._nbytes) as writer:
             yield writer
+
+    def copy_all(self, inputs):
+        """Write all records of all inputs."""
+        for name in inputs:
+            with inputs.reading(name) as reader:
+                self.copy(reader)
 
     def copy(self, reader):
         """Write all records that a reader has left."""
@@ -82,8 +91,24 @@ class UntilFailure:
             self._has_failed = False
 
 
+def _sink(name, form, output, layout=None, **how):
+    if name == "typedbytes":
+        return _TypedBytes(output)
+    if name == "json":
+        return _Json(output, form.dialect, form.plain, form.pretty)
+    if name == "block":
+        return _Messages(output, form.dialect, form.unicode_errors)
+    if name == "text":
+        from typedbytes.cli.forms.text_form import TextOutput  # imported lazily: start-up time
+
+        return TextOutput(output, form.dialect, layout)
+    from typedbytes.cli.output.sequencefile import SequenceFileOutput  # imported lazily: start-up time
+
+    return SequenceFileOutput(output, form.dialect, **how)
+
+
 class _TypedBytes:
-    def __init__(self, options, output):
+    def __init__(self, output):
         self.write = output.write
 
     def expect(self, reader):
@@ -94,13 +119,13 @@ class _TypedBytes:
 
 
 class _Json(_TypedBytes):
-    def __init__(self, options, output):
+    def __init__(self, output, dialect, plain, pretty):
         from typedbytes._report import _native as _report  # imported lazily: start-up time
         from typedbytes.cli.output import terminal
 
         self._text = _report.lines
-        self._form = {"dialect": options.dialect, "plain": getattr(options, "plain", False)}
-        self._indent = terminal.indented if getattr(options, "pretty", False) else None
+        self._form = {"dialect": dialect, "plain": plain}
+        self._indent = terminal.indented if pretty else None
         self._colour = terminal.coloured if terminal.wants_colours(output) else None
         self._output = output
         self._pairs = False
@@ -124,14 +149,14 @@ class _Json(_TypedBytes):
 class _Messages(_TypedBytes):
     """Write each record as a native block message: the items of a VECTOR, a key and its value, or one value."""
 
-    def __init__(self, options, output):
+    def __init__(self, output, dialect, unicode_errors):
         from typedbytes.block import BlockEncoder  # imported lazily: start-up time
 
-        how = decoder_options(options)  # exact: pickles stay as they are
-        self._encoder = BlockEncoder("native", unicode_errors=how["unicode_errors"])
+        self._encoder = BlockEncoder("native", unicode_errors=unicode_errors)
         self._output = output
-        self._dialect = options.dialect
-        self._decoders = [typedbytes.Decoder(**how, exact=True, map_pairs=each) for each in (False, True)]
+        self._dialect = dialect
+        how = {"dialect": dialect, "unicode_errors": unicode_errors, "exact": True}  # exact: pickles stay as they are
+        self._decoders = [typedbytes.Decoder(**how, map_pairs=each) for each in (False, True)]
 
     def expect(self, reader):
         """Prepare for the records of this reader."""
@@ -172,18 +197,3 @@ def _has_lost_keys(value, pairs):
     if type(value) is dict and type(pairs) is list:  # and not out of a pickle
         return len(value) != len(pairs) or any(map(_has_lost_keys, value.values(), (item for _, item in pairs)))
     return type(value) in (tuple, list) and any(map(_has_lost_keys, value, pairs))
-
-
-def _sequence_file(options, output):
-    from typedbytes.cli.output.sequencefile import SequenceFileOutput  # imported lazily: start-up time
-
-    return SequenceFileOutput(options, output)
-
-
-def _text(options, output):
-    from typedbytes.cli.forms.text_form import TextOutput  # imported lazily: start-up time
-
-    return TextOutput(options, output)
-
-
-SINKS = {"typedbytes": _TypedBytes, "json": _Json, "text": _text, "sequencefile": _sequence_file, "block": _Messages}

@@ -17,15 +17,15 @@ class Json(str):
     """The JSON of a value: a report in JSON holds the value, and a table this text, cut when it is long."""
 
 
-def is_table(options, output):
-    """Return whether reports are tables: on a terminal, or with --table."""
-    return options.table or (output.is_terminal and not options.json)
+def is_table(form, output):
+    """Return whether reports are tables: on a terminal, or with --table. form: a ReportForm."""
+    return form.table or (output.is_terminal and not form.json)
 
 
-def report(rows, options, output):
+def report(rows, form, output):
     """Write rows as a table or as lines of JSON."""
     rows = ({name: without_secrets(value) if name in MESSAGES and value else value for name, value in row.items()} for row in rows)
-    if is_table(options, output):
+    if is_table(form, output):
         _write_table(list(rows), output)
     else:
         _write_json(rows, output)
@@ -61,19 +61,19 @@ def _cell(value):
     return escaped(value) if isinstance(value, str) else value
 
 
-def json_of(record, options):
+def json_of(record, dialect):
     """Return the Json of an encoded value or pair, without loss."""
     from typedbytes._report import _native as _report  # imported lazily: start-up time
 
-    is_pair = typedbytes.count(record, dialect=options.dialect) == 2
-    return Json(_report.lines(record, pairs=is_pair, dialect=options.dialect).decode()[:-1])
+    is_pair = typedbytes.count(record, dialect=dialect) == 2
+    return Json(_report.lines(record, pairs=is_pair, dialect=dialect).decode()[:-1])
 
 
-def report_sections(sections, options, output):
+def report_sections(sections, form, output):
     """Write named sections of rows: as tables one below the other, or as lines of JSON with the name of the section."""
-    if is_table(options, output):
+    if is_table(form, output):
         for number, (name, rows) in enumerate(sections.items()):
             output.line(f"\n{name}" if number else name)
-            report(rows, options, output)
+            report(rows, form, output)
     else:
-        report(({"section": name, **row} for name, rows in sections.items() for row in rows), options, output)
+        report(({"section": name, **row} for name, rows in sections.items() for row in rows), form, output)

@@ -54,10 +54,9 @@ def check_same_header(header, other):
 class SequenceFileOutput:
     """Write pairs to a SequenceFile with the classes and the metadata of its inputs."""
 
-    def __init__(self, options, output):
+    def __init__(self, output, dialect, **how):
         self._output = output
-        self._how = {name: value for name in ("compression", "codec") if (value := getattr(options, name, None))}
-        self._how["dialect"] = options.dialect
+        self._how = {"dialect": dialect, **how}
         self._header: Any = None
         self._writer: Any = None
 

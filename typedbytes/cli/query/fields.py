@@ -17,12 +17,12 @@ STEP = r"""(?:\[(?:0|-?[1-9]\d{0,8}|'(?:[^'\\]|\\[\\'"nrtxuU])*'|"(?:[^"\\]|\\[\
 class Fields:
     """Find the values at paths that an option gives; with null one that a record lacks is a null."""
 
-    def __init__(self, paths, option, options, null=False):
+    def __init__(self, paths, option, dialect, null=False):
         self._option = option
         self._paths = [(path, *_parsed(path, option)) for path in paths]
-        self._dialect = options.dialect
-        self._null = typedbytes.Encoder(dialect=options.dialect).encode(None) if null else None
-        self._decoder = typedbytes.Decoder(dialect=options.dialect, unicode_errors="surrogateescape")
+        self._dialect = dialect
+        self._null = typedbytes.Encoder(dialect=dialect).encode(None) if null else None
+        self._decoder = typedbytes.Decoder(dialect=dialect, unicode_errors="surrogateescape")
 
     def check(self, pairs):
         """Raise Failure if values are asked for a key."""

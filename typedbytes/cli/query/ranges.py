@@ -5,45 +5,41 @@ from collections import deque
 from itertools import groupby
 from operator import itemgetter
 
-from typedbytes.cli.input.inputs import input_names, reading
-from typedbytes.cli.output.records import Records
 from typedbytes.cli.records.encoded import joined
 
 
-def copy_range(options, output, wanted):
-    """Copy the records whose numbers are in a range."""
+def copy_range(inputs, records, wanted):
+    """Copy the records whose numbers are in a range to Records."""
     here, due = 0, wanted.start
-    with Records(options, output) as records:
-        for name in input_names(options):
-            if due >= wanted.stop:
-                return
-            with reading(name, options, raw=True) as reader, records.writer(reader) as writer:
-                while due < wanted.stop:
-                    here += reader.skip(due - here)
-                    record = next(reader, None) if here == due else None
-                    if record is None:
-                        break  # go on in the next input
-                    writer.write_raw(joined(record))
-                    here, due = due + 1, due + wanted.step
+    for name in inputs:
+        if due >= wanted.stop:
+            return
+        with inputs.reading(name) as reader, records.writer(reader) as writer:
+            while due < wanted.stop:
+                here += reader.skip(due - here)
+                record = next(reader, None) if here == due else None
+                if record is None:
+                    break  # go on in the next input
+                writer.write_raw(joined(record))
+                here, due = due + 1, due + wanted.step
 
 
-def copy_from_end(options, output, wanted):
-    """Copy the records of a slice that counts from the end."""
-    with Records(options, output) as records:
-        for reader, chosen in groupby(_chosen_from_end(options, wanted), itemgetter(0)):
-            with records.writer(reader) as writer:
-                for _, record in chosen:
-                    writer.write_raw(record)
+def copy_from_end(inputs, records, wanted):
+    """Copy the records of a slice that counts from the end to Records."""
+    for reader, chosen in groupby(_chosen_from_end(inputs, wanted), itemgetter(0)):
+        with records.writer(reader) as writer:
+            for _, record in chosen:
+                writer.write_raw(record)
 
 
-def _chosen_from_end(options, wanted):
+def _chosen_from_end(inputs, wanted):
     """Yield (reader, record); as many records are held as the negative numbers may mean."""
     max_held = -min(wanted.start, wanted.stop)
     before = range(wanted.start, sys.maxsize, wanted.step) if wanted.start >= 0 else ()
     held: deque = deque()
     total = 0
-    for name in input_names(options):
-        with reading(name, options, raw=True) as reader:
+    for name in inputs:
+        with inputs.reading(name) as reader:
             for record in reader:
                 total += 1
                 held.append((reader, joined(record)))

@@ -5,26 +5,21 @@ from contextlib import closing, contextmanager
 from itertools import chain
 
 import typedbytes
-from typedbytes.cli.failure import BAD_DATA, IO_ERROR, USAGE, Failure, reason_of
-from typedbytes.cli.input.formats import CHUNK_NBYTES, limited_source_of
-from typedbytes.cli.input.inputs import (
-    MIXED_KINDS,
-    as_input_failure,
-    check_for_pairs,
-    check_if_empty,
-    display_name,
-    input_names,
-    opened,
-    recognised,
-)
+from typedbytes.cli.failure import BAD_DATA, IO_ERROR, USAGE, Failure, display_name, reason_of
+from typedbytes.cli.input.formats import CHUNK_NBYTES
+from typedbytes.cli.input.inputs import MIXED_KINDS, as_input_failure, check_if_empty, opened
 from typedbytes.cli.records.encoded import Encoded, Pairs
 
 
-class Inputs:
-    """The inputs as sources of typed bytes; an error while they are read names the input being read."""
+class SortInputs:
+    """Inputs as sources of typed bytes; an error while they are read names the input being read.
 
-    def __init__(self, options):
-        self._options = options
+    is_one_file: all records go to one SequenceFile.
+    """
+
+    def __init__(self, inputs, is_one_file=False):
+        self._inputs = inputs
+        self._is_one_file = is_one_file
         self._name = "-"
         self._sequence_file = None  # the first of them, whose classes the output has
         self._header = None  # of the first input
@@ -43,12 +38,12 @@ class Inputs:
 
     def sources(self):
         """Return an iterator over the sources, and the number of values in a record."""
-        first, nparts = next(self._opened, (io.BytesIO(), 2 if self._options.pairs else 1))
+        first, nparts = next(self._opened, (io.BytesIO(), 2 if self._inputs.pairs else 1))
         return chain([first], (source for source, n in self._opened if self._agrees(n, nparts))), nparts
 
     def reader_of_sorted(self, file, nparts):
         """Return a reader of the sorted records in a file."""
-        how = {"raw": True, "dialect": self._options.dialect}
+        how = {"raw": True, "dialect": self._inputs.dialect}
         if self._sequence_file:
             return Pairs(Encoded(iter(lambda: file.read(CHUNK_NBYTES) or None, None), self._sequence_file), **how)
         return (typedbytes.PairReader if nparts == 2 else typedbytes.Reader)(file, **how)
@@ -68,17 +63,17 @@ class Inputs:
         return True
 
     def _open_each(self):
-        for name in input_names(self._options):
+        inputs = self._inputs
+        for name in inputs:
             with opened(name) as source:
                 self._name = name
-                form, source = recognised(source, self._options)
+                form, source = inputs.recognised(source)
                 is_empty, source = check_if_empty(source)
                 if is_empty and form != "sequencefile":
                     continue
-                nparts = 2 if self._options.pairs or form == "sequencefile" else 1
-                source = check_for_pairs(source, form, name, self._options)
-                source = limited_source_of(source, form, display_name(name), self._options)
-                if getattr(self._options, "to", None) == "sequencefile":
+                nparts = 2 if inputs.pairs or form == "sequencefile" else 1
+                source = inputs.source_of(inputs.check_for_pairs(source, form, name), form, name)
+                if self._is_one_file:
                     self._check_header(source)
                 yield _NamedSource(source, name), nparts
 

@@ -1,14 +1,4 @@
-"""How commands that make values of records decode: text that is not UTF-8, and pickles, which no command ever runs."""
-
-
-def decoder_options(options):
-    """Return the options of a Decoder that the options of a command mean."""
-    return {
-        "dialect": options.dialect,
-        "pickle": getattr(options, "pickle", "safe"),
-        "unicode_errors": getattr(options, "unicode_errors", "strict"),
-    }
-
+"""What commands that make values of records refuse by default: text that is not UTF-8, and pickles, which no command ever runs."""
 
 _TEXT = ("STRING is not UTF-8: ", "Text is not UTF-8: ")
 _PICKLE = "; pass pickle="

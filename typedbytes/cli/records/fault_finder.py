@@ -11,7 +11,7 @@ from itertools import chain
 
 import typedbytes
 from typedbytes._report._native import WholeRecords
-from typedbytes.cli.records.decoding import decoder_options, is_refused_value, name_option
+from typedbytes.cli.records.decoding import is_refused_value, name_option
 from typedbytes.cli.records.encoded import is_pairs, split
 
 KEPT_NBYTES = 1 << 20
@@ -61,21 +61,21 @@ class FaultFinder:
     """Decode the records of an input, which `source`, a RecentBytesReader, reads.
 
     `faults` are the first few (DecodeError, bytes around it, offset of the first of these bytes), `nfaults` is the number of all faults,
-    and `nintact` that of intact records. keep: a function that is called with the bytes of intact records.
+    and `nintact` that of intact records. decoding: options of a Decoder. keep: a function that is called with the bytes of intact records.
     """
 
-    def __init__(self, source, options, keep=None):
+    def __init__(self, source, nfaults, max_bytes, decoding, keep=None):
         self._source = source
-        self._max_faults = options.nfaults
+        self._max_faults = nfaults
         self._is_damaged = False
         self.faults = []
         self.nfaults = 0
         self.nintact = self.nrecords = self.nbytes = self.nkept = 0
         self._keep = keep
-        self._dialect = options.dialect
-        self._decoder = typedbytes.Decoder(**decoder_options(options))
-        self._max_bytes = options.max_bytes
-        self._unicode_errors = decoder_options(options)["unicode_errors"]
+        self._dialect = decoding["dialect"]
+        self._decoder = typedbytes.Decoder(**decoding)
+        self._max_bytes = max_bytes
+        self._unicode_errors = decoding["unicode_errors"]
 
     def run(self, reader):
         """Check all records of a reader of encoded records."""

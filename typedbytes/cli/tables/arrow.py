@@ -6,8 +6,7 @@ from contextlib import contextmanager
 
 import typedbytes
 from typedbytes import columns
-from typedbytes.cli.failure import BAD_DATA, UNAVAILABLE, Failure
-from typedbytes.cli.input.inputs import display_name
+from typedbytes.cli.failure import BAD_DATA, UNAVAILABLE, Failure, display_name
 from typedbytes.columns import _type_strings
 
 
@@ -21,12 +20,12 @@ def imported_pyarrow():
     return pyarrow
 
 
-def table_writer(sink, schema, options):
-    """Return a writer of record batches of a schema, in the format of --to."""
+def table_writer(sink, schema, form, codec):
+    """Return a writer of record batches of a schema."""
     pyarrow = imported_pyarrow()
-    if options.to == "arrow":
+    if form == "arrow":
         return pyarrow.ipc.new_stream(sink, schema)
-    return pyarrow.parquet.ParquetWriter(sink, schema, compression=options.codec or "none")
+    return pyarrow.parquet.ParquetWriter(sink, schema, compression=codec or "none")
 
 
 _HELD_AS_BYTES = {

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typedbytes.cli.failure import BAD_DATA, Failure
-from typedbytes.cli.input.inputs import display_name
+from typedbytes.cli.failure import BAD_DATA, Failure, display_name
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 

@@ -13,8 +13,7 @@ from contextlib import ExitStack, contextmanager
 
 from typedbytes._base import locations
 from typedbytes._base.atomic import atomic_file, locked_folder, name_folder, sync
-from typedbytes.cli.failure import USAGE, Failure, say
-from typedbytes.cli.input.inputs import display_name, input_names
+from typedbytes.cli.failure import USAGE, Failure, display_name, say
 from typedbytes.cli.input.rereadable import Rereadable, can_be_read_twice
 from typedbytes.cli.output.files import OutputError
 from typedbytes.cli.tables.arrow import imported_pyarrow, table_writer
@@ -27,30 +26,29 @@ MAX_NTHREADS = 8  # each holds about 40 MiB
 PLAN = "_conversion.json"
 
 
-def is_folder(options):
+def is_folder(name, files):
     """Return whether -o is a folder: one that exists, a name with a slash at its end, or without a suffix if an input is a folder."""
-    name = options.output
     if name in (None, "-"):
         return False
     if name.endswith("/") or os.path.isdir(name):
         return True
-    return not os.path.exists(name) and not os.path.splitext(name)[1] and any(map(os.path.isdir, options.files))
+    return not os.path.exists(name) and not os.path.splitext(name)[1] and any(map(os.path.isdir, files))
 
 
-def write_folder(options):
-    """Convert the inputs to files in the folder -o."""
-    folder = options.output.rstrip("/")
-    _check(options, folder)
+def write_folder(folder, inputs, form, codec, split_size, widen):
+    """Convert Inputs to files in a folder."""
+    folder = folder.rstrip("/")
+    _check(folder, inputs)
     imported_pyarrow()
-    plan = make_plan(options, options.split_size or SPLIT_NBYTES, _inputs(options))
-    parts = {f"part-{number:05}.{options.to}": split for number, split in enumerate(plan.splits)}
+    plan = make_plan(inputs, _rereadables(inputs), split_size or SPLIT_NBYTES, widen)
+    parts = {f"part-{number:05}.{form}": split for number, split in enumerate(plan.splits)}
     unfinished = f"{folder}.unfinished"
-    with _as_output_failure(folder), _begun(unfinished, _description(parts, plan, options)):
+    with _as_output_failure(folder), _begun(unfinished, _description(parts, plan, form, codec)):
         done = {name for name in parts if os.path.exists(os.path.join(unfinished, name))}
         if done:
             say(f"typedbytes: {len(done)} of {len(parts)} files are in {unfinished} already")
         try:
-            _convert({name: split for name, split in parts.items() if name not in done}, unfinished, plan, options)
+            _convert({name: split for name, split in parts.items() if name not in done}, unfinished, plan, form, codec)
         except BaseException:
             n = sum(os.path.exists(os.path.join(unfinished, name)) for name in parts)
             say(f"typedbytes: {n} of {len(parts)} files are in {unfinished}: the same command goes on with the others")
@@ -59,35 +57,35 @@ def write_folder(options):
         name_folder(unfinished, folder, over_empty=True)
 
 
-def _check(options, folder):
+def _check(folder, inputs):
     """Raise Failure for options that a folder does not have, and for one that is there."""
     if "://" in folder:
         raise Failure(USAGE, f"{folder}: the output folder must be a local path, not a URL")
-    if options.from_ is not None:
+    if inputs.format is not None:
         message = "--from cannot be used when the output is a folder: its inputs are recognised, SequenceFiles or typed bytes"
         raise Failure(USAGE, message)
-    if options.max_bytes is not None:
+    if inputs.max_bytes is not None:
         raise Failure(USAGE, "--max-bytes cannot be used when the output is a folder")
     if os.path.isdir(folder) and os.listdir(folder):
         raise Failure(USAGE, f"{folder}: the folder is not empty")
 
 
-def _inputs(options):
+def _rereadables(inputs):
     """Return the inputs, none of them a copy: an interrupted conversion could not go on with what a pipe held."""
-    names = input_names(options)
+    names = list(inputs)
     for name in names:
         if not can_be_read_twice(name):
             raise Failure(USAGE, f"{display_name(name)} can be read only once: give -o a file")
     return [Rereadable(name, name) for name in names]
 
 
-def _description(parts, plan, options):
+def _description(parts, plan, form, codec):
     """Return what two commands must have in common for one to go on with what the other began."""
     paths = dict.fromkeys(os.fsdecode(split.path) for split in plan.splits)
     inputs = {display_name(path): [locations.size(path), None if "://" in path else os.stat(path).st_mtime_ns] for path in paths}
     return {
-        "to": options.to,
-        "codec": options.codec or "none",
+        "to": form,
+        "codec": codec or "none",
         **plan.structure,
         "schema": str(plan.schema.arrow),
         "inputs": inputs,
@@ -121,14 +119,14 @@ def _read(path):
         return json.load(file)
 
 
-def _convert(splits, folder, plan, options):
+def _convert(splits, folder, plan, form, codec):
     """Write the files of splits, several at a time; the first failure ends all."""
     from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
     stop = threading.Event()
     pool = ThreadPoolExecutor(min(os.cpu_count() or 1, MAX_NTHREADS))
     try:
-        futures = [pool.submit(_write_part, os.path.join(folder, name), split, plan, options, stop) for name, split in splits.items()]
+        futures = [pool.submit(_write_part, os.path.join(folder, name), split, plan, form, codec, stop) for name, split in splits.items()]
         for future in wait(futures, return_when=FIRST_EXCEPTION).done:
             future.result()
     finally:
@@ -137,8 +135,8 @@ def _convert(splits, folder, plan, options):
     sync(folder)
 
 
-def _write_part(path, split, plan, options, stop):
-    with atomic_file(path) as raw, raw, table_writer(raw, plan.schema.arrow, options) as writer:
+def _write_part(path, split, plan, form, codec, stop):
+    with atomic_file(path) as raw, raw, table_writer(raw, plan.schema.arrow, form, codec) as writer:
         for batch in batches_of(split, plan):
             if stop.is_set():
                 raise InterruptedError

@@ -11,8 +11,7 @@ import re
 import struct
 
 from typedbytes._base.magic import format_of
-from typedbytes.cli.failure import BAD_DATA, Failure, say
-from typedbytes.cli.input.inputs import display_name
+from typedbytes.cli.failure import BAD_DATA, Failure, display_name, say
 from typedbytes.cli.tables.arrow import imported_pyarrow
 from typedbytes.errors import FormatError
 

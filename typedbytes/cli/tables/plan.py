@@ -9,8 +9,8 @@ from collections import namedtuple
 from contextlib import contextmanager
 
 from typedbytes import columns
-from typedbytes.cli.failure import BAD_DATA, IO_ERROR, NO_INPUT, USAGE, Failure, reason_of, say
-from typedbytes.cli.input.inputs import check_for_pairs, display_name, opened, recognised
+from typedbytes.cli.failure import BAD_DATA, IO_ERROR, NO_INPUT, USAGE, Failure, display_name, reason_of, say
+from typedbytes.cli.input.inputs import opened
 from typedbytes.cli.tables.arrow import notes_on_bytes
 from typedbytes.columns import _tables
 from typedbytes.errors import DecodeError
@@ -21,19 +21,19 @@ __all__ = ["batches_of", "make_plan"]
 TablePlan = namedtuple("TablePlan", "splits schema structure names")
 
 
-def make_plan(options, split_size, inputs):
-    """Return the TablePlan of a conversion of inputs, each a Rereadable.
+def make_plan(inputs, rereadables, split_size, widen):
+    """Return the TablePlan of a conversion of Inputs, given as a list of Rereadables too.
 
-    With --widen the types are those that hold all records, else those of the first of each input.
+    With `widen` the types are those that hold all records, else those of the first of each input.
     """
-    kinds = [_kind(each, options) for each in inputs]
-    if len({*kinds}) > 1 and not options.pairs:
+    kinds = [_kind(each, inputs, widen) for each in rereadables]
+    if len({*kinds}) > 1 and not inputs.pairs:
         raise Failure(USAGE, "the inputs are SequenceFiles and typed bytes: pass --pairs to read the typed bytes as pairs too")
-    structure = {"pairs": bool(options.pairs or "sequencefile" in kinds), "dialect": options.dialect}
-    files, names = [each.path for each in inputs], {each.path: display_name(each.name) for each in inputs}
+    structure = {"pairs": inputs.pairs or "sequencefile" in kinds, "dialect": inputs.dialect}
+    files, names = [each.path for each in rereadables], {each.path: display_name(each.name) for each in rereadables}
     with _as_input_failure(names):
         splits = columns.splits(files, split_size)
-        schema = _tables.infer_schema(files, structure, of_all_files=True, of_all_records=options.widen)
+        schema = _tables.infer_schema(files, structure, of_all_files=True, of_all_records=widen)
     if schema is None:
         raise Failure(BAD_DATA, "there are no records to take the columns from")
     for note in notes_on_bytes(schema.types):
@@ -41,16 +41,16 @@ def make_plan(options, split_size, inputs):
     return TablePlan(splits, schema, structure, names)
 
 
-def _kind(rereadable, options):
+def _kind(rereadable, inputs, widen):
     """Return the format of an input; raise Failure for one that is not read by splits, or seems to hold pairs."""
     name = rereadable.name
     with opened(*rereadable) as source:
-        kind, source = recognised(source, options)
+        kind, source = inputs.recognised(source)
         if kind not in ("sequencefile", "typedbytes"):
-            what = "--widen works only with" if options.widen else "a folder can be written only from"
-            advice = "leave out --widen" if options.widen else "give -o a file"
+            what = "--widen works only with" if widen else "a folder can be written only from"
+            advice = "leave out --widen" if widen else "give -o a file"
             raise Failure(USAGE, f"{display_name(name)}: {what} SequenceFiles and typed bytes, and this is {kind}: {advice}")
-        check_for_pairs(source, kind, name, options)
+        inputs.check_for_pairs(source, kind, name)
     return kind
 
 
