@@ -10,7 +10,8 @@ import numpy
 import pytest
 
 import block_reference as slow
-from commands import COMMAND, bad, good
+import typedbytes as tb
+from commands import COMMAND, ONE, TEXT, TWO, bad, good, map_of, rows, values
 from typedbytes.block import BlockDecoder, BlockEncoder, BlockReader, BlockWriter, Command
 
 ARGS = [Command("add"), "na\u00efve", 5, 2**40, 1.5, b"raw"]
@@ -142,3 +143,48 @@ def connected(address):
     sock = socket.socket(socket.AF_UNIX)
     sock.connect(address)
     return sock
+
+
+# Faults
+BAD_TEXT = b"\x07\x00\x00\x00\x02\xff\xfe"
+
+
+def test_messages_as_records():
+    messages = good("block", "encode", "--wire", "native", stdin=b'["a", 1]\n[{"arrow": "AAE="}, null]\n')
+    assert values(good("cat", stdin=messages)) == [("a", 1), (b"\0\1", None)]
+    assert (
+        "expected a message of two values for a pair, not of 1"
+        in bad(65, "cat", "--pairs", stdin=good("block", "encode", "--wire", "native", stdin=b"[1]"))[1]
+    )
+
+
+@pytest.mark.parametrize(
+    "record, message",
+    [
+        (
+            BAD_TEXT,
+            "STRING is not UTF-8: invalid start byte at its byte 0 (--unicode-errors surrogateescape accepts it) at offset {}, record 3",
+        ),
+        (map_of(("k", 1), ("k", 2)), "a MAP has equal keys, and a message can keep only one of them at offset {}, record 3"),
+        (
+            b"\x09" + map_of((1, "int"), (True, "bool")) + b"\xff",
+            "a MAP has equal keys, and a message can keep only one of them at offset {}, record 3",
+        ),
+    ],
+    ids=["text", "equal keys", "keys that are equal in Python"],
+)
+def test_a_record_that_no_message_keeps(record, message):
+    before = ONE + tb.dumps({"k": [{"k": (1,)}]}) + TEXT
+    stdout, error = bad(65, "cat", "--to", "block", stdin=before + record + TWO)
+    assert error == f"standard input: {message.format(len(before))}"
+    assert good("cat", stdin=stdout) == b"".join(b"\x08\0\0\0\1" + each for each in (ONE, before[len(ONE) : -len(TEXT)], TEXT))
+    assert good("cat", "--to", "block", stdin=before) == stdout
+
+
+def test_text_in_latin_1_in_block_messages():
+    wrong = b"\x07\x00\x00\x00\x04caf\xe9"
+    written, message = bad(65, "cat", "--to", "block", stdin=ONE + wrong)
+    assert rows(good("to-json", stdin=written)) == [{"vector": [1]}]
+    assert message.endswith(" (--unicode-errors surrogateescape accepts it) at offset 5, record 1")
+    messages = good("cat", "--to", "block", "--unicode-errors", "surrogateescape", stdin=ONE + wrong)
+    assert good("cat", stdin=messages) == b"".join(b"\x08\x00\x00\x00\x01" + each for each in (ONE, wrong))

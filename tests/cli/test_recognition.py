@@ -10,12 +10,15 @@ import json
 import lzma
 import random
 import struct
+import subprocess
 
 import cramjam
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 import typedbytes as tb
-from commands import ONE, TWO, bad, good, rows
+from commands import COMMAND, ONE, PAIRS, TWO, bad, good, rows
 from typedbytes import columns, sequencefile
 from typedbytes.cli.input import formats
 from typedbytes.sequencefile import _codecs
@@ -207,3 +210,87 @@ def test_metadata_is_shown(file):
     assert row["metadata"] == {"schema": "a int"}
     assert "metadata" not in rows(good("sniff", file(written())))[0]
     assert b"a int" in good("sniff", "--table", file(written(metadata={"schema": "a int"})))
+
+
+@pytest.mark.parametrize("head", [b"", b"S", b"SE", b"\xf5", b"\xf5B", b"\x09", b"1", b"1\n", b"[", b"[1]", b"hell", b"\n"])
+def test_an_input_that_ends_early_is_recognised(head):
+    assert formats.recognise(head, True) in (*formats.NAMES, "text")
+
+
+@pytest.mark.parametrize(
+    "head, name",
+    [
+        (b"PAR1\x15", "parquet"),
+        (b"ORC\n\x06", "orc"),
+        (b"ORC\x8aF\x00\xe3", "orc"),  # its first five bytes could be text
+        (b"RCF\x01\x00", "rcfile"),
+        (b"ARROW1\x00\x00", "arrow-file"),
+        (b"\xff\xff\xff\xff\x90", "arrow"),
+        (b"PK\x03\x04\x14", "zip"),
+        (b"Obj\x01\x04", "avro"),
+        (b"\xef\xbb\xbf1\n", "text"),
+    ],
+)
+def test_other_files_by_mistake(head, name):
+    assert formats.recognise(head) == name
+    message = bad(65, "cat", stdin=head + bytes(100))[1]
+    assert name in message and ("typedbytes convert reads it" in message) == (name in ("parquet", "arrow", "arrow-file"))
+    assert bad(65, "cat", "--from", "typedbytes", stdin=head + bytes(100))[1].endswith("record 0")
+
+
+STARTING_LIKE_BINARY = ["ORCAS swim\n", "ORCHIDÉE\n", "RCF größer\n", "SEQUENCES\n", "SEQ\tname\n", "PAR1S of\n", "ARROWS\n", "ARROW1 a\n"]
+
+
+@pytest.mark.parametrize("text", STARTING_LIKE_BINARY)
+def test_text_that_starts_like_something_else_is_text(text, file):
+    path, head = file(text.encode()), b""
+    assert rows(good("sniff", path))[0]["format"] == "text"
+    assert rows(good("sniff", stdin=text.encode())) == [{"input": "standard input", "format": "text"}]
+    assert "(typedbytes from-text reads lines, CSV and TSV)" in bad(65, "cat", path)[1]
+    while formats.recognise(head) is None:  # a byte at a time
+        head = text.encode()[: len(head) + 1]
+    assert formats.recognise(head) == "text"
+
+
+@pytest.mark.parametrize("form", ["arrow", "parquet"])
+def test_a_table_that_convert_has_written_is_recognised(tmp_path, form):
+    data, table, again = tb.Encoder().encode_pairs(PAIRS), tmp_path / "table", tmp_path / "again"
+    good("convert", "--to", form, "--pairs", "-o", table, stdin=data)
+    assert good("convert", "--to", "typedbytes", "--pairs", table) == data
+    assert good("convert", "--to", "typedbytes", "--pairs", stdin=table.read_bytes()) == data
+    good("convert", "--to", "parquet", "--pairs", table, "-o", again)
+    assert good("convert", "--to", "typedbytes", "--pairs", again) == data
+
+
+def test_a_file_of_arrow_is_read(tmp_path):
+    pairs = pyarrow.table({"key": ["a", "b"], "value": [1, 2]})
+    with pyarrow.ipc.new_file(tmp_path / "file", pairs.schema) as writer:
+        writer.write_table(pairs, max_chunksize=1)
+    for names, stdin in (([tmp_path / "file"], b""), ([], (tmp_path / "file").read_bytes())):
+        data = good("convert", "--to", "typedbytes", "--pairs", *names, stdin=stdin)
+        assert tb.Decoder().decode_pairs(data) == [("a", 1), ("b", 2)]
+
+
+def test_no_value_is_taken_for_text():
+    for code in range(256):
+        for length in (0, 1, 100, 10**6, 10**8):
+            head = bytes([code]) + length.to_bytes(4, "big")
+            assert formats.recognise(head) not in (None, "text", "json") or 32 <= code < 50 or code in (10, 13)
+            if 50 <= code <= 200:
+                assert formats.recognise(head) == "typedbytes"
+
+
+def test_no_more_is_read_than_a_value_has():
+    """A value that has come is handed on, though the sender says nothing more."""
+    for value in (b"\x09\xff", b"S\x00\x00\x00\x00", b"{\x00\x00\x00\x00", b"\x02\x01"):
+        with subprocess.Popen([*COMMAND, "head", "-n", "1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            process.stdin.write(value)
+            process.stdin.flush()
+            assert process.stdout.read() == value
+            process.stdin.close()
+
+
+@pytest.mark.parametrize("text", [b'{"a": 1}\n', b"[1, 2]", b'"x"', b"\n\n-1\n", b"true\n", b"null", b"25\n", b"2"])
+def test_lines_of_json_are_recognised(text):
+    assert good("cat", stdin=text) == good("from-json", stdin=text)
+    assert good("count", stdin=text) == b"1\n"

@@ -19,6 +19,7 @@ import typedbytes as tb
 from commands import COMMAND, STREAM
 from subprocess_runs import SECONDS
 from typedbytes import sequencefile
+from typedbytes.cli.input import progress
 
 pytestmark = pytest.mark.once
 
@@ -268,3 +269,9 @@ def test_notes_while_an_input_is_read_replace_the_line_of_progress(arguments, da
     text, _ = terminal.end()
     assert re.search(rf"\r\x1b\[Ktypedbytes: {note}[^\x1b]*\n(\r\x1b\[K|$)", text), text
     assert text.count("typedbytes: ") == text.count("\r\x1b[Ktypedbytes: ")
+
+
+def test_progress_line():
+    assert progress.line("x", 0, 100, 1.0) == "0 B, 0 B/s, 0:01: x"
+    assert progress.line("x", 50, 100, 3700.0) == "50 B of 100 B, 50 %, 0 B/s, 1:01:40 left: x"
+    assert progress._format_size(10**13) == "10000.0 GB"

@@ -45,7 +45,7 @@ LEFT_OUT = [
     "tests/sorting/test_external.py::test_memory_follows_the_limit_whatever_the_records_are",
     "tests/sorting/test_external.py::test_a_process_that_sorts_stays_within_the_limit",
     "tests/sorting/test_external.py::test_a_process_that_merges_stays_within_the_limit_whatever_the_codec",
-    "tests/cli/test_commands.py::test_json_is_written_without_the_json_module",  # which coverage.py imports
+    "tests/cli/test_to_json.py::test_json_is_written_without_the_json_module",  # which coverage.py imports
     "tests/columns/test_structs.py::test_json_is_not_imported_for_plain_names",
     # RLIMIT_FSIZE would also cut the .gcda files.
     "tests/cli/test_text_form.py::test_a_pipe_that_does_not_fit_into_temporary_files",

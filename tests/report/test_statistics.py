@@ -1,6 +1,6 @@
 """Counting over encoded bytes: where damage is reported, what is refused, and that a long count checks for signals.
 
-What stats, schema and freq print is tested in cli/test_commands.py.
+What stats, schema and freq print is tested in cli/test_stats.py and the files of the others.
 """
 
 import collections

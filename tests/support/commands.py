@@ -1,6 +1,7 @@
 """The command as a process of its own, and small streams for it."""
 
 import fcntl
+import io
 import json
 import struct
 import subprocess
@@ -10,7 +11,10 @@ import time
 from pathlib import Path
 
 import command_server
+import typedbytes as tb
 from subprocess_runs import SECONDS
+from typedbytes import sequencefile
+from typedbytes.cli.registry import COMMANDS
 
 FLAGS = ("-X", "dev")
 COMMAND = [sys.executable, *FLAGS, "-m", "typedbytes"]
@@ -24,6 +28,24 @@ LIST = b"\x09" + ONE + TEXT + b"\xff"
 STREAM = ONE + TEXT + LIST + TWO
 
 LINES = b'1\n"hi"\n[1, "hi"]\n2\n'
+
+PAIRS = [(f"key {i % 7}", i) for i in range(100)]
+
+PAIR_STREAM = tb.Encoder().encode_pairs(PAIRS)
+
+NUMBERS = tb.Encoder().encode_all(range(20))
+
+# Commands that read records from stdin when nothing else is said, with what they need besides. The others have tests of their own.
+NEEDED = {"grep": ["grep", "-v", "nowhere"], "convert": ["convert", "--to", "typedbytes"]}
+
+FILTERS = [
+    NEEDED.get(name, [name])
+    for name in COMMANDS
+    if name in (
+        "cat", "head", "tail", "slice", "sample", "count", "stats", "schema", "freq", "sniff", "validate", "grep", "uniq", "to-json",
+        "from-json", "convert",
+    )
+]  # fmt: skip
 
 
 def run(*arguments, stdin=b"", **how):
@@ -65,3 +87,19 @@ def until_it_has_read(process):
     """Wait until a process has read all that its stdin, a pipe, has been given."""
     while struct.unpack("i", fcntl.ioctl(process.stdin, termios.FIONREAD, bytes(4)))[0]:
         time.sleep(0.001)
+
+
+def values(stdout):
+    return tb.Decoder().decode_all(stdout)
+
+
+def sequence_file():
+    sink = io.BytesIO()
+    with sequencefile.Writer(sink) as writer:
+        writer.writes(PAIRS)
+    return sink.getvalue()
+
+
+def map_of(*pairs):
+    """Return a MAP of these pairs, equal keys among them."""
+    return b"\x0a" + len(pairs).to_bytes(4, "big") + b"".join(tb.dumps(part) for pair in pairs for part in pair)

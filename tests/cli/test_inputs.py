@@ -1,0 +1,119 @@
+"""Inputs: files, folders, patterns, URLs and stdin, and what cannot be read."""
+
+import os
+import subprocess
+import zipfile
+
+import pytest
+
+from commands import COMMAND, FILTERS, LINES, NUMBERS, ONE, STREAM, TEXT, TWO, bad, good
+from subprocess_runs import SECONDS
+
+pytestmark = pytest.mark.oldest_python
+
+
+@pytest.mark.parametrize("url", ["zip://a::{}", "tar://a::{}", "reference://a", "dir://a", "data://a", "generic://a", "nowhere://a"])
+def test_urls_of_what_is_not_there(url, file):
+    url = url.format(file(STREAM))
+    assert bad(66, "cat", url)[1].startswith(f"{url}: ")
+    assert url in bad(66, "cat", "-o", url, stdin=ONE)[1]
+
+
+def test_an_archive_of_a_file_system(tmp_path):
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("part-0", NUMBERS * 1000)
+    assert good("cat", f"zip://part-0::{path}") == NUMBERS * 1000
+    data = bytearray(path.read_bytes())
+    data[40:48] = bytes(8)  # of the compressed bytes
+    path.write_bytes(data)
+    assert bad(74, "cat", f"zip://part-0::{path}")[1].startswith(f"zip://part-0::{path}: ")
+
+
+def test_error_of_a_missing_remote_file():
+    assert bad(66, "cat", "memory://nope")[1] == "memory://nope: No such file or directory: /nope"
+
+
+def test_folders_patterns_and_urls(file, tmp_path):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    for name, data in (("part-0", ONE), ("part-1", TWO), ("_SUCCESS", b"x"), (".crc", b"x")):
+        (folder / name).write_bytes(data)
+    for location in (str(folder), f"{folder}/part-*", f"file://{folder}"):
+        assert good("cat", location) == ONE + TWO
+    assert good("cat", f"file://{folder}/part-0", f"file://{folder}/*-1") == ONE + TWO
+    odd = file(TEXT, "a[1].tb")
+    assert good("cat", odd) == TEXT
+    assert bad(66, "cat", f"file://{folder}/part-9")
+    assert bad(66, "cat", "nothing://a")[1].startswith("nothing://a: Protocol not known")
+    assert bad(66, "cat", "-o", "nothing://a", stdin=ONE)
+    assert bad(66, "cat", "file:///nowhere/part-*")[1] == "file:///nowhere/part-*: matches no file"
+
+
+def test_nothing_in_a_folder_is_left_out_silently(tmp_path):
+    folder = tmp_path / "out"
+    for name in ("_logs", ".tmp"):
+        (folder / name).mkdir(parents=True)
+    (folder / "part-0").write_bytes(ONE)
+    (folder / "part-1").symlink_to("nowhere")
+    for location, prefix in ((str(folder), ""), (f"file://{folder}", "file://")):
+        stdout, message = bad(66, "cat", location)
+        assert stdout == ONE and message == f"{prefix}{folder}/part-1: No such file or directory"
+    (folder / "part-1").unlink()
+    (folder / "more").mkdir()
+    for location in (str(folder), f"file://{folder}"):
+        assert bad(66, "cat", location) == (b"", f"{location}: a folder among the part files: {location}/more")
+    (folder / "more").rmdir()
+    assert good("cat", str(folder)) == good("cat", f"file://{folder}") == ONE
+
+
+def test_patterns_leave_hidden_names_out(tmp_path):
+    for name, data in (("part-0", ONE), ("_SUCCESS", b"x"), (".crc", TWO)):
+        (tmp_path / name).write_bytes(data)
+    for pattern in (f"{tmp_path}/*", f"file://{tmp_path}/*"):
+        assert good("cat", pattern) == ONE
+    assert good("cat", f"{tmp_path}/.c*") == good("cat", f"file://{tmp_path}/.c*") == TWO
+    assert bad(66, "cat", f"{tmp_path}/?SUCCESS")[1].endswith("?SUCCESS: matches no file")
+
+
+def test_inputs_that_cannot_be_opened(tmp_path):
+    assert bad(66, "cat", str(tmp_path / "no"))[1] == f"{tmp_path}/no: No such file or directory"
+    assert bad(66, "from-json", str(tmp_path))[1] == f"{tmp_path}: no part files in it"
+    assert bad(66, "cat", f"{tmp_path}/part-*")[1] == f"{tmp_path}/part-*: matches no file"
+    unreadable = tmp_path / "unreadable.tb"
+    unreadable.symlink_to(unreadable)
+    assert bad(66, "validate", str(unreadable))[1] == f"{unreadable}: Too many levels of symbolic links"
+
+
+def test_records_before_a_missing_input_are_written(file):
+    path = file(ONE)
+    assert bad(66, "cat", path, path + "x")[0] == ONE
+
+
+def test_closed_stdin():
+    command = subprocess.list2cmdline([*COMMAND, "count"])
+    done = subprocess.run(f"{command} <&-", shell=True, capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (66, b"", b"typedbytes: standard input: closed\n")
+
+
+@pytest.mark.parametrize("arguments", FILTERS, ids=" ".join)
+def test_stdin_that_cannot_be_read(arguments, tmp_path):
+    with open(tmp_path / "written", "wb") as stdin:
+        done = subprocess.run([*COMMAND, *arguments], stdin=stdin, capture_output=True)
+    assert (done.returncode, done.stdout) == (74, b"")
+    assert done.stderr == b"typedbytes: standard input: Bad file descriptor\n"
+
+
+NON_BLOCKING = {"to-json": STREAM, "from-json": LINES, "cat": b"\x1f\x8b\x08" + bytes(7), "sort": STREAM}
+
+
+@pytest.mark.parametrize("arguments", [each for each in [*FILTERS, ["sort"]] if each != ["sniff"]], ids=" ".join)
+def test_stdin_that_does_not_wait(arguments):
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    os.write(writing, NON_BLOCKING.get(arguments[0], STREAM))
+    done = subprocess.run([*COMMAND, *arguments], stdin=reading, capture_output=True, timeout=SECONDS)
+    os.close(writing)
+    os.close(reading)
+    message = b"standard input: the source must be in blocking mode"
+    assert (done.returncode, done.stderr) == (74, b"typedbytes: " + message + b"\n")

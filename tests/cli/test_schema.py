@@ -1,0 +1,35 @@
+"""The command schema."""
+
+import typedbytes as tb
+from commands import PAIR_STREAM, good, rows
+
+
+def test_schema():
+    stream = tb.Encoder().encode_all([{"name": "x", "n": 1}, {"name": None, 5: [1, "a"]}, (1, (2.5, True))])
+    found = [(row["place"], row["type"], row["count"]) for row in rows(good("schema", stdin=stream))]
+    assert found == [
+        ("value", "MAP", 2),
+        ("value", "VECTOR", 1),
+        ("value['name']", "STRING", 1),
+        ("value['name']", "PICKLE", 1),
+        ("value['n']", "INT", 1),
+        ("value.key()", "INT", 1),
+        ("value[*]", "LIST", 1),
+        ("value[*][]", "INT", 1),
+        ("value[*][]", "STRING", 1),
+        ("value[0]", "INT", 1),
+        ("value[1]", "VECTOR", 1),
+        ("value[1][0]", "DOUBLE", 1),
+        ("value[1][1]", "BOOL", 1),
+    ]
+    pairs = rows(good("schema", "--pairs", stdin=PAIR_STREAM))
+    assert pairs == [
+        {"place": "key", "type": "STRING", "count": 100, "share": 1.0},
+        {"place": "value", "type": "INT", "count": 100, "share": 1.0},
+    ]
+
+
+def test_schema_of_many_names_is_bounded():
+    stream = tb.dumps({f"{i}": i for i in range(1000)}) + tb.dumps(tuple(range(1000)))
+    found = rows(good("schema", stdin=stream))
+    assert len(found) < 140 and sum(row["count"] for row in found) == 2002
