@@ -10,6 +10,9 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from os import PathLike
+    from typing import TypeVar
+
+    _Error = TypeVar("_Error", bound="TypedBytesError")
 
 __all__ = [
     "TypedBytesError",
@@ -33,13 +36,26 @@ def _shown(path: str) -> str:
     return path if len(path) <= 120 else f"{path[:60]}...{path[-50:]}"
 
 
+def relocated(error: _Error, message: str, *where: object) -> _Error:
+    """Return an error in a part as one of the whole: of the same class, and with what it says of an option."""
+    found = type(error)(message, *where)
+    found.option, found.hint = error.option, error.hint
+    return found
+
+
 class TypedBytesError(Exception):
     """The base of every error of this library.
+
+    `option` is the name of the option by which what is refused here can be read or written, such as "pickle", None where there is
+    none; `hint` is the part of the message that says so.
 
     >>> import typedbytes
     >>> issubclass(typedbytes.FormatError, typedbytes.TypedBytesError)
     True
     """
+
+    option: str | None = None
+    hint: str = ""
 
     def __init__(self, *args: object) -> None:  # which inspect.signature does not find in a compiled base
         super().__init__(*args)

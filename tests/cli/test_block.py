@@ -174,6 +174,7 @@ def test_messages_as_records():
     ids=["text", "equal keys", "keys that are equal in Python"],
 )
 def test_a_record_that_no_message_keeps(record, message):
+    """Equal keys of a MAP would be lost. The records before it are written."""
     before = ONE + tb.dumps({"k": [{"k": (1,)}]}) + TEXT
     stdout, error = bad(65, "cat", "--to", "block", stdin=before + record + TWO)
     assert error == f"standard input: {message.format(len(before))}"

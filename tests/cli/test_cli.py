@@ -10,6 +10,7 @@ import graphlib
 import os
 import pathlib
 import pty
+import re
 import resource
 import shlex
 import signal
@@ -381,3 +382,24 @@ def test_options_that_may_precede_a_command():
 def test_each_command_is_a_module():
     folder = pathlib.Path(cli.__file__).parent / "commands"
     assert {path.stem for path in folder.glob("*.py")} - {"__init__"} == {command.replace("-", "_") for command in COMMANDS}
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS.keys() - {"run", "submit"}))  # whose options are those of a job
+def test_settings_are_typed_and_do_not_change(command):
+    """argparse's own Namespace takes any attribute: helpers wrote to it what others, or the next input, then read."""
+    kind = load(command).Settings
+    typed = {name for each in kind.__mro__ for name in vars(each).get("__annotations__", ())}
+    words = {action.dest: action.default for action in parser_of(command)._actions}
+    assert words.keys() - {"help"} <= typed
+    settings = kind(words)
+    for name in words.keys() - {"help"}:
+        assert getattr(settings, name) is words[name]
+        with pytest.raises(AttributeError):
+            setattr(settings, name, None)
+
+
+def test_no_option_is_asked_for_by_a_name_that_a_command_may_lack():
+    folder = pathlib.Path(cli.__file__).parent
+    asking = re.compile(r"getattr\((?:options|settings)\b|\b(?:options|settings)\.\w+ = ")
+    found = {path.stem for path in folder.rglob("*.py") if asking.search(path.read_text())}
+    assert found <= {"_spark_job", "run"}  # which run and submit share

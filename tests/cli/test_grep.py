@@ -13,6 +13,7 @@ def grepped(*arguments, stdin=PAIR_STREAM):
 
 
 def test_grep():
+    """Letters that fold to those of the pattern among them, and -0.0."""
     assert grepped("--pairs", "key 3") == [pair for pair in PAIRS if pair[0] == "key 3"]
     assert grepped("--pairs", "--in", "value", "^9") == [pair for pair in PAIRS if str(pair[1]).startswith("9")]
     assert grepped("--pairs", "-v", "--in", "key", "[0-5]") == [pair for pair in PAIRS if pair[0] == "key 6"]

@@ -54,6 +54,7 @@ def test_repair_of_a_stream(tmp_path):
 
 
 def test_faults_of_lines_of_json(tmp_path):
+    """Their offsets are those of the text, not of the typed bytes made of it."""
     stream = ONE + BAD_TEXT + TWO
     data = good("cat", "--to", "json", stdin=stream)
     out = tmp_path / "out.tb"

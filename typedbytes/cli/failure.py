@@ -27,7 +27,7 @@ from typedbytes._base.exit_codes import (
 from typedbytes._base.secrets import without_secrets
 
 __all__ = [
-    "BAD_DATA", "DIFFERENT", "INTERNAL", "INTERRUPTED", "IO_ERROR", "JOB_FAILED", "NO_INPUT", "OK", "UNAVAILABLE", "USAGE", "Failure", "display_name",
+    "BAD_DATA", "DIFFERENT", "INTERNAL", "INTERRUPTED", "IO_ERROR", "JOB_FAILED", "NO_INPUT", "OK", "UNAVAILABLE", "USAGE", "Failure", "advise", "display_name",
     "escaped", "nearest", "reason_of", "say", "say_lines", "without_secrets_of",
 ]  # fmt: skip
 
@@ -104,6 +104,12 @@ def say_lines(text):
 def escaped(text):
     """Return text on one line, with characters that are not printable escaped as in Python."""
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text)
+
+
+def advise(error, hint):
+    """Have the message of an error of the library give a hint at an option of the command, in place of its own if it has one."""
+    error.message = error.message.replace(error.hint, hint) if error.hint else error.message + hint
+    error.hint = hint
 
 
 def display_name(name):

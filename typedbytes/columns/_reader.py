@@ -346,9 +346,10 @@ class BatchReader(_core.RecordIterator):
             is_in_file = self._in_file or (self._files is not None and self._files.in_file)
             offset = self._reader.offset if is_in_file else self._start + builder.offset
             hint = ' (on_mismatch="widen" or "split" continues)' if self._assembly.policy == "error" else ""
-            raise MismatchError(
-                f"{found} in column {name!r}, which holds {expected}{hint},", offset, builder.code, builder.path, self._reader.record
-            )
+            message = f"{found} in column {name!r}, which holds {expected}{hint},"
+            error = MismatchError(message, offset, builder.code, builder.path, self._reader.record)
+            error.option, error.hint = "on_mismatch", hint
+            raise error
         offset, record = self._reader.offset, self._reader.record
         self._reader.read()
         raise FormatError("record is valid but cannot be a row", offset, None, "", record)

@@ -17,6 +17,7 @@ from collections import namedtuple
 
 from typedbytes._base import magic
 from typedbytes._base.compression import refuse_compressed_sequence_file
+from typedbytes.errors import relocated
 from typedbytes.files import PairReader, Reader
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -157,7 +158,9 @@ class Files:
         """Return an error in the data with the name of the file."""
         path, start, _ = self._name if isinstance(self._name, Split) else (self._name, None, None)
         record = None if start else error.record  # known in the first split only
-        return type(error)(f"{os.fsdecode(path)}: {error.message}", error.offset, error.code, error.path, record)
+        found = relocated(error, error.message, error.offset, error.code, error.path, record)
+        found.filename = os.fsdecode(path)
+        return found
 
     def read(self):
         """Decode the next record, to raise its error."""

@@ -22,7 +22,14 @@ Schema = namedtuple("Schema", "arrow types")
 
 
 class SchemaError(TypedBytesError, ValueError):
-    """Raised for records that do not fit a schema."""
+    """Raised for records that do not fit a schema; `filename` is the path of their file, None if the message has it."""
+
+    def __init__(self, message, filename=None):
+        super().__init__(message)
+        self.filename = filename
+
+    def __str__(self):
+        return f"{'' if self.filename is None else f'{self.filename}: '}{self.args[0]}"
 
 
 def infer_schema(files, structure, *, of_all_files=False, of_all_records=False):
@@ -98,13 +105,13 @@ def _fitted(batch, path, schema, path_column):
         arrays.append(pyarrow.array([path] * len(found), pyarrow.string()))
         kinds.append(("string", None))
     if len(arrays) != len(schema.arrow):
-        raise SchemaError(f"{path}: records have {len(arrays)} columns, and the schema {len(schema.arrow)}")
+        raise SchemaError(f"records have {len(arrays)} columns, and the schema {len(schema.arrow)}", path)
     for i, (kind, wanted) in enumerate(kinds):
         arrays[i] = _as_in_schema(arrays[i], kind, wanted, schema.arrow.field(i), path)
     try:
         return pyarrow.RecordBatch.from_arrays(arrays, schema=schema.arrow)
     except pyarrow.ArrowException as error:  # what pyarrow makes of an empty map in a struct, it refuses itself
-        raise SchemaError(f"{path}: the records do not fit the schema: {error}") from None
+        raise SchemaError(f"the records do not fit the schema: {error}", path) from None
 
 
 def _as_in_schema(array, kind, wanted, field, path):
@@ -123,7 +130,7 @@ def _as_in_schema(array, kind, wanted, field, path):
             expected = f"{expected}, which cannot hold all of the numbers"
     if kind == "raw":
         found = "values of several types" + (" or integers beyond 2**53" if pyarrow.types.is_float64(field.type) else "")
-    raise SchemaError(f"{path}: the column {field.name} holds {found}, and the schema has {expected}")
+    raise SchemaError(f"the column {field.name} holds {found}, and the schema has {expected}", path)
 
 
 def _are_alike(kind, wanted):

@@ -13,7 +13,7 @@ from typedbytes._core import Encoder
 from typedbytes.columns import _frames, _native
 from typedbytes.columns._batch import Batch
 from typedbytes.columns._reader import BatchReader
-from typedbytes.errors import EncodeError, EncodeTypeError, EncodeValueError
+from typedbytes.errors import EncodeError, EncodeTypeError, EncodeValueError, relocated
 from typedbytes.files import Writer
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -165,7 +165,7 @@ def _named_rows(name, column, options):
     try:
         return _rows(column, options)
     except EncodeError as error:
-        raise type(error)(f"column {name!r}: {error.message}", error.path) from None
+        raise relocated(error, f"column {name!r}: {error.message}", error.path) from None
 
 
 def _rows(column, options, chunk=_CHUNK):
@@ -268,7 +268,10 @@ def _encoded_objects(column, options, chunk):
     valid = _native.validity_bitmap(values)
     if valid is not None and options.null is None:
         row = next(number for number, value in enumerate(values) if value is None)
-        raise EncodeValueError("value is null: pass nulls=... to say what to write", f"[{row}]")
+        hint = ": pass nulls=... to say what to write"
+        error = EncodeValueError(f"value is null{hint}", f"[{row}]")
+        error.option, error.hint = "nulls", hint
+        raise error
     encoder = Encoder()
     nvalues = len(values)
     chunk = chunk or max(nvalues, 1)
@@ -293,9 +296,8 @@ def _in_row(error, encoder, values, start):
         except EncodeError as again:
             path = f"[{row}]{again.path}"
             break
-    fault, _, advice = error.message.partition(": pass ")
-    has_plain_form = advice and not advice.startswith("unicode_errors")
-    return type(error)(f"{fault}: make plain values of such objects first" if has_plain_form else fault, path)
+    advice = ": make plain values of such objects first" if error.option == "default" else ""
+    return type(error)(error.message.replace(error.hint, advice) if error.hint else error.message, path)
 
 
 def _encoded(table, null, nbefore):

@@ -13,7 +13,7 @@ from functools import partial
 
 from typedbytes._base import locations
 from typedbytes._core import PassedOptions, WrappedIterator
-from typedbytes.errors import DecodeError, FormatError
+from typedbytes.errors import DecodeError, FormatError, relocated
 from typedbytes.sequencefile import _writables
 from typedbytes.sequencefile._files import Reader, decode, encode
 
@@ -186,7 +186,7 @@ def _decode_at(class_name, value, offset, **options):
 
 def _with_record_offset(error, offset):
     """Return an error of a key or a value with the offset of its record."""
-    return type(error)(f"{error.message}, byte {error.offset} of a key or value", offset, error.code, error.path)
+    return relocated(error, f"{error.message}, byte {error.offset} of a key or value", offset, error.code, error.path)
 
 
 def _number(layout, data):

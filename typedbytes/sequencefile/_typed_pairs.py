@@ -7,7 +7,7 @@ before damage before its error; every pair has the offset of its record, or of i
 from __future__ import annotations
 
 from typedbytes._core import PairReader
-from typedbytes.errors import DecodeError
+from typedbytes.errors import DecodeError, relocated
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -64,8 +64,8 @@ class TypedPairs:
         try:
             return PairReader(self._rest, **self._options).read()
         except DecodeError as error:
-            raise type(error)(
-                f"{error.message}, byte {error.offset} of the pair as typed bytes", self.offset, error.code, error.path, self.record
+            raise relocated(
+                error, f"{error.message}, byte {error.offset} of the pair as typed bytes", self.offset, error.code, error.path, self.record
             ) from None
 
     def close(self):

@@ -298,8 +298,12 @@ cdef bytes fill_bytes(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssi
 
 
 cdef int raise_refused(WriteState* state, Py_ssize_t row, Py_ssize_t column) except -1:
-    message = state.refusal.decode("ascii") if state.refusal != NULL else "value is null: pass nulls=... to say what to write"
-    raise EncodeValueError(f"{message}, column {column}", f"[{row}]")
+    if state.refusal != NULL:
+        raise EncodeValueError(f"{state.refusal.decode('ascii')}, column {column}", f"[{row}]")
+    hint = ": pass nulls=... to say what to write"
+    error = EncodeValueError(f"value is null{hint}, column {column}", f"[{row}]")
+    error.option, error.hint = "nulls", hint
+    raise error
 
 
 cdef unsigned char* store_blocks(unsigned char* out, Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssize_t n,

@@ -213,8 +213,9 @@ cdef class Reader(RecordFrames):
     cdef object with_file_offset(self, error):
         if self.error_space == IN_FILE:
             return error
-        return type(error)(f"{error.message}, byte {error.offset} of the decompressed {'key' if self.error_space == IN_DECOMPRESSED_KEY else 'value'}",
-                           self.record_offset, error.code, error.path, error.record)
+        part = "key" if self.error_space == IN_DECOMPRESSED_KEY else "value"
+        return relocated(error, f"{error.message}, byte {error.offset} of the decompressed {part}",
+                         self.record_offset, error.code, error.path, error.record)
 
     cdef int skip_damage(self, error) except -1:
         # A bad record with consistent lengths is skipped alone. If the lengths are wrong, skip to the next sync marker, and skip the bad

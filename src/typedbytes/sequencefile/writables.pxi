@@ -183,7 +183,9 @@ cdef object decode_text_writable(WritableClass writable, Decoding* d, const unsi
         return text_object(<const char*>p + size, nbytes - size, d.unicode_errors)
     except UnicodeDecodeError as error:
         reraise_memory_error(error)
-        raise writable_error(d, f"Text is not UTF-8: {error.reason} at its byte {error.start}") from error
+        refused = writable_error(d, f"Text is not UTF-8: {error.reason} at its byte {error.start}")
+        refused.option = "unicode_errors"
+        raise refused from error
 
 
 cdef int load_number(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes, int64_t* number) except -1:
@@ -212,7 +214,7 @@ cdef object decode_other_class(WritableClass writable, Decoding* d, bytes data):
         return writable.function(data)
     except DecodeError as error:
         reraise_memory_error(error)
-        raise type(error)(error.message, d.buf.start_offset + error.offset, error.code, error.path, d.record_index) from None
+        raise relocated(error, error.message, d.buf.start_offset + error.offset, error.code, error.path, d.record_index) from None
 
 
 cdef object writable_error(Decoding* d, str message):
@@ -275,7 +277,7 @@ cdef bytes convert_to_typed(WritableClass writable, Decoding* d, const unsigned 
         return writable.to_typed(PyBytes_FromStringAndSize(<const char*>p, nbytes))
     except DecodeError as error:
         reraise_memory_error(error)
-        raise type(error)(error.message, d.buf.start_offset + error.offset, error.code, error.path, d.record_index) from None
+        raise relocated(error, error.message, d.buf.start_offset + error.offset, error.code, error.path, d.record_index) from None
 
 
 cdef int check_typed(Decoding* d, Skipping* skipping, const unsigned char* p, Py_ssize_t nbytes) except -1:

@@ -146,7 +146,8 @@ def _encoded_batches(batches, pairs, is_hive, keeps_names):
         try:
             columns.write(sink, batch if pairs else {"value": _rows(batch, keeps_names)}, **how)
         except typedbytes.EncodeError as error:
-            raise type(error)(error.message, _ROW.sub(lambda row: f"[{int(row[1]) + nrows}]", error.path)) from None
+            error.path = _ROW.sub(lambda row: f"[{int(row[1]) + nrows}]", error.path)
+            raise
         yield sink.getvalue()
         nrows += batch.num_rows
 

@@ -93,15 +93,20 @@ def source_of(source, name, shown, pairs, dialect, max_bytes):
     if name in FOREIGN.values():
         hint = _HINTS.get(name, "")
         raise Failure(BAD_DATA, f"{shown}: not typed bytes but {name}{hint}")
+    reader = None
     if name == "sequencefile":
         reader = sequence_file_reader(source, dialect, max_bytes, raw=True)
-        return Encoded(iter(lambda: reader.read_typed(CHUNK_NBYTES) or None, None), reader)
-    if name == "json":
+        pieces = iter(lambda: reader.read_typed(CHUNK_NBYTES) or None, None)
+    elif name == "json":
         from typedbytes.cli.forms.json_form import encoded_lines  # imported lazily: start-up time
 
         lines = lines_of(source, shown, max_bytes, JSON_PIECE_NBYTES)
-        return Encoded(encoded_lines(lines, pairs, dialect, max_bytes=max_bytes))
-    return Encoded(_from_messages(source, pairs, dialect, max_bytes)) if name == "block" else source
+        pieces = encoded_lines(lines, pairs, dialect, max_bytes=max_bytes)
+    elif name == "block":
+        pieces = _from_messages(source, pairs, dialect, max_bytes)
+    else:
+        return source
+    return Encoded(pieces, reader)
 
 
 def limited_source_of(source, name, shown, pairs, dialect, max_bytes):

@@ -1,12 +1,14 @@
 """What commands that make values of records refuse by default: text that is not UTF-8, and pickles, which no command ever runs."""
 
-_TEXT = ("STRING is not UTF-8: ", "Text is not UTF-8: ")
-_PICKLE = "; pass pickle="
+from typedbytes.cli.failure import advise
+
+# By the option of a Decoder, what accepts the same on a command line.
+_ADVICE = {"unicode_errors": " (--unicode-errors surrogateescape accepts it)", "pickle": " (--pickle raw accepts it)"}
 
 
 def is_refused_value(error):
     """Return whether a DecodeError is about a value that an option accepts: its bytes are known, and the structure is whole."""
-    return error.message.startswith(_TEXT) or _PICKLE in error.message
+    return error.option in _ADVICE
 
 
 def name_option(error, is_damaged=False):
@@ -14,8 +16,6 @@ def name_option(error, is_damaged=False):
 
     Not for text of an input whose structure is damaged elsewhere: the text is then more likely damaged than in another encoding.
     """
-    if error.message.startswith(_TEXT) and not is_damaged:
-        error.message += " (--unicode-errors surrogateescape accepts it)"
-    elif _PICKLE in error.message:
-        error.message = error.message.partition(_PICKLE)[0] + " (--pickle raw accepts it)"
+    if is_refused_value(error) and not (is_damaged and error.option == "unicode_errors"):
+        advise(error, _ADVICE[error.option])
     return error

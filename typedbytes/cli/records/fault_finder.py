@@ -150,8 +150,9 @@ class FaultFinder:
         except typedbytes.DecodeError as error:
             for start, offset, _, defect in left_out:
                 if start == error.offset and defect is not None:
-                    nkept = offset - start - 5  # type code and length
-                    error.message = error.message.replace(f"at its byte {nkept}", f"at its byte {defect}")
+                    # The byte that was found is the last before what was left out.
+                    reason = getattr(error.__cause__, "reason", None)
+                    error.message = f"STRING is not UTF-8: {reason} at its byte {defect}"
             error.offset += self.nbytes + sum(nbytes for _, offset, nbytes, _ in left_out if offset <= error.offset)
             error.record = self.nrecords
             self._add_fault(error)

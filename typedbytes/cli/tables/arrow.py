@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import typedbytes
 from typedbytes import columns
-from typedbytes.cli.failure import BAD_DATA, UNAVAILABLE, Failure, display_name
+from typedbytes.cli.failure import BAD_DATA, UNAVAILABLE, Failure, advise, display_name
 from typedbytes.columns import _type_strings
 
 
@@ -63,11 +63,12 @@ def as_data_failure(name):
     try:
         yield
     except columns.MismatchError as error:
-        error.message = error.message.partition(" (on_mismatch")[0] + " (--widen finds a type for all),"
+        advise(error, " (--widen finds a type for all)")
         raise
     except (typedbytes.DecodeError, MemoryError):
         raise  # reported as everywhere; pyarrow's MemoryError is also an ArrowException
     except (pyarrow.ArrowException, typedbytes.EncodeError, ValueError) as error:
         # A plain ValueError: the name of a column is not UTF-8, or a Parquet file has a second schema.
-        message = str(error).replace("pass nulls=... to say what to write", "--dialect hive writes NULL for it")
-        raise Failure(BAD_DATA, f"{display_name(name)}: {message}") from None
+        if isinstance(error, typedbytes.EncodeError) and error.option == "nulls":
+            advise(error, ": --dialect hive writes NULL for it")
+        raise Failure(BAD_DATA, f"{display_name(name)}: {error}") from None

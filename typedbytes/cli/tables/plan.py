@@ -62,12 +62,12 @@ def batches_of(split, plan):
 
 @contextmanager
 def _as_input_failure(names, path=None):
-    """Turn errors of reading into Failure; those in the data begin with the path of their file. names: of the inputs, by path."""
+    """Turn errors of reading into Failure; those in the data name their file. names: of the inputs, by path."""
     try:
         yield
     except (DecodeError, _tables.SchemaError) as error:
-        found, separator, message = str(error).partition(": ")
-        raise Failure(BAD_DATA, f"{names.get(found, found)}{separator}{message}") from None
+        error.filename = names.get(error.filename, error.filename)
+        raise Failure(BAD_DATA, str(error)) from None
     except FileNotFoundError as error:
         path = error.filename or path
         raise Failure(NO_INPUT, f"{names.get(path, path)}: {reason_of(error)}") from None

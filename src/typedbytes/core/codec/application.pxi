@@ -88,7 +88,9 @@ cdef object decode_pickle(Decoding* d, const unsigned char* p, Py_ssize_t nbytes
         return read_pickle(p, nbytes)
     except Exception as error:
         reraise_memory_error(error)
-        raise_format_at(d, f"PICKLE: {error}", offset_of(&d.buf, d.buf.cursor), PICKLE, error)
+        trusted = d.pickle == TRUST    # then no other option accepts it
+        raise_refused(d, f"PICKLE: {error}", None if trusted else "pickle", "" if trusted else f"; {PICKLE_HINT}",
+                      offset_of(&d.buf, d.buf.cursor), PICKLE, error)
 
 
 cdef object decode_ndarray(Decoding* d, bytes data):

@@ -154,8 +154,10 @@ cdef int encode_unknown(Encoding* e, object obj) except -1:
             data = trusted_pickle_of(obj)
         except Exception as error:
             reraise_memory_error(error)
-            raise EncodeTypeError(f"cannot pickle an object of type {name_of_type(obj)}: {error}; pass default=",
-                                  path_of(e.frame)) from error
+            hint = "; pass default="
+            refused = EncodeTypeError(f"cannot pickle an object of type {name_of_type(obj)}: {error}{hint}", path_of(e.frame))
+            refused.option, refused.hint = "default", hint
+            raise refused from error
         return encode_ready_pickle(e, data)
     return raise_encode_type(e, obj)
 

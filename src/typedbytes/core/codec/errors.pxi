@@ -117,6 +117,13 @@ cdef PyObject* raise_format_at(Decoding* d, str message, long long offset, int c
     raise decode_error(FormatError, d, message, offset, code) from cause
 
 
+cdef PyObject* raise_refused(Decoding* d, str message, str option, str hint, long long offset, int code, Exception cause) except NULL:
+    # What an option of the caller accepts; the hint is the part of the message that says so.
+    error = decode_error(FormatError, d, message, offset, code)
+    error.option, error.hint = option, hint
+    raise error from cause
+
+
 cdef int raise_truncated(Decoding* d, Py_ssize_t wanted, int code) except -1:
     cdef Py_ssize_t there = held(&d.buf)
     if code < 0 and d.frame != NULL:
@@ -196,7 +203,9 @@ cdef str name_of_type(object obj):
 
 cdef int raise_encode_type(Encoding* e, object obj) except -1:
     wanted = "pass default= or another pickle=" if e.pickle == RAW else 'pass default=, or pickle="trust" for your own data'
-    raise EncodeTypeError(f"cannot encode an object of type {name_of_type(obj)}: {wanted}", path_of(e.frame))
+    error = EncodeTypeError(f"cannot encode an object of type {name_of_type(obj)}: {wanted}", path_of(e.frame))
+    error.option, error.hint = "default", f": {wanted}"
+    raise error
 
 
 cdef int raise_encode_value(Encoding* e, str message) except -1:

@@ -283,8 +283,8 @@ cdef PyObject* decode_invalid_text(Decoding* d, const unsigned char* p, Py_ssize
         text = PyUnicode_DecodeUTF8(<const char*>p, nbytes, d.unicode_errors)
     except UnicodeDecodeError as error:
         reraise_memory_error(error)
-        return raise_format_at(d, f"STRING is not UTF-8: {error.reason} at its byte {error.start}",
-                               offset_of(&d.buf, p) - 5, STRING, error)
+        return raise_refused(d, f"STRING is not UTF-8: {error.reason} at its byte {error.start}", "unicode_errors", "",
+                             offset_of(&d.buf, p) - 5, STRING, error)
     if was_ours:
         pause_collector()
     return text
@@ -371,7 +371,10 @@ cdef int encode_text(Encoding* e, PyObject* obj) except -1:
 
 cdef int encode_surrogates(Encoding* e, object text) except -1:
     if e.unicode_errors == NULL:
-        return raise_encode_value(e, "str holds a lone surrogate, which UTF-8 cannot encode: pass unicode_errors=\"surrogateescape\", for example")
+        hint = ": pass unicode_errors=\"surrogateescape\", for example"
+        error = EncodeValueError("str holds a lone surrogate, which UTF-8 cannot encode" + hint, path_of(e.frame))
+        error.option, error.hint = "unicode_errors", hint
+        raise error
     kept = text    # an error handler may drop the caller's reference
     try:
         data = str.encode(kept, "utf-8", (<bytes>e.unicode_errors).decode("ascii"))
