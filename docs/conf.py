@@ -14,7 +14,8 @@ import sys
 from sphinx.errors import ExtensionError
 
 import typedbytes
-from typedbytes import cli
+from typedbytes.cli.main import parser_of
+from typedbytes.cli.registry import COMMANDS
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / "bench"))
@@ -64,7 +65,7 @@ def public_names():
 
 def commands():
     """Return the help of every command as Markdown."""
-    helps = [(name, cli.parser_of(name).format_help()) for name in sorted(cli.COMMANDS)]
+    helps = [(name, parser_of(name).format_help()) for name in sorted(COMMANDS)]
     return "\n".join(f"## {name}\n\n```text\n{help}```\n" for name, help in helps)
 
 
