@@ -363,7 +363,7 @@ def test_modules_use_each_other_in_one_direction():
             if isinstance(node, ast.ImportFrom) and node.module.startswith("typedbytes.cli"):
                 inside = node.module[len("typedbytes.cli.") :]
                 used[module] |= {inside, *(f"{inside}.{each.name}".lstrip(".") for each in node.names)} & set(modules)
-    assert used["input.inputs"] >= {"input.formats", "failure"} and used["commands.cat"] >= {"input.inputs", "output.records"}
+    assert used["_input.inputs"] >= {"_input.formats", "_failure"} and used["commands.cat"] >= {"_input.inputs", "_output.records"}
     assert not any(other.startswith("commands.") for module in modules if not module.startswith("commands.") for other in used[module])
     # import_module closes no circle either: it is called by main alone, which no other module uses.
     calls = {module for module in modules if "import_module" in (folder / (module.replace(".", "/") + ".py")).read_text()}

@@ -8,7 +8,7 @@ import pytest
 
 from commands import ONE, PAIR_STREAM, PAIRS, TEXT, bad, good, values
 from typedbytes import sequencefile
-from typedbytes.cli.tables import arrow
+from typedbytes.cli._tables import arrow
 
 
 @pytest.mark.parametrize("name", ["json", "sequencefile", "block"])

@@ -20,9 +20,9 @@ import json_reference
 import typedbytes as tb
 from typedbytes import LimitError, TruncatedError
 from typedbytes._report import _native as _report
-from typedbytes.cli.failure import Failure
-from typedbytes.cli.forms.json_form import JsonFormError, dump_line, encoded_lines, from_tree, load_line, to_tree
-from typedbytes.cli.output.terminal import indented
+from typedbytes.cli._failure import Failure
+from typedbytes.cli._forms.json_form import JsonFormError, dump_line, encoded_lines, from_tree, load_line, to_tree
+from typedbytes.cli._output.terminal import indented
 
 VECTORS = pathlib.Path(__file__).parents[2] / "test_vectors"
 NONE_PICKLE = "64 00000004 80024e2e"

@@ -9,9 +9,9 @@ from hypothesis import given, strategies as st
 
 import typedbytes as tb
 from commands import bad, good
-from typedbytes.cli.failure import Failure
-from typedbytes.cli.forms.json_form import encoded_lines
-from typedbytes.cli.input.formats import lines_of
+from typedbytes.cli._failure import Failure
+from typedbytes.cli._forms.json_form import encoded_lines
+from typedbytes.cli._input.formats import lines_of
 
 LONGS = st.integers(-(2**63), 2**63 - 1)
 LEAVES = st.none() | st.booleans() | LONGS | st.floats(allow_nan=False, allow_infinity=False) | st.text('aé"\\[]{}:, \u2028😀')

@@ -20,7 +20,7 @@ import pytest
 import typedbytes as tb
 from commands import COMMAND, ONE, PAIRS, TWO, bad, good, rows
 from typedbytes import columns, sequencefile
-from typedbytes.cli.input import formats
+from typedbytes.cli._input import formats
 from typedbytes.sequencefile import _codecs
 
 TEXT = b"a line of text\n" * 500

@@ -4,7 +4,7 @@ import json
 
 import typedbytes as tb
 from commands import ONE, STREAM, TWO, good, rows, run
-from typedbytes.cli.output import terminal
+from typedbytes.cli._output import terminal
 
 
 def test_values_in_reports_are_json(file):

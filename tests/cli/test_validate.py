@@ -11,7 +11,7 @@ import pytest
 import typedbytes as tb
 from commands import LIST, ONE, STREAM, TEXT, TWO, bad, fine, good, rows, run
 from typedbytes import sequencefile
-from typedbytes.cli.records.fault_finder import RecentBytesReader
+from typedbytes.cli._records.fault_finder import RecentBytesReader
 
 # Faults
 BAD_TEXT = b"\x07\x00\x00\x00\x02\xff\xfe"

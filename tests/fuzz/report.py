@@ -16,8 +16,8 @@ from fuzz.decoding import walk
 from fuzz.guard import Guard
 from typedbytes import PairReader, Reader, TypeCode
 from typedbytes._report import _native as _report
-from typedbytes.cli.failure import Failure
-from typedbytes.cli.forms.json_form import encoded_lines
+from typedbytes.cli._failure import Failure
+from typedbytes.cli._forms.json_form import encoded_lines
 from typedbytes.errors import DecodeError
 from vectors import failure
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 
-from typedbytes.cli.arguments import Settings, option
+from typedbytes.cli._arguments import Settings, option
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from typedbytes.cli.arguments import integer
-from typedbytes.cli.failure import USAGE, Failure, say
+from typedbytes.cli._arguments import integer
+from typedbytes.cli._failure import USAGE, Failure, say
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 

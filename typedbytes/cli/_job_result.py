@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from typedbytes import local
-from typedbytes.cli.failure import IO_ERROR, JOB_FAILED, NO_INPUT, UNAVAILABLE, USAGE, Failure, say
+from typedbytes.cli._failure import IO_ERROR, JOB_FAILED, NO_INPUT, UNAVAILABLE, USAGE, Failure, say
 from typedbytes.local._errors import OptionError
 from typedbytes.local._job import TASK_COUNTERS
 

@@ -6,9 +6,9 @@ import os
 import sys
 from contextlib import contextmanager
 
+from typedbytes.cli._failure import UNAVAILABLE, USAGE, Failure
 from typedbytes.cli._job_options import job_settings, named, report_ignored
 from typedbytes.cli._job_result import run_and_report
-from typedbytes.cli.failure import UNAVAILABLE, USAGE, Failure
 
 PYTHON = "python3"  # what --python is if it is not given
 # Options of run and of submit, and their values when they are not given.

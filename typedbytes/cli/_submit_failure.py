@@ -1,6 +1,6 @@
 """The exit code of a job that cannot be submitted, and of a bundle that cannot be made."""
 
-from typedbytes.cli.failure import UNAVAILABLE, USAGE, Failure
+from typedbytes.cli._failure import UNAVAILABLE, USAGE, Failure
 from typedbytes.hadoop._submit_errors import OptionError
 
 

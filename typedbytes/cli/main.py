@@ -14,10 +14,10 @@ from importlib import import_module
 from typedbytes._base.atomic import remove_unfinished
 from typedbytes._base.exit_codes import BROKEN_PIPE, INTERNAL, INTERRUPTED, IO_ERROR, OK, UNAVAILABLE, USAGE
 from typedbytes._base.secrets import remember_secrets
-from typedbytes.cli.failure import Failure, forget_unwritable_stderr, nearest, without_secrets_of
-from typedbytes.cli.output.files import CommandOutput, OutputError, replace_file
+from typedbytes.cli._failure import Failure, forget_unwritable_stderr, nearest, without_secrets_of
+from typedbytes.cli._output.files import CommandOutput, OutputError, replace_file
+from typedbytes.cli._signals import Stoppable, Stopped
 from typedbytes.cli.registry import COMMANDS, EXIT_CODES, OF_PARSERS, OPTIONS_WITH_VALUE, OPTIONS_WITHOUT_VALUE
-from typedbytes.cli.signals import Stoppable, Stopped
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from typedbytes.cli.parser import Parser
+    from typedbytes.cli._parser import Parser
 
 HELP = """\
 usage: typedbytes COMMAND [OPTION...] [FILE...]
@@ -134,7 +134,7 @@ def _pop_command_name(arguments):
 
 def parser_of(name: str) -> Parser:
     """Return the parser of a command's arguments."""
-    from typedbytes.cli.parser import Parser  # imported lazily: start-up time
+    from typedbytes.cli._parser import Parser  # imported lazily: start-up time
 
     command = load(name)
     parser = Parser(name, command.run.__doc__)
@@ -154,7 +154,7 @@ def _parse_command(arguments):
     name = _pop_command_name(arguments)
     if name is None:
         return lambda output: _run_without_command(arguments, output), None
-    from typedbytes.cli.arguments import Settings  # imported lazily: start-up time
+    from typedbytes.cli._arguments import Settings  # imported lazily: start-up time
 
     parser = parser_of(name)
     words = parser.parse(arguments)

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections import defaultdict
 
 import typedbytes
-from typedbytes.cli.arguments import ReportSettings
-from typedbytes.cli.input.inputs import Inputs
-from typedbytes.cli.input.pair_detection import REFUSE
-from typedbytes.cli.output.reports import Json, json_of, report
-from typedbytes.cli.records.encoded import is_pairs
+from typedbytes.cli._arguments import ReportSettings
+from typedbytes.cli._input.inputs import Inputs
+from typedbytes.cli._input.pair_detection import REFUSE
+from typedbytes.cli._output.reports import Json, json_of, report
+from typedbytes.cli._records.encoded import is_pairs
 
 MAX_NDIGITS = 10_000  # of a sum of Decimals: two of them, of a few bytes each, can have one of gigabytes
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from typedbytes.cli.output.files import CommandOutput
+    from typedbytes.cli._output.files import CommandOutput
 
 
 class Settings(ReportSettings):

@@ -6,18 +6,18 @@ import time
 
 import typedbytes
 from typedbytes._report import _native as _report
-from typedbytes.cli.arguments import ReportSettings, option, positive
-from typedbytes.cli.failure import BAD_DATA, USAGE, Failure
-from typedbytes.cli.input.inputs import Inputs
-from typedbytes.cli.input.pair_detection import NOTE
-from typedbytes.cli.output.files import replace_file
-from typedbytes.cli.output.reports import report
-from typedbytes.cli.records.encoded import is_pairs
+from typedbytes.cli._arguments import ReportSettings, option, positive
+from typedbytes.cli._failure import BAD_DATA, USAGE, Failure
+from typedbytes.cli._input.inputs import Inputs
+from typedbytes.cli._input.pair_detection import NOTE
+from typedbytes.cli._output.files import replace_file
+from typedbytes.cli._output.reports import report
+from typedbytes.cli._records.encoded import is_pairs
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from typedbytes.cli.output.files import CommandOutput
+    from typedbytes.cli._output.files import CommandOutput
 
 SECONDS = 0.5  # for each operation
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 
-from typedbytes.cli.arguments import InputSettings, integer, option, positive, switch
-from typedbytes.cli.failure import BAD_DATA, IO_ERROR, USAGE, Failure, reason_of
-from typedbytes.cli.forms.json_form import JsonFormError, dump_line, load_line
-from typedbytes.cli.input.inputs import Inputs, opened
+from typedbytes.cli._arguments import InputSettings, integer, option, positive, switch
+from typedbytes.cli._failure import BAD_DATA, IO_ERROR, USAGE, Failure, reason_of
+from typedbytes.cli._forms.json_form import JsonFormError, dump_line, load_line
+from typedbytes.cli._input.inputs import Inputs, opened
 from typedbytes.errors import DecodeError, EncodeError
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -19,7 +19,7 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from typedbytes.cli.output.files import CommandOutput
+    from typedbytes.cli._output.files import CommandOutput
 
 WIRES = ("line", "block", "bytes", "type8", "total", "header", "native")
 
@@ -63,7 +63,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
 
 def _encode(settings, output):
     from typedbytes.block import BlockEncoder
-    from typedbytes.cli.forms.message_form import values_from_json
+    from typedbytes.cli._forms.message_form import values_from_json
 
     output.refuse_terminal()
     encoder = BlockEncoder(settings.wire, **_checksum(settings))
@@ -78,7 +78,7 @@ def _encode(settings, output):
 
 
 def _decode(settings, output):
-    from typedbytes.cli.forms.message_form import json_of
+    from typedbytes.cli._forms.message_form import json_of
 
     for message in _messages(settings):
         args = [json_of(value) for value in message]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from typedbytes.cli._arguments import option
 from typedbytes.cli._bundle_options import BundleSettings, bundle_settings
-from typedbytes.cli.arguments import option
-from typedbytes.cli.failure import USAGE, Failure, say_lines
+from typedbytes.cli._failure import USAGE, Failure, say_lines
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from typedbytes.cli.output.files import CommandOutput
+    from typedbytes.cli._output.files import CommandOutput
 
 
 class Settings(BundleSettings):

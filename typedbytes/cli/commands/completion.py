@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typedbytes.cli import arguments
-from typedbytes.cli.arguments import OUTPUT, option
-from typedbytes.cli.failure import USAGE, Failure
-from typedbytes.cli.parser import takes_value, value_name
+from typedbytes.cli import _arguments as arguments
+from typedbytes.cli._arguments import OUTPUT, option
+from typedbytes.cli._failure import USAGE, Failure
+from typedbytes.cli._parser import takes_value, value_name
 from typedbytes.cli.registry import COMMANDS
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from typedbytes.cli.output.files import CommandOutput
-    from typedbytes.cli.parser import Parser
+    from collections.abc import Callable
+
+    from typedbytes.cli._output.files import CommandOutput
+    from typedbytes.cli._parser import Parser
 
 
 class Settings(arguments.Settings):
@@ -187,4 +189,4 @@ def _fish_quoted(text):
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-SHELLS = {"bash": _bash, "zsh": _zsh, "fish": _fish}
+SHELLS: dict[str, Callable[[dict[str, Parser]], str]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}

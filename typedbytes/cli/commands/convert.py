@@ -11,21 +11,21 @@ from functools import partial
 import typedbytes
 from typedbytes import columns
 from typedbytes._base.codec_names import TO_WRITE
-from typedbytes.cli.arguments import OUTPUT, FileSettings, RecordForm, option, parse_size, switch
-from typedbytes.cli.failure import BAD_DATA, USAGE, Failure, display_name, say
-from typedbytes.cli.input.formats import NAMES
-from typedbytes.cli.input.inputs import Inputs, opened
-from typedbytes.cli.input.pair_detection import CHECK_UNDECIDED, NOTE
-from typedbytes.cli.output.records import Records
-from typedbytes.cli.records.encoded import Encoded
-from typedbytes.cli.tables.arrow import as_data_failure, imported_pyarrow, notes_on_bytes, table_writer
-from typedbytes.cli.tables.column_order import ColumnOrder
-from typedbytes.cli.tables.inputs import READ_TABLES, batches_of_table
+from typedbytes.cli._arguments import OUTPUT, FileSettings, RecordForm, option, parse_size, switch
+from typedbytes.cli._failure import BAD_DATA, USAGE, Failure, display_name, say
+from typedbytes.cli._input.formats import NAMES
+from typedbytes.cli._input.inputs import Inputs, opened
+from typedbytes.cli._input.pair_detection import CHECK_UNDECIDED, NOTE
+from typedbytes.cli._output.records import Records
+from typedbytes.cli._records.encoded import Encoded
+from typedbytes.cli._tables.arrow import as_data_failure, imported_pyarrow, notes_on_bytes, table_writer
+from typedbytes.cli._tables.column_order import ColumnOrder
+from typedbytes.cli._tables.inputs import READ_TABLES, batches_of_table
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from typedbytes.cli.output.files import CommandOutput
+    from typedbytes.cli._output.files import CommandOutput
 
 TABLES = ("arrow", "parquet")
 _ROW = re.compile(r"^\[(\d+)\]")  # at the start of an error's path
@@ -57,7 +57,7 @@ class Settings(FileSettings, RecordForm):
         """Return the path of the output, None if that is a folder."""
         if self.to not in TABLES:
             return self.output
-        from typedbytes.cli.tables.folder import is_folder  # imported lazily: start-up time
+        from typedbytes.cli._tables.folder import is_folder  # imported lazily: start-up time
 
         return None if is_folder(self.output, self.files) else self.output
 
@@ -89,7 +89,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
         raise Failure(USAGE, "--structs is for converting Arrow and Parquet to other formats")
     inputs = Inputs(settings, CHECK_UNDECIDED if is_table else NOTE)
     if settings.output and not settings.output_file():
-        from typedbytes.cli.tables.folder import write_folder  # imported lazily: start-up time
+        from typedbytes.cli._tables.folder import write_folder  # imported lazily: start-up time
 
         write_folder(settings.output, inputs, settings.to, settings.codec, settings.split_size, settings.widen)
         return None
@@ -186,8 +186,8 @@ def _as_they_come(inputs):
 
 def _widened(inputs):
     """Yield (name, batch) of all inputs, in one schema."""
-    from typedbytes.cli.input.rereadable import rereadable_inputs  # imported lazily: start-up time
-    from typedbytes.cli.tables.plan import batches_of, make_plan
+    from typedbytes.cli._input.rereadable import rereadable_inputs  # imported lazily: start-up time
+    from typedbytes.cli._tables.plan import batches_of, make_plan
 
     imported_pyarrow()
     with rereadable_inputs(inputs) as rereadables:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typedbytes.cli.arguments import ReportSettings
-from typedbytes.cli.failure import display_name
-from typedbytes.cli.input.inputs import Inputs
-from typedbytes.cli.input.pair_detection import NOTE
-from typedbytes.cli.output.reports import report
-from typedbytes.cli.records.encoded import unit
+from typedbytes.cli._arguments import ReportSettings
+from typedbytes.cli._failure import display_name
+from typedbytes.cli._input.inputs import Inputs
+from typedbytes.cli._input.pair_detection import NOTE
+from typedbytes.cli._output.reports import report
+from typedbytes.cli._records.encoded import unit
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from typedbytes.cli.output.files import CommandOutput
+    from typedbytes.cli._output.files import CommandOutput
 
 SKIP_NRECORDS = 1 << 16
 

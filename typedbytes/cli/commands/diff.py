@@ -5,19 +5,19 @@ from __future__ import annotations
 import os
 from itertools import islice, zip_longest
 
-from typedbytes.cli.arguments import ReportSettings, integer, option, switch
-from typedbytes.cli.failure import DIFFERENT, OK, USAGE, Failure
-from typedbytes.cli.input.inputs import Inputs, matching_names
-from typedbytes.cli.input.pair_detection import CHECK_UNDECIDED
-from typedbytes.cli.output.reports import json_of, report
-from typedbytes.cli.records.encoded import joined
+from typedbytes.cli._arguments import ReportSettings, integer, option, switch
+from typedbytes.cli._failure import DIFFERENT, OK, USAGE, Failure
+from typedbytes.cli._input.inputs import Inputs, matching_names
+from typedbytes.cli._input.pair_detection import CHECK_UNDECIDED
+from typedbytes.cli._output.reports import json_of, report
+from typedbytes.cli._records.encoded import joined
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from typedbytes.cli.output.files import CommandOutput
+    from typedbytes.cli._output.files import CommandOutput
 
 
 class Settings(ReportSettings):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typedbytes.cli.arguments import OUTPUT, SequenceFileSettings, switch
-from typedbytes.cli.failure import OK
-from typedbytes.cli.input.formats import CHUNK_NBYTES, sequence_file_reader
-from typedbytes.cli.input.inputs import Inputs, opened, report_skipped
+from typedbytes.cli._arguments import OUTPUT, SequenceFileSettings, switch
+from typedbytes.cli._failure import OK
+from typedbytes.cli._input.formats import CHUNK_NBYTES, sequence_file_reader
+from typedbytes.cli._input.inputs import Inputs, opened, report_skipped
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from typedbytes.cli.output.files import CommandOutput
+    from typedbytes.cli._output.files import CommandOutput
 
 
 class Settings(SequenceFileSettings):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from functools import partial
 
-from typedbytes.cli.arguments import OUTPUT, FileSettings, switch
-from typedbytes.cli.forms.json_form import encoded_lines
-from typedbytes.cli.input.formats import JSON_PIECE_NBYTES
-from typedbytes.cli.input.inputs import Inputs
+from typedbytes.cli._arguments import OUTPUT, FileSettings, switch
+from typedbytes.cli._forms.json_form import encoded_lines
+from typedbytes.cli._input.formats import JSON_PIECE_NBYTES
+from typedbytes.cli._input.inputs import Inputs
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from typedbytes.cli.output.files import CommandOutput
+    from typedbytes.cli._output.files import CommandOutput
 
 
 class Settings(FileSettings):

@@ -6,15 +6,15 @@ from contextlib import closing
 
 import typedbytes
 from typedbytes._base.compression import compression_of_text
-from typedbytes.cli.arguments import FileSettings, TextSettings, switch
-from typedbytes.cli.failure import display_name
-from typedbytes.cli.input.formats import lines_of
-from typedbytes.cli.input.inputs import Inputs, opened
+from typedbytes.cli._arguments import FileSettings, TextSettings, switch
+from typedbytes.cli._failure import display_name
+from typedbytes.cli._input.formats import lines_of
+from typedbytes.cli._input.inputs import Inputs, opened
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from typedbytes.cli.output.files import CommandOutput
+    from typedbytes.cli._output.files import CommandOutput
 
 
 class Settings(TextSettings, FileSettings):
@@ -44,7 +44,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
       typedbytes from-text --csv --infer a.csv | typedbytes convert --values --to parquet -o a.parquet
       typedbytes from-text --infer --pairs counts.tsv | typedbytes aggregate --pairs
     """
-    from typedbytes.cli.forms.text_form import Layout  # imported lazily: --help needs no csv
+    from typedbytes.cli._forms.text_form import Layout  # imported lazily: --help needs no csv
 
     output.refuse_terminal()
     layout = Layout(settings.pairs, settings.delimiter, settings.header, settings.separator)
@@ -64,8 +64,8 @@ def _text_records(inputs, layout):
 
 def _typed_records(inputs, layout):
     """Yield the records of all inputs, with types that hold the whole of each column; this takes a second reading."""
-    from typedbytes.cli.input.rereadable import rereadable_inputs  # imported lazily: start-up time
-    from typedbytes.cli.tables.column_types import ColumnTypes
+    from typedbytes.cli._input.rereadable import rereadable_inputs  # imported lazily: start-up time
+    from typedbytes.cli._tables.column_types import ColumnTypes
 
     types = ColumnTypes()
     with rereadable_inputs(inputs) as rereadables:
@@ -83,7 +83,7 @@ def _typed_records(inputs, layout):
 
 def _records_of(name, path, max_bytes, layout):
     """Yield (record, its TextLines) of an input."""
-    from typedbytes.cli.forms.text_form import records_of  # imported lazily: --help needs no csv
+    from typedbytes.cli._forms.text_form import records_of  # imported lazily: --help needs no csv
 
     with opened(name, path) as source:
         compression_of_text(name)  # raises FormatError for one that cannot be read

@@ -8,18 +8,18 @@ from collections import deque
 from contextlib import nullcontext
 
 import typedbytes
-from typedbytes.cli import arguments
-from typedbytes.cli.arguments import RecordSettings, option, switch
-from typedbytes.cli.failure import USAGE, Failure
-from typedbytes.cli.input.inputs import Inputs
-from typedbytes.cli.input.pair_detection import REFUSE
-from typedbytes.cli.output.records import Records, UntilFailure
-from typedbytes.cli.records.encoded import is_pairs
+from typedbytes.cli import _arguments as arguments
+from typedbytes.cli._arguments import RecordSettings, option, switch
+from typedbytes.cli._failure import USAGE, Failure
+from typedbytes.cli._input.inputs import Inputs
+from typedbytes.cli._input.pair_detection import REFUSE
+from typedbytes.cli._output.records import Records, UntilFailure
+from typedbytes.cli._records.encoded import is_pairs
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from typedbytes.cli.output.files import CommandOutput
+    from typedbytes.cli._output.files import CommandOutput
 
 NEVER_IN_A_NUMBER = re.compile(r"[^-+.0-9aefilnrstu]", re.IGNORECASE)  # occurs in no number, and not in true or false
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import typedbytes
 from typedbytes._base.codec_names import TO_WRITE
-from typedbytes.cli.arguments import SequenceFileSettings, option, switch
-from typedbytes.cli.failure import USAGE, Failure
-from typedbytes.cli.input.inputs import Inputs
-from typedbytes.cli.output.files import replace_file
-from typedbytes.cli.output.records import UntilFailure
-from typedbytes.cli.output.sequencefile import open_sequencefile
+from typedbytes.cli._arguments import SequenceFileSettings, option, switch
+from typedbytes.cli._failure import USAGE, Failure
+from typedbytes.cli._input.inputs import Inputs
+from typedbytes.cli._output.files import replace_file
+from typedbytes.cli._output.records import UntilFailure
+from typedbytes.cli._output.sequencefile import open_sequencefile
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from typedbytes.cli.output.files import CommandOutput
+    from typedbytes.cli._output.files import CommandOutput
 
 
 class Settings(SequenceFileSettings):

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import typedbytes
-from typedbytes.cli import arguments
-from typedbytes.cli.arguments import OUTPUT
-from typedbytes.cli.parser import takes_value, value_name
+from typedbytes.cli import _arguments as arguments
+from typedbytes.cli._arguments import OUTPUT
+from typedbytes.cli._parser import takes_value, value_name
 from typedbytes.cli.registry import EXIT_CODES
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from typedbytes.cli.output.files import CommandOutput
-    from typedbytes.cli.parser import Parser
+    from typedbytes.cli._output.files import CommandOutput
+    from typedbytes.cli._parser import Parser
 
 
 class Settings(arguments.Settings):

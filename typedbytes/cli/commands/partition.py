@@ -8,17 +8,17 @@ from contextlib import contextmanager
 from typedbytes._base.atomic import atomic_folder
 from typedbytes._sorting import external
 from typedbytes._sorting._native import Sorter
-from typedbytes.cli.arguments import MEMORY, StreamSettings, option, positive
-from typedbytes.cli.failure import USAGE, Failure
-from typedbytes.cli.input.inputs import Inputs
-from typedbytes.cli.input.pair_detection import CHECK_UNDECIDED
-from typedbytes.cli.output.files import OutputError
-from typedbytes.cli.query.sort_inputs import SortInputs
+from typedbytes.cli._arguments import MEMORY, StreamSettings, option, positive
+from typedbytes.cli._failure import USAGE, Failure
+from typedbytes.cli._input.inputs import Inputs
+from typedbytes.cli._input.pair_detection import CHECK_UNDECIDED
+from typedbytes.cli._output.files import OutputError
+from typedbytes.cli._query.sort_inputs import SortInputs
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from typedbytes.cli.output.files import CommandOutput
+    from typedbytes.cli._output.files import CommandOutput
 
 
 class Settings(StreamSettings):

@@ -9,16 +9,16 @@ from __future__ import annotations
 import sys
 import time
 
+from typedbytes.cli._arguments import integer, parse_size
+from typedbytes.cli._failure import say
 from typedbytes.cli._job_options import add_job_arguments, job_files, job_settings, named, report_ignored
-from typedbytes.cli.arguments import integer, parse_size
-from typedbytes.cli.failure import say
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli.output.files import CommandOutput
+    from typedbytes.cli._output.files import CommandOutput
 
 SECONDS_BETWEEN_LINES = 5.0
 

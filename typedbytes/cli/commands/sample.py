@@ -8,16 +8,16 @@ from argparse import ArgumentTypeError
 from itertools import groupby
 from operator import itemgetter
 
-from typedbytes.cli.arguments import RecordSettings, integer, number_option, option
-from typedbytes.cli.input.inputs import Inputs
-from typedbytes.cli.input.pair_detection import CHECK_UNDECIDED
-from typedbytes.cli.output.records import Records
-from typedbytes.cli.records.encoded import joined
+from typedbytes.cli._arguments import RecordSettings, integer, number_option, option
+from typedbytes.cli._input.inputs import Inputs
+from typedbytes.cli._input.pair_detection import CHECK_UNDECIDED
+from typedbytes.cli._output.records import Records
+from typedbytes.cli._records.encoded import joined
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from typedbytes.cli.output.files import CommandOutput
+    from typedbytes.cli._output.files import CommandOutput
 
 
 def _fraction(text):

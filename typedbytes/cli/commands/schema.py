@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from typedbytes._report._native import Schema
-from typedbytes.cli.arguments import ReportSettings
-from typedbytes.cli.input.inputs import Inputs
-from typedbytes.cli.input.pair_detection import NOTE
-from typedbytes.cli.output.reports import report
-from typedbytes.cli.query.statistics import collect, type_name
+from typedbytes.cli._arguments import ReportSettings
+from typedbytes.cli._input.inputs import Inputs
+from typedbytes.cli._input.pair_detection import NOTE
+from typedbytes.cli._output.reports import report
+from typedbytes.cli._query.statistics import collect, type_name
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from typedbytes.cli.output.files import CommandOutput
+    from typedbytes.cli._output.files import CommandOutput
 
 
 class Settings(ReportSettings):

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import sys
 
-from typedbytes.cli.arguments import RecordSettings, integer, option
-from typedbytes.cli.failure import USAGE, Failure
-from typedbytes.cli.input.inputs import Inputs
-from typedbytes.cli.input.pair_detection import REFUSE
-from typedbytes.cli.output.records import Records
-from typedbytes.cli.query.ranges import copy_from_end, copy_range
+from typedbytes.cli._arguments import RecordSettings, integer, option
+from typedbytes.cli._failure import USAGE, Failure
+from typedbytes.cli._input.inputs import Inputs
+from typedbytes.cli._input.pair_detection import REFUSE
+from typedbytes.cli._output.records import Records
+from typedbytes.cli._query.ranges import copy_from_end, copy_range
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from typedbytes.cli.output.files import CommandOutput
+    from typedbytes.cli._output.files import CommandOutput
 
 
 class Settings(RecordSettings):

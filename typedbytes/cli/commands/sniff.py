@@ -8,17 +8,17 @@ import typedbytes
 from typedbytes import TypeCode
 from typedbytes._base.compression import Decompressed
 from typedbytes._base.magic import BYTE_ORDER_MARKS
-from typedbytes.cli.arguments import ReportSettings
-from typedbytes.cli.failure import Failure, display_name
-from typedbytes.cli.input import formats
-from typedbytes.cli.input.inputs import Inputs, opened
-from typedbytes.cli.input.pair_detection import MAX_VALUES, UNDECIDED, guess_records, type_names
-from typedbytes.cli.output.reports import report
+from typedbytes.cli._arguments import ReportSettings
+from typedbytes.cli._failure import Failure, display_name
+from typedbytes.cli._input import formats
+from typedbytes.cli._input.inputs import Inputs, opened
+from typedbytes.cli._input.pair_detection import MAX_VALUES, UNDECIDED, guess_records, type_names
+from typedbytes.cli._output.reports import report
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from typedbytes.cli.output.files import CommandOutput
+    from typedbytes.cli._output.files import CommandOutput
 
 MAX_NBYTES = 1 << 26  # of the input, or of what it is decompressed to
 MIN_VALUES = 2  # before a fault: of a thousand random bytes one in fifty starts with one, one in a thousand with two

@@ -6,18 +6,18 @@ import os
 import tempfile
 
 from typedbytes._sorting import external
-from typedbytes.cli.arguments import MEMORY, RecordSettings, option, positive, switch
-from typedbytes.cli.input.inputs import Inputs
-from typedbytes.cli.input.pair_detection import CHECK_UNDECIDED
-from typedbytes.cli.output.records import Records, format_of
-from typedbytes.cli.query.fields import Fields
-from typedbytes.cli.query.sort_inputs import SortInputs
-from typedbytes.cli.query.value_order import with_sort_keys, without_sort_keys
+from typedbytes.cli._arguments import MEMORY, RecordSettings, option, positive, switch
+from typedbytes.cli._input.inputs import Inputs
+from typedbytes.cli._input.pair_detection import CHECK_UNDECIDED
+from typedbytes.cli._output.records import Records, format_of
+from typedbytes.cli._query.fields import Fields
+from typedbytes.cli._query.sort_inputs import SortInputs
+from typedbytes.cli._query.value_order import with_sort_keys, without_sort_keys
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from typedbytes.cli.output.files import CommandOutput
+    from typedbytes.cli._output.files import CommandOutput
 
 
 class Settings(RecordSettings):

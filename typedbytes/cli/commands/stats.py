@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from typedbytes._report._native import RecordStatistics
-from typedbytes.cli.arguments import ReportSettings, integer, option
-from typedbytes.cli.failure import USAGE, Failure
-from typedbytes.cli.input.inputs import Inputs
-from typedbytes.cli.input.pair_detection import NOTE
-from typedbytes.cli.output.reports import report_sections
-from typedbytes.cli.query.statistics import collect, most_frequent, type_name
+from typedbytes.cli._arguments import ReportSettings, integer, option
+from typedbytes.cli._failure import USAGE, Failure
+from typedbytes.cli._input.inputs import Inputs
+from typedbytes.cli._input.pair_detection import NOTE
+from typedbytes.cli._output.reports import report_sections
+from typedbytes.cli._query.statistics import collect, most_frequent, type_name
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from typedbytes.cli.output.files import CommandOutput
+    from typedbytes.cli._output.files import CommandOutput
 
 
 class Settings(ReportSettings):

@@ -9,15 +9,15 @@ import tempfile
 from dataclasses import replace
 
 from typedbytes.cli._bundle_options import add_bundle_arguments, bundle_command, bundle_settings
+from typedbytes.cli._failure import JOB_FAILED, UNAVAILABLE, USAGE, Failure, say_lines
 from typedbytes.cli._job_options import add_job_arguments, job_files, job_settings, named
-from typedbytes.cli.failure import JOB_FAILED, UNAVAILABLE, USAGE, Failure, say_lines
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli.output.files import CommandOutput
+    from typedbytes.cli._output.files import CommandOutput
 
 PLACEHOLDER = "typedbytes-bundle.zip"
 

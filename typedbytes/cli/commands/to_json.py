@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typedbytes.cli.arguments import OUTPUT, PLAIN, PRETTY, RecordForm, StreamSettings
-from typedbytes.cli.input.inputs import Inputs
-from typedbytes.cli.output.records import Records
+from typedbytes.cli._arguments import OUTPUT, PLAIN, PRETTY, RecordForm, StreamSettings
+from typedbytes.cli._input.inputs import Inputs
+from typedbytes.cli._output.records import Records
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from typedbytes.cli.output.files import CommandOutput
+    from typedbytes.cli._output.files import CommandOutput
 
 
 class Settings(StreamSettings, RecordForm):

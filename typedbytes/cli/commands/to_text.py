@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typedbytes.cli.arguments import RecordForm, StreamSettings, TextSettings
-from typedbytes.cli.input.inputs import Inputs
-from typedbytes.cli.input.pair_detection import NOTE
-from typedbytes.cli.output.records import Records
+from typedbytes.cli._arguments import RecordForm, StreamSettings, TextSettings
+from typedbytes.cli._input.inputs import Inputs
+from typedbytes.cli._input.pair_detection import NOTE
+from typedbytes.cli._output.records import Records
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from typedbytes.cli.output.files import CommandOutput
+    from typedbytes.cli._output.files import CommandOutput
 
 
 class Settings(TextSettings, StreamSettings, RecordForm):
@@ -35,7 +35,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
       typedbytes to-text --pairs out | sort | head
       typedbytes to-text --csv --header people.tb -o people.csv
     """
-    from typedbytes.cli.forms.text_form import Layout  # imported lazily: --help needs no csv
+    from typedbytes.cli._forms.text_form import Layout  # imported lazily: --help needs no csv
 
     layout = Layout(settings.pairs, settings.delimiter, settings.header, settings.separator)
     with Records(settings, output, layout=layout) as records:

@@ -5,20 +5,20 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 
-from typedbytes.cli.arguments import UNICODE_ERRORS, ReportSettings, integer, option
-from typedbytes.cli.failure import BAD_DATA, OK, USAGE, Failure, display_name, escaped
-from typedbytes.cli.input import formats
-from typedbytes.cli.input.inputs import Inputs, opened, report_skipped
-from typedbytes.cli.input.pair_detection import CHECK_UNDECIDED
-from typedbytes.cli.output.files import replace_file
-from typedbytes.cli.output.reports import is_table, report
-from typedbytes.cli.records.encoded import unit
-from typedbytes.cli.records.fault_finder import FaultFinder, RecentBytesReader, dump
+from typedbytes.cli._arguments import UNICODE_ERRORS, ReportSettings, integer, option
+from typedbytes.cli._failure import BAD_DATA, OK, USAGE, Failure, display_name, escaped
+from typedbytes.cli._input import formats
+from typedbytes.cli._input.inputs import Inputs, opened, report_skipped
+from typedbytes.cli._input.pair_detection import CHECK_UNDECIDED
+from typedbytes.cli._output.files import replace_file
+from typedbytes.cli._output.reports import is_table, report
+from typedbytes.cli._records.encoded import unit
+from typedbytes.cli._records.fault_finder import FaultFinder, RecentBytesReader, dump
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from typedbytes.cli.output.files import CommandOutput
+    from typedbytes.cli._output.files import CommandOutput
 
 
 class Settings(ReportSettings):
@@ -91,7 +91,7 @@ def _validated(name, inputs, settings, rows):
             source = formats.source_of(source, form, display_name(name), settings.pairs, **limits)
         recent = RecentBytesReader(source)
         if form == "sequencefile" and settings.repair is not None:
-            from typedbytes.cli.output.repair import repair  # imported lazily: start-up time
+            from typedbytes.cli._output.repair import repair  # imported lazily: start-up time
 
             with formats.sequence_file_reader(recent, **limits, raw=True, resync=True) as damaged:
                 return report_skipped(name, repair(damaged, settings.repair, settings.decoding()))

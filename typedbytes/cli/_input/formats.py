@@ -1,0 +1,148 @@
+"""Input formats: recognise one by its first bytes, and read typed bytes from each.
+
+No more is read to recognise an input than a single value of it could have, or than its first line if that may be JSON.
+"""
+
+import io
+
+import typedbytes
+from typedbytes._base.magic import (
+    BLOCK_MESSAGE,
+    BYTE_ORDER_MARKS,
+    FOREIGN,
+    OTHER_COMPRESSIONS,
+    SEQUENCE_FILE,
+    format_of,
+    is_ambiguous,
+    is_json,
+    is_text,
+    may_be_json,
+    may_be_text,
+)  # fmt: skip
+from typedbytes.cli._failure import BAD_DATA, Failure
+from typedbytes.cli._records.encoded import Encoded, Pairs
+
+NAMES = ("typedbytes", "sequencefile", "json", "block")
+MAX_NBYTES = 5  # the code and the length of a value; more are read only where text may start with a signature, or a signature with text
+CHUNK_NBYTES = 1 << 16
+_HINTS = {
+    **dict.fromkeys(("parquet", "arrow", "arrow-file"), " (typedbytes convert reads it)"),
+    **dict.fromkeys(OTHER_COMPRESSIONS.values(), " data (to be decompressed first)"),
+    "rcfile": " (an RCFile, which Hive reads)",
+}
+JSON_PIECE_NBYTES = 1 << 20  # of a line that may hold several values
+_SIGNATURES = (SEQUENCE_FILE + b"\6", BLOCK_MESSAGE, *FOREIGN, *BYTE_ORDER_MARKS)  # 6: a version, which distinguishes it from text
+
+
+def recognise(head, is_all=False):
+    """Return the format of an input that starts with these bytes, possibly a foreign one, or "text"; None if more bytes are needed.
+
+    A value with an application code starts like text only if its length is one of four printable characters: 150 MB or more.
+    """
+    if not is_all and (is_ambiguous(head) or any(signature.startswith(head) for signature in _SIGNATURES if signature != head)):
+        return None
+    name = "text" if head.startswith(tuple(BYTE_ORDER_MARKS)) else format_of(head)
+    if name:
+        return name
+    if not may_be_text(head):
+        return "typedbytes"
+    if len(head) < MAX_NBYTES and not is_all:
+        return None
+    if may_be_json(head):
+        if not is_all and _has_open_line(head):
+            return None
+        return "json" if is_json(head + b"\n" if is_all else head) else "text"
+    return "text" if is_text(head) else "typedbytes"
+
+
+def nbytes_to_recognise(head):
+    """Return how many bytes to read after these for `recognise`."""
+    if len(head) < MAX_NBYTES:
+        return MAX_NBYTES - len(head) if head else 1
+    return CHUNK_NBYTES if may_be_text(head) and may_be_json(head) and not is_ambiguous(head) else 1
+
+
+def _has_open_line(head):
+    """Return whether the first line goes on after these bytes; of a long one they are enough."""
+    return len(head) < CHUNK_NBYTES and b"\n" not in head.lstrip()
+
+
+def reader_of(source, name, shown, raw, pairs, dialect, max_bytes):
+    """Return a reader of the records of a source in this format; with raw, of encoded records. shown: the input in messages."""
+    if name == "sequencefile" and not raw:
+        return sequence_file_reader(source, dialect, max_bytes)
+    source = source_of(source, name, shown, pairs, dialect, max_bytes)
+    kind = Pairs if name == "sequencefile" else typedbytes.PairReader if pairs else typedbytes.Reader
+    return kind(source, dialect=dialect, max_bytes=max_bytes, raw=raw)
+
+
+def sequence_file_reader(source, dialect, max_bytes, **how):
+    """Return a reader of the pairs of a SequenceFile as objects."""
+    from typedbytes import sequencefile  # imported lazily: start-up time
+
+    limit = {} if max_bytes is None else {"max_bytes": max_bytes}
+    return sequencefile.Reader(source, dialect=dialect, **limit, **how)
+
+
+def source_of(source, name, shown, pairs, dialect, max_bytes):
+    """Return a source of typed bytes that converts a source in this format."""
+    if name == "text":
+        raise Failure(
+            BAD_DATA, f"{shown}: text that is neither typed bytes nor lines of JSON (typedbytes from-text reads lines, CSV and TSV)"
+        )
+    if name in FOREIGN.values():
+        hint = _HINTS.get(name, "")
+        raise Failure(BAD_DATA, f"{shown}: not typed bytes but {name}{hint}")
+    reader = None
+    if name == "sequencefile":
+        reader = sequence_file_reader(source, dialect, max_bytes, raw=True)
+        pieces = iter(lambda: reader.read_typed(CHUNK_NBYTES) or None, None)
+    elif name == "json":
+        from typedbytes.cli._forms.json_form import encoded_lines  # imported lazily: start-up time
+
+        lines = lines_of(source, shown, max_bytes, JSON_PIECE_NBYTES)
+        pieces = encoded_lines(lines, pairs, dialect, max_bytes=max_bytes)
+    elif name == "block":
+        pieces = _from_messages(source, pairs, dialect, max_bytes)
+    else:
+        return source
+    return Encoded(pieces, reader)
+
+
+def limited_source_of(source, name, shown, pairs, dialect, max_bytes):
+    """Return such a source of typed bytes, in which no record is larger than max_bytes."""
+    if max_bytes is None:
+        return source_of(source, name, shown, pairs, dialect, max_bytes)
+    records = reader_of(source, name, shown, True, pairs, dialect, max_bytes)
+    pieces = (record if type(record) is bytes else b"".join(record) for record in records)
+    return Encoded(pieces, getattr(records, "sequence_file", None))
+
+
+def lines_of(source, shown, max_bytes, piece_nbytes=-1):
+    """Yield (location, line); a location is the input and the number of the line. Longer lines come in pieces of piece_nbytes."""
+    limit = piece_nbytes if max_bytes is None else max_bytes + 1
+    with io.BufferedReader(source, CHUNK_NBYTES) as file:
+        number, is_end = 0, True
+        for line in iter(lambda: file.readline(limit), b""):
+            number += is_end
+            is_end = line.endswith(b"\n")
+            location = f"{shown}: line {number}"
+            if max_bytes is not None and len(line) == limit and not is_end:
+                raise Failure(BAD_DATA, f"{location}: longer than {max_bytes} bytes")
+            yield location, line
+
+
+def _from_messages(source, pairs, dialect, max_bytes):
+    """Yield each message as a VECTOR of its values; with --pairs a message must be two values, a key and its value."""
+    from typedbytes.block import ArrowStream, BlockReader  # imported lazily: start-up time
+
+    handler = "surrogateescape"  # keeps the bytes of text that is not UTF-8
+    encoder = typedbytes.Encoder(dialect=dialect, unicode_errors=handler)
+    for message in BlockReader(source, "native", max_bytes=max_bytes, exact=True, unicode_errors=handler):
+        values = tuple(value.data if isinstance(value, ArrowStream) else value for value in message)
+        if not pairs:
+            yield encoder.encode(values)
+        elif len(values) == 2:
+            yield encoder.encode_pairs([values])
+        else:
+            raise Failure(BAD_DATA, f"expected a message of two values for a pair, not of {len(values)}")

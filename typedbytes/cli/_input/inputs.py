@@ -1,0 +1,206 @@
+"""The inputs of a command: naming, opening and recognising them, one after the other; which of their errors is which exit code.
+
+The blocks that turn errors into Failure hold reading only: an OSError that leaves a command is one of the output's.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import os
+import sys
+from codecs import BOM_UTF8
+from contextlib import contextmanager
+from functools import partial
+
+import typedbytes
+from typedbytes._base.compression import decompressed, put_back
+from typedbytes._core import keep_freed_memory
+from typedbytes.cli._failure import BAD_DATA, IO_ERROR, NO_INPUT, OK, UNAVAILABLE, USAGE, Failure, display_name, reason_of
+from typedbytes.cli._input import formats, progress
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+    from typing import Any
+
+    from typedbytes.cli._arguments import InputSettings
+
+MIXED_KINDS = "some inputs hold pairs and some values: --pairs reads all as pairs"
+WILD = frozenset("*?[")
+
+
+class Inputs:
+    """The inputs of a command by name, with folders and patterns replaced by the files they match, and how they are read.
+
+    pair_check: what to do about input that looks like pairs, one of pair_detection; None: nothing.
+    """
+
+    def __init__(self, settings: InputSettings, pair_check: str | None = None) -> None:
+        self.files = settings.files
+        self.format = settings.from_
+        self.dialect = settings.dialect
+        self.pairs = settings.pairs
+        self.max_bytes = settings.max_bytes
+        self._pair_check = pair_check if settings.is_record_kind_unknown else None
+        self._output = settings.output
+        self._holds_pairs: bool | None = None  # what was read so far
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([name for path in self.files or ["-"] for name in matching_names(path)])
+
+    @contextmanager
+    def reading(
+        self,
+        name: str,
+        raw: bool = True,
+        others: Mapping[str, Callable[[Any], AbstractContextManager]] | None = None,
+        mixed: bool = False,
+    ) -> Iterator[Any]:
+        """Open an input and yield its reader; any error meanwhile becomes a Failure that names the input.
+
+        raw: records are read as bytes. others: for further formats, by name, a function of the source that returns a reader.
+        mixed: pairs may follow values.
+        """
+        with opened(name) as source:
+            form, source = self.recognised(source)
+            is_empty, source = check_if_empty(source)
+            if not mixed and not is_empty:
+                self._check_kind(self.pairs or form == "sequencefile")
+            if others and form in others:
+                with others[form](source) as reader:
+                    yield reader
+                return
+            source = self.check_for_pairs(source, form, name)
+            with formats.reader_of(source, form, display_name(name), raw, self.pairs, self.dialect, self.max_bytes) as reader:
+                yield reader
+
+    def recognised(self, source: Any) -> tuple[str, Any]:
+        """Return the format of a source, given by --from or by its first bytes, and the source to read it from."""
+        if self.format is not None:
+            return self.format, source
+        head, form = b"", None
+        while form is None:
+            piece = source.read(formats.nbytes_to_recognise(head)) or b""
+            head += piece
+            form = formats.recognise(head, not piece)
+        return form, put_back(head, source)
+
+    def _check_kind(self, pairs):
+        """Raise Failure if an input holds pairs and an earlier one values, or the other way round."""
+        if self._holds_pairs not in (None, pairs):
+            raise Failure(USAGE, MIXED_KINDS)
+        self._holds_pairs = pairs
+
+    def check_for_pairs(self, source: Any, form: str, name: str) -> Any:
+        """Return the source, watched for what looks like pairs if the command depends on it, and no option says what a record is."""
+        if form != "typedbytes" or not self._pair_check:
+            return source
+        from typedbytes.cli._input import pair_detection  # imported lazily: start-up time
+
+        check = partial(pair_detection.check_guess, display_name(name), self._pair_check, self.files, self._output)
+        return pair_detection.watch_for_pairs(source, self.dialect, check)
+
+    def source_of(self, source: Any, form: str, name: str) -> Any:
+        """Return a source of typed bytes in which no record is larger than --max-bytes."""
+        return formats.limited_source_of(source, form, display_name(name), self.pairs, self.dialect, self.max_bytes)
+
+    def lines(self, use: Callable[[Any], Iterable] = iter, piece_nbytes: int = -1) -> Iterator[Any]:
+        """Yield what `use` makes of the lines of JSON of each input, (location, line)s; a location is the input and the number of the line."""
+        for name in self:
+            with opened(name) as source:
+                yield from use(_without_mark(formats.lines_of(source, display_name(name), self.max_bytes, piece_nbytes)))
+
+
+def matching_names(path):
+    """Return the names of the files that a path, a folder, a pattern or a URL matches."""
+    if path == "-" or not ("://" in path or WILD.intersection(path) or os.path.isdir(path)):
+        return [path]
+    from typedbytes.cli._input.paths import files  # imported lazily: start-up time
+
+    with as_input_failure(path, NO_INPUT):
+        return files(path)
+
+
+def check_if_empty(source):
+    """Return whether a source has no bytes, and so no kind of records, and the source to read it from."""
+    head = source.read(1)
+    return not head, put_back(head, source)
+
+
+@contextmanager
+def opened(name, path=None):
+    """Open an input and yield its decompressed contents; any error meanwhile becomes a Failure that names the input. path: that of a copy of it."""
+    with opened_as_it_is(name, path) as source:
+        yield decompressed(source, name)
+
+
+@contextmanager
+def opened_as_it_is(name, path=None):
+    """Open an input in the same way and yield its bytes."""
+    with _source(path or name) as source, as_input_failure(name), progress.show_progress(source, display_name(name)) as watched:
+        yield watched
+
+
+def _without_mark(found):
+    for location, line in itertools.islice(found, 1):
+        yield location, line.removeprefix(BOM_UTF8) or b"\n"  # a byte order mark, which some editors write
+    yield from found
+
+
+class _BlockingPipe(io.RawIOBase):
+    """Read from a pipe. If another process made it non-blocking, data that has not arrived is an error, not the end."""
+
+    def __init__(self, source):
+        self._source = source
+
+    def readable(self):
+        """Return True."""
+        return True
+
+    def readinto(self, target):
+        """Fill the front of a buffer; return how many bytes that were."""
+        nbytes = self._source.readinto(target)
+        if nbytes is None:
+            raise BlockingIOError("the source must be in blocking mode")
+        return nbytes
+
+
+def _source(name):
+    keep_freed_memory()
+    try:
+        if "://" in name:
+            from typedbytes.cli._input.paths import reading_url  # imported lazily: start-up time
+
+            return reading_url(name)
+        if name != "-":
+            return open(name, "rb", buffering=0)
+        if sys.stdin is None:
+            raise Failure(NO_INPUT, f"{display_name(name)}: closed")
+        source = open(0, "rb", buffering=0, closefd=False)
+        return source if source.seekable() else _BlockingPipe(source)  # reading a file never blocks
+    except OSError as error:
+        raise Failure(NO_INPUT, f"{display_name(name)}: {reason_of(error)}") from None
+
+
+@contextmanager
+def as_input_failure(name, status=IO_ERROR):
+    """Turn an error while an input is read into a Failure that names it."""
+    try:
+        yield
+    except typedbytes.DecodeError as error:
+        raise Failure(BAD_DATA, f"{display_name(name)}: {error}") from None
+    except OSError as error:
+        raise Failure(status, f"{display_name(name)}: {reason_of(error)}") from None
+    except ModuleNotFoundError as error:
+        raise Failure(UNAVAILABLE, f"{display_name(name)}: {error}") from None
+
+
+def report_skipped(name, skipped):
+    """Report on stderr the damage that was skipped; return the exit code."""
+    for each in skipped:
+        nrecords = "" if each.nrecords is None else f", {each.nrecords} records"
+        Failure(BAD_DATA, f"{display_name(name)}: skipped {each.nbytes} bytes{nrecords}: {each.error}").report()
+    return BAD_DATA if skipped else OK

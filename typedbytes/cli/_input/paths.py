@@ -1,0 +1,131 @@
+"""Folders of part files, patterns, and URLs of file systems that fsspec knows: the files they match, and opening URLs.
+
+As in Hadoop, names that start with _ or a dot are not part files.
+"""
+
+import io
+import os
+from contextlib import contextmanager, suppress
+
+from typedbytes._base import locations
+from typedbytes.cli._failure import IO_ERROR, NO_INPUT, UNAVAILABLE, Failure
+
+# fsspec's file over pyarrow's has no commit, and that of webhdfs:// ignores a failed rename.
+WITHOUT_TRANSACTIONS = ("hdfs://", "arrow_hdfs://", "webhdfs://", "swebhdfs://")
+
+
+def files(path_or_url):
+    """Return the names of the files that a folder, a pattern or a URL matches."""
+    with _as_url_failure(path_or_url):
+        paths = locations.glob_paths(path_or_url)
+        if not paths:
+            raise Failure(NO_INPUT, f"{path_or_url}: matches no file")
+        found = [name for path in paths for name in locations.parts(path)]
+    if not found:
+        raise Failure(NO_INPUT, f"{path_or_url}: no part files in it")
+    return found
+
+
+def reading_url(url):
+    """Open a URL for reading."""
+    with _as_url_failure(url):
+        fs, path = locations.file_system(url)
+        return _File(url, fs, fs.open(path, "rb"))
+
+
+class _File(io.RawIOBase):
+    """Read a file of a file system. The file system is kept: that of an archive closes its files when it is freed."""
+
+    def __init__(self, url, fs, file):
+        self._url = url
+        self._fs = fs
+        self._file = file
+        self.size = getattr(file, "size", None)
+
+    def readable(self):
+        """Return True."""
+        return True
+
+    def seekable(self):
+        """Return whether the file supports seek."""
+        return self._file.seekable()
+
+    def seek(self, offset, whence=io.SEEK_SET):
+        """Move to another offset and return it."""
+        with _as_url_failure(self._url, IO_ERROR):
+            return self._file.seek(offset, whence)
+
+    def tell(self):
+        """Return the offset."""
+        return self._file.tell()
+
+    def readinto(self, target):
+        """Fill the front of a buffer; return how many bytes that were."""
+        with _as_url_failure(self._url, IO_ERROR):
+            data = self._file.read(len(target))
+        target[: len(data)] = data
+        return len(data)
+
+    def close(self):
+        """Close the file."""
+        super().close()
+        self._file.close()
+
+
+def exists(url):
+    """Return whether a file or a folder of this URL exists."""
+    with _as_url_failure(url):
+        fs, path = locations.file_system(url)
+        return fs.exists(path)
+
+
+@contextmanager
+def create_file_of_url(url):
+    """Open a URL for writing; the file exists after the block, unless the block fails."""
+    with _as_url_failure(url):
+        fs, path = locations.file_system(url)
+    how = _replace_by_rename if url.startswith(WITHOUT_TRANSACTIONS) else _in_a_transaction
+    with how(fs, path, url) as file:
+        yield file
+
+
+@contextmanager
+def _in_a_transaction(fs, path, url):
+    with fs.transaction:
+        with _as_url_failure(url):
+            file = fs.open(path, "wb")
+        yield file
+
+
+@contextmanager
+def _replace_by_rename(fs, path, url):
+    """Write to a file beside it, and rename it after the block: HDFS does not rename over existing files."""
+    folder, _, name = path.rpartition("/")
+    partial = f"{folder}/.{name}.{os.getpid()}.partial"
+    try:
+        with _as_url_failure(url):
+            file = fs.open(partial, "wb")
+        yield file
+        with _as_url_failure(url, IO_ERROR):
+            if fs.exists(path):
+                fs.rm_file(path)
+            fs.mv(partial, path)
+            if not fs.exists(path):  # fsspec's webhdfs ignores the result of a rename
+                raise OSError(f"{partial} could not be renamed")
+    except BaseException:
+        with suppress(Exception):
+            fs.rm_file(partial)
+        raise
+
+
+@contextmanager
+def _as_url_failure(path_or_url, status=NO_INPUT):
+    """Turn what a file system raises into a Failure, except an OSError, which is reported as for any file."""
+    try:
+        yield
+    except (Failure, OSError, MemoryError):
+        raise
+    except ImportError as error:  # fsspec itself, or what it needs for this protocol
+        raise Failure(UNAVAILABLE, f"{path_or_url}: {error}") from None
+    except Exception as error:  # a damaged zip, a URL without a part that the protocol needs: each has errors of its own
+        raise Failure(status, f"{path_or_url}: {str(error) or type(error).__name__}") from None

@@ -1,0 +1,175 @@
+"""The output of a command: stdout, or with -o a file that gets its name only when it is complete.
+
+After an error the rest of the buffer is dropped, and a file that -o names is unchanged.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+from contextlib import closing, contextmanager
+
+from typedbytes._base.atomic import atomic_file
+from typedbytes.cli._failure import USAGE, Failure, reason_of
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+BUFFER_NBYTES = 1 << 16
+
+_STANDARD = {"/dev/stdout": 1, "/dev/stderr": 2}
+_FOLDERS_OF_DESCRIPTORS = ("/dev/fd", "/proc/self/fd")
+
+
+class OutputError(Exception):
+    """Raised when an output cannot be written; not an OSError, so that it is not mistaken for an error of an input."""
+
+    def __init__(self, name, error):
+        super().__init__(f"{name}: {reason_of(error)}")
+        self.is_broken_pipe = isinstance(error, BrokenPipeError)
+
+
+class CommandOutput:
+    """Write to a raw file, which is flushed and closed here and nowhere else; without one, to a copy of the standard output."""
+
+    def __init__(self, raw: io.RawIOBase | None = None, name: str = "standard output") -> None:
+        self._name = name
+        with self._as_output_error():
+            self._raw = open(_standard_output(), "wb", buffering=0) if raw is None else raw
+            self._file = io.BufferedWriter(self._raw, BUFFER_NBYTES)
+            self.is_terminal: bool = self._raw.isatty()
+
+    def __str__(self) -> str:
+        return self._name
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Write bytes."""
+        try:
+            self._file.write(data)
+        except OSError as error:
+            raise OutputError(self._name, error) from None
+
+    def line(self, text: str) -> None:
+        """Write one line of text, at once on a terminal."""
+        self.write(f"{text}\n".encode())
+        if self.is_terminal:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the buffer to the file."""
+        with self._as_output_error():
+            self._file.flush()
+
+    def refuse_terminal(self) -> None:
+        """Raise Failure if this is a terminal, which would take the bytes of a binary format for its own commands."""
+        if self.is_terminal:
+            raise Failure(USAGE, "binary output is not written to a terminal: give -o FILE, or pipe it, for instance to typedbytes to-json")
+
+    def fileno(self) -> int:
+        """Return the descriptor."""
+        return self._raw.fileno()
+
+    @contextmanager
+    def _as_output_error(self):
+        try:
+            yield
+        except OSError as error:
+            raise OutputError(self._name, error) from None
+
+    def __enter__(self) -> CommandOutput:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        # After an error the buffer is dropped: closing the descriptor first keeps it from being flushed later.
+        if kind is not None:
+            getattr(self._raw, "abandon", self._raw.close)()
+        with self._as_output_error(), closing(self._raw):
+            if kind is None:
+                self._file.flush()
+                self._file.detach()  # a file of fsspec may not say that it is closed, and would be flushed again
+
+
+def _standard_output():
+    """Return a copy of the standard output. One that is closed becomes one that cannot be written, an error only for what goes there."""
+    try:
+        return os.dup(1)
+    except OSError:
+        descriptor = os.open(os.devnull, os.O_RDONLY)
+        if descriptor != 1:
+            os.dup2(descriptor, 1)
+            os.close(descriptor)
+        return os.dup(1)
+
+
+@contextmanager
+def replace_file(name, overwrite=True, compress=False):
+    """Yield a CommandOutput that becomes the file of this name; without overwrite an existing file is a Failure.
+
+    With compress, a suffix such as .gz decides on a compression.
+    """
+    stream = _compressor(name) if compress else None
+    try:
+        if not overwrite and _is_file(name):
+            raise FileExistsError
+        with _open_output(name, overwrite) as raw, CommandOutput(_compressed(raw, stream), name) as output:
+            yield output
+    except FileExistsError:
+        raise Failure(USAGE, f"{name}: file exists (--overwrite replaces it)") from None
+    except OSError as error:
+        raise OutputError(name, error) from None
+
+
+def _compressor(name):
+    """Return the compressor that a name's suffix asks for, or None."""
+    from typedbytes._base.compression import compressor  # imported lazily: start-up time
+
+    return compressor(name)
+
+
+def _compressed(raw, stream):
+    if stream is None:
+        return raw
+    from typedbytes._base.compression import Compressed  # imported lazily: start-up time
+    from typedbytes._core import write_all
+
+    return Compressed(raw, stream, write_all)
+
+
+def _is_file(name):
+    """Return whether a file of this name exists and would be replaced."""
+    if "://" in name:
+        from typedbytes.cli._input.paths import exists  # imported lazily: start-up time
+
+        return exists(name)
+    return _descriptor(name) is None and os.path.isfile(name)
+
+
+@contextmanager
+def _open_output(name, overwrite):
+    """Yield the raw file; on an error the file of this name is unchanged."""
+    if "://" in name:
+        from typedbytes.cli._input.paths import create_file_of_url  # imported lazily: start-up time
+
+        with create_file_of_url(name) as file:
+            yield file
+        return
+    descriptor = _descriptor(name)
+    if descriptor is not None:
+        # Opening the path again would lose the offset and the append mode of the descriptor.
+        yield open(os.dup(descriptor), "wb", buffering=0)
+        return
+    if os.path.exists(name) and not stat.S_ISREG(os.stat(name).st_mode):
+        yield open(name, "wb", buffering=0)  # a device or a named pipe is written to, not replaced
+        return
+    with atomic_file(name, overwrite) as file:
+        yield file
+
+
+def _descriptor(name):
+    """Return the descriptor that a name denotes, or None."""
+    folder, _, number = name.rpartition("/")
+    is_number = folder in _FOLDERS_OF_DESCRIPTORS and number.isascii() and number.isdigit() and len(number) < 10
+    return int(number) if is_number else _STANDARD.get(name)

@@ -1,0 +1,199 @@
+"""The output formats of --to: typed bytes, lines of JSON, block messages; SequenceFiles are in a module of their own.
+
+A sink is given whole records, and what was read before a failure is written.
+"""
+
+from contextlib import contextmanager
+
+import typedbytes
+from typedbytes.cli._failure import USAGE, Failure
+from typedbytes.cli._records.decoding import name_option
+from typedbytes.cli._records.encoded import is_pairs, split
+
+BUFFER_NBYTES = 1 << 16
+TEXT_FORMS = ("json", "text")
+
+
+def format_of(form, output):
+    """Return the name of the format in which records are written. form: a RecordForm."""
+    is_json = form.plain or form.pretty
+    name = form.to or ("json" if output.is_terminal or is_json else "typedbytes")
+    if is_json and name != "json":
+        raise Failure(USAGE, f"--plain and --pretty are forms of JSON, not of {name}")
+    if name not in TEXT_FORMS:
+        output.refuse_terminal()
+    return name
+
+
+class Records:
+    """Write the encoded records of one or more readers to a CommandOutput.
+
+    form: a RecordForm; what more some formats have is a Layout of text, or the compression and the codec of a SequenceFile.
+    """
+
+    def __init__(self, form, output, **more):
+        name = format_of(form, output)
+        self._sink = _sink(name, form, output, **more)
+        self._is_sequence_file = name == "sequencefile"
+        # On a terminal each record is shown at once.
+        self._nbytes = 1 if output.is_terminal else BUFFER_NBYTES
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        self._sink.close(is_complete=kind is None)
+
+    @contextmanager
+    def writer(self, reader):
+        """Yield a Writer of encoded records of the kind this reader gives; key and value may be written separately."""
+        self._sink.expect(reader)
+        with typedbytes.Writer(UntilFailure(self._sink.write), buffer_size=self._nbytes) as writer:
+            yield writer
+
+    def copy_all(self, inputs):
+        """Write all records of all inputs."""
+        for name in inputs:
+            with inputs.reading(name) as reader:
+                self.copy(reader)
+
+    def copy(self, reader):
+        """Write all records that a reader has left."""
+        if self._is_sequence_file and self._sink.copy_raw(reader):
+            return
+        with self.writer(reader) as writer:
+            writer.copy(reader)
+
+    def filter_chunks(self, reader, select):
+        """Write the records that select(chunk) yields, for chunks of whole records."""
+        with self.writer(reader) as writer:
+
+            def write(chunk):
+                for record in select(chunk):
+                    writer.write_raw(record)
+
+            with typedbytes.Writer(UntilFailure(write), buffer_size=self._nbytes) as copier:
+                copier.copy(reader)
+
+
+class UntilFailure:
+    """Pass chunks of whole records on until that fails: a Writer that is closed after a failure writes the same chunk again."""
+
+    def __init__(self, write):
+        self._write = write
+        self._has_failed = False
+
+    def write(self, chunk):
+        """Pass a chunk on, unless an earlier one failed."""
+        if not self._has_failed:
+            self._has_failed = True
+            self._write(chunk)
+            self._has_failed = False
+
+
+def _sink(name, form, output, layout=None, **how):
+    if name == "typedbytes":
+        return _TypedBytes(output)
+    if name == "json":
+        return _Json(output, form.dialect, form.plain, form.pretty)
+    if name == "block":
+        return _Messages(output, form.dialect, form.unicode_errors)
+    if name == "text":
+        from typedbytes.cli._forms.text_form import TextOutput  # imported lazily: start-up time
+
+        return TextOutput(output, form.dialect, layout)
+    from typedbytes.cli._output.sequencefile import SequenceFileOutput  # imported lazily: start-up time
+
+    return SequenceFileOutput(output, form.dialect, **how)
+
+
+class _TypedBytes:
+    def __init__(self, output):
+        self.write = output.write
+
+    def expect(self, reader):
+        """Prepare for the records of this reader."""
+
+    def close(self, is_complete):
+        """Write what follows the last record; is_complete: there was no failure."""
+
+
+class _Json(_TypedBytes):
+    def __init__(self, output, dialect, plain, pretty):
+        from typedbytes._report import _native as _report  # imported lazily: start-up time
+        from typedbytes.cli._output import terminal
+
+        self._text = _report.lines
+        self._form = {"dialect": dialect, "plain": plain}
+        self._indent = terminal.indented if pretty else None
+        self._colour = terminal.coloured if terminal.wants_colours(output) else None
+        self._output = output
+        self._pairs = False
+
+    def expect(self, reader):
+        """Prepare for the records of this reader."""
+        self._pairs = is_pairs(reader)
+
+    def write(self, records):
+        """Write them as lines of JSON."""
+        text = self._text(records, pairs=self._pairs, **self._form)
+        if self._indent:
+            text = self._indent(text.decode()).encode()
+        if self._colour:
+            text = self._colour(text.decode()).encode()
+        self._output.write(text)
+        if self._output.is_terminal:
+            self._output.flush()
+
+
+class _Messages(_TypedBytes):
+    """Write each record as a native block message: the items of a VECTOR, a key and its value, or one value."""
+
+    def __init__(self, output, dialect, unicode_errors):
+        from typedbytes.block import BlockEncoder  # imported lazily: start-up time
+
+        self._encoder = BlockEncoder("native", unicode_errors=unicode_errors)
+        self._output = output
+        self._dialect = dialect
+        how = {"dialect": dialect, "unicode_errors": unicode_errors, "exact": True}  # exact: pickles stay as they are
+        self._decoders = [typedbytes.Decoder(**how, map_pairs=each) for each in (False, True)]
+
+    def expect(self, reader):
+        """Prepare for the records of this reader."""
+        self._is_pairs = is_pairs(reader)
+        self._nbytes = self._nrecords = 0  # written of it
+
+    def write(self, records):
+        """Write them as messages, up to the first that cannot be one."""
+        try:
+            values = self._decoded(records)
+        except typedbytes.DecodeError:
+            values = self._one_by_one(records)
+        for value in values:
+            self._output.write(self._encoder.encode(value if type(value) is tuple else (value,)))
+            self._nrecords += 1
+        self._nbytes += len(records)
+
+    def _one_by_one(self, records):
+        start = self._nbytes
+        for record in split(records, 2 if self._is_pairs else 1, self._dialect):
+            try:
+                yield from self._decoded(record)
+            except typedbytes.DecodeError as error:
+                name_option(error).offset += start
+                error.record = self._nrecords
+                raise
+            start += len(record)
+
+    def _decoded(self, records):
+        values, with_all_keys = (each.decode_pairs(records) if self._is_pairs else each.decode_all(records) for each in self._decoders)
+        if _has_lost_keys(values, with_all_keys):
+            raise typedbytes.FormatError("a MAP has equal keys, and a message can keep only one of them", 0)
+        return values
+
+
+def _has_lost_keys(value, pairs):
+    """Return whether a dict in a value has fewer keys than the list of pairs decoded from the same MAP."""
+    if type(value) is dict and type(pairs) is list:  # and not out of a pickle
+        return len(value) != len(pairs) or any(map(_has_lost_keys, value.values(), (item for _, item in pairs)))
+    return type(value) in (tuple, list) and any(map(_has_lost_keys, value, pairs))

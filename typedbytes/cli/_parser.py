@@ -1,0 +1,115 @@
+"""The parser of a command's arguments: argparse, which is imported once a command is known, with the exit codes of this command.
+
+A parser never prints and never exits: a wrong command line is a Failure, and help is a text.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from typedbytes.cli._failure import USAGE, Failure, nearest
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Format help without colors."""
+
+    if sys.version_info[:2] == (3, 14):  # whose argparse imports inspect for the colors, at each start; 3.15 only when it needs them
+
+        def _set_color(self, color):
+            self._theme = _NoColors()
+            self._decolor = str
+
+
+class _NoColors:
+    """A theme of argparse in which each color is the empty text."""
+
+    def __getattr__(self, name):
+        return ""
+
+
+class Parser(argparse.ArgumentParser):
+    """Parse the arguments of one command."""
+
+    def __init__(self, name: str, docstring: str | None) -> None:
+        # A fixed width: argparse would import shutil to ask for the terminal's.
+        super().__init__(
+            prog=f"typedbytes {name}",
+            description=_unindented(docstring),
+            formatter_class=lambda prog: _HelpFormatter(prog, width=99),
+            add_help=False,
+            allow_abbrev=False,
+        )
+        self.color = False  # help is the same text on a terminal and elsewhere
+        self.add_argument("-h", "--help", action="store_true", help="show this text and exit")
+
+    def parse(self, arguments: list[str]) -> dict[str, Any] | None:
+        """Return what the options say, None for --help; options and FILEs may be mixed, and everything after -- is a FILE."""
+        end = arguments.index("--") if "--" in arguments else len(arguments)
+        if not {"-h", "--help"}.isdisjoint(arguments[:end]):
+            return None
+        options, unknown = self.parse_known_intermixed_args(self._without_negatives(arguments[:end]))
+        if unknown:
+            option = unknown[0].partition("=")[0]
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{nearest(option, self._option_string_actions, 0.75)}")
+        words = {"files": [], **vars(options)}
+        words["files"] = words["files"] + arguments[end + 1 :]
+        if "pairs" in words:
+            is_pairs = _record_kind() if words["pairs"] is None else words["pairs"]
+            words.update(pairs=bool(is_pairs), is_record_kind_unknown=is_pairs is None)
+        return words
+
+    def options(self) -> list[argparse.Action]:
+        """Return the options, as argparse has them."""
+        return [action for action in self._actions if action.option_strings]
+
+    def positionals(self) -> list[argparse.Action]:
+        """Return the other arguments."""
+        return [action for action in self._actions if not action.option_strings]
+
+    def _without_negatives(self, arguments):
+        """Return the arguments with -3 as -n 3 where records are counted; a value such as -3: joins its option: argparse would refuse it."""
+        options = {name: action for action in self._actions for name in action.option_strings}
+        has_count = any(action.dest == "nrecords" for action in self._actions)
+        given = []
+        for before, argument in zip([None, *arguments], arguments):
+            if argument[:1] != "-" or not argument[1:2].isdigit():
+                given.append(argument)
+            elif before in options and options[before].nargs != 0:
+                given[-1] += f"={argument}" if before.startswith("--") else argument
+            else:
+                given.append(f"-n{argument[1:]}" if has_count else argument)
+        return given
+
+    def error(self, message: str) -> NoReturn:
+        """Raise Failure where argparse would print and exit."""
+        raise Failure(USAGE, f"{message} (see {self.prog} --help)")
+
+
+def takes_value(action: argparse.Action) -> bool:
+    """Return whether a value follows an option."""
+    return action.nargs != 0
+
+
+def value_name(action: argparse.Action) -> str:
+    """Return what help calls the value of an option."""
+    return str(action.metavar or "|".join(action.choices or [action.dest.upper()]))
+
+
+def _record_kind():
+    """Return whether records are pairs, as the environment says, or None."""
+    word = os.environ.get("TYPEDBYTES_RECORDS") or None
+    if word not in ("pairs", "values", None):
+        raise Failure(USAGE, f"TYPEDBYTES_RECORDS in the environment must be pairs or values, not {word!r}")
+    return None if word is None else word == "pairs"
+
+
+def _unindented(docstring):
+    # Python 3.13 and later remove the indentation when they compile; under -OO there are no docstrings.
+    return "\n".join(line.removeprefix("    ") for line in (docstring or "").splitlines())

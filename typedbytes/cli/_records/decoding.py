@@ -1,0 +1,21 @@
+"""What commands that make values of records refuse by default: text that is not UTF-8, and pickles, which no command ever runs."""
+
+from typedbytes.cli._failure import advise
+
+# By the option of a Decoder, what accepts the same on a command line.
+_ADVICE = {"unicode_errors": " (--unicode-errors surrogateescape accepts it)", "pickle": " (--pickle raw accepts it)"}
+
+
+def is_refused_value(error):
+    """Return whether a DecodeError is about a value that an option accepts: its bytes are known, and the structure is whole."""
+    return error.option in _ADVICE
+
+
+def name_option(error, is_damaged=False):
+    """Have the message of a DecodeError name the option of the command that accepts what it is about.
+
+    Not for text of an input whose structure is damaged elsewhere: the text is then more likely damaged than in another encoding.
+    """
+    if is_refused_value(error) and not (is_damaged and error.option == "unicode_errors"):
+        advise(error, _ADVICE[error.option])
+    return error

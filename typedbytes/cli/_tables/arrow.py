@@ -1,0 +1,74 @@
+"""What every conversion to Arrow and Parquet uses: the writer of a file, and errors of pyarrow as Failures."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+import typedbytes
+from typedbytes import columns
+from typedbytes.cli._failure import BAD_DATA, UNAVAILABLE, Failure, advise, display_name
+from typedbytes.columns import _type_strings
+
+
+def imported_pyarrow():
+    """Return the module pyarrow; raise Failure if it is not installed."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ModuleNotFoundError:
+        raise Failure(UNAVAILABLE, "arrow and parquet need the library pyarrow: pip install pyarrow") from None
+    return pyarrow
+
+
+def table_writer(sink, schema, form, codec):
+    """Return a writer of record batches of a schema."""
+    pyarrow = imported_pyarrow()
+    if form == "arrow":
+        return pyarrow.ipc.new_stream(sink, schema)
+    return pyarrow.parquet.ParquetWriter(sink, schema, compression=codec or "none")
+
+
+_HELD_AS_BYTES = {
+    ("raw",): "values of several types: each is written as bytes, which typedbytes.loads reads",
+    ("variable", 100): "pickled values, such as dates and Decimals: each is written as the bytes of its pickle",
+}
+
+
+def notes_on_bytes(schema):
+    """Return a line for each kind of values that a table can only hold as bytes, with the paths of the columns that hold them.
+
+    schema: the types of the columns by name.
+    """
+    paths: dict[str, list[str]] = {}
+    for name, text in schema.items():
+        for path, described in _leaves(name, _type_strings.parse(text)):
+            if described in _HELD_AS_BYTES:
+                paths.setdefault(_HELD_AS_BYTES[described], []).append(path)
+    return [f"typedbytes: note: {', '.join(found)}: {what}" for what, found in paths.items()]
+
+
+def _leaves(path, described):
+    """Yield (path, type) of a column without parts, or of those within it."""
+    parts = _type_strings.parts(described)
+    for name, part in parts.items():
+        yield from _leaves(f"{path}.{name}", part)
+    if not parts:
+        yield path, described
+
+
+@contextmanager
+def as_data_failure(name):
+    """Turn errors of pyarrow, and of records that are not columns, into a Failure that names the input."""
+    pyarrow = imported_pyarrow()
+    try:
+        yield
+    except columns.MismatchError as error:
+        advise(error, " (--widen finds a type for all)")
+        raise
+    except (typedbytes.DecodeError, MemoryError):
+        raise  # reported as everywhere; pyarrow's MemoryError is also an ArrowException
+    except (pyarrow.ArrowException, typedbytes.EncodeError, ValueError) as error:
+        # A plain ValueError: the name of a column is not UTF-8, or a Parquet file has a second schema.
+        if isinstance(error, typedbytes.EncodeError) and error.option == "nulls":
+            advise(error, ": --dialect hive writes NULL for it")
+        raise Failure(BAD_DATA, f"{display_name(name)}: {error}") from None

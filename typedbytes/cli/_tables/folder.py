@@ -1,0 +1,151 @@
+"""A folder of Arrow or Parquet files, one for each split of the inputs.
+
+Here: what is to be done and what is done already, and the threads that do the rest. Invariant: all files have one schema, and the folder
+gets its name when they are complete; until then FOLDER.unfinished holds those that are, and the same command goes on with the others.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from contextlib import ExitStack, contextmanager
+
+from typedbytes._base import locations
+from typedbytes._base.atomic import atomic_file, locked_folder, name_folder, sync
+from typedbytes.cli._failure import USAGE, Failure, display_name, say
+from typedbytes.cli._input.rereadable import Rereadable, can_be_read_twice
+from typedbytes.cli._output.files import OutputError
+from typedbytes.cli._tables.arrow import imported_pyarrow, table_writer
+from typedbytes.cli._tables.plan import batches_of, make_plan
+
+__all__ = ["SPLIT_NBYTES", "is_folder", "write_folder"]
+
+SPLIT_NBYTES = 128 << 20
+MAX_NTHREADS = 8  # each holds about 40 MiB
+PLAN = "_conversion.json"
+
+
+def is_folder(name, files):
+    """Return whether -o is a folder: one that exists, a name with a slash at its end, or without a suffix if an input is a folder."""
+    if name in (None, "-"):
+        return False
+    if name.endswith("/") or os.path.isdir(name):
+        return True
+    return not os.path.exists(name) and not os.path.splitext(name)[1] and any(map(os.path.isdir, files))
+
+
+def write_folder(folder, inputs, form, codec, split_size, widen):
+    """Convert Inputs to files in a folder."""
+    folder = folder.rstrip("/")
+    _check(folder, inputs)
+    imported_pyarrow()
+    plan = make_plan(inputs, _rereadables(inputs), split_size or SPLIT_NBYTES, widen)
+    parts = {f"part-{number:05}.{form}": split for number, split in enumerate(plan.splits)}
+    unfinished = f"{folder}.unfinished"
+    with _as_output_failure(folder), _begun(unfinished, _description(parts, plan, form, codec)):
+        done = {name for name in parts if os.path.exists(os.path.join(unfinished, name))}
+        if done:
+            say(f"typedbytes: {len(done)} of {len(parts)} files are in {unfinished} already")
+        try:
+            _convert({name: split for name, split in parts.items() if name not in done}, unfinished, plan, form, codec)
+        except BaseException:
+            n = sum(os.path.exists(os.path.join(unfinished, name)) for name in parts)
+            say(f"typedbytes: {n} of {len(parts)} files are in {unfinished}: the same command goes on with the others")
+            raise
+        open(os.path.join(unfinished, "_SUCCESS"), "wb").close()
+        name_folder(unfinished, folder, over_empty=True)
+
+
+def _check(folder, inputs):
+    """Raise Failure for options that a folder does not have, and for one that is there."""
+    if "://" in folder:
+        raise Failure(USAGE, f"{folder}: the output folder must be a local path, not a URL")
+    if inputs.format is not None:
+        message = "--from cannot be used when the output is a folder: its inputs are recognised, SequenceFiles or typed bytes"
+        raise Failure(USAGE, message)
+    if inputs.max_bytes is not None:
+        raise Failure(USAGE, "--max-bytes cannot be used when the output is a folder")
+    if os.path.isdir(folder) and os.listdir(folder):
+        raise Failure(USAGE, f"{folder}: the folder is not empty")
+
+
+def _rereadables(inputs):
+    """Return the inputs, none of them a copy: an interrupted conversion could not go on with what a pipe held."""
+    names = list(inputs)
+    for name in names:
+        if not can_be_read_twice(name):
+            raise Failure(USAGE, f"{display_name(name)} can be read only once: give -o a file")
+    return [Rereadable(name, name) for name in names]
+
+
+def _description(parts, plan, form, codec):
+    """Return what two commands must have in common for one to go on with what the other began."""
+    paths = dict.fromkeys(os.fsdecode(split.path) for split in plan.splits)
+    inputs = {display_name(path): [locations.size(path), None if "://" in path else os.stat(path).st_mtime_ns] for path in paths}
+    return {
+        "to": form,
+        "codec": codec or "none",
+        **plan.structure,
+        "schema": str(plan.schema.arrow),
+        "inputs": inputs,
+        "splits": {name: [display_name(os.fsdecode(path)), *part] for name, (path, *part) in parts.items()},
+    }
+
+
+@contextmanager
+def _begun(unfinished, description):
+    """Make the folder, or go on with one whose description is the same, while no other process does."""
+    os.makedirs(unfinished, exist_ok=True)
+    path = os.path.join(unfinished, PLAN)
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(locked_folder(unfinished))
+        except BlockingIOError:
+            raise Failure(USAGE, f"{unfinished}: another process writes to it") from None
+        if not os.path.exists(path):
+            with atomic_file(path) as raw, raw:
+                raw.write(json.dumps(description, indent=1).encode())
+        if _read(path) != description:
+            raise Failure(USAGE, f"{unfinished}: left by an unfinished run with other inputs or options: remove it to start again")
+        for name in os.listdir(unfinished):
+            if name.endswith(".partial"):  # of a process that was killed
+                os.unlink(os.path.join(unfinished, name))
+        yield
+
+
+def _read(path):
+    with open(path, "rb") as file:
+        return json.load(file)
+
+
+def _convert(splits, folder, plan, form, codec):
+    """Write the files of splits, several at a time; the first failure ends all."""
+    from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+
+    stop = threading.Event()
+    pool = ThreadPoolExecutor(min(os.cpu_count() or 1, MAX_NTHREADS))
+    try:
+        futures = [pool.submit(_write_part, os.path.join(folder, name), split, plan, form, codec, stop) for name, split in splits.items()]
+        for future in wait(futures, return_when=FIRST_EXCEPTION).done:
+            future.result()
+    finally:
+        stop.set()
+        pool.shutdown(cancel_futures=True)
+    sync(folder)
+
+
+def _write_part(path, split, plan, form, codec, stop):
+    with atomic_file(path) as raw, raw, table_writer(raw, plan.schema.arrow, form, codec) as writer:
+        for batch in batches_of(split, plan):
+            if stop.is_set():
+                raise InterruptedError
+            writer.write_batch(batch)
+
+
+@contextmanager
+def _as_output_failure(folder):
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(folder, error) from None

@@ -1,0 +1,76 @@
+"""What a conversion to a table reads: the splits of SequenceFiles and files of typed bytes, and one schema for all of them.
+
+Not here: what is written. Invariant: a value that does not fit the schema is a Failure that names the file.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from contextlib import contextmanager
+
+from typedbytes import columns
+from typedbytes.cli._failure import BAD_DATA, IO_ERROR, NO_INPUT, USAGE, Failure, display_name, reason_of, say
+from typedbytes.cli._input.inputs import opened
+from typedbytes.cli._tables.arrow import notes_on_bytes
+from typedbytes.columns import _tables
+from typedbytes.errors import DecodeError
+
+__all__ = ["batches_of", "make_plan"]
+
+# The splits, their Schema, how columns are read, and for the path of each input its name in messages.
+TablePlan = namedtuple("TablePlan", "splits schema structure names")
+
+
+def make_plan(inputs, rereadables, split_size, widen):
+    """Return the TablePlan of a conversion of Inputs, given as a list of Rereadables too.
+
+    With `widen` the types are those that hold all records, else those of the first of each input.
+    """
+    kinds = [_kind(each, inputs, widen) for each in rereadables]
+    if len({*kinds}) > 1 and not inputs.pairs:
+        raise Failure(USAGE, "the inputs are SequenceFiles and typed bytes: pass --pairs to read the typed bytes as pairs too")
+    structure = {"pairs": inputs.pairs or "sequencefile" in kinds, "dialect": inputs.dialect}
+    files, names = [each.path for each in rereadables], {each.path: display_name(each.name) for each in rereadables}
+    with _as_input_failure(names):
+        splits = columns.splits(files, split_size)
+        schema = _tables.infer_schema(files, structure, of_all_files=True, of_all_records=widen)
+    if schema is None:
+        raise Failure(BAD_DATA, "there are no records to take the columns from")
+    for note in notes_on_bytes(schema.types):
+        say(note)
+    return TablePlan(splits, schema, structure, names)
+
+
+def _kind(rereadable, inputs, widen):
+    """Return the format of an input; raise Failure for one that is not read by splits, or seems to hold pairs."""
+    name = rereadable.name
+    with opened(*rereadable) as source:
+        kind, source = inputs.recognised(source)
+        if kind not in ("sequencefile", "typedbytes"):
+            what = "--widen works only with" if widen else "a folder can be written only from"
+            advice = "leave out --widen" if widen else "give -o a file"
+            raise Failure(USAGE, f"{display_name(name)}: {what} SequenceFiles and typed bytes, and this is {kind}: {advice}")
+        inputs.check_for_pairs(source, kind, name)
+    return kind
+
+
+def batches_of(split, plan):
+    """Yield the record batches of a split, in the schema of the plan."""
+    with _as_input_failure(plan.names, split.path):
+        yield from _tables.batches_of(split, plan.schema, plan.structure)
+
+
+@contextmanager
+def _as_input_failure(names, path=None):
+    """Turn errors of reading into Failure; those in the data name their file. names: of the inputs, by path."""
+    try:
+        yield
+    except (DecodeError, _tables.SchemaError) as error:
+        error.filename = names.get(error.filename, error.filename)
+        raise Failure(BAD_DATA, str(error)) from None
+    except FileNotFoundError as error:
+        path = error.filename or path
+        raise Failure(NO_INPUT, f"{names.get(path, path)}: {reason_of(error)}") from None
+    except OSError as error:
+        path = path or error.filename
+        raise Failure(IO_ERROR, f"{names.get(path, path)}: {reason_of(error)}") from None
