@@ -7,7 +7,7 @@ import pytest
 
 import typedbytes as tb
 from commands import good
-from typedbytes.cli import COMMANDS
+from typedbytes.cli.registry import COMMANDS
 from typedbytes.streaming import lib, testing
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
