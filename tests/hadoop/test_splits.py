@@ -14,7 +14,7 @@ import typedbytes as tb
 from hadoop_support import SEQUENCE_FILE_OUTPUT, ZSTD, airlift_codec, hadoop, jars, python_command
 from typedbytes import sequencefile
 from typedbytes._base.zstd import zstd
-from typedbytes.streaming._splits import open_split
+from typedbytes.streaming.formats.splits import open_split
 
 pytestmark = pytest.mark.hadoop
 

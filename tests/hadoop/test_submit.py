@@ -23,9 +23,11 @@ import typedbytes as tb
 from hadoop_support import ROOT
 from typedbytes import cli, hadoop, local, sequencefile
 from typedbytes.cli.main import parser_of
-from typedbytes.hadoop import _bundle, _installed, _modules, _split_plugin, _submit
+from typedbytes.hadoop import _bundle, _installed, _split_plugin, _submit
 from typedbytes.hadoop._job_log import ADVICE, JobLogParser
 from typedbytes.hadoop._task_report import summarize
+from typedbytes.jobs import modules
+from typedbytes.jobs.source import Source
 
 JOB = ROOT / "examples" / "wordcount.py"
 COMPARATOR = "mapreduce.job.output.key.comparator.class=org.apache.hadoop.io.BytesWritable$Comparator"
@@ -118,7 +120,7 @@ def test_whole_splits_are_chosen_where_the_job_allows_them(job_and_jar):
             "its tasks cannot write the SequenceFiles that its properties ask for",
         ),
         ({"properties": {OUTPUT: "true", f"{OUTPUT}.type": "FILE"}}, 'compression must be "none", "record" or "block"'),
-        ({"feed": "both"}, "feed must be 'splits' or 'pairs', not 'both'"),
+        ({"feed": "both"}, "feed must be one of splits, pairs, not 'both'"),
         ({"feed_jar": "/none.jar"}, "whole splits need the plug-in /none.jar: run make jar"),
         ({"script": "other.py"}, "does not call run"),
     ],
@@ -380,16 +382,16 @@ def test_modules_beside_a_script_travel_with_it(tmp_path):
         two="",
         three="import one",
     )
-    files, others = _modules.local_modules(script)
+    files, others = modules.local_modules(script)
     assert [os.path.basename(path) for path in files] == ["one.py", "three.py", "two.py"]
     assert others == {"os", "typedbytes", "numpy"}
-    assert _modules.third_party(others) == ["numpy"]
-    assert _modules.third_party(["sys", "json", "_io", "zlib", "xml", "no_such_thing"]) == ["no_such_thing"]
+    assert modules.third_party(others) == ["numpy"]
+    assert modules.third_party(["sys", "json", "_io", "zlib", "xml", "no_such_thing"]) == ["no_such_thing"]
 
 
 def test_what_a_script_may_do_without_is_not_asked_for(tmp_path):
     script = written(tmp_path, job="try:\n    import no_such_thing\nexcept ImportError:\n    pass\ndef f():\n    import nor_this\n")
-    assert _modules.local_modules(script) == ([], set())
+    assert modules.local_modules(script) == ([], set())
 
 
 def test_a_package_beside_a_script_belongs_into_a_bundle(tmp_path):
@@ -397,7 +399,7 @@ def test_a_package_beside_a_script_belongs_into_a_bundle(tmp_path):
     (tmp_path / "mine" / "__init__.py").write_text("")
     script = written(tmp_path, job="import mine")
     with pytest.raises(hadoop.SubmitError, match="put it into the bundle with --module .*mine"):
-        _modules.local_modules(script)
+        modules.local_modules(script)
 
 
 def test_modules_that_are_in_the_bundle(small, tmp_path):
@@ -431,7 +433,7 @@ def test_a_script_that_is_not_python(tmp_path, text):
     path = tmp_path / "job.py"
     path.write_text(text, "latin-1")
     with pytest.raises(hadoop.SubmitError, match="is not Python 3"):
-        _modules.local_modules(str(path))
+        modules.local_modules(str(path))
 
 
 def test_check_adds_modules_and_names_what_is_missing(tmp_path, monkeypatch):
@@ -473,7 +475,7 @@ ROLES = [
 @pytest.mark.parametrize("text, combines, reduces", ROLES, ids=[text.partition("\n")[2] for text, _, _ in ROLES])
 def test_the_script_decides_about_its_combiner_and_its_reducer(tmp_path, text, combines, reduces):
     script = written(tmp_path, job=text)
-    assert _modules.roles(script) == {"combine": combines, "reduce": reduces}
+    assert Source(script).roles == {"combine": combines, "reduce": reduces}
     checked = hadoop.check(plan(script, ["in"], "out"))
     assert (checked.combiner, checked.nreducers) == (bool(combines), 0 if reduces is False else 1)
     for options, has in (({"combiner": True}, combines), ({"nreducers": 2}, reduces)):
@@ -1093,24 +1095,15 @@ def test_wrong_commands(tmp_path, monkeypatch, capfdbinary, home, words, code, m
 
 
 def test_one_job_has_one_set_of_options():
-    found = {name: {action.dest: action for action in parser_of(name)._actions} for name in ("run", "submit")}
-    shared = {
-        "files",
-        "folder",
-        "reducers",
-        "combiner",
-        "secondary",
-        "input_format",
-        "output_format",
-        "arg",
-        "env",
-        "param",
-        "properties",
-        "ship",
-        "archive",
-        "help",
+    found = {
+        name: {flag: action for action in parser_of(name)._actions for flag in action.option_strings or [action.dest]}
+        for name in ("run", "submit")
     }
-    assert found["run"].keys() & found["submit"].keys() == shared | {"engine"}  # each has its own
+    shared = {
+        *("files", "-o", "--output", "-r", "--reducers", "--combiner", "--no-combiner", "--secondary", "--input-format", "--output-format"),
+        *("--arg", "--env", "--param", "-D", "--ship", "--archive", "-h", "--help"),
+    }
+    assert found["run"].keys() & found["submit"].keys() == shared | {"--engine"}  # each has its own
     for name in shared:
         one, other = (vars(actions[name]) for actions in found.values())
         assert {**one, "container": None} == {**other, "container": None}
@@ -1411,7 +1404,11 @@ def test_steps_are_jobs_each_on_the_output_of_the_one_before(tmp_path):
 
 def test_steps_that_a_script_does_not_say(tmp_path):
     for text, options, message in [
-        (STEPS, {}, "does not say what its steps are, with exit code 1: KeyError: 'times'; it must run here too"),
+        (
+            STEPS,
+            {},
+            "fails before it reads any input, with exit code 1: KeyError: 'times'; it must run here too, to say what its steps are",
+        ),
         (STEPS, {"params": {"a b": 1}}, "the name of a parameter has letters, digits and underscores, 'a b' has others"),
         (STEPS, {"params": {"times": 1}, "nreducers": 0}, "has 2 steps, which need their reducers: leave out --reducers 0"),
         (STEPS, {"params": {"times": 0}, "nreducers": 2}, "has no reducer: give streaming.run"),

@@ -12,8 +12,8 @@ from hypothesis import given, strategies as st
 
 from local_jobs import run, write_script
 from typedbytes import local
-from typedbytes.local import _counters
-from typedbytes.local._counters import Counters, Messages, lines_of
+from typedbytes.jobs import counters
+from typedbytes.jobs.counters import Counters, Messages, lines_of
 
 GREATEST = 2**63 - 1
 FOX = "\U0001f98a"  # two characters to Java
@@ -54,10 +54,10 @@ def test_lines_end_where_javas_do(said, sizes):
 @pytest.mark.parametrize("size", [1, 7, 4096, 1 << 16])
 def test_the_middle_of_a_line_is_not_a_report(size):
     messages = Messages(quiet=True)
-    reports = [f"{'x' * (_counters.PIECE_NBYTES + shift)}reporter:counter:long,a,1\n" for shift in (-1, 0, 1, _counters.PIECE_NBYTES)]
+    reports = [f"{'x' * (counters.PIECE_NBYTES + shift)}reporter:counter:long,a,1\n" for shift in (-1, 0, 1, counters.PIECE_NBYTES)]
     reports += [
-        f"reporter:counter:{'g' * (3 * _counters.PIECE_NBYTES)},b,1\n",
-        f"reporter:counter:g,n,{'0' * 2 * _counters.MAX_REPORT_NBYTES}1\n",
+        f"reporter:counter:{'g' * (3 * counters.PIECE_NBYTES)},b,1\n",
+        f"reporter:counter:g,n,{'0' * 2 * counters.MAX_REPORT_NBYTES}1\n",
         "reporter:counter:g,n,5",
     ]
     data = "".join(reports).encode()

@@ -13,7 +13,7 @@ import typedbytes as tb
 from local_jobs import Longest, pairs_of, run, upper, write_script
 from streaming_support import environment
 from typedbytes import local
-from typedbytes.streaming._task import PARAM
+from typedbytes.streaming.task_environment import PARAM
 
 GROUPED = """
     import operator

@@ -84,12 +84,12 @@ def test_a_task_may_start_the_job_of_another_script(tmp_path):
 def test_a_task_on_a_node_does_not_submit_the_job_of_its_own_script(tmp_path, words):
     done, found = python(tmp_path, *words, code=SUBMIT, PATH="/nowhere")  # no variable of ours is there
     last = done.stderr.splitlines()[-1]
-    assert re.search(rf"SubmitError: \S*job\.py starts its own job while it runs as a task of it \(job\.py {words[0]}\): ", last), last
+    assert re.search(rf"CommandError: \S*job\.py starts its own job while it runs as a task of it \(job\.py {words[0]}\): ", last), last
     assert (done.returncode, found) == (1, 1) and last.endswith(f"call streaming.run(...) {FIXED}")
 
 
 def test_a_script_asked_for_its_steps_does_not_submit_its_job(tmp_path):
     done, found = python(tmp_path, code=f"sys.argv[1:] = []; {SUBMIT}; streaming.run(steps=[streaming.Step(mapper)])", PATH="/nowhere")
     last = done.stderr.splitlines()[-1]
-    assert re.search(r"SubmitError: \S*job\.py starts its own job while it runs as a task of it \(job\.py\): ", last), last
+    assert re.search(r"CommandError: \S*job\.py starts its own job while it runs as a task of it \(job\.py\): ", last), last
     assert (done.returncode, last.count("Error"), found) == (1, 1, 2)

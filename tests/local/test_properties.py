@@ -20,8 +20,8 @@ from hadoop_support import SEQUENCE_FILE_OUTPUT, hadoop, jars, python_command
 from local_jobs import WORD_COUNT, run, write_script
 from streaming_support import environment
 from typedbytes import local
-from typedbytes.local._properties import FOLLOWED, OLD_NAMES, REPORTED
-from typedbytes.streaming._job_options import STREAMING_OPTION_OF
+from typedbytes.jobs.hadoop_properties import FOLLOWED, OLD_NAMES, REPORTED
+from typedbytes.jobs.properties import STREAMING_OPTION_OF
 
 SEPARATOR = "mapreduce.output.textoutputformat.separator"
 COMPRESS = "mapreduce.output.fileoutputformat.compress"

@@ -24,8 +24,8 @@ from namespaces import NEEDS_NAMESPACES, WITHOUT_PROC
 from streaming_support import environment
 from subprocess_runs import SECONDS
 from typedbytes import local
-from typedbytes.local import _pipes, _processes
-from typedbytes.local._caretaker import Caretaker
+from typedbytes.jobs.tasks import pipes, processes as job_processes
+from typedbytes.jobs.tasks.caretaker import Caretaker
 
 #: Every process that the job starts writes its process ID into a file of its own; the mapper then waits for the file "go".
 WAITING = """
@@ -81,7 +81,7 @@ def children_of(pid):
 
 def caretaker_of(job):
     """Return the ID of the process that looks after a job."""
-    (found,) = (pid for pid in children_of(job.pid) if b"_caretaker.py" in Path(f"/proc/{pid}/cmdline").read_bytes())
+    (found,) = (pid for pid in children_of(job.pid) if b"caretaker.py" in Path(f"/proc/{pid}/cmdline").read_bytes())
     return found
 
 
@@ -320,7 +320,7 @@ def test_a_process_that_is_forked_while_a_pipe_is_made_has_no_copy(use, monkeypa
             forking[0].join(0.5)  # no longer: it may have to wait until the pipe is made
         return ends
 
-    with _processes.Processes() as processes:
+    with job_processes.Processes() as processes:
         monkeypatch.setattr(os, "pipe", make_and_fork)
         use(processes)
         forking[0].join()
@@ -330,8 +330,8 @@ def test_a_process_that_is_forked_while_a_pipe_is_made_has_no_copy(use, monkeypa
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 def test_a_forked_process_closes_its_copies_though_one_is_closed_already(monkeypatch):
     with contextlib.ExitStack() as stack:
-        (_, closed), (_, pipe) = [[stack.enter_context(end) for end in _pipes.make_pipe()] for _ in range(2)]
-        monkeypatch.setattr(_pipes, "_pipes", [closed, pipe])
+        (_, closed), (_, pipe) = [[stack.enter_context(end) for end in pipes.make_pipe()] for _ in range(2)]
+        monkeypatch.setattr(pipes, "_pipes", [closed, pipe])
         descriptor = closed.fileno()
         copy = os.dup(descriptor)
         os.close(descriptor)
@@ -343,7 +343,7 @@ def test_a_forked_process_closes_its_copies_though_one_is_closed_already(monkeyp
 
 
 def test_a_process_can_be_forked_in_a_thread_that_makes_a_pipe():
-    with _pipes._lock:
+    with pipes._lock:
         assert exit_code_of_a_child(0) == 1
         assert exit_code_of_a_child(0) == 1
 
@@ -440,7 +440,7 @@ def test_only_numbers_that_are_still_its_processes_own_are_ended(monkeypatch):
 
     messages = SimpleNamespace(handle=lambda line, whole: None, tail=[], exceeded_limit=None)
     command = [sys.executable, "-c", "import os; print(os.getpid())"]
-    with _processes.Processes() as processes:
+    with job_processes.Processes() as processes:
         for feed, outcome in ((lambda sink: None, contextlib.nullcontext()), (fail_late, pytest.raises(LookupError, match="late"))):
             with outcome:
                 processes.run(command, os.environ, feed, lambda source: started.append(int(source.read())), messages)
@@ -497,7 +497,7 @@ LEAVE = (
 
 
 def test_a_process_that_outlives_a_question_does_not_keep_the_job():
-    with _processes.Processes() as processes:
+    with job_processes.Processes() as processes:
         command = [sys.executable, "-c", LEAVE.format(["sleep", "20"]) + "raise SystemExit(3)"]
         code, messages = processes.run_without_input(command, os.environ, SECONDS)
     pid = int(messages)
@@ -508,11 +508,11 @@ def test_a_process_that_outlives_a_question_does_not_keep_the_job():
 
 
 def test_what_a_task_wrote_before_its_end_is_read_while_another_holds_its_standard_error(monkeypatch):
-    monkeypatch.setattr(_processes, "STDERR_SECONDS", 0)
+    monkeypatch.setattr(job_processes, "STDERR_SECONDS", 0)
     lines = []
     messages = SimpleNamespace(handle=lambda line, whole: lines.append(line), tail=[], exceeded_limit=None)
     write = LEAVE.format(["sleep", "20"]) + "sys.stderr.write('a line of 25 characters \\n' * 2000)"  # less than a pipe holds
-    with _processes.Processes() as processes:
+    with job_processes.Processes() as processes:
         processes.run([sys.executable, "-c", write], os.environ, lambda sink: None, lambda source: source.read(), messages)
     os.kill(int(lines[0]), signal.SIGKILL)
     assert len(lines) == 2001
@@ -531,7 +531,7 @@ def test_a_process_that_holds_the_input_of_its_failed_task_does_not_keep_the_job
         for _ in range(50):
             sink.write(bytes(1 << 20))
 
-    with _processes.Processes() as processes, pytest.raises(_processes.TaskError, match="exit code 3"):
+    with job_processes.Processes() as processes, pytest.raises(job_processes.TaskError, match="exit code 3"):
         processes.run(command, os.environ, feed, lambda source: pids.append(int(source.read())), messages)
     try:
         assert is_running(pids[0])

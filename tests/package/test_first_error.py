@@ -17,7 +17,7 @@ import pytest
 import typedbytes as tb
 from public_classes import closable
 from typedbytes import block, columns, legacy, sequencefile
-from typedbytes.streaming._splits import SequenceFileSink
+from typedbytes.streaming.formats.splits import SequenceFileSink
 
 LARGE = 1 << 16  # bytes of a record that is sent at once
 

@@ -28,8 +28,8 @@ from typedbytes import block, columns, hadoop, sequencefile
 from typedbytes._core import END, PairIterator, RecordGroups, RecordLoop, WrappedIterator
 from typedbytes._sorting._native import LineReader
 from typedbytes.streaming import Step, _descriptors, _reporter, _run, _sidefiles, lib
-from typedbytes.streaming._rawbytes import RawBytesInput
-from typedbytes.streaming._text import TextInput
+from typedbytes.streaming.formats.raw_bytes import RawBytesInput
+from typedbytes.streaming.formats.text import TextInput
 
 PACKAGE = pathlib.Path(tb.__file__).parent
 MAX_STEPS = 100_000  # steps of any iterator here

@@ -242,8 +242,7 @@ def test_a_script_with_a_combiner_and_no_reducer_is_refused_before_it_starts(tmp
     (tmp_path / "job.py").write_text(f"from typedbytes.streaming import Step, run\n{job}\n")
     (tmp_path / "in.txt").write_text("a\n")
     done = run_command(*words, "job.py", "in.txt", "-o", "out", cwd=tmp_path)
-    asked = words[0] == "submit" and "steps" in job  # only the script, run here, knows its steps
-    assert done.returncode == (69 if asked else 64) and LONELY in done.stderr.splitlines()[-1], done.stderr
+    assert done.returncode == 64 and LONELY in done.stderr.splitlines()[-1], done.stderr
     assert "map task" not in done.stderr and not (tmp_path / "out").exists()
     task = subprocess.run([sys.executable, "job.py", "map"], input=b"", capture_output=True, cwd=tmp_path, timeout=SECONDS)
     assert task.returncode == 1 and task.stdout == b"" and task.stderr.decode().splitlines()[-1].startswith(f"TypeError: {LONELY}")

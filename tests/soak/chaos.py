@@ -344,7 +344,7 @@ def _children_of(pid):
 
 
 def _is_caretaker(pid):
-    return b"_caretaker.py" in _proc_file_of(pid, "cmdline")
+    return b"caretaker.py" in _proc_file_of(pid, "cmdline")
 
 
 def _proc_file_of(pid, name):

@@ -341,7 +341,7 @@ def test_what_is_missing_is_said():
                 print(str(error).endswith(": pip install 'typedbytes[spark]'"))
         print(dir(spark))
     """
-    assert run_fresh(code).splitlines() == ["True", "True", "['read', 'register', 'run_script']"]
+    assert run_fresh(code).splitlines() == ["True", "True", "['read', 'register', 'run_job', 'run_script']"]
 
 
 def map_of(*pairs):

@@ -13,6 +13,8 @@ from commands import bad
 from local_jobs import WORD_COUNT, parts_of, run, write_script, write_words
 from streaming_support import environment
 from typedbytes import local
+from typedbytes.jobs.job import Job
+from typedbytes.jobs.running import run_by
 from typedbytes.spark import _job, _tasks
 
 
@@ -31,7 +33,7 @@ class Shuffle:
         pass
 
 
-class Job(_job.SparkJob):
+class SparkJob(_job.SparkJob):
     """A SparkJob with this shuffle instead of Spark's."""
 
     def _mapped(self, setting):
@@ -58,12 +60,12 @@ def run_both(folder, script, source, **options):
     shuffle = Shuffle()
 
     def engine(*given):
-        return Job(shuffle, *given)
+        return SparkJob(shuffle, *given)
 
     environ = {name: environment()[name] for name in ("PYTHONPATH", "PYTHONWARNINGS")}
-    given = {"inputs": source, "quiet": True, "environ": environ, "combiner": None, "reducers": None, **options}
+    given = {{"reducers": "nreducers"}.get(name, name): value for name, value in options.items()}
     return (
-        local.run_script_by(engine, script, (), output=folder / "tasks", **given),
+        run_by(engine, Job(script, source, folder / "tasks", quiet=True, environment=environ, **given)),
         run(script, source, folder / "here", **options),
         shuffle,
     )

@@ -6,9 +6,9 @@ import pytest
 
 from typedbytes import FormatError, TruncatedError
 from typedbytes._core import TextReader
-from typedbytes.streaming._rawbytes import RawBytesInput, RawBytesOutput
-from typedbytes.streaming._record_io import BUFFER_NBYTES
-from typedbytes.streaming._text import TextInput, TextOutput
+from typedbytes.streaming.formats.raw_bytes import RawBytesInput, RawBytesOutput
+from typedbytes.streaming.formats.record_io import BUFFER_NBYTES
+from typedbytes.streaming.formats.text import TextInput, TextOutput
 
 
 class OneByteFile(io.RawIOBase):

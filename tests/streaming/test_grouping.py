@@ -18,7 +18,7 @@ from local_jobs import pairs_of, parts_of, run, write_script
 from streaming_support import encode
 from typedbytes import local
 from typedbytes.streaming import lib, testing
-from typedbytes.streaming._secondary_sort import CompositeKeys
+from typedbytes.streaming.formats.secondary_sort import CompositeKeys
 
 BINARY = {"mapred_partitioner_class": "org.apache.hadoop.mapred.lib.BinaryPartitioner"}
 OFFSET = "mapreduce_partition_binarypartitioner_right_offset"

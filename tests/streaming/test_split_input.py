@@ -8,9 +8,9 @@ import re
 import pytest
 
 from typedbytes import DecodeError, Long, sequencefile
-from typedbytes.streaming._formats import open_files, open_input
-from typedbytes.streaming._splits import SplitInput, open_split
-from typedbytes.streaming._typed_bytes import TypedBytesInput
+from typedbytes.streaming.formats import open_files, open_input
+from typedbytes.streaming.formats.splits import SplitInput, open_split
+from typedbytes.streaming.formats.typed_bytes import TypedBytesInput
 
 SPLIT = {"typedbytes_split_format": "sequencefile"}
 OTHERS = [("word", [1, (2.5, None)]), ({"a": b"b"}, "\N{SNOWMAN}"), (None, True)]

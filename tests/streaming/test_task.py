@@ -3,7 +3,7 @@
 import pytest
 
 from typedbytes.streaming import Task, task
-from typedbytes.streaming._task import (
+from typedbytes.streaming.task_environment import (
     UsageError,
     count_key_fields,
     find_format,

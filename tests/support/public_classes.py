@@ -1,23 +1,15 @@
-"""The public modules and classes, found by their files, so that none is forgotten."""
+"""The public modules and classes, found, so that none is forgotten."""
 
 import importlib
 import inspect
-import pathlib
 
 import typedbytes as tb
 
-PACKAGE = pathlib.Path(tb.__file__).parent
-
 
 def public_modules():
-    """Return the modules that users import, by name: no part of that starts with an underscore. The command is not for import."""
-    found = {}
-    for path in sorted(PACKAGE.rglob("*.py")):
-        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
-        parts = parts[:-1] if parts[-1] == "__init__" else parts
-        if "cli" not in parts and not any(part.startswith("_") for part in parts):
-            found[".".join(parts)] = importlib.import_module(".".join(parts))
-    return found
+    """Return the modules that users import, by name; others without an underscore are what packages share."""
+    names = ("typedbytes", *(f"typedbytes.{name}" for name in (*tb._MODULES, "streaming.lib", "streaming.testing")))
+    return {name: importlib.import_module(name) for name in names}
 
 
 def closable():

@@ -1,93 +1,60 @@
-"""The options of a job, the same for the commands run and submit, and their values."""
+"""The options of a job, as arguments of the commands run and submit, and the job that their words describe."""
 
 from __future__ import annotations
 
-from typedbytes.cli._arguments import integer
+from typedbytes.cli._arguments import integer, parse_size
 from typedbytes.cli._failure import USAGE, Failure, say
+from typedbytes.jobs.errors import OptionError
+from typedbytes.jobs.job import Job
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     import argparse
+    from typing import Any, TypeVar
+
+    AnyJob = TypeVar("AnyJob", bound=Job)
+
+#: What argparse needs to know of each form of an option.
+FORMS: dict[str, dict[str, Any]] = {
+    "word": {},
+    "integer": {"type": integer},
+    "size": {"type": parse_size},
+    "switch": {"action": "store_true"},
+    "words": {"action": "append"},
+    "named": {"action": "append"},
+}
 
 
-def add_job_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of a job, wherever it runs."""
-    add = parser.add_argument
-    add(
+def add_job_arguments(parser: argparse.ArgumentParser, command: str) -> None:
+    """Declare the script, the inputs, the output and the options of a job that a command runs."""
+    parser.add_argument(
         "files",
         nargs="*",
         default=[],
         metavar="SCRIPT INPUT",
         help="the script of the job, then its inputs: files, folders or patterns; run also takes - for stdin",
     )
-    add("-o", "--output", dest="folder", metavar="FOLDER", help="the folder for the part files; it must not exist")
-    add(
-        "-r",
-        "--reducers",
-        type=integer,
-        metavar="N",
-        help="the number of reduce tasks and part files; 0: no reducer (1, or 0 if the script has no reducer)",
-    )
-    combiner = parser.add_mutually_exclusive_group()
-    combiner.add_argument("--combiner", action="store_true", default=None, help="run the script's combiner (if it has one)")
-    combiner.add_argument("--no-combiner", dest="combiner", action="store_false", default=None, help="do not run the script's combiner")
-    add(
-        "--secondary",
-        type=integer,
-        default=0,
-        metavar="N",
-        help="ignore the last N bytes of a key when choosing its reducer; not needed with group_by (0)",
-    )
-    _add_format_arguments(add)
-    _add_repeatable_arguments(add)
+    parser.add_argument("-o", "--output", dest="folder", metavar="FOLDER", help="the folder for the part files; it must not exist")
+    defaults = Job("", [], "")
+    for name, option in Job.options(command).items():
+        default = getattr(defaults, name)
+        if option.form == "either":
+            either = parser.add_mutually_exclusive_group()
+            flag = option.flags[0]
+            either.add_argument(flag, dest=option.dest, action="store_true", default=default, help=option.help)
+            either.add_argument(
+                f"--no-{flag[2:]}", dest=option.dest, action="store_false", default=default, help=f"do not {option.help.partition(' (')[0]}"
+            )
+            continue
+        given: dict[str, Any] = {"default": [] if option.form in ("words", "named") else default, "help": option.help, **FORMS[option.form]}
+        if option.form != "switch":
+            given.update(metavar=option.shown, choices=option.choices)
+        parser.add_argument(*option.flags, dest=option.dest, **given)
 
 
-def _add_format_arguments(add):
-    add(
-        "--input-format",
-        default="auto",
-        metavar="F",
-        help="auto (by content), text or sequencefile; for run also pairs, for submit a Java class (auto)",
-    )
-    add(
-        "--output-format",
-        default="sequencefile",
-        metavar="F",
-        help="sequencefile or text; for run also pairs, for submit a Java class (sequencefile)",
-    )
-
-
-def _add_repeatable_arguments(add):
-    add("--arg", action="append", default=[], metavar="WORD", help="pass WORD to the script after its role; may be repeated")
-    add("--param", action="append", default=[], metavar="NAME=VALUE", help="a parameter: tasks find it in task().params")
-    add("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable in the environment of each task")
-    add(
-        "-D",
-        dest="properties",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a property of the job; tasks find a.b as the variable a_b",
-    )
-    add(
-        "--ship",
-        action="append",
-        default=[],
-        metavar="FILE[#NAME]",
-        help="a file that each task finds in its folder; where nothing is shipped, tasks of run find all files of the current folder, those of submit none",
-    )
-    add(
-        "--archive",
-        action="append",
-        default=[],
-        metavar="FILE[#NAME]",
-        help="an archive, zip or tar, that each task finds unpacked as NAME",
-    )
-
-
-def job_files(options: argparse.Namespace, command: str) -> tuple[str, list[str]]:
-    """Return the script and the inputs; raises Failure if one of them, or the output, was not given."""
+def job_of(options: argparse.Namespace, command: str, kind: type[AnyJob], **more: Any) -> AnyJob:
+    """Return the job that the words of a command describe; raises Failure for a job that cannot be."""
     if len(options.files) < 2 or not options.folder:
         raise Failure(USAGE, f"{command} needs a SCRIPT, an INPUT and --output FOLDER (see typedbytes {command} --help)")
     if options.folder == "-":
@@ -95,42 +62,22 @@ def job_files(options: argparse.Namespace, command: str) -> tuple[str, list[str]
         raise Failure(
             USAGE, f"the output of {command} is a folder, not standard output: give --output FOLDER; {advice} its pairs to standard output"
         )
-    return options.files[0], options.files[1:]
+    try:
+        values = Job.values(vars(options), command)
+        return kind(options.files[0], options.files[1:], options.folder, **values, **more)
+    except OptionError as error:
+        raise Failure(USAGE, str(error)) from None
 
 
-def job_settings(options: argparse.Namespace) -> dict:
-    """Return the keywords that mean the same for local.run_script and hadoop.Plan."""
-    return {
-        "combiner": options.combiner,
-        "secondary": options.secondary,
-        "input_format": options.input_format,
-        "output_format": options.output_format,
-        "params": named(options.param, "--param"),
-        "properties": named(options.properties, "-D"),
-        "files": options.ship,
-        "archives": options.archive,
-    }
-
-
-def report_ignored(options: argparse.Namespace) -> None:
+def report_ignored(job: Job) -> None:
     """Report each property of the job with which Hadoop would give another result, and which has no effect outside it.
 
     Where text is compressed, as Hadoop does it, the names of part files are others than usual: that is reported too.
     """
-    from typedbytes.local._properties import ignored, text_suffix  # imported lazily: start-up time
+    from typedbytes.jobs.hadoop_properties import ignored, text_suffix  # imported lazily: start-up time
 
-    properties = named(options.properties, "-D")
-    for name, what in ignored(properties, options.output_format).items():
+    for name, what in ignored(job.properties, job.output_format).items():
         say(f"typedbytes: -D {name} has no effect here: {what}")
-    suffix = text_suffix(properties, options.output_format)
+    suffix = text_suffix(job.properties, job.output_format)
     if suffix:
         say(f"typedbytes: part files end in {suffix}: mapreduce.output.fileoutputformat.compress is set")
-
-
-def named(words: list[str], option: str) -> dict[str, str]:
-    """Return the values by their names; raises Failure for a word that is not NAME=VALUE."""
-    pairs = [word.partition("=") for word in words]
-    for word, (name, sign, _) in zip(words, pairs):
-        if not name or not sign:
-            raise Failure(USAGE, f"{option} takes NAME=VALUE, not {word!r}")
-    return {name: value for name, _, value in pairs}

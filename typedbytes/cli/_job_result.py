@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 
-from typedbytes import local
-from typedbytes.cli._failure import IO_ERROR, JOB_FAILED, NO_INPUT, UNAVAILABLE, USAGE, Failure, say
-from typedbytes.local._errors import OptionError
-from typedbytes.local._job import TASK_COUNTERS
+from typedbytes.cli._failure import UNAVAILABLE, Failure, say
+from typedbytes.cli._submit_failure import failure_of
+from typedbytes.jobs.counters import TASK_COUNTERS
+from typedbytes.jobs.errors import CommandError, JobError
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from typedbytes.jobs.result import Result
 
 TASK_GROUPS = TASK_COUNTERS, "Map-Reduce Framework"
 #: Groups of counters that jobs have without code of their own.
@@ -21,30 +23,22 @@ HADOOP_GROUPS = {
 }  # fmt: skip
 
 
-def run_and_report(job: Callable[[], local.Result], quiet: bool) -> None:
+def run_and_report(job: Callable[[], Result], quiet: bool) -> None:
     """Call a function that runs a job; report its counters, or raise the Failure of a job that fails."""
     try:
         result = job()
-    except local.JobError as error:
-        failure = error
-    except (OptionError, ModuleNotFoundError) as error:
-        raise Failure(UNAVAILABLE if isinstance(error, ModuleNotFoundError) else USAGE, str(error)) from None
+    except ModuleNotFoundError as error:
+        raise Failure(UNAVAILABLE, str(error)) from None
+    except JobError as error:
+        if quiet or isinstance(error, CommandError):  # else the last output of its task was written already
+            for line in error.tail:
+                say(line)
+        failure = failure_of(error)
     else:
         if not quiet:
             _report(result)
         return
-    raise _failure_of(failure, quiet)
-
-
-def _failure_of(error, quiet):
-    """Return the Failure of a job; write the last output of its task, unless that was written already."""
-    if quiet or isinstance(error, local.CommandError):
-        for line in error.tail:
-            say(line)
-    kept = f"; {error.kept} was kept" if error.kept else ""
-    otherwise = IO_ERROR if isinstance(error.__cause__, OSError) else JOB_FAILED
-    status = {local.InputError: NO_INPUT, local.OutputError: USAGE, local.CommandError: USAGE}.get(type(error), otherwise)
-    return Failure(status, f"{error}{kept}")
+    raise failure
 
 
 def _report(result):
@@ -71,8 +65,8 @@ def _has_side_files(folder):
 
 def hints(counters):
     """Return what to say of a role whose tasks all had input, wrote nothing and counted nothing; counters are ours or Hadoop's."""
-    from typedbytes.streaming._advice import hint_at_no_output  # imported lazily: start-up time
-    from typedbytes.streaming._user_code import NAMES
+    from typedbytes.streaming.advice import hint_at_no_output  # imported lazily: start-up time
+    from typedbytes.streaming.task_environment import NAMES
 
     of_splits = counters.get("typedbytes", {})
     groups = {group for group in counters if group != "typedbytes" or [*of_splits] != ["MapInputRecords"]}

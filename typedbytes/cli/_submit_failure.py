@@ -1,9 +1,25 @@
-"""The exit code of a job that cannot be submitted, and of a bundle that cannot be made."""
+"""The exit codes of jobs that fail or cannot be submitted, and of bundles that cannot be made."""
 
-from typedbytes.cli._failure import UNAVAILABLE, USAGE, Failure
-from typedbytes.hadoop._submit_errors import OptionError
+from __future__ import annotations
+
+from typedbytes.cli._failure import IO_ERROR, JOB_FAILED, NO_INPUT, UNAVAILABLE, USAGE, Failure
+from typedbytes.jobs.errors import CommandError, InputError, JobError, OptionError, OutputError, SubmitError
+
+__all__ = ["failure_of"]
+
+#: The exit code of each kind of error, the most special kinds first.
+STATUS = {
+    (OptionError, CommandError, OutputError): USAGE,  # the command line is wrong
+    InputError: NO_INPUT,
+    SubmitError: UNAVAILABLE,
+    JobError: JOB_FAILED,
+}
 
 
-def failure_of(error):
-    """Return a SubmitError as the Failure of a command: the command line is wrong, or the job cannot be submitted as it is."""
-    return Failure(USAGE if isinstance(error, OptionError) else UNAVAILABLE, str(error))
+def failure_of(error: JobError | SubmitError) -> Failure:
+    """Return an error of a job as the Failure of a command."""
+    status = next(status for kinds, status in STATUS.items() if isinstance(error, kinds))
+    if status == JOB_FAILED and isinstance(error.__cause__, OSError):
+        status = IO_ERROR
+    kept = getattr(error, "kept", None)
+    return Failure(status, f"{error}; {kept} was kept" if kept else str(error))

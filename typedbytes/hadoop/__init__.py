@@ -12,16 +12,25 @@
 ['-mapper', 'python3 wordcount.py map', '-combiner', 'python3 wordcount.py combine', '-reducer', 'python3 wordcount.py reduce']
 """
 
+from __future__ import annotations
+
 from typedbytes.hadoop._bundle import bundle
 from typedbytes.hadoop._check import check
 from typedbytes.hadoop._clouds import dataproc, emr
 from typedbytes.hadoop._plan import Plan
 from typedbytes.hadoop._read_output import read_output
-from typedbytes.hadoop._steps import jobs_of
-from typedbytes.hadoop._submit import Done, command_of, submit
-from typedbytes.hadoop._submit_errors import JobFailedError, SubmitError
+from typedbytes.hadoop._submit import command_of, submit
+from typedbytes.hadoop.steps import jobs_of
+from typedbytes.jobs.errors import JobFailedError, SubmitError
+from typedbytes.jobs.result import Result
+
+Done = Result  # the older name
 
 __all__ = [
-    "Done", "JobFailedError", "Plan", "SubmitError", "bundle", "check", "command_of", "dataproc", "emr",
+    "Done", "JobFailedError", "Plan", "Result", "SubmitError", "bundle", "check", "command_of", "dataproc", "emr",
     "jobs_of", "read_output", "submit",
 ]  # fmt: skip
+
+
+def __dir__():
+    return __all__

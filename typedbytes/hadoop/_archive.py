@@ -11,7 +11,7 @@ import os
 import stat
 import zipfile
 
-from typedbytes.hadoop._submit_errors import SubmitError
+from typedbytes.jobs.errors import SubmitError
 
 __all__ = ["Archive"]
 

@@ -22,7 +22,7 @@ import zlib
 
 from typedbytes._base.atomic import atomic_file
 from typedbytes.hadoop._archive import Archive
-from typedbytes.hadoop._submit_errors import OptionError, SubmitError
+from typedbytes.jobs.errors import OptionError, SubmitError
 
 __all__ = ["bundle"]
 

@@ -9,14 +9,13 @@ from dataclasses import replace
 
 from typedbytes.hadoop._bundle import differences, versions_in
 from typedbytes.hadoop._input_formats import find_format
-from typedbytes.hadoop._modules import calls, has_steps, is_importable, local_modules, roles, third_party
-from typedbytes.hadoop._plan import asked_reducers
 from typedbytes.hadoop._python_version import check_python
 from typedbytes.hadoop._split_plugin import with_feed
-from typedbytes.hadoop._steps import steps_of
-from typedbytes.hadoop._submit_errors import OptionError, SubmitError
-from typedbytes.streaming._own_job import refuse_own_job
-from typedbytes.streaming._user_code import COMBINER_ALONE
+from typedbytes.jobs.errors import CommandError, OptionError, SubmitError
+from typedbytes.jobs.modules import is_importable, local_modules, third_party
+from typedbytes.jobs.own_job import refuse_own_job
+from typedbytes.jobs.script import NO_SCRIPT, find_steps_by_reading
+from typedbytes.jobs.source import Source
 
 __all__ = ["check", "check_shipped", "check_words"]
 
@@ -26,13 +25,13 @@ def check(plan, say=lambda line: None):
 
     The modules beside the script are added to its files. `say` is called with a line for each requirement that only the nodes can meet.
     """
-    refuse_own_job(plan.script, SubmitError)
+    refuse_own_job(plan.script)
     plan = replace(plan, input_format=find_format(plan.input_format, plan.inputs, say))
     if "://" in plan.script:
         return with_feed(plan, say)
     if not os.path.isfile(plan.script):
-        raise OptionError(f"there is no script {plan.script}: give the file that ends with streaming.run(...)")
-    if not calls(plan.script, "run"):
+        raise CommandError(NO_SCRIPT.format(plan.script))
+    if not Source(plan.script).calls_any_run:
         say(f"{plan.script} does not call run(...): its tasks may succeed and write nothing")
     check_shipped(plan)
     check_python(plan, say)
@@ -50,7 +49,7 @@ def check(plan, say=lambda line: None):
                 "--ship, or put the package into the bundle with --module or --require"
             )
         say(f"the nodes must have the module {name}, or a bundle that holds it (--require {name})")
-    return replace(with_feed(_with_roles(plan), say), files=[*plan.files, *(path for path in files if path not in plan.files)])
+    return replace(with_feed(_with_roles(plan, say), say), files=[*plan.files, *(path for path in files if path not in plan.files)])
 
 
 def check_shipped(plan):
@@ -70,24 +69,13 @@ def check_words(words, environ=os.environ):
         raise SubmitError(f"Hadoop's Java cannot read {strange[0]!r} in the locale {locale}: export LC_ALL=C.UTF-8, or another with UTF-8")
 
 
-def _with_roles(plan):
-    has = roles(plan.script)
-    nreducers, option = asked_reducers(plan)
-    if has_steps(plan.script):
-        steps = steps_of(plan)
-        plan = replace(plan, steps=steps)
-        has = {role: any(role in each for each in steps) for role in has}
-        if nreducers == 0 and len(steps) > 1:
-            raise OptionError(f"{plan.script} has {len(steps)} steps, which need their reducers: leave out {option}")
-    if has["combine"] and has["reduce"] is False:
-        raise OptionError(f"{plan.script}: {COMBINER_ALONE}")
-    if plan.combiner and has["combine"] is False:
-        raise OptionError(f"{plan.script} has no combiner: give streaming.run(...) one, or run the job without (--no-combiner)")
-    if nreducers and has["reduce"] is False:
-        raise OptionError(f"{plan.script} has no reducer: give streaming.run(...) one, or leave out {option}")
+def _with_roles(plan, say):
+    steps = find_steps_by_reading(plan, say)
+    nreducers, _ = plan.asked_reducers
     if nreducers is None:
-        nreducers = int(has["reduce"] is not False)
-    return replace(plan, nreducers=nreducers, combiner=bool(has["combine"]) if plan.combiner is None else plan.combiner)
+        nreducers = int(any("reduce" in roles for roles in steps))
+    combiner = any("combine" in roles for roles in steps) if plan.combiner is None else plan.combiner
+    return replace(plan, nreducers=nreducers, combiner=combiner, steps=steps if len(steps) > 1 else [])
 
 
 def _modules_in(path):

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from typedbytes.hadoop import _quoting
 from typedbytes.hadoop._plan import shipped_files
-from typedbytes.hadoop._submit_errors import SubmitError
+from typedbytes.jobs.errors import SubmitError
 
 DATAPROC_JAR = "file:///usr/lib/hadoop-mapreduce/hadoop-streaming.jar"
 DELIMITERS = ";|~@!:+&"

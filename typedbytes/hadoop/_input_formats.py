@@ -9,7 +9,7 @@ import os
 
 from typedbytes._base import magic
 from typedbytes.hadoop._installed import default_file_system
-from typedbytes.hadoop._submit_errors import SubmitError
+from typedbytes.jobs.errors import SubmitError
 
 __all__ = ["find_format"]
 

@@ -7,7 +7,7 @@ import glob
 import os
 import shutil
 
-from typedbytes.hadoop._submit_errors import SubmitError
+from typedbytes.jobs.errors import SubmitError
 
 #: Where the streaming jar is, below Hadoop's home, and in the packages of distributions and clouds.
 JAR_PATTERNS = ("share/hadoop/tools/lib/hadoop-streaming*.jar", "hadoop-streaming*.jar", "contrib/streaming/hadoop-streaming*.jar")

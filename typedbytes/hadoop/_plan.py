@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import os
 import shlex
-from dataclasses import dataclass, field
 
 from typedbytes.hadoop import _quoting, _split_plugin
-from typedbytes.hadoop._submit_errors import OptionError
-from typedbytes.streaming._job_options import REDUCERS, STREAMING_OPTION_OF, properties_of, reducers_of
-from typedbytes.streaming._task import BINARY_PARTITIONER, BYTES_COMPARATOR
+from typedbytes.jobs.errors import OptionError
+from typedbytes.jobs.job import Job
+from typedbytes.jobs.properties import PARTITIONER_CLASS, REDUCERS, properties_of
+from typedbytes.streaming.task_environment import BYTES_COMPARATOR
 
 __all__ = ["Plan"]
 
@@ -35,15 +35,12 @@ OUTPUT_FORMATS = {
 }
 
 
-@dataclass
-class Plan:
-    r"""A job: its script, input, output and options.
+class Plan(Job):
+    r"""A Job for Hadoop, and its command line; jobs.Job has the options.
 
-    The last line of the script is ``streaming.run(...)``. A format is "text", "sequencefile" or the name of a Java class; the input's
-    also "auto". "auto", and None for `nreducers` and `combiner`, leave it to `check`, which looks at the inputs and the script; a plan that
-    was not checked has Hadoop's own defaults then: text, one reducer and no combiner.
-    `secondary` is the number of bytes at the end of an encoded key that affect only the order: keys that are equal without
-    them go to the same reducer; jobs with group_by do not need it.
+    A format is "text", "sequencefile" or the name of a Java class; the input's also "auto". "auto", and None for `nreducers` and `combiner`,
+    leave it to `check`, which looks at the inputs and the script; a plan that was not checked has Hadoop's own defaults then: text, one
+    reducer and no combiner.
 
     >>> plan = Plan("job.py", ["in"], "out", bundle=None)
     >>> print(plan.shell("hadoop", "jar", "hadoop-streaming.jar"))    # doctest: +ELLIPSIS
@@ -54,31 +51,13 @@ class Plan:
         -reducer 'python3 job.py reduce'
     """
 
-    script: str
-    inputs: list
-    output: str
-    nreducers: int | None = None  #: None: 1, or 0 for a script without a reducer; a property with the number wins
-    combiner: bool | None = None  #: None: if the script has one
-    secondary: int = 0
-    input_format: str = "auto"
-    output_format: str = "sequencefile"
-    name: str = ""
-    python: str = "python3"
-    bundle: str | None = None  #: archive of our package; None: the nodes have it installed
-    files: list = field(default_factory=list)  #: other files for each task's working directory
-    archives: list = field(default_factory=list)
-    properties: dict = field(default_factory=dict)
-    environment: dict = field(default_factory=dict)
-    params: dict = field(default_factory=dict)  #: what tasks find in task().params
-    python_versions: list = field(default_factory=list)  #: of the nodes, like "3.11"; empty: what `python` is
-    arguments: list = field(default_factory=list)  #: words for the script, after its role
-    steps: list = field(default_factory=list)  #: the roles of each step in a job of several, which `check` asks the script for
-    feed: str | None = None  #: "splits": map tasks get whole splits; "pairs": single pairs; None: splits if the job allows them
-    feed_jar: str | None = None  #: the plug-in for splits; None: the one that is installed
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_engine("hadoop")
 
     @property
     def _nreducers(self):
-        nreducers, _ = asked_reducers(self)
+        nreducers, _ = self.asked_reducers
         return 1 if nreducers is None else nreducers
 
     def words(self):
@@ -95,14 +74,11 @@ class Plan:
 
     def all_properties(self):
         """Return the properties of the job, the user's last."""
-        for name in filter(STREAMING_OPTION_OF.__contains__, self.properties):
-            raise OptionError(f"Hadoop Streaming sets the property {name} from {STREAMING_OPTION_OF[name]} and ignores -D: leave it out")
         name = _quoting.literal("mapreduce.job.name", self.name) or script_of(self).link
         properties = {"mapreduce.job.name": name, "mapreduce.job.reduces": str(self._nreducers)}
         if self._nreducers:
             properties.update(COMPARATOR)
-        if self.secondary:
-            properties["mapreduce.partition.binarypartitioner.right.offset"] = str(-self.secondary - 1)
+        properties.update({name: value for name, value in self.partitioner.items() if name != PARTITIONER_CLASS})
         if self.feed == "splits":
             properties.update(_split_plugin.properties(self, self._nreducers))
         # The number of reducers is there already, under one name: of two, Hadoop takes the last.
@@ -110,11 +86,8 @@ class Plan:
 
     def own_properties(self):
         """Return the properties that the user gives the job: its parameters, and those of -D."""
-        try:
-            params = properties_of(self.params, self.properties)
-        except ValueError as error:
-            raise OptionError(str(error)) from None
-        return {**{name: _quoting.literal(name, value) for name, value in params.items()}, **self.properties}
+        params = {name: _quoting.literal(name, value) for name, value in properties_of(self.params, self.properties).items()}
+        return {**params, **self.properties}
 
     def other_parts(self):
         """Return the options other than properties."""
@@ -130,8 +103,8 @@ class Plan:
         parts.append(("-inputformat", _java_class("-inputformat", input_formats, self.input_format)))
         parts.append(("-outputformat", _java_class("-outputformat", output_formats, self.output_format)))
         parts += [("-cmdenv", _quoting.variable(name, value)) for name, value in self._environment().items()]
-        if self.secondary and self._nreducers:
-            parts.append(("-partitioner", BINARY_PARTITIONER))
+        if self.partitioner and self._nreducers:
+            parts.append(("-partitioner", self.partitioner[PARTITIONER_CLASS]))
         return parts + self._commands()
 
     def _environment(self):
@@ -182,11 +155,3 @@ def shipped_files(plan):
 def script_of(plan):
     """Return the script as Shipped. In a local path a # has no special meaning; `url_path` refuses it later."""
     return _quoting.parse_shipped(plan.script) if "://" in plan.script else _quoting.Shipped(plan.script, os.path.basename(plan.script))
-
-
-def asked_reducers(plan):
-    """Return the number of reduce tasks that a plan asks for, None if it leaves it open, and the option that gives it."""
-    try:
-        return reducers_of(plan.properties, plan.nreducers)
-    except ValueError as error:
-        raise OptionError(str(error)) from None

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 
 from typedbytes.hadoop._bundle import versions_in
-from typedbytes.hadoop._submit_errors import SubmitError
+from typedbytes.jobs.errors import SubmitError
 
 __all__ = ["check_python"]
 

@@ -13,8 +13,8 @@ import os
 import re
 from collections import namedtuple
 
-from typedbytes.hadoop._submit_errors import OptionError, SubmitError
-from typedbytes.streaming._shipped_files import split_link
+from typedbytes.jobs.errors import OptionError, SubmitError
+from typedbytes.jobs.shipped import split_link
 
 __all__ = [
     "Shipped",

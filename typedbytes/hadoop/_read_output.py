@@ -7,8 +7,8 @@ import tempfile
 
 from typedbytes._core import WrappedIterator
 from typedbytes.hadoop._installed import default_file_system, find_command
-from typedbytes.hadoop._modules import is_importable
-from typedbytes.hadoop._submit_errors import SubmitError
+from typedbytes.jobs.errors import SubmitError
+from typedbytes.jobs.modules import is_importable
 
 __all__ = ["read_output"]
 

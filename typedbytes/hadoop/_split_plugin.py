@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from typedbytes.errors import FormatError
 from typedbytes.hadoop import _quoting
-from typedbytes.hadoop._modules import calls
-from typedbytes.hadoop._submit_errors import OptionError, SubmitError
-from typedbytes.streaming._job_options import LINE_PROPERTIES
+from typedbytes.jobs.errors import SubmitError
+from typedbytes.jobs.properties import LINE_PROPERTIES
+from typedbytes.jobs.source import Source
 
 #: Made by "make jar"; a wheel holds it if a JDK was there when it was built.
 JAR = os.path.join(os.path.dirname(__file__), "typedbytes-hadoop.jar")
@@ -32,8 +32,6 @@ def with_feed(plan, say=lambda line: None):
     plug_in = plan.feed_jar or JAR
     if plan.feed == "pairs":
         return plan
-    if plan.feed not in (None, "splits"):
-        raise OptionError(f"feed must be 'splits' or 'pairs', not {plan.feed!r}")
     hindrance = _hindrance(plan)
     if plan.feed is None:
         if hindrance or not plan.bundle or "://" in plan.script or not os.path.isfile(plug_in):
@@ -55,7 +53,7 @@ def _hindrance(plan):
     for name in (RESOLVER, _FORMAT_PROPERTY, *(LINE_PROPERTIES if plan.input_format == "text" else ())):
         if name in plan.properties:
             return f"it sets {name}"
-    if "://" not in plan.script and not calls(plan.script, "run"):
+    if "://" not in plan.script and not Source(plan.script).calls_any_run:
         return f"{plan.script} does not call run(...), which reads them"
     return _unwritable(plan)
 
@@ -63,7 +61,7 @@ def _hindrance(plan):
 def _unwritable(plan):
     """Return why the tasks cannot write SequenceFiles compressed as the job's properties say, or None."""
     from typedbytes import sequencefile
-    from typedbytes.streaming._splits import compression_of
+    from typedbytes.streaming.formats.splits import compression_of
 
     if plan.output_format != "sequencefile":
         return None

@@ -11,31 +11,22 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from typedbytes._base.secrets import without_secrets
 from typedbytes.hadoop._check import check, check_words
 from typedbytes.hadoop._installed import aggregates_logs, find_command, find_jar
 from typedbytes.hadoop._job_log import JobLogParser
-from typedbytes.hadoop._steps import jobs_of, removal, removals_of_output
-from typedbytes.hadoop._submit_errors import JobFailedError, OptionError, SubmitError
 from typedbytes.hadoop._task_report import summarize
+from typedbytes.hadoop.steps import jobs_of, removal, removals_of_output
+from typedbytes.jobs.errors import JobFailedError, OptionError, SubmitError
+from typedbytes.jobs.result import Result
 
-__all__ = ["Done", "command_of", "submit"]
+__all__ = ["command_of", "submit"]
 
 MAX_LINES = 40  # of a failing task's report, in an error message
 ENDING_SECONDS = 5  # for Hadoop's client to end after a signal
 LOGS_SECONDS = 60  # to wait for the logs of a failed job from YARN
-
-
-@dataclass(frozen=True)
-class Done:
-    """The result of a job that has succeeded."""
-
-    job_id: str | None  #: None if Hadoop printed none
-    counters: dict  #: group -> name -> amount, as Hadoop prints them
-    output: str
-    steps: tuple[Done, ...] = ()  #: of a job of several steps: the result of each; the counters of the job are their sums
 
 
 def command_of(jar=None, environ=os.environ):
@@ -47,7 +38,7 @@ def command_of(jar=None, environ=os.environ):
 
 
 def submit(plan, *, jar=None, say=lambda line: print(without_secrets(line), file=sys.stderr)):
-    """Run a job and wait for its end; return Done. Raises SubmitError, and JobFailedError if the job fails.
+    """Run a job and wait for its end; return a Result. Raises SubmitError, and JobFailedError if the job fails.
 
     The Hadoop is that of HADOOP_HOME or PATH, and runs the job where its configuration (HADOOP_CONF_DIR) says. `say` is
     called with lines about the progress; `jar` is the path of the streaming jar, by default Hadoop's own.
@@ -84,7 +75,8 @@ def _submit_steps(jobs, start, say):
     except BaseException:  # a signal: the job may go on and need what is between its steps
         _say_what_is_left([*removing, *([removal(jobs[0], between)] if between else [])], say)
         raise
-    return replace(done, counters=counters, steps=tuple(steps))
+    totals = {"nreducers": sum(each.nreducers or 0 for each in steps), "seconds": sum(each.seconds for each in steps)}
+    return replace(done, counters=counters, steps=tuple(steps), **totals)
 
 
 def _say_what_is_left(removals, say):
@@ -114,6 +106,7 @@ def _run_shell(words, start, say):
 def _submit(plan, start, say):
     command = [*start, *plan.words()]
     log = JobLogParser(say)
+    begin = time.monotonic()
     try:
         client = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
@@ -133,7 +126,7 @@ def _submit(plan, start, say):
     if client.returncode:
         _fetch_task_logs(log)
         raise _failure(log, client.returncode)
-    return Done(log.job_id, log.counters, plan.output)
+    return Result(plan.output, log.counters, nreducers=plan.nreducers, seconds=time.monotonic() - begin, job_id=log.job_id)
 
 
 def _end(client):

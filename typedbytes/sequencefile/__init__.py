@@ -21,3 +21,7 @@ from typedbytes.sequencefile._native import Skipped
 from typedbytes.sequencefile._parallel import read
 
 __all__ = ["MapFile", "Reader", "Skipped", "Writer", "decode", "encode", "open", "read"]
+
+
+def __dir__():
+    return __all__

@@ -1,17 +1,32 @@
 """SequenceFiles and typed bytes as data frames of Apache Spark, both ways; and the jobs of Hadoop Streaming on Spark.
 
-Here: the format `typedbytes` of a Spark session, the function for a Spark before 4.0, and that for a script. Spark is imported when one of
+Here: the format `typedbytes` of a Spark session, the function for a Spark before 4.0, and those for jobs. Spark is imported when one of
 them is called.
 """
 
-__all__ = ["read", "register", "run_script"]
+from __future__ import annotations
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any, Literal, Union
+
+    from typedbytes.jobs.job import Inputs, Job, Path
+    from typedbytes.jobs.result import Result
+
+    Values = Union[Mapping[str, object], None]
+
+BUNDLE = "typedbytes-bundle"  # the folder of a bundle among the files of an application
+
+__all__ = ["read", "register", "run_job", "run_script"]
 
 
 def __dir__():
     return __all__
 
 
-def register(spark):
+def register(spark: Any) -> None:
     """Make `typedbytes` a format of a session of Spark 4.0 or newer.
 
     Then `spark.read.format("typedbytes").load(path)` reads a file, a folder of part files or a pattern, of SequenceFiles or typed bytes, on
@@ -23,7 +38,7 @@ def register(spark):
     spark.dataSource.register(TypedBytesDataSource)
 
 
-def read(spark, path, schema=None, **options):
+def read(spark: Any, path: str, schema: Any = None, **options: Any) -> Any:
     """Return a data frame of the records of a path, as the format reads them; for Spark 3.5 and newer.
 
     schema: a StructType, None: taken from the first records. Options as for the format: `pairs`, `splitSize`, `mergeSchema`, `dialect`,
@@ -34,21 +49,35 @@ def read(spark, path, schema=None, **options):
     return read(spark, path, schema, options)
 
 
-def run_script(spark, script, arguments=(), *, inputs, output, reducers=None, combiner=None, output_format="sequencefile", input_format="auto",
-               secondary=0, split_size=None, params=None, environ=None, properties=None, files=(), archives=(), keep_failed=False, quiet=False):  # fmt: skip
+def run_script(
+    spark: Any, script: Path, arguments: Sequence[str] = (), *, inputs: Inputs, output: Path, reducers: int | None = None,
+    combiner: bool | None = None, output_format: Literal["sequencefile", "pairs", "text"] = "sequencefile",
+    input_format: Literal["auto", "text", "pairs", "sequencefile"] = "auto", secondary: int = 0, split_size: int | None = None,
+    params: Values = None, environ: Values = None, properties: Values = None, files: Iterable[Path] = (), archives: Iterable[Path] = (),
+    keep_failed: bool = False, quiet: bool = False,
+) -> Result:  # fmt: skip
     """Run the job of a script as tasks of a Spark session, and return its Result; raises local.JobError when it fails, and leaves no output then.
 
     The script, the options and the Result are those of `typedbytes.local.run_script`, and so are the part files. spark: a session; its
     machines share the file system of inputs and output, and have this package. A task runs in a folder of its own, with the script, the
     modules beside it that it imports, and files and archives. Raises ModuleNotFoundError without PySpark.
     """
+    from typedbytes.jobs.job import Job
+
+    job = Job(
+        script, inputs, output, reducers, combiner, secondary, input_format, output_format, files=[*files], archives=[*archives],
+        properties=properties or {}, environment=environ or {}, params=params or {}, arguments=arguments, split_size=split_size,
+        keep_failed=keep_failed, quiet=quiet,
+    )  # fmt: skip
+    return run_job(spark, job)
+
+
+def run_job(spark: Any, job: Job) -> Result:
+    """Run a jobs.Job of a script as `run_script` does; raises as it does."""
     from functools import partial
 
-    from typedbytes.local import run_script_by
+    from typedbytes.jobs.running import run_by
     from typedbytes.spark._job import SparkJob
 
-    return run_script_by(
-        partial(SparkJob, spark), script, arguments, inputs=inputs, output=output, reducers=reducers, combiner=combiner,
-        output_format=output_format, input_format=input_format, secondary=secondary, split_size=split_size, params=params, environ=environ,
-        properties=properties, files=files, archives=archives, keep_failed=keep_failed, quiet=quiet,
-    )  # fmt: skip
+    job.check_engine("spark")
+    return run_by(partial(SparkJob, spark), job)

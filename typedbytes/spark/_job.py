@@ -1,4 +1,4 @@
-"""A streaming job on Spark: an engine for the jobs of typedbytes.local, whose tasks are Spark's.
+"""A streaming job on Spark: an engine whose tasks are Spark's.
 
 Here: what the driver does. Invariant: Spark chooses where and how often a task runs; which pairs it gets, their order and the part files
 are those of the other engines, and the output is there when the job has succeeded, and only then.
@@ -11,13 +11,13 @@ import os
 import random
 import sys
 import tarfile
+from dataclasses import replace
 from functools import partial
 
-from typedbytes.hadoop._modules import local_modules
-from typedbytes.local._counters import Counters
-from typedbytes.local._errors import JobError
-from typedbytes.local._job import HADOOP_COUNTERS
-from typedbytes.spark import _tasks
+from typedbytes.jobs.counters import HADOOP_COUNTERS, Counters
+from typedbytes.jobs.errors import JobError
+from typedbytes.jobs.modules import local_modules
+from typedbytes.spark import BUNDLE, _tasks
 from typedbytes.spark._tasks import PYTHON, Setting, TaskFailed
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -25,26 +25,30 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["BUNDLE", "SparkJob"]
+    from typedbytes.jobs.job import Job
+    from typedbytes.jobs.running import Commands
+    from typedbytes.jobs.tasks.inputs import Split
+    from typedbytes.jobs.tasks.output_folder import OutputFolder
+    from typedbytes.jobs.tasks.processes import Processes
 
-BUNDLE = "typedbytes-bundle"  # the folder of a bundle among the files of an application
+__all__ = ["SparkJob"]
 
 
 class SparkJob:
-    """One run of a job over splits into an OutputFolder, as typedbytes.local.Job."""
+    """One run of a job's step over splits into an OutputFolder."""
 
-    def __init__(self, session, settings, splits, output, progress, processes):
+    def __init__(self, session: Any, job: Job, commands: Commands, splits: list[Split], output: OutputFolder, processes: Processes) -> None:
         self._context = session.sparkContext
         self._splits = list(enumerate(splits))
         self._output = output
-        self._nreducers = settings.nreducers
-        script, commands = _relocated(settings.commands)
+        self._nreducers = job.nreducers or 0
+        script, commands = _relocated(commands)
         shipped = _archive(script, processes.folder)
-        own = {name: value for name, value in settings.environ.items() if os.environ.get(name) != value and name != "PYTHONPATH"}
+        own = {name: value for name, value in job.environment.items() if name != "PYTHONPATH"}
         job_id = f"job_spark{random.SystemRandom().randrange(10**9, 10**10)}_0001"
-        self._setting = Setting(job_id, settings._replace(commands=commands, environ=own), len(splits), output.attempts, shipped)
+        self._setting = Setting(job_id, replace(job, environment=own), commands, len(splits), output.attempts, shipped)
 
-    def run(self):
+    def run(self) -> Counters:
         """Run the job and return its counters. Raises JobError."""
         setting = self._context.broadcast(self._setting)
         try:

@@ -14,15 +14,17 @@ import tarfile
 import tempfile
 from collections import namedtuple
 from contextlib import contextmanager
+from dataclasses import replace
 
 from typedbytes._base.atomic import sync_contents
 from typedbytes._core import write_all
 from typedbytes._sorting.external import Segment
 from typedbytes.errors import DecodeError
-from typedbytes.local._attempt import TaskAttempt, described
-from typedbytes.local._environment import inherited_variables, job_environment, map_environment
-from typedbytes.local._job import TASK_COUNTERS, max_files
-from typedbytes.local._processes import Processes, TaskError
+from typedbytes.jobs.counters import TASK_COUNTERS
+from typedbytes.jobs.environment import job_environment, map_environment
+from typedbytes.jobs.hadoop_properties import part_options
+from typedbytes.jobs.tasks.attempt import TaskAttempt, TaskContext, described, max_files
+from typedbytes.jobs.tasks.processes import Processes, TaskError
 
 __all__ = ["PYTHON", "Setting", "TaskFailed", "partition_of", "run_map", "run_map_only", "run_reduce"]
 
@@ -32,7 +34,7 @@ PYTHON = "{python}"  # the first word of a command that starts with the Python o
 
 # What all tasks of a job have in common. attempts: the folder in which each attempt has one for its part of the output.
 # shipped: the script, its modules and what else is to be in a task's folder, as the bytes of a tar archive.
-Setting = namedtuple("Setting", "id job_settings nmaps attempts shipped")
+Setting = namedtuple("Setting", "id job commands nmaps attempts shipped")
 
 
 class TaskFailed(Exception):
@@ -53,21 +55,20 @@ class TaskFailed(Exception):
         return None
 
 
-class _Worker:
-    """The attributes of local.Job that TaskAttempt uses, on a worker."""
+class _Worker(TaskContext):
+    """The context of a task on a worker, which runs one."""
 
     def __init__(self, setting, folder, bundle, processes):
         python = [sys.executable]
-        commands = {
-            role: words and (python if words[0] == PYTHON else words[:1]) + words[1:]
-            for role, words in setting.job_settings.commands.items()
+        self.commands = {
+            role: words and (python if words[0] == PYTHON else words[:1]) + words[1:] for role, words in setting.commands.items()
         }
         inherited = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
         path = os.pathsep.join([folder, *filter(None, [bundle]), *map(os.path.abspath, inherited)])
-        environ = {**inherited_variables(), **setting.job_settings.environ, "PYTHONPATH": path}
-        self.settings = setting.job_settings._replace(commands=commands, environ=environ)
+        self.job = replace(setting.job, environment={**setting.job.environment, "PYTHONPATH": path})
         self.id = setting.id
-        self.environ = job_environment(self.settings, self.id, setting.nmaps, self.settings.output_format == "text")
+        self.environ = job_environment(self.job, self.id, setting.nmaps)
+        self.part_options = part_options(self.job.properties, self.job.output_format)
         self.memory = MEMORY
         self.max_files = max_files(os.cpu_count() or 1)
         self.processes = processes

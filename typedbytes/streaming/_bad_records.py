@@ -136,7 +136,7 @@ class BadRecordSkipper:
 
     def skip(self, records, error, is_too_many=False):
         """Skip records for an error, or raise it when the input or the output has failed, or a debugger was called."""
-        from typedbytes.streaming._advice import is_of_debugger
+        from typedbytes.streaming.advice import is_of_debugger
 
         if self._is_broken() or is_of_debugger(error):
             raise error

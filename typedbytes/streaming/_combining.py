@@ -9,8 +9,8 @@ import io
 
 from typedbytes._core import PairReader, RecordLoop
 from typedbytes._sorting._native import Sorter
-from typedbytes.streaming._typed_bytes import TypedBytesOutput
 from typedbytes.streaming._user_code import StopEarly, UserCode
+from typedbytes.streaming.formats.typed_bytes import TypedBytesOutput
 
 #: For pairs and for sorting them, twice: a task has half a gigabyte or more, and most of the gain is there with much less.
 MEMORY_NBYTES = 64 << 20

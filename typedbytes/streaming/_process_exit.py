@@ -2,16 +2,17 @@
 
 Hadoop looks only at the exit code. A task that calls os._exit(0), that execs another program, or whose script
 catches the SystemExit of run() would look successful, and the output not yet written would be lost silently. From
-the start of a task to the end of its process, the exit code of the task is used instead. The meaning of the codes is not known
-here, and processes forked by the task are not affected. C's exit() cannot be intercepted, nor can os._exit where something else
+the start of a task to the end of its process, the exit code of the task is used instead. The meaning of other codes is not
+known here, and processes forked by the task are not affected. C's exit() cannot be intercepted, nor can os._exit where something else
 than a name in a module holds it since before the start: an attribute, a default argument.
 """
 
+import _signal  # signal itself imports enum, half of the start-up time of a task
 import atexit
 import os
 import sys
 
-from typedbytes._base.exit_codes import FAILED
+from typedbytes._base.exit_codes import FAILED, INTERRUPTED, TERMINATED
 from typedbytes.streaming._reporter import write_line
 
 
@@ -86,3 +87,18 @@ def _replace_in_modules(replacements):
             for name, value in list(names.items()):
                 if id(value) in by_id:
                     names[name] = by_id[id(value)]
+
+
+def set_signals():
+    """End the process at SIGTERM and SIGINT with exit codes of their own."""
+    if hasattr(_signal, "SIGPIPE"):  # not on Windows
+        _signal.signal(_signal.SIGPIPE, _signal.SIG_IGN)  # a closed pipe is reported as an error
+    _signal.signal(_signal.SIGTERM, _stop)
+    _signal.signal(_signal.SIGINT, _stop)
+
+
+def _stop(signum, frame):
+    # Hadoop waits a quarter of a second and discards the attempt: nothing is flushed, and no code may catch this.
+    name, code = ("SIGINT", INTERRUPTED) if signum == _signal.SIGINT else ("SIGTERM", TERMINATED)
+    write_line(f"typedbytes: stopped by {name}")
+    os._exit(code)

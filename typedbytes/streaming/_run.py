@@ -7,21 +7,30 @@ records were processed, and the output was flushed and closed. How a record is e
 
 from __future__ import annotations
 
-import _signal  # signal itself imports enum, half of the start-up time of a task
 import os
 import sys
 
-from typedbytes._base.exit_codes import BAD_DATA, FAILED, INTERNAL, INTERRUPTED, IO_ERROR, OK, TERMINATED, USAGE
+from typedbytes._base.exit_codes import BAD_DATA, FAILED, INTERNAL, INTERRUPTED, IO_ERROR, OK, USAGE
 from typedbytes._core import END, RecordGroups, RecordLoop
 from typedbytes.errors import DecodeError
 from typedbytes.streaming._descriptors import open_descriptors
-from typedbytes.streaming._formats import open_columns, open_files, open_input, open_output
 from typedbytes.streaming._heartbeat import Heartbeat
-from typedbytes.streaming._process_exit import ProcessExit
+from typedbytes.streaming._process_exit import ProcessExit, set_signals
 from typedbytes.streaming._reporter import counters, write_failure, write_line
 from typedbytes.streaming._sidefiles import side_files
-from typedbytes.streaming._task import GroupingError, Task, UsageError, find_format, find_role, find_step, has_combiner, is_query, usage
 from typedbytes.streaming._user_code import NAMES, Step, StopEarly, TooManyBadRecords, UserCode, check_steps, check_words, step_line
+from typedbytes.streaming.formats import open_columns, open_files, open_input, open_output
+from typedbytes.streaming.task_environment import (
+    GroupingError,
+    Task,
+    UsageError,
+    find_format,
+    find_role,
+    find_step,
+    has_combiner,
+    is_query,
+    usage,
+)
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -140,7 +149,7 @@ def _run(steps, single_step, argv):
             return USAGE if step.functions[role] is None else OK
         task_run = TaskRun(role, step.functions, step.options)
         source, sink = open_descriptors()
-        _set_signals()
+        set_signals()
         return task_run.run(source, sink)
     except UsageError as error:
         write_line(f"typedbytes: {error}")
@@ -164,20 +173,6 @@ def _fail(code, error, details=(), advice=None):
     return code
 
 
-def _set_signals():
-    if hasattr(_signal, "SIGPIPE"):  # not on Windows
-        _signal.signal(_signal.SIGPIPE, _signal.SIG_IGN)  # a closed pipe is reported as an error
-    _signal.signal(_signal.SIGTERM, _stop)
-    _signal.signal(_signal.SIGINT, _stop)
-
-
-def _stop(signum, frame):
-    # Hadoop waits a quarter of a second and discards the attempt: nothing is flushed, and no code may catch this.
-    name, code = ("SIGINT", INTERRUPTED) if signum == _signal.SIGINT else ("SIGTERM", TERMINATED)
-    write_line(f"typedbytes: stopped by {name}")
-    os._exit(code)
-
-
 class TaskRun:
     """The work between open descriptors and an exit code."""
 
@@ -197,7 +192,7 @@ class TaskRun:
             raise UsageError(f"batch=True needs typed bytes as input and output; this task has {found}")
         self._composite_keys = None
         if options.part_of is not None:
-            from typedbytes.streaming._secondary_sort import find_composite_keys
+            from typedbytes.streaming.formats.secondary_sort import find_composite_keys
 
             formats = self._input_format, self._output_format
             self._composite_keys = find_composite_keys(options.part_of, options.group_by is not None, role, formats, os.environ)
@@ -331,7 +326,7 @@ class TaskRun:
         if self._role == "reduce" and self._output.record and not self._input.record:
             write_line("typedbytes: a reducer without input has output, which Hadoop discards")
         if self._has_no_output():
-            from typedbytes.streaming._advice import hint_at_no_output
+            from typedbytes.streaming.advice import hint_at_no_output
 
             write_line(f"typedbytes: {hint_at_no_output(NAMES[self._role], self._input.record)}")
         if self._input_format == "split":  # Hadoop has counted pieces of the split
@@ -361,7 +356,7 @@ class TaskRun:
         read = f"{self._input.record} records, {self._input.offset} bytes"
         self._details = [("input read", read), *self._item_details("key", key), *self._item_details("value", value)]
         if returned is not None:
-            from typedbytes.streaming._advice import details_of_returned
+            from typedbytes.streaming.advice import details_of_returned
 
             self._details += details_of_returned(returned)
 
@@ -382,14 +377,14 @@ class TaskRun:
             return _fail(IO_ERROR, error, self._details)
         broken = None if self._input is None else self._input.failure()
         if isinstance(broken, DecodeError):
-            from typedbytes.streaming._advice import advice_on
+            from typedbytes.streaming.advice import advice_on
 
             where = [("bad record", f"{broken.record}, at byte {broken.offset}"), ("reason", broken)]
             advice = advice_on(self._role, broken, os.environ) if self._input_format == "typedbytes" else None
             return _fail(BAD_DATA, error, where, advice)
         if isinstance(error, TooManyBadRecords):
             return _fail(BAD_DATA, error, self._details)
-        from typedbytes.streaming._advice import details_of
+        from typedbytes.streaming.advice import details_of
 
         code = INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED
         return _fail(code, error, self._details + details_of(error))

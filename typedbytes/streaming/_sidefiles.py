@@ -11,7 +11,7 @@ from __future__ import annotations
 import io
 import os
 
-from typedbytes.streaming._task import Task
+from typedbytes.streaming.task_environment import Task
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 

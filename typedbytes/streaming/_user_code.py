@@ -7,7 +7,7 @@ called elsewhere, so that an AttributeError inside user code is never taken for 
 import io
 
 from typedbytes.errors import TypedBytesError
-from typedbytes.streaming._task import STEP_LINE
+from typedbytes.streaming.task_environment import NAMES, STEP_LINE, check_functions
 
 
 class StopEarly(Exception):
@@ -25,18 +25,9 @@ class TooManyBadRecords(TypedBytesError):
     """More records were bad than `max_bad` allows."""
 
 
-COMBINER_ALONE = "combiner= needs reducer=: without reduce tasks no combiner is called; give a reducer too, or leave the combiner out"
-
 COLUMN_OPTIONS = ("nulls", "null_value", "structs")
-NAMES = {"map": "mapper", "combine": "combiner", "reduce": "reducer"}
 METHODS = {"map": "map", "combine": "reduce", "reduce": "reduce"}
 CO_VARARGS = 4  # of inspect, whose import takes longer than a short task
-
-
-def check_functions(mapper, reducer, combiner):
-    """Raise TypeError for a map-only job with a combiner; a script of one role may have its other roles in other scripts."""
-    if mapper is not None and combiner is not None and reducer is None:
-        raise TypeError(COMBINER_ALONE)
 
 
 class Step:

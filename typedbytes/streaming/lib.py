@@ -23,10 +23,10 @@ import operator
 from typedbytes import dumps
 from typedbytes._core import WrappedIterator
 from typedbytes.streaming import _changes
-from typedbytes.streaming._record_io import checked_pair
 from typedbytes.streaming._statistics import combined_statistics, statistics
-from typedbytes.streaming._task import task
 from typedbytes.streaming._user_code import UserCode, pairs_of
+from typedbytes.streaming.formats.record_io import checked_pair
+from typedbytes.streaming.task_environment import task
 
 __all__ = [
     "Combining", "JoinCombiner", "JoinReducer", "MultiMapper", "countmapper", "distinctmapper", "distinctreducer",

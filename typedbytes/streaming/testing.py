@@ -20,9 +20,9 @@ from contextlib import contextmanager
 from typedbytes import Decoder, Encoder, PairReader, dumps
 from typedbytes._core import RecordGroups
 from typedbytes.streaming import _reporter
-from typedbytes.streaming._record_io import checked_pair
-from typedbytes.streaming._task import PARAM
-from typedbytes.streaming._user_code import StopEarly, UserCode, check_functions, pairs_of
+from typedbytes.streaming._user_code import StopEarly, UserCode, pairs_of
+from typedbytes.streaming.formats.record_io import checked_pair
+from typedbytes.streaming.task_environment import PARAM, check_functions
 
 __all__ = ["call_map", "call_reduce", "counted", "run_job", "shuffle"]
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import sys
 import time
 
-from typedbytes.cli._arguments import integer, parse_size
 from typedbytes.cli._failure import say
-from typedbytes.cli._job_options import add_job_arguments, job_files, job_settings, named, report_ignored
+from typedbytes.cli._job_options import add_job_arguments, job_of, report_ignored
+from typedbytes.jobs.job import Job
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -25,23 +25,10 @@ SECONDS_BETWEEN_LINES = 5.0
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of run."""
-    add_job_arguments(parser)
-    add = parser.add_argument
-    add(
-        "--memory",
-        type=parse_size,
-        default=512 << 20,
-        metavar="SIZE",
-        help="memory of the parent process, which sorts and merges for all tasks; tasks need their own (512M)",
+    add_job_arguments(parser, "run")
+    parser.add_argument(
+        "--engine", choices=("local", "spark"), default="local", help="what runs the tasks; spark: PySpark on this machine (local)"
     )
-    add("--engine", choices=("local", "spark"), default="local", help="what runs the tasks; spark: PySpark on this machine (local)")
-    add("--processes", type=integer, metavar="N", help="the number of tasks that run at once (default: the number of processors)")
-    add("--split-size", type=parse_size, metavar="SIZE", help="the input of a map task (32M, as in Hadoop for local files)")
-    add("--attempts", type=integer, default=1, metavar="N", help="the number of attempts of a task (1)")
-    add("--tmp", metavar="FOLDER", help="the folder for temporary files (beside the output)")
-    add("--codec", choices=("none", "zlib", "lz4", "zstd"), default="none", help="the compression of temporary files (none)")
-    add("--keep-failed", action="store_true", help="keep the folder of a job that fails, and report its path")
-    add("-q", "--quiet", action="store_true", help="report only why the job failed")
 
 
 def run(options: Namespace, output: CommandOutput) -> int | None:
@@ -58,37 +45,24 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       zcat big.gz | typedbytes run job.py - -o out --output-format text
       typedbytes dumptb counts | typedbytes to-json --pairs
     """
-    script, inputs = job_files(options, "run")
     if options.engine == "spark":
         from typedbytes.cli._spark_job import run_on_spark  # imported lazily: start-up time
 
-        run_on_spark(options, script, inputs, "local[*]")
+        run_on_spark(options, "run", "local[*]")
         return None
+    job = job_of(options, "run", Job)
     from typedbytes import local
     from typedbytes.cli._job_result import run_and_report  # imported lazily: start-up time
 
-    if not options.quiet:
-        report_ignored(options)
+    if not job.quiet:
+        report_ignored(job)
 
-    def job():
-        with _progress(options.quiet) as progress:
-            return local.run_script(
-                script,
-                options.arg,
-                inputs=inputs,
-                output=options.folder,
-                reducers=options.reducers,
-                environ=named(options.env, "--env"),
-                progress=progress,
-                **job_settings(options),
-                **{name: getattr(options, name) for name in _PASSED_ON},
-            )
+    def run_job():
+        with _progress(job.quiet) as progress:
+            return local.run_job(job, progress=progress)
 
-    run_and_report(job, options.quiet)
+    run_and_report(run_job, job.quiet)
     return None
-
-
-_PASSED_ON = "memory", "processes", "split_size", "attempts", "tmp", "codec", "keep_failed", "quiet"
 
 
 def _progress(quiet):

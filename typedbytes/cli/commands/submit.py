@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from typedbytes.cli._bundle_options import add_bundle_arguments, bundle_command, bundle_settings
 from typedbytes.cli._failure import JOB_FAILED, UNAVAILABLE, USAGE, Failure, say_lines
-from typedbytes.cli._job_options import add_job_arguments, job_files, job_settings, named
+from typedbytes.cli._job_options import add_job_arguments, job_of
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -24,7 +24,7 @@ PLACEHOLDER = "typedbytes-bundle.zip"
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of submit."""
-    add_job_arguments(parser)
+    add_job_arguments(parser, "submit")
     add = parser.add_argument
     add(
         "--engine",
@@ -33,16 +33,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="run the job on Hadoop or on Spark, which needs PySpark on this machine (hadoop)",
     )
     add("--master", metavar="URL", help="spark: the cluster, as spark://host:7077, yarn or local[4] (default: from Spark's configuration)")
-    add("--name", default="", help="the name of the job (the script's name)")
-    add("--python", default="python3", metavar="PATH", help="the Python of the nodes (python3)")
     bundle = parser.add_mutually_exclusive_group()
     bundle.add_argument(
         "--bundle", metavar="ZIP", help="an archive made with typedbytes bundle (default: one is made, with the options below)"
     )
     bundle.add_argument("--no-bundle", action="store_true", help="the nodes have typedbytes installed")
     add_bundle_arguments(parser)
-    add("--feed", choices=("splits", "pairs"), help="what map tasks get: whole splits, much cheaper, or single pairs (splits if possible)")
-    add("--feed-jar", metavar="JAR", help="the plug-in for whole splits, if it is not installed")
     add("--streaming-jar", metavar="JAR", help="Hadoop's streaming jar, if it is not found")
     add("--read", action="store_true", help="write the output of the job to stdout as pairs")
     add("--dry-run", action="store_true", help="print the commands, passwords in URLs included, instead of running them")
@@ -94,11 +90,10 @@ def _submit_to_spark(options):
     from typedbytes import hadoop
     from typedbytes.cli._spark_job import run_on_spark  # imported lazily: start-up time
 
-    script, inputs = job_files(options, "submit")
     try:
         with tempfile.TemporaryDirectory() as folder:
             makes_bundle = bool(options.bundle or any(bundle_settings(options).values()))
-            run_on_spark(options, script, inputs, options.master, _bundle(options, folder) if makes_bundle else None)
+            run_on_spark(options, "submit", options.master, _bundle(options, folder) if makes_bundle else None)
     except hadoop.SubmitError as error:
         from typedbytes.cli._submit_failure import failure_of  # imported lazily: start-up time
 
@@ -108,27 +103,12 @@ def _submit_to_spark(options):
 def _plan(options, folder):
     from typedbytes import hadoop
 
-    script, inputs = job_files(options, "submit")
-    if options.read and options.output_format != "sequencefile":
+    plan = job_of(options, "submit", hadoop.Plan, python_versions=options.python_versions)
+    if options.read and plan.output_format != "sequencefile":
         raise Failure(USAGE, "--read needs SequenceFiles: do not change --output-format")
-    settings = job_settings(options)
-    if options.read and ":" not in options.folder and {"fs.defaultFS", "fs.default.name"} & settings["properties"].keys():
+    if options.read and ":" not in plan.output and {"fs.defaultFS", "fs.default.name"} & plan.properties.keys():
         raise Failure(USAGE, "--read cannot find the output under -D fs.defaultFS: give --output as a URL")
-    return hadoop.Plan(
-        script,
-        inputs,
-        options.folder,
-        nreducers=options.reducers,
-        arguments=options.arg,
-        name=options.name,
-        python=options.python,
-        bundle=_bundle(options, folder),
-        python_versions=options.python_versions,
-        environment=named(options.env, "--env"),
-        feed=options.feed,
-        feed_jar=options.feed_jar,
-        **settings,
-    )
+    return replace(plan, bundle=_bundle(options, folder))
 
 
 def _bundle(options, folder):
@@ -177,7 +157,7 @@ def _printed(plan, options):
 
 def _shell_commands(jobs, command):
     """Return the commands of a job's steps, each only after those before it have succeeded."""
-    from typedbytes.hadoop._steps import removals_of_output
+    from typedbytes.hadoop.steps import removals_of_output
 
     commands = []
     for number, job in enumerate(jobs):

@@ -1,0 +1,59 @@
+"""A job of several steps as one job of Hadoop after the other, each on the output of the one before.
+
+Here: the plan of each step. Not here: which steps a script has, Hadoop's command line, processes of Hadoop.
+Invariant: no folder between two steps has a name that another job could use.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+from typedbytes.jobs.environment import STEP
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from typedbytes.hadoop._plan import Plan
+
+__all__ = ["jobs_of", "removal", "removals_of_output"]
+
+
+def jobs_of(plan: Plan) -> list[Plan]:
+    """Return the plans of a checked plan's steps, in order: itself if it has one."""
+    if len(plan.steps) < 2:
+        return [plan]
+    between = f"{plan.output.rstrip('/')}-{os.urandom(4).hex()}-step"
+    outputs = [*(f"{between}{number}" for number in range(1, len(plan.steps))), plan.output]
+    return [_job_of(plan, number, outputs) for number in range(1, len(plan.steps) + 1)]
+
+
+def removal(plan, paths):
+    """Return the words after Hadoop's command that remove paths, also those that are not there."""
+    return ["fs", *_file_systems(plan), "-rm", "-r", "-f", "-skipTrash", *paths]
+
+
+def removals_of_output(plan, path):
+    """Return the words of two commands that remove the output of a step, but not a folder in which its tasks left side files."""
+    return removal(plan, [f"{path}/part-*", f"{path}/_*"]), ["fs", *_file_systems(plan), "-rmdir", "--ignore-fail-on-non-empty", path]
+
+
+def _file_systems(plan):
+    return [word for name, value in plan.properties.items() if name.startswith("fs.") for word in ("-D", f"{name}={value}")]
+
+
+def _job_of(plan, number, outputs):
+    roles, is_last = plan.steps[number - 1], number == len(outputs)
+    nreducers, _ = plan.asked_reducers
+    start = {} if number == 1 else {"inputs": [f"{outputs[number - 2]}/part-*"], "input_format": "sequencefile"}
+    return replace(
+        plan,
+        **start,
+        output=outputs[number - 1],
+        output_format=plan.output_format if is_last else "sequencefile",
+        nreducers=(nreducers or 1) if "reduce" in roles else 0,
+        combiner="combine" in roles and plan.combiner is not False,
+        name=f"{plan.name or os.path.basename(plan.script)}, step {number} of {len(outputs)}",
+        properties={**plan.without_reducer_property(), STEP: str(number)},
+        steps=[],
+    )

@@ -1,0 +1,33 @@
+"""A job, wherever it runs: what local, spark and hadoop have in common.
+
+    Job                                                    script or functions, inputs, output and options
+    Result                                                 of a job that has succeeded
+    JobError, CommandError, InputError, OutputError, OptionError, SubmitError, JobFailedError
+
+>>> Job("wordcount.py", ["books"], "counts", nreducers=2).asked_reducers
+(2, '--reducers 2')
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from typedbytes.jobs.errors import CommandError, InputError, JobError, JobFailedError, OptionError, OutputError, SubmitError
+    from typedbytes.jobs.job import Job
+    from typedbytes.jobs.result import Result
+
+__all__ = ["CommandError", "InputError", "Job", "JobError", "JobFailedError", "OptionError", "OutputError", "Result", "SubmitError"]
+
+_MODULES = {"Job": "typedbytes.jobs.job", "Result": "typedbytes.jobs.result"}
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module 'typedbytes.jobs' has no attribute {name!r}")
+    # Later than the package: the process of a task that is a function needs none of them.
+    return getattr(__import__(_MODULES.get(name, "typedbytes.jobs.errors"), fromlist=[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

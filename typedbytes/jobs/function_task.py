@@ -1,0 +1,42 @@
+"""The process of a task whose code is a function: ``python -m typedbytes.jobs.function_task ROLE MODULE NAME [MODULE NAME]``.
+
+MODULE is a module, or the path of a file that is run as a module; NAME is the function or class in it. The second pair is the
+job's reducer, for tasks that need its partition_by.
+"""
+
+import importlib
+import os
+import runpy
+import sys
+from operator import attrgetter
+
+from typedbytes import streaming
+
+
+def main(role, module, name, *reducer):
+    """Run the task; never returns."""
+    jobs = {"map": "mapper", "combine": "combiner", "reduce": "reducer"}
+    found = {"reducer": _found(*reducer)} if reducer else {}
+    streaming.run(**{**found, jobs[role]: _found(module, name)}, argv=[module, role])
+
+
+def _found(module, name):
+    """Return the function or class."""
+    found: object
+    if os.path.isabs(module):
+        sys.path.insert(0, os.path.dirname(module))
+        found = _Names(runpy.run_path(module, run_name="__typedbytes_job__"))
+    else:
+        found = importlib.import_module(module)
+    return attrgetter(name)(found)
+
+
+class _Names:
+    """The names of a file, as attributes."""
+
+    def __init__(self, names):
+        self.__dict__.update(names)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

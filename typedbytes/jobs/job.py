@@ -1,0 +1,248 @@
+"""A job: its script or functions, its inputs and output, and its options, each declared once.
+
+Here: what an option is called, what it may be and what it means to every engine. Not here: what an engine makes of it. Invariant: a Job is valid
+by itself; what its script, its inputs or its engine do not allow is found by those who look at them.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields
+
+from typedbytes.jobs.errors import OptionError
+from typedbytes.jobs.options import Option, named, option
+from typedbytes.jobs.properties import PARTITIONER_CLASS, REDUCERS, STREAMING_OPTION_OF, properties_of, reducers_of
+from typedbytes.streaming.task_environment import BINARY_PARTITIONER
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any, Union
+
+    Path = Union[str, os.PathLike[str]]
+    Code = Union[Callable[..., Any], type, str, Sequence[Path]]
+    Inputs = Union[Path, Iterable[Path], Iterable[tuple[Any, Any]]]
+
+__all__ = ["INPUT_FORMATS", "OUTPUT_FORMATS", "PARTITIONER_HINT", "Job"]
+
+#: The formats of tasks of this package; Hadoop has Java classes, too.
+INPUT_FORMATS = ("auto", "text", "pairs", "sequencefile")
+OUTPUT_FORMATS = ("sequencefile", "pairs", "text")
+PARTITIONER_HINT = "Hadoop's hash of a key chooses the reducer; --secondary leaves out the end of the key"
+MAX_REDUCERS = 65536
+OURS, LOCAL, HADOOP = ("local", "spark"), ("local",), ("hadoop",)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job, for any engine: `local.run_job(job)`, `spark.run_job(session, job)`; `hadoop.Plan` is the Job that `hadoop.submit` takes.
+
+    Raises OptionError for an option that is wrong by itself; an engine does so for one that it does not follow.
+
+    script: ends with `streaming.run(...)`. inputs: paths of files and folders, patterns, "-" for standard input; one or a list. Or, on this
+    machine and on Spark, records in memory: an iterable of tuples of a key and a value. output: a folder that does not exist yet.
+
+    Options; where it says nothing else, one is off or empty if it is not given::
+
+      nreducers      how many reduce tasks, hence part files (1, or 0 for a script without a reducer); a property with the number wins
+      combiner       False leaves the script's combiner out, None uses it if there is one, and with True there must be one
+      secondary      how many bytes at the end of each encoded key affect only the order, not the choice of reducer: as BinaryPartitioner does it
+                     with the right offset -secondary - 1; jobs with group_by do not need it (0)
+      input_format   "auto" (by content), "text", "sequencefile"; "pairs" but for Hadoop, which takes names of Java classes
+      output_format  "sequencefile", "text" (as with stream.reduce.output=text); "pairs" (typed bytes, part-00000.tb), or Java classes
+      name           of the job (that of the script)
+      python         Hadoop and Spark: the Python of the nodes ("python3")
+      bundle         Hadoop: an archive of this package; None: the nodes have it installed
+      files          paths, or "PATH#NAME", of files that each task finds in its folder, which is then a folder of the task's own
+      archives       the same of archives, zip or tar, that each task finds unpacked
+      properties     as Hadoop's -D: tasks find "a.b" as the variable a_b. Of Hadoop's own, those have the same effect everywhere that give the
+                     number of reduce tasks, and the compression and the separator of the output
+      environment    more variables for the tasks
+      params         parameters, by name: tasks find {"x": 3} as task().params["x"], "3"
+      python_versions  Hadoop: versions of Python of the nodes, like "3.11" (what `python` is)
+      arguments      words for the script, after its role
+      steps          Hadoop: the roles of each step in a job of several, which `check` asks the script for
+      feed           Hadoop: "splits": map tasks get whole splits; "pairs": single pairs (splits if the job allows them)
+      feed_jar       Hadoop: the plug-in for splits (the one that is installed)
+      split_size     but for Hadoop: bytes of input for a map task (32 MiB, as Hadoop on local files)
+      keep_failed    but for Hadoop: leave the folder of a job that failed; JobError.kept says where
+      quiet          but for Hadoop: do not pass on the tasks' standard error
+      processes      this machine: tasks that run at once (the number of processors)
+      memory         this machine: bytes of this process, which sorts and merges for all tasks together (512 MiB)
+      tmp            this machine: folder for temporary files (a folder beside the output)
+      codec          this machine: of temporary files, "none", "zlib", "lz4" or "zstd" ("none")
+      attempts       this machine: how often a task is tried (1)
+      functions      this machine, in the place of a script: the code of "map", "combine" and "reduce", as `local.run` takes it
+    """
+
+    script: Path
+    inputs: Inputs
+    output: Path
+    nreducers: int | None = option(
+        None, "-r", "--reducers", form="integer", metavar="N",
+        help="the number of reduce tasks and part files; 0: no reducer (1, or 0 if the script has no reducer)",
+    )  # fmt: skip
+    combiner: bool | None = option(None, "--combiner", form="either", help="run the script's combiner (if it has one)")
+    secondary: int = option(
+        0, "--secondary", form="integer", metavar="N",
+        help="ignore the last N bytes of a key when choosing its reducer; not needed with group_by (0)",
+    )  # fmt: skip
+    input_format: str = option(
+        "auto", "--input-format", metavar="F",
+        help="auto (by content), text or sequencefile; for run also pairs, for submit a Java class (auto)",
+    )  # fmt: skip
+    output_format: str = option(
+        "sequencefile",
+        "--output-format",
+        metavar="F",
+        help="sequencefile or text; for run also pairs, for submit a Java class (sequencefile)",
+    )
+    name: str = option("", "--name", help="the name of the job (the script's name)", commands=("submit",))
+    python: str = option("python3", "--python", metavar="PATH", help="the Python of the nodes (python3)", engines=("hadoop", "spark"))
+    bundle: str | None = option(None, engines=HADOOP)
+    files: Sequence[Path] = option(
+        list, "--ship", form="words", metavar="FILE[#NAME]",
+        help="a file that each task finds in its folder; where nothing is shipped, tasks of run find all files of the current folder, those of submit none",
+    )  # fmt: skip
+    archives: Sequence[Path] = option(
+        list, "--archive", form="words", metavar="FILE[#NAME]", help="an archive, zip or tar, that each task finds unpacked as NAME"
+    )
+    properties: Mapping[str, Any] = option(
+        dict, "-D", form="named", metavar="NAME=VALUE", help="a property of the job; tasks find a.b as the variable a_b"
+    )
+    environment: Mapping[str, Any] = option(
+        dict, "--env", form="named", metavar="NAME=VALUE", help="a variable in the environment of each task"
+    )
+    params: Mapping[str, Any] = option(
+        dict, "--param", form="named", metavar="NAME=VALUE", help="a parameter: tasks find it in task().params"
+    )
+    python_versions: Sequence[str] = option(list, engines=HADOOP)
+    arguments: Sequence[str] = option(
+        list, "--arg", form="words", metavar="WORD", help="pass WORD to the script after its role; may be repeated"
+    )
+    steps: Sequence[Sequence[str]] = option(list, engines=HADOOP)
+    feed: str | None = option(
+        None, "--feed", choices=("splits", "pairs"), engines=HADOOP,
+        help="what map tasks get: whole splits, much cheaper, or single pairs (splits if possible)",
+    )  # fmt: skip
+    feed_jar: str | None = option(
+        None, "--feed-jar", metavar="JAR", engines=HADOOP, help="the plug-in for whole splits, if it is not installed"
+    )
+    split_size: int | None = option(
+        None, "--split-size", form="size", metavar="SIZE", engines=OURS, help="the input of a map task (32M, as in Hadoop for local files)"
+    )
+    keep_failed: bool = option(
+        False, "--keep-failed", form="switch", engines=OURS, help="keep the folder of a job that fails, and report its path"
+    )
+    quiet: bool = option(False, "-q", "--quiet", form="switch", engines=OURS, help="report only why the job failed")
+    processes: int | None = option(
+        None, "--processes", form="integer", metavar="N", engines=LOCAL,
+        help="the number of tasks that run at once (default: the number of processors)",
+    )  # fmt: skip
+    memory: int = option(
+        512 << 20, "--memory", form="size", metavar="SIZE", engines=LOCAL,
+        help="memory of the parent process, which sorts and merges for all tasks; tasks need their own (512M)",
+    )  # fmt: skip
+    tmp: Path | None = option(None, "--tmp", metavar="FOLDER", engines=LOCAL, help="the folder for temporary files (beside the output)")
+    codec: str = option(
+        "none", "--codec", choices=("none", "zlib", "lz4", "zstd"), engines=LOCAL, help="the compression of temporary files (none)"
+    )
+    attempts: int = option(1, "--attempts", form="integer", metavar="N", engines=LOCAL, help="the number of attempts of a task (1)")
+    functions: Mapping[str, Code | None] | None = option(None, engines=LOCAL)
+
+    def __post_init__(self) -> None:
+        def put(name: str, value: Any) -> None:
+            object.__setattr__(self, name, value)
+
+        put("script", os.fspath(self.script))
+        if isinstance(self.inputs, (str, os.PathLike)):
+            put("inputs", [self.inputs])
+        put("name", self.name or "")
+        put("environment", _texts(self.environment))
+        put("properties", _texts(self.properties))
+        put("params", dict(self.params or {}))
+        self._check()
+
+    def _check(self) -> None:
+        for name in filter(STREAMING_OPTION_OF.__contains__, self.properties):
+            raise OptionError(f"Hadoop Streaming sets the property {name} from {STREAMING_OPTION_OF[name]} and ignores -D: leave it out")
+        properties_of(self.params, self.properties)
+        reducers, _ = self.asked_reducers
+        _require(reducers is None or 0 <= reducers <= MAX_REDUCERS, f"reducers must be 0 to {MAX_REDUCERS}, not {reducers}")
+        _require(self.secondary >= 0, f"secondary must be a number of bytes, not {self.secondary}")
+        _require((self.processes is None or self.processes > 0) and self.attempts > 0, "processes and attempts must be at least 1")
+        for name, each in _OPTIONS.items():
+            value = getattr(self, name)
+            if each.choices and value is not None:
+                _require(value in each.choices, f"{name} must be one of {', '.join(each.choices)}, not {value!r}")
+
+    def check_formats(self) -> None:
+        """Raise OptionError for a format that tasks of this package do not have, or which needs Hadoop."""
+        for name, known in (("output_format", OUTPUT_FORMATS), ("input_format", INPUT_FORMATS)):
+            value = getattr(self, name)
+            _require(value in known, f"{name} must be one of {', '.join(known)}, not {value!r}")
+
+    def check_engine(self, engine: str) -> None:
+        """Raise OptionError for an option that an engine does not follow."""
+        for name in self.options_not_for(engine):
+            raise OptionError(f"{name} is not an option of a job on {_ENGINE_NAMES[engine]}: leave it out")
+
+    def options_not_for(self, engine: str) -> list[str]:
+        """Return the names of the options that were given, and that an engine does not follow."""
+        defaults = Job("", [], "")
+        return [name for name, each in _OPTIONS.items() if engine not in each.engines and getattr(self, name) != getattr(defaults, name)]
+
+    @property
+    def asked_reducers(self) -> tuple[int | None, str]:
+        """The number of reduce tasks that the job asks for, None if it leaves it open, and the option that gives it."""
+        return reducers_of(self.properties, self.nreducers)
+
+    def own_properties(self) -> dict[str, str]:
+        """Return the properties that the user gives the job: its parameters, and those of -D."""
+        return {**properties_of(self.params, self.properties), **self.properties}
+
+    @property
+    def partitioner(self) -> dict[str, str]:
+        """The properties that have keys sent to reducers otherwise than by the hash of the whole key."""
+        if not self.secondary:
+            return {}
+        return {
+            PARTITIONER_CLASS: BINARY_PARTITIONER,
+            "mapreduce.partition.binarypartitioner.right.offset": str(-self.secondary - 1),
+        }
+
+    def partitioning(self, npartitions: int) -> dict[str, int]:
+        """Return the options of a Sorter that gives each pair its partition as Hadoop does."""
+        return {"npartitions": npartitions, "secondary": self.secondary}
+
+    def without_reducer_property(self) -> dict[str, str]:
+        """Return the properties without the number of reduce tasks."""
+        return {name: value for name, value in self.properties.items() if name not in REDUCERS}
+
+    @staticmethod
+    def options(command: str | None = None) -> dict[str, Option]:
+        """Return the options by the names of their fields: all of them, or those that have flags of a command."""
+        return {name: each for name, each in _OPTIONS.items() if command is None or (each.flags and command in each.commands)}
+
+    @staticmethod
+    def values(words: Mapping[str, Any], command: str) -> dict[str, Any]:
+        """Return the values of options, by the names of their fields, from what a command's parser has made of their words."""
+        found = {}
+        for name, each in Job.options(command).items():
+            value = words[each.dest]
+            found[name] = named(value, each.flags[0]) if each.form == "named" else value
+        return found
+
+
+_OPTIONS: dict[str, Option] = {each.name: each.metadata["option"] for each in fields(Job) if "option" in each.metadata}
+_ENGINE_NAMES = {"local": "this machine", "spark": "Spark", "hadoop": "Hadoop"}
+
+
+def _require(holds: bool, message: str) -> None:
+    if not holds:
+        raise OptionError(message)
+
+
+def _texts(values: Mapping[str, Any] | None) -> dict[str, str]:
+    return {name: os.fsdecode(value) if isinstance(value, (bytes, os.PathLike)) else str(value) for name, value in (values or {}).items()}

@@ -1,0 +1,82 @@
+"""How an option of a job is declared, beside its field in Job: what it is in words of a command line, and who follows it.
+
+Here: forms of options. Not here: which there are, and parsing a command line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from typedbytes.jobs.errors import OptionError
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+__all__ = ["ENGINES", "Option", "named", "option"]
+
+ENGINES = "local", "spark", "hadoop"
+#: The forms of an option: given once, as a word, an integer, a size in bytes or a switch; either --NAME or --no-NAME; or repeated, as words or
+#: as NAME=VALUE.
+FORMS = "word", "integer", "size", "switch", "either", "words", "named"
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a job, as the command line has it. flags: none for one that only programs give."""
+
+    flags: tuple[str, ...]
+    form: str
+    help: str
+    metavar: str | None
+    choices: tuple[str, ...] | None
+    engines: tuple[str, ...]  #: those that follow it; the others refuse it
+    commands: tuple[str, ...]
+
+    @property
+    def dest(self) -> str:
+        """The name of its words among those of a parsed command line."""
+        return f"job_{self.flags[-1].strip('-').replace('-', '_')}"
+
+    @property
+    def shown(self) -> str | None:
+        """What a help text calls its value, None where that is one of the choices."""
+        return self.metavar if self.metavar or self.choices else self.flags[-1].strip("-").upper()
+
+
+def option(
+    default: Any,
+    *flags: str,
+    form: str = "word",
+    help: str = "",
+    metavar: str | None = None,
+    choices: tuple[str, ...] | None = None,
+    engines: tuple[str, ...] = ENGINES,
+    commands: tuple[str, ...] | None = None,
+) -> Any:
+    """Return the field of a dataclass for an option; `default` is its value where it is not given, or the class of an empty one.
+
+    Where `commands` does not say otherwise, run has the options of tasks of this machine, and submit those of Hadoop.
+    """
+    assert form in FORMS
+    if commands is None:
+        commands = tuple(command for command, engine in (("run", "local"), ("submit", "hadoop")) if engine in engines)
+    metadata = {"option": Option(flags, form, help, metavar, choices, engines, commands)}
+    if isinstance(default, type):
+        return field(default_factory=default, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+def named(words: Iterable[str], flag: str) -> dict[str, str]:
+    """Return values by their names; raises OptionError for a word that is not NAME=VALUE.
+
+    >>> named(["x=3", "y=a=b"], "--param")
+    {'x': '3', 'y': 'a=b'}
+    """
+    pairs = [word.partition("=") for word in words]
+    for word, (name, sign, _) in zip(words, pairs):
+        if not name or not sign:
+            raise OptionError(f"{flag} takes NAME=VALUE, not {word!r}")
+    return {name: value for name, _, value in pairs}

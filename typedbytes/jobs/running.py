@@ -1,0 +1,92 @@
+"""A job from its script to its result, by whichever engine runs its tasks.
+
+Here: what is the same for all: the processes and their caretaker, files to ship, the steps, their splits and the folder of the output. Not here:
+which task runs when and where, which the engine knows.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+
+from typedbytes.jobs.hadoop_properties import part_options
+from typedbytes.jobs.own_job import refuse_own_job, variable_of
+from typedbytes.jobs.result import Result
+from typedbytes.jobs.script import commands_of, find_steps_by_asking
+from typedbytes.jobs.shipped import ship_files
+from typedbytes.jobs.steps import run_steps
+from typedbytes.jobs.tasks.inputs import PAIRS, find_files, make_splits, pairs_in
+from typedbytes.jobs.tasks.output_folder import OutputFolder
+from typedbytes.jobs.tasks.processes import Processes
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Protocol
+
+    from typedbytes.jobs.counters import Counters
+    from typedbytes.jobs.job import Job
+    from typedbytes.jobs.tasks.inputs import Split
+
+    Commands = Mapping[str, list[str] | None]
+
+    class Step(Protocol):
+        """One run of a job's step."""
+
+        def run(self) -> Counters:
+            """Run it and return its counters."""
+            raise NotImplementedError
+
+    Engine = Callable[[Job, Commands, list[Split], OutputFolder, Processes], Step]
+
+__all__ = ["run_by"]
+
+
+def run_by(engine: Engine, job: Job, commands: Commands | None = None) -> Result:
+    """Run a job, each step by an engine: engine(job, commands, splits, output, processes).run() returns its counters.
+
+    commands: those of a job of functions; None: of a job whose script says what it has. Raises JobError.
+    """
+    job.check_formats()
+    part_options(job.properties, job.output_format)  # raises OptionError before anything is done
+    if commands is None:
+        refuse_own_job(job.script)
+    with Processes() as processes:
+        processes.folder, environ = ship_files(job.files, job.archives, job.environment, processes.caretaker)
+        if commands is None:
+            job = replace(job, environment={**environ, **variable_of(job.script)}, name=job.name or os.path.basename(job.script))
+            steps = commands_of(job, find_steps_by_asking(job, processes))
+        else:
+            job = replace(job, environment=environ, name=job.name or "typedbytes")
+            steps = [commands]
+        if len(steps) > 1:
+            part_options(job.properties, "sequencefile")
+        asked, _ = job.asked_reducers
+        job = replace(job, nreducers=1 if asked is None else asked)
+
+        def run_step(job, commands, side_file_folders=()):
+            start = time.monotonic()
+            with OutputFolder(job.output, processes.caretaker, job.keep_failed, job.tmp) as folder:
+                splits = _splits(job, folder)
+                counters = engine(_of_tasks(job, commands), commands, splits, folder, processes).run()
+                for earlier in side_file_folders:
+                    folder.take_from(earlier)
+            nreducers = job.nreducers if commands["reduce"] else 0
+            return Result(folder.path, counters, len(splits), nreducers, time.monotonic() - start)
+
+        return run_step(job, steps[0]) if len(steps) == 1 else run_steps(run_step, job, steps, processes.caretaker)
+
+
+def _splits(job, folder):
+    records, paths = pairs_in(job.inputs)
+    if records is not None:
+        return make_splits([folder.keep_records(records)], PAIRS)
+    files = find_files([folder.keep_stdin() if each == "-" else each for each in paths])
+    return make_splits(files, job.input_format, job.split_size)
+
+
+def _of_tasks(job, commands):
+    """Return a step's job as its tasks have it: with its number of reducers, and without its inputs, which may be objects of this process."""
+    return replace(job, inputs=(), nreducers=job.nreducers if commands["reduce"] else 0)

@@ -1,0 +1,200 @@
+"""Which roles and steps a job's script has: the one answer for every engine.
+
+The source is read first, and the script is asked second: started without input, with a variable that says so. An engine of this machine starts
+it anyway, and believes what it says; for a cluster, where it may not even run here, it is asked only what its source leaves open.
+
+Here: words to start a script, its answers, and what a job may not want of it. Not here: processes, and running the job.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import typedbytes
+from typedbytes._base.exit_codes import OK, TERMINATED, USAGE
+from typedbytes.jobs.environment import inherited_variables
+from typedbytes.jobs.errors import CommandError, JobError
+from typedbytes.jobs.own_job import REFUSAL_LINE, variable_of
+from typedbytes.jobs.paths import absolute
+from typedbytes.jobs.properties import variables_of
+from typedbytes.jobs.signals import name_of
+from typedbytes.jobs.source import Source
+from typedbytes.streaming.task_environment import COMBINER_ALONE, ROLE_QUERY, STEP_LINE
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from typedbytes.jobs.job import Job
+    from typedbytes.jobs.tasks.processes import Processes
+
+__all__ = ["NO_SCRIPT", "commands_of", "find_steps_by_asking", "find_steps_by_reading", "steps_in"]
+
+ASK_SECONDS = 60
+NO_SCRIPT = "there is no script {}: give the file that ends with streaming.run(...)"
+PORTED = ("dumbo", "hadoopy", "mrjob")  # libraries with a guide on porting their jobs
+
+
+def find_steps_by_asking(job: Job, processes: Processes) -> list[list[str]]:
+    """Return the roles of each step of a job whose script is started here. Raises CommandError for what the job may not want of it."""
+    start = _start_of(job.script)
+    try:
+        with open(job.script, "rb") as file:
+            may_have_steps = b"steps" in file.read()
+    except OSError as error:
+        raise CommandError(f"the script {job.script} cannot be read: {error.strerror}") from None
+    steps = _answered_steps(job, start, processes) if may_have_steps else []
+    if not steps:
+        wants_reducer = job.asked_reducers[0] != 0
+        asked = [
+            role for role, is_wanted in (("combine", wants_reducer and job.combiner is not False), ("reduce", wants_reducer)) if is_wanted
+        ]
+        steps = _answered_roles(job, start, asked, processes)
+    _check(job, steps)
+    return steps
+
+
+def find_steps_by_reading(job: Job, say: Callable[[str], object]) -> list[list[str]]:
+    """Return the same for a script that runs on other machines. Where it cannot be asked, it is taken to have a reducer, and say() says so."""
+    source, alone = Source(job.script), _Alone()
+    start = [sys.executable, job.script]
+    steps = _answered_steps(job, start, alone, "it must run here too, to say what its steps are") if source.has_steps else []
+    if not steps:
+        roles = dict(source.roles)
+        unsaid = [role for role, has in roles.items() if has is None]
+        if unsaid and source.calls_run:
+            try:
+                (answered, *more) = _answered_roles(job, start, unsaid, alone)
+                steps = [answered, *more] if more else []
+                roles.update({role: role in answered for role in unsaid})
+            except JobError as error:
+                say(f"{error}: it is taken to have a reducer")
+        if roles["combine"] and roles["reduce"] is False:
+            raise CommandError(f"{job.script}: {COMBINER_ALONE}")
+        assumed = {"combine": bool(job.combiner), "reduce": True}
+        steps = steps or [["map", *(role for role, has in roles.items() if has or (has is None and assumed[role]))]]
+    _check(job, steps)
+    return steps
+
+
+def commands_of(job: Job, steps: list[list[str]]) -> list[dict[str, list[str] | None]]:
+    """Return the command of each role for each step, None for a role that the step has not, or the job does not want."""
+    start = _start_of(job.script)
+    wants_reducer = job.asked_reducers[0] != 0
+    wanted = {"map": True, "combine": wants_reducer and job.combiner is not False, "reduce": wants_reducer}
+    return [
+        {role: [*start, role, *job.arguments] if is_wanted and role in roles else None for role, is_wanted in wanted.items()}
+        for roles in steps
+    ]
+
+
+def _check(job, steps):
+    reducers, option = job.asked_reducers
+    if len(steps) > 1 and reducers == 0:
+        raise CommandError(f"{job.script} has {len(steps)} steps, which need their reducers: leave out {option}")
+    if reducers and not any("reduce" in roles for roles in steps):
+        raise CommandError(f"{job.script} has no reducer: give streaming.run(...) one, or leave out {option}")
+    if job.combiner and not any("combine" in roles for roles in steps):
+        raise CommandError(f"{job.script} has no combiner: give streaming.run(...) one, or run the job without (--no-combiner)")
+
+
+def steps_in(lines: list[str]) -> list[list[str]]:
+    """Return the roles of each step of a job, from the lines that its script wrote to standard error when it was asked.
+
+    >>> steps_in(["loading", "typedbytes: step: map combine reduce", "typedbytes: step: map"])
+    [['map', 'combine', 'reduce'], ['map']]
+    """
+    steps = [line[len(STEP_LINE) :].split() for line in lines if line.startswith(STEP_LINE)]
+    for number, roles in enumerate(steps, 1):
+        if "map" not in roles:
+            raise CommandError(f"step {number} of {len(steps)} has no mapper: typedbytes.streaming.lib.identitymapper passes pairs on")
+    return steps
+
+
+def _start_of(script):
+    if not os.path.isfile(script):
+        raise CommandError(NO_SCRIPT.format(script))
+    path = absolute(script)
+    if os.access(script, os.X_OK) and not script.endswith(".py"):
+        return [path]
+    if getattr(sys, "frozen", False):  # by PyInstaller: sys.executable is this program
+        raise CommandError(f"a program with a Python of its own cannot start {script}: run it by a Python that has typedbytes installed")
+    return [sys.executable, path]
+
+
+# -- asking
+
+
+class _Alone:
+    """Processes of no job: what asking needs of Processes, on every system."""
+
+    threads = ThreadPoolExecutor
+
+    def run_without_input(self, command, environ, seconds):
+        null = subprocess.DEVNULL
+        done = subprocess.run(command, env=environ, stdin=null, stdout=null, stderr=subprocess.PIPE, timeout=seconds)
+        return done.returncode, done.stderr
+
+
+def _answered_steps(job, start, processes, hint=None):
+    """Return the roles of each step as the script says them, an empty list for a job of one step."""
+    return steps_in(_ask(job, start, ["steps"], processes, hint)["steps"] or [])
+
+
+def _answered_roles(job, start, roles, processes):
+    """Return the steps that the script says; those of a job without are of one that has a mapper, and the roles that it does not refuse."""
+    found = {role: lines for role, lines in _ask(job, start, roles, processes).items() if lines is not None}
+    return steps_in(next(iter(found.values()), [])) or [["map", *found]]
+
+
+def _ask(job, start, roles, processes, hint=None):
+    """Return the lines of standard error of a script started with each role, None for a role that it has not; all are started at once."""
+    # Of a variable and a property of one name, the variable reaches the tasks.
+    given = {**variables_of(job.own_properties()), **job.environment, **variable_of(job.script)}
+    environ = {**inherited_variables(), **given, ROLE_QUERY: "1"}
+    with processes.threads(len(roles) or 1) as pool:
+        answers = {role: pool.submit(processes.run_without_input, [*start, role, *job.arguments], environ, ASK_SECONDS) for role in roles}
+        return {role: _lines_of(answer, start[0], job.script, hint) for role, answer in answers.items()}
+
+
+def _lines_of(answer, program, script, hint):
+    try:
+        code, messages = answer.result()
+    except OSError as error:
+        raise CommandError(f"{program}: {error.strerror}") from None
+    except subprocess.TimeoutExpired:
+        raise CommandError(f"{script} did not end within {ASK_SECONDS} seconds when it was started without input") from None
+    number = code - 128 if code == TERMINATED else -code
+    if number > 0:
+        raise JobError(f"{script} was ended by {name_of(number)} when it was started without input")
+    lines = [
+        line for line in messages.decode("utf-8", "backslashreplace").splitlines() if line.strip() and not line.startswith("reporter:")
+    ]
+    if code not in (OK, USAGE):
+        for line in lines:
+            if line.startswith(REFUSAL_LINE):
+                raise CommandError(line[len(REFUSAL_LINE) :], lines)
+        said = f": {lines[-1]}" if lines else ""
+        raise CommandError(
+            f"{script} fails before it reads any input, with exit code {code}{said}", lines, hint=_hint_at_module(lines) or hint
+        )
+    return lines if code == OK else None
+
+
+def _hint_at_module(lines):
+    """Return what to do about a script whose last line is an error of a module that is missing, None for others."""
+    missing = re.fullmatch(r"ModuleNotFoundError: No module named '(\w+).*", lines[-1] if lines else "")
+    if missing is None:
+        return None
+    if missing[1] in PORTED:
+        return f"typedbytes runs jobs of {missing[1]} once they are ported: docs/guides/port-{missing[1]}.md says how"
+    if missing[1] == "typedbytes":  # it runs from an archive that adds to its own path alone, as those of shiv and pex do
+        folder = os.path.dirname(os.path.dirname(typedbytes.__file__))
+        remedy = "make the pex with --venv" if "PEX" in os.environ else f"set PYTHONPATH={folder}"  # a pex removes PYTHONPATH
+        return f"tasks are started by {sys.executable}, which does not have this package: install it there, or {remedy}"
+    return f"install the module for {sys.executable}, or correct its name"

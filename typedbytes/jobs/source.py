@@ -1,0 +1,97 @@
+"""What the source of a script says: which roles it gives ``streaming.run(...)``, and whether it has steps.
+
+Here: finding calls in source code. Not here: which modules a script imports, and asking a script itself. Invariant: no code is imported or run.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+
+from typedbytes.jobs.errors import CommandError
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["Source", "parsed"]
+
+
+class Source:
+    """The source of a script, a Python file; raises CommandError for a file that cannot be read or is not Python."""
+
+    def __init__(self, script: str) -> None:
+        self._tree = parsed(script)
+        self._calls = _calls_of_run(self._tree)
+
+    @property
+    def calls_any_run(self) -> bool:
+        """Whether it calls a function or method named run, of ours or others."""
+        return any(_name(node.func) == "run" for node in ast.walk(self._tree) if isinstance(node, ast.Call))
+
+    @property
+    def calls_run(self) -> bool:
+        """Whether it calls ``streaming.run(...)`` itself."""
+        return bool(self._calls)
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether it gives ``streaming.run(...)`` steps."""
+        return any(each.arg == "steps" for call in self._calls for each in call.keywords)
+
+    @property
+    def roles(self) -> dict[str, bool | None]:
+        """Whether it gives ``streaming.run(...)`` a "combine" and a "reduce"; None where it does not say."""
+        arguments = ("combine", 2, "combiner"), ("reduce", 1, "reducer")
+        return {role: _has_argument(self._calls, number, name) for role, number, name in arguments}
+
+
+def parsed(path: str) -> ast.Module:
+    """Return the tree of a Python file. Raises CommandError."""
+    try:
+        with open(path, "rb") as file:
+            return ast.parse(file.read(), path)
+    except OSError as error:
+        raise CommandError(f"the script {path} cannot be read: {error.strerror}") from None
+    except (SyntaxError, ValueError) as error:
+        raise CommandError(f"{path} is not Python {sys.version_info[0]}.{sys.version_info[1]}: {error}") from None
+
+
+def _calls_of_run(tree: ast.Module) -> list[ast.Call]:
+    ours = {
+        alias.asname or alias.name.partition(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and _is_ours(node)
+        for alias in node.names
+    }
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _root(node.func) in ours and _name(node.func) == "run"]
+
+
+def _is_ours(node: ast.Import | ast.ImportFrom) -> bool:
+    names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
+    return any(name.partition(".")[0] == "typedbytes" for name in names)
+
+
+def _name(function: ast.expr) -> Any:
+    return getattr(function, "id", getattr(function, "attr", None))
+
+
+def _root(function: ast.expr) -> Any:
+    while isinstance(function, ast.Attribute):
+        function = function.value
+    return getattr(function, "id", None)
+
+
+def _has_argument(found: list[ast.Call], number: int, name: str) -> bool | None:
+    """Return whether one of these calls has an argument, by its number or its name; None if they do not say."""
+    answers = [_argument(call, number, name) for call in found]
+    return None if not answers or (None in answers and True not in answers) else True in answers
+
+
+def _argument(call: ast.Call, number: int, name: str) -> bool | None:
+    given = [*call.args[number : number + 1], *(each.value for each in call.keywords if each.arg == name)]
+    if not given:
+        is_open = any(isinstance(each, ast.Starred) for each in call.args) or any(each.arg is None for each in call.keywords)
+        return None if is_open else False
+    return None if isinstance(given[0], ast.Starred) else not (isinstance(given[0], ast.Constant) and given[0].value is None)

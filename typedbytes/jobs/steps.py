@@ -1,0 +1,92 @@
+"""A job of several steps: one job after the other, each on the output of the one before.
+
+Here: what is between the steps. Not here: running one of them, and asking a script for its steps, which script.py does. Invariant: the
+input of a step is the part files of the one before, as on a cluster; what is between two steps is removed with the job, however that
+ends, and as soon as the second has succeeded; side files of every step end in the output.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import suppress
+from dataclasses import replace
+
+from typedbytes.jobs.counters import Counters
+from typedbytes.jobs.environment import STEP
+from typedbytes.jobs.errors import JobError
+from typedbytes.jobs.paths import absolute
+from typedbytes.jobs.result import Result
+from typedbytes.jobs.tasks.output_folder import PART_PREFIX, check_output
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from typedbytes.jobs.job import Job
+    from typedbytes.jobs.running import Commands
+    from typedbytes.jobs.tasks.caretaker import Caretaker
+
+    RunStep = Callable[[Job, Commands, list[str]], Result]
+
+__all__ = ["run_steps"]
+
+
+def run_steps(run_step: RunStep, job: Job, steps: list[Commands], caretaker: Caretaker) -> Result:
+    """Run the steps of a job and return the Result of all; run_step runs one. Raises JobError, which says which step failed."""
+    check_output(job.output)
+    parent, base = os.path.split(absolute(job.output))
+    start = os.path.join(parent, f".{base[:50]}-{os.urandom(8).hex()}-step")
+    results: list[Result] = []
+    inputs, input_format = job.inputs, job.input_format
+    for number, commands in enumerate(steps, 1):
+        is_last = number == len(steps)
+        target = job.output if is_last else f"{start}{number}"
+        if not is_last:
+            caretaker.add(target)
+        step = replace(
+            job,
+            name=f"{job.name}, step {number} of {len(steps)}",
+            inputs=inputs,
+            output=target,
+            input_format=input_format,
+            output_format=job.output_format if is_last else "sequencefile",
+            properties={**job.properties, STEP: str(number)},
+        )
+        try:
+            results.append(run_step(step, commands, [f"{start}{each}" for each in range(1, number)] if is_last else []))
+        except JobError as error:
+            error.args = (f"step {number} of {len(steps)}: {error}",)
+            raise
+        if number > 1:
+            _remove(inputs)
+        if not is_last:
+            inputs, input_format = _part_files(target), "sequencefile"
+    for number in range(1, len(steps)):
+        shutil.rmtree(f"{start}{number}", ignore_errors=True)
+    return _sum([replace(each, output=results[-1].output) for each in results])
+
+
+def _part_files(folder):
+    return [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.startswith(PART_PREFIX)]
+
+
+def _remove(paths):
+    for path in paths:
+        with suppress(OSError):  # what is left goes with the job
+            os.unlink(path)
+
+
+def _sum(results):
+    counters = Counters()
+    for each in results:
+        counters.merge(each.counters)
+    return Result(
+        output=results[-1].output,
+        counters=counters,
+        nmaps=sum(each.nmaps or 0 for each in results),
+        nreducers=sum(each.nreducers or 0 for each in results),
+        seconds=sum(each.seconds for each in results),
+        steps=tuple(results),
+    )

@@ -1,0 +1,125 @@
+"""One attempt of a map or a reduce task, whichever engine runs the job.
+
+Here: what a task does from its input to its sorted runs or its part file. Not here: which task runs when and where, and what becomes of
+its failure. Invariant: a pair goes through no Python object.
+"""
+
+from __future__ import annotations
+
+import resource
+from functools import partial
+
+from typedbytes._sorting.external import MAX_FILES, Spills
+from typedbytes.jobs.counters import Messages
+from typedbytes.jobs.environment import attempt_id, combiner_environment, task_environment
+from typedbytes.jobs.tasks.map_task import MapTask, feed_split
+from typedbytes.jobs.tasks.output_folder import write_part
+from typedbytes.jobs.tasks.sinks import ProgressSink
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any, Protocol
+
+    from typedbytes._sorting.external import Segment
+    from typedbytes.jobs.job import Job
+    from typedbytes.jobs.tasks.inputs import Split
+    from typedbytes.jobs.tasks.processes import Processes
+
+    ReportProgress = Callable[[int], object]
+else:
+    Protocol = object
+
+__all__ = ["TaskAttempt", "TaskContext", "TaskFolders", "described", "max_files", "total_records"]
+
+
+class TaskFolders(Protocol):
+    """Where attempts have their folders."""
+
+    def attempt_folder(self, name: str, /) -> str:
+        """Make the folder of an attempt's part of the output."""
+        raise NotImplementedError
+
+    def spill_folder(self, name: str, /) -> str:
+        """Make the folder of an attempt's temporary files."""
+        raise NotImplementedError
+
+
+class TaskContext(Protocol):
+    """What an engine gives the attempts of a job's tasks."""
+
+    job: Job  #: of one step, with its number of reducers
+    commands: Mapping[str, Sequence[str] | None]  #: of "map", "combine" and "reduce"
+    id: str
+    environ: Mapping[str, str]
+    part_options: Mapping[str, Any]  #: how part files are written
+    memory: int  #: of a task
+    max_files: int  #: that a task merges at once
+    processes: Processes
+    output: TaskFolders
+
+
+class TaskAttempt:
+    """The state of one attempt of a task: folders, environment, messages, temporary files."""
+
+    def __init__(self, context: TaskContext, kind: str, number: int, count: int, environ: Mapping[str, str]) -> None:
+        name = attempt_id(context.id, kind, number, count)
+        job = context.job
+        self.folder = context.output.attempt_folder(name)
+        self.messages = Messages(job.quiet)
+        self.spills = Spills(context.output.spill_folder(name), codec=job.codec, memory=context.memory, max_files=context.max_files)
+        self._environ = {**context.environ, **environ, **task_environment(context.id, kind, number, count, self.folder)}
+        self._context = context
+        self._job = job
+        self._number = number
+        self.name = name
+
+    def run(self, role: str, feed: Callable[[Any], object], collect: Callable[[Any], Any]) -> Any:
+        """Run the command of a role; as Processes.run."""
+        environ = {**self._environ, **combiner_environment()} if role == "combine" else self._environ
+        return self._context.processes.run(self._context.commands[role], environ, feed, collect, self.messages)
+
+    def run_map(self, split: Split, report_progress: ReportProgress) -> tuple[list[Sequence[Segment]], dict[str, int]]:
+        """Run a map task; return its sorted runs, each with a Segment for every partition, and its counters. report_progress(nbytes): input read."""
+        nreducers = self._job.nreducers
+        combine = partial(self.run, "combine") if nreducers and self._context.commands["combine"] else None
+        task = MapTask(self.spills, self._job.partitioning(nreducers or 1), self._context.memory, combine)
+        counted: dict[str, int] = {}
+
+        def feed(sink):
+            counted["MAP_INPUT_RECORDS"] = feed_split(split, sink, report_progress)
+
+        counted["MAP_OUTPUT_RECORDS"] = self.run("map", feed, task.collect if nreducers else self._write_part)
+        return task.runs, {**counted, **task.counted}
+
+    def run_reduce(self, segments: Sequence[Segment], report_progress: ReportProgress) -> dict[str, int]:
+        """Run a reduce task on segments, in the order of the map tasks; return its counters."""
+        nrecords = total_records(segments)
+
+        def feed(sink):
+            self.spills.merge(segments, ProgressSink(sink, report_progress))
+
+        # A reducer without input is not run: Hadoop drops its output.
+        nwritten = self.run("reduce", feed, self._write_part) if nrecords else self._write_part(None)
+        return {"REDUCE_INPUT_RECORDS": nrecords, "REDUCE_OUTPUT_RECORDS": nwritten}
+
+    def _write_part(self, source):
+        return write_part(self.folder, self._number, self._job.output_format, self._context.part_options, source)
+
+
+def total_records(segments: Iterable[Segment]) -> int:
+    """Return the number of records in segments."""
+    return sum(segment.nrecords for segment in segments)
+
+
+def described(split: Split) -> str:
+    """Return a split as messages name it."""
+    return f"{split.path}, bytes {split.start} to {split.start + split.length}"
+
+
+def max_files(nprocesses: int) -> int:
+    """Return how many files each of several tasks of a process may have open."""
+    # Half of the descriptors is left for pipes and everything else.
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return MAX_FILES if limit == resource.RLIM_INFINITY else min(MAX_FILES, limit // 2 // nprocesses)

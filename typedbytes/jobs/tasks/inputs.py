@@ -1,0 +1,255 @@
+"""The input of a job: paths and patterns, the files they name, and their splits, as Hadoop's FileInputFormat makes them.
+
+Here: names, sizes, kinds of files and the bytes of a split as pairs of typed bytes. Not here: tasks. Invariant: a file belongs
+to the job once for each path that names it; no named file is skipped silently.
+
+A SequenceFile gives the typed bytes that Hadoop's streaming gives to a task. A file of typed bytes, known by its name (.tb or
+.typedbytes), gives its pairs and is one split. Anything else is lines of text, as TextInputFormat reads them, decompressed when the
+name or the first bytes say so (.gz, .bz2, .zst, .xz, .deflate) and then one split too; other binary data is refused. A file whose size
+is reported as 0 is read to its end: files of /proc and of some file systems in user space report that.
+"""
+
+from __future__ import annotations
+
+import glob
+import io
+import os
+import stat
+from collections import namedtuple
+from itertools import chain, islice
+
+from typedbytes import PairReader, PairWriter
+from typedbytes._base import magic
+from typedbytes._base.compression import Decompressed, compression_of_text, put_back
+from typedbytes._base.locations import parts, visible_paths
+from typedbytes._sorting._native import LineReader
+from typedbytes.errors import DecodeError
+from typedbytes.jobs.errors import InputError
+from typedbytes.jobs.paths import absolute
+from typedbytes.sequencefile import Reader
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["FORMATS", "PAIRS", "Split", "find_files", "make_splits", "open_split", "pairs_in"]
+
+BLOCK_NBYTES = 32 << 20  # fs.local.block.size
+SLOP = 1.1  # the last split of a file may be larger by this factor: FileInputFormat.SPLIT_SLOP
+CHUNK_NBYTES = 1 << 18
+
+TEXT, PAIRS, SEQUENCE_FILE = "text", "pairs", "sequencefile"
+FORMATS = ("auto", TEXT, PAIRS, SEQUENCE_FILE)
+
+HEAD_NBYTES = 1 << 12  # read to recognise the format of a file
+
+# `kind` is one of the three names above; `start` and `length` are bytes of the file, and a length of 0 means the whole file;
+# `codec` is that of compressed text.
+Split = namedtuple("Split", "path kind start length codec", defaults=[None])
+
+
+def pairs_in(inputs):
+    """Return (pairs, None) for an iterable of tuples, and (None, paths) for one of paths. Raises InputError for anything else."""
+    items = iter(inputs)
+    first = [*islice(items, 1)]
+    if first and isinstance(first[0], tuple):
+        return chain(first, items), None
+    paths = [*first, *items]
+    for each in paths:
+        if not isinstance(each, (str, os.PathLike)):
+            raise InputError(f"inputs are paths, or tuples of a key and a value, as in inputs=[(0, 'a line')], not {each!r}")
+    return None, paths
+
+
+def find_files(paths):
+    """Return the files that paths name: files, patterns, and the visible contents of folders."""
+    return [absolute(path) for named in paths for path in _files_of(os.fspath(named))]
+
+
+def _files_of(path):
+    if os.path.isdir(path):
+        return _files_in(path)
+    if os.path.exists(path):
+        return [_regular(path)]
+    found = visible_paths(glob.glob(path), path)
+    if not found:
+        raise InputError(f"no such input: {path}")
+    return [path for name in found for path in (_files_in(name) if os.path.isdir(name) else [_regular(name)])]
+
+
+def _regular(path):
+    """Return the path of a regular file; others may never end, and cannot be split or read again."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
+    if not stat.S_ISREG(mode):
+        kind = "pipe" if stat.S_ISFIFO(mode) else "socket" if stat.S_ISSOCK(mode) else "device"
+        raise InputError(f"{path} is a {kind}, which cannot be split or read again: give it as standard input, with - as the input")
+    return path
+
+
+def _files_in(folder):
+    try:
+        return [_regular(path) for path in parts(folder)]
+    except IsADirectoryError as error:
+        raise InputError(f"{error.strerror}; name it as an input of its own, or {os.path.join(folder, '*')}") from None
+    except OSError as error:
+        raise InputError(f"the folder {folder} cannot be read: {error.strerror}") from None
+
+
+def make_splits(paths, format_name="auto", split_size=None):
+    """Return the splits of files, the largest first, which is the order that Hadoop numbers its map tasks in."""
+    splits = [split for path in paths for split in _splits_of(path, format_name, split_size or BLOCK_NBYTES)]
+    return sorted(splits, key=lambda split: -split.length)
+
+
+def _splits_of(path, format_name, split_size):
+    try:
+        nbytes = os.path.getsize(path)
+        kind, codec = _recognised(path) if format_name == "auto" else (format_name, _codec_named(path) if format_name == TEXT else None)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
+    if kind == PAIRS or codec or nbytes == 0:
+        yield Split(path, kind, 0, nbytes, codec)
+        return
+    start = 0
+    while (nbytes - start) / split_size > SLOP:
+        yield Split(path, kind, start, split_size)
+        start += split_size
+    yield Split(path, kind, start, nbytes - start)
+
+
+def _codec_named(path):
+    try:
+        return compression_of_text(path)
+    except DecodeError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def _recognised(path):
+    """Return the kind and the compression of a file; raises InputError for binary data that would be read as text."""
+    with open(path, "rb") as file:
+        head = file.read(HEAD_NBYTES)
+    if magic.is_sequence_file(head):
+        return SEQUENCE_FILE, None
+    if path.endswith((".tb", ".typedbytes")):
+        return PAIRS, None
+    codec = _codec_named(path) or magic.compression_of(head)
+    if codec:
+        try:
+            with open(path, "rb", buffering=0) as raw, io.BufferedReader(_decompressed(raw, codec)) as file:
+                head = file.read(HEAD_NBYTES)
+        except (OSError, DecodeError):
+            return TEXT, codec  # the task that reads it reports the error
+        except ModuleNotFoundError as error:
+            raise InputError(f"{path}: {error}") from None
+    _check_text(path, head, codec)
+    return TEXT, codec
+
+
+def _check_text(path, head, codec):
+    """Raise InputError if the first bytes are binary data: they contain a NUL, or are those of another format."""
+    name = magic.name_of(head)
+    if name or b"\0" in head:
+        what = f"{name or 'binary data'}{f' inside {codec}' if codec else ''}"
+        convert = "; typedbytes convert makes records of a table" if name in ("parquet", "arrow", "arrow-file") else ""
+        raise InputError(
+            f"{path}: cannot tell the format: {what}, not text, not a SequenceFile, not named .tb; --input-format pairs reads it as typed "
+            f"bytes, --input-format text as lines{convert}"
+        )
+
+
+def _decompressed(file, codec):
+    """Return a source of what a file holds, which is at its start if there is a codec; an empty file is empty however it is called.
+
+    Not by bz2 and lzma, which take damage at the start of a later stream for the end of the file.
+    """
+    head = file.read(1) if codec else b""
+    return Decompressed(put_back(head, file), codec) if head else file
+
+
+def open_split(split):
+    """Return the split's reader, a context manager: copy_to(sink), `record` pairs copied so far, `position` bytes into the split."""
+    return {TEXT: _Lines, PAIRS: _Pairs, SEQUENCE_FILE: _Sequence}[split.kind](split)
+
+
+class _Chunks:
+    """The base of readers with read_typed()."""
+
+    _reader: Any
+    _closes: Any
+
+    def copy_to(self, sink):
+        """Write all pairs to a sink, whose write() writes everything."""
+        while data := self._reader.read_typed(CHUNK_NBYTES):
+            sink.write(data)
+
+    @property
+    def record(self):
+        """The number of pairs copied."""
+        return self._reader.record
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self._closes.close()
+
+
+class _Lines(_Chunks):
+    """Lines of text as pairs of an offset and a line."""
+
+    def __init__(self, split):
+        self._split = split
+        self._file = self._closes = open(split.path, "rb", buffering=0)
+        try:
+            self._file.seek(split.start)
+            length = None if split.codec else split.length or None
+            self._reader = LineReader(_decompressed(self._file, split.codec), start=split.start, length=length)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def copy_to(self, sink):
+        """Write all pairs to a sink; raises OSError for damage."""
+        try:
+            super().copy_to(sink)
+        except DecodeError as error:
+            raise OSError(str(error)) from None
+
+    @property
+    def position(self):
+        """The number of bytes read, compressed ones of a compressed file."""
+        return min(self._file.tell() - self._split.start, self._split.length)
+
+
+class _Sequence(_Chunks):
+    """The pairs of a SequenceFile as typed bytes."""
+
+    def __init__(self, split):
+        self._split = split
+        self._reader = self._closes = Reader(split.path, start=split.start, length=split.length or None, max_bytes=None)
+
+    @property
+    def position(self):
+        """The number of bytes read."""
+        return max(0, min(self._reader.offset - self._split.start, self._split.length))
+
+
+class _Pairs(_Chunks):
+    """Unchanged pairs of typed bytes, whose structure is checked."""
+
+    def __init__(self, split):
+        self._reader = self._closes = PairReader(split.path)
+
+    def copy_to(self, sink):
+        """Write all pairs to a sink."""
+        with PairWriter(sink, buffer_size=CHUNK_NBYTES) as writer:
+            writer.copy(self._reader)
+
+    @property
+    def position(self):
+        """The number of bytes read."""
+        return self._reader.offset

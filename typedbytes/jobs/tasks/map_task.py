@@ -1,0 +1,95 @@
+"""The data of one attempt of a map task: from a split to its mapper, and from the mapper to sorted runs by way of the combiner.
+
+Here: both ends of the mapper's pipes. Not here: processes. Invariant: what is combined is sorted again, so that a
+combiner that writes other keys than it was given, or another order, spoils nothing.
+"""
+
+from typedbytes._sorting._native import Sorter
+from typedbytes.errors import DecodeError
+from typedbytes.jobs.tasks.inputs import open_split
+from typedbytes.jobs.tasks.processes import TaskError
+from typedbytes.jobs.tasks.sinks import ProgressSink
+
+__all__ = ["MapTask", "feed_split"]
+
+
+def feed_split(split, sink, report_progress):
+    """Write the pairs of a split to a sink, call report_progress(position) on the way, and return their number.
+
+    Raises TaskError for input that is invalid or cannot be read.
+    """
+    try:
+        with open_split(split) as reader:
+            reader.copy_to(ProgressSink(sink, lambda nbytes: report_progress(reader.position)))
+            return reader.record
+    except BrokenPipeError:
+        raise
+    except DecodeError as error:
+        advice = f"typedbytes validate --pairs --repair GOOD {split.path} copies what is intact"
+        if not error.record:  # not even the first record is valid
+            advice = f"it was read as {split.kind}: give its format with --input-format, or if that is right, {advice}"
+        error.filename = None  # the report of a task names its input
+        raise TaskError(f"bad input: {error}; {advice}", final=True) from None
+    except ModuleNotFoundError as error:
+        raise TaskError(f"the input cannot be read: {error}", final=True) from None
+    except (OSError, EOFError) as error:
+        raise TaskError(f"reading the input failed: {error}") from None
+
+
+class MapTask:
+    """Collect a mapper's output; `runs` are its sorted runs, each with a Segment for every partition.
+
+    partitioning: options of a Sorter. combine(feed, collect): runs the combiner as Processes.run runs a process, None for a job without one.
+    """
+
+    def __init__(self, spills, partitioning, memory, combine):
+        self._spills = spills
+        self._partitioning = partitioning
+        self._memory = memory
+        self._combine = combine
+        self.runs = []
+        self.counted = {"SPILLED_RECORDS": 0}
+        if combine is not None:
+            self.counted.update(COMBINE_INPUT_RECORDS=0, COMBINE_OUTPUT_RECORDS=0)
+
+    def collect(self, source):
+        """Read all pairs of the mapper and return their number."""
+        if self._combine is None:
+            return self._spill_all(source, self._memory)
+        nrecords = 0
+        sorter = Sorter(**self._partitioning, memory=self._memory * 2 // 3)
+        more = True
+        while more:
+            more = sorter.fill(source)
+            nrecords += self._run_combiner(sorter)
+        return nrecords
+
+    def _spill_all(self, source, memory):
+        sorter = Sorter(**self._partitioning, memory=memory)
+        nrecords = 0
+        more = True
+        while more:
+            more = sorter.fill(source)
+            run = self._spills.add(sorter)
+            self.runs.append(run)
+            nrecords += sum(segment.nrecords for segment in run)
+        self.counted["SPILLED_RECORDS"] += nrecords
+        return nrecords
+
+    def _run_combiner(self, sorter):
+        counts = sorter.sort()
+
+        def feed(sink):
+            for partition, count in enumerate(counts):
+                if count:
+                    sorter.write(partition, sink)
+
+        if sum(counts):
+            try:
+                combined = self._combine(feed, lambda source: self._spill_all(source, self._memory // 3))
+            except TaskError as error:
+                raise TaskError(f"its combiner failed: {error}", error.final) from None
+            self.counted["COMBINE_INPUT_RECORDS"] += sum(counts)
+            self.counted["COMBINE_OUTPUT_RECORDS"] += combined
+        sorter.clear()
+        return sum(counts)

@@ -1,0 +1,244 @@
+"""The output folder of a job: part files as Hadoop names them, all of them at once or none.
+
+Here: formats of part files, and the folder beside the output in which everything grows until the job is done. Not here: tasks.
+Invariant: the output folder appears by one rename, with everything in it, on the disk; an attempt's files come into it only when
+the attempt has succeeded; what a failed job leaves is nothing, or what the user asked to keep. Attempts that fail are removed here, and
+finished steps by steps; the caretaker removes whatever is left, however the job ends.
+"""
+
+import os
+import shutil
+
+from typedbytes import PairReader, PairWriter, sequencefile
+from typedbytes._base.atomic import name_folder, sync, sync_contents
+from typedbytes._base.locations import is_hidden
+from typedbytes.jobs.errors import InputError, JobError, OutputError, unwritten
+from typedbytes.jobs.hadoop_properties import TEXT_CODECS
+from typedbytes.jobs.paths import absolute
+
+__all__ = ["FORMATS", "PART_PREFIX", "OutputFolder", "check_output", "write_part"]
+
+BUFFER_NBYTES = 1 << 18
+PART_PREFIX = "part-"  # of the names of part files
+
+
+def check_output(path):
+    """Raise OutputError for an output that cannot appear at a path."""
+    if not os.fspath(path):
+        raise OutputError("the output is an empty path")
+    if os.fspath(path) == "-":
+        raise OutputError("the output is a folder, not standard output: give its path, ./- for one of this name")
+    parent, name = os.path.split(absolute(path))
+    if os.path.lexists(os.path.join(parent, name)):
+        raise OutputError(f"the output {path} already exists; give another path, or remove it: a job replaces nothing")
+    if not os.path.isdir(parent):
+        raise OutputError(f"there is no folder {parent} for the output {name}; create it first")
+
+
+class OutputFolder:
+    """The working folder of a job; a context manager that leaves the complete output or nothing. `attempts`: the parent of the attempts' folders."""
+
+    def __init__(self, path, caretaker, keep_failed=False, temporary=None):
+        check_output(path)
+        self.path = absolute(path)
+        self._keep_failed = keep_failed
+        parent, name = os.path.split(self.path)
+        if temporary is not None and not os.path.isdir(temporary):
+            raise OutputError(f"there is no folder {temporary} for temporary files")
+        token = os.urandom(8).hex()
+        self._work = os.path.join(parent, f".{name[:50]}-{token}")
+        self._spilled = os.path.join(absolute(temporary) if temporary is not None else self._work, f"typedbytes-{token}")
+        self._done = os.path.join(self._work, "output")
+        self.attempts = os.path.join(self._work, "attempts")
+        self._caretaker = caretaker
+        self._add_to_caretaker()
+        try:
+            for folder, mode in ((self._work, 0o700), (self._spilled, 0o700), (self._done, 0o777), (self.attempts, 0o777)):
+                os.mkdir(folder, mode)
+        except OSError as error:
+            message = f"no folder can be made in {os.path.dirname(error.filename)}: {error.strerror}"
+            raise unwritten(OutputError, message, error, "choose another path") from error
+
+    def _add_to_caretaker(self):
+        for folder in (self._spilled, self._work):
+            self._caretaker.add(folder)
+
+    def attempt_folder(self, attempt):
+        """Make the folder of an attempt; files that its task puts there become part of the output."""
+        path = os.path.join(self.attempts, attempt)
+        os.mkdir(path)  # not its parents: those of a job that was stopped must not appear again
+        return path
+
+    def keep_stdin(self):
+        """Copy standard input into a file, which can be split and read again, and return its path."""
+        folder = os.path.join(self._work, "input")
+        if os.path.lexists(folder):
+            raise InputError("standard input is given twice among the inputs, but can be read only once")
+        try:
+            os.mkdir(folder)
+            with open(os.path.join(folder, "stdin"), "wb") as file, open(0, "rb", closefd=False) as stdin:
+                shutil.copyfileobj(stdin, file, BUFFER_NBYTES)
+        except OSError as error:
+            raise unwritten(InputError, f"standard input cannot be copied into {folder}: {error.strerror}", error) from error
+        return file.name
+
+    def keep_records(self, pairs):
+        """Write pairs into a file, which can be read again, and return its path. Raises InputError for what is not a pair."""
+        path = os.path.join(self._work, "records.tb")
+        try:
+            with open(path, "wb", buffering=0) as file, PairWriter(file, buffer_size=BUFFER_NBYTES) as writer:
+                writer.writes(pairs)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InputError(f"inputs are paths, or tuples of a key and a value that typed bytes can hold: {error}") from error
+        return path
+
+    def spill_folder(self, attempt):
+        """Make the folder of an attempt's temporary files."""
+        path = os.path.join(self._spilled, attempt)
+        os.mkdir(path)
+        return path
+
+    def drop_attempt(self, attempt):
+        """Remove both folders of an attempt that has failed, unless failed attempts are kept."""
+        if not self._keep_failed:
+            for folder in (os.path.join(self.attempts, attempt), os.path.join(self._spilled, attempt)):
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def settle_attempt(self, folder):
+        """Sync an attempt's files to the disk; attempts may do this at the same time."""
+        sync_contents(folder)
+
+    def commit_attempt(self, folder):
+        """Move an attempt's files into the output."""
+        for name in os.listdir(folder):
+            target = os.path.join(self._done, name)
+            if os.path.lexists(target):
+                raise OutputError(f"two tasks made a file {name} in their output folders")
+            os.rename(os.path.join(folder, name), target)
+        os.rmdir(folder)
+
+    def take_from(self, folder):
+        """Move what the tasks of an earlier step wrote beside their part files into the output."""
+        for name in os.listdir(folder):
+            if is_hidden(name) or name.startswith(PART_PREFIX):
+                continue
+            target = os.path.join(self._done, name)
+            if os.path.lexists(target):
+                raise OutputError(f"two steps made a file {name} in their output folders")
+            try:
+                os.rename(os.path.join(folder, name), target)
+            except OSError as error:
+                raise OutputError(f"the file {name} of a step cannot be moved into the output: {error.strerror}") from None
+
+    def __enter__(self):
+        if self._keep_failed:
+            for folder in (self._spilled, self._work):
+                self._caretaker.forget(folder)
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        try:
+            if kind is None:
+                self._commit()
+                self._add_to_caretaker()
+        except JobError as uncommitted:
+            self._note_kept_folder(uncommitted)
+            raise
+        self._note_kept_folder(error)
+
+    def _note_kept_folder(self, error):
+        if self._keep_failed and isinstance(error, JobError):
+            error.kept = self._work
+
+    def _commit(self):
+        try:
+            with open(os.path.join(self._done, "_SUCCESS"), "wb") as file:
+                pass
+            sync(file.name)
+            name_folder(self._done, self.path)
+        except OSError as error:
+            raise unwritten(OutputError, f"the output {self.path} cannot be created: {error.strerror}", error) from error
+
+
+def write_part(folder, number, format_name, options, source=None):
+    """Write the pairs of a source, a task's output, as a part file into an attempt's folder; return their number. options: see hadoop_properties."""
+    return _WRITERS[format_name](os.path.join(folder, f"{PART_PREFIX}{number:05}"), source, **options)
+
+
+def _write_pairs(path, source):
+    with open(f"{path}.tb", "wb", buffering=0) as file:
+        return _copy(source, file)
+
+
+def _write_sequence_file(path, source, **compression):
+    with sequencefile.Writer(path, **compression) as writer:
+        return _copy(source, _Records(writer))
+
+
+def _copy(source, sink):
+    if source is None:
+        return 0
+    with PairWriter(sink, buffer_size=BUFFER_NBYTES) as writer:
+        return writer.copy(PairReader(source, buffer_size=BUFFER_NBYTES))
+
+
+class _Records:
+    """A sink that writes whole pairs as records of a SequenceFile."""
+
+    def __init__(self, writer):
+        self._writer = writer
+
+    def write(self, data):
+        """Write whole pairs."""
+        self._writer.write_typed(data)
+
+
+def _write_text(path, source, separator=b"\t", codec=None):
+    nlines, end = 0, b"\n"
+    separated = _Separated(separator)
+    compressor = None if codec is None else _compressor(codec)
+    with open(path + TEXT_CODECS.get(codec, ""), "wb") as file:
+        while source is not None and (data := source.read(BUFFER_NBYTES)):
+            nlines += data.count(b"\n")
+            end = data[-1:]
+            data = data if separator == b"\t" else separated.next(data)
+            file.write(data if compressor is None else compressor.compress(data))
+        if end != b"\n":  # a last line without its LF, which Hadoop adds
+            nlines += 1
+            file.write(b"\n" if compressor is None else compressor.compress(b"\n"))
+        if compressor is not None:
+            file.write(compressor.flush())
+    return nlines
+
+
+def _compressor(codec):
+    if codec == "BZip2Codec":
+        import bz2
+
+        return bz2.BZ2Compressor()
+    import zlib
+
+    return zlib.compressobj(wbits=31 if codec == "GzipCodec" else 15)  # 31: with the header of gzip
+
+
+class _Separated:
+    """Put a separator in the place of the first TAB of each line, at which Hadoop parts the key from the value."""
+
+    def __init__(self, separator):
+        self._separator = separator
+        self._is_in_value = False  # the last line so far goes on after its first TAB
+
+    def next(self, data):
+        """Return the next bytes with other separators."""
+        *lines, last = data.split(b"\n")
+        changed = []
+        for line in lines:
+            changed.append(line if self._is_in_value else line.replace(b"\t", self._separator, 1))
+            self._is_in_value = False
+        changed.append(last if self._is_in_value else last.replace(b"\t", self._separator, 1))
+        self._is_in_value = self._is_in_value or b"\t" in last
+        return b"\n".join(changed)
+
+
+_WRITERS = {"sequencefile": _write_sequence_file, "pairs": _write_pairs, "text": _write_text}
+FORMATS = tuple(_WRITERS)

@@ -1,0 +1,342 @@
+"""The processes of a job, and one attempt of a task: a process with three pipes, a thread that writes its input and one that reads its standard error.
+
+Here: starting and ending processes, and finding which failure came first. Not here: what goes through the
+pipes. Invariant: an attempt has succeeded only when its process has read all of its input, has closed its output and has
+exit code 0; no process outlives its attempt, nor do its children, and none outlives the job, however that ends.
+Processes are started by threads of their own, in which no signal is handled: a signal between the start of a process and the storing of its process ID would leak it.
+"""
+
+import fcntl
+import os
+import select
+import signal
+import subprocess
+import sys
+import termios
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from typedbytes._base.exit_codes import BAD_DATA, NOT_EXECUTABLE, NOT_FOUND, USAGE
+from typedbytes._base.pipes import enlarge_pipe
+from typedbytes.errors import DecodeError, TruncatedError
+from typedbytes.jobs.counters import lines_of
+from typedbytes.jobs.errors import CommandError
+from typedbytes.jobs.signals import name_of
+from typedbytes.jobs.tasks.caretaker import Caretaker
+from typedbytes.jobs.tasks.pipes import make_pipe
+from typedbytes.jobs.tasks.sinks import PipeSink
+
+__all__ = ["Processes", "TaskError"]
+
+PIPE_NBYTES = 1 << 20
+STDERR_SECONDS = 2  # how long standard error is read after the end of a process, while another one holds it open
+POLL_SECONDS = 0.2
+
+# Exit codes of typedbytes.streaming and of shells after which another attempt would fail the same way.
+FINAL_CODES = {
+    USAGE: "it has no code for this role",
+    BAD_DATA: "its input is bad",
+    NOT_EXECUTABLE: "its command cannot be run",
+    NOT_FOUND: "its command was not found",
+}
+
+
+class TaskError(Exception):
+    """An attempt failed; `final`: another one would fail the same way."""
+
+    def __init__(self, reason, final=False):
+        super().__init__(reason)
+        self.final = final
+
+
+class Processes:
+    """The processes of a job, and the caretaker that ends them; a context manager after which none is left."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._running = set()
+        self.folder = None  # in which they run; None: that of the job itself
+        self.stopped = False
+        try:
+            self.caretaker = Caretaker()
+        except OSError as error:
+            raise CommandError(f"no process can be started: {sys.executable}: {error.strerror}") from None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        _call_despite_signals(self._end)
+
+    def _end(self):
+        self.stop()
+        self.caretaker.finish()
+
+    def threads(self, nthreads):
+        """Return a pool of threads to start processes in."""
+        return _Threads(self, nthreads)
+
+    def stop(self):
+        """End all processes and start no more."""
+        with self._lock:
+            self.stopped = True
+            for process in self._running:
+                _kill_group(process)
+
+    def run(self, command, environ, feed, collect, messages):
+        """Run a process: feed(sink) writes its input, collect(source) reads its output, messages.handle(line) gets its standard error.
+
+        Returns what collect returns. Raises TaskError when the attempt failed.
+        """
+        process, unread = self._start_with_pipes(command, environ)
+        sink = PipeSink(process.stdin)
+        feeder = _Thread(self._write_input, process, feed, sink)
+        stderr = _StandardError(process.stderr)
+        message_reader = _Thread(_read_messages, stderr, messages)
+        with unread:
+            try:
+                result, failure = _try_call(collect, process.stdout)
+                if failure is not None and not isinstance(failure, TruncatedError):
+                    self._kill(process)  # after truncated output the process ends by itself, and its exit code says more
+                process.stdout.close()
+                _wait_for_end(process)
+            finally:
+                self._end_process(process)  # and its children that still run
+                stderr.note_process_end()
+            has_unread = bool(unread.read(1))  # waits for the feeder; nothing left when it is done and all was read
+            sink.is_over = True
+            while unread.read(PIPE_NBYTES):  # ends the feeder's last write, also if another process holds this end open
+                pass
+        for thread in (feeder, message_reader):
+            thread.join()
+        self._check_outcome(process.returncode, feeder.error, has_unread, failure, messages)
+        return result
+
+    def run_without_input(self, command, environ, seconds):
+        """Run a command without input and return its exit code and its standard error.
+
+        Raises OSError when it cannot be started, subprocess.TimeoutExpired when it takes longer than `seconds`.
+        """
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+        process = self._start_process(command, env=environ, bufsize=0, **pipes)
+        stderr = _StandardError(process.stderr)
+        found: list[bytes] = []
+        reader, waiter = _Thread(_read_all, stderr, found), _Thread(_wait_for_end, process)
+        try:
+            waiter.join(seconds)
+            if waiter.is_alive():
+                raise subprocess.TimeoutExpired(command, seconds)
+        finally:
+            self._kill(process)
+            waiter.join()
+            self._end_process(process)
+            stderr.note_process_end()
+            reader.join()
+        return process.returncode, b"".join(found)
+
+    def _start_process(self, command, **options):
+        with self._lock:
+            if self.stopped:
+                raise TaskError("the job was stopped", final=True)
+            process = subprocess.Popen(command, start_new_session=True, cwd=self.folder, **options)
+            self.caretaker.add(process.pid)
+            self._running.add(process)
+        return process
+
+    def _end_process(self, process):
+        with self._lock:
+            _kill_group(process)
+            self._running.discard(process)
+            self.caretaker.forget(process.pid)
+        process.wait()  # only now may its process ID become that of another process or group
+
+    def _kill(self, process):
+        with self._lock:
+            if process in self._running:
+                _kill_group(process)
+
+    def _start_with_pipes(self, command, environ):
+        """Return a process, and our own reading end of its input, which shows what it has not read."""
+        unread, stdin = make_pipe()
+        try:
+            process = self._start_process(command, env=environ, bufsize=0, stdin=unread, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        except BaseException as error:
+            unread.close()
+            stdin.close()
+            if isinstance(error, OSError):
+                raise TaskError(f"{command[0]}: {error.strerror}", final=True) from None
+            raise
+        process.stdin = stdin
+        for pipe in (process.stdin, process.stdout):
+            enlarge_pipe(pipe)
+        return process, unread
+
+    def _write_input(self, process, feed, sink):
+        try:
+            feed(sink)
+        except BrokenPipeError:
+            raise
+        except BaseException:
+            self._kill(process)
+            raise
+        finally:
+            try:
+                process.stdin.close()
+            except BrokenPipeError:
+                pass
+
+    def _check_outcome(self, code, feed_error, has_unread, read_error, messages):
+        if self.stopped:
+            raise TaskError("the job was stopped", final=True)
+        if feed_error is not None and not isinstance(feed_error, BrokenPipeError):
+            raise feed_error
+        if read_error is not None and not isinstance(read_error, DecodeError):
+            raise read_error
+        if read_error is not None and not isinstance(read_error, TruncatedError):
+            raise TaskError(f"its output is not a stream of pairs: {read_error}{_advice(read_error)}")
+        if code:
+            raise TaskError(_exit_reason(code, messages.tail), final=code in FINAL_CODES)
+        if read_error is not None:
+            raise TaskError(f"its output is truncated: {read_error}{_advice(read_error)}")
+        if feed_error is not None or has_unread:
+            raise TaskError(
+                "it ended with exit code 0 before it had read all of its input; a script of typedbytes ends with streaming.run(...)"
+            )
+        if messages.exceeded_limit:
+            raise TaskError(f"it has {messages.exceeded_limit}", final=True)
+
+
+class _Threads:
+    """A pool of threads as a context manager; after an exception the job's processes are ended, since its threads wait for them."""
+
+    def __init__(self, processes, nthreads):
+        self._processes = processes
+        self._pool = ThreadPoolExecutor(nthreads, thread_name_prefix="typedbytes")
+
+    def __enter__(self):
+        return self._pool
+
+    def __exit__(self, kind, error, traceback):
+        if kind is not None:
+            _call_despite_signals(self._stop)
+        _call_despite_signals(self._pool.shutdown)
+
+    def _stop(self):
+        self._processes.stop()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _call_despite_signals(function):
+    """Call a function, and again if a signal interrupts it: ending a job must not stop half-way."""
+    try:
+        function()
+    except BaseException:
+        function()
+        raise
+
+
+class _Thread(threading.Thread):
+    """Run a function; `error` is what it raised, or None."""
+
+    error = None
+
+    def __init__(self, function, *arguments):
+        super().__init__(daemon=True)
+        self._call = function, arguments
+        self.start()
+
+    def run(self):
+        function, arguments = self._call
+        try:
+            function(*arguments)
+        except BaseException as error:
+            self.error = error
+
+
+def _try_call(function, *arguments):
+    try:
+        return function(*arguments), None
+    except Exception as error:
+        return None, error
+
+
+class _StandardError:
+    """The standard error of a process, read to its end, or soon after that of the process: one in another session may keep it open for long."""
+
+    def __init__(self, pipe):
+        self._pipe = pipe
+        self._poll = select.poll()
+        self._poll.register(pipe, select.POLLIN)
+        self._deadline = None
+        self._is_overdue = False
+        self._left = 0  # once overdue, how many bytes are still read: all that the process itself has written are among them
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self._pipe.close()
+
+    def note_process_end(self):
+        """Start the deadline: the process has ended."""
+        self._deadline = time.monotonic() + STDERR_SECONDS
+
+    def read(self, nbytes):
+        """Return the next bytes, none at the end."""
+        while not self._check_deadline():
+            if self._poll.poll(1000 * POLL_SECONDS):
+                return self._pipe.read(nbytes)
+        data = self._pipe.read(min(nbytes, self._left)) if self._left else b""
+        self._left -= len(data)
+        return data
+
+    def _check_deadline(self):
+        if not self._is_overdue and self._deadline is not None and time.monotonic() >= self._deadline:
+            self._is_overdue = True
+            self._left = int.from_bytes(fcntl.ioctl(self._pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+        return self._is_overdue
+
+
+def _read_all(stderr, found):
+    with stderr:
+        while data := stderr.read(PIPE_NBYTES):
+            found.append(data)
+
+
+def _read_messages(stderr, messages):
+    with stderr:
+        for line, whole in lines_of(stderr):
+            messages.handle(line, whole)
+
+
+def _exit_reason(code, tail):
+    if code < 0:
+        return f"it was ended by {name_of(-code)}"
+    if code == USAGE and tail and tail[-1].startswith("typedbytes: "):
+        return f"exit code {code}: {tail[-1][12:]}"
+    too_many = "TooManyBadRecords: "
+    if code == BAD_DATA and tail and too_many in tail[-1]:
+        return f"exit code {code}: {tail[-1].partition(too_many)[2]}"
+    said = FINAL_CODES.get(code) or (tail[-1] if tail else "it wrote nothing to standard error")
+    return f"exit code {code}: {said}"
+
+
+def _advice(error):
+    return "" if error.record else "; only pairs of typed bytes may go to standard output, also before streaming.run(...)"
+
+
+def _wait_for_end(process):
+    """Wait until a process has ended; its process ID stays its own until `process.wait()`."""
+    try:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    except (AttributeError, ChildProcessError):  # macOS before Python 3.13; a program that ignores SIGCHLD
+        process.wait()
+
+
+def _kill_group(process):
+    # The process has its own session, so its children are ended too.
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass

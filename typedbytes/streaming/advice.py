@@ -1,0 +1,91 @@
+"""What to do about the input of a task, an error of user code, or output that is missing: imported only where something went wrong."""
+
+import os
+import sys
+
+from typedbytes.errors import EncodeTypeError, EncodeValueError
+from typedbytes.streaming.task_environment import Task
+
+# Text of Python 2, which dumbo and hadoopy wrote: under Hadoop too.
+NOT_UTF8 = (
+    'options = {"unicode_errors": "surrogateescape"}; run(..., read_options=options, write_options=options) keeps the bytes of such text'
+)
+
+
+def advice_on(role, error, environ):
+    """Return what to do about text that is not UTF-8, or by hand about input that is not typed bytes; None where nothing is known.
+
+    >>> class Error:
+    ...     record = 0
+    >>> advice_on("reduce", Error, {})
+    'sort pairs with "typedbytes sort --pairs", sort alone takes them apart; for lines of text set stream_reduce_input=text'
+    """
+    if "is not UTF-8" in str(error):
+        return NOT_UTF8
+    if Task(environ).job_id:
+        return None
+    if role == "map":
+        script = os.path.basename(sys.argv[0])
+        advice = f'for lines of text: "cat FILE | stream_map_input=text python {script} map", or "typedbytes run {script} FILE -o FOLDER"'
+        return None if error.record else advice
+    return 'sort pairs with "typedbytes sort --pairs", sort alone takes them apart; for lines of text set stream_reduce_input=text'
+
+
+def details_of(error):
+    """Return what the report says of an error that user code raised, as pairs of a name and a text.
+
+    >>> details_of(SystemExit(0))
+    [('exit', 'the script called sys.exit(); to end a task early, raise StopEarly')]
+    """
+    if is_of_debugger(error):
+        return [("what to do", "a task has no terminal for a debugger: call the function in a test, by typedbytes.streaming.testing")]
+    if isinstance(error, SystemExit):
+        return [("exit", "the script called sys.exit(); to end a task early, raise StopEarly")]
+    if isinstance(error, EncodeTypeError) and error.message.startswith("cannot encode an object of type"):
+        advice = 'pass run(..., write_options={"default": function}), where function(object) returns an object that can be encoded'
+        return [("what to do", advice)]
+    if isinstance(error, EncodeValueError) and error.message.startswith("value is null"):
+        return [("what to do", 'pass run(..., write_options={"nulls": "hive"}), or "value" with "null_value"')]
+    return []
+
+
+def is_of_debugger(error):
+    """Return whether an error comes from Python's debugger, which finds the end of its input in a task and quits.
+
+    >>> is_of_debugger(ValueError())
+    False
+    """
+    while error is not None:
+        traceback = error.__traceback__
+        while traceback is not None:
+            if traceback.tb_frame.f_globals.get("__name__") in ("bdb", "pdb"):
+                return True
+            traceback = traceback.tb_next
+        error = error.__context__
+    return False
+
+
+def hint_at_no_output(name, nrecords):
+    """Return what to look at where a mapper, a combiner or a reducer had input and wrote nothing; it may be right.
+
+    >>> hint_at_no_output("mapper", 2).partition(":")[0]
+    'the mapper read 2 records and wrote no pairs'
+    """
+    return (
+        f"the {name} read {nrecords:,} record{'s' * (nrecords != 1)} and wrote no pairs: if that is not intended, yield pairs or return a list of them; "
+        "what it prints goes to standard error"
+    )
+
+
+def details_of_returned(returned):
+    """Return what the report says of what user code returned, as pairs of a name and a text: nothing where it may hold pairs.
+
+    >>> details_of_returned(("a", 1))
+    [('returned', 'tuple, expected pairs of key and value: yield them, or return a list')]
+    """
+    if isinstance(returned, tuple):
+        may_hold_pairs = all(isinstance(each, (tuple, list)) for each in returned)
+    else:
+        may_hold_pairs = hasattr(returned, "__iter__") and not isinstance(returned, (str, bytes, dict))
+    said = f"{type(returned).__name__}, expected pairs of key and value: yield them, or return a list"
+    return [] if may_hold_pairs else [("returned", said)]

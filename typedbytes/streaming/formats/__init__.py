@@ -1,0 +1,78 @@
+"""The formats by name: an input or an output over the task's descriptors.
+
+An input has pairs(), groups(), failure(), check_end(), item_bytes(item), .record and .offset (one of columns: batches(), whole_groups(),
+failure(), check_end(), .record and .offset), and for records that may be bad raw_pairs(), decode(item) and packed(key, value); an output
+has writes(pairs), encoded(pair), check(key, value), write_encoded(records), close() and .record. Each format is imported only by a task that
+speaks it.
+"""
+
+from typedbytes.streaming.task_environment import count_key_fields, find_key_ends, find_separator, has_text_keys
+
+
+def open_files(input_format, output_format, source, sink, environ):
+    """Return what records are read from and written to: the task's descriptors, or the files of typed bytes of a whole split."""
+    if "split" in (input_format, output_format):
+        from typedbytes._base.pipes import enlarge_pipe
+        from typedbytes.streaming.formats.splits import SequenceFileSink, open_split
+
+        for pipe in (source, sink):  # a tenth of a task's wall time, where it does little else
+            enlarge_pipe(pipe)
+        source = open_split(source, environ) if input_format == "split" else source
+        sink = SequenceFileSink(sink, environ) if output_format == "split" else sink
+    return source, sink
+
+
+def open_columns(source, sink, options):
+    """Return the input and the output of a job on columns; both are typed bytes, and options are those of the job."""
+    from typedbytes.streaming.formats.columnar import ColumnsInput, ColumnsOutput
+
+    return ColumnsInput(source, options.read_options), ColumnsOutput(sink, options.write_options, options.column_options)
+
+
+def open_input(format_name, source, role, environ, options, undecoded=False, composite_keys=None):
+    """Return the input of a role; options are those of PairReader, for typed bytes.
+
+    undecoded: its raw_pairs() are bytes, and decode() decodes each value by itself.
+    composite_keys: the form of the keys between map and reduce.
+    """
+    if composite_keys is not None and role != "map":
+        from typedbytes.streaming.formats.secondary_sort import CompositeKeyInput
+
+        return CompositeKeyInput(source, options, composite_keys)
+    if format_name == "split" and not (undecoded or options):
+        from typedbytes.streaming.formats.splits import SplitInput, holds_objects
+
+        if holds_objects(source, environ):
+            return SplitInput(source)
+    if format_name in ("typedbytes", "split"):
+        from typedbytes.streaming.formats.typed_bytes import TypedBytesInput, UndecodedInput
+
+        return (UndecodedInput if undecoded else TypedBytesInput)(source, options)
+    if format_name == "rawbytes":
+        from typedbytes.streaming.formats.raw_bytes import RawBytesInput
+
+        return RawBytesInput(source)
+    from typedbytes.streaming.formats.text import TextInput
+
+    if not has_text_keys(role, environ):
+        return TextInput(source, raw=undecoded)
+    return TextInput(source, find_separator(role, "input", environ), count_key_fields(role, environ), undecoded)
+
+
+def open_output(format_name, sink, role, environ, options, composite_keys=None, has_reducer=False):
+    """Return the output of a role; options are those of PairWriter, for typed bytes; has_reducer: whether the job has one."""
+    if composite_keys is not None and role != "reduce":
+        from typedbytes.streaming.formats.secondary_sort import CompositeKeyOutput
+
+        return CompositeKeyOutput(sink, options, composite_keys)
+    if format_name in ("typedbytes", "split"):
+        from typedbytes.streaming.formats.typed_bytes import TypedBytesOutput
+
+        return TypedBytesOutput(sink, options)
+    if format_name == "rawbytes":
+        from typedbytes.streaming.formats.raw_bytes import RawBytesOutput
+
+        return RawBytesOutput(sink)
+    from typedbytes.streaming.formats.text import TextOutput
+
+    return TextOutput(sink, find_separator(role, "output", environ), find_key_ends(role, environ, has_reducer))

@@ -1,0 +1,34 @@
+"""Records as columns: reads batches of typed bytes and writes pairs or columns, with the interface of the other formats."""
+
+from typedbytes import columns
+from typedbytes.streaming.formats.record_io import Input
+from typedbytes.streaming.formats.typed_bytes import TypedBytesOutput
+
+
+class ColumnsInput(Input):
+    """Read batches of typed bytes; options are those of columns.read."""
+
+    def __init__(self, source, options):
+        super().__init__(columns.read(source, **options))
+
+    def batches(self):
+        """Return an iterator of batches."""
+        return self._reader
+
+    def whole_groups(self):
+        """Return an iterator of batches that end where a key ends."""
+        return self._reader.groups()
+
+
+class ColumnsOutput(TypedBytesOutput):
+    """Write the columns or pairs that a job returns; options are those of PairWriter, column_options those of columns.write."""
+
+    def __init__(self, sink, options, column_options):
+        super().__init__(sink, options)
+        self._column_options = column_options
+
+    def writes(self, given):
+        """Write columns, or every pair of an iterable."""
+        if isinstance(given, dict) or hasattr(given, "__arrow_c_stream__") or hasattr(given, "__arrow_c_array__"):
+            return columns.write(self, given, **self._column_options)
+        return super().writes(given)

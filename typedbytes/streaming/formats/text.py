@@ -1,0 +1,63 @@
+"""Records as lines of text: key, separator, value, line feed.
+
+This is Hadoop Streaming's default format. Keys and values are str. Bytes that are
+not UTF-8 become lone surrogates when read and the same bytes again when written, so no line is lost or
+changed. No line is invalid; the last one may lack its line feed.
+"""
+
+from typedbytes._core import TextReader
+from typedbytes.streaming.formats.record_io import BUFFER_NBYTES, ReaderInput, RecordOutput
+
+
+def _decode(data):
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _encode(value):
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return value
+    return str(value).encode("utf-8", "surrogateescape")
+
+
+class TextInput(ReaderInput):
+    """Read lines; without a separator they are values and the key is the number of the line, from 0; raw: as bytes, for decode()."""
+
+    def __init__(self, source, separator=None, nfields=1, raw=False):
+        super().__init__(TextReader(source, separator, nfields, raw=raw, buffer_size=BUFFER_NBYTES))
+        self._separator = separator
+
+    def decode(self, item):
+        """Return a key or a value."""
+        return _decode(item) if isinstance(item, bytes) else item
+
+    def packed(self, key, value):
+        """Return the line of a raw pair."""
+        return value + b"\n" if self._separator is None else b"%b%b%b\n" % (key, self._separator, value)
+
+    def item_bytes(self, item):
+        """Return the bytes of a key or value as in the line."""
+        return _encode(item)
+
+
+class TextOutput(RecordOutput):
+    """Write lines: bytes as they are, anything else as its str."""
+
+    def __init__(self, sink, separator, key_ends=()):
+        """key_ends: pairs of a separator and the number of fields in a key, by each of which the key must be found again."""
+        super().__init__(sink)
+        self._separator = separator
+        self._key_ends = key_ends
+
+    def encode(self, key, value):
+        """Return the line of a pair; raises ValueError when it would be more than one line, or its key be found shorter."""
+        encoded = _encode(key)
+        line = b"%b%b%b" % (encoded, self._separator, _encode(value))
+        if b"\n" in line or b"\r" in line:  # Hadoop ends a line at both
+            raise ValueError(f"a line end inside a record would cut its line of text in two: {line[:80]!r}")
+        for separator, nfields in self._key_ends:
+            if any((b"%b%b" % (encoded, separator)).split(separator, nfields)[nfields:]):
+                raise ValueError(
+                    f"a separator inside a key of text would end it before the reducer: {line[:80]!r}; replace {separator!r} in keys, "
+                    "or send typed bytes between map and reduce"
+                )
+        return line + b"\n"
