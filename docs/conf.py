@@ -7,7 +7,6 @@ links between pages. The build fails when a public name is missing from the refe
 import importlib
 import os
 import pathlib
-import pkgutil
 import re
 import sys
 
@@ -55,7 +54,7 @@ PAGES = {
 
 def public_names():
     """Return the full name of everything that a public module lists in `__all__`."""
-    modules = [each.name for each in pkgutil.walk_packages(typedbytes.__path__, "typedbytes.") if not re.search(r"\._|\.cli", each.name)]
+    modules = [f"typedbytes.{each}" for each in (*typedbytes._MODULES, "streaming.lib", "streaming.testing")]
     names = {f"typedbytes.{each}" for each in typedbytes.__all__}
     for module in map(importlib.import_module, modules):
         own = [each for each in module.__all__ if getattr(module, each) is not getattr(typedbytes, each, None)]  # the rest is above

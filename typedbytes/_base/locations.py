@@ -4,11 +4,19 @@ Here: opening, listing and sizes. Not here: the contents of files, except what d
 a URL only; the index of a MapFile is read only if its own path is given.
 """
 
+from __future__ import annotations
+
 import errno
 import io
 import os
 
 from typedbytes._base.magic import SEQUENCE_FILE_NBYTES, is_sequence_file
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
 
 __all__ = [
     "file_system",
@@ -34,7 +42,7 @@ _HDFS_NEEDS = (
 )
 
 
-def opened(file, mode):
+def opened(file: Any, mode: str) -> tuple[Any, bool]:
     """Return (file, whether we opened it) for mode "r" or "w": paths and URLs are opened, descriptors wrapped."""
     if is_url(file):
         file_system(file)  # checks what the file system needs; fsspec caches it
@@ -46,7 +54,7 @@ def opened(file, mode):
     return file, False
 
 
-def file_system(path):
+def file_system(path: str) -> tuple[Any, str]:
     """Return (file system, path) of a URL; for hdfs://, an error says what must be installed."""
     fsspec = _fsspec()
     try:
@@ -59,7 +67,7 @@ def file_system(path):
         raise kind(f"{reason}: {_HDFS_NEEDS}") from error
 
 
-def glob_paths(path):
+def glob_paths(path: str) -> list[str]:
     """Return the paths or URLs that a pattern matches, in order, and anything else as it is; names that start with _ or a dot match only patterns that do."""
     import glob  # lazy import: start-up time
 
@@ -78,7 +86,7 @@ def _without_query(path):
     return start if start.rpartition("::")[2].startswith(("http://", "https://")) else path
 
 
-def visible_paths(found, pattern):
+def visible_paths(found: Iterable[str], pattern: str) -> list[str]:
     """Return in order what a pattern has found, without indexes of MapFiles, and without hidden names, unless it starts as they do."""
     first = _name(pattern)[:1]
     return _without_indexes(sorted(each for each in found if not is_hidden(_name(each)) or _name(each).startswith(first)))
@@ -88,7 +96,7 @@ def _name(path):
     return path.rstrip("/").rpartition("/")[2]
 
 
-def files(paths):
+def files(paths: Any) -> list[Any]:
     """Return the files of a path, URL, folder or pattern, or of several of them; raises FileNotFoundError for a pattern that matches none."""
     found = []
     for path in paths if isinstance(paths, (list, tuple)) else [paths]:
@@ -99,7 +107,7 @@ def files(paths):
     return found
 
 
-def parts(path):
+def parts(path: str) -> list[str]:
     """Return the files of a location: itself, or those of a folder that `visible_names` leaves, and of each MapFile its data.
 
     As for Hadoop's SequenceFileInputFormat, a folder inside it means its file `data`; one without a SequenceFile of that name raises
@@ -109,13 +117,13 @@ def parts(path):
     return [path] if found is None else _without_indexes([_data_of(each) if is_folder else each for each, is_folder in found])
 
 
-def part_files(path):
+def part_files(path: str) -> list[str]:
     """Return the files of a location in the same way, but MapFiles as they are stored: a folder of them raises IsADirectoryError."""
     found = _visible_entries(path)
     return [path] if found is None else [_refused(each) if is_folder else each for each, is_folder in found]
 
 
-def is_map_file(folder):
+def is_map_file(folder: str) -> bool:
     """Return whether a folder is a MapFile: `data` and, from keys of the same class to offsets, `index`."""
     key_class, _ = _classes_of(_joined(folder, "data"))
     return key_class is not None and _classes_of(_joined(folder, "index")) == (key_class, b"org.apache.hadoop.io.LongWritable")
@@ -190,20 +198,20 @@ def _joined(folder, name):
     return os.path.join(folder, name) if not is_url(folder) else f"{folder}{name}" if folder.endswith("/") else f"{folder}/{name}"
 
 
-def size(path):
-    """Return the number of bytes of a file."""
+def size(path: str) -> Any:
+    """Return the number of bytes of a file, None where its server does not say."""
     if is_url(path):
         fs, remote = file_system(path)
         return fs.size(remote)
     return os.path.getsize(path)
 
 
-def is_hidden(name):
+def is_hidden(name: str) -> bool:
     """Return whether Hadoop ignores files of this name."""
     return name.startswith(("_", "."))
 
 
-def visible_names(names):
+def visible_names(names: Iterable[str]) -> list[str]:
     """Return the sorted names of a folder that an input of it means: not the hidden ones, nor side files beside part files.
 
     What tasks write beside their output, as log-r-00000 and bad-records-m-00003, is not output. Without part files it is read.

@@ -15,6 +15,8 @@ with equal keys come out in the order in which they went in; a run that lacks so
 '02000201'
 """
 
+from __future__ import annotations
+
 import io
 import os
 from collections import deque, namedtuple
@@ -26,6 +28,7 @@ from typedbytes._sorting.compression import CODECS, CompressedWriter, Decompress
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
 __all__ = ["CODECS", "MAX_FILES", "Segment", "Spills", "memory_for_records", "sort"]
@@ -186,7 +189,7 @@ class Spills:
     as for `sort`.
     """
 
-    def __init__(self, folder, *, codec="none", memory=1 << 28, max_files=MAX_FILES, **options):
+    def __init__(self, folder: str, *, codec: str = "none", memory: int = 1 << 28, max_files: int = MAX_FILES, **options: Any) -> None:
         self._folder = folder
         self._codec = codec
         self._compression = find_codec(codec)  # raise for a missing library now
@@ -195,11 +198,11 @@ class Spills:
         self._max_files = max_files
         self._options = options
 
-    def add(self, sorter):
+    def add(self, sorter: Sorter) -> list[Segment]:
         """Sort the records of a Sorter, write them to a file of their own and clear it; return a Segment for each partition."""
         return self.write(sorter, sorter.sort())
 
-    def write(self, sorter, counts):
+    def write(self, sorter: Sorter, counts: Iterable[int]) -> list[Segment]:
         """As `add`, for a Sorter that has been sorted, with `counts` records by partition."""
         largest = sorter.largest
         with self._new_file() as file:
@@ -207,7 +210,7 @@ class Spills:
         sorter.clear()
         return segments
 
-    def merge(self, segments, sink):
+    def merge(self, segments: Iterable[Segment], sink: Any) -> int:
         """Merge segments into a sink and return the number of records; of equal keys, those of earlier segments go first."""
         segments = [segment for segment in segments if segment.nrecords]
         buffer_nbytes = max([BUFFER_NBYTES[0], *(segment.largest for segment in segments)])  # which holds whole records

@@ -5,10 +5,15 @@ from __future__ import annotations
 from typedbytes.cli._failure import IO_ERROR, JOB_FAILED, NO_INPUT, UNAVAILABLE, USAGE, Failure
 from typedbytes.jobs.errors import CommandError, InputError, JobError, OptionError, OutputError, SubmitError
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["failure_of"]
 
 #: The exit code of each kind of error, the most special kinds first.
-STATUS = {
+STATUS: dict[Any, int] = {
     (OptionError, CommandError, OutputError): USAGE,  # the command line is wrong
     InputError: NO_INPUT,
     SubmitError: UNAVAILABLE,

@@ -32,5 +32,5 @@ __all__ = [
 ]  # fmt: skip
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return __all__

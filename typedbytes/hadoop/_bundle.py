@@ -8,6 +8,8 @@ Our own package is one tree for all versions. Other packages can have another re
 its own, cp311 and so on, and a sitecustomize.py adds the folder for the running Python to the path.
 """
 
+from __future__ import annotations
+
 import glob
 import io
 import os
@@ -24,6 +26,11 @@ from typedbytes._base.atomic import atomic_file
 from typedbytes.hadoop._archive import Archive
 from typedbytes.jobs.errors import OptionError, SubmitError
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
 __all__ = ["bundle"]
 
 #: The source of our own package, in messages.
@@ -38,7 +45,17 @@ if os.path.isdir(_folder):
 '''
 
 
-def bundle(target, *, modules=(), wheels=(), requirements=(), python_versions=(), platforms=(), find_links=(), say=lambda line: None):
+def bundle(
+    target: str,
+    *,
+    modules: Iterable[str] = (),
+    wheels: Iterable[str] = (),
+    requirements: Iterable[str] = (),
+    python_versions: Iterable[str] = (),
+    platforms: Iterable[str] = (),
+    find_links: Iterable[str] = (),
+    say: Callable[[str], object] = lambda line: None,
+) -> int:
     """Write the archive `target`, a .zip, and return the number of files in it.
 
     It contains our installed package, `modules` (paths of files and folders, imported by their names) and `wheels`. With
@@ -76,7 +93,7 @@ def bundle(target, *, modules=(), wheels=(), requirements=(), python_versions=()
     return len(archive)
 
 
-def versions_in(target):
+def versions_in(target: str) -> set[str]:
     """Return the Python versions that typedbytes in a bundle was compiled for, like "3.11". Raises SubmitError."""
     try:
         with zipfile.ZipFile(target) as archive:
@@ -87,7 +104,7 @@ def versions_in(target):
     return {f"3.{tag}" for tag in tags}
 
 
-def differences(target, path):
+def differences(target: str, path: str) -> list[str]:
     """Return the names of the files of a module (`path`, a file or folder) that differ in a bundle."""
     archive = Archive()
     _add_module(archive, path)

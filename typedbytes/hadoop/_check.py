@@ -4,6 +4,8 @@ Here: what a plan leaves open is taken from the script and the inputs; whether J
 that of a script with steps, which is asked for them. Invariant: a job that could not run raises SubmitError before anything is sent.
 """
 
+from __future__ import annotations
+
 import os
 from dataclasses import replace
 
@@ -17,10 +19,17 @@ from typedbytes.jobs.own_job import refuse_own_job
 from typedbytes.jobs.script import NO_SCRIPT, find_steps_by_reading
 from typedbytes.jobs.source import Source
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from typedbytes.hadoop._plan import Plan
+
 __all__ = ["check", "check_shipped", "check_words"]
 
 
-def check(plan, say=lambda line: None):
+def check(plan: Plan, say: Callable[[str], object] = lambda line: None) -> Plan:
     """Return the plan with what its script and its inputs decide: files, reducers, combiner, format. Raises SubmitError for a job that cannot run.
 
     The modules beside the script are added to its files. `say` is called with a line for each requirement that only the nodes can meet.
@@ -52,7 +61,7 @@ def check(plan, say=lambda line: None):
     return replace(with_feed(_with_roles(plan, say), say), files=[*plan.files, *(path for path in files if path not in plan.files)])
 
 
-def check_shipped(plan):
+def check_shipped(plan: Plan) -> None:
     """Raise OptionError for a file, archive or bundle that is not there."""
     for path in [*plan.files, *plan.archives, *([plan.bundle] if plan.bundle else [])]:
         name = path.partition("#")[0]
@@ -61,7 +70,7 @@ def check_shipped(plan):
             raise OptionError(f"there is no file {name} to ship with the job{advice}")
 
 
-def check_words(words, environ=os.environ):
+def check_words(words: Iterable[str], environ: Mapping[str, str] = os.environ) -> None:
     """Raise SubmitError for words of a command line that Java, which decodes them by the locale, cannot read."""
     locale = environ.get("LC_ALL") or environ.get("LC_CTYPE") or environ.get("LANG") or "C"
     strange = [word for word in words if not word.isascii()]

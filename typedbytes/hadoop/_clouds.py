@@ -5,6 +5,8 @@ Sources: EMR's API reference, AddJobFlowSteps, and ``aws emr add-steps``; Datapr
 ``gcloud dataproc jobs submit hadoop``.
 """
 
+from __future__ import annotations
+
 import os
 import shlex
 from dataclasses import replace
@@ -13,11 +15,18 @@ from typedbytes.hadoop import _quoting
 from typedbytes.hadoop._plan import shipped_files
 from typedbytes.jobs.errors import SubmitError
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from typedbytes.hadoop._plan import Plan
+
 DATAPROC_JAR = "file:///usr/lib/hadoop-mapreduce/hadoop-streaming.jar"
 DELIMITERS = ";|~@!:+&"
 
 
-def emr(plan, staging, cluster):
+def emr(plan: Plan, staging: str, cluster: str) -> tuple[list[dict[str, Any]], list[str]]:
     """Return (steps, commands) for Amazon EMR; `staging` is the s3:// folder that the job's files are copied to.
 
     >>> from typedbytes.hadoop import Plan
@@ -39,7 +48,7 @@ def emr(plan, staging, cluster):
     return [step], [*copies, shlex.join(["aws", "emr", "add-steps", "--cluster-id", cluster, "--steps", "file://steps.json"])]
 
 
-def dataproc(plan, staging, cluster, region, jar=DATAPROC_JAR):
+def dataproc(plan: Plan, staging: str, cluster: str, region: str, jar: str = DATAPROC_JAR) -> tuple[dict[str, Any], list[str]]:
     """Return (job, commands) for Google Dataproc; `staging` is the gs:// folder that the job's files are copied to.
 
     >>> from typedbytes.hadoop import Plan

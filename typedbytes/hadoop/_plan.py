@@ -60,19 +60,19 @@ class Plan(Job):
         nreducers, _ = self.asked_reducers
         return 1 if nreducers is None else nreducers
 
-    def words(self):
+    def words(self) -> list[str]:
         """Return the arguments of the command line after the streaming jar."""
         return [word for part in self.parts() for word in part]
 
-    def parts(self):
+    def parts(self) -> list[tuple[str, str]]:
         """Return the same as a list of options, each with its value."""
         return [*self.property_parts(), *self.other_parts()]
 
-    def property_parts(self):
+    def property_parts(self) -> list[tuple[str, str]]:
         """Return the options -D."""
         return [("-D", _quoting.assignment("-D", name, value)) for name, value in self.all_properties().items()]
 
-    def all_properties(self):
+    def all_properties(self) -> dict[str, str]:
         """Return the properties of the job, the user's last."""
         name = _quoting.literal("mapreduce.job.name", self.name) or script_of(self).link
         properties = {"mapreduce.job.name": name, "mapreduce.job.reduces": str(self._nreducers)}
@@ -84,12 +84,12 @@ class Plan(Job):
         # The number of reducers is there already, under one name: of two, Hadoop takes the last.
         return {**properties, **{name: value for name, value in self.own_properties().items() if name not in REDUCERS}}
 
-    def own_properties(self):
+    def own_properties(self) -> dict[str, str]:
         """Return the properties that the user gives the job: its parameters, and those of -D."""
         params = {name: _quoting.literal(name, value) for name, value in properties_of(self.params, self.properties).items()}
         return {**params, **self.properties}
 
-    def other_parts(self):
+    def other_parts(self) -> list[tuple[str, str]]:
         """Return the options other than properties."""
         files, archives = shipped_files(self)
         parts = [("-files", _urls("-files", files))]
@@ -123,7 +123,7 @@ class Plan(Job):
         ]
         return [(option, _quoting.command([*start, role, *self.arguments])) for option, role, is_there in roles if is_there]
 
-    def shell(self, *start):
+    def shell(self, *start: str) -> str:
         """Return the whole command for a shell, one option per line."""
         return shlex.join(start) + "".join(f" \\\n    {shlex.join(part)}" for part in self.parts())
 
@@ -143,7 +143,7 @@ def _urls(name, files):
     return ",".join(_quoting.url_path(name, file) for file in files)
 
 
-def shipped_files(plan):
+def shipped_files(plan: Plan) -> list[list[_quoting.Shipped]]:
     """Return [files, archives], lists of Shipped, each a path or URL and its name in a task's folder. Raises SubmitError."""
     files = [script_of(plan), *map(_quoting.parse_shipped, plan.files)]
     archives = [*map(_quoting.parse_shipped, plan.archives)]
@@ -152,6 +152,6 @@ def shipped_files(plan):
     return _quoting.unique(files, archives)
 
 
-def script_of(plan):
+def script_of(plan: Plan) -> _quoting.Shipped:
     """Return the script as Shipped. In a local path a # has no special meaning; `url_path` refuses it later."""
     return _quoting.parse_shipped(plan.script) if "://" in plan.script else _quoting.Shipped(plan.script, os.path.basename(plan.script))

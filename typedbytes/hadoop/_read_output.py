@@ -1,5 +1,7 @@
 """Read the output of a job: part files on this machine, at a URL, or copied here by Hadoop."""
 
+from __future__ import annotations
+
 import os
 import re
 import subprocess
@@ -10,10 +12,16 @@ from typedbytes.hadoop._installed import default_file_system, find_command
 from typedbytes.jobs.errors import SubmitError
 from typedbytes.jobs.modules import is_importable
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
 __all__ = ["read_output"]
 
 
-def read_output(path, environ=os.environ):
+def read_output(path: str, environ: Mapping[str, str] = os.environ) -> Iterator[tuple[Any, Any]]:
     """Return an iterator of the pairs of a job's output, the SequenceFiles and MapFiles part-* of a folder.
 
     Local folders, and URLs that fsspec opens, are read directly; others are first copied to this machine by Hadoop.

@@ -22,6 +22,13 @@ from typedbytes.hadoop.steps import jobs_of, removal, removals_of_output
 from typedbytes.jobs.errors import JobFailedError, OptionError, SubmitError
 from typedbytes.jobs.result import Result
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from typedbytes.hadoop._plan import Plan
+
 __all__ = ["command_of", "submit"]
 
 MAX_LINES = 40  # of a failing task's report, in an error message
@@ -29,7 +36,7 @@ ENDING_SECONDS = 5  # for Hadoop's client to end after a signal
 LOGS_SECONDS = 60  # to wait for the logs of a failed job from YARN
 
 
-def command_of(jar=None, environ=os.environ):
+def command_of(jar: str | None = None, environ: Mapping[str, str] = os.environ) -> list[str]:
     """Return the words that start Hadoop Streaming. Raises SubmitError."""
     command = find_command("hadoop", environ)
     if jar is not None and not os.path.isfile(jar):
@@ -37,7 +44,9 @@ def command_of(jar=None, environ=os.environ):
     return [command, "jar", jar or find_jar(command, environ)]
 
 
-def submit(plan, *, jar=None, say=lambda line: print(without_secrets(line), file=sys.stderr)):
+def submit(
+    plan: Plan, *, jar: str | None = None, say: Callable[[str], object] = lambda line: print(without_secrets(line), file=sys.stderr)
+) -> Result:
     """Run a job and wait for its end; return a Result. Raises SubmitError, and JobFailedError if the job fails.
 
     The Hadoop is that of HADOOP_HOME or PATH, and runs the job where its configuration (HADOOP_CONF_DIR) says. `say` is
@@ -52,7 +61,8 @@ def submit(plan, *, jar=None, say=lambda line: print(without_secrets(line), file
 
 def _submit_steps(jobs, start, say):
     """Run the jobs of a job's steps, and remove what is between them."""
-    between, removing = [job.output for job in jobs[:-1]], ()
+    between = [job.output for job in jobs[:-1]]
+    removing: tuple[list[str], ...] = ()
     counters: dict = {}
     steps = []
     try:

@@ -14,6 +14,8 @@ from typedbytes.jobs.environment import STEP
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from typedbytes.hadoop._plan import Plan
 
 __all__ = ["jobs_of", "removal", "removals_of_output"]
@@ -28,12 +30,12 @@ def jobs_of(plan: Plan) -> list[Plan]:
     return [_job_of(plan, number, outputs) for number in range(1, len(plan.steps) + 1)]
 
 
-def removal(plan, paths):
+def removal(plan: Plan, paths: Iterable[str]) -> list[str]:
     """Return the words after Hadoop's command that remove paths, also those that are not there."""
     return ["fs", *_file_systems(plan), "-rm", "-r", "-f", "-skipTrash", *paths]
 
 
-def removals_of_output(plan, path):
+def removals_of_output(plan: Plan, path: str) -> tuple[list[str], list[str]]:
     """Return the words of two commands that remove the output of a step, but not a folder in which its tasks left side files."""
     return removal(plan, [f"{path}/part-*", f"{path}/_*"]), ["fs", *_file_systems(plan), "-rmdir", "--ignore-fail-on-non-empty", path]
 

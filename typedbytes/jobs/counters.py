@@ -5,10 +5,18 @@ here if it counts in Hadoop, with the same amount; as in Hadoop, the counters of
 or job that exceeds Hadoop's limits fails.
 """
 
+from __future__ import annotations
+
 import re
 import sys
 from collections import deque
 from threading import Lock
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
 
 __all__ = ["HADOOP_COUNTERS", "TASK_COUNTERS", "Counters", "Messages", "lines_of"]
 
@@ -26,21 +34,21 @@ _LONG = re.compile("[+-]?\\d+")
 _SIGN_BIT = 1 << 63
 
 
-class Counters(dict):
+class Counters(dict[str, dict[str, int]]):
     """Amounts by group and name: ``counters["words"]["distinct"]``."""
 
-    def add(self, group, name, amount):
+    def add(self, group: str, name: str, amount: int) -> None:
         """Add an amount to a counter."""
         names = self.setdefault(group, {})
         names[name] = (names.get(name, 0) + amount + _SIGN_BIT) % (2 * _SIGN_BIT) - _SIGN_BIT  # a Java long
 
-    def merge(self, other):
+    def merge(self, other: Mapping[str, Mapping[str, int]]) -> None:
         """Add all of other counters."""
         for group, names in other.items():
             for name, amount in names.items():
                 self.add(group, name, amount)
 
-    def exceeded_limit(self, ncounters=0, ngroups=0):
+    def exceeded_limit(self, ncounters: int = 0, ngroups: int = 0) -> str | None:
         """Return which limit of Hadoop these counters exceed, or None; ncounters, ngroups: Hadoop's own, which count too."""
         groups = [names for group, names in self.items() if not group.startswith(OWN_PREFIX)]
         for what, number, limit in (
@@ -58,14 +66,14 @@ class Messages:
     The lines of a mapper and its combiner arrive at the same time, from a thread for each.
     """
 
-    def __init__(self, quiet=False):
-        self.counters = Counters()
-        self.tail: deque = deque(maxlen=TAIL_NLINES)
-        self.exceeded_limit = None
+    def __init__(self, quiet: bool = False) -> None:
+        self.counters: Counters = Counters()
+        self.tail: deque[str] = deque(maxlen=TAIL_NLINES)
+        self.exceeded_limit: str | None = None
         self._quiet = quiet
         self._lock = Lock()
 
-    def handle(self, line, whole=True):
+    def handle(self, line: bytes, whole: bool = True) -> None:
         """Handle a line of bytes with its line end, if it has one; not whole: a piece of a line."""
         with self._lock:
             if whole and line.startswith(b"reporter:"):
@@ -127,7 +135,7 @@ def _parse_long(text):
     return amount
 
 
-def lines_of(pipe):
+def lines_of(pipe: Any) -> Iterator[tuple[bytes, bool]]:
     """Yield (line, whole) of the lines of a pipe, which end with LF, CR or CR LF; long lines are yielded in pieces that are not whole."""
     held, is_start, after_return = bytearray(), True, False
     while data := pipe.read(PIECE_NBYTES):

@@ -43,7 +43,7 @@ def job_environment(job: Job, job_id: str, nmaps: int) -> dict[str, str]:
         "mapreduce_job_id mapred_job_id": job_id,
         "mapreduce_job_name mapred_job_name": job.name,
         "mapreduce_job_maps mapred_map_tasks": nmaps,
-        "mapreduce_job_reduces mapred_reduce_tasks": job.nreducers,
+        "mapreduce_job_reduces mapred_reduce_tasks": job.nreducers or 0,
         "mapreduce_job_output_key_class mapred_output_key_class": TYPED_BYTES_WRITABLE,
         "mapreduce_job_output_value_class mapred_output_value_class": TYPED_BYTES_WRITABLE,
         "mapreduce_framework_name": "local",
@@ -56,7 +56,7 @@ def job_environment(job: Job, job_id: str, nmaps: int) -> dict[str, str]:
         **inherited_variables(),
         **property_variables(properties),
         **job.environment,  # of a variable and a property of one name, the variable reaches the tasks, as in Hadoop
-        **variables_of({name: properties[name] for name in (STEP,) if name in properties}),
+        **variables_of({STEP: properties[STEP]} if STEP in properties else {}),
         **_under_both_names(variables),
         **variables_of(partitioner),
         **_format_environment(formats),
@@ -67,7 +67,7 @@ def property_variables(properties: Mapping[str, str]) -> dict[str, str]:
     """Return properties as variables, without those of Hadoop that only a task would follow: Streaming's, and the order of a job with its own partitioner."""
     variables = variables_of(properties)
     has_own = variables.get("mapred_partitioner_class", HASH_PARTITIONER) not in (HASH_PARTITIONER, BINARY_PARTITIONER)
-    without = variables_of(dict.fromkeys(COMPARATORS)) if has_own else ()
+    without = variables_of(dict.fromkeys(COMPARATORS, "")) if has_own else ()
     return {name: value for name, value in variables.items() if not name.startswith("stream_") and name not in without}
 
 

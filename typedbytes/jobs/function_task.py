@@ -4,6 +4,8 @@ MODULE is a module, or the path of a file that is run as a module; NAME is the f
 job's reducer, for tasks that need its partition_by.
 """
 
+from __future__ import annotations
+
 import importlib
 import os
 import runpy
@@ -13,7 +15,7 @@ from operator import attrgetter
 from typedbytes import streaming
 
 
-def main(role, module, name, *reducer):
+def main(role: str, module: str, name: str, *reducer: str) -> None:
     """Run the task; never returns."""
     jobs = {"map": "mapper", "combine": "combiner", "reduce": "reducer"}
     found = {"reducer": _found(*reducer)} if reducer else {}

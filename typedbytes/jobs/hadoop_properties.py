@@ -5,10 +5,18 @@ read. Invariant: a property of Hadoop that changes which records a job reads or 
 tests compare the tables with the properties and the old names that Hadoop itself lists.
 """
 
+from __future__ import annotations
+
 from typedbytes.jobs.errors import OptionError
 from typedbytes.jobs.job import PARTITIONER_HINT
 from typedbytes.jobs.properties import COMPARATORS, LINE_PROPERTIES, PARTITIONER_CLASS, REDUCERS, variables_of
 from typedbytes.streaming.task_environment import BYTES_COMPARATOR, HASH_PARTITIONER
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
 
 __all__ = ["FOLLOWED", "OLD_NAMES", "REPORTED", "TEXT_CODECS", "ignored", "part_options", "text_suffix"]
 
@@ -31,7 +39,7 @@ _SPLITS = "--split-size says how the input is split"
 _FOLDERS = "a folder inside a folder is an error"
 
 #: By their names of now: what holds here, and the value with which it holds in Hadoop too, None if there is none.
-REPORTED: dict = {
+REPORTED: dict[str, tuple[str, str | None]] = {
     **{name: (what, None) for name, what in LINE_PROPERTIES.items() if name.startswith(("mapreduce.", "text"))},
     COMPARATORS[0]: ("keys are sorted by their bytes", BYTES_COMPARATOR),
     "mapreduce.job.output.group.comparator.class": (_GROUPS, None),
@@ -107,7 +115,7 @@ OLD_NAMES = {
 }
 
 
-def ignored(properties, output_format):
+def ignored(properties: Mapping[str, str], output_format: str) -> dict[str, str]:
     """Return what holds here, by the name of each property with which Hadoop would give another result, and which has no effect here."""
     found = {}
     for name, value in properties.items():
@@ -120,7 +128,7 @@ def ignored(properties, output_format):
     return found
 
 
-def text_suffix(properties, output_format):
+def text_suffix(properties: Mapping[str, str], output_format: str) -> str:
     """Return what the names of compressed part files of text end in; "" where they are not compressed, or a job refuses the codec."""
     properties = {OLD_NAMES.get(name, name): value for name, value in properties.items() if value}
     if output_format != "text" or properties.get(_COMPRESS, "").strip().lower() != "true":
@@ -128,7 +136,7 @@ def text_suffix(properties, output_format):
     return TEXT_CODECS.get(properties.get(f"{_COMPRESS}.codec", "DefaultCodec").rpartition(".")[2], "")
 
 
-def part_options(properties, output_format):
+def part_options(properties: Mapping[str, str], output_format: str) -> dict[str, Any]:
     """Return how the part files of a job are written, as keywords of the writer of this format. Raises OptionError."""
     properties = {OLD_NAMES.get(name, name): value for name, value in properties.items() if value}
     compresses = properties.get(_COMPRESS, "").strip().lower() == "true"
@@ -136,7 +144,7 @@ def part_options(properties, output_format):
         return _sequence_file_options(properties)
     if output_format != "text":
         return {}
-    options = {"separator": properties[_SEPARATOR].encode("utf-8", "surrogateescape")} if _SEPARATOR in properties else {}
+    options: dict[str, Any] = {"separator": properties[_SEPARATOR].encode("utf-8", "surrogateescape")} if _SEPARATOR in properties else {}
     if compresses:
         name = properties.get(f"{_COMPRESS}.codec", "DefaultCodec")
         options["codec"] = name.rpartition(".")[2]

@@ -76,9 +76,9 @@ class Job:
       functions      this machine, in the place of a script: the code of "map", "combine" and "reduce", as `local.run` takes it
     """
 
-    script: Path
-    inputs: Inputs
-    output: Path
+    script: str
+    inputs: Any
+    output: str
     nreducers: int | None = option(
         None, "-r", "--reducers", form="integer", metavar="N",
         help="the number of reduce tasks and part files; 0: no reducer (1, or 0 if the script has no reducer)",
@@ -101,11 +101,11 @@ class Job:
     name: str = option("", "--name", help="the name of the job (the script's name)", commands=("submit",))
     python: str = option("python3", "--python", metavar="PATH", help="the Python of the nodes (python3)", engines=("hadoop", "spark"))
     bundle: str | None = option(None, engines=HADOOP)
-    files: Sequence[Path] = option(
+    files: Sequence[Any] = option(
         list, "--ship", form="words", metavar="FILE[#NAME]",
         help="a file that each task finds in its folder; where nothing is shipped, tasks of run find all files of the current folder, those of submit none",
     )  # fmt: skip
-    archives: Sequence[Path] = option(
+    archives: Sequence[Any] = option(
         list, "--archive", form="words", metavar="FILE[#NAME]", help="an archive, zip or tar, that each task finds unpacked as NAME"
     )
     properties: Mapping[str, Any] = option(
@@ -156,9 +156,12 @@ class Job:
             object.__setattr__(self, name, value)
 
         put("script", os.fspath(self.script))
+        put("output", os.fspath(self.output))
         if isinstance(self.inputs, (str, os.PathLike)):
             put("inputs", [self.inputs])
         put("name", self.name or "")
+        put("files", [*map(os.fspath, self.files)])
+        put("archives", [*map(os.fspath, self.archives)])
         put("environment", _texts(self.environment))
         put("properties", _texts(self.properties))
         put("params", dict(self.params or {}))

@@ -4,6 +4,8 @@ Here: finding imports in source code. Not here: Hadoop. Invariant: no code is im
 or run; only imports at the top level of a script count, not those in a function or a try.
 """
 
+from __future__ import annotations
+
 import ast
 import importlib.machinery
 import os
@@ -13,8 +15,13 @@ import sysconfig
 from typedbytes.jobs.errors import SubmitError
 from typedbytes.jobs.source import parsed
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
-def local_modules(script, bundled=()):
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable
+
+
+def local_modules(script: str, bundled: Container[str] = ()) -> tuple[list[str], set[str]]:
     """Return the paths of the modules beside a script that it imports, directly or not, and the names of all others.
 
     A package is a folder. Raises SubmitError for a script that does not exist or is not Python, and for a package beside it
@@ -44,12 +51,12 @@ def local_modules(script, bundled=()):
     return sorted(files), others
 
 
-def third_party(names):
+def third_party(names: Iterable[str]) -> list[str]:
     """Return the names of modules that are not in the standard library, except typedbytes."""
     return sorted(name for name in names if name not in ("typedbytes", "__main__") and not _is_standard(name))
 
 
-def is_importable(name):
+def is_importable(name: str) -> bool:
     """Return whether a module could be imported here."""
     return importlib.machinery.PathFinder.find_spec(name) is not None
 

@@ -3,12 +3,19 @@
 Not here: what is at a path. Invariant: `link/..` is the parent of what the link leads to, which os.path.abspath takes for the folder of the link.
 """
 
+from __future__ import annotations
+
 import os
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from typedbytes.jobs.job import Path
 
 __all__ = ["absolute"]
 
 
-def absolute(path):
+def absolute(path: Path) -> str:
     """Return a path that holds in every folder."""
     path = os.fspath(path)
     if os.pardir not in path.split(os.sep):

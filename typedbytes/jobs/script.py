@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from typedbytes.jobs.job import Job
+    from typedbytes.jobs.running import Commands
     from typedbytes.jobs.tasks.processes import Processes
 
 __all__ = ["NO_SCRIPT", "commands_of", "find_steps_by_asking", "find_steps_by_reading", "steps_in"]
@@ -82,7 +83,7 @@ def find_steps_by_reading(job: Job, say: Callable[[str], object]) -> list[list[s
     return steps
 
 
-def commands_of(job: Job, steps: list[list[str]]) -> list[dict[str, list[str] | None]]:
+def commands_of(job: Job, steps: list[list[str]]) -> list[Commands]:
     """Return the command of each role for each step, None for a role that the step has not, or the job does not want."""
     start = _start_of(job.script)
     wants_reducer = job.asked_reducers[0] != 0

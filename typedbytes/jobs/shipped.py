@@ -4,15 +4,25 @@ Here: that folder. Not here: tasks. Invariant: the folder is removed with the jo
 archives are unpacked.
 """
 
+from __future__ import annotations
+
 import os
 
 from typedbytes.jobs.errors import ADVICE, CommandError, unwritten
 from typedbytes.jobs.paths import absolute
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from typedbytes.jobs.job import Path
+    from typedbytes.jobs.tasks.caretaker import Caretaker
+
 __all__ = ["ship_files", "split_link"]
 
 
-def split_link(text):
+def split_link(text: str) -> tuple[str, str]:
     """Return the path and the name in a task's folder of a file given as PATH or PATH#NAME.
 
     >>> split_link("data/stop.txt"), split_link("data/stop.txt#words")
@@ -22,7 +32,9 @@ def split_link(text):
     return path, name if sign else os.path.basename(path)
 
 
-def ship_files(files, archives, environ, caretaker):
+def ship_files(
+    files: Iterable[Path], archives: Iterable[Path], environ: Mapping[str, str], caretaker: Caretaker
+) -> tuple[str | None, dict[str, str]]:
     """Return the folder of files and archives given as PATH or PATH#NAME, None if there are none, and the variables of tasks that run in it.
 
     Raises CommandError.
@@ -43,8 +55,8 @@ def ship_files(files, archives, environ, caretaker):
     except OSError as error:
         raise unwritten(CommandError, f"files to ship cannot be put into {folder}: {error.strerror}", error) from error
     # Modules are shipped too; and relative names in the path were those of another folder.
-    given = environ.get("PYTHONPATH", os.environ.get("PYTHONPATH"))
-    found = map(absolute, given.split(os.pathsep)) if given else []
+    modules = environ.get("PYTHONPATH", os.environ.get("PYTHONPATH"))
+    found = map(absolute, modules.split(os.pathsep)) if modules else []
     return folder, {**environ, "PYTHONPATH": os.pathsep.join([folder, *found])}
 
 

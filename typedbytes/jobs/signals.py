@@ -4,12 +4,14 @@
 ('SIGKILL', 'SIGRTMIN')
 """
 
+from __future__ import annotations
+
 import signal
 
 __all__ = ["name_of"]
 
 
-def name_of(number):
+def name_of(number: int) -> str:
     """Return what to call a signal in a message: Python names only the first and the last of the real-time signals.
 
     >>> name_of(35), name_of(33)

@@ -28,20 +28,20 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import Literal, Union
+    from typing import Any, Literal, Union
 
     from typedbytes.jobs.job import Code, Inputs, Path
 
     OutputFormat = Literal["sequencefile", "pairs", "text"]
     InputFormat = Literal["auto", "text", "pairs", "sequencefile"]
     Codec = Literal["none", "zlib", "lz4", "zstd"]
-    Progress = Callable[[Literal["map", "reduce"], int, int], object]
+    Progress = Callable[[Any, int, int], object]  # the phase, bytes done, all bytes
     Values = Union[Mapping[str, object], None]
 
 __all__ = ["CommandError", "InputError", "JobError", "OptionError", "OutputError", "Result", "run", "run_job", "run_script"]
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return __all__
 
 
@@ -76,7 +76,7 @@ def run(
     check_functions(mapper, reducer, combiner)
     functions = {"map": mapper, "combine": combiner, "reduce": reducer}
     job = Job(
-        "", inputs, output, reducers, secondary=secondary, input_format=input_format, output_format=output_format, name=name or "", files=[*files],
+        "", inputs, os.fspath(output), reducers, secondary=secondary, input_format=input_format, output_format=output_format, name=name or "", files=[*files],
         archives=[*archives], properties=properties or {}, environment=environ or {}, params=params or {}, split_size=split_size,
         keep_failed=keep_failed, quiet=quiet, processes=processes, memory=memory, tmp=tmp, codec=codec, attempts=attempts, functions=functions,
     )  # fmt: skip
@@ -99,7 +99,7 @@ def run_script(
     its `steps` has a Result for each step.
     """
     job = Job(
-        script, inputs, output, reducers, combiner, secondary, input_format, output_format, name or "", files=[*files], archives=[*archives],
+        os.fspath(script), inputs, os.fspath(output), reducers, combiner, secondary, input_format, output_format, name or "", files=[*files], archives=[*archives],
         properties=properties or {}, environment=environ or {}, params=params or {}, arguments=arguments, split_size=split_size,
         keep_failed=keep_failed, quiet=quiet, processes=processes, memory=memory, tmp=tmp, codec=codec, attempts=attempts,
     )  # fmt: skip

@@ -22,7 +22,7 @@ BUNDLE = "typedbytes-bundle"  # the folder of a bundle among the files of an app
 __all__ = ["read", "register", "run_job", "run_script"]
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return __all__
 
 
@@ -62,10 +62,12 @@ def run_script(
     machines share the file system of inputs and output, and have this package. A task runs in a folder of its own, with the script, the
     modules beside it that it imports, and files and archives. Raises ModuleNotFoundError without PySpark.
     """
+    import os
+
     from typedbytes.jobs.job import Job
 
     job = Job(
-        script, inputs, output, reducers, combiner, secondary, input_format, output_format, files=[*files], archives=[*archives],
+        os.fspath(script), inputs, os.fspath(output), reducers, combiner, secondary, input_format, output_format, files=[*files], archives=[*archives],
         properties=properties or {}, environment=environ or {}, params=params or {}, arguments=arguments, split_size=split_size,
         keep_failed=keep_failed, quiet=quiet,
     )  # fmt: skip

@@ -138,9 +138,10 @@ def _checked_options(name, options, taker):
     try:
         take(io.BytesIO(), **options).close()
     except (TypeError, ValueError, LookupError) as error:
-        said = str(error)
-        for start in ("__init__() ", "read() "):  # of unknown keywords
-            said = f"{taker}() {said[len(start) :]}" if said.startswith(start) else said
+        from inspect import signature  # lazy import: start-up time
+
+        unknown = [option for option in options if option not in signature(take).parameters]
+        said = f"{taker}() got an unexpected keyword argument {unknown[0]!r}" if unknown else error
         raise type(error)(f"{name}: {said}") from None
     return options
 

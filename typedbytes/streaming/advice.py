@@ -1,10 +1,18 @@
 """What to do about the input of a task, an error of user code, or output that is missing: imported only where something went wrong."""
 
+from __future__ import annotations
+
 import os
 import sys
 
 from typedbytes.errors import EncodeTypeError, EncodeValueError
 from typedbytes.streaming.task_environment import Task
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
 
 # Text of Python 2, which dumbo and hadoopy wrote: under Hadoop too.
 NOT_UTF8 = (
@@ -12,7 +20,7 @@ NOT_UTF8 = (
 )
 
 
-def advice_on(role, error, environ):
+def advice_on(role: str, error: Any, environ: Mapping[str, str]) -> str | None:
     """Return what to do about text that is not UTF-8, or by hand about input that is not typed bytes; None where nothing is known.
 
     >>> class Error:
@@ -31,7 +39,7 @@ def advice_on(role, error, environ):
     return 'sort pairs with "typedbytes sort --pairs", sort alone takes them apart; for lines of text set stream_reduce_input=text'
 
 
-def details_of(error):
+def details_of(error: Any) -> list[tuple[str, str]]:
     """Return what the report says of an error that user code raised, as pairs of a name and a text.
 
     >>> details_of(SystemExit(0))
@@ -49,7 +57,7 @@ def details_of(error):
     return []
 
 
-def is_of_debugger(error):
+def is_of_debugger(error: Any) -> bool:
     """Return whether an error comes from Python's debugger, which finds the end of its input in a task and quits.
 
     >>> is_of_debugger(ValueError())
@@ -65,7 +73,7 @@ def is_of_debugger(error):
     return False
 
 
-def hint_at_no_output(name, nrecords):
+def hint_at_no_output(name: str, nrecords: int) -> str:
     """Return what to look at where a mapper, a combiner or a reducer had input and wrote nothing; it may be right.
 
     >>> hint_at_no_output("mapper", 2).partition(":")[0]
@@ -77,7 +85,7 @@ def hint_at_no_output(name, nrecords):
     )
 
 
-def details_of_returned(returned):
+def details_of_returned(returned: object) -> list[tuple[str, str]]:
     """Return what the report says of what user code returned, as pairs of a name and a text: nothing where it may hold pairs.
 
     >>> details_of_returned(("a", 1))

@@ -15,6 +15,8 @@
 [('a', 2), ('b', 1)]
 """
 
+from __future__ import annotations
+
 import functools
 import heapq
 import itertools
@@ -28,6 +30,13 @@ from typedbytes.streaming._user_code import UserCode, pairs_of
 from typedbytes.streaming.formats.record_io import checked_pair
 from typedbytes.streaming.task_environment import task
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any, TypeVar
+
+    F = TypeVar("F", bound=Callable[..., Any])
+
 __all__ = [
     "Combining", "JoinCombiner", "JoinReducer", "MultiMapper", "countmapper", "distinctmapper", "distinctreducer",
     "identitymapper", "identityreducer", "nlargestreducer", "nsmallestreducer", "primary", "secondary", "statscombiner",
@@ -35,21 +44,21 @@ __all__ = [
 ]  # fmt: skip
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return __all__
 
 
-def _raising_again(function):
+def _raising_again(function: F) -> F:
     """Make a generator function return an iterator that raises its error again, instead of ending, after it has failed."""
 
     @functools.wraps(function)
     def wrapped(*arguments, **named):
         return WrappedIterator(function(*arguments, **named))
 
-    return wrapped
+    return wrapped  # type: ignore[return-value]
 
 
-def identitymapper(key, value):
+def identitymapper(key: Any, value: Any) -> Iterator[tuple[Any, Any]]:
     """Yield the pair as it is.
 
     >>> list(identitymapper("a", 1))
@@ -58,7 +67,7 @@ def identitymapper(key, value):
     return iter(((key, value),))
 
 
-def identityreducer(key, values):
+def identityreducer(key: Any, values: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
     """Yield every pair of the group as it is.
 
     >>> list(identityreducer("a", [1, 2]))
@@ -67,7 +76,7 @@ def identityreducer(key, values):
     return zip(itertools.repeat(key), values)
 
 
-def sumreducer(key, values):
+def sumreducer(key: Any, values: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
     """Yield the key and the sum of its values; a combiner too.
 
     >>> list(sumreducer("a", [1, 2]))
@@ -77,7 +86,7 @@ def sumreducer(key, values):
 
 
 @_raising_again
-def sumsreducer(key, values):
+def sumsreducer(key: Any, values: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
     """Yield the key and a tuple of sums, one for each part of its values, which are tuples of one length; a combiner too.
 
     >>> list(sumsreducer("a", [(1, 10.0), (2, 20.0)]))
@@ -92,7 +101,7 @@ def sumsreducer(key, values):
     yield key, sums
 
 
-def countmapper(key, value):
+def countmapper(key: Any, value: Any) -> Iterator[tuple[Any, Any]]:
     """Yield the value and 1: with sumreducer as combiner and reducer, how often each value occurs.
 
     >>> list(countmapper(0, "a"))
@@ -101,7 +110,7 @@ def countmapper(key, value):
     return iter(((value, 1),))
 
 
-def distinctmapper(key, value):
+def distinctmapper(key: Any, value: Any) -> Iterator[tuple[Any, Any]]:
     """Yield the value with nothing: with distinctreducer as combiner and reducer, each value once.
 
     >>> list(distinctmapper(0, "a"))
@@ -110,7 +119,7 @@ def distinctmapper(key, value):
     return iter(((value, b""),))
 
 
-def distinctreducer(key, values):
+def distinctreducer(key: Any, values: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
     """Yield the key once, with nothing; a combiner too.
 
     >>> list(distinctreducer("a", [b"", b""]))
@@ -119,7 +128,7 @@ def distinctreducer(key, values):
     return iter(((key, b""),))
 
 
-def nlargestreducer(n, key=None):
+def nlargestreducer(n: int, key: Callable[[Any], Any] | None = None) -> Callable[[Any, Iterable[Any]], Iterator[tuple[Any, Any]]]:
     """Return a reducer, and combiner, that yields a list of the n greatest values, the greatest first.
 
     A value that is a list counts as its items, so that the reducer can merge the lists of combiners. `key` is a
@@ -131,7 +140,7 @@ def nlargestreducer(n, key=None):
     return _choosing_reducer(heapq.nlargest, n, key, _NanRank(is_least=True))
 
 
-def nsmallestreducer(n, key=None):
+def nsmallestreducer(n: int, key: Callable[[Any], Any] | None = None) -> Callable[[Any, Iterable[Any]], Iterator[tuple[Any, Any]]]:
     """Return a reducer, and combiner, that yields a list of the n smallest values, the smallest first; see nlargestreducer.
 
     >>> list(nsmallestreducer(2)("a", [1, [5, 3], 4]))
@@ -168,7 +177,7 @@ def _choosing_reducer(choose, n, order, nan_rank):
 
 
 @_raising_again
-def statscombiner(key, values):
+def statscombiner(key: Any, values: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
     """Yield the key and (number, sum, sum of squares, least, greatest) of its values; see statsreducer.
 
     Of floats that are close to one another, more tuples with the number 0 add what rounding took from the sums.
@@ -181,7 +190,7 @@ def statscombiner(key, values):
 
 
 @_raising_again
-def statsreducer(key, values):
+def statsreducer(key: Any, values: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
     """Yield the key and (number, mean, standard deviation of a sample, least, greatest) of its values.
 
     Values are numbers, or what statscombiner made of some of them.
@@ -210,14 +219,14 @@ class MultiMapper:
     [('ada', 1)]
     """
 
-    def __init__(self):
-        self._mappers = []
+    def __init__(self) -> None:
+        self._mappers: list[Any] = []
 
-    def add(self, pattern, mapper):
+    def add(self, pattern: str, mapper: Any) -> None:
         """Add a mapper for the files whose name has this in it."""
         self._mappers.append((pattern, mapper))
 
-    def configure(self):
+    def configure(self) -> None:
         """Start the mappers for the input file of the task; LookupError if there is none."""
         path = task().input_file
         self._user_code = [_code_for_each_record(mapper) for pattern, mapper in self._mappers if pattern in (path or "")]
@@ -228,19 +237,19 @@ class MultiMapper:
             user_code.start()
 
     @_raising_again
-    def map(self, key, value):
+    def map(self, key: Any, value: Any) -> Iterator[tuple[Any, Any]]:
         """Yield the pairs that each of them makes of this one."""
         for user_code in self._user_code:
             yield from pairs_of(user_code.process(key, value))
 
     @_raising_again
-    def close(self):
+    def close(self) -> Iterator[tuple[Any, Any]]:
         """Yield what each of them has left at the end."""
         for user_code in self._user_code:
             yield from user_code.end()
 
 
-def primary(mapper):
+def primary(mapper: Any) -> Any:
     """Return a mapper whose keys are marked as those of the first side of a join; see JoinReducer.
 
     >>> from typedbytes.streaming import testing
@@ -250,7 +259,7 @@ def primary(mapper):
     return _Marked(mapper, False)
 
 
-def secondary(mapper):
+def secondary(mapper: Any) -> Any:
     """Return a mapper whose keys are marked as those of the second side of a join; see JoinReducer.
 
     >>> from typedbytes.streaming import testing
@@ -268,10 +277,10 @@ class _Marked:
         self._mark = mark
         self.configure = self._user_code.start
 
-    def map(self, key, value):
+    def map(self, key: Any, value: Any) -> Iterator[tuple[Any, Any]]:
         return self._marked(self._user_code.process(key, value))
 
-    def close(self):
+    def close(self) -> Iterator[tuple[Any, Any]]:
         return self._marked(self._user_code.end())
 
     def _marked(self, pairs):
@@ -287,17 +296,17 @@ class JoinCombiner:
     """
 
     @_raising_again
-    def reduce(self, key, values):
+    def reduce(self, key: Any, values: Iterable[Any]) -> Iterable[tuple[Any, Any]] | None:
         """Combine the values of a key on its own side."""
         body, mark = key
         for key, value in map(checked_pair, pairs_of((self.secondary if mark else self.primary)(body, values))):
             yield (key, mark), value
 
-    def primary(self, key, values):
+    def primary(self, key: Any, values: Iterable[Any]) -> Iterable[tuple[Any, Any]] | None:
         """Yield pairs for the values of the first side; by default all of them."""
         return identityreducer(key, values)
 
-    def secondary(self, key, values):
+    def secondary(self, key: Any, values: Iterable[Any]) -> Iterable[tuple[Any, Any]] | None:
         """Yield pairs for the values of the second side; by default all of them."""
         return identityreducer(key, values)
 
@@ -323,7 +332,7 @@ class JoinReducer(JoinCombiner):
     _key = None  # of the last first side: dumbo's subclasses compare it
     _encoded_key = None
 
-    def reduce(self, key, values):
+    def reduce(self, key: Any, values: Iterable[Any]) -> Iterable[tuple[Any, Any]] | None:
         """Pass a key's first side to primary, and its second side to secondary unless it is blocked."""
         body, mark = key
         if not mark:
@@ -332,7 +341,7 @@ class JoinReducer(JoinCombiner):
             return self.primary(body, values)
         return None if self.secondary_blocked(body) else self.secondary(body, values)
 
-    def secondary_blocked(self, key):
+    def secondary_blocked(self, key: Any) -> bool:
         """Return whether to leave out the second side of a key: by default when there was no first."""
         return self._encoded_key != dumps(key)
 
@@ -348,23 +357,23 @@ class Combining:
     [('a', 2), ('b', 1)]
     """
 
-    def __init__(self, mapper, add=operator.add, nkeys=100_000):
+    def __init__(self, mapper: Any, add: Callable[[Any, Any], Any] = operator.add, nkeys: int = 100_000) -> None:
         self._user_code = _code_for_each_record(mapper)
         self._add = add
         self._nkeys = nkeys
-        self._sums = {}  # encoded key -> [key, value]: True, 1 and 1.0 are three keys
+        self._sums: dict[Any, Any] = {}  # encoded key -> [key, value]: True, 1 and 1.0 are three keys
 
-    def configure(self):
+    def configure(self) -> None:
         """Start without sums, also after a test that failed."""
         self._sums = {}
         self._user_code.start()
 
-    def map(self, key, value):
+    def map(self, key: Any, value: Any) -> Iterator[tuple[Any, Any]]:
         """Yield the sums when there are `nkeys` of them, after adding up what the mapper makes of this pair."""
         return self._add_pairs(self._user_code.process(key, value))
 
     @_raising_again
-    def close(self):
+    def close(self) -> Iterator[tuple[Any, Any]]:
         """Yield the sums that are left at the end."""
         yield from self._add_pairs(self._user_code.end())
         yield from self._pop_sums()

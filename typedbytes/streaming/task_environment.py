@@ -7,7 +7,15 @@ Hadoop exports the whole job configuration with every character outside [0-9A-Za
 New releases set the names mapreduce_... beside the old mapred_... ones; the new name wins here.
 """
 
+from __future__ import annotations
+
 import os
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
 ROLES = ("map", "combine", "reduce")
 NAMES = {"map": "mapper", "combine": "combiner", "reduce": "reducer"}  # of the code of each role
@@ -24,7 +32,7 @@ BINARY_PARTITIONER = "org.apache.hadoop.mapred.lib.BinaryPartitioner"
 BYTES_COMPARATOR = "org.apache.hadoop.io.BytesWritable$Comparator"  # the default order
 
 
-def check_functions(mapper, reducer, combiner):
+def check_functions(mapper: Any, reducer: Any, combiner: Any) -> None:
     """Raise TypeError for a map-only job with a combiner; a script of one role may have its other roles in other scripts."""
     if mapper is not None and combiner is not None and reducer is None:
         raise TypeError(COMBINER_ALONE)
@@ -52,78 +60,78 @@ def _number(text):
 class Task:
     """The settings of the running task attempt, as Hadoop gives them; None for those it does not give."""
 
-    def __init__(self, environ):
+    def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
 
     @property
-    def job_id(self):
+    def job_id(self) -> str | None:
         """The job's id, such as ``job_1700000000000_0001``."""
         return _first(self._environ, "mapreduce_job_id", "mapred_job_id")
 
     @property
-    def task_id(self):
+    def task_id(self) -> str | None:
         """The task's id, the same for each of its attempts."""
         return _first(self._environ, "mapreduce_task_id", "mapred_tip_id")
 
     @property
-    def attempt_id(self):
+    def attempt_id(self) -> str | None:
         """The attempt's id; unique, so it is safe in the name of a file."""
         return _first(self._environ, "mapreduce_task_attempt_id", "mapred_task_id")
 
     @property
-    def is_map(self):
+    def is_map(self) -> bool | None:
         """True in a map task, which includes its combiner, and False in a reduce task."""
         text = _first(self._environ, "mapreduce_task_ismap", "mapred_task_is_map")
         return None if text is None else text == "true"
 
     @property
-    def partition(self):
+    def partition(self) -> int | None:
         """The number of the task among the map tasks or the reduce tasks."""
         return _number(_first(self._environ, "mapreduce_task_partition", "mapred_task_partition"))
 
     @property
-    def input_file(self):
+    def input_file(self) -> str | None:
         """The file a map task reads."""
         return _first(self._environ, "mapreduce_map_input_file", "map_input_file")
 
     @property
-    def input_start(self):
+    def input_start(self) -> int | None:
         """The byte of the file at which the map task's split begins."""
         return _number(_first(self._environ, "mapreduce_map_input_start", "map_input_start"))
 
     @property
-    def input_length(self):
+    def input_length(self) -> int | None:
         """The number of bytes in the map task's split."""
         return _number(_first(self._environ, "mapreduce_map_input_length", "map_input_length"))
 
     @property
-    def output_folder(self):
+    def output_folder(self) -> str | None:
         """The folder, path or URL, where the attempt's own files are kept until it has succeeded."""
         return _first(self._environ, "mapreduce_task_output_dir", "mapred_work_output_dir")
 
     @property
-    def nreducers(self):
+    def nreducers(self) -> int | None:
         """The number of reduce tasks of the job."""
         return _number(_first(self._environ, "mapreduce_job_reduces", "mapred_reduce_tasks"))
 
     @property
-    def params(self):
+    def params(self) -> dict[str, str]:
         """The parameters of the job, by name: a str each, as --param NAME=VALUE of the commands run and submit gives it."""
         nchars = len(PARAM)
         return {name[nchars:]: value for name, value in self._environ.items() if name.startswith(PARAM)}
 
     @property
-    def step(self):
+    def step(self) -> int | None:
         """The number of the step, from 1, in a job of several."""
         return _number(_first(self._environ, "typedbytes_step"))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         names = [name for name, part in vars(Task).items() if isinstance(part, property)]
         values = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
         return f"Task({values})"
 
 
-def task():
+def task() -> Task:
     """Return the settings of the running task attempt, as Hadoop gives them.
 
     >>> task().partition is None        # outside Hadoop
@@ -132,12 +140,12 @@ def task():
     return Task(os.environ)
 
 
-def usage(argv):
+def usage(argv: Sequence[str]) -> str:
     """Return how a job's script is started."""
     return f"usage: {argv[0]} map|combine|reduce, or: typedbytes run {os.path.basename(argv[0])} INPUT -o FOLDER"
 
 
-def is_query():
+def is_query() -> bool:
     """Return whether the process was started to say which roles the script has: with no input and no output.
 
     A variable that was left in the environment must not keep a task from its input.
@@ -151,7 +159,7 @@ def is_query():
         return False
 
 
-def find_role(argv, environ, combines=False):
+def find_role(argv: Sequence[str], environ: Mapping[str, str], combines: bool = False) -> str:
     """Return the role named on the command line, or else the one in the environment.
 
     Raises UsageError when neither does. A combiner runs inside a map task and the environment does
@@ -169,7 +177,7 @@ def find_role(argv, environ, combines=False):
     return "map" if is_map else "reduce"
 
 
-def find_step(nsteps, environ):
+def find_step(nsteps: int, environ: Mapping[str, str]) -> int:
     """Return which step of the job to run, from 1. UsageError: no such step, or a job of several steps was started without one."""
     task = Task(environ)
     number = 1 if task.step is None and (nsteps == 1 or not task.job_id) else task.step
@@ -185,7 +193,7 @@ def _side(role):
     return "map" if role == "map" else "reduce"
 
 
-def find_format(role, direction, environ):
+def find_format(role: str, direction: str, environ: Mapping[str, str]) -> str:
     """Return the format of a role's "input" or "output", one of FORMATS; "split": the bytes of a whole split, SequenceFile or text.
 
     Hadoop sets the short name only when the job asked for one, and the name of its own class always; for a
@@ -212,17 +220,17 @@ def _class_format(class_name, suffix):
     return name
 
 
-def has_combiner(environ):
+def has_combiner(environ: Mapping[str, str]) -> bool:
     """Return whether Hadoop runs a combiner of this job."""
     return bool(environ.get("stream_combine_streamprocessor"))
 
 
-def find_separator(role, direction, environ):
+def find_separator(role: str, direction: str, environ: Mapping[str, str]) -> bytes:
     """Return the bytes between key and value in a line of text."""
     return os.fsencode(environ.get(f"stream_{_side(role)}_{direction}_field_separator") or "\t")
 
 
-def has_text_keys(role, environ):
+def has_text_keys(role: str, environ: Mapping[str, str]) -> bool:
     """Return whether lines of text input hold a key: Hadoop leaves out the offsets of plain text files."""
     if role != "map":
         return True
@@ -232,7 +240,7 @@ def has_text_keys(role, environ):
     return environ.get("mapred_input_format_class", "TextInputFormat").rpartition(".")[2] != "TextInputFormat"
 
 
-def count_key_fields(role, environ):
+def count_key_fields(role: str, environ: Mapping[str, str]) -> int:
     """Return how many separated fields of a line of text input make up its key."""
     same = find_separator("map", "output", environ) == find_separator("reduce", "input", environ)
     if role == "map" or not same:
@@ -240,7 +248,7 @@ def count_key_fields(role, environ):
     return int(environ.get("stream_num_map_output_key_fields", 1))
 
 
-def find_key_ends(role, environ, has_reducer):
+def find_key_ends(role: str, environ: Mapping[str, str], has_reducer: bool) -> set[tuple[bytes, int]]:
     """Return how the keys in a role's text output are found before a reducer gets them: pairs of a separator and a number of fields.
 
     There are none for output that no reducer reads; has_reducer answers that outside Hadoop.
@@ -259,7 +267,7 @@ def find_key_ends(role, environ, has_reducer):
     return ends
 
 
-def find_secondary(environ):
+def find_secondary(environ: Mapping[str, str]) -> int | None:
     """Return how many bytes at the end of a key do not choose the reducer, or None if the job has its own partitioner.
 
     Raises GroupingError for options of Hadoop's own partitioners, or of its sort, that are not supported.

@@ -54,9 +54,9 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     Hadoop is found by HADOOP_HOME or PATH, and the cluster by HADOOP_CONF_DIR. The script, the
     modules beside it that it imports, and this package are sent with the job. Progress, counters and
     the messages of failed tasks go to stderr. The exit code is 1 if the job fails, 64 if the command
-    line is wrong, for example if there is no such script, and 69 if the job cannot be submitted as it
-    is, for example if a module is missing. On Spark the machines share a file system, where input and
-    output are.
+    line or the script is wrong, for example if there is no such script, and 69 if the job cannot be
+    submitted as it is, for example if a module is missing. On Spark the machines share a file system,
+    where input and output are.
 
     examples:
       typedbytes submit wordcount.py books -o counts --reducers 2

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, Protocol
 
-    from typedbytes._sorting.external import Segment
     from typedbytes.jobs.job import Job
     from typedbytes.jobs.tasks.inputs import Split
     from typedbytes.jobs.tasks.processes import Processes
@@ -66,21 +65,21 @@ class TaskAttempt:
     def __init__(self, context: TaskContext, kind: str, number: int, count: int, environ: Mapping[str, str]) -> None:
         name = attempt_id(context.id, kind, number, count)
         job = context.job
-        self.folder = context.output.attempt_folder(name)
-        self.messages = Messages(job.quiet)
-        self.spills = Spills(context.output.spill_folder(name), codec=job.codec, memory=context.memory, max_files=context.max_files)
+        self.folder: str = context.output.attempt_folder(name)
+        self.messages: Messages = Messages(job.quiet)
+        self.spills: Spills = Spills(context.output.spill_folder(name), codec=job.codec, memory=context.memory, max_files=context.max_files)
         self._environ = {**context.environ, **environ, **task_environment(context.id, kind, number, count, self.folder)}
         self._context = context
         self._job = job
         self._number = number
-        self.name = name
+        self.name: str = name
 
     def run(self, role: str, feed: Callable[[Any], object], collect: Callable[[Any], Any]) -> Any:
         """Run the command of a role; as Processes.run."""
         environ = {**self._environ, **combiner_environment()} if role == "combine" else self._environ
-        return self._context.processes.run(self._context.commands[role], environ, feed, collect, self.messages)
+        return self._context.processes.run(self._context.commands[role] or [], environ, feed, collect, self.messages)
 
-    def run_map(self, split: Split, report_progress: ReportProgress) -> tuple[list[Sequence[Segment]], dict[str, int]]:
+    def run_map(self, split: Split, report_progress: ReportProgress) -> tuple[list[Any], dict[str, int]]:
         """Run a map task; return its sorted runs, each with a Segment for every partition, and its counters. report_progress(nbytes): input read."""
         nreducers = self._job.nreducers
         combine = partial(self.run, "combine") if nreducers and self._context.commands["combine"] else None
@@ -93,7 +92,7 @@ class TaskAttempt:
         counted["MAP_OUTPUT_RECORDS"] = self.run("map", feed, task.collect if nreducers else self._write_part)
         return task.runs, {**counted, **task.counted}
 
-    def run_reduce(self, segments: Sequence[Segment], report_progress: ReportProgress) -> dict[str, int]:
+    def run_reduce(self, segments: Iterable[Any], report_progress: ReportProgress) -> dict[str, int]:
         """Run a reduce task on segments, in the order of the map tasks; return its counters."""
         nrecords = total_records(segments)
 
@@ -108,7 +107,7 @@ class TaskAttempt:
         return write_part(self.folder, self._number, self._job.output_format, self._context.part_options, source)
 
 
-def total_records(segments: Iterable[Segment]) -> int:
+def total_records(segments: Iterable[Any]) -> int:
     """Return the number of records in segments."""
     return sum(segment.nrecords for segment in segments)
 

@@ -9,6 +9,8 @@ ignored. Invariant: a folder is reported before it is created, a process as soon
 The class is the job's side; run as a script, this file is the caretaker itself, which imports nothing of ours.
 """
 
+from __future__ import annotations
+
 import _signal  # as in a task: signal itself would double the time to start
 import os
 import shutil
@@ -25,7 +27,7 @@ TRIES, SECONDS_BETWEEN = 100, 0.05  # of removing what a process that is dying m
 class Caretaker:
     """Tell a caretaker what to end and remove: a process group by its ID, a folder by its path."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         import subprocess  # lazy import: the caretaker itself needs neither
         import threading
 
@@ -33,7 +35,7 @@ class Caretaker:
 
         reader, self._pipe = make_pipe()
         self._lock = threading.Lock()
-        self._paths = set()
+        self._paths: set[str] = set()
         try:
             command = [sys.executable, "-I", "-S", os.path.abspath(__file__)]
             self._process = subprocess.Popen(
@@ -45,11 +47,11 @@ class Caretaker:
         finally:
             reader.close()
 
-    def add(self, what):
+    def add(self, what: int | str) -> None:
         """Take care of a process group or a folder from now on."""
         self._note("+", what)
 
-    def forget(self, what):
+    def forget(self, what: int | str) -> None:
         """Leave a process group or a folder alone from now on."""
         self._note("-", what)
 
@@ -66,7 +68,7 @@ class Caretaker:
         except BrokenPipeError:
             pass  # the caretaker was killed; the job continues
 
-    def finish(self):
+    def finish(self) -> None:
         """End and remove everything, and wait for that; when called again, only wait."""
         with self._lock:
             if not self._pipe.closed:
@@ -76,7 +78,7 @@ class Caretaker:
             _remove(self._paths)
 
 
-def main():
+def main() -> None:
     """Read until the job is done or its process is gone, then end and remove."""
     for number in END_NUMBERS:
         _signal.signal(number, _signal.SIG_IGN)

@@ -15,7 +15,7 @@ import glob
 import io
 import os
 import stat
-from collections import namedtuple
+from dataclasses import dataclass
 from itertools import chain, islice
 
 from typedbytes import PairReader, PairWriter
@@ -31,7 +31,10 @@ from typedbytes.sequencefile import Reader
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
+
+    from typedbytes.jobs.job import Path
 
 __all__ = ["FORMATS", "PAIRS", "Split", "find_files", "make_splits", "open_split", "pairs_in"]
 
@@ -44,17 +47,24 @@ FORMATS = ("auto", TEXT, PAIRS, SEQUENCE_FILE)
 
 HEAD_NBYTES = 1 << 12  # read to recognise the format of a file
 
-# `kind` is one of the three names above; `start` and `length` are bytes of the file, and a length of 0 means the whole file;
-# `codec` is that of compressed text.
-Split = namedtuple("Split", "path kind start length codec", defaults=[None])
+
+@dataclass(frozen=True)
+class Split:
+    """A part of a file; a length of 0 means the whole file."""
+
+    path: str
+    kind: str  #: one of the three names above
+    start: int
+    length: int
+    codec: str | None = None  #: of compressed text
 
 
-def pairs_in(inputs):
-    """Return (pairs, None) for an iterable of tuples, and (None, paths) for one of paths. Raises InputError for anything else."""
+def pairs_in(inputs: Iterable[Any]) -> tuple[Iterable[Any] | None, list[Any]]:
+    """Return (pairs, []) for an iterable of tuples, and (None, paths) for one of paths. Raises InputError for anything else."""
     items = iter(inputs)
     first = [*islice(items, 1)]
     if first and isinstance(first[0], tuple):
-        return chain(first, items), None
+        return chain(first, items), []
     paths = [*first, *items]
     for each in paths:
         if not isinstance(each, (str, os.PathLike)):
@@ -62,7 +72,7 @@ def pairs_in(inputs):
     return None, paths
 
 
-def find_files(paths):
+def find_files(paths: Iterable[Path]) -> list[str]:
     """Return the files that paths name: files, patterns, and the visible contents of folders."""
     return [absolute(path) for named in paths for path in _files_of(os.fspath(named))]
 
@@ -99,7 +109,7 @@ def _files_in(folder):
         raise InputError(f"the folder {folder} cannot be read: {error.strerror}") from None
 
 
-def make_splits(paths, format_name="auto", split_size=None):
+def make_splits(paths: Iterable[str], format_name: str = "auto", split_size: int | None = None) -> list[Split]:
     """Return the splits of files, the largest first, which is the order that Hadoop numbers its map tasks in."""
     splits = [split for path in paths for split in _splits_of(path, format_name, split_size or BLOCK_NBYTES)]
     return sorted(splits, key=lambda split: -split.length)
@@ -170,7 +180,7 @@ def _decompressed(file, codec):
     return Decompressed(put_back(head, file), codec) if head else file
 
 
-def open_split(split):
+def open_split(split: Split) -> Any:
     """Return the split's reader, a context manager: copy_to(sink), `record` pairs copied so far, `position` bytes into the split."""
     return {TEXT: _Lines, PAIRS: _Pairs, SEQUENCE_FILE: _Sequence}[split.kind](split)
 

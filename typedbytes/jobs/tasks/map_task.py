@@ -4,16 +4,27 @@ Here: both ends of the mapper's pipes. Not here: processes. Invariant: what is c
 combiner that writes other keys than it was given, or another order, spoils nothing.
 """
 
+from __future__ import annotations
+
 from typedbytes._sorting._native import Sorter
 from typedbytes.errors import DecodeError
 from typedbytes.jobs.tasks.inputs import open_split
 from typedbytes.jobs.tasks.processes import TaskError
 from typedbytes.jobs.tasks.sinks import ProgressSink
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from typedbytes._sorting.external import Spills
+    from typedbytes.jobs.tasks.inputs import Split
+
 __all__ = ["MapTask", "feed_split"]
 
 
-def feed_split(split, sink, report_progress):
+def feed_split(split: Split, sink: Any, report_progress: Callable[[int], object]) -> int:
     """Write the pairs of a split to a sink, call report_progress(position) on the way, and return their number.
 
     Raises TaskError for input that is invalid or cannot be read.
@@ -42,17 +53,17 @@ class MapTask:
     partitioning: options of a Sorter. combine(feed, collect): runs the combiner as Processes.run runs a process, None for a job without one.
     """
 
-    def __init__(self, spills, partitioning, memory, combine):
+    def __init__(self, spills: Spills, partitioning: Mapping[str, Any], memory: int, combine: Callable[..., int] | None) -> None:
         self._spills = spills
         self._partitioning = partitioning
         self._memory = memory
-        self._combine = combine
-        self.runs = []
-        self.counted = {"SPILLED_RECORDS": 0}
+        self._combine: Any = combine
+        self.runs: list[Any] = []
+        self.counted: dict[str, int] = {"SPILLED_RECORDS": 0}
         if combine is not None:
             self.counted.update(COMBINE_INPUT_RECORDS=0, COMBINE_OUTPUT_RECORDS=0)
 
-    def collect(self, source):
+    def collect(self, source: Any) -> int:
         """Read all pairs of the mapper and return their number."""
         if self._combine is None:
             return self._spill_all(source, self._memory)

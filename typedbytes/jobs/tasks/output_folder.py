@@ -6,6 +6,8 @@ the attempt has succeeded; what a failed job leaves is nothing, or what the user
 finished steps by steps; the caretaker removes whatever is left, however the job ends.
 """
 
+from __future__ import annotations
+
 import os
 import shutil
 
@@ -16,13 +18,22 @@ from typedbytes.jobs.errors import InputError, JobError, OutputError, unwritten
 from typedbytes.jobs.hadoop_properties import TEXT_CODECS
 from typedbytes.jobs.paths import absolute
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from typedbytes.jobs.job import Path
+    from typedbytes.jobs.tasks.caretaker import Caretaker
+
 __all__ = ["FORMATS", "PART_PREFIX", "OutputFolder", "check_output", "write_part"]
 
 BUFFER_NBYTES = 1 << 18
 PART_PREFIX = "part-"  # of the names of part files
 
 
-def check_output(path):
+def check_output(path: Path) -> None:
     """Raise OutputError for an output that cannot appear at a path."""
     if not os.fspath(path):
         raise OutputError("the output is an empty path")
@@ -38,9 +49,9 @@ def check_output(path):
 class OutputFolder:
     """The working folder of a job; a context manager that leaves the complete output or nothing. `attempts`: the parent of the attempts' folders."""
 
-    def __init__(self, path, caretaker, keep_failed=False, temporary=None):
+    def __init__(self, path: Path, caretaker: Caretaker, keep_failed: bool = False, temporary: Path | None = None) -> None:
         check_output(path)
-        self.path = absolute(path)
+        self.path: str = absolute(path)
         self._keep_failed = keep_failed
         parent, name = os.path.split(self.path)
         if temporary is not None and not os.path.isdir(temporary):
@@ -49,7 +60,7 @@ class OutputFolder:
         self._work = os.path.join(parent, f".{name[:50]}-{token}")
         self._spilled = os.path.join(absolute(temporary) if temporary is not None else self._work, f"typedbytes-{token}")
         self._done = os.path.join(self._work, "output")
-        self.attempts = os.path.join(self._work, "attempts")
+        self.attempts: str = os.path.join(self._work, "attempts")
         self._caretaker = caretaker
         self._add_to_caretaker()
         try:
@@ -63,13 +74,13 @@ class OutputFolder:
         for folder in (self._spilled, self._work):
             self._caretaker.add(folder)
 
-    def attempt_folder(self, attempt):
+    def attempt_folder(self, attempt: str) -> str:
         """Make the folder of an attempt; files that its task puts there become part of the output."""
         path = os.path.join(self.attempts, attempt)
         os.mkdir(path)  # not its parents: those of a job that was stopped must not appear again
         return path
 
-    def keep_stdin(self):
+    def keep_stdin(self) -> str:
         """Copy standard input into a file, which can be split and read again, and return its path."""
         folder = os.path.join(self._work, "input")
         if os.path.lexists(folder):
@@ -82,7 +93,7 @@ class OutputFolder:
             raise unwritten(InputError, f"standard input cannot be copied into {folder}: {error.strerror}", error) from error
         return file.name
 
-    def keep_records(self, pairs):
+    def keep_records(self, pairs: Iterable[Any]) -> str:
         """Write pairs into a file, which can be read again, and return its path. Raises InputError for what is not a pair."""
         path = os.path.join(self._work, "records.tb")
         try:
@@ -92,23 +103,23 @@ class OutputFolder:
             raise InputError(f"inputs are paths, or tuples of a key and a value that typed bytes can hold: {error}") from error
         return path
 
-    def spill_folder(self, attempt):
+    def spill_folder(self, attempt: str) -> str:
         """Make the folder of an attempt's temporary files."""
         path = os.path.join(self._spilled, attempt)
         os.mkdir(path)
         return path
 
-    def drop_attempt(self, attempt):
+    def drop_attempt(self, attempt: str) -> None:
         """Remove both folders of an attempt that has failed, unless failed attempts are kept."""
         if not self._keep_failed:
             for folder in (os.path.join(self.attempts, attempt), os.path.join(self._spilled, attempt)):
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def settle_attempt(self, folder):
+    def settle_attempt(self, folder: str) -> None:
         """Sync an attempt's files to the disk; attempts may do this at the same time."""
         sync_contents(folder)
 
-    def commit_attempt(self, folder):
+    def commit_attempt(self, folder: str) -> None:
         """Move an attempt's files into the output."""
         for name in os.listdir(folder):
             target = os.path.join(self._done, name)
@@ -117,7 +128,7 @@ class OutputFolder:
             os.rename(os.path.join(folder, name), target)
         os.rmdir(folder)
 
-    def take_from(self, folder):
+    def take_from(self, folder: str) -> None:
         """Move what the tasks of an earlier step wrote beside their part files into the output."""
         for name in os.listdir(folder):
             if is_hidden(name) or name.startswith(PART_PREFIX):
@@ -130,13 +141,13 @@ class OutputFolder:
             except OSError as error:
                 raise OutputError(f"the file {name} of a step cannot be moved into the output: {error.strerror}") from None
 
-    def __enter__(self):
+    def __enter__(self) -> OutputFolder:
         if self._keep_failed:
             for folder in (self._spilled, self._work):
                 self._caretaker.forget(folder)
         return self
 
-    def __exit__(self, kind, error, traceback):
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         try:
             if kind is None:
                 self._commit()
@@ -160,7 +171,7 @@ class OutputFolder:
             raise unwritten(OutputError, f"the output {self.path} cannot be created: {error.strerror}", error) from error
 
 
-def write_part(folder, number, format_name, options, source=None):
+def write_part(folder: str, number: int, format_name: str, options: Mapping[str, Any], source: Any = None) -> int:
     """Write the pairs of a source, a task's output, as a part file into an attempt's folder; return their number. options: see hadoop_properties."""
     return _WRITERS[format_name](os.path.join(folder, f"{PART_PREFIX}{number:05}"), source, **options)
 

@@ -5,10 +5,17 @@ subprocess starts, which get none. Limits: a copy stays open until its process e
 while the end was being closed; and so do copies of subprocess's own pipes, if a process was forked while another was started.
 """
 
+from __future__ import annotations
+
 import os
 import threading
 import weakref
 from contextlib import suppress
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["make_pipe"]
 
@@ -16,7 +23,7 @@ _pipes: weakref.WeakSet = weakref.WeakSet()
 _lock = threading.RLock()  # held while a pipe is made and while a process is forked; a signal handler may fork in the thread that has it
 
 
-def make_pipe():
+def make_pipe() -> tuple[Any, Any]:
     """Return both ends of a pipe as files; a forked process closes its copy of the second, for writing, at once."""
     with _lock:
         reader, writer = (open(end, mode, buffering=0) for end, mode in zip(os.pipe(), ("rb", "wb")))

@@ -6,6 +6,8 @@ exit code 0; no process outlives its attempt, nor do its children, and none outl
 Processes are started by threads of their own, in which no signal is handled: a signal between the start of a process and the storing of its process ID would leak it.
 """
 
+from __future__ import annotations
+
 import fcntl
 import os
 import select
@@ -27,6 +29,15 @@ from typedbytes.jobs.tasks.caretaker import Caretaker
 from typedbytes.jobs.tasks.pipes import make_pipe
 from typedbytes.jobs.tasks.sinks import PipeSink
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from typing import Any
+
+    from typedbytes.jobs.counters import Messages
+
 __all__ = ["Processes", "TaskError"]
 
 PIPE_NBYTES = 1 << 20
@@ -45,46 +56,53 @@ FINAL_CODES = {
 class TaskError(Exception):
     """An attempt failed; `final`: another one would fail the same way."""
 
-    def __init__(self, reason, final=False):
+    def __init__(self, reason: str, final: bool = False) -> None:
         super().__init__(reason)
-        self.final = final
+        self.final: bool = final
 
 
 class Processes:
     """The processes of a job, and the caretaker that ends them; a context manager after which none is left."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._running = set()
-        self.folder = None  # in which they run; None: that of the job itself
-        self.stopped = False
+        self._running: set[subprocess.Popen] = set()
+        self.folder: str | None = None  # in which they run; None: that of the job itself
+        self.stopped: bool = False
         try:
-            self.caretaker = Caretaker()
+            self.caretaker: Caretaker = Caretaker()
         except OSError as error:
             raise CommandError(f"no process can be started: {sys.executable}: {error.strerror}") from None
 
-    def __enter__(self):
+    def __enter__(self) -> Processes:
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         _call_despite_signals(self._end)
 
     def _end(self):
         self.stop()
         self.caretaker.finish()
 
-    def threads(self, nthreads):
+    def threads(self, nthreads: int) -> AbstractContextManager[ThreadPoolExecutor]:
         """Return a pool of threads to start processes in."""
         return _Threads(self, nthreads)
 
-    def stop(self):
+    def stop(self) -> None:
         """End all processes and start no more."""
         with self._lock:
             self.stopped = True
             for process in self._running:
                 _kill_group(process)
 
-    def run(self, command, environ, feed, collect, messages):
+    def run(
+        self,
+        command: Sequence[str],
+        environ: Mapping[str, str],
+        feed: Callable[[Any], object],
+        collect: Callable[[Any], Any],
+        messages: Messages,
+    ) -> Any:
         """Run a process: feed(sink) writes its input, collect(source) reads its output, messages.handle(line) gets its standard error.
 
         Returns what collect returns. Raises TaskError when the attempt failed.
@@ -113,7 +131,7 @@ class Processes:
         self._check_outcome(process.returncode, feeder.error, has_unread, failure, messages)
         return result
 
-    def run_without_input(self, command, environ, seconds):
+    def run_without_input(self, command: Sequence[str], environ: Mapping[str, str], seconds: float) -> tuple[int, bytes]:
         """Run a command without input and return its exit code and its standard error.
 
         Raises OSError when it cannot be started, subprocess.TimeoutExpired when it takes longer than `seconds`.

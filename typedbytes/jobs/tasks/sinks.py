@@ -1,7 +1,16 @@
 """What tasks write their input to: a pipe, and a sink that reports progress."""
 
+from __future__ import annotations
+
 import errno
 import os
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
 
 __all__ = ["PipeSink", "ProgressSink"]
 
@@ -11,10 +20,10 @@ class PipeSink:
 
     is_over = False
 
-    def __init__(self, pipe):
+    def __init__(self, pipe: Any) -> None:
         self._pipe = pipe
 
-    def write(self, data):
+    def write(self, data: Any) -> int:
         """Write bytes and return their number."""
         with memoryview(data) as view:
             nbytes = 0
@@ -28,12 +37,12 @@ class PipeSink:
 class ProgressSink:
     """A sink that reports the number of bytes written so far: report_progress(nbytes)."""
 
-    def __init__(self, sink, report_progress):
+    def __init__(self, sink: Any, report_progress: Callable[[int], object]) -> None:
         self._sink = sink
         self._report_progress = report_progress
         self._nbytes = 0
 
-    def write(self, data):
+    def write(self, data: Any) -> int:
         """Write bytes and return their number."""
         self._nbytes += self._sink.write(data)
         self._report_progress(self._nbytes)

@@ -6,10 +6,20 @@ has writes(pairs), encoded(pair), check(key, value), write_encoded(records), clo
 speaks it.
 """
 
+from __future__ import annotations
+
 from typedbytes.streaming.task_environment import count_key_fields, find_key_ends, find_separator, has_text_keys
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
-def open_files(input_format, output_format, source, sink, environ):
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from typedbytes.streaming.formats.secondary_sort import CompositeKeys
+
+
+def open_files(input_format: str, output_format: str, source: Any, sink: Any, environ: Mapping[str, str]) -> tuple[Any, Any]:
     """Return what records are read from and written to: the task's descriptors, or the files of typed bytes of a whole split."""
     if "split" in (input_format, output_format):
         from typedbytes._base.pipes import enlarge_pipe
@@ -22,14 +32,22 @@ def open_files(input_format, output_format, source, sink, environ):
     return source, sink
 
 
-def open_columns(source, sink, options):
+def open_columns(source: Any, sink: Any, options: Any) -> tuple[Any, Any]:
     """Return the input and the output of a job on columns; both are typed bytes, and options are those of the job."""
     from typedbytes.streaming.formats.columnar import ColumnsInput, ColumnsOutput
 
     return ColumnsInput(source, options.read_options), ColumnsOutput(sink, options.write_options, options.column_options)
 
 
-def open_input(format_name, source, role, environ, options, undecoded=False, composite_keys=None):
+def open_input(
+    format_name: str,
+    source: Any,
+    role: str,
+    environ: Mapping[str, str],
+    options: Mapping[str, Any],
+    undecoded: bool = False,
+    composite_keys: CompositeKeys | None = None,
+) -> Any:
     """Return the input of a role; options are those of PairReader, for typed bytes.
 
     undecoded: its raw_pairs() are bytes, and decode() decodes each value by itself.
@@ -59,7 +77,15 @@ def open_input(format_name, source, role, environ, options, undecoded=False, com
     return TextInput(source, find_separator(role, "input", environ), count_key_fields(role, environ), undecoded)
 
 
-def open_output(format_name, sink, role, environ, options, composite_keys=None, has_reducer=False):
+def open_output(
+    format_name: str,
+    sink: Any,
+    role: str,
+    environ: Mapping[str, str],
+    options: Mapping[str, Any],
+    composite_keys: CompositeKeys | None = None,
+    has_reducer: bool = False,
+) -> Any:
     """Return the output of a role; options are those of PairWriter, for typed bytes; has_reducer: whether the job has one."""
     if composite_keys is not None and role != "reduce":
         from typedbytes.streaming.formats.secondary_sort import CompositeKeyOutput

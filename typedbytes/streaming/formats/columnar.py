@@ -1,21 +1,29 @@
 """Records as columns: reads batches of typed bytes and writes pairs or columns, with the interface of the other formats."""
 
+from __future__ import annotations
+
 from typedbytes import columns
 from typedbytes.streaming.formats.record_io import Input
 from typedbytes.streaming.formats.typed_bytes import TypedBytesOutput
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
 
 
 class ColumnsInput(Input):
     """Read batches of typed bytes; options are those of columns.read."""
 
-    def __init__(self, source, options):
+    def __init__(self, source: Any, options: Mapping[str, Any]) -> None:
         super().__init__(columns.read(source, **options))
 
-    def batches(self):
+    def batches(self) -> Any:
         """Return an iterator of batches."""
         return self._reader
 
-    def whole_groups(self):
+    def whole_groups(self) -> Any:
         """Return an iterator of batches that end where a key ends."""
         return self._reader.groups()
 
@@ -23,11 +31,11 @@ class ColumnsInput(Input):
 class ColumnsOutput(TypedBytesOutput):
     """Write the columns or pairs that a job returns; options are those of PairWriter, column_options those of columns.write."""
 
-    def __init__(self, sink, options, column_options):
+    def __init__(self, sink: Any, options: Mapping[str, Any], column_options: Mapping[str, Any]) -> None:
         super().__init__(sink, options)
         self._column_options = column_options
 
-    def writes(self, given):
+    def writes(self, given: Any) -> Any:
         """Write columns, or every pair of an iterable."""
         if isinstance(given, dict) or hasattr(given, "__arrow_c_stream__") or hasattr(given, "__arrow_c_array__"):
             return columns.write(self, given, **self._column_options)

@@ -4,25 +4,32 @@ Lengths are 32-bit big-endian integers. Keys and values are bytes, whatever a Wr
 An input that has failed stays failed.
 """
 
+from __future__ import annotations
+
 from typedbytes._core import RawBytesReader
 from typedbytes.streaming.formats.record_io import BUFFER_NBYTES, ReaderInput, RecordOutput
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class RawBytesInput(ReaderInput):
     """Read pairs of bytes."""
 
-    def __init__(self, source):
+    def __init__(self, source: Any) -> None:
         super().__init__(RawBytesReader(source, buffer_size=BUFFER_NBYTES))
 
-    def decode(self, item):
+    def decode(self, item: Any) -> Any:
         """Return a key or a value, which is its bytes."""
         return item
 
-    def packed(self, key, value):
+    def packed(self, key: Any, value: Any) -> bytes:
         """Return the record of a raw pair."""
         return b"".join((*_item(key), *_item(value)))
 
-    def item_bytes(self, item):
+    def item_bytes(self, item: Any) -> bytes:
         """Return the bytes of a key or value."""
         return item
 
@@ -30,7 +37,7 @@ class RawBytesInput(ReaderInput):
 class RawBytesOutput(RecordOutput):
     """Write pairs of bytes-like objects."""
 
-    def encode(self, key, value):
+    def encode(self, key: Any, value: Any) -> bytes:
         """Return the record of a pair; raises TypeError for anything but bytes."""
         return b"".join((*_item(key), *_item(value)))
 

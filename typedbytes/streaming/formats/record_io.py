@@ -3,7 +3,15 @@
 Only the formats know what bytes mean and where a record ends.
 """
 
+from __future__ import annotations
+
 from typedbytes._core import write_all
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
 
 BUFFER_NBYTES = 128 * 1024  # what Hadoop buffers on its side of each pipe
 
@@ -11,24 +19,24 @@ BUFFER_NBYTES = 128 * 1024  # what Hadoop buffers on its side of each pipe
 class Input:
     """Read records or batches by a compiled reader, which keeps its error."""
 
-    def __init__(self, reader):
+    def __init__(self, reader: Any) -> None:
         self._reader = reader
 
     @property
-    def offset(self):
+    def offset(self) -> int:
         """The number of bytes of the records read so far."""
         return self._reader.offset
 
     @property
-    def record(self):
+    def record(self) -> int:
         """The number of records read so far."""
         return self._reader.record
 
-    def failure(self):
+    def failure(self) -> BaseException | None:
         """Return the error the input has failed with, or None."""
         return self._reader._failure
 
-    def check_end(self):
+    def check_end(self) -> None:
         """Raise the error of the input, or RuntimeError if its end has not been read."""
         self._reader._check_end()
 
@@ -36,13 +44,13 @@ class Input:
 class ReaderInput(Input):
     """Read pairs; a format adds ``item_bytes(item)``."""
 
-    def pairs(self):
+    def pairs(self) -> Any:
         """Return an iterator of (key, value)."""
         return self._reader
 
     raw_pairs = pairs
 
-    def groups(self):
+    def groups(self) -> Any:
         """Return an iterator of (key, values) over adjacent pairs whose keys are the same bytes."""
         return self._reader.groups()
 
@@ -50,34 +58,34 @@ class ReaderInput(Input):
 class RecordOutput:
     """Collect encoded records and write them whole; a format has its own `encode`."""
 
-    def __init__(self, sink):
+    def __init__(self, sink: Any) -> None:
         self._sink = sink
         self._buffer = bytearray()
-        self.record = 0
+        self.record: int = 0
 
-    def encode(self, key, value):
+    def encode(self, key: Any, value: Any) -> bytes:
         """Return the record of a key and a value; a format has its own."""
         raise NotImplementedError
 
-    def writes(self, pairs):
+    def writes(self, pairs: Iterable[Any]) -> Any:
         """Write every pair of an iterable."""
         for pair in pairs:
             self._append(self.encode(*checked_pair(pair)))
 
-    def encoded(self, pair):
+    def encoded(self, pair: Any) -> Any:
         """Return the record of a pair."""
         return self.encode(*checked_pair(pair))
 
-    def check(self, key, value):
+    def check(self, key: Any, value: Any) -> None:
         """Raise the error that writing a pair would raise."""
         self.encode(key, value)
 
-    def write_encoded(self, records):
+    def write_encoded(self, records: Iterable[Any]) -> None:
         """Write records that were encoded before."""
         for record in records:
             self._append(record)
 
-    def close(self):
+    def close(self) -> None:
         """Write the rest; the sink stays open."""
         self._flush()
 
@@ -92,7 +100,7 @@ class RecordOutput:
         self._buffer.clear()
 
 
-def checked_pair(pair):
+def checked_pair(pair: Any) -> Any:
     """Return the pair; raises TypeError if it is not one."""
     # A string of two characters would unpack too.
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:

@@ -12,6 +12,8 @@ Here: reading and writing that form. Not here: what a part or a record means. In
 keys that arrive without this form are passed on without it, and a job with several reducers refuses them.
 """
 
+from __future__ import annotations
+
 from typedbytes import Encoder, dumps, hash_code
 from typedbytes._core import RecordGroups, WrappedIterator, advance, joined_with_hash
 from typedbytes.errors import DecodeError, FormatError
@@ -19,13 +21,21 @@ from typedbytes.streaming.formats.record_io import checked_pair
 from typedbytes.streaming.formats.typed_bytes import MAX_DEPTH, TypedBytesOutput, UndecodedInput
 from typedbytes.streaming.task_environment import GroupingError, Task, find_secondary
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
+
 HEAD_NBYTES = 5  # of a VECTOR: its type code and its count
 MARK = b"\x04T"  # a LONG and its first byte; its other bytes set the hash and are below 31
 LONG_NBYTES = 9
 EMPTY_BYTES, FALSE = bytes(5), b"\x02\x00"  # values of five bytes and of two
 
 
-def find_composite_keys(part_of, groups_by_part, role, formats, environ):
+def find_composite_keys(
+    part_of: Callable[[Any], Any], groups_by_part: bool, role: str, formats: Sequence[str], environ: Mapping[str, str]
+) -> CompositeKeys | None:
     """Return the CompositeKeys of a job's keys, or None if its tasks pass keys on unchanged: without a reducer, or with its own partitioner.
 
     part_of: returns the part of a key; groups_by_part: whether reducers are called for parts. formats: of the role's input and output.
@@ -52,11 +62,11 @@ class CompositeKeys:
     form would be grouped wrongly, else None.
     """
 
-    def __init__(self, part_of, groups_by_part, secondary=0, nreducers=None):
-        self.part_of = part_of
-        self.groups_by_part = groups_by_part
-        self.nreducers = nreducers
-        self.input_is_composite = None  # whether the keys read have this form; None: no key was read
+    def __init__(self, part_of: Callable[[Any], Any], groups_by_part: bool, secondary: int = 0, nreducers: int | None = None) -> None:
+        self.part_of: Callable[[Any], Any] = part_of
+        self.groups_by_part: bool = groups_by_part
+        self.nreducers: int | None = nreducers
+        self.input_is_composite: bool | None = None  # whether the keys read have this form; None: no key was read
         odd = secondary % 2 * len(EMPTY_BYTES)
         if secondary < odd:
             raise GroupingError(
@@ -65,14 +75,14 @@ class CompositeKeys:
         nfalse = (secondary - odd) // len(FALSE)
         self._padding = EMPTY_BYTES * bool(odd) + FALSE * nfalse
         self._head = b"\x08" + (3 + bool(odd) + nfalse).to_bytes(4, "big")
-        self.ntail = LONG_NBYTES + secondary
-        self.start = None  # the bytes of the key split last, up to the end of its part; None: no key was split
+        self.ntail: int = LONG_NBYTES + secondary
+        self.start: bytes | None = None  # the bytes of the key split last, up to the end of its part; None: no key was split
 
-    def join(self, part, key):
+    def join(self, part: bytes, key: bytes) -> bytes:
         """Return the form of an encoded key with an encoded part."""
         return joined_with_hash(self._head, part, key, MARK, self._padding)
 
-    def split(self, whole):
+    def split(self, whole: bytes) -> bytes | None:
         """Return the encoded key in a composite key, None for other keys; `start` is then equal for all keys of its part."""
         if self.start is None or not (whole.startswith(self.start) and whole.startswith(MARK, -self.ntail)):
             start = self.start_of(whole)
@@ -81,7 +91,7 @@ class CompositeKeys:
             self.start = start
         return whole[len(self.start) : -self.ntail]
 
-    def start_of(self, whole):
+    def start_of(self, whole: bytes) -> bytes | None:
         """Return the bytes of a composite key up to the end of its part, None for other keys."""
         end = len(whole) - self.ntail
         if not (whole.startswith(self._head) and whole.startswith(MARK, max(end, 0)) and whole.endswith(self._padding)):
@@ -96,12 +106,12 @@ class CompositeKeys:
 class CompositeKeyInput(UndecodedInput):
     """Read pairs, of whose keys either all or none are composite; options are those of PairReader."""
 
-    def __init__(self, source, options, composite_keys):
+    def __init__(self, source: Any, options: Mapping[str, Any], composite_keys: CompositeKeys) -> None:
         super().__init__(source, options)
         self._composite_keys = composite_keys
-        self._failure = None
+        self._failure: BaseException | None = None
 
-    def raw_pairs(self):
+    def raw_pairs(self) -> Any:
         """Return an iterator of raw pairs, with their original keys."""
         return WrappedIterator(self._split_pairs())
 
@@ -125,7 +135,7 @@ class CompositeKeyInput(UndecodedInput):
             )
         composite_keys.input_is_composite = is_composite
 
-    def groups(self):
+    def groups(self) -> Any:
         """Return an iterator of (key, values) over adjacent pairs of one group."""
         if self._composite_keys.groups_by_part:
             return RecordGroups(self._by_part(), key_of=self._key_of, value_of=self._value_of)
@@ -145,7 +155,7 @@ class CompositeKeyInput(UndecodedInput):
             start = None if key is None else composite_keys.start
             yield (self.group_of(record), *record)
 
-    def group_of(self, record):
+    def group_of(self, record: Any) -> bytes | None:
         """Return bytes that are the same for all pairs of a group, of the raw pair that was read last."""
         if not self._composite_keys.groups_by_part:
             return record[0]
@@ -153,11 +163,11 @@ class CompositeKeyInput(UndecodedInput):
             return self._composite_keys.start
         return dumps(self._composite_keys.part_of(self._key_of(*record)))
 
-    def failure(self):
+    def failure(self) -> BaseException | None:
         """Return the error the input has failed with, or None."""
         return self._failure or super().failure()
 
-    def item_bytes(self, item):
+    def item_bytes(self, item: Any) -> bytes:
         """Return a key or value encoded again, with the widths that we write."""
         return dumps(item)
 
@@ -180,12 +190,12 @@ class CompositeKeyInput(UndecodedInput):
 class CompositeKeyOutput(TypedBytesOutput):
     """Write pairs with composite keys, unless the keys read were plain; options are those of PairWriter."""
 
-    def __init__(self, sink, options, composite_keys):
+    def __init__(self, sink: Any, options: Mapping[str, Any], composite_keys: CompositeKeys) -> None:
         super().__init__(sink, options)
         self._composite_keys = composite_keys
         self._encode = Encoder(**self._options).encode
 
-    def encoded(self, pair):
+    def encoded(self, pair: Any) -> Any:
         """Return the composite key and the encoded value of a pair."""
         key, value = checked_pair(pair)
         encode, composite_keys = self._encode, self._composite_keys
@@ -194,7 +204,7 @@ class CompositeKeyOutput(TypedBytesOutput):
             return encoded_key, encoded_value
         return composite_keys.join(encode(composite_keys.part_of(key)), encoded_key), encoded_value
 
-    def writes(self, pairs):
+    def writes(self, pairs: Iterable[Any]) -> Any:
         """Write every pair of an iterable."""
         encoded, write = self.encoded, self.write_raw
         for pair in pairs:

@@ -13,6 +13,13 @@ from typedbytes._sorting._native import LineReader
 from typedbytes.streaming.formats.record_io import Input
 from typedbytes.streaming.task_environment import TYPED_BYTES_WRITABLE, UsageError
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+
 __all__ = ["SequenceFileSink", "SplitInput", "compression_of", "holds_objects", "open_split"]
 
 CHUNK_NBYTES = 1 << 18
@@ -20,7 +27,7 @@ FORMAT = "typedbytes_split_format"
 COMPRESSION = "mapreduce_output_fileoutputformat_compress"
 
 
-def open_split(source, environ):
+def open_split(source: Any, environ: Mapping[str, str]) -> Any:
     """Return a source of the split's pairs as typed bytes: an object with read1()."""
     kind = environ.get(FORMAT)
     if kind == "typedbytes":
@@ -57,7 +64,7 @@ class _SplitPairs:
             pass
 
 
-def holds_objects(split, environ):
+def holds_objects(split: Any, environ: Mapping[str, str]) -> bool:
     """Return whether the reader of a split gives the very objects that its typed bytes decode to: it is text, or a SequenceFile of typed bytes."""
     if environ.get(FORMAT) == "sequencefile":
         return split.reader.key_class == split.reader.value_class == TYPED_BYTES_WRITABLE
@@ -67,30 +74,30 @@ def holds_objects(split, environ):
 class SplitInput(Input):
     """Read the pairs of a split that holds objects; without copies as typed bytes in between, a sixth of the task's time."""
 
-    def __init__(self, split):
+    def __init__(self, split: Any) -> None:
         super().__init__(split.reader)
         self._split = split
         self._start = split.reader.offset
         self._pairs = PairIterator(split.reader)
 
     @property
-    def offset(self):
+    def offset(self) -> int:
         """The number of bytes of the records read so far."""
         return self._reader.offset - self._start
 
-    def pairs(self):
+    def pairs(self) -> Any:
         """Return an iterator of (key, value)."""
         return self._pairs
 
-    def item_bytes(self, item):
+    def item_bytes(self, item: Any) -> bytes:
         """Return a key or value encoded again, which shows widths as we write them."""
         return dumps(item)
 
-    def failure(self):
+    def failure(self) -> BaseException | None:
         """Return the error the input has failed with, or None."""
         return self._pairs._failure
 
-    def check_end(self):
+    def check_end(self) -> None:
         """Raise the error of the input, or RuntimeError if its end has not been read."""
         self._pairs._check_end()
         self._split.drain()
@@ -99,20 +106,20 @@ class SplitInput(Input):
 class SequenceFileSink:
     """Take whole pairs of typed bytes, as a PairWriter hands them over, and write them as a SequenceFile, compressed as the job says."""
 
-    def __init__(self, sink, environ):
+    def __init__(self, sink: Any, environ: Mapping[str, str]) -> None:
         self._file = sequencefile.Writer(sink, **compression_of(environ))
 
-    def write(self, data):
+    def write(self, data: Any) -> int:
         """Write pairs and return how many bytes of typed bytes they were."""
         self._file.write_typed(data)
         return len(data)
 
-    def close(self):
+    def close(self) -> None:
         """Write the rest; the sink stays open."""
         self._file.close()
 
 
-def compression_of(environ):
+def compression_of(environ: Mapping[str, str]) -> dict[str, Any]:
     """Return the options of a Writer for the compression of the job's output, by the rules of SequenceFileOutputFormat."""
     if environ.get(COMPRESSION, "false") != "true":
         return {}

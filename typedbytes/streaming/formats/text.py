@@ -5,8 +5,16 @@ not UTF-8 become lone surrogates when read and the same bytes again when written
 changed. No line is invalid; the last one may lack its line feed.
 """
 
+from __future__ import annotations
+
 from typedbytes._core import TextReader
 from typedbytes.streaming.formats.record_io import BUFFER_NBYTES, ReaderInput, RecordOutput
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from typing import Any
 
 
 def _decode(data):
@@ -22,19 +30,19 @@ def _encode(value):
 class TextInput(ReaderInput):
     """Read lines; without a separator they are values and the key is the number of the line, from 0; raw: as bytes, for decode()."""
 
-    def __init__(self, source, separator=None, nfields=1, raw=False):
+    def __init__(self, source: Any, separator: bytes | None = None, nfields: int = 1, raw: bool = False) -> None:
         super().__init__(TextReader(source, separator, nfields, raw=raw, buffer_size=BUFFER_NBYTES))
         self._separator = separator
 
-    def decode(self, item):
+    def decode(self, item: Any) -> Any:
         """Return a key or a value."""
         return _decode(item) if isinstance(item, bytes) else item
 
-    def packed(self, key, value):
+    def packed(self, key: Any, value: Any) -> bytes:
         """Return the line of a raw pair."""
         return value + b"\n" if self._separator is None else b"%b%b%b\n" % (key, self._separator, value)
 
-    def item_bytes(self, item):
+    def item_bytes(self, item: Any) -> bytes:
         """Return the bytes of a key or value as in the line."""
         return _encode(item)
 
@@ -42,13 +50,13 @@ class TextInput(ReaderInput):
 class TextOutput(RecordOutput):
     """Write lines: bytes as they are, anything else as its str."""
 
-    def __init__(self, sink, separator, key_ends=()):
+    def __init__(self, sink: Any, separator: bytes, key_ends: Collection[tuple[bytes, int]] = ()) -> None:
         """key_ends: pairs of a separator and the number of fields in a key, by each of which the key must be found again."""
         super().__init__(sink)
         self._separator = separator
         self._key_ends = key_ends
 
-    def encode(self, key, value):
+    def encode(self, key: Any, value: Any) -> bytes:
         """Return the line of a pair; raises ValueError when it would be more than one line, or its key be found shorter."""
         encoded = _encode(key)
         line = b"%b%b%b" % (encoded, self._separator, _encode(value))

@@ -1,7 +1,15 @@
 """Records as typed bytes: the codec's own pairs, with the interface of the other formats."""
 
+from __future__ import annotations
+
 from typedbytes import Decoder, Encoder, PairReader, PairWriter, dumps
 from typedbytes.streaming.formats.record_io import BUFFER_NBYTES, ReaderInput, checked_pair
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
 
 MAX_DEPTH = 10_000  # the maximum that a reader accepts
 
@@ -9,10 +17,10 @@ MAX_DEPTH = 10_000  # the maximum that a reader accepts
 class TypedBytesInput(ReaderInput):
     """Read pairs of typed bytes; options are those of PairReader."""
 
-    def __init__(self, source, options):
+    def __init__(self, source: Any, options: Mapping[str, Any]) -> None:
         super().__init__(PairReader(source, **{"buffer_size": BUFFER_NBYTES, **options}))
 
-    def item_bytes(self, item):
+    def item_bytes(self, item: Any) -> bytes:
         """Return a key or value encoded again, which shows widths as we write them."""
         return dumps(item)
 
@@ -20,16 +28,16 @@ class TypedBytesInput(ReaderInput):
 class UndecodedInput(TypedBytesInput):
     """Read pairs of typed bytes as they are and decode each by itself; options are those of PairReader."""
 
-    def __init__(self, source, options):
+    def __init__(self, source: Any, options: Mapping[str, Any]) -> None:
         structural = {name: options[name] for name in ("dialect", "max_bytes", "buffer_size") if name in options}
         super().__init__(source, {**structural, "raw": True, "max_depth": MAX_DEPTH})
-        self.decode = Decoder(**{name: value for name, value in options.items() if name != "buffer_size"}).decode
+        self.decode: Callable[[Any], Any] = Decoder(**{name: value for name, value in options.items() if name != "buffer_size"}).decode
 
-    def packed(self, key, value):
+    def packed(self, key: bytes, value: bytes) -> bytes:
         """Return the bytes of a raw pair."""
         return key + value
 
-    def item_bytes(self, item):
+    def item_bytes(self, item: Any) -> bytes:
         """Return a raw key or value."""
         return item
 
@@ -39,22 +47,22 @@ class TypedBytesOutput(PairWriter):
 
     _encoder = None
 
-    def __init__(self, sink, options):
+    def __init__(self, sink: Any, options: Mapping[str, Any]) -> None:
         super().__init__(sink, **{"buffer_size": BUFFER_NBYTES, **options})
         self._options = {name: value for name, value in options.items() if name != "buffer_size"}
 
-    def encoded(self, pair):
+    def encoded(self, pair: Any) -> Any:
         """Return the two encoded values of a pair."""
         self._encoder = self._encoder or Encoder(**self._options)
         key, value = checked_pair(pair)
         return self._encoder.encode(key), self._encoder.encode(value)
 
-    def check(self, key, value):
+    def check(self, key: Any, value: Any) -> None:
         """Raise the error that writing a pair would raise, whatever form its key has between map and reduce."""
         self._encoder = self._encoder or Encoder(**self._options)
         self._encoder.encode_pairs([(key, value)])
 
-    def write_encoded(self, records):
+    def write_encoded(self, records: Iterable[Any]) -> None:
         """Write pairs that were encoded before."""
         for key, value in records:
             self.write_raw(key, value)
