@@ -1,7 +1,7 @@
 """A job: its script or functions, its inputs and output, and its options, each declared once.
 
 Here: what an option is called, what it may be and what it means to every engine. Not here: what an engine makes of it. Invariant: a Job is valid
-by itself; what its script, its inputs or its engine do not allow is found by those who look at them.
+by itself; what its script, its inputs or its engine do not allow is found by the code that looks at them.
 """
 
 from __future__ import annotations

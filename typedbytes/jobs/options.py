@@ -1,4 +1,4 @@
-"""How an option of a job is declared, beside its field in Job: what it is in words of a command line, and who follows it.
+"""How an option of a job is declared, beside its field in Job: its words on a command line, and the engines that follow it.
 
 Here: forms of options. Not here: which there are, and parsing a command line.
 """

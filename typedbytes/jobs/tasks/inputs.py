@@ -36,14 +36,13 @@ if TYPE_CHECKING:
 
     from typedbytes.jobs.job import Path
 
-__all__ = ["FORMATS", "PAIRS", "Split", "find_files", "make_splits", "open_split", "pairs_in"]
+__all__ = ["PAIRS", "Split", "find_files", "make_splits", "open_split", "pairs_in"]
 
 BLOCK_NBYTES = 32 << 20  # fs.local.block.size
 SLOP = 1.1  # the last split of a file may be larger by this factor: FileInputFormat.SPLIT_SLOP
 CHUNK_NBYTES = 1 << 18
 
 TEXT, PAIRS, SEQUENCE_FILE = "text", "pairs", "sequencefile"
-FORMATS = ("auto", TEXT, PAIRS, SEQUENCE_FILE)
 
 HEAD_NBYTES = 1 << 12  # read to recognise the format of a file
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from typedbytes.jobs.job import Path
     from typedbytes.jobs.tasks.caretaker import Caretaker
 
-__all__ = ["FORMATS", "PART_PREFIX", "OutputFolder", "check_output", "write_part"]
+__all__ = ["PART_PREFIX", "OutputFolder", "check_output", "write_part"]
 
 BUFFER_NBYTES = 1 << 18
 PART_PREFIX = "part-"  # of the names of part files
@@ -252,4 +252,3 @@ class _Separated:
 
 
 _WRITERS = {"sequencefile": _write_sequence_file, "pairs": _write_pairs, "text": _write_text}
-FORMATS = tuple(_WRITERS)
