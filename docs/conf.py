@@ -56,10 +56,10 @@ def public_names():
     """Return the full name of everything that a public module lists in `__all__`."""
     modules = [f"typedbytes.{each}" for each in (*typedbytes._MODULES, "streaming.lib", "streaming.testing")]
     names = {f"typedbytes.{each}" for each in typedbytes.__all__}
-    of_jobs = [getattr(typedbytes.jobs, each) for each in typedbytes.jobs.__all__]  # which engines show too
+    of_jobs = {id(getattr(typedbytes.jobs, each)) for each in typedbytes.jobs.__all__}  # which engines show too
     for module in map(importlib.import_module, modules):
-        elsewhere = [getattr(typedbytes, each) for each in typedbytes.__all__] + (of_jobs if module is not typedbytes.jobs else [])
-        own = [each for each in module.__all__ if not any(getattr(module, each) is other for other in elsewhere)]
+        own = [each for each in module.__all__ if getattr(module, each) is not getattr(typedbytes, each, None)]  # the rest is above
+        own = [each for each in own if module is typedbytes.jobs or id(getattr(module, each)) not in of_jobs]
         names.update(f"{module.__name__}.{each}" for each in own)
     return names
 
