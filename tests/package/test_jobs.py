@@ -12,7 +12,8 @@ import pytest
 
 import typedbytes as tb
 from subprocess_runs import run_fresh
-from typedbytes import cli, hadoop, jobs, local, spark
+from typedbytes import hadoop, jobs, local, spark
+from typedbytes.cli.main import parser_of
 from typedbytes.jobs.job import Job
 from typedbytes.jobs.script import find_steps_by_reading
 from typedbytes.jobs.source import Source
@@ -100,7 +101,7 @@ def test_the_errors_of_all_engines_are_one_tree():
 
 def test_the_command_has_each_flag_once_and_the_job_its_value():
     for command in ("run", "submit"):
-        actions = [action for action in cli.parser_of(command)._actions if action.dest.startswith("job_")]
+        actions = [action for action in parser_of(command)._actions if action.dest.startswith("job_")]
         options = Job.options(command)
         assert {action.dest for action in actions} == {option.dest for option in options.values()}
         words = {action.dest: action.default for action in actions}
