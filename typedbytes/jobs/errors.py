@@ -41,7 +41,7 @@ class JobError(TypedBytesError):
         super().__init__(f"{message}; {hint}" if hint else message)
         self.tail: list[str] = list(tail)
         self.kept: str | None = None
-        self.hint = hint
+        self.hint: str = hint or ""
 
 
 class SubmitError(TypedBytesError):

@@ -23,5 +23,5 @@ from typedbytes.sequencefile._parallel import read
 __all__ = ["MapFile", "Reader", "Skipped", "Writer", "decode", "encode", "open", "read"]
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return __all__

@@ -328,7 +328,7 @@ class JoinReducer(JoinCombiner):
     [('Ada', 25.5)]
     """
 
-    partition_by = operator.itemgetter(0)
+    partition_by: Any = operator.itemgetter(0)
     _key = None  # of the last first side: dumbo's subclasses compare it
     _encoded_key = None
 
