@@ -79,7 +79,7 @@ def payload(choose, kind):
     nbytes = choose.choice([0, 10, 65_530, 65_535, 65_536, 70_000, 200_000])
     if kind == "bytes":
         return choose.randbytes(nbytes)
-    text = ("größer " * (nbytes // 9 + 1)).encode()[:nbytes]
+    text = ("x" * choose.randrange(9) + "größer " * (nbytes // 9 + 1)).encode()[:nbytes]  # a character is cut at any place
     text = text.decode("utf-8", "ignore").encode()
     defect = choose.choice([b"", b"", b"\xff", b"\xe2\x28\xa1", b"\xe2\x82", b"\xed\xa0\x80", b"\xf0\x9f\x98"])
     at = choose.choice([0, len(text) // 2, len(text)])
