@@ -10,7 +10,7 @@ import pytest
 
 import local_jobs
 from streaming_support import encode, environment
-from typedbytes.cli._job_result import hints
+from typedbytes.cli._job.result import hints
 
 PRINTING = """
 def job(key, value):

@@ -63,13 +63,18 @@ class Settings:
         return self.output
 
     @classmethod
-    def declare(cls, parser: argparse.ArgumentParser) -> None:
-        """Declare the options to a parser, first those of base classes."""
+    def all_options(cls) -> dict[str, Option]:
+        """Return the options by their attributes, first those of base classes."""
         found: dict[str, Option] = {}
         for kind in reversed(cls.__mro__):
             found.update({name: each for name, each in vars(kind).items() if isinstance(each, Option)})
+        return found
+
+    @classmethod
+    def declare(cls, parser: argparse.ArgumentParser) -> None:
+        """Declare the options to a parser."""
         groups: dict = {None: parser}
-        for name, each in found.items():
+        for name, each in cls.all_options().items():
             if each.group not in groups:
                 groups[each.group] = parser.add_mutually_exclusive_group()
             for flags, how in each.spellings:

@@ -138,7 +138,7 @@ def parser_of(name: str) -> Parser:
 
     command = load(name)
     parser = Parser(name, command.run.__doc__)
-    (command.Settings.declare if hasattr(command, "Settings") else command.add_arguments)(parser)
+    command.Settings.declare(parser)
     return parser
 
 
@@ -154,14 +154,12 @@ def _parse_command(arguments):
     name = _pop_command_name(arguments)
     if name is None:
         return lambda output: _run_without_command(arguments, output), None
-    from typedbytes.cli._arguments import Settings  # imported lazily: start-up time
-
     parser = parser_of(name)
     words = parser.parse(arguments)
     if words is None:
         return lambda output: output.write(parser.format_help().encode()), None
     command = load(name)
-    settings = getattr(command, "Settings", Settings)(words)
+    settings = command.Settings(words)
     more = [{each: parser_of(each) for each in COMMANDS}] if name in OF_PARSERS else []
     return lambda output: command.run(settings, output, *more), settings.output_file()
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from typedbytes.cli._arguments import option
-from typedbytes.cli._bundle_options import BundleSettings, bundle_settings
 from typedbytes.cli._failure import USAGE, Failure, say_lines
+from typedbytes.cli._job.bundle_options import BundleSettings, bundle_settings
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -35,6 +35,6 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     try:
         hadoop.bundle(settings.files[0], say=say_lines, **bundle_settings(settings))
     except hadoop.SubmitError as error:
-        from typedbytes.cli._submit_failure import failure_of  # imported lazily: start-up time
+        from typedbytes.cli._job.submit_failure import failure_of  # imported lazily: start-up time
 
         raise failure_of(error) from None

@@ -9,29 +9,29 @@ from __future__ import annotations
 import sys
 import time
 
+from typedbytes.cli._arguments import option
 from typedbytes.cli._failure import say
-from typedbytes.cli._job_options import add_job_arguments, job_of, report_ignored
+from typedbytes.cli._job.options import JobSettings, job_of, report_ignored
 from typedbytes.jobs.job import Job
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from typedbytes.cli._output.files import CommandOutput
 
 SECONDS_BETWEEN_LINES = 5.0
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments of run."""
-    add_job_arguments(parser, "run")
-    parser.add_argument(
+class Settings(JobSettings):
+    """The options of run."""
+
+    command = "run"
+    engine: str = option(
         "--engine", choices=("local", "spark"), default="local", help="what runs the tasks; spark: PySpark on this machine (local)"
     )
 
 
-def run(options: Namespace, output: CommandOutput) -> int | None:
+def run(settings: Settings, output: CommandOutput) -> int | None:
     """Run the job of a script on this machine, as Hadoop Streaming would, and write its part files.
 
     SCRIPT calls typedbytes.streaming.run, and runs under Hadoop unchanged, with the same part files.
@@ -45,14 +45,14 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       zcat big.gz | typedbytes run job.py - -o out --output-format text
       typedbytes dumptb counts | typedbytes to-json --pairs
     """
-    if options.engine == "spark":
-        from typedbytes.cli._spark_job import run_on_spark  # imported lazily: start-up time
+    if settings.engine == "spark":
+        from typedbytes.cli._job.spark_job import run_on_spark  # imported lazily: start-up time
 
-        run_on_spark(options, "run", "local[*]")
+        run_on_spark(settings, "local[*]")
         return None
-    job = job_of(options, "run", Job)
+    job = job_of(settings, Job)
     from typedbytes import local
-    from typedbytes.cli._job_result import run_and_report  # imported lazily: start-up time
+    from typedbytes.cli._job.result import run_and_report  # imported lazily: start-up time
 
     if not job.quiet:
         report_ignored(job)

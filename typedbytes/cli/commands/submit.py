@@ -8,47 +8,51 @@ import shlex
 import tempfile
 from dataclasses import replace
 
-from typedbytes.cli._bundle_options import add_bundle_arguments, bundle_command, bundle_settings
+from typedbytes.cli._arguments import option, switch
 from typedbytes.cli._failure import JOB_FAILED, UNAVAILABLE, USAGE, Failure, say_lines
-from typedbytes.cli._job_options import add_job_arguments, job_of
+from typedbytes.cli._job.bundle_options import BundleSettings, bundle_command, bundle_settings
+from typedbytes.cli._job.options import JobSettings, job_of
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from typedbytes.cli._output.files import CommandOutput
 
 PLACEHOLDER = "typedbytes-bundle.zip"
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments of submit."""
-    add_job_arguments(parser, "submit")
-    add = parser.add_argument
-    add(
+class Settings(JobSettings, BundleSettings):
+    """The options of submit."""
+
+    command = "submit"
+    engine: str = option(
         "--engine",
         choices=("hadoop", "spark"),
         default="hadoop",
         help="run the job on Hadoop or on Spark, which needs PySpark on this machine (hadoop)",
     )
-    add("--master", metavar="URL", help="spark: the cluster, as spark://host:7077, yarn or local[4] (default: from Spark's configuration)")
-    bundle = parser.add_mutually_exclusive_group()
-    bundle.add_argument(
-        "--bundle", metavar="ZIP", help="an archive made with typedbytes bundle (default: one is made, with the options below)"
+    master: str | None = option(
+        "--master", metavar="URL", help="spark: the cluster, as spark://host:7077, yarn or local[4] (default: from Spark's configuration)"
     )
-    bundle.add_argument("--no-bundle", action="store_true", help="the nodes have typedbytes installed")
-    add_bundle_arguments(parser)
-    add("--streaming-jar", metavar="JAR", help="Hadoop's streaming jar, if it is not found")
-    add("--read", action="store_true", help="write the output of the job to stdout as pairs")
-    add("--dry-run", action="store_true", help="print the commands, passwords in URLs included, instead of running them")
-    add("--target", choices=("hadoop", "emr", "dataproc"), default="hadoop", help="for emr and dataproc the job is printed, not run")
-    add("--staging", metavar="URL", help="the folder in the cloud for the job's files")
-    add("--cluster", default="CLUSTER", help="the cluster's id or name, for emr and dataproc")
-    add("--region", default="REGION", help="the cluster's region, for dataproc")
+    bundle: str | None = option(
+        "--bundle",
+        group="bundle",
+        metavar="ZIP",
+        help="an archive made with typedbytes bundle (default: one is made, with the options above)",
+    )
+    no_bundle: bool = option("--no-bundle", group="bundle", action="store_true", help="the nodes have typedbytes installed")
+    streaming_jar: str | None = option("--streaming-jar", metavar="JAR", help="Hadoop's streaming jar, if it is not found")
+    read: bool = switch("--read", help="write the output of the job to stdout as pairs")
+    dry_run: bool = switch("--dry-run", help="print the commands, passwords in URLs included, instead of running them")
+    target: str = option(
+        "--target", choices=("hadoop", "emr", "dataproc"), default="hadoop", help="for emr and dataproc the job is printed, not run"
+    )
+    staging: str | None = option("--staging", metavar="URL", help="the folder in the cloud for the job's files")
+    cluster: str = option("--cluster", default="CLUSTER", help="the cluster's id or name, for emr and dataproc")
+    region: str = option("--region", default="REGION", help="the cluster's region, for dataproc")
 
 
-def run(options: Namespace, output: CommandOutput) -> int | None:
+def run(settings: Settings, output: CommandOutput) -> int | None:
     """Run a job on Hadoop, or on Spark.
 
     Hadoop is found by HADOOP_HOME or PATH, and the cluster by HADOOP_CONF_DIR. The script, the
@@ -64,94 +68,94 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes submit wordcount.py books -o counts --dry-run
       typedbytes submit wordcount.py books -o counts --engine spark --master spark://host:7077
     """
-    if options.engine == "spark":
-        return _submit_to_spark(options)
-    if options.master:
+    if settings.engine == "spark":
+        return _submit_to_spark(settings)
+    if settings.master:
         raise Failure(USAGE, "--master is for --engine spark")
     from typedbytes import hadoop
 
     try:
         with tempfile.TemporaryDirectory() as folder:
-            plan = _plan(options, folder)
-            if options.dry_run or options.target != "hadoop":
-                output.write(_printed(hadoop.check(plan, say_lines), options).encode())
+            plan = _plan(settings, folder)
+            if settings.dry_run or settings.target != "hadoop":
+                output.write(_printed(hadoop.check(plan, say_lines), settings).encode())
             else:
-                _run(plan, options, output)
+                _run(plan, settings, output)
     except hadoop.JobFailedError as error:
         say_lines(str(error))
         return JOB_FAILED
     except hadoop.SubmitError as error:
-        from typedbytes.cli._submit_failure import failure_of  # imported lazily: start-up time
+        from typedbytes.cli._job.submit_failure import failure_of  # imported lazily: start-up time
 
         raise failure_of(error) from None
 
 
-def _submit_to_spark(options):
+def _submit_to_spark(settings):
     from typedbytes import hadoop
-    from typedbytes.cli._spark_job import run_on_spark  # imported lazily: start-up time
+    from typedbytes.cli._job.spark_job import run_on_spark  # imported lazily: start-up time
 
     try:
         with tempfile.TemporaryDirectory() as folder:
-            makes_bundle = bool(options.bundle or any(bundle_settings(options).values()))
-            run_on_spark(options, "submit", options.master, _bundle(options, folder) if makes_bundle else None)
+            makes_bundle = bool(settings.bundle or any(bundle_settings(settings).values()))
+            run_on_spark(settings, settings.master, _bundle(settings, folder) if makes_bundle else None)
     except hadoop.SubmitError as error:
-        from typedbytes.cli._submit_failure import failure_of  # imported lazily: start-up time
+        from typedbytes.cli._job.submit_failure import failure_of  # imported lazily: start-up time
 
         raise failure_of(error) from None
 
 
-def _plan(options, folder):
+def _plan(settings, folder):
     from typedbytes import hadoop
 
-    plan = job_of(options, "submit", hadoop.Plan, python_versions=options.python_versions)
-    if options.read and plan.output_format != "sequencefile":
+    plan = job_of(settings, hadoop.Plan, python_versions=settings.python_versions)
+    if settings.read and plan.output_format != "sequencefile":
         raise Failure(USAGE, "--read needs SequenceFiles: do not change --output-format")
-    if options.read and ":" not in plan.output and {"fs.defaultFS", "fs.default.name"} & plan.properties.keys():
+    if settings.read and ":" not in plan.output and {"fs.defaultFS", "fs.default.name"} & plan.properties.keys():
         raise Failure(USAGE, "--read cannot find the output under -D fs.defaultFS: give --output as a URL")
-    return replace(plan, bundle=_bundle(options, folder))
+    return replace(plan, bundle=_bundle(settings, folder))
 
 
-def _bundle(options, folder):
+def _bundle(settings, folder):
     """Return the path of the bundle, which is made in a folder unless there is one; None if the nodes need none."""
     from typedbytes import hadoop
 
-    settings = bundle_settings(options)
-    if options.bundle or options.no_bundle:
-        if any(given for name, given in settings.items() if name != "python_versions"):
+    contents = bundle_settings(settings)
+    if settings.bundle or settings.no_bundle:
+        if any(given for name, given in contents.items() if name != "python_versions"):
             message = "--module, --wheel, --require, --platform and --find-links apply only when submit makes the bundle"
             raise Failure(USAGE, f"{message}: leave them out, or leave out --bundle / --no-bundle")
-        return options.bundle
-    if _is_printed(options) and os.path.exists(PLACEHOLDER) and not any(settings.values()):
+        return settings.bundle
+    if _is_printed(settings) and os.path.exists(PLACEHOLDER) and not any(contents.values()):
         return PLACEHOLDER
     path = os.path.join(folder, PLACEHOLDER)
-    hadoop.bundle(path, say=say_lines, **settings)
+    hadoop.bundle(path, say=say_lines, **contents)
     return path
 
 
-def _is_printed(options):
-    return options.dry_run or options.target != "hadoop"
+def _is_printed(settings):
+    return settings.dry_run or settings.target != "hadoop"
 
 
-def _printed(plan, options):
+def _printed(plan, settings):
     """Return the commands of a job; the bundle made to check the job is made again by them."""
     from typedbytes import hadoop
 
     first = []
-    if plan.bundle and plan.bundle not in (options.bundle, PLACEHOLDER):
-        first = [bundle_command(options, PLACEHOLDER)]
+    if plan.bundle and plan.bundle not in (settings.bundle, PLACEHOLDER):
+        first = [bundle_command(settings, PLACEHOLDER)]
         plan = replace(plan, bundle=PLACEHOLDER)
-    if options.target == "hadoop":
-        return "\n".join([*first, *_shell_commands(hadoop.jobs_of(plan), _command(options)), ""])
+    if settings.target == "hadoop":
+        return "\n".join([*first, *_shell_commands(hadoop.jobs_of(plan), _command(settings)), ""])
     if len(plan.steps) > 1:
-        raise Failure(UNAVAILABLE, f"a job of several steps is not described for {options.target}: submit it on the cluster's main node")
-    if not options.staging:
-        raise Failure(USAGE, f"--target {options.target} needs --staging, a folder in the cloud that the job's files are copied to")
+        raise Failure(UNAVAILABLE, f"a job of several steps is not described for {settings.target}: submit it on the cluster's main node")
+    if not settings.staging:
+        raise Failure(USAGE, f"--target {settings.target} needs --staging, a folder in the cloud that the job's files are copied to")
     description: object
-    if options.target == "emr":
-        description, commands = hadoop.emr(plan, options.staging, options.cluster)
+    if settings.target == "emr":
+        description, commands = hadoop.emr(plan, settings.staging, settings.cluster)
     else:
-        jar = {"jar": options.streaming_jar} if options.streaming_jar else {}
-        description, commands = hadoop.dataproc(plan, options.staging, options.cluster, options.region, **jar)
+        jar = {"jar": settings.streaming_jar} if settings.streaming_jar else {}
+        description, commands = hadoop.dataproc(plan, settings.staging, settings.cluster, settings.region, **jar)
     return "\n".join([json.dumps(description, indent=2), "", *first, *commands, ""])
 
 
@@ -167,26 +171,26 @@ def _shell_commands(jobs, command):
     return " &&\n".join(commands).split("\n")
 
 
-def _command(options):
+def _command(settings):
     from typedbytes import hadoop
 
     try:
-        return hadoop.command_of(options.streaming_jar)
+        return hadoop.command_of(settings.streaming_jar)
     except hadoop.SubmitError:  # the command is printed for another machine
-        return ["hadoop", "jar", options.streaming_jar or "hadoop-streaming.jar"]
+        return ["hadoop", "jar", settings.streaming_jar or "hadoop-streaming.jar"]
 
 
-def _run(plan, options, output):
+def _run(plan, settings, output):
     from typedbytes import PairWriter, hadoop
-    from typedbytes.cli._job_result import counters_by_step, hints
+    from typedbytes.cli._job.result import counters_by_step, hints
 
-    done = hadoop.submit(plan, jar=options.streaming_jar, say=say_lines)
+    done = hadoop.submit(plan, jar=settings.streaming_jar, say=say_lines)
     for step, counters in counters_by_step(done):
         for group, amounts in counters.items():
             for name, amount in amounts.items():
                 say_lines(f"{step}{group}: {name}: {amount}")
         for hint in hints(counters):
             say_lines(f"{step}{hint}")
-    if options.read:
+    if settings.read:
         with PairWriter(output) as writer:
             writer.writes(hadoop.read_output(done.output))

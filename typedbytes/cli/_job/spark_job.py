@@ -7,24 +7,19 @@ import sys
 from contextlib import contextmanager
 
 from typedbytes.cli._failure import UNAVAILABLE, USAGE, Failure
-from typedbytes.cli._job_options import job_of, report_ignored
-from typedbytes.cli._job_result import run_and_report
+from typedbytes.cli._job.options import JobSettings, job_of, report_ignored
+from typedbytes.cli._job.result import run_and_report
 from typedbytes.jobs.job import Job
-
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
-
-if TYPE_CHECKING:
-    import argparse
 
 #: Options of submit that are not those of a job, and their values when they are not given.
 NOT_FOR_SPARK = {"streaming_jar": None, "read": False, "dry_run": False, "target": "hadoop", "staging": None}
 
 
-def run_on_spark(options: argparse.Namespace, command: str, master: str | None, bundle: str | None = None) -> None:
+def run_on_spark(settings: JobSettings, master: str | None, bundle: str | None = None) -> None:
     """Run a job by a session of its own. master: None is that of Spark's settings. bundle: the path of an archive with this package."""
-    job = job_of(options, command, Job)
+    job = job_of(settings, Job)
     refused = [Job.options()[name].flags[-1] for name in job.options_not_for("spark")]
-    refused += [f"--{name.replace('_', '-')}" for name, default in NOT_FOR_SPARK.items() if vars(options).get(name, default) != default]
+    refused += [f"--{name.replace('_', '-')}" for name, default in NOT_FOR_SPARK.items() if vars(settings).get(name, default) != default]
     for flag in refused:
         raise Failure(USAGE, f"{flag} is not for --engine spark")
     from typedbytes import spark

@@ -7,11 +7,6 @@ import sys
 
 from typedbytes.cli._arguments import Settings, option
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
-
-if TYPE_CHECKING:
-    import argparse
-
 
 def _repeatable(flag, metavar, text):
     return option(flag, action="append", default=[], metavar=metavar, help=text)
@@ -28,16 +23,13 @@ class BundleSettings(Settings):
     find_links: list[str] = _repeatable("--find-links", "PATH", "a further folder or URL where pip looks for wheels")
 
 
-add_bundle_arguments = BundleSettings.declare
-
-
 def _given(settings):
     """Yield (keyword, option, values) of what goes into a bundle."""
     for keyword in BundleSettings.__annotations__:
         yield keyword, vars(BundleSettings)[keyword].spellings[0][0][0], vars(settings)[keyword]
 
 
-def bundle_settings(settings: BundleSettings | argparse.Namespace) -> dict:
+def bundle_settings(settings: BundleSettings) -> dict:
     """Return the keywords of hadoop.bundle."""
     found = {keyword: values for keyword, _, values in _given(settings)}
     here = f"{sys.version_info[0]}.{sys.version_info[1]}"
@@ -46,7 +38,7 @@ def bundle_settings(settings: BundleSettings | argparse.Namespace) -> dict:
     return found
 
 
-def bundle_command(settings: BundleSettings | argparse.Namespace, target: str) -> str:
+def bundle_command(settings: BundleSettings, target: str) -> str:
     """Return the command that makes the same bundle, for a shell."""
     words = [word for _, flag, values in _given(settings) for each in values for word in (flag, each)]
     return shlex.join(["typedbytes", "bundle", target, *words])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from typedbytes.cli._failure import UNAVAILABLE, Failure, say
-from typedbytes.cli._submit_failure import failure_of
+from typedbytes.cli._job.submit_failure import failure_of
 from typedbytes.jobs.counters import TASK_COUNTERS
 from typedbytes.jobs.errors import CommandError, JobError
 

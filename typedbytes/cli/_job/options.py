@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typedbytes.cli._arguments import integer, parse_size
+from typedbytes.cli._arguments import Option, Settings, either, integer, option, parse_size
 from typedbytes.cli._failure import USAGE, Failure, say
 from typedbytes.jobs.errors import OptionError
 from typedbytes.jobs.job import Job
@@ -10,7 +10,6 @@ from typedbytes.jobs.job import Job
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    import argparse
     from typing import Any, TypeVar
 
     AnyJob = TypeVar("AnyJob", bound=Job)
@@ -26,45 +25,54 @@ FORMS: dict[str, dict[str, Any]] = {
 }
 
 
-def add_job_arguments(parser: argparse.ArgumentParser, command: str) -> None:
-    """Declare the script, the inputs, the output and the options of a job that a command runs."""
-    parser.add_argument(
-        "files",
+class JobSettings(Settings):
+    """The script, the inputs and the output of a job, and the options that `Job` declares for the command."""
+
+    command: str
+    files: list[str] = option(
         nargs="*",
         default=[],
         metavar="SCRIPT INPUT",
         help="the script of the job, then its inputs: files, folders or patterns; run also takes - for stdin",
     )
-    parser.add_argument("-o", "--output", dest="folder", metavar="FOLDER", help="the folder for the part files; it must not exist")
-    defaults = Job("", [], "")
-    for name, option in Job.options(command).items():
-        default = getattr(defaults, name)
-        if option.form == "either":
-            either = parser.add_mutually_exclusive_group()
-            flag = option.flags[0]
-            either.add_argument(flag, dest=option.dest, action="store_true", default=default, help=option.help)
-            either.add_argument(
-                f"--no-{flag[2:]}", dest=option.dest, action="store_false", default=default, help=f"do not {option.help.partition(' (')[0]}"
-            )
-            continue
-        given: dict[str, Any] = {"default": [] if option.form in ("words", "named") else default, "help": option.help, **FORMS[option.form]}
-        if option.form != "switch":
-            given.update(metavar=option.shown, choices=option.choices)
-        parser.add_argument(*option.flags, dest=option.dest, **given)
+    folder: str | None = option("-o", "--output", metavar="FOLDER", help="the folder for the part files; it must not exist")
+
+    @classmethod
+    def all_options(cls) -> dict[str, Option]:
+        """Return the options by their attributes: those of the job before those of the command."""
+        found = super().all_options()
+        first = {name: found.pop(name) for name in ("files", "folder")}
+        defaults = Job("", [], "")
+        of_job = {each.dest: _declared(each, getattr(defaults, name)) for name, each in Job.options(cls.command).items()}
+        return {**first, **of_job, **found}
 
 
-def job_of(options: argparse.Namespace, command: str, kind: type[AnyJob], **more: Any) -> AnyJob:
+def _declared(of_job, default):
+    """Return an option of a job as one of a command."""
+    flag, text = of_job.flags[0], of_job.help
+    if of_job.form == "either":
+        on = option(flag, action="store_true", default=default, help=text)
+        off = option(f"--no-{flag[2:]}", action="store_false", default=default, help=f"do not {text.partition(' (')[0]}")
+        return either(of_job.dest, on, off)
+    given: dict[str, Any] = {"default": [] if of_job.form in ("words", "named") else default, "help": text, **FORMS[of_job.form]}
+    if of_job.form != "switch":
+        given.update(metavar=of_job.shown, choices=of_job.choices)
+    return option(*of_job.flags, **given)
+
+
+def job_of(settings: JobSettings, kind: type[AnyJob], **more: Any) -> AnyJob:
     """Return the job that the words of a command describe; raises Failure for a job that cannot be."""
-    if len(options.files) < 2 or not options.folder:
+    command = settings.command
+    if len(settings.files) < 2 or not settings.folder:
         raise Failure(USAGE, f"{command} needs a SCRIPT, an INPUT and --output FOLDER (see typedbytes {command} --help)")
-    if options.folder == "-":
+    if settings.folder == "-":
         advice = "--read writes" if command == "submit" else "then typedbytes dumptb FOLDER writes"
         raise Failure(
             USAGE, f"the output of {command} is a folder, not standard output: give --output FOLDER; {advice} its pairs to standard output"
         )
     try:
-        values = Job.values(vars(options), command)
-        return kind(options.files[0], options.files[1:], options.folder, **values, **more)
+        values = Job.values(vars(settings), command)
+        return kind(settings.files[0], settings.files[1:], settings.folder, **values, **more)
     except OptionError as error:
         raise Failure(USAGE, str(error)) from None
 

@@ -1,0 +1,1 @@
+"""Jobs: their options, the session of Spark, and what is said of a result or a failure."""
