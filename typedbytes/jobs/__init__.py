@@ -4,6 +4,7 @@
     Result                                                 of a job that has succeeded
     JobError, CommandError, InputError, OutputError, OptionError, SubmitError, JobFailedError
 
+>>> from typedbytes.jobs import Job
 >>> Job("wordcount.py", ["books"], "counts", nreducers=2).asked_reducers
 (2, '--reducers 2')
 """
