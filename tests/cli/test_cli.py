@@ -352,6 +352,35 @@ def test_an_error_of_the_command_itself_is_no_result(stderr, file, capfd, monkey
     assert out == "" and (stderr == "closed" or (err.startswith("Traceback") and err.endswith("KeyError: 'a defect'\n")))
 
 
+def test_an_error_that_took_the_place_of_a_signal_is_no_defect(file, capfd, monkeypatch):
+    """argparse, interrupted while it reads options and files in any order, restores what it has not saved yet."""
+    import argparse
+
+    class Stopping(argparse.Action):
+        @property
+        def save_nargs(self):
+            return self.nargs
+
+        @save_nargs.setter
+        def save_nargs(self, value):
+            raise KeyboardInterrupt
+
+        @save_nargs.deleter
+        def save_nargs(self):
+            raise AttributeError("save_nargs")
+
+    def parse(parser, words):
+        action = Stopping([], "files")
+        try:
+            action.save_nargs = action.nargs
+        finally:
+            del action.save_nargs
+
+    monkeypatch.setattr("typedbytes.cli._parser.Parser.parse", parse)
+    assert main(["grep", "hi", file(STREAM)]) == 130
+    assert capfd.readouterr() == ("", "")
+
+
 def test_modules_use_each_other_in_one_direction():
     folder = pathlib.Path(cli.__file__).parent
     modules = [

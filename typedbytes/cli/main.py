@@ -89,13 +89,31 @@ def _exit_code(arguments):
     except ImportError as error:  # this system lacks what a part needs
         return Failure(UNAVAILABLE, str(error)).report()
     except KeyboardInterrupt as error:
-        remove_unfinished()
-        if isinstance(error, Stopped):
-            raise
-        return INTERRUPTED
-    except Exception:  # a defect: Python's own exit code for it, 1, is a result of diff and grep
+        return _interrupted(error)
+    except Exception as error:
+        interruption = _interruption_behind(error)
+        if interruption is not None:
+            return _interrupted(interruption)
+        # A defect: Python's own exit code for it, 1, is a result of diff and grep.
         without_secrets_of(sys.excepthook)(*sys.exc_info())
         return INTERNAL
+
+
+def _interrupted(interruption):
+    remove_unfinished()
+    if isinstance(interruption, Stopped):
+        raise interruption
+    return INTERRUPTED
+
+
+def _interruption_behind(error):
+    """Return the signal that an error took the place of, if one did.
+
+    argparse restores what it has not saved yet, and Python up to 3.11 wraps what is raised while a class is made.
+    """
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 def _run(arguments):
