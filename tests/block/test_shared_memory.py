@@ -296,8 +296,10 @@ def test_offers_that_lie_are_faults(offer):
 
 @pytest.mark.parametrize(
     ("offer", "said"),
-    [(["/typedbytes-0123456789abcdef", 10], "cannot be opened .No such file or directory.: one user"), (["/typedbytes-0123456789ABCDEF", 10], "is not shared"),
-     (["/typedbytes-0123456789abcdef\n", 10], "is not shared"), (["/typedbytes-0123456789abcde/", 10], "is not shared"), (["/proc/self/fd/1", 10], "is not shared"),
+    [(["/typedbytes-0123456789abcdef", 10], "cannot be opened .No such file or directory.: one user"),
+     (["/typedbytes-0123456789ABCDEF", 10], "is not shared"),
+     (["/typedbytes-0123456789abcdef\n", 10], "is not shared"), (["/typedbytes-0123456789abcde/", 10], "is not shared"),
+     (["/proc/self/fd/1", 10], "is not shared"),
      ([5, 5], "expected"), (["/typedbytes-0123456789abcdef"], "expected")],
 )  # fmt: skip
 def test_offers_that_lie_are_faults_on_macos(offer, said, monkeypatch):

@@ -13,7 +13,8 @@ from typedbytes.cli import main
 
 # Commands that copy some records, or in another order, and what they need besides.
 PICKING = {
-    "head": ["-n", "3"], "tail": ["-n", "3"], "slice": ["-r", "::2"], "sample": ["-n", "3", "--seed", "1"], "grep": ["key"], "uniq": [], "sort": [],
+    "head": ["-n", "3"], "tail": ["-n", "3"], "slice": ["-r", "::2"], "sample": ["-n", "3", "--seed", "1"],
+    "grep": ["key"], "uniq": [], "sort": [],
     "cut": ["-f", "value"],
     "partition": ["-n", "2", "-o", "{}/parts"], "diff": ["--unordered", "{}/pairs.tb"], "validate": ["--repair", "{}/repaired"],
 }  # fmt: skip
@@ -148,7 +149,8 @@ def test_pairs_in_a_pipe_are_seen_as_they_come():
 
 @pytest.mark.parametrize(
     "command",
-    ["cat", "to-json", "to-text", "tail", "head -n 200", "sample --seed 1 -p 1", "sample -n 200", "grep key", "grep -c .", "uniq", "cut -f value",
+    ["cat", "to-json", "to-text", "tail", "head -n 200", "sample --seed 1 -p 1", "sample -n 200",
+     "grep key", "grep -c .", "uniq", "cut -f value",
      "slice", "slice -r -200:", "count", "diff", "diff --unordered", "freq", "schema", "convert --to json", "cat --to block"],
 )  # fmt: skip
 def test_pairs_and_values_are_not_mixed(command, file):

@@ -238,7 +238,9 @@ def test_other_files_by_mistake(head, name):
     assert bad(65, "cat", "--from", "typedbytes", stdin=head + bytes(100))[1].endswith("record 0")
 
 
-STARTING_LIKE_BINARY = ["ORCAS swim\n", "ORCHIDÉE\n", "RCF größer\n", "SEQUENCES\n", "SEQ\tname\n", "PAR1S of\n", "ARROWS\n", "ARROW1 a\n"]
+STARTING_LIKE_BINARY = [
+    *("ORCAS swim\n", "ORCHIDÉE\n", "RCF größer\n", "SEQUENCES\n", "SEQ\tname\n", "PAR1S of\n", "ARROWS\n", "ARROW1 a\n"),
+]
 
 
 @pytest.mark.parametrize("text", STARTING_LIKE_BINARY)

@@ -27,7 +27,10 @@ PAIRS = tb.Encoder().encode_pairs([(f"key {i}", i) for i in range(5)])
 ESCAPE = re.compile(r"\x1b\[[0-9;]*[mK]")
 
 # The command, with a line of progress that does not wait a second.
-AT_ONCE = "import sys; from typedbytes.cli import main; from typedbytes.cli._input import progress; progress.DELAY = progress.INTERVAL = 0.0005; sys.exit(main(sys.argv[1:]))"
+AT_ONCE = (
+    "import sys; from typedbytes.cli import main; from typedbytes.cli._input import progress; "
+    "progress.DELAY = progress.INTERVAL = 0.0005; sys.exit(main(sys.argv[1:]))"
+)
 
 
 class Terminal:

@@ -138,7 +138,8 @@ FAULTS = [
           "    if (was_on) PyGC_Enable();", "    (void)was_on;"),
     # Errors and state.
     Fault("error points one byte too far", "core/codec/strings.pxi", VECTORS,
-          "                             offset_of(&d.buf, p) - 5, STRING, error)", "                             offset_of(&d.buf, p) - 4, STRING, error)"),
+          "                             offset_of(&d.buf, p) - 5, STRING, error)",
+          "                             offset_of(&d.buf, p) - 4, STRING, error)"),
     Fault("error of close() only printed", "core/stream.pxi", tests("core/test_decoder.py"),
           "    cdef int check_rest(self) except -1:", "    cdef int check_rest(self) noexcept:"),
     Fault("failed Reader goes on", "core/stream/reader.pxi", fuzz("reading"),

@@ -23,7 +23,7 @@ import pytest
 import reference
 import typedbytes as tb
 from local_jobs import TASK_COUNTERS, WORD_COUNT, Longest, pairs_of, parts_of, run, upper, write_script, write_words
-from namespaces import NEEDS_NAMESPACES, WITHOUT_PROC
+from namespaces import NAMESPACE, NEEDS_NAMESPACES, WITHOUT_PROC
 from streaming_support import NO_BYTECODE, environment
 from subprocess_runs import program
 from typedbytes import local, sequencefile
@@ -911,7 +911,7 @@ def test_a_job_needs_no_proc(words, tmp_path):
     assert dict(pairs_of(tmp_path / "out")) == counts
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a file system")
+@NEEDS_NAMESPACES
 @pytest.mark.parametrize("role", ["--output", "--tmp", "TMPDIR"])
 def test_a_file_system_that_is_full_at_any_moment_is_reported_as_that(words, tmp_path, role):
     """It takes some files, and with each attempt one more, until the job is complete."""
@@ -928,7 +928,7 @@ def test_a_file_system_that_is_full_at_any_moment_is_reported_as_that(words, tmp
     codes = []
     while not codes or codes[-1] != 0:
         mount = f'{program("mount")} -t tmpfs -o nr_inodes={len(codes) + 2} tmpfs {folder} && "$@"; code=$?; ls -A {folder}; exit $code'
-        started = [program("unshare"), "--mount", "sh", "-c", mount, "sh", *command(script, path, *options)]
+        started = [*NAMESPACE, "sh", "-c", mount, "sh", *command(script, path, *options)]
         given = environment({"TMPDIR": str(folders["TMPDIR"])})
         done = subprocess.run(started, capture_output=True, env=given, text=True)
         codes.append(done.returncode)

@@ -547,8 +547,9 @@ def test_examples_of_a_class_that_a_package_shows_run(kind):
 CORE_PARTS = ["lifecycle", "buffer", "fileio", "codec", "stream", "structure"]
 #: A name of the package, and the layer it is on; a module uses what is below it.
 PYTHON_LAYERS = {
-    "errors": 0, "_types": 0, "_base": 1, "_typecodes": 2, "_core": 3, "_report": 4, "_sorting": 4, "block": 4, "sequencefile": 4, "sortkey": 5, "files": 5,
-    "legacy": 5, "columns": 6, "__init__": 7, "streaming": 8, "jobs": 9, "local": 10, "hadoop": 10, "spark": 11, "cli": 12, "__main__": 13, "_pyinstaller": 13,
+    "errors": 0, "_types": 0, "_base": 1, "_typecodes": 2, "_core": 3, "_report": 4, "_sorting": 4, "block": 4,
+    "sequencefile": 4, "sortkey": 5, "files": 5, "legacy": 5, "columns": 6, "__init__": 7, "streaming": 8, "jobs": 9, "local": 10, "hadoop": 10,
+    "spark": 11, "cli": 12, "__main__": 13, "_pyinstaller": 13,
 }  # fmt: skip
 
 

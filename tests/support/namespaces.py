@@ -1,17 +1,19 @@
-"""A system that has neither /proc nor /dev/shm, as macOS: a mount namespace takes both away from a process and its children."""
+"""Mount namespaces: file systems of a process and its children alone; one without /proc and /dev/shm, as macOS has neither."""
 
 import os
-import shutil
 import subprocess
 
 import pytest
 
-_NAMESPACE = ["unshare", "--mount", *(["--user", "--map-root-user"] if os.geteuid() else [])]
+from subprocess_runs import program
+
+#: What starts a command that may mount file systems, which nobody else sees.
+NAMESPACE = [program("unshare"), "--mount", *(["--user", "--map-root-user"] if os.geteuid() else [])]
 
 #: What starts a command so; the process ID stays that of the command.
-WITHOUT_PROC = [*_NAMESPACE, "sh", "-c", 'mount -t tmpfs -o ro none /proc && mount -t tmpfs -o ro none /dev/shm && exec "$@"', "sh"]
+WITHOUT_PROC = [*NAMESPACE, "sh", "-c", 'mount -t tmpfs -o ro none /proc && mount -t tmpfs -o ro none /dev/shm && exec "$@"', "sh"]
 
 NEEDS_NAMESPACES = pytest.mark.skipif(
-    not shutil.which("unshare") or subprocess.run([*_NAMESPACE, "true"], capture_output=True).returncode != 0,
-    reason="needs a mount namespace of its own",
+    subprocess.run([*NAMESPACE, "true"], capture_output=True).returncode != 0,
+    reason="this system lets the user have no mount namespace",
 )

@@ -14,9 +14,9 @@ __all__ = ["Assembly"]
 class Assembly:
     """Assemble batches.
 
-    names: of the values of a record. types: of those, None: inferred from the next record. visible: the names of the columns wanted,
-    and paths: where they are in a record, None: all values. batch_rows, batch_nbytes: where a batch ends. policy: what to do with a value of
-    another type than its column. structure: the dialect and the depth.
+    names: of the values of a record. types: of those, None: inferred from the next record. visible: the names of the
+    columns wanted, and paths: where they are in a record, None: all values. batch_rows, batch_nbytes: where a batch
+    ends. policy: what to do with a value of another type than its column. structure: the dialect and the depth.
     """
 
     def __init__(self, names, types, visible, paths, batch_rows, batch_nbytes, policy, structure):

@@ -38,9 +38,9 @@ OUTPUT_FORMATS = {
 class Plan(Job):
     r"""A Job for Hadoop, and its command line; jobs.Job has the options.
 
-    A format is "text", "sequencefile" or the name of a Java class; the input's also "auto". "auto", and None for `nreducers` and `combiner`,
-    leave it to `check`, which looks at the inputs and the script; a plan that was not checked has Hadoop's own defaults then: text, one
-    reducer and no combiner.
+    A format is "text", "sequencefile" or the name of a Java class; the input's also "auto". "auto", and None for
+    `nreducers` and `combiner`, leave it to `check`, which looks at the inputs and the script; a plan that was not
+    checked has Hadoop's own defaults then: text, one reducer and no combiner.
 
     >>> plan = Plan("job.py", ["in"], "out", bundle=None)
     >>> print(plan.shell("hadoop", "jar", "hadoop-streaming.jar"))    # doctest: +ELLIPSIS

@@ -33,8 +33,8 @@ ADVICE = {ENOSPC: NO_SPACE, EDQUOT: NO_SPACE, EFBIG: "raise the limit on the siz
 class JobError(TypedBytesError):
     """A job failed, and has left no output.
 
-    `tail` holds the last lines of the failing task on standard error; `kept` is the job's folder if it was kept, or None. `hint` says what to
-    do, if that is known; the text of the error ends with it.
+    `tail` holds the last lines of the failing task on standard error; `kept` is the job's folder if it was kept, or
+    None. `hint` says what to do, if that is known; the text of the error ends with it.
     """
 
     def __init__(self, message: str, tail: Iterable[str] = (), *, hint: str | None = None) -> None:
@@ -78,6 +78,6 @@ class JobFailedError(SubmitError):
 
 
 def unwritten(otherwise: type[JobError], message: str, error: OSError, hint: str | None = None) -> JobError:
-    """Return the exception to raise from an OSError: a JobError if the disk is full, or else one of the class `otherwise`, with its hint."""
+    """Return the exception to raise from an OSError: a JobError for a full disk, otherwise one of the class `otherwise`."""
     full = ADVICE.get(error.errno or 0)
     return JobError(message, hint=full) if full else otherwise(message, hint=hint)

@@ -1,7 +1,8 @@
 """A job: its script or functions, its inputs and output, and its options, each declared once.
 
-Here: what an option is called, what it may be and what it means to every engine. Not here: what an engine makes of it. Invariant: a Job is valid
-by itself; what its script, its inputs or its engine do not allow is found by the code that looks at them.
+Here: what an option is called, what it may be and what it means to every engine. Not here: what an engine makes of it.
+Invariant: a Job is valid by itself; what its script, its inputs or its engine do not allow is found by the code that
+looks at them.
 """
 
 from __future__ import annotations
@@ -47,8 +48,9 @@ class Job:
 
       nreducers      how many reduce tasks, hence part files (1, or 0 for a script without a reducer); a property with the number wins
       combiner       False leaves the script's combiner out, None uses it if there is one, and with True there must be one
-      secondary      how many bytes at the end of each encoded key affect only the order, not the choice of reducer: as BinaryPartitioner does it
-                     with the right offset -secondary - 1; jobs with group_by do not need it (0)
+      secondary      how many bytes at the end of each encoded key affect only the order, not the choice of reducer:
+                     as BinaryPartitioner does it with the right offset -secondary - 1; jobs with group_by do not
+                     need it (0)
       input_format   "auto" (by content), "text", "sequencefile"; "pairs" but for Hadoop, which takes names of Java classes
       output_format  "sequencefile", "text" (as with stream.reduce.output=text); "pairs" (typed bytes, part-00000.tb), or Java classes
       name           of the job (that of the script)
@@ -56,8 +58,9 @@ class Job:
       bundle         Hadoop: an archive of this package; None: the nodes have it installed
       files          paths, or "PATH#NAME", of files that each task finds in its folder, which is then a folder of the task's own
       archives       the same of archives, zip or tar, that each task finds unpacked
-      properties     as Hadoop's -D: tasks find "a.b" as the variable a_b. Of Hadoop's own, those have the same effect everywhere that give the
-                     number of reduce tasks, and the compression and the separator of the output
+      properties     as Hadoop's -D: tasks find "a.b" as the variable a_b. Of Hadoop's own, those have the same effect
+                     everywhere that give the number of reduce tasks, and the compression and the separator of the
+                     output
       environment    more variables for the tasks
       params         parameters, by name: tasks find {"x": 3} as task().params["x"], "3"
       python_versions  Hadoop: versions of Python of the nodes, like "3.11" (what `python` is)
@@ -103,7 +106,8 @@ class Job:
     bundle: str | None = option(None, engines=HADOOP)
     files: Sequence[Any] = option(
         list, "--ship", form="words", metavar="FILE[#NAME]",
-        help="a file that each task finds in its folder; where nothing is shipped, tasks of run find all files of the current folder, those of submit none",
+        help="a file that each task finds in its folder; where nothing is shipped, tasks of run find all files of the "
+        "current folder, those of submit none",
     )  # fmt: skip
     archives: Sequence[Any] = option(
         list, "--archive", form="words", metavar="FILE[#NAME]", help="an archive, zip or tar, that each task finds unpacked as NAME"

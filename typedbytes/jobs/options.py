@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["ENGINES", "Option", "named", "option"]
 
 ENGINES = "local", "spark", "hadoop"
-#: The forms of an option: given once, as a word, an integer, a size in bytes or a switch; either --NAME or --no-NAME; or repeated, as words or
-#: as NAME=VALUE.
+#: The forms of an option: given once, as a word, an integer, a size in bytes or a switch; either --NAME or --no-NAME;
+#: or repeated, as words or as NAME=VALUE.
 FORMS = "word", "integer", "size", "switch", "either", "words", "named"
 
 

@@ -32,8 +32,8 @@ def refuse_own_job(script: str) -> None:
         return
     command = " ".join([os.path.basename(path), *sys.argv[1:2]])
     message = (
-        f"{script} starts its own job while it runs as a task of it ({command}): call streaming.run(...) for every role: with sys.argv[1] one of "
-        "map, combine, reduce and steps; start the job only otherwise"
+        f"{script} starts its own job while it runs as a task of it ({command}): call streaming.run(...) for "
+        "every role: with sys.argv[1] one of map, combine, reduce and steps; start the job only otherwise"
     )
     if ROLE_QUERY in os.environ:
         print(f"{REFUSAL_LINE}{message}", file=sys.stderr)

@@ -58,7 +58,8 @@ STREAMING_OPTION_OF = {
 def properties_of(params: Mapping[str, object], properties: Mapping[str, str]) -> dict[str, str]:
     """Return the properties that carry a job's parameters; a task reads {"x": 3} as ``task().params["x"]``, "3".
 
-    Raises OptionError for a name that is not one of letters, digits and underscores, and for a parameter that the job's other properties give too.
+    Raises OptionError for a name that is not one of letters, digits and underscores, and for a parameter that the job's
+    other properties give too.
 
     >>> properties_of({"x": 3}, {})
     {'typedbytes.param.x': '3'}

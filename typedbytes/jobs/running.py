@@ -1,7 +1,7 @@
 """A job from its script to its result, by whichever engine runs its tasks.
 
-Here: what is the same for all: the processes and their caretaker, files to ship, the steps, their splits and the folder of the output. Not here:
-which task runs when and where, which the engine knows.
+Here: what is the same for all: the processes and their caretaker, files to ship, the steps, their splits and the folder
+of the output. Not here: which task runs when and where, which the engine knows.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
         def run(self) -> Counters:
             """Run it and return its counters."""
-            raise NotImplementedError
 
     Engine = Callable[[Job, Commands, list[Split], OutputFolder, Processes], Step]
 
@@ -88,5 +87,5 @@ def _splits(job, folder):
 
 
 def _of_tasks(job, commands):
-    """Return a step's job as its tasks have it: with its number of reducers, and without its inputs, which may be objects of this process."""
+    """Return a step's job as its tasks have it: with its number of reducers, without inputs that this process alone has."""
     return replace(job, inputs=(), nreducers=job.nreducers if commands["reduce"] else 0)

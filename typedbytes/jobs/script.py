@@ -1,7 +1,8 @@
 """Which roles and steps a job's script has: the one answer for every engine.
 
-The source is read first, and the script is asked second: started without input, with a variable that says so. An engine of this machine starts
-it anyway, and believes what it says; for a cluster, where it may not even run here, it is asked only what its source leaves open.
+The source is read first, and the script is asked second: started without input, with a variable that says so. An engine
+of this machine starts it anyway, and believes what it says; for a cluster, where it may not even run here, it is asked
+only what its source leaves open.
 
 Here: words to start a script, its answers, and what a job may not want of it. Not here: processes, and running the job.
 """
@@ -61,7 +62,10 @@ def find_steps_by_asking(job: Job, processes: Processes) -> list[list[str]]:
 
 
 def find_steps_by_reading(job: Job, say: Callable[[str], object]) -> list[list[str]]:
-    """Return the same for a script that runs on other machines. Where it cannot be asked, it is taken to have a reducer, and say() says so."""
+    """Return the same for a script that runs on other machines.
+
+    Where it cannot be asked, it is taken to have a reducer, and say() says so.
+    """
     source, alone = Source(job.script), _Alone()
     start = [sys.executable, job.script]
     steps = _answered_steps(job, start, alone, "it must run here too, to say what its steps are") if source.has_steps else []

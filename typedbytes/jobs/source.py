@@ -1,6 +1,7 @@
 """What the source of a script says: which roles it gives ``streaming.run(...)``, and whether it has steps.
 
-Here: finding calls in source code. Not here: which modules a script imports, and asking a script itself. Invariant: no code is imported or run.
+Here: finding calls in source code. Not here: which modules a script imports, and asking a script itself. Invariant: no
+code is imported or run.
 """
 
 from __future__ import annotations

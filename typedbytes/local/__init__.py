@@ -76,9 +76,10 @@ def run(
     check_functions(mapper, reducer, combiner)
     functions = {"map": mapper, "combine": combiner, "reduce": reducer}
     job = Job(
-        "", inputs, os.fspath(output), reducers, secondary=secondary, input_format=input_format, output_format=output_format, name=name or "", files=[*files],
-        archives=[*archives], properties=properties or {}, environment=environ or {}, params=params or {}, split_size=split_size,
-        keep_failed=keep_failed, quiet=quiet, processes=processes, memory=memory, tmp=tmp, codec=codec, attempts=attempts, functions=functions,
+        "", inputs, os.fspath(output), reducers, secondary=secondary, input_format=input_format,
+        output_format=output_format, name=name or "", files=[*files], archives=[*archives], properties=properties or {},
+        environment=environ or {}, params=params or {}, split_size=split_size, keep_failed=keep_failed, quiet=quiet,
+        processes=processes, memory=memory, tmp=tmp, codec=codec, attempts=attempts, functions=functions,
     )  # fmt: skip
     return run_job(job, progress=progress)
 
@@ -99,9 +100,10 @@ def run_script(
     its `steps` has a Result for each step.
     """
     job = Job(
-        os.fspath(script), inputs, os.fspath(output), reducers, combiner, secondary, input_format, output_format, name or "", files=[*files], archives=[*archives],
-        properties=properties or {}, environment=environ or {}, params=params or {}, arguments=arguments, split_size=split_size,
-        keep_failed=keep_failed, quiet=quiet, processes=processes, memory=memory, tmp=tmp, codec=codec, attempts=attempts,
+        os.fspath(script), inputs, os.fspath(output), reducers, combiner, secondary, input_format, output_format,
+        name or "", files=[*files], archives=[*archives], properties=properties or {}, environment=environ or {},
+        params=params or {}, arguments=arguments, split_size=split_size, keep_failed=keep_failed, quiet=quiet,
+        processes=processes, memory=memory, tmp=tmp, codec=codec, attempts=attempts,
     )  # fmt: skip
     return run_job(job, progress=progress)
 

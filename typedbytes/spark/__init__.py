@@ -67,9 +67,9 @@ def run_script(
     from typedbytes.jobs.job import Job
 
     job = Job(
-        os.fspath(script), inputs, os.fspath(output), reducers, combiner, secondary, input_format, output_format, files=[*files], archives=[*archives],
-        properties=properties or {}, environment=environ or {}, params=params or {}, arguments=arguments, split_size=split_size,
-        keep_failed=keep_failed, quiet=quiet,
+        os.fspath(script), inputs, os.fspath(output), reducers, combiner, secondary, input_format, output_format,
+        files=[*files], archives=[*archives], properties=properties or {}, environment=environ or {},
+        params=params or {}, arguments=arguments, split_size=split_size, keep_failed=keep_failed, quiet=quiet,
     )  # fmt: skip
     return run_job(spark, job)
 

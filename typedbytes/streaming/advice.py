@@ -80,8 +80,8 @@ def hint_at_no_output(name: str, nrecords: int) -> str:
     'the mapper read 2 records and wrote no pairs'
     """
     return (
-        f"the {name} read {nrecords:,} record{'s' * (nrecords != 1)} and wrote no pairs: if that is not intended, yield pairs or return a list of them; "
-        "what it prints goes to standard error"
+        f"the {name} read {nrecords:,} record{'s' * (nrecords != 1)} and wrote no pairs: if that is not "
+        "intended, yield pairs or return a list of them; what it prints goes to standard error"
     )
 
 

@@ -108,7 +108,10 @@ class Inputs:
         return formats.limited_source_of(source, form, display_name(name), self.pairs, self.dialect, self.max_bytes)
 
     def lines(self, use: Callable[[Any], Iterable] = iter, piece_nbytes: int = -1) -> Iterator[Any]:
-        """Yield what `use` makes of the lines of JSON of each input, (location, line)s; a location is the input and the number of the line."""
+        """Yield what `use` makes of the lines of JSON of each input, (location, line)s.
+
+        A location is the input and the number of the line.
+        """
         for name in self:
             with opened(name) as source:
                 yield from use(_without_mark(formats.lines_of(source, display_name(name), self.max_bytes, piece_nbytes)))
@@ -132,7 +135,10 @@ def check_if_empty(source):
 
 @contextmanager
 def opened(name, path=None):
-    """Open an input and yield its decompressed contents; any error meanwhile becomes a Failure that names the input. path: that of a copy of it."""
+    """Open an input and yield its decompressed contents; any error meanwhile becomes a Failure that names the input.
+
+    path: that of a copy of it.
+    """
     with opened_as_it_is(name, path) as source:
         yield decompressed(source, name)
 

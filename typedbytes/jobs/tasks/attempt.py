@@ -38,11 +38,9 @@ class TaskFolders(Protocol):
 
     def attempt_folder(self, name: str, /) -> str:
         """Make the folder of an attempt's part of the output."""
-        raise NotImplementedError
 
     def spill_folder(self, name: str, /) -> str:
         """Make the folder of an attempt's temporary files."""
-        raise NotImplementedError
 
 
 class TaskContext(Protocol):
@@ -80,7 +78,10 @@ class TaskAttempt:
         return self._context.processes.run(self._context.commands[role] or [], environ, feed, collect, self.messages)
 
     def run_map(self, split: Split, report_progress: ReportProgress) -> tuple[list[Any], dict[str, int]]:
-        """Run a map task; return its sorted runs, each with a Segment for every partition, and its counters. report_progress(nbytes): input read."""
+        """Run a map task; return its sorted runs, each with a Segment for every partition, and its counters.
+
+        report_progress(nbytes): input read.
+        """
         nreducers = self._job.nreducers
         combine = partial(self.run, "combine") if nreducers and self._context.commands["combine"] else None
         task = MapTask(self.spills, self._job.partitioning(nreducers or 1), self._context.memory, combine)

@@ -172,7 +172,10 @@ class OutputFolder:
 
 
 def write_part(folder: str, number: int, format_name: str, options: Mapping[str, Any], source: Any = None) -> int:
-    """Write the pairs of a source, a task's output, as a part file into an attempt's folder; return their number. options: see hadoop_properties."""
+    """Write the pairs of a source, a task's output, as a part file into an attempt's folder; return their number.
+
+    options: see hadoop_properties.
+    """
     return _WRITERS[format_name](os.path.join(folder, f"{PART_PREFIX}{number:05}"), source, **options)
 
 
