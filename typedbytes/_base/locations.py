@@ -224,7 +224,7 @@ def visible_names(names: Iterable[str]) -> list[str]:
     return [name for name in visible if name.startswith("part-") or not re.fullmatch(_SIDE_FILE, name)]
 
 
-def is_url(path):
+def is_url(path: Any) -> bool:
     """Return whether a path is a URL, which fsspec opens."""
     return isinstance(path, str) and "://" in path
 

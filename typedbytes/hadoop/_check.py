@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
+from typedbytes._base.locations import is_url
 from typedbytes.hadoop._bundle import differences, versions_in
 from typedbytes.hadoop._input_formats import find_format
 from typedbytes.hadoop._python_version import check_python
@@ -36,7 +37,7 @@ def check(plan: Plan, say: Callable[[str], object] = lambda line: None) -> Plan:
     """
     refuse_own_job(plan.script)
     plan = replace(plan, input_format=find_format(plan.input_format, plan.inputs, say))
-    if "://" in plan.script:
+    if is_url(plan.script):
         return with_feed(plan, say)
     if not os.path.isfile(plan.script):
         raise CommandError(NO_SCRIPT.format(plan.script))
@@ -46,7 +47,7 @@ def check(plan: Plan, say: Callable[[str], object] = lambda line: None) -> Plan:
     check_python(plan, say)
     inside = _modules_in(plan.bundle)
     files, others = local_modules(plan.script, inside)
-    for path in [*files, *(path for path in plan.files if path.endswith(".py") and "://" not in path)]:
+    for path in [*files, *(path for path in plan.files if path.endswith(".py") and not is_url(path))]:
         if _module_of(path) in inside:
             _check_same(path, plan.bundle)
     files = [path for path in files if _module_of(path) not in inside]
@@ -65,7 +66,7 @@ def check_shipped(plan: Plan) -> None:
     """Raise OptionError for a file, archive or bundle that is not there."""
     for path in [*plan.files, *plan.archives, *([plan.bundle] if plan.bundle else [])]:
         name = path.partition("#")[0]
-        if "://" not in name and not os.path.exists(name):
+        if not is_url(name) and not os.path.exists(name):
             advice = f": make it with typedbytes bundle {name}" if path == plan.bundle else ""
             raise OptionError(f"there is no file {name} to ship with the job{advice}")
 
@@ -88,7 +89,7 @@ def _with_roles(plan, say):
 
 
 def _modules_in(path):
-    if not path or "://" in path:
+    if not path or is_url(path):
         return set()
     import zipfile
 

@@ -11,6 +11,7 @@ import os
 import shlex
 from dataclasses import replace
 
+from typedbytes._base.locations import is_url
 from typedbytes.hadoop import _quoting
 from typedbytes.hadoop._plan import shipped_files
 from typedbytes.jobs.errors import SubmitError
@@ -85,7 +86,7 @@ def _with_staged_files(plan, staging):
     local = []
 
     def staged_path(path):
-        if "://" in path:
+        if is_url(path):
             return path
         local.append(f"./{path}" if path.startswith("-") else path)
         return f"{staging.rstrip('/')}/{os.path.basename(path)}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shlex
 
+from typedbytes._base.locations import is_url
 from typedbytes.hadoop import _quoting, _split_plugin
 from typedbytes.jobs.errors import OptionError
 from typedbytes.jobs.job import Job
@@ -154,4 +155,4 @@ def shipped_files(plan: Plan) -> list[list[_quoting.Shipped]]:
 
 def script_of(plan: Plan) -> _quoting.Shipped:
     """Return the script as Shipped. In a local path a # has no special meaning; `url_path` refuses it later."""
-    return _quoting.parse_shipped(plan.script) if "://" in plan.script else _quoting.Shipped(plan.script, os.path.basename(plan.script))
+    return _quoting.parse_shipped(plan.script) if is_url(plan.script) else _quoting.Shipped(plan.script, os.path.basename(plan.script))

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 
+from typedbytes._base.locations import is_url
 from typedbytes.hadoop._bundle import versions_in
 from typedbytes.jobs.errors import SubmitError
 
@@ -20,7 +21,7 @@ TIMEOUT_SECONDS = 20
 
 def check_python(plan, say):
     """Raise SubmitError if the bundle is for another version of Python than the nodes have; `say` what they must have if that is not known."""
-    if not plan.bundle or "://" in plan.bundle:
+    if not plan.bundle or is_url(plan.bundle):
         return
     versions = versions_in(plan.bundle)
     if not versions:

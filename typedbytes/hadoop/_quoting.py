@@ -13,6 +13,7 @@ import os
 import re
 from collections import namedtuple
 
+from typedbytes._base.locations import is_url
 from typedbytes.jobs.errors import OptionError, SubmitError
 from typedbytes.jobs.shipped import split_link
 
@@ -151,7 +152,7 @@ def unique(*kinds):
     for kind, files in enumerate(kinds):
         for file in files:
             _check_link(file)
-            path = file.path if "://" in file.path else os.path.abspath(file.path)
+            path = file.path if is_url(file.path) else os.path.abspath(file.path)
             # Hadoop copies files by their base names and links them by their link names: of two equal ones it silently keeps one.
             _check_alone(links, file.link, (path, kind))
             _check_alone(bases, os.path.basename(path), (path,))
@@ -171,13 +172,13 @@ def _check_alone(names, name, found):
 
 def url_path(name, file):
     """Return an item of the comma-separated value of -files or -archives."""
-    is_url = "://" in file.path
-    checked = file.path if is_url else os.path.abspath(file.path)
+    given_by_url = is_url(file.path)
+    checked = file.path if given_by_url else os.path.abspath(file.path)
     for text, what in (checked, "path"), (file.link, "name"):
         found = NOT_URL.search(text)
         if found:
             raise SubmitError(f"Hadoop's {name} cannot ship {text!r}: the {what} contains {found[0]!r}: rename it, or copy it elsewhere")
-    if ":" in file.path and not is_url:
+    if ":" in file.path and not given_by_url:
         raise SubmitError(f"Hadoop's {name} reads {file.path!r} as a URL: rename it, or copy it elsewhere")
     sent = f"./{file.path}" if file.path.startswith("-") else file.path
     if file.link == os.path.basename(file.path):

@@ -8,6 +8,7 @@ import io
 import os
 from dataclasses import replace
 
+from typedbytes._base.locations import is_url
 from typedbytes.errors import FormatError
 from typedbytes.hadoop import _quoting
 from typedbytes.jobs.errors import SubmitError
@@ -34,12 +35,12 @@ def with_feed(plan, say=lambda line: None):
         return plan
     hindrance = _hindrance(plan)
     if plan.feed is None:
-        if hindrance or not plan.bundle or "://" in plan.script or not os.path.isfile(plug_in):
+        if hindrance or not plan.bundle or is_url(plan.script) or not os.path.isfile(plug_in):
             return replace(plan, feed="pairs")
         say("map tasks get whole splits; with --feed pairs Hadoop would hand over single pairs")
     elif hindrance:
         raise SubmitError(f"the job cannot have whole splits: {hindrance}; submit it with --feed pairs")
-    elif "://" not in plug_in and not os.path.isfile(plug_in):
+    elif not is_url(plug_in) and not os.path.isfile(plug_in):
         raise SubmitError(
             f"whole splits need the plug-in {plug_in}: run make jar in the sources of typedbytes, or give its path with --feed-jar"
         )
@@ -53,7 +54,7 @@ def _hindrance(plan):
     for name in (RESOLVER, _FORMAT_PROPERTY, *(LINE_PROPERTIES if plan.input_format == "text" else ())):
         if name in plan.properties:
             return f"it sets {name}"
-    if "://" not in plan.script and not Source(plan.script).calls_any_run:
+    if not is_url(plan.script) and not Source(plan.script).calls_any_run:
         return f"{plan.script} does not call run(...), which reads them"
     return _unwritable(plan)
 

@@ -105,7 +105,7 @@ class Output:
 
 
 def _make_folder(path):
-    if "://" in path:
+    if locations.is_url(path):
         fs, remote = locations.file_system(path)
         fs.makedirs(remote, exist_ok=True)
     else:
@@ -113,7 +113,7 @@ def _make_folder(path):
 
 
 def _rename(path, name):
-    if "://" in path:
+    if locations.is_url(path):
         fs, remote = locations.file_system(path)
         fs.mv(remote, locations.file_system(name)[1])
     else:
@@ -121,7 +121,7 @@ def _rename(path, name):
 
 
 def _remove(path):
-    if "://" in path:
+    if locations.is_url(path):
         fs, remote = locations.file_system(path)
         fs.rm_file(remote)
     else:
@@ -129,7 +129,7 @@ def _remove(path):
 
 
 def _exists(path):
-    if "://" in path:
+    if locations.is_url(path):
         fs, remote = locations.file_system(path)
         return fs.exists(remote)
     return os.path.lexists(path)
@@ -137,7 +137,7 @@ def _exists(path):
 
 def _remove_folder(path):
     """Remove a folder if it is there, as far as it can be removed."""
-    if "://" in path:
+    if locations.is_url(path):
         with suppress(Exception):
             fs, remote = locations.file_system(path)
             if fs.exists(remote):

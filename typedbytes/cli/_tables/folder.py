@@ -59,7 +59,7 @@ def write_folder(folder, inputs, form, codec, split_size, widen):
 
 def _check(folder, inputs):
     """Raise Failure for options that a folder does not have, and for one that is there."""
-    if "://" in folder:
+    if locations.is_url(folder):
         raise Failure(USAGE, f"{folder}: the output folder must be a local path, not a URL")
     if inputs.format is not None:
         message = "--from cannot be used when the output is a folder: its inputs are recognised, SequenceFiles or typed bytes"
@@ -82,7 +82,7 @@ def _rereadables(inputs):
 def _description(parts, plan, form, codec):
     """Return what two commands must have in common for one to go on with what the other began."""
     paths = dict.fromkeys(os.fsdecode(split.path) for split in plan.splits)
-    inputs = {display_name(path): [locations.size(path), None if "://" in path else os.stat(path).st_mtime_ns] for path in paths}
+    inputs = {display_name(path): [locations.size(path), None if locations.is_url(path) else os.stat(path).st_mtime_ns] for path in paths}
     return {
         "to": form,
         "codec": codec or "none",
