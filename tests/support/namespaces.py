@@ -7,7 +7,7 @@ import pytest
 
 from subprocess_runs import program
 
-#: What starts a command that may mount file systems, which nobody else sees.
+#: What starts a command that may mount file systems, which no other process sees.
 NAMESPACE = [program("unshare"), "--mount", *(["--user", "--map-root-user"] if os.geteuid() else [])]
 
 #: What starts a command so; the process ID stays that of the command.
