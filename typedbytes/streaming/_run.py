@@ -18,7 +18,16 @@ from typedbytes.streaming._heartbeat import Heartbeat
 from typedbytes.streaming._process_exit import ProcessExit, set_signals
 from typedbytes.streaming._reporter import counters, write_failure, write_line
 from typedbytes.streaming._sidefiles import side_files
-from typedbytes.streaming._user_code import NAMES, Step, StopEarly, TooManyBadRecords, UserCode, check_steps, check_words, step_line
+from typedbytes.streaming._user_code import (
+    NAMES,
+    Step,
+    StopEarly,
+    TooManyBadRecords,
+    UserCode,
+    check_steps,
+    check_words,
+    step_line,
+)
 from typedbytes.streaming.formats import open_columns, open_files, open_input, open_output
 from typedbytes.streaming.task_environment import (
     GroupingError,
@@ -44,7 +53,6 @@ CAUSES = {
     IO_ERROR: "input or output failed",
     INTERRUPTED: "interrupted",
 }
-SHOWN_NCHARS, SHOWN_NBYTES = 200, 64  # of a key or a value in a report: as an object, and encoded
 DRAIN_NBYTES = 1024 * 1024
 
 
@@ -120,7 +128,13 @@ def run(
         if __name__ == "__main__":
             run(mapper, reducer, combiner=reducer)
     """
-    options = {"batch": batch, "group_by": group_by, "max_bad": max_bad, "read_options": read_options, "write_options": write_options}
+    options = {
+        "batch": batch,
+        "group_by": group_by,
+        "max_bad": max_bad,
+        "read_options": read_options,
+        "write_options": write_options,
+    }
     try:
         single_step = Step(mapper, reducer, combiner, **options)
         if steps is not None:
@@ -195,7 +209,9 @@ class TaskRun:
             from typedbytes.streaming.formats.secondary_sort import find_composite_keys
 
             formats = self._input_format, self._output_format
-            self._composite_keys = find_composite_keys(options.part_of, options.group_by is not None, role, formats, os.environ)
+            self._composite_keys = find_composite_keys(
+                options.part_of, options.group_by is not None, role, formats, os.environ
+            )
         self._input: Any = None
         self._output: Any = None
         self._file: Any = None  # what the output is written to: the sink, or a file on it
@@ -268,7 +284,8 @@ class TaskRun:
         loop = RecordLoop(records, user_code.process, self._output, user_code.takes_all)
         try:
             loop.run()
-            records._check_end()  # the end of the loop does not prove it: user code may have caught an error raised instead of a record
+            # the end of the loop does not prove it: user code may have caught an error raised instead of a record
+            records._check_end()
         except BaseException:
             self._note_failure_details(loop.key, loop.value if self._role == "map" else END, loop.returned)
             if user_code.takes_all:
@@ -287,9 +304,8 @@ class TaskRun:
     def _process_and_skip_bad(self, process):
         from typedbytes.streaming._bad_records import BadRecordSkipper
 
-        skipper = BadRecordSkipper(
-            self._options.max_bad, self._group_by, self._input, self._output, self._is_broken, self._composite_keys is not None
-        )
+        max_bad, has_groups = self._options.max_bad, self._composite_keys is not None
+        skipper = BadRecordSkipper(max_bad, self._group_by, self._input, self._output, self._is_broken, has_groups)
         try:
             skipper.run(skipper.map if self._role == "map" else skipper.reduce, process)
         except BaseException:
@@ -353,24 +369,14 @@ class TaskRun:
                 pass  # a closed sink accepts nothing, as intended, and a file that has failed raises its error again
 
     def _note_failure_details(self, key=END, value=END, returned=None):
-        read = f"{self._input.record} records, {self._input.offset} bytes"
-        self._details = [("input read", read), *self._item_details("key", key), *self._item_details("value", value)]
+        from typedbytes.streaming.advice import details_of_item, details_of_returned
+
+        self._details = [("input read", f"{self._input.record} records, {self._input.offset} bytes")]
+        for name, item in (("key", key), ("value", value)):
+            if item is not END:
+                self._details += details_of_item(name, item, self._input.item_bytes)
         if returned is not None:
-            from typedbytes.streaming.advice import details_of_returned
-
             self._details += details_of_returned(returned)
-
-    def _item_details(self, name, item):
-        if item is END:
-            return []
-        try:
-            shown = repr(item)[:SHOWN_NCHARS]
-        except Exception:
-            return []  # it is of a class that is not ours
-        try:
-            return [(name, f"{shown} ({self._input.item_bytes(item)[:SHOWN_NBYTES].hex()})")]
-        except Exception:
-            return [(name, shown)]  # decoded under options that encoding it again would need too
 
     def _fail(self, error):
         if self._source.error or self._sink.error or side_files.error:

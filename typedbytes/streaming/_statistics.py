@@ -99,3 +99,28 @@ def _divided(top, bottom):
         return top / bottom
     except OverflowError:
         return math.inf if top > 0 else -math.inf
+
+
+class _NanRank:
+    """Stands for NaN, which itself has no order, before or after everything else."""
+
+    def __init__(self, is_least):
+        self._is_least = is_least
+
+    def __lt__(self, other):
+        return self._is_least and other is not self
+
+    def __gt__(self, other):
+        return not self._is_least and other is not self
+
+
+def ranked(order, *, nan_is_least):
+    """Return a function for sorting by `order`, or by the values, with NaN before or after all else, also in tuples."""
+    nan_rank = _NanRank(nan_is_least)
+
+    def rank(value):
+        if type(value) is tuple:
+            return tuple(map(rank, value))
+        return nan_rank if isinstance(value, float) and value != value else value
+
+    return rank if order is None else lambda value: rank(order(value))

@@ -11,13 +11,12 @@ from typedbytes.streaming.task_environment import Task
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
+SHOWN_NCHARS, SHOWN_NBYTES = 200, 64  # of a key or a value in a report: as an object, and encoded
 # Text of Python 2, which dumbo and hadoopy wrote: under Hadoop too.
-NOT_UTF8 = (
-    'options = {"unicode_errors": "surrogateescape"}; run(..., read_options=options, write_options=options) keeps the bytes of such text'
-)
+NOT_UTF8 = 'options = {"unicode_errors": "surrogateescape"}; run(..., read_options=options, write_options=options) keeps the bytes of such text'
 
 
 def advice_on(role: str, error: Any, environ: Mapping[str, str]) -> str | None:
@@ -46,7 +45,12 @@ def details_of(error: Any) -> list[tuple[str, str]]:
     [('exit', 'the script called sys.exit(); to end a task early, raise StopEarly')]
     """
     if is_of_debugger(error):
-        return [("what to do", "a task has no terminal for a debugger: call the function in a test, by typedbytes.streaming.testing")]
+        return [
+            (
+                "what to do",
+                "a task has no terminal for a debugger: call the function in a test, by typedbytes.streaming.testing",
+            )
+        ]
     if isinstance(error, SystemExit):
         return [("exit", "the script called sys.exit(); to end a task early, raise StopEarly")]
     if isinstance(error, EncodeTypeError) and error.message.startswith("cannot encode an object of type"):
@@ -83,6 +87,22 @@ def hint_at_no_output(name: str, nrecords: int) -> str:
         f"the {name} read {nrecords:,} record{'s' * (nrecords != 1)} and wrote no pairs: if that is not "
         "intended, yield pairs or return a list of them; what it prints goes to standard error"
     )
+
+
+def details_of_item(name: str, item: object, encode: Callable[[object], bytes]) -> list[tuple[str, str]]:
+    """Return what the report says of a key or a value: the object and its bytes, as far as the user's class lets it.
+
+    >>> details_of_item("key", 1, bytes)
+    [('key', '1 (00)')]
+    """
+    try:
+        shown = repr(item)[:SHOWN_NCHARS]
+    except Exception:
+        return []  # it is of a class that is not ours
+    try:
+        return [(name, f"{shown} ({encode(item)[:SHOWN_NBYTES].hex()})")]
+    except Exception:
+        return [(name, shown)]  # decoded under options that encoding it again would need too
 
 
 def details_of_returned(returned: object) -> list[tuple[str, str]]:

@@ -25,7 +25,7 @@ import operator
 from typedbytes import dumps
 from typedbytes._core import WrappedIterator
 from typedbytes.streaming import _changes
-from typedbytes.streaming._statistics import combined_statistics, statistics
+from typedbytes.streaming._statistics import combined_statistics, ranked, statistics
 from typedbytes.streaming._user_code import UserCode, pairs_of
 from typedbytes.streaming.formats.record_io import checked_pair
 from typedbytes.streaming.task_environment import task
@@ -96,7 +96,9 @@ def sumsreducer(key: Any, values: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
     sums = next(values)
     for value in values:
         if len(value) != len(sums):
-            raise ValueError(f"the values of {key!r} are tuples of {len(sums)} and {len(value)} parts, which have no sum")
+            raise ValueError(
+                f"the values of {key!r} are tuples of {len(sums)} and {len(value)} parts, which have no sum"
+            )
         sums = tuple(map(operator.add, sums, value))
     yield key, sums
 
@@ -128,7 +130,9 @@ def distinctreducer(key: Any, values: Iterable[Any]) -> Iterator[tuple[Any, Any]
     return iter(((key, b""),))
 
 
-def nlargestreducer(n: int, key: Callable[[Any], Any] | None = None) -> Callable[[Any, Iterable[Any]], Iterator[tuple[Any, Any]]]:
+def nlargestreducer(
+    n: int, key: Callable[[Any], Any] | None = None
+) -> Callable[[Any, Iterable[Any]], Iterator[tuple[Any, Any]]]:
     """Return a reducer, and combiner, that yields a list of the n greatest values, the greatest first.
 
     A value that is a list counts as its items, so that the reducer can merge the lists of combiners. `key` is a
@@ -137,41 +141,25 @@ def nlargestreducer(n: int, key: Callable[[Any], Any] | None = None) -> Callable
     >>> list(nlargestreducer(2)("a", [1, [5, 3], 4]))
     [('a', [5, 4])]
     """
-    return _choosing_reducer(heapq.nlargest, n, key, _NanRank(is_least=True))
+    return _choosing_reducer(heapq.nlargest, n, ranked(key, nan_is_least=True))
 
 
-def nsmallestreducer(n: int, key: Callable[[Any], Any] | None = None) -> Callable[[Any, Iterable[Any]], Iterator[tuple[Any, Any]]]:
+def nsmallestreducer(
+    n: int, key: Callable[[Any], Any] | None = None
+) -> Callable[[Any, Iterable[Any]], Iterator[tuple[Any, Any]]]:
     """Return a reducer, and combiner, that yields a list of the n smallest values, the smallest first; see nlargestreducer.
 
     >>> list(nsmallestreducer(2)("a", [1, [5, 3], 4]))
     [('a', [1, 3])]
     """
-    return _choosing_reducer(heapq.nsmallest, n, key, _NanRank(is_least=False))
+    return _choosing_reducer(heapq.nsmallest, n, ranked(key, nan_is_least=False))
 
 
-class _NanRank:
-    """Stands for NaN, which itself has no order, before or after everything else."""
-
-    def __init__(self, is_least):
-        self._is_least = is_least
-
-    def __lt__(self, other):
-        return self._is_least and other is not self
-
-    def __gt__(self, other):
-        return not self._is_least and other is not self
-
-
-def _choosing_reducer(choose, n, order, nan_rank):
-    def rank(value):
-        if type(value) is tuple:
-            return tuple(map(rank, value))
-        return nan_rank if isinstance(value, float) and value != value else value
-
+def _choosing_reducer(choose, n, rank):
     @_raising_again
     def reducer(key, values):
         lists = (value if isinstance(value, list) else [value] for value in values)
-        yield key, choose(n, itertools.chain.from_iterable(lists), key=rank if order is None else lambda value: rank(order(value)))
+        yield key, choose(n, itertools.chain.from_iterable(lists), key=rank)
 
     return reducer
 
@@ -229,7 +217,9 @@ class MultiMapper:
     def configure(self) -> None:
         """Start the mappers for the input file of the task; LookupError if there is none."""
         path = task().input_file
-        self._user_code = [_code_for_each_record(mapper) for pattern, mapper in self._mappers if pattern in (path or "")]
+        self._user_code = [
+            _code_for_each_record(mapper) for pattern, mapper in self._mappers if pattern in (path or "")
+        ]
         if not self._user_code:
             unknown = "whose name is unknown: neither mapreduce_map_input_file nor map_input_file is set"
             raise LookupError(f"no mapper was added for the input file {unknown if path is None else repr(path)}")
