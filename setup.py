@@ -21,7 +21,8 @@ from setuptools.command.build_ext import build_ext
 from setuptools.command.sdist import sdist
 from setuptools.errors import CompileError, PlatformError
 
-os.environ.setdefault("SOURCE_DATE_EPOCH", "315532800")  # 1980: archives and wheels of the same files are the same bytes
+# 1980: archives and wheels of the same files are the same bytes
+os.environ.setdefault("SOURCE_DATE_EPOCH", "315532800")
 
 
 def switch(name):
@@ -40,11 +41,16 @@ compile_args = []
 if not with_msvc:
     compile_args += ["-O3", "-fstack-protector-strong", "-Wno-unused-function", "-Wno-attributes"]
     # The limits that -O2 has for inlining: the modules are a tenth smaller, and no path is slower.
-    compile_args += ["--param=max-inline-insns-auto=15", "--param=early-inlining-insns=6", "--param=inline-min-speedup=30"]
+    compile_args += [
+        "--param=max-inline-insns-auto=15",
+        "--param=early-inlining-insns=6",
+        "--param=inline-min-speedup=30",
+    ]
     # Functions and targets of jumps lie where they fall: the padding between them is 3 % of a wheel. Loops stay aligned.
     compile_args += ["-falign-functions=1", "-fno-align-jumps", "-fno-align-labels"]
 link_args = []
-if for_linux:  # the addresses of other libraries' functions are found at the import, and read-only from then on: calls need no stubs
+# the addresses of other libraries' functions are found at the import, and read-only from then on: calls need no stubs
+if for_linux:
     compile_args.append("-fno-plt")
     link_args.append("-Wl,-z,now")
 # Without memory for the names of arguments, Cython 3.3's vectorcall form of tp_new releases arguments that it does not own: it is
@@ -58,7 +64,8 @@ if not with_msvc and not switch("TRACE"):  # coverage would count the branches o
     core_macros.append(("CYTHON_INLINE", "__inline__ __attribute__((always_inline))"))
 fortify = []
 if for_linux and not any(map(switch, ("DEBUG", "TRACE", "SANITIZE"))):
-    fortify = ["-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2"]  # not in the core: there it changes what is inlined, and paths take more
+    # not in the core: there it changes what is inlined, and paths take more
+    fortify = ["-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2"]
 directives = {
     "language_level": 3,
     "binding": False,
@@ -81,7 +88,13 @@ if switch("TRACE"):
     compile_args += ["-O0", "--coverage"]
     link_args += ["--coverage"]
 if switch("SANITIZE"):
-    compile_args += ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
+    compile_args += [
+        "-O1",
+        "-g",
+        "-fsanitize=address,undefined",
+        "-fno-sanitize-recover=all",
+        "-fno-omit-frame-pointer",
+    ]
     link_args += ["-fsanitize=address,undefined"]
 if switch("WERROR"):
     compile_args += ["-Wall", "-Werror"]
@@ -90,7 +103,8 @@ if switch("NO_UNWIND_TABLES"):  # not by CFLAGS: setuptools takes them in place 
 if switch("PORTABLE"):
     macros += [("TYPEDBYTES_PORTABLE", "1")]
 
-headers = sorted(glob.glob("src/typedbytes/**/*.h", recursive=True))  # Cython finds only those named in .pxd files, not what these include
+# Cython finds only those named in .pxd files, not what these include
+headers = sorted(glob.glob("src/typedbytes/**/*.h", recursive=True))
 extensions = [
     Extension(
         f"typedbytes.{module}",
@@ -114,7 +128,11 @@ class BuildExt(build_ext):
         from Cython.Build import cythonize
 
         translated = cythonize(
-            self.extensions, include_path=["src"], compiler_directives=directives, annotate=switch("ANNOTATE"), build_dir="build/cython"
+            self.extensions,
+            include_path=["src"],
+            compiler_directives=directives,
+            annotate=switch("ANNOTATE"),
+            build_dir="build/cython",
         )
         inlining, shadow_stack = self.inlining(), self.shadow_stack()
         for extension, result in zip(self.extensions, translated):

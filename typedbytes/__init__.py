@@ -34,11 +34,25 @@ from typedbytes.files import PairReader, PairWriter, Reader, Writer, dump, dump_
 __version__ = "0.1.0"
 
 # Imported when first used: start-up is paid by every Hadoop task.
-_MODULES = ("block", "columns", "errors", "files", "hadoop", "jobs", "legacy", "local", "sequencefile", "sortkey", "spark", "streaming")
+_MODULES = (
+    "block",
+    "columns",
+    "errors",
+    "files",
+    "hadoop",
+    "jobs",
+    "legacy",
+    "local",
+    "sequencefile",
+    "sortkey",
+    "spark",
+    "streaming",
+)
 _LATER = {"TypeCode": "typedbytes._typecodes"}
 _LATER.update(dict.fromkeys(("count", "hash_code", "index", "partition", "skip"), "typedbytes._core"))
 _LATER.update(dict.fromkeys(("Bytes", "Input", "Output", "PairedInput", "PairedOutput"), "typedbytes.legacy"))
-_CONSTANTS = "BYTES BYTE BOOL INT LONG FLOAT DOUBLE STRING VECTOR LIST MAP PICKLE BYTESTRING MARKER"  # of the old modules
+# of the old modules
+_CONSTANTS = "BYTES BYTE BOOL INT LONG FLOAT DOUBLE STRING VECTOR LIST MAP PICKLE BYTESTRING MARKER"
 _LATER.update(dict.fromkeys(_CONSTANTS.split(), "typedbytes.legacy"))
 
 __all__ = [

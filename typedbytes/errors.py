@@ -118,7 +118,9 @@ class DecodeError(TypedBytesError, ValueError):
 
     filename: str | PathLike[str] | None = None
 
-    def __init__(self, message: str, offset: int = 0, code: int | None = None, path: str = "", record: int | None = None) -> None:
+    def __init__(
+        self, message: str, offset: int = 0, code: int | None = None, path: str = "", record: int | None = None
+    ) -> None:
         super().__init__(message, offset, code, path, record)
         self.message = message
         self.offset = offset
@@ -177,7 +179,13 @@ class BlockError(FormatError):
     """
 
     def __init__(
-        self, message: str, offset: int = 0, code: int | None = None, path: str = "", record: int | None = None, entry: int | None = None
+        self,
+        message: str,
+        offset: int = 0,
+        code: int | None = None,
+        path: str = "",
+        record: int | None = None,
+        entry: int | None = None,
     ) -> None:
         super().__init__(message, offset, code, path, record)
         self.args: tuple[object, ...] = (*self.args, entry)

@@ -118,7 +118,13 @@ class Reader(_Opening, _core.Reader):
     if TYPE_CHECKING:
 
         def __init__(
-            self, file: Any, *, raw: bool = False, read_ahead: bool = True, buffer_size: int = 131072, **options: Unpack[DecodeOptions]
+            self,
+            file: Any,
+            *,
+            raw: bool = False,
+            read_ahead: bool = True,
+            buffer_size: int = 131072,
+            **options: Unpack[DecodeOptions],
         ) -> None: ...
 
 
@@ -132,7 +138,13 @@ class PairReader(_Opening, _core.PairReader):
     if TYPE_CHECKING:
 
         def __init__(
-            self, file: Any, *, raw: bool = False, read_ahead: bool = True, buffer_size: int = 131072, **options: Unpack[DecodeOptions]
+            self,
+            file: Any,
+            *,
+            raw: bool = False,
+            read_ahead: bool = True,
+            buffer_size: int = 131072,
+            **options: Unpack[DecodeOptions],
         ) -> None: ...
 
 

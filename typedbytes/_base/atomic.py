@@ -76,7 +76,9 @@ def atomic_folder(path):
 @contextmanager
 def temporary_folder(prefix, parent=None):
     """Make a folder in the folder `parent`, or where TMPDIR says, and yield its path; it is gone after the block."""
-    paths = [os.path.join(each, f"{prefix}{os.urandom(8).hex()}") for each in ([parent] if parent else _temporary_parents())]
+    paths = [
+        os.path.join(each, f"{prefix}{os.urandom(8).hex()}") for each in ([parent] if parent else _temporary_parents())
+    ]
     _unfinished.update(paths)  # before any exists: a signal during the creation could leave one of tempfile's
     try:
         yield _make_first(paths)

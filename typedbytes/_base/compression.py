@@ -9,10 +9,24 @@ import io
 import os
 from contextlib import suppress
 
-from typedbytes._base.magic import COMPRESSIONS, DECOMPRESS_FIRST, SEQUENCE_FILE_NBYTES, compression_of, is_sequence_file
+from typedbytes._base.magic import (
+    COMPRESSIONS,
+    DECOMPRESS_FIRST,
+    SEQUENCE_FILE_NBYTES,
+    compression_of,
+    is_sequence_file,
+)
 from typedbytes.errors import DecodeError, FormatError, LimitError, TruncatedError
 
-__all__ = ["Compressed", "Decompressed", "compression_of_text", "compressor", "decompressed", "put_back", "refuse_compressed_sequence_file"]
+__all__ = [
+    "Compressed",
+    "Decompressed",
+    "compression_of_text",
+    "compressor",
+    "decompressed",
+    "put_back",
+    "refuse_compressed_sequence_file",
+]
 
 READ_NBYTES = 1 << 16
 FIRST_READ_NBYTES = 1 << 12  # of a stream: what follows its end is copied
@@ -28,7 +42,9 @@ def compression_of_text(path):
     """
     suffix = os.path.splitext(path)[1]
     if suffix in _UNREADABLE_SUFFIXES:
-        raise FormatError(f"expected text, found a name that ends in {suffix}, a compression that is not known: decompress it first")
+        raise FormatError(
+            f"expected text, found a name that ends in {suffix}, a compression that is not known: decompress it first"
+        )
     return "deflate" if suffix == DEFLATE else _SUFFIXES.get(suffix)
 
 
@@ -303,7 +319,8 @@ def _zstd():
     return zstd.ZstdDecompressor, zstd.ZstdError, zstd.ZstdCompressor
 
 
-_LIBRARIES = {"gzip": _gzip, "deflate": _deflate, "bzip2": _bzip2, "xz": _xz, "zstd": _zstd}  # imported when a file needs it
+# imported when a file needs it
+_LIBRARIES = {"gzip": _gzip, "deflate": _deflate, "bzip2": _bzip2, "xz": _xz, "zstd": _zstd}
 
 
 def _library(kind):
@@ -311,4 +328,6 @@ def _library(kind):
     try:
         return _LIBRARIES[kind]()
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(f"{kind} needs the library {error.name}: pip install 'typedbytes[{kind}]'", name=error.name) from None
+        raise ModuleNotFoundError(
+            f"{kind} needs the library {error.name}: pip install 'typedbytes[{kind}]'", name=error.name
+        ) from None

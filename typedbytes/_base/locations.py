@@ -89,7 +89,9 @@ def _without_query(path):
 def visible_paths(found: Iterable[str], pattern: str) -> list[str]:
     """Return in order what a pattern has found, without indexes of MapFiles, and without hidden names, unless it starts as they do."""
     first = _name(pattern)[:1]
-    return _without_indexes(sorted(each for each in found if not is_hidden(_name(each)) or _name(each).startswith(first)))
+    return _without_indexes(
+        sorted(each for each in found if not is_hidden(_name(each)) or _name(each).startswith(first))
+    )
 
 
 def _name(path):
@@ -114,7 +116,11 @@ def parts(path: str) -> list[str]:
     IsADirectoryError: its files would be missing from the result. Hadoop reads the index of a MapFile that is named itself, as records.
     """
     found = _visible_entries(path)
-    return [path] if found is None else _without_indexes([_data_of(each) if is_folder else each for each, is_folder in found])
+    return (
+        [path]
+        if found is None
+        else _without_indexes([_data_of(each) if is_folder else each for each, is_folder in found])
+    )
 
 
 def part_files(path: str) -> list[str]:
@@ -126,7 +132,10 @@ def part_files(path: str) -> list[str]:
 def is_map_file(folder: str) -> bool:
     """Return whether a folder is a MapFile: `data` and, from keys of the same class to offsets, `index`."""
     key_class, _ = _classes_of(_joined(folder, "data"))
-    return key_class is not None and _classes_of(_joined(folder, "index")) == (key_class, b"org.apache.hadoop.io.LongWritable")
+    return key_class is not None and _classes_of(_joined(folder, "index")) == (
+        key_class,
+        b"org.apache.hadoop.io.LongWritable",
+    )
 
 
 def _classes_of(path):
@@ -195,7 +204,13 @@ def _visible_entries(path):
 
 
 def _joined(folder, name):
-    return os.path.join(folder, name) if not is_url(folder) else f"{folder}{name}" if folder.endswith("/") else f"{folder}/{name}"
+    return (
+        os.path.join(folder, name)
+        if not is_url(folder)
+        else f"{folder}{name}"
+        if folder.endswith("/")
+        else f"{folder}/{name}"
+    )
 
 
 def size(path: str) -> Any:
@@ -233,5 +248,7 @@ def _fsspec():
     try:
         import fsspec
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("a URL needs the library fsspec: pip install 'typedbytes[fsspec]'", name="fsspec") from error
+        raise ModuleNotFoundError(
+            "a URL needs the library fsspec: pip install 'typedbytes[fsspec]'", name="fsspec"
+        ) from error
     return fsspec

@@ -163,7 +163,8 @@ def is_json(head):
     decode, start, end = json.JSONDecoder().raw_decode, 0, 0
     try:
         while start < len(text):
-            if end and not (text[end - 1] in "]}" and text[start] in "[{"):  # numbers and words in a row are more likely text
+            # numbers and words in a row are more likely text
+            if end and not (text[end - 1] in "]}" and text[start] in "[{"):
                 return False
             _, end = decode(text, start)
             start = end
@@ -226,7 +227,9 @@ def not_a_sequence_file(head):
     """
     kind = kind_of(head)
     cure = f", {DECOMPRESS_FIRST}" if compression_of(head) else ""
-    return "not a SequenceFile: the file does not start with SEQ and a version" + (f", and looks like {kind}{cure}" if kind else "")
+    return "not a SequenceFile: the file does not start with SEQ and a version" + (
+        f", and looks like {kind}{cure}" if kind else ""
+    )
 
 
 def _name_by_signature(head, signatures):

@@ -7,7 +7,10 @@ def require_posix(part):
     """Raise ImportError if this system lacks modules of POSIX; called where a module that the part needs was not found."""
     for name in ("fcntl", "resource"):
         if not _is_there(name):
-            raise ImportError(f"{part} needs a POSIX system, and this one has no {name}: run it on Linux, on Windows in WSL", name=part)
+            raise ImportError(
+                f"{part} needs a POSIX system, and this one has no {name}: run it on Linux, on Windows in WSL",
+                name=part,
+            )
 
 
 def _is_there(name):

@@ -2,5 +2,7 @@
 
 from PyInstaller.utils.hooks import collect_data_files, collect_submodules
 
-hiddenimports = collect_submodules("typedbytes", filter=lambda name: not name.startswith(("typedbytes.spark", "typedbytes._pyinstaller")))
+hiddenimports = collect_submodules(
+    "typedbytes", filter=lambda name: not name.startswith(("typedbytes.spark", "typedbytes._pyinstaller"))
+)
 datas = collect_data_files("typedbytes", includes=["**/*.jar"])

@@ -52,7 +52,9 @@ def find_codec(name):
     try:
         return None if name == "none" else _CODECS[name]()
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(f"the codec {name} needs a library: pip install 'typedbytes[{name}]'", name=error.name) from None
+        raise ModuleNotFoundError(
+            f"the codec {name} needs a library: pip install 'typedbytes[{name}]'", name=error.name
+        ) from None
 
 
 class _ZlibDecompressor:
@@ -132,7 +134,9 @@ class _Lz4Decompressor:
         """Return the length of the next block when decompressed, and where it ends."""
         nbytes, npacked = _LZ4_HEADER.unpack_from(self._packed)
         if nbytes > _LZ4_BLOCK_NBYTES:
-            raise OSError(f"a block of a temporary file has {nbytes} bytes, above the {_LZ4_BLOCK_NBYTES} of all blocks")
+            raise OSError(
+                f"a block of a temporary file has {nbytes} bytes, above the {_LZ4_BLOCK_NBYTES} of all blocks"
+            )
         return nbytes, _LZ4_HEADER.size + npacked
 
     @property

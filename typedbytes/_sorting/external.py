@@ -35,7 +35,8 @@ __all__ = ["CODECS", "MAX_FILES", "Segment", "Spills", "memory_for_records", "so
 
 BUFFER_NBYTES = 1 << 16, 1 << 20  # of a file that is merged: minimum and maximum
 MAX_FILES = 128  # merged at once, far from what a process may open
-LARGE = 64  # a record beyond this part of a sorter's memory is large: there may be one in each sorter, and of each file that is merged
+# a record beyond this part of a sorter's memory is large: there may be one in each sorter, and of each file that is merged
+LARGE = 64
 INTERPRETER_NBYTES = 24 << 20  # with our modules and a progress bar
 THREADS_NBYTES, THREAD_NBYTES = 3 << 20, 1 << 19  # of the modules that start threads, and of each thread
 
@@ -189,7 +190,9 @@ class Spills:
     as for `sort`.
     """
 
-    def __init__(self, folder: str, *, codec: str = "none", memory: int = 1 << 28, max_files: int = MAX_FILES, **options: Any) -> None:
+    def __init__(
+        self, folder: str, *, codec: str = "none", memory: int = 1 << 28, max_files: int = MAX_FILES, **options: Any
+    ) -> None:
         self._folder = folder
         self._codec = codec
         self._compression = find_codec(codec)  # raise for a missing library now
@@ -206,7 +209,10 @@ class Spills:
         """As `add`, for a Sorter that has been sorted, with `counts` records by partition."""
         largest = sorter.largest
         with self._new_file() as file:
-            segments = [self._write_segment(file, nrecords, largest, sorter.write, partition) for partition, nrecords in enumerate(counts)]
+            segments = [
+                self._write_segment(file, nrecords, largest, sorter.write, partition)
+                for partition, nrecords in enumerate(counts)
+            ]
         sorter.clear()
         return segments
 
@@ -216,12 +222,17 @@ class Spills:
         buffer_nbytes = max([BUFFER_NBYTES[0], *(segment.largest for segment in segments)])  # which holds whole records
         max_segments = max(2, min(self._max_files, self._memory // (buffer_nbytes + self._decompressor_nbytes) - 1))
         while len(segments) > max_segments:
-            segments = [self._merge_into_file(segments[i : i + max_segments]) for i in range(0, len(segments), max_segments)]
+            segments = [
+                self._merge_into_file(segments[i : i + max_segments]) for i in range(0, len(segments), max_segments)
+            ]
         return self._merge_at_once(segments, sink)
 
     def _merge_into_file(self, segments):
         with self._new_file() as file:
-            nrecords, largest = sum(segment.nrecords for segment in segments), max(segment.largest for segment in segments)
+            nrecords, largest = (
+                sum(segment.nrecords for segment in segments),
+                max(segment.largest for segment in segments),
+            )
             return self._write_segment(file, nrecords, largest, self._merge_at_once, segments)
 
     def _merge_at_once(self, segments, sink):
@@ -237,7 +248,9 @@ class Spills:
                 file.close()
         expected = sum(segment.nrecords for segment in segments)
         if nrecords != expected:
-            raise OSError(f"{expected} records were written to temporary files in {self._folder}, and {nrecords} were read back")
+            raise OSError(
+                f"{expected} records were written to temporary files in {self._folder}, and {nrecords} were read back"
+            )
         return nrecords
 
     def _new_file(self):

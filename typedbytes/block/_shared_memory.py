@@ -145,7 +145,9 @@ class SharedChannel:
             if start is not None:
                 break
             if not any(each.is_published for each in self._ranges.values()):
-                raise ValueError(f"{nbytes} bytes do not fit into shared memory of {len(self._memory)}: publish or release bodies first")
+                raise ValueError(
+                    f"{nbytes} bytes do not fit into shared memory of {len(self._memory)}: publish or release bodies first"
+                )
             self._wait_for_release()
         self._epoch += 1
         self._ranges[self._epoch] = _Range(start, start + length)
@@ -162,15 +164,21 @@ class SharedChannel:
 
     def _add_body(self, offset, nbytes, values, epoch):
         with memoryview(self._memory) as whole:
-            body = self._bodies[epoch] = SharedBody(self, offset, nbytes, whole[offset : offset + nbytes], values, epoch)
+            body = self._bodies[epoch] = SharedBody(
+                self, offset, nbytes, whole[offset : offset + nbytes], values, epoch
+            )
         return body
 
     def _publish(self, body, values):
         reserved = self._ranges.get(body.id)
         if reserved is None or reserved.is_published:
-            raise ValueError("a body is published once, by the side that reserved it: this one was already published, or was received")
+            raise ValueError(
+                "a body is published once, by the side that reserved it: this one was already published, or was received"
+            )
         _HEAD.pack_into(self._memory, body.offset - _HEAD.size, body.id, body.nbytes)
-        self._writer.write([Command("body"), body.offset, body.nbytes, body.id, *values], id=body.id & 0xFFFFFFFF, reply=True)
+        self._writer.write(
+            [Command("body"), body.offset, body.nbytes, body.id, *values], id=body.id & 0xFFFFFFFF, reply=True
+        )
         reserved.is_published = True
         self._bodies.pop(body.id).view.release()
 

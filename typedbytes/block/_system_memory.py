@@ -87,7 +87,9 @@ def _make_sealed(nbytes):
 
     available = _available_nbytes()
     if nbytes > available:  # when memory runs out, the kernel kills processes
-        raise OSError(errno.ENOMEM, f"shared memory of {nbytes} bytes is more than the {available} that this machine has left")
+        raise OSError(
+            errno.ENOMEM, f"shared memory of {nbytes} bytes is more than the {available} that this machine has left"
+        )
     file = os.memfd_create(_NAME, os.MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
     try:
         os.posix_fallocate(file, 0, nbytes)  # allocate all pages: no SIGBUS later because memory ran out
@@ -112,11 +114,15 @@ def _available_nbytes():
 def _map_sealed(path, nbytes):
     _require_seals()
     if not _PATH.fullmatch(path):
-        raise BlockError(f"{path!r:.80} is not sealed memory, /proc/PID/fd/N: a named file can be truncated, which kills its readers")
+        raise BlockError(
+            f"{path!r:.80} is not sealed memory, /proc/PID/fd/N: a named file can be truncated, which kills its readers"
+        )
     try:
         found = os.open(path, os.O_PATH | os.O_CLOEXEC)  # has no effect on what is opened, and never waits
     except OSError as error:
-        raise BlockError(f"{path} cannot be opened ({error.strerror}): one user has to run both sides, in one PID namespace") from error
+        raise BlockError(
+            f"{path} cannot be opened ({error.strerror}): one user has to run both sides, in one PID namespace"
+        ) from error
     try:
         if not stat.S_ISREG(os.fstat(found).st_mode):
             raise BlockError(f"{path} is not memory")
@@ -140,7 +146,8 @@ def _check_sealed(file, path, nbytes):
     if seals & _SEALS != _SEALS:
         raise BlockError(f"{path} is not sealed: the other side could truncate it, which would kill this process")
     found = os.fstat(file)
-    _check_size(nbytes, min(found.st_size, 512 * found.st_blocks))  # a page that is not allocated yet would be charged to this process
+    # a page that is not allocated yet would be charged to this process
+    _check_size(nbytes, min(found.st_size, 512 * found.st_blocks))
 
 
 def _require_seals():

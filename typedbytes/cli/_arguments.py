@@ -119,11 +119,15 @@ def parse_size(text):
 # Options that commands declare in an order of their own.
 
 FILES = option(nargs="*", default=[], metavar="FILE", help="files, folders or URLs; stdin if none, or for -")
-DIALECT = option("--dialect", choices=("hadoop", "hive"), default="hadoop", help="hive adds the type codes 11, 12 and 177")
+DIALECT = option(
+    "--dialect", choices=("hadoop", "hive"), default="hadoop", help="hive adds the type codes 11, 12 and 177"
+)
 OUTPUT = option("-o", "--output", metavar="OUT", help="write to OUT, which is replaced only on success")
 PLAIN = switch("--plain", help="natural JSON, which loses types and cannot be converted back")
 PRETTY = switch("--pretty", help="JSON with indentation, on several lines for each record")
-MEMORY = option("--memory", type=_memory, default=512 << 20, metavar="SIZE", help="the memory to use, such as 4G (512M)")
+MEMORY = option(
+    "--memory", type=_memory, default=512 << 20, metavar="SIZE", help="the memory to use, such as 4G (512M)"
+)
 UNICODE_ERRORS = option(
     "--unicode-errors",
     choices=("strict", "surrogateescape"),
@@ -150,16 +154,25 @@ class FileSettings(InputSettings):
     pairs: bool = either(
         "records",
         option("--pairs", action="store_true", default=None, help="a record is a pair: a key, then a value"),
-        option("--values", action="store_false", default=None, help="a record is a value, even if the input looks like pairs"),
+        option(
+            "--values",
+            action="store_false",
+            default=None,
+            help="a record is a value, even if the input looks like pairs",
+        ),
     )
     dialect: Dialect = DIALECT
-    max_bytes: int | None = option("--max-bytes", type=positive, metavar="N", help="refuse a record of more than N bytes")
+    max_bytes: int | None = option(
+        "--max-bytes", type=positive, metavar="N", help="refuse a record of more than N bytes"
+    )
 
 
 class StreamSettings(FileSettings):
     """The options of every command that reads records."""
 
-    from_: str | None = option("--from", choices=NAMES, help="the format of the inputs (default: recognised by their first bytes)")
+    from_: str | None = option(
+        "--from", choices=NAMES, help="the format of the inputs (default: recognised by their first bytes)"
+    )
 
 
 class RecordForm(Settings):
@@ -175,7 +188,9 @@ class RecordForm(Settings):
 class RecordSettings(StreamSettings, RecordForm):
     """The options of every command that reads records and writes records."""
 
-    to: str | None = option("--to", choices=NAMES, help="the format of the output (default: typedbytes; json on a terminal)")
+    to: str | None = option(
+        "--to", choices=NAMES, help="the format of the output (default: typedbytes; json on a terminal)"
+    )
     output: str | None = OUTPUT
     plain: bool = PLAIN
     pretty: bool = PRETTY
@@ -204,7 +219,9 @@ class TextSettings(Settings):
         option("--tsv", action="store_const", const="\t", help="rows with TABs between fields"),
     )
     header: bool = switch("--header", help="the first row holds the names of the fields, the keys of MAPs")
-    separator: str | None = option("--separator", metavar="SEP", help="what separates fields, or a key from its value (TAB)")
+    separator: str | None = option(
+        "--separator", metavar="SEP", help="what separates fields, or a key from its value (TAB)"
+    )
 
 
 class SequenceFileSettings(InputSettings):
@@ -212,9 +229,13 @@ class SequenceFileSettings(InputSettings):
 
     files: list[str] = FILES
     dialect: Dialect = DIALECT
-    max_bytes: int | None = option("--max-bytes", type=positive, metavar="N", help="refuse a record or block of more than N bytes")
+    max_bytes: int | None = option(
+        "--max-bytes", type=positive, metavar="N", help="refuse a record or block of more than N bytes"
+    )
 
 
 def number_option(group: str | None = None) -> Any:
     """Declare how many records a command copies."""
-    return option("-n", type=integer, default=10, metavar="N", group=group, help="the number of records (10), also as -5")
+    return option(
+        "-n", type=integer, default=10, metavar="N", group=group, help="the number of records (10), also as -5"
+    )

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
     """Format help without colors."""
 
-    if sys.version_info[:2] == (3, 14):  # whose argparse imports inspect for the colors, at each start; 3.15 only when it needs them
+    # whose argparse imports inspect for the colors, at each start; 3.15 only when it needs them
+    if sys.version_info[:2] == (3, 14):
 
         def _set_color(self, color):
             self._theme = _NoColors()
@@ -57,7 +58,9 @@ class Parser(argparse.ArgumentParser):
         options, unknown = self.parse_known_intermixed_args(self._without_negatives(arguments[:end]))
         if unknown:
             option = unknown[0].partition("=")[0]
-            self.error(f"unrecognized arguments: {' '.join(unknown)}{nearest(option, self._option_string_actions, 0.75)}")
+            self.error(
+                f"unrecognized arguments: {' '.join(unknown)}{nearest(option, self._option_string_actions, 0.75)}"
+            )
         words = {"files": [], **vars(options)}
         words["files"] = words["files"] + arguments[end + 1 :]
         if "pairs" in words:

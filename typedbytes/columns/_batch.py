@@ -86,7 +86,9 @@ class Batch(_native.Batch):
         """
         number, path, column_type, item = self._find_part(name)
         if item is not None:
-            raise LookupError(f"cannot return the buffer of one item of {_type_strings.format_type(column_type)}: the items share one")
+            raise LookupError(
+                f"cannot return the buffer of one item of {_type_strings.format_type(column_type)}: the items share one"
+            )
         return self._buffers(number, path, column_type)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
@@ -137,7 +139,9 @@ class Batch(_native.Batch):
         arrays = [self._array(number, [*path, index], part) for index, part in enumerate(within.values())]
         if kind == "struct":
             return dict(zip(within, arrays))
-        return tuple(arrays) if kind == "tuple" else (numpy.asarray(self._column_memory(number, path, "offsets")), *arrays)
+        return (
+            tuple(arrays) if kind == "tuple" else (numpy.asarray(self._column_memory(number, path, "offsets")), *arrays)
+        )
 
     def _offsets_and_data(self, number, path):
         return self._column_memory(number, path, "offsets"), self._column_memory(number, path, "data")
@@ -161,7 +165,9 @@ def _numpy():
     try:
         import numpy
     except ModuleNotFoundError as error:
-        message = "a column as an array needs NumPy: pip install 'typedbytes[numpy]'; buffers() and Arrow data do without"
+        message = (
+            "a column as an array needs NumPy: pip install 'typedbytes[numpy]'; buffers() and Arrow data do without"
+        )
         raise ModuleNotFoundError(message, name=error.name) from None
     return numpy
 
@@ -225,5 +231,7 @@ class BatchStream(_core.RecordIterator):
     def _step(self):
         batch = next(self._batches, _core.END)
         if batch is not _core.END and batch._types != self._first._types:
-            raise ValueError(f"schema changed to {batch.schema} from {self._first.schema}: a stream has one schema; pass schema= to set it")
+            raise ValueError(
+                f"schema changed to {batch.schema} from {self._first.schema}: a stream has one schema; pass schema= to set it"
+            )
         return batch

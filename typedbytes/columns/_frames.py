@@ -55,7 +55,9 @@ def _parts_of_pandas(frame):
     series = [frame.iloc[:, number] for number in range(frame.shape[1])] + levels
     if all(map(_is_in_arrow, series)):
         return None
-    return [str(column.name) for column in series], [column if column.dtype == object else _in_arrow(column) for column in series]
+    return [str(column.name) for column in series], [
+        column if column.dtype == object else _in_arrow(column) for column in series
+    ]
 
 
 def _is_in_arrow(series):
@@ -83,4 +85,6 @@ def _in_arrow(column):
     try:
         return pyarrow.array(column, from_pandas=True)
     except (ValueError, TypeError, OverflowError) as error:  # pyarrow's own errors among them
-        raise EncodeTypeError(f"pyarrow cannot make one type of its values: {error}: its to_numpy() is written value by value") from None
+        raise EncodeTypeError(
+            f"pyarrow cannot make one type of its values: {error}: its to_numpy() is written value by value"
+        ) from None

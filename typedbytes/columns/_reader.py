@@ -127,7 +127,9 @@ class BatchReader(_core.RecordIterator):
         files = _sources.files_of(source)
         self._files = None if files is None else _sources.Files(files, pairs, structure)
         self._in_file = files is None and _sources.is_sequence_file(source)
-        self._reader = self._files or (_sources.sequence_file if self._in_file else _sources.stream)(source, pairs, structure)
+        self._reader = self._files or (_sources.sequence_file if self._in_file else _sources.stream)(
+            source, pairs, structure
+        )
         self._memory = _sources.memory_of(source) if threads > 1 and not self._in_file else None
         self._parallel = Parallel(threads, self._assembly, self._memory) if threads > 1 else None
         self._source_failure: Exception | None = None  # raised after the rows before it
@@ -184,7 +186,9 @@ class BatchReader(_core.RecordIterator):
         if self._parallel is not None or self._assembly.policy == "split" or self._assembly.paths is not None:
             raise ValueError('groups() cannot be combined with threads, on_mismatch="split" or columns')
         if (self._assembly.ready or self._nrows) and not self._whole_groups:
-            raise ValueError("groups() comes before the first batch, and before schema, which reads it: a group may end in it")
+            raise ValueError(
+                "groups() comes before the first batch, and before schema, which reads it: a group may end in it"
+            )
         self._whole_groups = True
         return self
 

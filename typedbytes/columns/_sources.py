@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     _Path = str | os.PathLike[str]
 
 _READ_NBYTES = 1 << 20
-_AS_THEY_ARE: Any = {"exact": True, "pickle": "raw", "map_pairs": True}  # options for decoding an invalid record, to raise its error
+# options for decoding an invalid record, to raise its error
+_AS_THEY_ARE: Any = {"exact": True, "pickle": "raw", "map_pairs": True}
 
 if TYPE_CHECKING:
 

@@ -89,7 +89,9 @@ def _reader(split, types, structure):
     if not types or reader.schema == types:
         return reader
     with read(split, 1, types, **how) as by_types, read(split, 1, **how) as by_itself:
-        found = {name: kind if by_types.schema[name] == kind else by_itself.schema[name] for name, kind in types.items()}
+        found = {
+            name: kind if by_types.schema[name] == kind else by_itself.schema[name] for name, kind in types.items()
+        }
     if found == types:
         return reader
     reader.close()
@@ -129,7 +131,9 @@ def _as_in_schema(array, kind, wanted, field, path):
         except pyarrow.ArrowException:
             expected = f"{expected}, which cannot hold all of the numbers"
     if kind == "raw":
-        found = "values of several types" + (" or integers beyond 2**53" if pyarrow.types.is_float64(field.type) else "")
+        found = "values of several types" + (
+            " or integers beyond 2**53" if pyarrow.types.is_float64(field.type) else ""
+        )
     raise SchemaError(f"the column {field.name} holds {found}, and the schema has {expected}", path)
 
 
@@ -168,7 +172,9 @@ def _fits(kind, wanted):
     if types.is_list(kind) or types.is_fixed_size_list(kind):
         return types.is_list(wanted) and _fits(kind.value_type, wanted.value_type)
     if types.is_map(kind):
-        return types.is_map(wanted) and _fits(kind.key_type, wanted.key_type) and _fits(kind.item_type, wanted.item_type)
+        return (
+            types.is_map(wanted) and _fits(kind.key_type, wanted.key_type) and _fits(kind.item_type, wanted.item_type)
+        )
     if types.is_struct(kind):
         return types.is_struct(wanted) and all(_fits(each.type, _field_type(wanted, each.name)) for each in kind)
     return False

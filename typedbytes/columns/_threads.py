@@ -23,7 +23,8 @@ __all__ = ["Parallel"]
 
 _RUN_NBYTES = 16 << 20  # size of a run; a run is one batch at least
 _SAMPLE = 256  # records from which the mean size is estimated
-_FAULTS = ("limit", "mismatch", "split", "broken")  # states of a builder after which one thread has to decode the next record
+# states of a builder after which one thread has to decode the next record
+_FAULTS = ("limit", "mismatch", "split", "broken")
 
 
 class _Workers:
@@ -219,8 +220,14 @@ class _Run:
         assembly = self._assembly
         try:
             if self.start is None:
-                self.start = self.end = _after_batches(assembly, self.builder, self.view, self._offset, self._nbefore, *self._begun)
-            while self.end is not None and len(self.batches) < nbatches and self._fill(assembly.batch_rows, assembly.batch_nbytes):
+                self.start = self.end = _after_batches(
+                    assembly, self.builder, self.view, self._offset, self._nbefore, *self._begun
+                )
+            while (
+                self.end is not None
+                and len(self.batches) < nbatches
+                and self._fill(assembly.batch_rows, assembly.batch_nbytes)
+            ):
                 self.batches.append(self.builder.finish(Batch, assembly.visible))
         except (LimitError, MemoryError):
             pass  # no record was appended: the reader continues from here and meets the error again
@@ -248,7 +255,9 @@ def _nbatches(assembly, view, start, share):
     end = _core.advance(view, start, _SAMPLE * len(assembly.names), **assembly.structure)
     if end is None:
         return 1
-    return max(1, int(min(_RUN_NBYTES, share) // min((end - start) / _SAMPLE * assembly.batch_rows, assembly.batch_nbytes)))
+    return max(
+        1, int(min(_RUN_NBYTES, share) // min((end - start) / _SAMPLE * assembly.batch_rows, assembly.batch_nbytes))
+    )
 
 
 def _after_batches(assembly, builder, view, start, nbatches, nrows, nbytes):
@@ -262,7 +271,12 @@ def _after_batches(assembly, builder, view, start, nbatches, nrows, nbytes):
             start += min(max_rows, -(-min_nbytes // builder.stride)) * builder.stride
             continue
         start = _core.advance(
-            view, start, max_rows * len(assembly.names), min_nbytes=min_nbytes, step=len(assembly.names), **assembly.structure
+            view,
+            start,
+            max_rows * len(assembly.names),
+            min_nbytes=min_nbytes,
+            step=len(assembly.names),
+            **assembly.structure,
         )
         if start is None:
             return None

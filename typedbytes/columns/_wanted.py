@@ -55,6 +55,8 @@ def projection(columns, names):
             raise TypeError(f"the name of a column is a str, not {name!r}")
         found = split_name(name, names)
         if found is None:
-            raise LookupError(f"no column {name!r}: pass names of {', '.join(names)}, or paths to items of VECTORs and fields of MAPs")
+            raise LookupError(
+                f"no column {name!r}: pass names of {', '.join(names)}, or paths to items of VECTORs and fields of MAPs"
+            )
         paths.append((found[0], *found[1]))
     return columns, tuple(paths)

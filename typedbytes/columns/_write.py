@@ -127,7 +127,9 @@ def _order(found, names):
     """Return the numbers of the columns in the order in which they are written."""
     found = list(found)
     if len(found) != len(names):
-        raise EncodeValueError(f"expected {len(names)} columns, {' and '.join(names)}, not {len(found)}{_index_advice(found)}")
+        raise EncodeValueError(
+            f"expected {len(names)} columns, {' and '.join(names)}, not {len(found)}{_index_advice(found)}"
+        )
     if set(found) == set(names):
         return [found.index(name) for name in names]
     _check_names(found, names)
@@ -147,7 +149,9 @@ def _check_names(found, names):
         if name in names and name != expected:
             number = "first" if name == "value" else "second"
             shown = " and ".join(map(repr, found))
-            raise EncodeValueError(f"the columns are named {shown}, and {name!r} is not the {number} of a pair: rename one")
+            raise EncodeValueError(
+                f"the columns are named {shown}, and {name!r} is not the {number} of a pair: rename one"
+            )
 
 
 def _imported(column, options):
@@ -157,7 +161,9 @@ def _imported(column, options):
         return iter((_native.ImportedArray(*column.__arrow_c_array__(), structs_as_maps=options.structs_as_maps),))
     if hasattr(column, "__arrow_c_stream__"):
         return iter(_native.ImportedArrayStream(column.__arrow_c_stream__(), structs_as_maps=options.structs_as_maps))
-    raise EncodeTypeError(f"columns must be a dict, a sequence, a table of Arrow, a Batch or a BatchReader, not {type(column).__name__}")
+    raise EncodeTypeError(
+        f"columns must be a dict, a sequence, a table of Arrow, a Batch or a BatchReader, not {type(column).__name__}"
+    )
 
 
 def _named_rows(name, column, options):

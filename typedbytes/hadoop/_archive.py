@@ -133,7 +133,9 @@ def _files_below(folder, above, name, left_out):
                 f"{path} cannot be put into a bundle: it is a link to {real}, outside of {above[0]}: copy it, or remove the link"
             )
         if real in above:
-            raise SubmitError(f"{path} cannot be put into a bundle: it is a link to {real}, which it is in: remove the link")
+            raise SubmitError(
+                f"{path} cannot be put into a bundle: it is a link to {real}, which it is in: remove the link"
+            )
         if os.path.isdir(real):
             yield from _files_below(real, (*above, real), f"{name}/{entry}", left_out)
         else:

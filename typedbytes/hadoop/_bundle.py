@@ -99,7 +99,9 @@ def versions_in(target: str) -> set[str]:
         with zipfile.ZipFile(target) as archive:
             names = archive.namelist()
     except (OSError, zipfile.BadZipFile) as error:
-        raise SubmitError(f"the bundle {target} cannot be read ({error}): make it with typedbytes bundle {target}") from None
+        raise SubmitError(
+            f"the bundle {target} cannot be read ({error}): make it with typedbytes bundle {target}"
+        ) from None
     tags = {found for name in names for found in re.findall(r"^typedbytes/_core\.cpython-3(\d+)", name)}
     return {f"3.{tag}" for tag in tags}
 
@@ -156,7 +158,12 @@ def _add_wheel(archive, path, folders):
     for name, data in _files_of(path):
         for folder in [""] if ours else folders:
             # A wheel for the nodes' platform replaces the modules compiled on this machine.
-            archive.add(folder + name, data, path, replaces=ours and archive.source_of(name) == OURS and name.endswith((".so", ".pyd")))
+            archive.add(
+                folder + name,
+                data,
+                path,
+                replaces=ours and archive.source_of(name) == OURS and name.endswith((".so", ".pyd")),
+            )
             if folder:
                 archive.add("sitecustomize.py", SITECUSTOMIZE, "typedbytes bundle")
 
@@ -175,7 +182,8 @@ def _files_of(path):
                 name = re.sub(r"^[^/]+\.data/(?:purelib|platlib)/", "", name)
                 if not name.endswith(("/", ".pyi")) and not re.search(r"\.(?:dist-info|data)/", name):
                     yield name, wheel.read(item)
-    except (OSError, EOFError, RuntimeError, ValueError, zipfile.BadZipFile, zlib.error) as error:  # RuntimeError: it is encrypted
+    except (OSError, EOFError, RuntimeError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+        # RuntimeError: it is encrypted
         raise SubmitError(f"{path} is not a wheel: {error}") from None
 
 
@@ -187,12 +195,23 @@ def _fetched(folder, requirements, python_versions, platforms, find_links):
     here = f"{sys.version_info[0]}.{sys.version_info[1]}"
     for version in python_versions or [here]:
         into = os.path.join(folder, version)
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:"]
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--only-binary",
+            ":all:",
+        ]
         command += ["--python-version", version, "--dest", into]
         command += [word for platform in platforms or [_platform()] for word in ("--platform", platform)]
         command += [word for folder in find_links for word in ("--find-links", folder)]
         ours = [f"typedbytes=={typedbytes.__version__}"] if python_versions or platforms else []
-        done = subprocess.run([*command, *ours, *requirements], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        done = subprocess.run(
+            [*command, *ours, *requirements], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
         if done.returncode:
             reason = "; ".join(line.removeprefix("ERROR: ") for line in done.stdout.splitlines() if line.strip())
             raise SubmitError(

@@ -59,7 +59,9 @@ def check(plan: Plan, say: Callable[[str], object] = lambda line: None) -> Plan:
                 "--ship, or put the package into the bundle with --module or --require"
             )
         say(f"the nodes must have the module {name}, or a bundle that holds it (--require {name})")
-    return replace(with_feed(_with_roles(plan, say), say), files=[*plan.files, *(path for path in files if path not in plan.files)])
+    return replace(
+        with_feed(_with_roles(plan, say), say), files=[*plan.files, *(path for path in files if path not in plan.files)]
+    )
 
 
 def check_shipped(plan: Plan) -> None:
@@ -76,7 +78,9 @@ def check_words(words: Iterable[str], environ: Mapping[str, str] = os.environ) -
     locale = environ.get("LC_ALL") or environ.get("LC_CTYPE") or environ.get("LANG") or "C"
     strange = [word for word in words if not word.isascii()]
     if strange and locale in ("C", "POSIX"):  # Python itself uses UTF-8 then
-        raise SubmitError(f"Hadoop's Java cannot read {strange[0]!r} in the locale {locale}: export LC_ALL=C.UTF-8, or another with UTF-8")
+        raise SubmitError(
+            f"Hadoop's Java cannot read {strange[0]!r} in the locale {locale}: export LC_ALL=C.UTF-8, or another with UTF-8"
+        )
 
 
 def _with_roles(plan, say):

@@ -46,10 +46,15 @@ def emr(plan: Plan, staging: str, cluster: str) -> tuple[list[dict[str, Any]], l
         "Args": ["hadoop-streaming", *staged.words()],
     }
     copies = [shlex.join(["aws", "s3", "cp", path, f"{staging.rstrip('/')}/"]) for path in local]
-    return [step], [*copies, shlex.join(["aws", "emr", "add-steps", "--cluster-id", cluster, "--steps", "file://steps.json"])]
+    return [step], [
+        *copies,
+        shlex.join(["aws", "emr", "add-steps", "--cluster-id", cluster, "--steps", "file://steps.json"]),
+    ]
 
 
-def dataproc(plan: Plan, staging: str, cluster: str, region: str, jar: str = DATAPROC_JAR) -> tuple[dict[str, Any], list[str]]:
+def dataproc(
+    plan: Plan, staging: str, cluster: str, region: str, jar: str = DATAPROC_JAR
+) -> tuple[dict[str, Any], list[str]]:
     """Return (job, commands) for Google Dataproc; `staging` is the gs:// folder that the job's files are copied to.
 
     >>> from typedbytes.hadoop import Plan
@@ -96,7 +101,13 @@ def _with_staged_files(plan, staging):
         return f"{staged_path(file.path)}#{file.link}"
 
     shipped_files(plan)  # raises SubmitError for two files of one name in the staging folder
-    script, files, archives = staged_path(plan.script), [*map(staged_link, plan.files)], [*map(staged_link, plan.archives)]
+    script, files, archives = (
+        staged_path(plan.script),
+        [*map(staged_link, plan.files)],
+        [*map(staged_link, plan.archives)],
+    )
     bundle = plan.bundle and staged_path(plan.bundle)
     jar = plan.feed_jar and staged_path(plan.feed_jar)
-    return replace(plan, script=script, files=files, archives=archives, bundle=bundle, feed_jar=jar), [*dict.fromkeys(local)]
+    return replace(plan, script=script, files=files, archives=archives, bundle=bundle, feed_jar=jar), [
+        *dict.fromkeys(local)
+    ]

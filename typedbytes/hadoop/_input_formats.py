@@ -27,7 +27,9 @@ def find_format(given, inputs, say):
         return given
     kinds = {magic.is_sequence_file(head): path for path, head in _heads(found)}
     if len(kinds) > 1:
-        raise SubmitError(f"{kinds[True]} is a SequenceFile and {kinds[False]} is not: give the inputs of one kind, in two jobs")
+        raise SubmitError(
+            f"{kinds[True]} is a SequenceFile and {kinds[False]} is not: give the inputs of one kind, in two jobs"
+        )
     if not kinds:
         say("the inputs are read as lines of text; for SequenceFiles give --input-format sequencefile")
     return "sequencefile" if True in kinds else "text"
@@ -50,13 +52,16 @@ def _check_indexes(found):
         folder, name = (path, "") if os.path.isdir(path) else os.path.split(path)
         data = os.path.join(folder, "data")
         if (not name or name == "index" and data in found) and is_map_file(folder):
-            raise SubmitError(f"{folder} is a MapFile, whose index Hadoop would read as records: give the folder that holds it, or {data}")
+            raise SubmitError(
+                f"{folder} is a MapFile, whose index Hadoop would read as records: give the folder that holds it, or {data}"
+            )
 
 
 def _heads(found):
     """Yield (path, first bytes) of each file that Hadoop reads of files and folders."""
     for path in found:
-        for each in glob.glob(os.path.join(glob.escape(path), "[!_]*")) if os.path.isdir(path) else [path]:  # no names with a dot
+        # no names with a dot
+        for each in glob.glob(os.path.join(glob.escape(path), "[!_]*")) if os.path.isdir(path) else [path]:
             if os.path.isdir(each):
                 each = os.path.join(each, "data")  # of a MapFile
             if os.path.isfile(each) and os.access(each, os.R_OK):

@@ -10,7 +10,11 @@ import shutil
 from typedbytes.jobs.errors import SubmitError
 
 #: Where the streaming jar is, below Hadoop's home, and in the packages of distributions and clouds.
-JAR_PATTERNS = ("share/hadoop/tools/lib/hadoop-streaming*.jar", "hadoop-streaming*.jar", "contrib/streaming/hadoop-streaming*.jar")
+JAR_PATTERNS = (
+    "share/hadoop/tools/lib/hadoop-streaming*.jar",
+    "hadoop-streaming*.jar",
+    "contrib/streaming/hadoop-streaming*.jar",
+)
 JAR_FOLDERS = ("/usr/lib/hadoop-mapreduce", "/usr/lib/hadoop", "/opt/hadoop/share/hadoop/tools/lib")
 
 
@@ -22,7 +26,9 @@ def find_command(name="hadoop", environ=os.environ):
     if found:
         return found
     if home:
-        raise SubmitError(f"HADOOP_HOME is {home}, but it has no bin/{name}: correct it, or unset it and put {name} on PATH")
+        raise SubmitError(
+            f"HADOOP_HOME is {home}, but it has no bin/{name}: correct it, or unset it and put {name} on PATH"
+        )
     raise SubmitError(
         f"there is no Hadoop here: put its bin folder, with the command {name}, on PATH or its home into HADOOP_HOME; "
         "--dry-run and --target print a job without it, and typedbytes run runs it on this machine without Hadoop"

@@ -87,7 +87,9 @@ class Plan(Job):
 
     def own_properties(self) -> dict[str, str]:
         """Return the properties that the user gives the job: its parameters, and those of -D."""
-        params = {name: _quoting.literal(name, value) for name, value in properties_of(self.params, self.properties).items()}
+        params = {
+            name: _quoting.literal(name, value) for name, value in properties_of(self.params, self.properties).items()
+        }
         return {**params, **self.properties}
 
     def other_parts(self) -> list[tuple[str, str]]:
@@ -97,7 +99,11 @@ class Plan(Job):
         if archives:
             parts.append(("-archives", _urls("-archives", archives)))
         # Not -io with whole splits: Streaming would set stream.map.input and the like from it, over the values that splits need.
-        parts.append(("-libjars", _urls("-libjars", [_split_plugin.jar(self)])) if self.feed == "splits" else ("-io", "typedbytes"))
+        parts.append(
+            ("-libjars", _urls("-libjars", [_split_plugin.jar(self)]))
+            if self.feed == "splits"
+            else ("-io", "typedbytes")
+        )
         parts += [("-input", _quoting.input_location(path)) for path in self.inputs]
         parts.append(("-output", _quoting.location("-output", self.output)))
         input_formats, output_formats = _split_plugin.formats(self, INPUT_FORMATS, OUTPUT_FORMATS)
@@ -122,7 +128,9 @@ class Plan(Job):
             ("-combiner", "combine", self.combiner and self._nreducers),
             ("-reducer", "reduce", self._nreducers),
         ]
-        return [(option, _quoting.command([*start, role, *self.arguments])) for option, role, is_there in roles if is_there]
+        return [
+            (option, _quoting.command([*start, role, *self.arguments])) for option, role, is_there in roles if is_there
+        ]
 
     def shell(self, *start: str) -> str:
         """Return the whole command for a shell, one option per line."""
@@ -155,4 +163,8 @@ def shipped_files(plan: Plan) -> list[list[_quoting.Shipped]]:
 
 def script_of(plan: Plan) -> _quoting.Shipped:
     """Return the script as Shipped. In a local path a # has no special meaning; `url_path` refuses it later."""
-    return _quoting.parse_shipped(plan.script) if is_url(plan.script) else _quoting.Shipped(plan.script, os.path.basename(plan.script))
+    return (
+        _quoting.parse_shipped(plan.script)
+        if is_url(plan.script)
+        else _quoting.Shipped(plan.script, os.path.basename(plan.script))
+    )

@@ -35,7 +35,9 @@ def check_python(plan, say):
             f"nodes with --python-version {version}, or name their Python with --python and --python-version"
         )
     if not found:
-        say(f"the nodes must have Python {wanted} as {plan.python}: if they have another, give its version with --python-version")
+        say(
+            f"the nodes must have Python {wanted} as {plan.python}: if they have another, give its version with --python-version"
+        )
 
 
 def _version_of(python):
@@ -48,7 +50,11 @@ def _version_of(python):
         return {}
     try:
         done = subprocess.run(
-            [path, "-I", "-S", "-c", VERSION_SCRIPT], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIMEOUT_SECONDS
+            [path, "-I", "-S", "-c", VERSION_SCRIPT],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_SECONDS,
         )
     except (OSError, subprocess.TimeoutExpired):
         return {}

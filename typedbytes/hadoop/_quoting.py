@@ -63,7 +63,9 @@ def _quoted(word):
     if not word:
         raise SubmitError("Hadoop Streaming drops an empty word of a command: give it another value")
     if "\0" in word or _is_undecodable(word):
-        raise SubmitError(f"Hadoop Streaming cannot run {word!r}: it contains NUL or bytes that are not text: rename the file")
+        raise SubmitError(
+            f"Hadoop Streaming cannot run {word!r}: it contains NUL or bytes that are not text: rename the file"
+        )
     if "'" in word and '"' in word:
         raise SubmitError(f"Hadoop Streaming cannot run {word!r}: there are both a ' and a \" in it: rename the file")
     if "'" in word:
@@ -80,9 +82,13 @@ def option(name, value):
     if not value:
         raise SubmitError(f"Hadoop's option {name} needs a value that is not empty")
     if value.startswith("-"):
-        raise SubmitError(f"Hadoop reads the value {value!r} of {name} as an option: write a path as ./{value}, or give another name")
+        raise SubmitError(
+            f"Hadoop reads the value {value!r} of {name} as an option: write a path as ./{value}, or give another name"
+        )
     if value.startswith('"') or value.endswith('"'):
-        raise SubmitError(f"Hadoop strips a double quote from either end of {value!r}, the value of {name}: give it another value")
+        raise SubmitError(
+            f"Hadoop strips a double quote from either end of {value!r}, the value of {name}: give it another value"
+        )
     found = NOT_XML.search(value)
     if found:
         raise SubmitError(f"Hadoop cannot send {value!r}, the value of {name}, to the nodes: it contains {found[0]!r}")
@@ -94,7 +100,9 @@ def assignment(name, key, value):
     if not key or "=" in key or key != key.strip():
         raise OptionError(f"{key!r} is not a name for Hadoop's {name}: a name has no = in it, and no space at its ends")
     if not value:
-        raise SubmitError(f"{name} {key}= has no value, and Hadoop sends no empty values to the nodes: give it a value, or leave it out")
+        raise SubmitError(
+            f"{name} {key}= has no value, and Hadoop sends no empty values to the nodes: give it a value, or leave it out"
+        )
     return option(name, f"{key}={value}")
 
 
@@ -105,7 +113,9 @@ def variable(key, value):
     if key == "TMPDIR":
         raise SubmitError("Hadoop sets the variable TMPDIR of each task itself: give the tasks another variable")
     if " " in key or " " in value:
-        raise SubmitError(f"Hadoop ends the variable {key}={value!r} at its space: have the script read the value from a file (--ship)")
+        raise SubmitError(
+            f"Hadoop ends the variable {key}={value!r} at its space: have the script read the value from a file (--ship)"
+        )
     return option("-cmdenv", literal("-cmdenv", f"{key}={value}"))
 
 
@@ -126,7 +136,9 @@ def location(name, path):
 def literal(name, value):
     """Return a value in which Hadoop replaces nothing."""
     if "${" in value:
-        raise SubmitError(f"Hadoop replaces ${{...}} in {value!r}, the value of {name}, by a property: write out its value")
+        raise SubmitError(
+            f"Hadoop replaces ${{...}} in {value!r}, the value of {name}, by a property: write out its value"
+        )
     return value
 
 
@@ -161,13 +173,17 @@ def unique(*kinds):
 
 def _check_link(file):
     if file.link in ("", ".", "..", "*") or "/" in file.link or file.link in RESERVED:
-        raise SubmitError(f"{file.path} cannot be called {file.link!r} in the folder of a task: rename it, or write {file.path}#NAME")
+        raise SubmitError(
+            f"{file.path} cannot be called {file.link!r} in the folder of a task: rename it, or write {file.path}#NAME"
+        )
 
 
 def _check_alone(names, name, found):
     other = names.setdefault(name, found)
     if other != found:
-        raise SubmitError(f"{other[0]} and {found[0]} are both called {name}, and a task would see only one of them: rename one")
+        raise SubmitError(
+            f"{other[0]} and {found[0]} are both called {name}, and a task would see only one of them: rename one"
+        )
 
 
 def url_path(name, file):
@@ -177,7 +193,9 @@ def url_path(name, file):
     for text, what in (checked, "path"), (file.link, "name"):
         found = NOT_URL.search(text)
         if found:
-            raise SubmitError(f"Hadoop's {name} cannot ship {text!r}: the {what} contains {found[0]!r}: rename it, or copy it elsewhere")
+            raise SubmitError(
+                f"Hadoop's {name} cannot ship {text!r}: the {what} contains {found[0]!r}: rename it, or copy it elsewhere"
+            )
     if ":" in file.path and not given_by_url:
         raise SubmitError(f"Hadoop's {name} reads {file.path!r} as a URL: rename it, or copy it elsewhere")
     sent = f"./{file.path}" if file.path.startswith("-") else file.path

@@ -39,7 +39,9 @@ def read_output(path: str, environ: Mapping[str, str] = os.environ) -> Iterator[
         return WrappedIterator(_pairs_of(path) if _paths_are_local(environ) else _fetch_pairs(path, environ))
     if scheme == "file":
         return WrappedIterator(_pairs_of("/" + rest.lstrip("/")))
-    return WrappedIterator(_fetch_pairs(path, environ) if scheme == "hdfs" or not is_importable("fsspec") else _pairs_of(path))
+    return WrappedIterator(
+        _fetch_pairs(path, environ) if scheme == "hdfs" or not is_importable("fsspec") else _pairs_of(path)
+    )
 
 
 def _paths_are_local(environ):
@@ -67,7 +69,9 @@ def _fetch_pairs(path, environ):
     with tempfile.TemporaryDirectory() as folder:
         pattern = re.sub(r"([\\*?\[\]{}])", r"\\\1", path) + "/part-*"
         command = [find_command("hadoop", environ), "fs", "-get", pattern, folder]
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
         if done.returncode:
             raise SubmitError(f"Hadoop could not copy the output {path} here: {done.stdout.strip()}")
         yield from _pairs_of(folder)

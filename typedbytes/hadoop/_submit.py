@@ -40,12 +40,17 @@ def command_of(jar: str | None = None, environ: Mapping[str, str] = os.environ) 
     """Return the words that start Hadoop Streaming. Raises SubmitError."""
     command = find_command("hadoop", environ)
     if jar is not None and not os.path.isfile(jar):
-        raise OptionError(f"there is no streaming jar {jar}: correct --streaming-jar, or leave it out to have Hadoop's own found")
+        raise OptionError(
+            f"there is no streaming jar {jar}: correct --streaming-jar, or leave it out to have Hadoop's own found"
+        )
     return [command, "jar", jar or find_jar(command, environ)]
 
 
 def submit(
-    plan: Plan, *, jar: str | None = None, say: Callable[[str], object] = lambda line: print(without_secrets(line), file=sys.stderr)
+    plan: Plan,
+    *,
+    jar: str | None = None,
+    say: Callable[[str], object] = lambda line: print(without_secrets(line), file=sys.stderr),
 ) -> Result:
     """Run a job and wait for its end; return a Result. Raises SubmitError, and JobFailedError if the job fails.
 
@@ -119,7 +124,12 @@ def _submit(plan, start, say):
     begin = time.monotonic()
     try:
         client = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
         )
     except OSError as error:
         raise SubmitError(f"Hadoop's command {command[0]} does not start: {error.strerror}") from None
@@ -136,7 +146,9 @@ def _submit(plan, start, say):
     if client.returncode:
         _fetch_task_logs(log)
         raise _failure(log, client.returncode)
-    return Result(plan.output, log.counters, nreducers=plan.nreducers, seconds=time.monotonic() - begin, job_id=log.job_id)
+    return Result(
+        plan.output, log.counters, nreducers=plan.nreducers, seconds=time.monotonic() - begin, job_id=log.job_id
+    )
 
 
 def _end(client):

@@ -29,16 +29,24 @@ def _last_of(report):
     starts = [number for number, line in enumerate(report) if line.startswith(START)]
     if not starts:  # it failed before it read any input; a line before a traceback says that it belongs to another one
         starts = [
-            n for n, line in enumerate(report) if line == TRACEBACK and not any("exception" in each for each in report[max(n - 2, 0) : n])
+            n
+            for n, line in enumerate(report)
+            if line == TRACEBACK and not any("exception" in each for each in report[max(n - 2, 0) : n])
         ]
     return report[starts[-1] :] if starts else report
 
 
 def _user_error(lines):
     """Return the error and the innermost line of the user's own code, or None."""
-    frames = [(number, found) for number, found in enumerate(map(FRAME.match, lines)) if found and not NOT_USER_CODE.search(found[1])]
+    frames = [
+        (number, found)
+        for number, found in enumerate(map(FRAME.match, lines))
+        if found and not NOT_USER_CODE.search(found[1])
+    ]
     errors = [
-        line for line in lines if line and not line.startswith((" ", "typedbytes: ", TRACEBACK, "During handling", "The above exception"))
+        line
+        for line in lines
+        if line and not line.startswith((" ", "typedbytes: ", TRACEBACK, "During handling", "The above exception"))
     ]
     if not frames or not errors:
         return None

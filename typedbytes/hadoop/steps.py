@@ -37,11 +37,19 @@ def removal(plan: Plan, paths: Iterable[str]) -> list[str]:
 
 def removals_of_output(plan: Plan, path: str) -> tuple[list[str], list[str]]:
     """Return the words of two commands that remove the output of a step, but not a folder in which its tasks left side files."""
-    return removal(plan, [f"{path}/part-*", f"{path}/_*"]), ["fs", *_file_systems(plan), "-rmdir", "--ignore-fail-on-non-empty", path]
+    return removal(plan, [f"{path}/part-*", f"{path}/_*"]), [
+        "fs",
+        *_file_systems(plan),
+        "-rmdir",
+        "--ignore-fail-on-non-empty",
+        path,
+    ]
 
 
 def _file_systems(plan):
-    return [word for name, value in plan.properties.items() if name.startswith("fs.") for word in ("-D", f"{name}={value}")]
+    return [
+        word for name, value in plan.properties.items() if name.startswith("fs.") for word in ("-D", f"{name}={value}")
+    ]
 
 
 def _job_of(plan, number, outputs):

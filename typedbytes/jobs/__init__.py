@@ -14,11 +14,29 @@ from __future__ import annotations
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from typedbytes.jobs.errors import CommandError, InputError, JobError, JobFailedError, OptionError, OutputError, SubmitError
+    from typedbytes.jobs.errors import (
+        CommandError,
+        InputError,
+        JobError,
+        JobFailedError,
+        OptionError,
+        OutputError,
+        SubmitError,
+    )
     from typedbytes.jobs.job import Job
     from typedbytes.jobs.result import Result
 
-__all__ = ["CommandError", "InputError", "Job", "JobError", "JobFailedError", "OptionError", "OutputError", "Result", "SubmitError"]
+__all__ = [
+    "CommandError",
+    "InputError",
+    "Job",
+    "JobError",
+    "JobFailedError",
+    "OptionError",
+    "OutputError",
+    "Result",
+    "SubmitError",
+]
 
 _MODULES = {"Job": "typedbytes.jobs.job", "Result": "typedbytes.jobs.result"}
 

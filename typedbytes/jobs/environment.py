@@ -10,7 +10,13 @@ from __future__ import annotations
 import os
 
 from typedbytes.jobs.properties import COMPARATORS, PARTITIONER_CLASS, variables_of
-from typedbytes.streaming.task_environment import BINARY_PARTITIONER, HASH_PARTITIONER, PARAM, ROLE_QUERY, TYPED_BYTES_WRITABLE
+from typedbytes.streaming.task_environment import (
+    BINARY_PARTITIONER,
+    HASH_PARTITIONER,
+    PARAM,
+    ROLE_QUERY,
+    TYPED_BYTES_WRITABLE,
+)
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -27,7 +33,16 @@ __all__ = [
 
 STEP = "typedbytes.step"  # the property with the number of a step, from 1
 # Variables of a task start so.
-TASK_PREFIXES = "mapreduce_", "mapred_", "map_input_", "stream_", "typedbytes_step", "typedbytes_split_", PARAM, ROLE_QUERY
+TASK_PREFIXES = (
+    "mapreduce_",
+    "mapred_",
+    "map_input_",
+    "stream_",
+    "typedbytes_step",
+    "typedbytes_split_",
+    PARAM,
+    ROLE_QUERY,
+)
 _CLASSES = "org.apache.hadoop.streaming.io."
 
 
@@ -82,7 +97,9 @@ def _format_environment(formats):
     for (side, direction), name in formats.items():
         partner = {"input": "Writer", "output": "Reader"}[direction]
         variables[f"stream_{side}_{direction}"] = name.lower()
-        variables[f"stream_{side}_{direction}_{partner.lower()}_class"] = f"{_CLASSES}{name}{direction.capitalize()}{partner}"
+        variables[f"stream_{side}_{direction}_{partner.lower()}_class"] = (
+            f"{_CLASSES}{name}{direction.capitalize()}{partner}"
+        )
     return variables
 
 

@@ -144,7 +144,9 @@ def part_options(properties: Mapping[str, str], output_format: str) -> dict[str,
         return _sequence_file_options(properties)
     if output_format != "text":
         return {}
-    options: dict[str, Any] = {"separator": properties[_SEPARATOR].encode("utf-8", "surrogateescape")} if _SEPARATOR in properties else {}
+    options: dict[str, Any] = (
+        {"separator": properties[_SEPARATOR].encode("utf-8", "surrogateescape")} if _SEPARATOR in properties else {}
+    )
     if compresses:
         name = properties.get(f"{_COMPRESS}.codec", "DefaultCodec")
         options["codec"] = name.rpartition(".")[2]

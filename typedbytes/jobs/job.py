@@ -102,7 +102,9 @@ class Job:
         help="sequencefile or text; for run also pairs, for submit a Java class (sequencefile)",
     )
     name: str = option("", "--name", help="the name of the job (the script's name)", commands=("submit",))
-    python: str = option("python3", "--python", metavar="PATH", help="the Python of the nodes (python3)", engines=("hadoop", "spark"))
+    python: str = option(
+        "python3", "--python", metavar="PATH", help="the Python of the nodes (python3)", engines=("hadoop", "spark")
+    )
     bundle: str | None = option(None, engines=HADOOP)
     files: Sequence[Any] = option(
         list, "--ship", form="words", metavar="FILE[#NAME]",
@@ -110,7 +112,11 @@ class Job:
         "current folder, those of submit none",
     )  # fmt: skip
     archives: Sequence[Any] = option(
-        list, "--archive", form="words", metavar="FILE[#NAME]", help="an archive, zip or tar, that each task finds unpacked as NAME"
+        list,
+        "--archive",
+        form="words",
+        metavar="FILE[#NAME]",
+        help="an archive, zip or tar, that each task finds unpacked as NAME",
     )
     properties: Mapping[str, Any] = option(
         dict, "-D", form="named", metavar="NAME=VALUE", help="a property of the job; tasks find a.b as the variable a_b"
@@ -134,10 +140,19 @@ class Job:
         None, "--feed-jar", metavar="JAR", engines=HADOOP, help="the plug-in for whole splits, if it is not installed"
     )
     split_size: int | None = option(
-        None, "--split-size", form="size", metavar="SIZE", engines=OURS, help="the input of a map task (32M, as in Hadoop for local files)"
+        None,
+        "--split-size",
+        form="size",
+        metavar="SIZE",
+        engines=OURS,
+        help="the input of a map task (32M, as in Hadoop for local files)",
     )
     keep_failed: bool = option(
-        False, "--keep-failed", form="switch", engines=OURS, help="keep the folder of a job that fails, and report its path"
+        False,
+        "--keep-failed",
+        form="switch",
+        engines=OURS,
+        help="keep the folder of a job that fails, and report its path",
     )
     quiet: bool = option(False, "-q", "--quiet", form="switch", engines=OURS, help="report only why the job failed")
     processes: int | None = option(
@@ -148,11 +163,19 @@ class Job:
         512 << 20, "--memory", form="size", metavar="SIZE", engines=LOCAL,
         help="memory of the parent process, which sorts and merges for all tasks; tasks need their own (512M)",
     )  # fmt: skip
-    tmp: Path | None = option(None, "--tmp", metavar="FOLDER", engines=LOCAL, help="the folder for temporary files (beside the output)")
-    codec: str = option(
-        "none", "--codec", choices=("none", "zlib", "lz4", "zstd"), engines=LOCAL, help="the compression of temporary files (none)"
+    tmp: Path | None = option(
+        None, "--tmp", metavar="FOLDER", engines=LOCAL, help="the folder for temporary files (beside the output)"
     )
-    attempts: int = option(1, "--attempts", form="integer", metavar="N", engines=LOCAL, help="the number of attempts of a task (1)")
+    codec: str = option(
+        "none",
+        "--codec",
+        choices=("none", "zlib", "lz4", "zstd"),
+        engines=LOCAL,
+        help="the compression of temporary files (none)",
+    )
+    attempts: int = option(
+        1, "--attempts", form="integer", metavar="N", engines=LOCAL, help="the number of attempts of a task (1)"
+    )
     functions: Mapping[str, Code | None] | None = option(None, engines=LOCAL)
 
     def __post_init__(self) -> None:
@@ -173,12 +196,19 @@ class Job:
 
     def _check(self) -> None:
         for name in filter(STREAMING_OPTION_OF.__contains__, self.properties):
-            raise OptionError(f"Hadoop Streaming sets the property {name} from {STREAMING_OPTION_OF[name]} and ignores -D: leave it out")
+            raise OptionError(
+                f"Hadoop Streaming sets the property {name} from {STREAMING_OPTION_OF[name]} and ignores -D: leave it out"
+            )
         properties_of(self.params, self.properties)
         reducers, _ = self.asked_reducers
-        _require(reducers is None or 0 <= reducers <= MAX_REDUCERS, f"reducers must be 0 to {MAX_REDUCERS}, not {reducers}")
+        _require(
+            reducers is None or 0 <= reducers <= MAX_REDUCERS, f"reducers must be 0 to {MAX_REDUCERS}, not {reducers}"
+        )
         _require(self.secondary >= 0, f"secondary must be a number of bytes, not {self.secondary}")
-        _require((self.processes is None or self.processes > 0) and self.attempts > 0, "processes and attempts must be at least 1")
+        _require(
+            (self.processes is None or self.processes > 0) and self.attempts > 0,
+            "processes and attempts must be at least 1",
+        )
         for name, each in _OPTIONS.items():
             value = getattr(self, name)
             if each.choices and value is not None:
@@ -198,7 +228,11 @@ class Job:
     def options_not_for(self, engine: str) -> list[str]:
         """Return the names of the options that were given, and that an engine does not follow."""
         defaults = Job("", [], "")
-        return [name for name, each in _OPTIONS.items() if engine not in each.engines and getattr(self, name) != getattr(defaults, name)]
+        return [
+            name
+            for name, each in _OPTIONS.items()
+            if engine not in each.engines and getattr(self, name) != getattr(defaults, name)
+        ]
 
     @property
     def asked_reducers(self) -> tuple[int | None, str]:
@@ -230,7 +264,11 @@ class Job:
     @staticmethod
     def options(command: str | None = None) -> dict[str, Option]:
         """Return the options by the names of their fields: all of them, or those that have flags of a command."""
-        return {name: each for name, each in _OPTIONS.items() if command is None or (each.flags and command in each.commands)}
+        return {
+            name: each
+            for name, each in _OPTIONS.items()
+            if command is None or (each.flags and command in each.commands)
+        }
 
     @staticmethod
     def values(words: Mapping[str, Any], command: str) -> dict[str, Any]:
@@ -252,4 +290,7 @@ def _require(holds: bool, message: str) -> None:
 
 
 def _texts(values: Mapping[str, Any] | None) -> dict[str, str]:
-    return {name: os.fsdecode(value) if isinstance(value, (bytes, os.PathLike)) else str(value) for name, value in (values or {}).items()}
+    return {
+        name: os.fsdecode(value) if isinstance(value, (bytes, os.PathLike)) else str(value)
+        for name, value in (values or {}).items()
+    }

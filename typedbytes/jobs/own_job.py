@@ -15,7 +15,8 @@ from typedbytes.streaming.task_environment import ROLE_QUERY, ROLES
 __all__ = ["REFUSAL_LINE", "refuse_own_job", "variable_of"]
 
 TASK_OF = "TYPEDBYTES_TASK_OF"  # a variable: the paths of the scripts that this process is a task of
-REFUSAL_LINE = "typedbytes: refused: "  # how a script that is asked for its roles says on standard error that it was about to start its job
+# how a script that is asked for its roles says on standard error that it was about to start its job
+REFUSAL_LINE = "typedbytes: refused: "
 
 
 def variable_of(script: str) -> dict[str, str]:
@@ -27,7 +28,9 @@ def refuse_own_job(script: str) -> None:
     """Raise CommandError where a task of a script is to start the script's job."""
     path = os.path.realpath(script)
     main = getattr(sys.modules["__main__"], "__file__", None)
-    has_role = main is not None and os.path.realpath(main) == path and sys.argv[1:2] and sys.argv[1] in (*ROLES, "steps")
+    has_role = (
+        main is not None and os.path.realpath(main) == path and sys.argv[1:2] and sys.argv[1] in (*ROLES, "steps")
+    )
     if not has_role and path not in _scripts():
         return
     command = " ".join([os.path.basename(path), *sys.argv[1:2]])

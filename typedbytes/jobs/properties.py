@@ -45,7 +45,9 @@ LINE_PROPERTIES = {
 
 #: Properties that Streaming sets from its own options, overriding -D.
 STREAMING_OPTION_OF = {
-    **dict.fromkeys(["stream.map.input", "stream.map.output", "stream.reduce.input", "stream.reduce.output"], "-io typedbytes"),
+    **dict.fromkeys(
+        ["stream.map.input", "stream.map.output", "stream.reduce.input", "stream.reduce.output"], "-io typedbytes"
+    ),
     **dict.fromkeys(["mapreduce.output.fileoutputformat.outputdir", "mapred.output.dir"], "-output"),
     "mapred.input.format.class": "-inputformat",
     "mapred.output.format.class": "-outputformat",
@@ -69,7 +71,9 @@ def properties_of(params: Mapping[str, object], properties: Mapping[str, str]) -
         if not re.fullmatch("[0-9A-Za-z_]+", name):
             raise OptionError(f"the name of a parameter has letters, digits and underscores, {name!r} has others")
         if PARAM + name in given:
-            raise OptionError(f"the parameter {name} is given twice, as the property {given[PARAM + name]} too: leave one out")
+            raise OptionError(
+                f"the parameter {name} is given twice, as the property {given[PARAM + name]} too: leave one out"
+            )
     return {f"typedbytes.param.{name}": str(value) for name, value in params.items()}
 
 

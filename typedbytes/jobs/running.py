@@ -55,7 +55,9 @@ def run_by(engine: Engine, job: Job, commands: Commands | None = None) -> Result
     with Processes() as processes:
         processes.folder, environ = ship_files(job.files, job.archives, job.environment, processes.caretaker)
         if commands is None:
-            job = replace(job, environment={**environ, **variable_of(job.script)}, name=job.name or os.path.basename(job.script))
+            job = replace(
+                job, environment={**environ, **variable_of(job.script)}, name=job.name or os.path.basename(job.script)
+            )
             steps = commands_of(job, find_steps_by_asking(job, processes))
         else:
             job = replace(job, environment=environ, name=job.name or "typedbytes")

@@ -54,7 +54,9 @@ def find_steps_by_asking(job: Job, processes: Processes) -> list[list[str]]:
     if not steps:
         wants_reducer = job.asked_reducers[0] != 0
         asked = [
-            role for role, is_wanted in (("combine", wants_reducer and job.combiner is not False), ("reduce", wants_reducer)) if is_wanted
+            role
+            for role, is_wanted in (("combine", wants_reducer and job.combiner is not False), ("reduce", wants_reducer))
+            if is_wanted
         ]
         steps = _answered_roles(job, start, asked, processes)
     _check(job, steps)
@@ -68,7 +70,11 @@ def find_steps_by_reading(job: Job, say: Callable[[str], object]) -> list[list[s
     """
     source, alone = Source(job.script), _Alone()
     start = [sys.executable, job.script]
-    steps = _answered_steps(job, start, alone, "it must run here too, to say what its steps are") if source.has_steps else []
+    steps = (
+        _answered_steps(job, start, alone, "it must run here too, to say what its steps are")
+        if source.has_steps
+        else []
+    )
     if not steps:
         roles = dict(source.roles)
         unsaid = [role for role, has in roles.items() if has is None]
@@ -93,7 +99,10 @@ def commands_of(job: Job, steps: list[list[str]]) -> list[Commands]:
     wants_reducer = job.asked_reducers[0] != 0
     wanted = {"map": True, "combine": wants_reducer and job.combiner is not False, "reduce": wants_reducer}
     return [
-        {role: [*start, role, *job.arguments] if is_wanted and role in roles else None for role, is_wanted in wanted.items()}
+        {
+            role: [*start, role, *job.arguments] if is_wanted and role in roles else None
+            for role, is_wanted in wanted.items()
+        }
         for roles in steps
     ]
 
@@ -105,7 +114,9 @@ def _check(job, steps):
     if reducers and not any("reduce" in roles for roles in steps):
         raise CommandError(f"{job.script} has no reducer: give streaming.run(...) one, or leave out {option}")
     if job.combiner and not any("combine" in roles for roles in steps):
-        raise CommandError(f"{job.script} has no combiner: give streaming.run(...) one, or run the job without (--no-combiner)")
+        raise CommandError(
+            f"{job.script} has no combiner: give streaming.run(...) one, or run the job without (--no-combiner)"
+        )
 
 
 def steps_in(lines: list[str]) -> list[list[str]]:
@@ -117,7 +128,9 @@ def steps_in(lines: list[str]) -> list[list[str]]:
     steps = [line[len(STEP_LINE) :].split() for line in lines if line.startswith(STEP_LINE)]
     for number, roles in enumerate(steps, 1):
         if "map" not in roles:
-            raise CommandError(f"step {number} of {len(steps)} has no mapper: typedbytes.streaming.lib.identitymapper passes pairs on")
+            raise CommandError(
+                f"step {number} of {len(steps)} has no mapper: typedbytes.streaming.lib.identitymapper passes pairs on"
+            )
     return steps
 
 
@@ -128,7 +141,9 @@ def _start_of(script):
     if os.access(script, os.X_OK) and not script.endswith(".py"):
         return [path]
     if getattr(sys, "frozen", False):  # by PyInstaller: sys.executable is this program
-        raise CommandError(f"a program with a Python of its own cannot start {script}: run it by a Python that has typedbytes installed")
+        raise CommandError(
+            f"a program with a Python of its own cannot start {script}: run it by a Python that has typedbytes installed"
+        )
     return [sys.executable, path]
 
 
@@ -163,7 +178,10 @@ def _ask(job, start, roles, processes, hint=None):
     given = {**variables_of(job.own_properties()), **job.environment, **variable_of(job.script)}
     environ = {**inherited_variables(), **given, ROLE_QUERY: "1"}
     with processes.threads(len(roles) or 1) as pool:
-        answers = {role: pool.submit(processes.run_without_input, [*start, role, *job.arguments], environ, ASK_SECONDS) for role in roles}
+        answers = {
+            role: pool.submit(processes.run_without_input, [*start, role, *job.arguments], environ, ASK_SECONDS)
+            for role in roles
+        }
         return {role: _lines_of(answer, start[0], job.script, hint) for role, answer in answers.items()}
 
 
@@ -173,12 +191,16 @@ def _lines_of(answer, program, script, hint):
     except OSError as error:
         raise CommandError(f"{program}: {error.strerror}") from None
     except subprocess.TimeoutExpired:
-        raise CommandError(f"{script} did not end within {ASK_SECONDS} seconds when it was started without input") from None
+        raise CommandError(
+            f"{script} did not end within {ASK_SECONDS} seconds when it was started without input"
+        ) from None
     number = code - 128 if code == TERMINATED else -code
     if number > 0:
         raise JobError(f"{script} was ended by {name_of(number)} when it was started without input")
     lines = [
-        line for line in messages.decode("utf-8", "backslashreplace").splitlines() if line.strip() and not line.startswith("reporter:")
+        line
+        for line in messages.decode("utf-8", "backslashreplace").splitlines()
+        if line.strip() and not line.startswith("reporter:")
     ]
     if code not in (OK, USAGE):
         for line in lines:
@@ -186,7 +208,9 @@ def _lines_of(answer, program, script, hint):
                 raise CommandError(line[len(REFUSAL_LINE) :], lines)
         said = f": {lines[-1]}" if lines else ""
         raise CommandError(
-            f"{script} fails before it reads any input, with exit code {code}{said}", lines, hint=_hint_at_module(lines) or hint
+            f"{script} fails before it reads any input, with exit code {code}{said}",
+            lines,
+            hint=_hint_at_module(lines) or hint,
         )
     return lines if code == OK else None
 
@@ -198,8 +222,10 @@ def _hint_at_module(lines):
         return None
     if missing[1] in PORTED:
         return f"typedbytes runs jobs of {missing[1]} once they are ported: docs/guides/port-{missing[1]}.md says how"
-    if missing[1] == "typedbytes":  # it runs from an archive that adds to its own path alone, as those of shiv and pex do
+    # it runs from an archive that adds to its own path alone, as those of shiv and pex do
+    if missing[1] == "typedbytes":
         folder = os.path.dirname(os.path.dirname(typedbytes.__file__))
-        remedy = "make the pex with --venv" if "PEX" in os.environ else f"set PYTHONPATH={folder}"  # a pex removes PYTHONPATH
+        # a pex removes PYTHONPATH
+        remedy = "make the pex with --venv" if "PEX" in os.environ else f"set PYTHONPATH={folder}"
         return f"tasks are started by {sys.executable}, which does not have this package: install it there, or {remedy}"
     return f"install the module for {sys.executable}, or correct its name"

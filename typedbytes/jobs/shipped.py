@@ -68,7 +68,9 @@ def _add(add, path, name, folder):
     try:
         add(path, os.path.join(folder, name))
     except FileExistsError:
-        raise CommandError(f"two files are called {name} in the folder of a task: write {path}#NAME for one of them") from None
+        raise CommandError(
+            f"two files are called {name} in the folder of a task: write {path}#NAME for one of them"
+        ) from None
 
 
 def _link(path, target):
@@ -88,7 +90,8 @@ def _unpack(path, target):
                 archive.extractall(target)
         elif tarfile.is_tarfile(path):
             with tarfile.open(path) as archive:
-                archive.extraction_filter = getattr(tarfile, "tar_filter", None)  # from 3.12 on, and in later patches of older versions
+                # from 3.12 on, and in later patches of older versions
+                archive.extraction_filter = getattr(tarfile, "tar_filter", None)
                 archive.extractall(target)
         else:
             raise CommandError(f"{path} is not an archive: zip, jar, tar or tar.gz is expected")

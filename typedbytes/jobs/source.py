@@ -66,7 +66,11 @@ def _calls_of_run(tree: ast.Module) -> list[ast.Call]:
         if isinstance(node, (ast.Import, ast.ImportFrom)) and _is_ours(node)
         for alias in node.names
     }
-    return [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _root(node.func) in ours and _name(node.func) == "run"]
+    return [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and _root(node.func) in ours and _name(node.func) == "run"
+    ]
 
 
 def _is_ours(node: ast.Import | ast.ImportFrom) -> bool:
@@ -93,6 +97,12 @@ def _has_argument(found: list[ast.Call], number: int, name: str) -> bool | None:
 def _argument(call: ast.Call, number: int, name: str) -> bool | None:
     given = [*call.args[number : number + 1], *(each.value for each in call.keywords if each.arg == name)]
     if not given:
-        is_open = any(isinstance(each, ast.Starred) for each in call.args) or any(each.arg is None for each in call.keywords)
+        is_open = any(isinstance(each, ast.Starred) for each in call.args) or any(
+            each.arg is None for each in call.keywords
+        )
         return None if is_open else False
-    return None if isinstance(given[0], ast.Starred) else not (isinstance(given[0], ast.Constant) and given[0].value is None)
+    return (
+        None
+        if isinstance(given[0], ast.Starred)
+        else not (isinstance(given[0], ast.Constant) and given[0].value is None)
+    )

@@ -38,7 +38,17 @@ if TYPE_CHECKING:
     Progress = Callable[[Any, int, int], object]  # the phase, bytes done, all bytes
     Values = Union[Mapping[str, object], None]
 
-__all__ = ["CommandError", "InputError", "JobError", "OptionError", "OutputError", "Result", "run", "run_job", "run_script"]
+__all__ = [
+    "CommandError",
+    "InputError",
+    "JobError",
+    "OptionError",
+    "OutputError",
+    "Result",
+    "run",
+    "run_job",
+    "run_script",
+]
 
 
 def __dir__() -> list[str]:
@@ -121,7 +131,10 @@ def run_job(job: Job, *, progress: Progress | None = None) -> Result:
 def _of_functions(job, functions):
     """Return a job whose tasks find the modules that this process finds, and the commands of its tasks."""
     reducer = functions.get("reduce")
-    commands = {role: command_of(role, functions.get(role), None if role == "reduce" else reducer) for role in ("map", "combine", "reduce")}
+    commands = {
+        role: command_of(role, functions.get(role), None if role == "reduce" else reducer)
+        for role in ("map", "combine", "reduce")
+    }
     if any(map(callable, functions.values())):
         job = replace(job, environment={"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **job.environment})
     asked, option = job.asked_reducers

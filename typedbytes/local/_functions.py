@@ -48,7 +48,9 @@ def _import_path_of(code):
     """Return where a process finds a function: the file or the module, and the name in it."""
     name, module = getattr(code, "__qualname__", None), getattr(code, "__module__", None)
     if name is None or module is None or "<" in name:
-        raise CommandError(f"{code!r} has no name by which another process can import it: define it at the top level of a module")
+        raise CommandError(
+            f"{code!r} has no name by which another process can import it: define it at the top level of a module"
+        )
     if _found(module, name) != code:
         raise CommandError(
             f"another process would not find {code!r} as {name} of {module}: give it a name of its own at the top level of a module"
@@ -57,7 +59,9 @@ def _import_path_of(code):
         return module, name
     path = getattr(sys.modules["__main__"], "__file__", None)
     if path is None:
-        raise CommandError(f"{name} was defined interactively, where no other process can import it: put it into a file")
+        raise CommandError(
+            f"{name} was defined interactively, where no other process can import it: put it into a file"
+        )
     return absolute(path), name
 
 

@@ -47,7 +47,9 @@ def check_memory(job: Job) -> None:
     """Raise OptionError for a job with too little memory for its processes."""
     nprocesses = _nprocesses(job)
     if job.memory < nprocesses * MIN_MEMORY:
-        raise OptionError(f"memory must be at least {nprocesses * MIN_MEMORY} bytes for {nprocesses} processes, not {job.memory}")
+        raise OptionError(
+            f"memory must be at least {nprocesses * MIN_MEMORY} bytes for {nprocesses} processes, not {job.memory}"
+        )
 
 
 def _nprocesses(job):
@@ -58,7 +60,13 @@ class Scheduler(TaskContext):
     """One run of a job's step over splits into an OutputFolder."""
 
     def __init__(
-        self, progress: Progress | None, job: Job, commands: Commands, splits: list[Split], output: OutputFolder, processes: Processes
+        self,
+        progress: Progress | None,
+        job: Job,
+        commands: Commands,
+        splits: list[Split],
+        output: OutputFolder,
+        processes: Processes,
     ) -> None:
         self.job = job
         self.commands = commands
@@ -74,15 +82,22 @@ class Scheduler(TaskContext):
         self._nprocesses = _nprocesses(job)
         self.memory = memory_for_records(job.memory) // self._nprocesses
         self.max_files = max_files(self._nprocesses)
-        self._segments: list[list[Sequence[Segment]]] = [[]] * len(splits)  # by map task: its sorted runs, a Segment for each partition
+        # by map task: its sorted runs, a Segment for each partition
+        self._segments: list[list[Sequence[Segment]]] = [[]] * len(splits)
 
     def run(self) -> Counters:
         """Run the job and return its counters. Raises JobError."""
         try:
             self._run_phase("map", self._map, [split.length for split in self._splits])
-            self._run_phase("reduce", self._reduce, [_nbytes(self._segments_of(number)) for number in range(self.job.nreducers or 0)])
+            self._run_phase(
+                "reduce",
+                self._reduce,
+                [_nbytes(self._segments_of(number)) for number in range(self.job.nreducers or 0)],
+            )
         except OSError as error:
-            raise JobError(f"writing or reading temporary files or output failed: {error}", hint=ADVICE.get(error.errno or 0)) from error
+            raise JobError(
+                f"writing or reading temporary files or output failed: {error}", hint=ADVICE.get(error.errno or 0)
+            ) from error
         except DecodeError as error:
             raise JobError(f"a temporary file does not hold what was written to it: {error}") from error
         return self._counters
@@ -121,7 +136,9 @@ class Scheduler(TaskContext):
                     self._counters.merge({TASK_COUNTERS: counted})
                     exceeded = self._counters.exceeded_limit(*HADOOP_COUNTERS[bool(self.job.nreducers)])
                 if exceeded:
-                    raise JobError(f"the tasks have {exceeded}, not counting Hadoop's own counters", attempt.messages.tail)
+                    raise JobError(
+                        f"the tasks have {exceeded}, not counting Hadoop's own counters", attempt.messages.tail
+                    )
                 return
 
     # -- map
@@ -143,7 +160,13 @@ class Scheduler(TaskContext):
 
     def _reduce(self, number, report_progress):
         segments = self._segments_of(number)
-        self._attempt("r", number, f"{total_records(segments)} pairs", {}, lambda attempt: attempt.run_reduce(segments, report_progress))
+        self._attempt(
+            "r",
+            number,
+            f"{total_records(segments)} pairs",
+            {},
+            lambda attempt: attempt.run_reduce(segments, report_progress),
+        )
 
 
 def _nbytes(segments):

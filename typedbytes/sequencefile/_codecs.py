@@ -28,7 +28,9 @@ def find(name, *, to_write=False):
     short = _SHORT.get(name, name)
     known = TO_WRITE if to_write else tuple(CLASSES)
     if short not in CLASSES:
-        raise FormatError(f"unknown codec {name!r:.80}; known: {', '.join(known)}, and class names like {APACHE}GzipCodec")
+        raise FormatError(
+            f"unknown codec {name!r:.80}; known: {', '.join(known)}, and class names like {APACHE}GzipCodec"
+        )
     if short not in known:
         raise ValueError(f"codec {name!r} cannot be written, only read; to write: {', '.join(known)}")
     class_name = CLASSES[short]
@@ -213,7 +215,9 @@ def _snappy():
     def compress_chunk(data):
         return bytes(snappy.compress_raw(data))
 
-    return _chunk_decompressor(decompress_chunk, cramjam.DecompressionError), _chunk_compressor(compress_chunk, _BUFFER_NBYTES // 6 + 32)
+    return _chunk_decompressor(decompress_chunk, cramjam.DecompressionError), _chunk_compressor(
+        compress_chunk, _BUFFER_NBYTES // 6 + 32
+    )
 
 
 def _lz4():
@@ -230,7 +234,9 @@ def _lz4():
     def compress_chunk(data):
         return bytes(lz4.compress_block(data, store_size=False))
 
-    return _chunk_decompressor(decompress_chunk, cramjam.DecompressionError), _chunk_compressor(compress_chunk, _BUFFER_NBYTES // 255 + 16)
+    return _chunk_decompressor(decompress_chunk, cramjam.DecompressionError), _chunk_compressor(
+        compress_chunk, _BUFFER_NBYTES // 255 + 16
+    )
 
 
 def _lzo():
@@ -243,7 +249,15 @@ def _lzo():
     return _chunk_decompressor(decompress_chunk, LZOError), None
 
 
-_LOADERS = {"default": _default, "gzip": _gzip, "bzip2": _bzip2, "snappy": _snappy, "lz4": _lz4, "zstd": _zstd, "lzo": _lzo}
+_LOADERS = {
+    "default": _default,
+    "gzip": _gzip,
+    "bzip2": _bzip2,
+    "snappy": _snappy,
+    "lz4": _lz4,
+    "zstd": _zstd,
+    "lzo": _lzo,
+}
 # Codec class names in files, to the short name; aircompressor's classes are compatible with Hadoop's own.
 _SHORT = {class_name: short for short, class_name in CLASSES.items()}
 _SHORT.update({f"{APACHE}DeflateCodec": "default", f"{APACHE}LzoCodec": "lzo"})

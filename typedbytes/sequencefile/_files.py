@@ -25,7 +25,14 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
     from typing_extensions import Unpack
 
-    from typedbytes._base.options import DecodeOptions, Decoders, EncodeOptions, Encoders, SequenceReaderOptions, SequenceWriterOptions
+    from typedbytes._base.options import (
+        DecodeOptions,
+        Decoders,
+        EncodeOptions,
+        Encoders,
+        SequenceReaderOptions,
+        SequenceWriterOptions,
+    )
 
 __all__ = ["Reader", "Writer", "decode", "encode", "open"]
 
@@ -112,7 +119,12 @@ class Reader(_native.Reader):
     __signature__: Any = _core.PassedOptions(_native.Reader)
 
     def __init__(
-        self, file: Any, *, max_bytes: int | None = 1 << 28, decoders: Decoders = None, **options: Unpack[SequenceReaderOptions]
+        self,
+        file: Any,
+        *,
+        max_bytes: int | None = 1 << 28,
+        decoders: Decoders = None,
+        **options: Unpack[SequenceReaderOptions],
     ) -> None:
         source, ours = locations.opened(file, "r")
         try:
@@ -202,7 +214,8 @@ def _find_compress(compression, codec):
     if compression == "none":
         return {"compression": compression}
     name = "default" if codec is None else str(codec)
-    class_name, _, compress = _codecs.find(name if "." in name else name.lower(), to_write=True)  # class names have packages
+    # class names have packages
+    class_name, _, compress = _codecs.find(name if "." in name else name.lower(), to_write=True)
     return {"compression": compression, "codec": class_name, "compress": compress}
 
 
@@ -214,7 +227,9 @@ def _find_converters(decoders):
     return partial(_writables.find_converters, decoders=_writables.by_full_name(decoders))
 
 
-def decode(class_name: str, data: ReadableBuffer, *, decoders: Decoders = None, **options: Unpack[DecodeOptions]) -> Any:
+def decode(
+    class_name: str, data: ReadableBuffer, *, decoders: Decoders = None, **options: Unpack[DecodeOptions]
+) -> Any:
     r"""Decode the bytes of one key or value of a class, such as those from a Reader with raw=True.
 
     Options as for `Reader`; raises as it does, with offsets in `data`.

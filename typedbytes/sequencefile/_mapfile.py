@@ -80,13 +80,16 @@ class MapFile:
         with Reader(path, raw=True) as index:
             if index.key_class != self._data.key_class or index.value_class != f"{_IO}LongWritable":
                 raise FormatError(
-                    f"expected an index from {self._data.key_class} to LongWritable, not from {index.key_class} to {index.value_class}", 0
+                    f"expected an index from {self._data.key_class} to LongWritable, not from {index.key_class} to {index.value_class}",
+                    0,
                 )
             last, end = self._first, locations.size(self._path)
             for offset, key, value in self._records(index):
                 to = _decode_at(index.value_class, value, offset)
                 if not last <= to <= end or keys and key < keys[-1]:
-                    raise FormatError(f"index is not in order, or its offset {to} is outside of the data file of {end} bytes", offset)
+                    raise FormatError(
+                        f"index is not in order, or its offset {to} is outside of the data file of {end} bytes", offset
+                    )
                 keys.append(key)
                 offsets.append(to)
                 last = to
@@ -139,7 +142,9 @@ class MapFile:
 
     def _find(self, key):
         """Return (offset of the record, bytes of the value) of a key, or None."""
-        options: dict[str, Any] = {name: value for name, value in self._options.items() if name in ("dialect", "unicode_errors")}
+        options: dict[str, Any] = {
+            name: value for name, value in self._options.items() if name in ("dialect", "unicode_errors")
+        }
         wanted = self._order(encode(self._data.key_class, key, **options))
         # Equal keys can be before the one in the index, and other keys before its first.
         at = bisect_left(self._keys, wanted)
@@ -150,7 +155,9 @@ class MapFile:
         return None
 
     def _decoded(self, offset, value):
-        options: dict[str, Any] = {name: value for name, value in self._options.items() if name not in ("max_bytes", "resync")}
+        options: dict[str, Any] = {
+            name: value for name, value in self._options.items() if name not in ("max_bytes", "resync")
+        }
         return _decode_at(self._data.value_class, value, offset, **options)
 
     @property
@@ -215,7 +222,9 @@ def _without_length(data):
 
 
 _ORDERS = {
-    f"{_IO}Text": lambda data: decode(f"{_IO}Text", data, unicode_errors="surrogateescape").encode("utf-8", "surrogateescape"),
+    f"{_IO}Text": lambda data: decode(f"{_IO}Text", data, unicode_errors="surrogateescape").encode(
+        "utf-8", "surrogateescape"
+    ),
     f"{_IO}BytesWritable": _without_length,
     _writables.full_name("TypedBytesWritable"): _without_length,
     f"{_IO}IntWritable": _by_number(">i"),

@@ -53,7 +53,9 @@ def read(
         raise ValueError(f"processes and split_size must be at least 1, not {processes} and {split_size}")
     for path in paths if isinstance(paths, (list, tuple)) else [paths]:
         if not isinstance(path, (str, os.PathLike)):
-            raise TypeError(f"sequencefile.read takes paths, not a {type(path).__name__}: sequencefile.open reads bytes and binary files")
+            raise TypeError(
+                f"sequencefile.read takes paths, not a {type(path).__name__}: sequencefile.open reads bytes and binary files"
+            )
     splits = list(_make_splits(locations.files(paths), split_size))
     if processes > 1 and options.get("decoders"):
         results = _read_in_pool(splits, options, processes, ordered)
@@ -92,7 +94,10 @@ def _read_in_order(splits, options, nthreads):
     try:
         for split in splits:
             skipped: list = []
-            yield split[2], _records_and_warnings(split[0], _records_of(split, options, skipped, pool, nthreads), skipped)
+            yield (
+                split[2],
+                _records_and_warnings(split[0], _records_of(split, options, skipped, pool, nthreads), skipped),
+            )
     finally:
         # Not waited for: the garbage collector may run this in a thread of the pool. When the interpreter ends they have ended already.
         if pool is not None and not is_finalizing():

@@ -65,7 +65,12 @@ class TypedPairs:
             return PairReader(self._rest, **self._options).read()
         except DecodeError as error:
             raise relocated(
-                error, f"{error.message}, byte {error.offset} of the pair as typed bytes", self.offset, error.code, error.path, self.record
+                error,
+                f"{error.message}, byte {error.offset} of the pair as typed bytes",
+                self.offset,
+                error.code,
+                error.path,
+                self.record,
             ) from None
 
     def close(self):

@@ -274,7 +274,8 @@ _SELF_DESCRIBING = {
     f"{_IO}MD5Hash": _SIMPLE[f"{_IO}MD5Hash"],
 }
 _WITHOUT_CODE = {
-    f"{_IO}{name}" for name in ("ShortWritable", "NullWritable", "UTF8", "MD5Hash", "ObjectWritable", "ArrayPrimitiveWritable")
+    f"{_IO}{name}"
+    for name in ("ShortWritable", "NullWritable", "UTF8", "MD5Hash", "ObjectWritable", "ArrayPrimitiveWritable")
 }
 
 # The predefined classes of every AbstractMapWritable, numbered from -127.

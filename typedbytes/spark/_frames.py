@@ -5,7 +5,9 @@ from __future__ import annotations
 try:
     from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 except ImportError as error:
-    raise ModuleNotFoundError("typedbytes.spark needs PySpark: pip install 'typedbytes[spark]'", name="pyspark") from error
+    raise ModuleNotFoundError(
+        "typedbytes.spark needs PySpark: pip install 'typedbytes[spark]'", name="pyspark"
+    ) from error
 
 from typedbytes.spark._splits import Options, Schema, Split, batches_of, given_schema, infer_schema, make_splits
 

@@ -37,7 +37,15 @@ __all__ = ["SparkJob"]
 class SparkJob:
     """One run of a job's step over splits into an OutputFolder."""
 
-    def __init__(self, session: Any, job: Job, commands: Commands, splits: list[Split], output: OutputFolder, processes: Processes) -> None:
+    def __init__(
+        self,
+        session: Any,
+        job: Job,
+        commands: Commands,
+        splits: list[Split],
+        output: OutputFolder,
+        processes: Processes,
+    ) -> None:
         self._context = session.sparkContext
         self._splits = list(enumerate(splits))
         self._output = output
@@ -58,7 +66,9 @@ class SparkJob:
             if found is not None:
                 raise JobError(*found) from None
             if type(error).__module__.partition(".")[0] in ("py4j", "pyspark"):  # executors that were lost too often
-                raise JobError(f"Spark gave the job up: {str(error).strip().splitlines()[0]}", str(error).splitlines()) from error
+                raise JobError(
+                    f"Spark gave the job up: {str(error).strip().splitlines()[0]}", str(error).splitlines()
+                ) from error
             raise
         finally:
             setting.unpersist()

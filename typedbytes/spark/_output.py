@@ -61,7 +61,9 @@ class Output:
         _make_folder(self._path)
         old = locations.part_files(self._path) if self._overwrite else []
         moved = {file: f"{self._replaced}/{file.rpartition('/')[2]}" for file in old}
-        names = {f"{self._path}/{name}": f"{self._temporary}/{unfinished}" for name, unfinished in filter(None, written)}
+        names = {
+            f"{self._path}/{name}": f"{self._temporary}/{unfinished}" for name, unfinished in filter(None, written)
+        }
         was_complete = _exists(self._mark)
         try:
             if was_complete:

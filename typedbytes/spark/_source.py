@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 try:
-    from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, DataSourceReader, InputPartition, WriterCommitMessage
+    from pyspark.sql.datasource import (
+        DataSource,
+        DataSourceArrowWriter,
+        DataSourceReader,
+        InputPartition,
+        WriterCommitMessage,
+    )
 except ImportError as error:
-    raise ModuleNotFoundError("typedbytes.spark.register needs PySpark 4: pip install 'typedbytes[spark]'", name="pyspark") from error
+    raise ModuleNotFoundError(
+        "typedbytes.spark.register needs PySpark 4: pip install 'typedbytes[spark]'", name="pyspark"
+    ) from error
 
 from typedbytes.spark._output import Output
 from typedbytes.spark._splits import Options, batches_of, given_schema, infer_schema, make_splits

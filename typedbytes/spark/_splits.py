@@ -74,7 +74,11 @@ def infer_schema(path, options):
 def given_schema(path, options, arrow):
     """Return a schema that was given, with the types of the records if they are to be bytes or structs, which it says too little of."""
     says_little = any(word in str(field.type) for field in arrow for word in ("binary", "struct"))
-    found = _tables.infer_schema(locations.files(path), options.structure, of_all_files=options.merge) if says_little else None
+    found = (
+        _tables.infer_schema(locations.files(path), options.structure, of_all_files=options.merge)
+        if says_little
+        else None
+    )
     return Schema(arrow, found.types if found else {})
 
 
@@ -113,7 +117,9 @@ def _refuse_equal_keys(array, name, split):
     elif pyarrow.types.is_map(array.type):
         keys = pyarrow.ListArray.from_arrays(array.offsets, array.keys)
         if not pyarrow.types.is_nested(array.type.key_type) and _has_equal_items(keys):
-            raise SchemaError(f"{os.fsdecode(split.path)}: a MAP in column {name!r} has equal keys, of which Spark may take any")
+            raise SchemaError(
+                f"{os.fsdecode(split.path)}: a MAP in column {name!r} has equal keys, of which Spark may take any"
+            )
         parts = [keys.flatten(), pyarrow.ListArray.from_arrays(array.offsets, array.items).flatten()]
     else:
         return

@@ -61,7 +61,8 @@ class _Worker(TaskContext):
     def __init__(self, setting, folder, bundle, processes):
         python = [sys.executable]
         self.commands = {
-            role: words and (python if words[0] == PYTHON else words[:1]) + words[1:] for role, words in setting.commands.items()
+            role: words and (python if words[0] == PYTHON else words[:1]) + words[1:]
+            for role, words in setting.commands.items()
         }
         inherited = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
         path = os.pathsep.join([folder, *filter(None, [bundle]), *map(os.path.abspath, inherited)])
@@ -122,7 +123,10 @@ def _outcome(attempt, counted):
 
 def run_map_only(setting, number, split, attempt_number, bundle):
     """Run a map task whose output is the job's; return its outcome. bundle: its folder, or None."""
-    with _attempt(setting, "m", number, attempt_number, bundle, map_environment(split), described(split)) as (attempt, _):
+    with _attempt(setting, "m", number, attempt_number, bundle, map_environment(split), described(split)) as (
+        attempt,
+        _,
+    ):
         _, counted = attempt.run_map(split, _ignore)
     return _outcome(attempt, counted)
 
@@ -133,7 +137,10 @@ def run_map(setting, number, split, attempt_number, bundle):
     A key is the partition, the number of the map task, that of the run and that of the piece; a value the number of records in the
     segment and bytes.
     """
-    with _attempt(setting, "m", number, attempt_number, bundle, map_environment(split), described(split)) as (attempt, _):
+    with _attempt(setting, "m", number, attempt_number, bundle, map_environment(split), described(split)) as (
+        attempt,
+        _,
+    ):
         runs, counted = attempt.run_map(split, _ignore)
         for i, run in enumerate(runs):
             for partition, segment in enumerate(run):

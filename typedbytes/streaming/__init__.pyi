@@ -23,7 +23,9 @@ class _ReducerOfAll(Protocol):
 
 _BatchCall = Callable[[Batch], Any]
 _MapCall = Union[Callable[[Any, Any], _Pairs], Callable[[Iterator[tuple[Any, Any]]], _Pairs], _BatchCall]
-_ReduceCall = Union[Callable[[Any, Iterator[Any]], _Pairs], Callable[[Iterator[tuple[Any, Iterator[Any]]]], _Pairs], _BatchCall]
+_ReduceCall = Union[
+    Callable[[Any, Iterator[Any]], _Pairs], Callable[[Iterator[tuple[Any, Iterator[Any]]]], _Pairs], _BatchCall
+]
 _MapJob = Union[_MapCall, _Mapper, _MapperOfAll, type[_Mapper], type[_MapperOfAll], type[_MapCall]]
 _ReduceJob = Union[_ReduceCall, _Reducer, _ReducerOfAll, type[_Reducer], type[_ReducerOfAll], type[_ReduceCall]]
 

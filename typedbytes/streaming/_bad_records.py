@@ -64,7 +64,9 @@ class BadRecords:
             said = f"{self._nbad} bad records exceed max_bad={self._limit}"
             if self._first is None:
                 raise TooManyBadRecords(f"{said}; last error: {self._last}") from cause
-            raise TooManyBadRecords(f"{said}, and no record so far was good{self._suspicion()}; {self._first_error()}") from self._first
+            raise TooManyBadRecords(
+                f"{said}, and no record so far was good{self._suspicion()}; {self._first_error()}"
+            ) from self._first
 
     def _allowed(self, nread):
         return self._limit * nread if isinstance(self._limit, float) else self._limit
@@ -207,7 +209,8 @@ class GroupValues(RecordIterator):
 
     def __init__(self, skipper, pairs, records):
         self._skipper = skipper
-        self._pairs = pairs  # no more than one pair is read ahead: its value is that of the pair that `records` gives next
+        # no more than one pair is read ahead: its value is that of the pair that `records` gives next
+        self._pairs = pairs
         self._records = records
         self._read = []  # raw pairs
         self._nkept = None  # how many of them are kept, and the last, when they are more than may be left out

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 UNCHANGING = int, float, str, bytes
 
-current: Changes | None = None  # the Changes of the task's records; None without max_bad, and where no record is processed
+# the Changes of the task's records; None without max_bad, and where no record is processed
+current: Changes | None = None
 
 
 class Changes:
@@ -17,7 +18,8 @@ class Changes:
 
     def __init__(self, check):
         self.check = check
-        self.notes = []  # functions, with their arguments, that undo the changes: to be cleared where the record is complete
+        # functions, with their arguments, that undo the changes: to be cleared where the record is complete
+        self.notes = []
 
     def note_attributes(self, obj, *names):
         """Have attributes of an object set as they are now if the record fails."""

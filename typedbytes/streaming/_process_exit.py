@@ -83,7 +83,8 @@ def _replace_in_modules(replacements):
     by_id = {id(function): replacement for function, replacement in replacements.items()}
     for module in list(sys.modules.values()):
         if isinstance(module, type(sys)):
-            names = object.__getattribute__(module, "__dict__")  # which does not load a module that is loaded when it is used
+            # which does not load a module that is loaded when it is used
+            names = object.__getattribute__(module, "__dict__")
             for name, value in list(names.items()):
                 if id(value) in by_id:
                     names[name] = by_id[id(value)]

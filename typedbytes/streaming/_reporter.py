@@ -8,7 +8,9 @@ Records and formats are not known here, but for the error of damaged ones.
 
 import os
 import time
-from _operator import index  # _operator and _thread are loaded already; the modules that wrap them are not: start-up time
+
+# _operator and _thread are loaded already; the modules that wrap them are not: start-up time
+from _operator import index
 from _thread import RLock
 
 from typedbytes._base.secrets import without_secrets
@@ -117,7 +119,8 @@ class CounterBuffer:
     def _send(self):
         for key in list(self._amounts):
             group, name = key
-            _send(f"counter:{group},{name},{self._amounts.pop(key)}")  # if it is interrupted, nothing says whether it was sent
+            # if it is interrupted, nothing says whether it was sent
+            _send(f"counter:{group},{name},{self._amounts.pop(key)}")
         self._sent_at = time.monotonic()
 
 

@@ -13,7 +13,9 @@ def upload(paths, folder):
     """Copy files into a folder, which is created if needed; raises OSError with Hadoop's message."""
     shell = _shell()
     for words in (["-mkdir", "-p", folder], ["-put", "-f", *paths, folder]):
-        done = subprocess.run([*shell, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        done = subprocess.run(
+            [*shell, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
         if done.returncode:
             said = done.stdout.decode("utf-8", "replace").strip()
             raise OSError(f"side files were not copied to {folder}: {said or f'code {done.returncode}'}")

@@ -39,17 +39,31 @@ class Step:
     """
 
     def __init__(
-        self, mapper=None, reducer=None, combiner=None, *, batch=False, group_by=None, max_bad=0, read_options=None, write_options=None
+        self,
+        mapper=None,
+        reducer=None,
+        combiner=None,
+        *,
+        batch=False,
+        group_by=None,
+        max_bad=0,
+        read_options=None,
+        write_options=None,
     ):
         check_functions(mapper, reducer, combiner)
         self.functions = {"map": mapper, "combine": combiner, "reduce": reducer}
         for role, function in self.functions.items():
             if not (function is None or callable(function) or hasattr(function, METHODS[role])):
-                raise TypeError(f"{NAMES[role]} is {function!r}, which is not a function and has no method {METHODS[role]}()")
-        self.options = RunOptions(batch, group_by, max_bad, read_options, write_options, getattr(reducer, "partition_by", None))
+                raise TypeError(
+                    f"{NAMES[role]} is {function!r}, which is not a function and has no method {METHODS[role]}()"
+                )
+        self.options = RunOptions(
+            batch, group_by, max_bad, read_options, write_options, getattr(reducer, "partition_by", None)
+        )
         if max_bad:
             for role, function in self.functions.items():
-                if not (function is None or isinstance(function, type)):  # that of a class is known when it has been called
+                # that of a class is known when it has been called
+                if not (function is None or isinstance(function, type)):
                     UserCode(role, function).for_each_record()
 
     @property
@@ -62,7 +76,9 @@ def check_steps(steps, others):
     """Raise TypeError if the steps of a job are not a list of some; others: a Step of the other arguments of run(), of which there must be none."""
     has_others = others.roles or vars(others.options) != vars(Step().options)
     if has_others or not hasattr(steps, "__getitem__") or not len(steps):
-        raise TypeError("steps must be a list of at least one Step(...), without other arguments of run(): give each option to its Step")
+        raise TypeError(
+            "steps must be a list of at least one Step(...), without other arguments of run(): give each option to its Step"
+        )
     for step in steps:
         if not isinstance(step, Step):
             raise TypeError(f"steps must hold Step(mapper, reducer, combiner, ...) objects, not {step!r}")
@@ -85,7 +101,8 @@ class RunOptions:
     def __init__(self, batch, group_by, max_bad, read_options, write_options, partition_by=None):
         self.batch = batch
         self.group_by = group_by
-        self.part_of = partition_by if group_by is None else group_by  # returns the part of a key that chooses its reducer
+        # returns the part of a key that chooses its reducer
+        self.part_of = partition_by if group_by is None else group_by
         self.max_bad = max_bad
         self.read_options = _checked_options("read_options", read_options, "columns.read" if batch else "PairReader")
         self.column_options, write_options = _without_column_options(write_options) if batch else ({}, write_options)
@@ -109,7 +126,9 @@ def _check_limit(max_bad):
     if not max_bad >= 0:
         raise ValueError(f"max_bad must be a number of records or a share of them, not {max_bad}")
     if isinstance(max_bad, float) and max_bad > 1:
-        raise ValueError(f"max_bad={max_bad} is a share of the records, which is at most 1.0: for a number of records give an int")
+        raise ValueError(
+            f"max_bad={max_bad} is a share of the records, which is at most 1.0: for a number of records give an int"
+        )
 
 
 def _without_column_options(options):

@@ -182,7 +182,9 @@ def find_step(nsteps: int, environ: Mapping[str, str]) -> int:
     task = Task(environ)
     number = 1 if task.step is None and (nsteps == 1 or not task.job_id) else task.step
     if number is None:
-        raise UsageError(f"the job has {nsteps} steps: start it by typedbytes run or submit, or choose one by -D typedbytes.step=1")
+        raise UsageError(
+            f"the job has {nsteps} steps: start it by typedbytes run or submit, or choose one by -D typedbytes.step=1"
+        )
     if not 1 <= number <= nsteps:
         raise UsageError(f"there is no step {number} among the {nsteps} of the job")
     return number
@@ -284,7 +286,8 @@ def find_secondary(environ: Mapping[str, str]) -> int | None:
     if partitioner == HASH_PARTITIONER:
         return 0
     left, right = (
-        int(environ.get(f"mapreduce_partition_binarypartitioner_{side}_offset", end)) for side, end in (("left", 0), ("right", -1))
+        int(environ.get(f"mapreduce_partition_binarypartitioner_{side}_offset", end))
+        for side, end in (("left", 0), ("right", -1))
     )
     if left or right >= 0:
         raise GroupingError(

@@ -59,7 +59,9 @@ def call_reduce(reducer, pairs, *, group_by=None, params=None):
     """
     reader = PairReader(_encoded(pairs))
     with _environment(_variables(params)):
-        return _called(UserCode("reduce", reducer), reader.groups() if group_by is None else RecordGroups(reader, group_by))
+        return _called(
+            UserCode("reduce", reducer), reader.groups() if group_by is None else RecordGroups(reader, group_by)
+        )
 
 
 def shuffle(pairs):
@@ -115,7 +117,11 @@ def _called(user_code, records):
     output = []
     try:
         user_code.start()
-        returned = [user_code.process(records)] if user_code.takes_all else (user_code.process(key, value) for key, value in records)
+        returned = (
+            [user_code.process(records)]
+            if user_code.takes_all
+            else (user_code.process(key, value) for key, value in records)
+        )
         for pairs in returned:
             for pair in pairs_of(pairs):  # one by one: StopEarly keeps those before it
                 output.append(checked_pair(pair))

@@ -7,7 +7,11 @@ __all__ = ["call_map", "call_reduce", "counted", "run_job", "shuffle"]
 _Pairs = list[tuple[Any, Any]]
 
 def call_map(
-    mapper: Any, pairs: Iterable[tuple[Any, Any]], *, input_file: Optional[str] = None, params: Optional[Mapping[str, str]] = None
+    mapper: Any,
+    pairs: Iterable[tuple[Any, Any]],
+    *,
+    input_file: Optional[str] = None,
+    params: Optional[Mapping[str, str]] = None,
 ) -> _Pairs: ...
 def call_reduce(
     reducer: Any,

@@ -54,13 +54,15 @@ def _finite(text):
 
 
 _decoder = json.JSONDecoder(object_pairs_hook=_object, parse_float=_finite, parse_constant=_constant)
-_plain_decoder = json.JSONDecoder(parse_float=_finite, parse_constant=_plain_constant)  # of equal names the last counts, as for Python
+# of equal names the last counts, as for Python
+_plain_decoder = json.JSONDecoder(parse_float=_finite, parse_constant=_plain_constant)
 
 
 def load_line(line):
     """Return the tree that one line of JSON holds, given as bytes of UTF-8."""
     try:
-        return _decoder.decode(line.decode("utf-8").rstrip("\r\n"))  # with its end, what is missing would be in the next line
+        # with its end, what is missing would be in the next line
+        return _decoder.decode(line.decode("utf-8").rstrip("\r\n"))
     except (ValueError, RecursionError) as error:
         raise _form_error(error, "; the line ends inside a value: write one value a line") from None
 

@@ -26,7 +26,8 @@ class Layout:
         self.separator = separator or delimiter or "\t"
         if self.is_rows and (len(self.separator) != 1 or self.separator in '"\r\n'):
             raise Failure(
-                USAGE, f"argument --separator: a row needs one character other than a quote or a line end, not {self.separator!r}"
+                USAGE,
+                f"argument --separator: a row needs one character other than a quote or a line end, not {self.separator!r}",
             )
         if separator == "" or "\n" in self.separator or "\r" in self.separator:
             raise Failure(USAGE, f"argument --separator: expected text without a line end, not {separator!r}")
@@ -181,7 +182,9 @@ class TextOutput:
                     raise _Unwritable(f"the key {_short(text)} {how} the separator (--csv or --tsv puts it in quotes)")
                 text = line + next(texts)
             if "\n" in text or "\r" in text:
-                raise _Unwritable(f"a line end in {_short(text)} (--csv or --tsv puts it in quotes, and to-json escapes it)")
+                raise _Unwritable(
+                    f"a line end in {_short(text)} (--csv or --tsv puts it in quotes, and to-json escapes it)"
+                )
             yield text
 
     def _fields(self, record):
@@ -207,7 +210,9 @@ class TextOutput:
             if self._columns:
                 self._write_line(row.line(self._columns))
         if len(named) < len(texts) // 2 or named.keys() != set(self._columns) or not named:
-            raise _Unwritable(f"expected the keys {_short(', '.join(self._columns))} once each, not {_short(', '.join(texts[::2]))}")
+            raise _Unwritable(
+                f"expected the keys {_short(', '.join(self._columns))} once each, not {_short(', '.join(texts[::2]))}"
+            )
         return [named[name] for name in self._columns]
 
     def _texts(self, values):
@@ -225,7 +230,8 @@ class _Row:
 
     def __init__(self, delimiter):
         self._delimiter = delimiter
-        self._writer = csv.writer(self, delimiter=delimiter)  # whose line ends have a CR, so that a field with one is in quotes
+        # whose line ends have a CR, so that a field with one is in quotes
+        self._writer = csv.writer(self, delimiter=delimiter)
         self._line = ""
 
     def write(self, line):

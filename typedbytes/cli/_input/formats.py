@@ -23,7 +23,8 @@ from typedbytes.cli._failure import BAD_DATA, Failure
 from typedbytes.cli._records.encoded import Encoded, Pairs
 
 NAMES = ("typedbytes", "sequencefile", "json", "block")
-MAX_NBYTES = 5  # the code and the length of a value; more are read only where text may start with a signature, or a signature with text
+# the code and the length of a value; more are read only where text may start with a signature, or a signature with text
+MAX_NBYTES = 5
 CHUNK_NBYTES = 1 << 16
 _HINTS = {
     **dict.fromkeys(("parquet", "arrow", "arrow-file"), " (typedbytes convert reads it)"),
@@ -31,7 +32,8 @@ _HINTS = {
     "rcfile": " (an RCFile, which Hive reads)",
 }
 JSON_PIECE_NBYTES = 1 << 20  # of a line that may hold several values
-_SIGNATURES = (SEQUENCE_FILE + b"\6", BLOCK_MESSAGE, *FOREIGN, *BYTE_ORDER_MARKS)  # 6: a version, which distinguishes it from text
+# 6: a version, which distinguishes it from text
+_SIGNATURES = (SEQUENCE_FILE + b"\6", BLOCK_MESSAGE, *FOREIGN, *BYTE_ORDER_MARKS)
 
 
 def recognise(head, is_all=False):
@@ -39,7 +41,9 @@ def recognise(head, is_all=False):
 
     A value with an application code starts like text only if its length is one of four printable characters: 150 MB or more.
     """
-    if not is_all and (is_ambiguous(head) or any(signature.startswith(head) for signature in _SIGNATURES if signature != head)):
+    if not is_all and (
+        is_ambiguous(head) or any(signature.startswith(head) for signature in _SIGNATURES if signature != head)
+    ):
         return None
     name = "text" if head.startswith(tuple(BYTE_ORDER_MARKS)) else format_of(head)
     if name:
@@ -88,7 +92,8 @@ def source_of(source, name, shown, pairs, dialect, max_bytes):
     """Return a source of typed bytes that converts a source in this format."""
     if name == "text":
         raise Failure(
-            BAD_DATA, f"{shown}: text that is neither typed bytes nor lines of JSON (typedbytes from-text reads lines, CSV and TSV)"
+            BAD_DATA,
+            f"{shown}: text that is neither typed bytes nor lines of JSON (typedbytes from-text reads lines, CSV and TSV)",
         )
     if name in FOREIGN.values():
         hint = _HINTS.get(name, "")

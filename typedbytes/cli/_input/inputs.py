@@ -16,7 +16,17 @@ from functools import partial
 import typedbytes
 from typedbytes._base.compression import decompressed, put_back
 from typedbytes._core import keep_freed_memory
-from typedbytes.cli._failure import BAD_DATA, IO_ERROR, NO_INPUT, OK, UNAVAILABLE, USAGE, Failure, display_name, reason_of
+from typedbytes.cli._failure import (
+    BAD_DATA,
+    IO_ERROR,
+    NO_INPUT,
+    OK,
+    UNAVAILABLE,
+    USAGE,
+    Failure,
+    display_name,
+    reason_of,
+)
 from typedbytes.cli._input import formats, progress
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -74,7 +84,9 @@ class Inputs:
                     yield reader
                 return
             source = self.check_for_pairs(source, form, name)
-            with formats.reader_of(source, form, display_name(name), raw, self.pairs, self.dialect, self.max_bytes) as reader:
+            with formats.reader_of(
+                source, form, display_name(name), raw, self.pairs, self.dialect, self.max_bytes
+            ) as reader:
                 yield reader
 
     def recognised(self, source: Any) -> tuple[str, Any]:
@@ -114,7 +126,9 @@ class Inputs:
         """
         for name in self:
             with opened(name) as source:
-                yield from use(_without_mark(formats.lines_of(source, display_name(name), self.max_bytes, piece_nbytes)))
+                yield from use(
+                    _without_mark(formats.lines_of(source, display_name(name), self.max_bytes, piece_nbytes))
+                )
 
 
 def matching_names(path):
@@ -146,7 +160,11 @@ def opened(name, path=None):
 @contextmanager
 def opened_as_it_is(name, path=None):
     """Open an input in the same way and yield its bytes."""
-    with _source(path or name) as source, as_input_failure(name), progress.show_progress(source, display_name(name)) as watched:
+    with (
+        _source(path or name) as source,
+        as_input_failure(name),
+        progress.show_progress(source, display_name(name)) as watched,
+    ):
         yield watched
 
 

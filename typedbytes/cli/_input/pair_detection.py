@@ -91,17 +91,27 @@ def check_guess(name, pair_check, files, output, types):
         if pair_check == NOTE:
             say(f"typedbytes: {name}: read as single values, but it {looks}")
             return
-        raise Failure(USAGE, f"{name}: the input {looks} (TYPEDBYTES_RECORDS=pairs or =values sets it for all commands)")
+        raise Failure(
+            USAGE, f"{name}: the input {looks} (TYPEDBYTES_RECORDS=pairs or =values sets it for all commands)"
+        )
     if guess == UNDECIDED and pair_check == CHECK_UNDECIDED:
         _check_undecided(_type_name(types[0]), name, files, output)
 
 
 def _check_undecided(type_name, name, files, output):
-    if output is not None and os.path.exists(output) and any(os.path.exists(each) and os.path.samefile(each, output) for each in files):
-        message = f"these may be values, or pairs of two {type_name}s: pass --values or --pairs, because -o replaces an input"
+    if (
+        output is not None
+        and os.path.exists(output)
+        and any(os.path.exists(each) and os.path.samefile(each, output) for each in files)
+    ):
+        message = (
+            f"these may be values, or pairs of two {type_name}s: pass --values or --pairs, because -o replaces an input"
+        )
         raise Failure(USAGE, f"{name}: {message}")
     if files:  # with a pipe the original input is unchanged
-        say(f"typedbytes: {name}: read as single values: use --pairs for pairs of two {type_name}s, or --values to leave out this line")
+        say(
+            f"typedbytes: {name}: read as single values: use --pairs for pairs of two {type_name}s, or --values to leave out this line"
+        )
 
 
 class _GuessedPipe(io.RawIOBase):

@@ -18,7 +18,9 @@ class BundleSettings(Settings):
     modules: list[str] = _repeatable("--module", "PATH", "a Python file or package folder of the job")
     wheels: list[str] = _repeatable("--wheel", "FILE", "a wheel, of any version and platform")
     requirements: list[str] = _repeatable("--require", "PACKAGE", "a package, fetched with pip as wheels")
-    python_versions: list[str] = _repeatable("--python-version", "X.Y", "the Python of the nodes, to fetch wheels for; may be repeated")
+    python_versions: list[str] = _repeatable(
+        "--python-version", "X.Y", "the Python of the nodes, to fetch wheels for; may be repeated"
+    )
     platforms: list[str] = _repeatable("--platform", "TAG", "fetch wheels for this platform, like manylinux2014_x86_64")
     find_links: list[str] = _repeatable("--find-links", "PATH", "a further folder or URL where pip looks for wheels")
 

@@ -35,7 +35,9 @@ class JobSettings(Settings):
         metavar="SCRIPT INPUT",
         help="the script of the job, then its inputs: files, folders or patterns; run also takes - for stdin",
     )
-    folder: str | None = option("-o", "--output", metavar="FOLDER", help="the folder for the part files; it must not exist")
+    folder: str | None = option(
+        "-o", "--output", metavar="FOLDER", help="the folder for the part files; it must not exist"
+    )
 
     @classmethod
     def all_options(cls) -> dict[str, Option]:
@@ -43,7 +45,9 @@ class JobSettings(Settings):
         found = super().all_options()
         first = {name: found.pop(name) for name in ("files", "folder")}
         defaults = Job("", [], "")
-        of_job = {each.dest: _declared(each, getattr(defaults, name)) for name, each in Job.options(cls.command).items()}
+        of_job = {
+            each.dest: _declared(each, getattr(defaults, name)) for name, each in Job.options(cls.command).items()
+        }
         return {**first, **of_job, **found}
 
 
@@ -52,9 +56,15 @@ def _declared(of_job, default):
     flag, text = of_job.flags[0], of_job.help
     if of_job.form == "either":
         on = option(flag, action="store_true", default=default, help=text)
-        off = option(f"--no-{flag[2:]}", action="store_false", default=default, help=f"do not {text.partition(' (')[0]}")
+        off = option(
+            f"--no-{flag[2:]}", action="store_false", default=default, help=f"do not {text.partition(' (')[0]}"
+        )
         return either(of_job.dest, on, off)
-    given: dict[str, Any] = {"default": [] if of_job.form in ("words", "named") else default, "help": text, **FORMS[of_job.form]}
+    given: dict[str, Any] = {
+        "default": [] if of_job.form in ("words", "named") else default,
+        "help": text,
+        **FORMS[of_job.form],
+    }
     if of_job.form != "switch":
         given.update(metavar=of_job.shown, choices=of_job.choices)
     return option(*of_job.flags, **given)
@@ -64,11 +74,14 @@ def job_of(settings: JobSettings, kind: type[AnyJob], **more: Any) -> AnyJob:
     """Return the job that the words of a command describe; raises Failure for a job that cannot be."""
     command = settings.command
     if len(settings.files) < 2 or not settings.folder:
-        raise Failure(USAGE, f"{command} needs a SCRIPT, an INPUT and --output FOLDER (see typedbytes {command} --help)")
+        raise Failure(
+            USAGE, f"{command} needs a SCRIPT, an INPUT and --output FOLDER (see typedbytes {command} --help)"
+        )
     if settings.folder == "-":
         advice = "--read writes" if command == "submit" else "then typedbytes dumptb FOLDER writes"
         raise Failure(
-            USAGE, f"the output of {command} is a folder, not standard output: give --output FOLDER; {advice} its pairs to standard output"
+            USAGE,
+            f"the output of {command} is a folder, not standard output: give --output FOLDER; {advice} its pairs to standard output",
         )
     try:
         values = Job.values(vars(settings), command)

@@ -72,12 +72,21 @@ def hints(counters):
     groups = {group for group in counters if group != "typedbytes" or [*of_splits] != ["MapInputRecords"]}
     if not groups <= HADOOP_GROUPS:
         return []
-    amounts = {name.upper().replace(" ", "_"): amount for group in TASK_GROUPS for name, amount in counters.get(group, {}).items()}
-    amounts["MAP_INPUT_RECORDS"] = of_splits.get("MapInputRecords", amounts.get("MAP_INPUT_RECORDS", 0))  # Hadoop counts pieces of splits
-    nrecords = {role: [amounts.get(f"{role.upper()}_{side}_RECORDS", 0) for side in ("INPUT", "OUTPUT")] for role in NAMES}
+    amounts = {
+        name.upper().replace(" ", "_"): amount
+        for group in TASK_GROUPS
+        for name, amount in counters.get(group, {}).items()
+    }
+    # Hadoop counts pieces of splits
+    amounts["MAP_INPUT_RECORDS"] = of_splits.get("MapInputRecords", amounts.get("MAP_INPUT_RECORDS", 0))
+    nrecords = {
+        role: [amounts.get(f"{role.upper()}_{side}_RECORDS", 0) for side in ("INPUT", "OUTPUT")] for role in NAMES
+    }
     return [hint_at_no_output(NAMES[role], read) for role, (read, written) in nrecords.items() if read and not written]
 
 
 def counters_by_step(result):
     """Return how the lines of each step start and its counters: their sums would count the pairs between steps twice."""
-    return [(f"step {number}: ", each.counters) for number, each in enumerate(result.steps, 1)] or [("", result.counters)]
+    return [(f"step {number}: ", each.counters) for number, each in enumerate(result.steps, 1)] or [
+        ("", result.counters)
+    ]

@@ -19,7 +19,11 @@ def run_on_spark(settings: JobSettings, master: str | None, bundle: str | None =
     """Run a job by a session of its own. master: None is that of Spark's settings. bundle: the path of an archive with this package."""
     job = job_of(settings, Job)
     refused = [Job.options()[name].flags[-1] for name in job.options_not_for("spark")]
-    refused += [f"--{name.replace('_', '-')}" for name, default in NOT_FOR_SPARK.items() if vars(settings).get(name, default) != default]
+    refused += [
+        f"--{name.replace('_', '-')}"
+        for name, default in NOT_FOR_SPARK.items()
+        if vars(settings).get(name, default) != default
+    ]
     for flag in refused:
         raise Failure(USAGE, f"{flag} is not for --engine spark")
     from typedbytes import spark
@@ -56,7 +60,11 @@ def _python_of_workers(job, master):
     """Return what --python or Spark's own variable says; on this machine, and without either, the running Python or `python3`."""
     is_here = master is None or master.startswith("local")
     python = "python3"  # what --python is if it is not given
-    return job.python if job.python != python else os.environ.get("PYSPARK_PYTHON") or (sys.executable if is_here else python)
+    return (
+        job.python
+        if job.python != python
+        else os.environ.get("PYSPARK_PYTHON") or (sys.executable if is_here else python)
+    )
 
 
 def _settings(master, bundle):

@@ -66,7 +66,10 @@ class CommandOutput:
     def refuse_terminal(self) -> None:
         """Raise Failure if this is a terminal, which would take the bytes of a binary format for its own commands."""
         if self.is_terminal:
-            raise Failure(USAGE, "binary output is not written to a terminal: give -o FILE, or pipe it, for instance to typedbytes to-json")
+            raise Failure(
+                USAGE,
+                "binary output is not written to a terminal: give -o FILE, or pipe it, for instance to typedbytes to-json",
+            )
 
     def fileno(self) -> int:
         """Return the descriptor."""
@@ -82,7 +85,9 @@ class CommandOutput:
     def __enter__(self) -> CommandOutput:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         # After an error the buffer is dropped: closing the descriptor first keeps it from being flushed later.
         if kind is not None:
             getattr(self._raw, "abandon", self._raw.close)()

@@ -186,7 +186,9 @@ class _Messages(_TypedBytes):
             start += len(record)
 
     def _decoded(self, records):
-        values, with_all_keys = (each.decode_pairs(records) if self._is_pairs else each.decode_all(records) for each in self._decoders)
+        values, with_all_keys = (
+            each.decode_pairs(records) if self._is_pairs else each.decode_all(records) for each in self._decoders
+        )
         if _has_lost_keys(values, with_all_keys):
             raise typedbytes.FormatError("a MAP has equal keys, and a message can keep only one of them", 0)
         return values

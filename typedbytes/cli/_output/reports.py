@@ -24,7 +24,10 @@ def is_table(form, output):
 
 def report(rows, form, output):
     """Write rows as a table or as lines of JSON."""
-    rows = ({name: without_secrets(value) if name in MESSAGES and value else value for name, value in row.items()} for row in rows)
+    rows = (
+        {name: without_secrets(value) if name in MESSAGES and value else value for name, value in row.items()}
+        for row in rows
+    )
     if is_table(form, output):
         _write_table(list(rows), output)
     else:

@@ -45,7 +45,10 @@ def check_same_header(header, other):
     """Return the header for records of both; raise Failure if classes or metadata differ."""
     if header[:2] != other[:2]:
         both = " and ".join("/".join(name.rpartition(".")[2] for name in each[:2]) for each in (header, other))
-        raise Failure(USAGE, f"inputs of different classes, {both} (typedbytes dumptb FILE... | typedbytes loadtb OUT converts them all)")
+        raise Failure(
+            USAGE,
+            f"inputs of different classes, {both} (typedbytes dumptb FILE... | typedbytes loadtb OUT converts them all)",
+        )
     if header.metadata != other.metadata:
         raise Failure(USAGE, "inputs with different metadata: a SequenceFile has only one")
     return header
@@ -66,7 +69,8 @@ class SequenceFileOutput:
         for name in self._header[:2]:
             if name in _MAPS:
                 raise Failure(
-                    USAGE, f"a {name.rpartition('.')[2]} cannot be made from its typed bytes (typedbytes convert copies such files)"
+                    USAGE,
+                    f"a {name.rpartition('.')[2]} cannot be made from its typed bytes (typedbytes convert copies such files)",
                 )
 
     def _open(self, reader):
@@ -114,7 +118,9 @@ def _converter_of(class_name):
     """Return the function that converts the typed bytes of a SequenceFile's Reader back to the bytes of a class."""
     if class_name == _TYPED:
         return lambda typed: len(typed).to_bytes(4, "big") + typed
-    if class_name in (f"{_IO}{name}Writable" for name in ("Bytes", "Int", "Long", "Byte", "Float", "Double", "Boolean")):
+    if class_name in (
+        f"{_IO}{name}Writable" for name in ("Bytes", "Int", "Long", "Byte", "Float", "Double", "Boolean")
+    ):
         return lambda typed: typed[1:]
     if class_name == f"{_IO}Text":
         return lambda typed: sequencefile.encode("VIntWritable", len(typed) - 5) + typed[5:]

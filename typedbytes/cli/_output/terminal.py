@@ -76,7 +76,9 @@ def table(rows, max_width=None, is_bold=False):
 
 def _line(cells, widths, right, max_width):
     padded = [" " * (width - _width(cell)) for cell, width in zip(cells, widths)]
-    line = "  ".join(space + cell if to_right else cell + space for cell, space, to_right in zip(cells, padded, right)).rstrip()
+    line = "  ".join(
+        space + cell if to_right else cell + space for cell, space, to_right in zip(cells, padded, right)
+    ).rstrip()
     if max_width is None or _width(line) <= max_width:
         return line
     while _width(line) > max_width - 1:

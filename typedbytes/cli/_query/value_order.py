@@ -27,7 +27,9 @@ def _pairs(source, nparts, dialect, fields):
         try:
             key = sortkey.encode(_without_types(decoder.decode(fields.of(record))), none="first")
         except LookupError as error:
-            raise typedbytes.FormatError(f"no {error.args[0]} in the record to sort it by", start, record=number) from None
+            raise typedbytes.FormatError(
+                f"no {error.args[0]} in the record to sort it by", start, record=number
+            ) from None
         except (typedbytes.EncodeError, typedbytes.DecodeError) as error:
             message = f"cannot sort by this value, only by numbers, texts, bytes and VECTORs of them: {error}"
             raise typedbytes.FormatError(message, start, record=number) from None
@@ -39,6 +41,8 @@ def _without_types(value):
     """Return a value with integers as ints, whatever the type: a sort key ends with the types of its numbers, which would decide among equals."""
     if type(value) is tuple:
         return tuple(map(_without_types, value))
-    if type(value) is bool or (type(value) is float and value.is_integer() and _INTEGERS_START <= value < _INTEGERS_END):
+    if type(value) is bool or (
+        type(value) is float and value.is_integer() and _INTEGERS_START <= value < _INTEGERS_END
+    ):
         return int(value)
     return value

@@ -31,7 +31,9 @@ class ColumnOrder:
         names = self._first.names
         if _is_reordered(names, batch.schema.names):
             if len(set(names)) < len(names):
-                raise _refusal(name, f"the columns are in another order than in {self._first_name}, and several have one name")
+                raise _refusal(
+                    name, f"the columns are in another order than in {self._first_name}, and several have one name"
+                )
             batch = batch.select(names)
         if batch.schema.names == names and not self._keeps_fields:
             self._check_fields(batch.schema, name)
@@ -58,7 +60,9 @@ def _has_reordered(first, kind):
     if names != [field.name for field in others]:
         return _is_reordered(names, [field.name for field in others])
     pairs = [(field.type, other.type) for field, other in zip(fields, others)]
-    pairs += [(getattr(first, part), getattr(kind, part)) for part in _PARTS if hasattr(first, part) and hasattr(kind, part)]
+    pairs += [
+        (getattr(first, part), getattr(kind, part)) for part in _PARTS if hasattr(first, part) and hasattr(kind, part)
+    ]
     return any(_has_reordered(*pair) for pair in pairs)
 
 

@@ -62,7 +62,9 @@ def _check(folder, inputs):
     if locations.is_url(folder):
         raise Failure(USAGE, f"{folder}: the output folder must be a local path, not a URL")
     if inputs.format is not None:
-        message = "--from cannot be used when the output is a folder: its inputs are recognised, SequenceFiles or typed bytes"
+        message = (
+            "--from cannot be used when the output is a folder: its inputs are recognised, SequenceFiles or typed bytes"
+        )
         raise Failure(USAGE, message)
     if inputs.max_bytes is not None:
         raise Failure(USAGE, "--max-bytes cannot be used when the output is a folder")
@@ -82,7 +84,10 @@ def _rereadables(inputs):
 def _description(parts, plan, form, codec):
     """Return what two commands must have in common for one to go on with what the other began."""
     paths = dict.fromkeys(os.fsdecode(split.path) for split in plan.splits)
-    inputs = {display_name(path): [locations.size(path), None if locations.is_url(path) else os.stat(path).st_mtime_ns] for path in paths}
+    inputs = {
+        display_name(path): [locations.size(path), None if locations.is_url(path) else os.stat(path).st_mtime_ns]
+        for path in paths
+    }
     return {
         "to": form,
         "codec": codec or "none",
@@ -107,7 +112,9 @@ def _begun(unfinished, description):
             with atomic_file(path) as raw, raw:
                 raw.write(json.dumps(description, indent=1).encode())
         if _read(path) != description:
-            raise Failure(USAGE, f"{unfinished}: left by an unfinished run with other inputs or options: remove it to start again")
+            raise Failure(
+                USAGE, f"{unfinished}: left by an unfinished run with other inputs or options: remove it to start again"
+            )
         for name in os.listdir(unfinished):
             if name.endswith(".partial"):  # of a process that was killed
                 os.unlink(os.path.join(unfinished, name))
@@ -126,7 +133,10 @@ def _convert(splits, folder, plan, form, codec):
     stop = threading.Event()
     pool = ThreadPoolExecutor(min(os.cpu_count() or 1, MAX_NTHREADS))
     try:
-        futures = [pool.submit(_write_part, os.path.join(folder, name), split, plan, form, codec, stop) for name, split in splits.items()]
+        futures = [
+            pool.submit(_write_part, os.path.join(folder, name), split, plan, form, codec, stop)
+            for name, split in splits.items()
+        ]
         for future in wait(futures, return_when=FIRST_EXCEPTION).done:
             future.result()
     finally:

@@ -29,8 +29,11 @@ _HEAD_NBYTES = 5  # by which an Arrow stream is recognised
 _ARROW_MAGIC, _PARQUET_MAGIC = b"ARROW1", b"PAR1"
 # Thrift's compact protocol: the type of a page and the first byte of the next field; an offset, an i64, and then a length, an i32.
 _PAGE_HEADER = re.compile(rb"\x15[\0\2\4\6]\x15")
-_INDEX = re.compile(rb"(?=[%b]([\x80-\xff]{0,9}[\0-\x7f])\x15([\x80-\xff]{0,4}[\0-\x7f]))" % bytes(range(0x16, 0x100, 0x10)))
-_MAX_PADDING = 64  # before the first message of an Arrow file, and after the last: an end mark, and the widest alignment. A file is longer.
+_INDEX = re.compile(
+    rb"(?=[%b]([\x80-\xff]{0,9}[\0-\x7f])\x15([\x80-\xff]{0,4}[\0-\x7f]))" % bytes(range(0x16, 0x100, 0x10))
+)
+# before the first message of an Arrow file, and after the last: an end mark, and the widest alignment. A file is longer.
+_MAX_PADDING = 64
 
 
 def batches_of_table(source: Any, form: str, name: str) -> Iterator[Any]:
@@ -98,7 +101,9 @@ def _of_arrow_file(source, name):
     end = _end_of_messages(footer)
     if start - end > _MAX_PADDING:
         # As in two files, one after the other: the footer of the second has offsets from its own start.
-        raise FormatError(f"expected a footer after the last message of an Arrow file, found {start - end} other bytes", end)
+        raise FormatError(
+            f"expected a footer after the last message of an Arrow file, found {start - end} other bytes", end
+        )
     return file.schema, map(file.get_batch, range(file.num_record_batches))
 
 

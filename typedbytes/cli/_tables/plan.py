@@ -28,7 +28,9 @@ def make_plan(inputs, rereadables, split_size, widen):
     """
     kinds = [_kind(each, inputs, widen) for each in rereadables]
     if len({*kinds}) > 1 and not inputs.pairs:
-        raise Failure(USAGE, "the inputs are SequenceFiles and typed bytes: pass --pairs to read the typed bytes as pairs too")
+        raise Failure(
+            USAGE, "the inputs are SequenceFiles and typed bytes: pass --pairs to read the typed bytes as pairs too"
+        )
     structure = {"pairs": inputs.pairs or "sequencefile" in kinds, "dialect": inputs.dialect}
     files, names = [each.path for each in rereadables], {each.path: display_name(each.name) for each in rereadables}
     with _as_input_failure(names):
@@ -49,7 +51,9 @@ def _kind(rereadable, inputs, widen):
         if kind not in ("sequencefile", "typedbytes"):
             what = "--widen works only with" if widen else "a folder can be written only from"
             advice = "leave out --widen" if widen else "give -o a file"
-            raise Failure(USAGE, f"{display_name(name)}: {what} SequenceFiles and typed bytes, and this is {kind}: {advice}")
+            raise Failure(
+                USAGE, f"{display_name(name)}: {what} SequenceFiles and typed bytes, and this is {kind}: {advice}"
+            )
         inputs.check_for_pairs(source, kind, name)
     return kind
 

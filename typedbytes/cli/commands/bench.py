@@ -25,7 +25,9 @@ SECONDS = 0.5  # for each operation
 class Settings(ReportSettings):
     """The options of bench."""
 
-    megabytes: int = option("--megabytes", type=positive, default=64, metavar="N", help="how much of the input to use (64)")
+    megabytes: int = option(
+        "--megabytes", type=positive, default=64, metavar="N", help="how much of the input to use (64)"
+    )
     plot: str | None = option("--plot", metavar="OUT", help="write a bar chart to OUT, in SVG")
 
 
@@ -114,7 +116,9 @@ def _best_seconds(operation):
 def _bar_chart(rows):
     """Return an SVG bar chart of the rates."""
     highest = max(row["MB/s"] for row in rows)
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="640" height="{40 * len(rows) + 20}" font-family="sans-serif" font-size="14">']
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="640" height="{40 * len(rows) + 20}" font-family="sans-serif" font-size="14">'
+    ]
     for number, row in enumerate(rows):
         y, width = 40 * number + 15, 400 * row["MB/s"] / highest
         parts.append(f'<text x="10" y="{y + 17}">{row["operation"]}</text>')

@@ -32,10 +32,16 @@ class Settings(InputSettings):
     )
     files: list[str] = option(nargs="*", default=[], metavar="FILE", help="the inputs; stdin if none, or for -")
     wire: str = option("--wire", choices=WIRES, default="bytes", help="the layout (bytes): " + ", ".join(WIRES))
-    max_bytes: int | None = option("--max-bytes", type=positive, metavar="N", help="refuse a message of more than N bytes")
+    max_bytes: int | None = option(
+        "--max-bytes", type=positive, metavar="N", help="refuse a message of more than N bytes"
+    )
     checksum: bool = switch("--checksum", help="end native messages with a checksum")
-    listen: str = option("--listen", default="127.0.0.1:0", metavar="ADDRESS", help="peer: HOST:PORT, or the path of a Unix socket")
-    mode: str = option("--mode", choices=("ack", "echo"), default="ack", help="peer: answer with the byte 0x31, or with the message")
+    listen: str = option(
+        "--listen", default="127.0.0.1:0", metavar="ADDRESS", help="peer: HOST:PORT, or the path of a Unix socket"
+    )
+    mode: str = option(
+        "--mode", choices=("ack", "echo"), default="ack", help="peer: answer with the byte 0x31, or with the message"
+    )
     connections: int | None = option("--connections", type=integer, metavar="N", help="peer: end after N connections")
 
 
@@ -162,7 +168,12 @@ def _answer(connection, settings):
             writers["native"].write(message, id=message.id)
 
 
-ACTIONS: dict[str, Callable[[Settings, CommandOutput], int | None]] = {"encode": _encode, "decode": _decode, "echo": _echo, "peer": _peer}
+ACTIONS: dict[str, Callable[[Settings, CommandOutput], int | None]] = {
+    "encode": _encode,
+    "decode": _decode,
+    "echo": _echo,
+    "peer": _peer,
+}
 
 
 def _checksum(settings):

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 class Settings(arguments.Settings):
     """The options of completion."""
 
-    files: list[str] = option(nargs="*", default=[], metavar="SHELL", help="bash, zsh or fish", words=("bash", "zsh", "fish"))
+    files: list[str] = option(
+        nargs="*", default=[], metavar="SHELL", help="bash, zsh or fish", words=("bash", "zsh", "fish")
+    )
     output: str | None = OUTPUT
 
 
@@ -54,7 +56,9 @@ def _bash(parsers):
     values, words = [], []
     for name, parser in parsers.items():
         actions = parser.options()
-        words.append(f"            {name}) words='{' '.join(each for action in actions for each in action.option_strings)}' ;;")
+        words.append(
+            f"            {name}) words='{' '.join(each for action in actions for each in action.option_strings)}' ;;"
+        )
         for action in actions:
             for each in action.option_strings:
                 if action.choices:
@@ -155,9 +159,13 @@ def _fish(parsers):
     for name, parser in parsers.items():
         of_command = f"complete -c typedbytes -n '__typedbytes_is {name}'"
         if _first(parser):
-            lines.append(f"complete -c typedbytes -f -n '__typedbytes_ends_with {name}' -a '{' '.join(_first(parser)[1])}'")
+            lines.append(
+                f"complete -c typedbytes -f -n '__typedbytes_ends_with {name}' -a '{' '.join(_first(parser)[1])}'"
+            )
         for action in parser.options():
-            flags = " ".join(f"-l {each[2:]}" if each.startswith("--") else f"-s {each[1:]}" for each in action.option_strings)
+            flags = " ".join(
+                f"-l {each[2:]}" if each.startswith("--") else f"-s {each[1:]}" for each in action.option_strings
+            )
             value = ""
             if action.choices:
                 value = f" -x -a {_fish_quoted(' '.join(action.choices))}"

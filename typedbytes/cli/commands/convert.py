@@ -35,21 +35,31 @@ CODECS = ("none", *TO_WRITE)
 class Settings(FileSettings, RecordForm):
     """The options of convert."""
 
-    from_: str | None = option("--from", choices=NAMES + TABLES, help="the format of the inputs (default: recognised by their first bytes)")
+    from_: str | None = option(
+        "--from", choices=NAMES + TABLES, help="the format of the inputs (default: recognised by their first bytes)"
+    )
     to: str = option("--to", choices=NAMES + TABLES, required=True, help="the format of the output")
     codec: str | None = option("--codec", choices=CODECS, help="sequencefile, parquet: compression (none)")
     compression: str = option(
-        "--compression", choices=("record", "block"), default="block", help="sequencefile: compress each value, or blocks (block)"
+        "--compression",
+        choices=("record", "block"),
+        default="block",
+        help="sequencefile: compress each value, or blocks (block)",
     )
     split_size: int | None = option(
-        "--split-size", type=parse_size, metavar="SIZE", help="arrow, parquet: the bytes of input per file of an output folder (128M)"
+        "--split-size",
+        type=parse_size,
+        metavar="SIZE",
+        help="arrow, parquet: the bytes of input per file of an output folder (128M)",
     )
     widen: bool = switch(
         "--widen",
         help="arrow, parquet: choose column types that fit all records; reads the inputs twice (a pipe is copied to disk first)",
     )
     structs: str | None = option(
-        "--structs", choices=("vector", "map"), help="what rows and structs of arrow and parquet become: map keeps their names (vector)"
+        "--structs",
+        choices=("vector", "map"),
+        help="what rows and structs of arrow and parquet become: map keeps their names (vector)",
     )
     output: str | None = OUTPUT
 
@@ -121,7 +131,9 @@ def _check_widen(is_table, inputs):
     if not is_table:
         raise Failure(USAGE, "--widen is for arrow and parquet")
     if inputs.format is not None:
-        raise Failure(USAGE, "--from cannot be used with --widen: its inputs are recognised, SequenceFiles or typed bytes")
+        raise Failure(
+            USAGE, "--from cannot be used with --widen: its inputs are recognised, SequenceFiles or typed bytes"
+        )
     if inputs.max_bytes is not None:
         raise Failure(USAGE, "--max-bytes cannot be used with --widen")
 

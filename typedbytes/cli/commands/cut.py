@@ -23,8 +23,12 @@ class Settings(RecordSettings):
     field: list[str] = option(
         "-f", "--field", action="append", default=[], metavar="PATH", help="a field to write, such as key or value[0]"
     )
-    key: str | None = option("-k", "--key", metavar="PATH", help="write pairs: the field at PATH is the key, the others are the value")
-    missing: str = option("--missing", choices=("error", "null"), default="error", help="what to do if a record lacks a field (error)")
+    key: str | None = option(
+        "-k", "--key", metavar="PATH", help="write pairs: the field at PATH is the key, the others are the value"
+    )
+    missing: str = option(
+        "--missing", choices=("error", "null"), default="error", help="what to do if a record lacks a field (error)"
+    )
 
 
 def run(settings: Settings, output: CommandOutput) -> int | None:

@@ -89,7 +89,11 @@ def _unordered(first, second, dialect):
             else:
                 del surplus[key], samples[key]
     for key, number in surplus.items():
-        yield {"only in": "first" if number > 0 else "second", "times": abs(number), "value": _shown(samples[key], dialect)}
+        yield {
+            "only in": "first" if number > 0 else "second",
+            "times": abs(number),
+            "value": _shown(samples[key], dialect),
+        }
 
 
 def _shown(record, dialect):

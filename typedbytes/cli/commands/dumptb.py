@@ -34,7 +34,10 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     output.refuse_terminal()
     status = OK
     for name in Inputs(settings):
-        with opened(name) as source, sequence_file_reader(source, settings.dialect, settings.max_bytes, resync=settings.resync) as pairs:
+        with (
+            opened(name) as source,
+            sequence_file_reader(source, settings.dialect, settings.max_bytes, resync=settings.resync) as pairs,
+        ):
             while data := pairs.read_typed(CHUNK_NBYTES):
                 output.write(data)
             status = report_skipped(name, pairs.skipped) or status

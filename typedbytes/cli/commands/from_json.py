@@ -35,6 +35,11 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
       echo '{"name": "x", "data": {"bytes": "AAE="}}' | typedbytes from-json | xxd
     """
     output.refuse_terminal()
-    how = {"pairs": settings.pairs, "dialect": settings.dialect, "plain": settings.plain, "max_bytes": settings.max_bytes}
+    how = {
+        "pairs": settings.pairs,
+        "dialect": settings.dialect,
+        "plain": settings.plain,
+        "max_bytes": settings.max_bytes,
+    }
     for record in Inputs(settings).lines(partial(encoded_lines, **how), JSON_PIECE_NBYTES):
         output.write(record)

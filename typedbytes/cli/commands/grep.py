@@ -35,7 +35,9 @@ class Settings(RecordSettings, _PatternSettings):
     ignore_case: bool = switch("-i", "--ignore-case", help="ignore the case of letters")
     count: bool = switch("-c", "--count", help="print the number of matching records, and no record")
     invert: bool = switch("-v", "--invert", help="copy the records that do not match")
-    part: str = option("--in", choices=("any", "key", "value"), default="any", help="the part of a pair to search (any)")
+    part: str = option(
+        "--in", choices=("any", "key", "value"), default="any", help="the part of a pair to search (any)"
+    )
 
 
 def run(settings: Settings, output: CommandOutput) -> int | None:

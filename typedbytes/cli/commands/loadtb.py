@@ -23,7 +23,10 @@ class Settings(SequenceFileSettings):
     files: list[str] = option(nargs="*", default=[], metavar="FILE", help="the SequenceFile: a path or URL")
     pairs: bool = True
     compression: str = option(
-        "--compression", choices=("none", "record", "block"), default="record", help="compress values or blocks (record)"
+        "--compression",
+        choices=("none", "record", "block"),
+        default="record",
+        help="compress values or blocks (record)",
     )
     codec: str = option("--codec", default="default", metavar="NAME", help=f"{', '.join(TO_WRITE)} (default)")
     overwrite: bool = switch("--overwrite", help="replace an existing FILE, only on success")

@@ -28,7 +28,11 @@ def run(settings: Settings, output: CommandOutput, parsers: dict[str, Parser]) -
       typedbytes man | man -l -
       typedbytes man -o ~/.local/share/man/man1/typedbytes.1
     """
-    lines = [f'.TH TYPEDBYTES 1 "" "typedbytes {typedbytes.__version__}"', ".SH NAME", "typedbytes \\- streams of Hadoop TypedBytes"]
+    lines = [
+        f'.TH TYPEDBYTES 1 "" "typedbytes {typedbytes.__version__}"',
+        ".SH NAME",
+        "typedbytes \\- streams of Hadoop TypedBytes",
+    ]
     lines += [".SH SYNOPSIS", ".B typedbytes", ".I COMMAND", "[\\fIOPTION\\fR...] [\\fIFILE\\fR...]", ".SH COMMANDS"]
     for name, parser in parsers.items():
         lines += _man_of(name, parser)
@@ -48,7 +52,11 @@ def _man_of(name, parser):
     for action in parser.options():
         if action.dest != "help":
             value = f" \\fI{value_name(action)}\\fR" if takes_value(action) else ""
-            lines += [".TP", ", ".join(f"\\fB{_roff(each)}\\fR" for each in action.option_strings) + value, _roff(action.help)]
+            lines += [
+                ".TP",
+                ", ".join(f"\\fB{_roff(each)}\\fR" for each in action.option_strings) + value,
+                _roff(action.help),
+            ]
     return [*lines, ".PP", ".nf", *map(_roff, examples.rstrip().splitlines()), ".fi"]
 
 

@@ -43,7 +43,9 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
         sources, nparts = inputs.sources()
         memory = external.memory_for_records(settings.memory)
         try:
-            sorter = Sorter(by="partition", nparts=nparts, npartitions=settings.npartitions, memory=memory, dialect=settings.dialect)
+            sorter = Sorter(
+                by="partition", nparts=nparts, npartitions=settings.npartitions, memory=memory, dialect=settings.dialect
+            )
         except ValueError as error:
             raise Failure(USAGE, f"argument -n: {error}") from None
         for source in sources:

@@ -27,7 +27,10 @@ class Settings(JobSettings):
 
     command = "run"
     engine: str = option(
-        "--engine", choices=("local", "spark"), default="local", help="what runs the tasks; spark: PySpark on this machine (local)"
+        "--engine",
+        choices=("local", "spark"),
+        default="local",
+        help="what runs the tasks; spark: PySpark on this machine (local)",
     )
 
 

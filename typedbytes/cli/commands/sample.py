@@ -35,9 +35,16 @@ class Settings(RecordSettings):
 
     nrecords: int = number_option("number")
     fraction: float | None = option(
-        "-p", "--fraction", type=_fraction, metavar="P", group="number", help="copy each record with probability P instead"
+        "-p",
+        "--fraction",
+        type=_fraction,
+        metavar="P",
+        group="number",
+        help="copy each record with probability P instead",
     )
-    seed: int | None = option("--seed", type=integer, metavar="N", help="the seed; the same seed draws the same records")
+    seed: int | None = option(
+        "--seed", type=integer, metavar="N", help="the seed; the same seed draws the same records"
+    )
 
 
 def run(settings: Settings, output: CommandOutput) -> int | None:

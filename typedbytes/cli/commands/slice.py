@@ -21,7 +21,11 @@ class Settings(RecordSettings):
     """The options of slice."""
 
     range: str = option(
-        "-r", "--range", default=":", metavar="START:STOP:STEP", help="as in Python, counted over all inputs (:, which is all records)"
+        "-r",
+        "--range",
+        default=":",
+        metavar="START:STOP:STEP",
+        help="as in Python, counted over all inputs (:, which is all records)",
     )
 
 

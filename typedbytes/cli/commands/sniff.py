@@ -105,7 +105,8 @@ def _header(source, inputs):
 
 def _values(source, form, name, inputs, size):
     """Return what the first values show, and how many are whole and right."""
-    start = _Start(formats.source_of(source, form, display_name(name), False, inputs.dialect, inputs.max_bytes))  # not as pairs
+    # not as pairs
+    start = _Start(formats.source_of(source, form, display_name(name), False, inputs.dialect, inputs.max_bytes))
     heads: list = []
     offset, fault = 0, None
 

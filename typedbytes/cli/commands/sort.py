@@ -24,7 +24,9 @@ class Settings(RecordSettings):
     """The options of sort."""
 
     memory: int = MEMORY
-    threads: int | None = option("--threads", type=positive, metavar="N", help="how many threads sort (one for each processor, at most 4)")
+    threads: int | None = option(
+        "--threads", type=positive, metavar="N", help="how many threads sort (one for each processor, at most 4)"
+    )
     by: list[str] | None = option(
         "--by", action="append", metavar="ORDER",
         help="what to sort by: bytes (Hadoop's order), key, value, or a path as for cut; repeat it to break ties (bytes)",

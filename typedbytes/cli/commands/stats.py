@@ -20,7 +20,9 @@ class Settings(ReportSettings):
     """The options of stats."""
 
     nkeys: int = option("-n", type=integer, default=0, metavar="N", help="report the N most frequent keys (0)")
-    reducers: int = option("--reducers", type=integer, default=0, metavar="N", help="report how many records each of N reducers would get")
+    reducers: int = option(
+        "--reducers", type=integer, default=0, metavar="N", help="report how many records each of N reducers would get"
+    )
 
 
 def run(settings: Settings, output: CommandOutput) -> int | None:
@@ -39,7 +41,9 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
         raise Failure(USAGE, "argument --reducers: expected at most 65536")
     statistics, pairs = collect(RecordStatistics, Inputs(settings, NOTE), npartitions=settings.reducers, top=top)
     parts = ("key", "value") if pairs else ("value",)
-    types = [_type_row(name, code, row) for part, name in enumerate(parts) for code, row in statistics.by_type(part).items()]
+    types = [
+        _type_row(name, code, row) for part, name in enumerate(parts) for code, row in statistics.by_type(part).items()
+    ]
     nbytes = sum(row["bytes"] for row in types)
     sections = {"records": [{"records": statistics.nrecords, "unit": "pairs" if pairs else "values", "bytes": nbytes}]}
     if types:

@@ -32,7 +32,9 @@ class Settings(JobSettings, BundleSettings):
         help="run the job on Hadoop or on Spark, which needs PySpark on this machine (hadoop)",
     )
     master: str | None = option(
-        "--master", metavar="URL", help="spark: the cluster, as spark://host:7077, yarn or local[4] (default: from Spark's configuration)"
+        "--master",
+        metavar="URL",
+        help="spark: the cluster, as spark://host:7077, yarn or local[4] (default: from Spark's configuration)",
     )
     bundle: str | None = option(
         "--bundle",
@@ -40,12 +42,19 @@ class Settings(JobSettings, BundleSettings):
         metavar="ZIP",
         help="an archive made with typedbytes bundle (default: one is made, with the options above)",
     )
-    no_bundle: bool = option("--no-bundle", group="bundle", action="store_true", help="the nodes have typedbytes installed")
-    streaming_jar: str | None = option("--streaming-jar", metavar="JAR", help="Hadoop's streaming jar, if it is not found")
+    no_bundle: bool = option(
+        "--no-bundle", group="bundle", action="store_true", help="the nodes have typedbytes installed"
+    )
+    streaming_jar: str | None = option(
+        "--streaming-jar", metavar="JAR", help="Hadoop's streaming jar, if it is not found"
+    )
     read: bool = switch("--read", help="write the output of the job to stdout as pairs")
     dry_run: bool = switch("--dry-run", help="print the commands, passwords in URLs included, instead of running them")
     target: str = option(
-        "--target", choices=("hadoop", "emr", "dataproc"), default="hadoop", help="for emr and dataproc the job is printed, not run"
+        "--target",
+        choices=("hadoop", "emr", "dataproc"),
+        default="hadoop",
+        help="for emr and dataproc the job is printed, not run",
     )
     staging: str | None = option("--staging", metavar="URL", help="the folder in the cloud for the job's files")
     cluster: str = option("--cluster", default="CLUSTER", help="the cluster's id or name, for emr and dataproc")
@@ -122,7 +131,9 @@ def _bundle(settings, folder):
     contents = bundle_settings(settings)
     if settings.bundle or settings.no_bundle:
         if any(given for name, given in contents.items() if name != "python_versions"):
-            message = "--module, --wheel, --require, --platform and --find-links apply only when submit makes the bundle"
+            message = (
+                "--module, --wheel, --require, --platform and --find-links apply only when submit makes the bundle"
+            )
             raise Failure(USAGE, f"{message}: leave them out, or leave out --bundle / --no-bundle")
         return settings.bundle
     if _is_printed(settings) and os.path.exists(PLACEHOLDER) and not any(contents.values()):
@@ -147,9 +158,15 @@ def _printed(plan, settings):
     if settings.target == "hadoop":
         return "\n".join([*first, *_shell_commands(hadoop.jobs_of(plan), _command(settings)), ""])
     if len(plan.steps) > 1:
-        raise Failure(UNAVAILABLE, f"a job of several steps is not described for {settings.target}: submit it on the cluster's main node")
+        raise Failure(
+            UNAVAILABLE,
+            f"a job of several steps is not described for {settings.target}: submit it on the cluster's main node",
+        )
     if not settings.staging:
-        raise Failure(USAGE, f"--target {settings.target} needs --staging, a folder in the cloud that the job's files are copied to")
+        raise Failure(
+            USAGE,
+            f"--target {settings.target} needs --staging, a folder in the cloud that the job's files are copied to",
+        )
     description: object
     if settings.target == "emr":
         description, commands = hadoop.emr(plan, settings.staging, settings.cluster)

@@ -25,9 +25,13 @@ class Settings(ReportSettings):
     """The options of validate."""
 
     unicode_errors: str = UNICODE_ERRORS
-    pickle: str = option("--pickle", choices=("safe", "raw"), default="safe", help="raw accepts any pickle without decoding it")
+    pickle: str = option(
+        "--pickle", choices=("safe", "raw"), default="safe", help="raw accepts any pickle without decoding it"
+    )
     repair: str | None = option("--repair", metavar="OUT", help="copy every intact record of one input to OUT")
-    nfaults: int = option("-n", type=integer, default=10, metavar="N", help="report the first N faults of an input (10)")
+    nfaults: int = option(
+        "-n", type=integer, default=10, metavar="N", help="report the first N faults of an input (10)"
+    )
 
     def decoding(self) -> dict[str, str]:
         """Return the options of a Decoder."""
@@ -63,7 +67,16 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
         except Failure as failure:
             found = failure.report()
             if found == BAD_DATA:
-                rows.append({"input": display_name(name), "ok": False, "records": 0, "unit": None, "bytes": None, "message": str(failure)})
+                rows.append(
+                    {
+                        "input": display_name(name),
+                        "ok": False,
+                        "records": 0,
+                        "unit": None,
+                        "bytes": None,
+                        "message": str(failure),
+                    }
+                )
         status = status or found
         if not is_table(settings, output):
             report(rows, settings, output)
@@ -102,7 +115,9 @@ def _validated(name, inputs, settings, rows):
                 with formats.sequence_file_reader(recent, resync=True, **how) as reader:
                     finder.run_sequence_file(reader)
             else:
-                with formats.reader_of(recent, "typedbytes", display_name(name), True, settings.pairs, **limits) as reader:
+                with formats.reader_of(
+                    recent, "typedbytes", display_name(name), True, settings.pairs, **limits
+                ) as reader:
                     finder.run(reader)
         row = {
             "input": display_name(name),

@@ -65,7 +65,9 @@ class TaskAttempt:
         job = context.job
         self.folder: str = context.output.attempt_folder(name)
         self.messages: Messages = Messages(job.quiet)
-        self.spills: Spills = Spills(context.output.spill_folder(name), codec=job.codec, memory=context.memory, max_files=context.max_files)
+        self.spills: Spills = Spills(
+            context.output.spill_folder(name), codec=job.codec, memory=context.memory, max_files=context.max_files
+        )
         self._environ = {**context.environ, **environ, **task_environment(context.id, kind, number, count, self.folder)}
         self._context = context
         self._job = job

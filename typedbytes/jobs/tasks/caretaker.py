@@ -39,7 +39,12 @@ class Caretaker:
         try:
             command = [sys.executable, "-I", "-S", os.path.abspath(__file__)]
             self._process = subprocess.Popen(
-                command, stdin=reader, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/", start_new_session=True
+                command,
+                stdin=reader,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd="/",
+                start_new_session=True,
             )
         except BaseException:
             self._pipe.close()

@@ -67,7 +67,9 @@ def pairs_in(inputs: Iterable[Any]) -> tuple[Iterable[Any] | None, list[Any]]:
     paths = [*first, *items]
     for each in paths:
         if not isinstance(each, (str, os.PathLike)):
-            raise InputError(f"inputs are paths, or tuples of a key and a value, as in inputs=[(0, 'a line')], not {each!r}")
+            raise InputError(
+                f"inputs are paths, or tuples of a key and a value, as in inputs=[(0, 'a line')], not {each!r}"
+            )
     return None, paths
 
 
@@ -95,7 +97,9 @@ def _regular(path):
         raise InputError(f"{path}: {error.strerror}") from None
     if not stat.S_ISREG(mode):
         kind = "pipe" if stat.S_ISFIFO(mode) else "socket" if stat.S_ISSOCK(mode) else "device"
-        raise InputError(f"{path} is a {kind}, which cannot be split or read again: give it as standard input, with - as the input")
+        raise InputError(
+            f"{path} is a {kind}, which cannot be split or read again: give it as standard input, with - as the input"
+        )
     return path
 
 
@@ -117,7 +121,11 @@ def make_splits(paths: Iterable[str], format_name: str = "auto", split_size: int
 def _splits_of(path, format_name, split_size):
     try:
         nbytes = os.path.getsize(path)
-        kind, codec = _recognised(path) if format_name == "auto" else (format_name, _codec_named(path) if format_name == TEXT else None)
+        kind, codec = (
+            _recognised(path)
+            if format_name == "auto"
+            else (format_name, _codec_named(path) if format_name == TEXT else None)
+        )
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
     if kind == PAIRS or codec or nbytes == 0:

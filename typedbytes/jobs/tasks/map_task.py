@@ -53,7 +53,9 @@ class MapTask:
     partitioning: options of a Sorter. combine(feed, collect): runs the combiner as Processes.run runs a process, None for a job without one.
     """
 
-    def __init__(self, spills: Spills, partitioning: Mapping[str, Any], memory: int, combine: Callable[..., int] | None) -> None:
+    def __init__(
+        self, spills: Spills, partitioning: Mapping[str, Any], memory: int, combine: Callable[..., int] | None
+    ) -> None:
         self._spills = spills
         self._partitioning = partitioning
         self._memory = memory

@@ -49,7 +49,9 @@ def check_output(path: Path) -> None:
 class OutputFolder:
     """The working folder of a job; a context manager that leaves the complete output or nothing. `attempts`: the parent of the attempts' folders."""
 
-    def __init__(self, path: Path, caretaker: Caretaker, keep_failed: bool = False, temporary: Path | None = None) -> None:
+    def __init__(
+        self, path: Path, caretaker: Caretaker, keep_failed: bool = False, temporary: Path | None = None
+    ) -> None:
         check_output(path)
         self.path: str = absolute(path)
         self._keep_failed = keep_failed
@@ -58,13 +60,20 @@ class OutputFolder:
             raise OutputError(f"there is no folder {temporary} for temporary files")
         token = os.urandom(8).hex()
         self._work = os.path.join(parent, f".{name[:50]}-{token}")
-        self._spilled = os.path.join(absolute(temporary) if temporary is not None else self._work, f"typedbytes-{token}")
+        self._spilled = os.path.join(
+            absolute(temporary) if temporary is not None else self._work, f"typedbytes-{token}"
+        )
         self._done = os.path.join(self._work, "output")
         self.attempts: str = os.path.join(self._work, "attempts")
         self._caretaker = caretaker
         self._add_to_caretaker()
         try:
-            for folder, mode in ((self._work, 0o700), (self._spilled, 0o700), (self._done, 0o777), (self.attempts, 0o777)):
+            for folder, mode in (
+                (self._work, 0o700),
+                (self._spilled, 0o700),
+                (self._done, 0o777),
+                (self.attempts, 0o777),
+            ):
                 os.mkdir(folder, mode)
         except OSError as error:
             message = f"no folder can be made in {os.path.dirname(error.filename)}: {error.strerror}"
@@ -90,7 +99,9 @@ class OutputFolder:
             with open(os.path.join(folder, "stdin"), "wb") as file, open(0, "rb", closefd=False) as stdin:
                 shutil.copyfileobj(stdin, file, BUFFER_NBYTES)
         except OSError as error:
-            raise unwritten(InputError, f"standard input cannot be copied into {folder}: {error.strerror}", error) from error
+            raise unwritten(
+                InputError, f"standard input cannot be copied into {folder}: {error.strerror}", error
+            ) from error
         return file.name
 
     def keep_records(self, pairs: Iterable[Any]) -> str:
@@ -100,7 +111,9 @@ class OutputFolder:
             with open(path, "wb", buffering=0) as file, PairWriter(file, buffer_size=BUFFER_NBYTES) as writer:
                 writer.writes(pairs)
         except (TypeError, ValueError, OverflowError) as error:
-            raise InputError(f"inputs are paths, or tuples of a key and a value that typed bytes can hold: {error}") from error
+            raise InputError(
+                f"inputs are paths, or tuples of a key and a value that typed bytes can hold: {error}"
+            ) from error
         return path
 
     def spill_folder(self, attempt: str) -> str:
@@ -139,7 +152,9 @@ class OutputFolder:
             try:
                 os.rename(os.path.join(folder, name), target)
             except OSError as error:
-                raise OutputError(f"the file {name} of a step cannot be moved into the output: {error.strerror}") from None
+                raise OutputError(
+                    f"the file {name} of a step cannot be moved into the output: {error.strerror}"
+                ) from None
 
     def __enter__(self) -> OutputFolder:
         if self._keep_failed:
@@ -168,7 +183,9 @@ class OutputFolder:
             sync(file.name)
             name_folder(self._done, self.path)
         except OSError as error:
-            raise unwritten(OutputError, f"the output {self.path} cannot be created: {error.strerror}", error) from error
+            raise unwritten(
+                OutputError, f"the output {self.path} cannot be created: {error.strerror}", error
+            ) from error
 
 
 def write_part(folder: str, number: int, format_name: str, options: Mapping[str, Any], source: Any = None) -> int:

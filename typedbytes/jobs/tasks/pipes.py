@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["make_pipe"]
 
 _pipes: weakref.WeakSet = weakref.WeakSet()
-_lock = threading.RLock()  # held while a pipe is made and while a process is forked; a signal handler may fork in the thread that has it
+# held while a pipe is made and while a process is forked; a signal handler may fork in the thread that has it
+_lock = threading.RLock()
 
 
 def make_pipe() -> tuple[Any, Any]:

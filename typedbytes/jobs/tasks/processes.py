@@ -116,7 +116,8 @@ class Processes:
             try:
                 result, failure = _try_call(collect, process.stdout)
                 if failure is not None and not isinstance(failure, TruncatedError):
-                    self._kill(process)  # after truncated output the process ends by itself, and its exit code says more
+                    # after truncated output the process ends by itself, and its exit code says more
+                    self._kill(process)
                 process.stdout.close()
                 _wait_for_end(process)
             finally:
@@ -131,7 +132,9 @@ class Processes:
         self._check_outcome(process.returncode, feeder.error, has_unread, failure, messages)
         return result
 
-    def run_without_input(self, command: Sequence[str], environ: Mapping[str, str], seconds: float) -> tuple[int, bytes]:
+    def run_without_input(
+        self, command: Sequence[str], environ: Mapping[str, str], seconds: float
+    ) -> tuple[int, bytes]:
         """Run a command without input and return its exit code and its standard error.
 
         Raises OSError when it cannot be started, subprocess.TimeoutExpired when it takes longer than `seconds`.
@@ -178,7 +181,9 @@ class Processes:
         """Return a process, and our own reading end of its input, which shows what it has not read."""
         unread, stdin = make_pipe()
         try:
-            process = self._start_process(command, env=environ, bufsize=0, stdin=unread, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            process = self._start_process(
+                command, env=environ, bufsize=0, stdin=unread, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            )
         except BaseException as error:
             unread.close()
             stdin.close()
@@ -288,7 +293,8 @@ class _StandardError:
         self._poll.register(pipe, select.POLLIN)
         self._deadline = None
         self._is_overdue = False
-        self._left = 0  # once overdue, how many bytes are still read: all that the process itself has written are among them
+        # once overdue, how many bytes are still read: all that the process itself has written are among them
+        self._left = 0
 
     def __enter__(self):
         return self
@@ -341,7 +347,9 @@ def _exit_reason(code, tail):
 
 
 def _advice(error):
-    return "" if error.record else "; only pairs of typed bytes may go to standard output, also before streaming.run(...)"
+    return (
+        "" if error.record else "; only pairs of typed bytes may go to standard output, also before streaming.run(...)"
+    )
 
 
 def _wait_for_end(process):

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from typedbytes.streaming.formats.secondary_sort import CompositeKeys
 
 
-def open_files(input_format: str, output_format: str, source: Any, sink: Any, environ: Mapping[str, str]) -> tuple[Any, Any]:
+def open_files(
+    input_format: str, output_format: str, source: Any, sink: Any, environ: Mapping[str, str]
+) -> tuple[Any, Any]:
     """Return what records are read from and written to: the task's descriptors, or the files of typed bytes of a whole split."""
     if "split" in (input_format, output_format):
         from typedbytes._base.pipes import enlarge_pipe
@@ -36,7 +38,9 @@ def open_columns(source: Any, sink: Any, options: Any) -> tuple[Any, Any]:
     """Return the input and the output of a job on columns; both are typed bytes, and options are those of the job."""
     from typedbytes.streaming.formats.columnar import ColumnsInput, ColumnsOutput
 
-    return ColumnsInput(source, options.read_options), ColumnsOutput(sink, options.write_options, options.column_options)
+    return ColumnsInput(source, options.read_options), ColumnsOutput(
+        sink, options.write_options, options.column_options
+    )
 
 
 def open_input(

@@ -62,7 +62,9 @@ class CompositeKeys:
     form would be grouped wrongly, else None.
     """
 
-    def __init__(self, part_of: Callable[[Any], Any], groups_by_part: bool, secondary: int = 0, nreducers: int | None = None) -> None:
+    def __init__(
+        self, part_of: Callable[[Any], Any], groups_by_part: bool, secondary: int = 0, nreducers: int | None = None
+    ) -> None:
         self.part_of: Callable[[Any], Any] = part_of
         self.groups_by_part: bool = groups_by_part
         self.nreducers: int | None = nreducers
@@ -76,7 +78,8 @@ class CompositeKeys:
         self._padding = EMPTY_BYTES * bool(odd) + FALSE * nfalse
         self._head = b"\x08" + (3 + bool(odd) + nfalse).to_bytes(4, "big")
         self.ntail: int = LONG_NBYTES + secondary
-        self.start: bytes | None = None  # the bytes of the key split last, up to the end of its part; None: no key was split
+        # the bytes of the key split last, up to the end of its part; None: no key was split
+        self.start: bytes | None = None
 
     def join(self, part: bytes, key: bytes) -> bytes:
         """Return the form of an encoded key with an encoded part."""
@@ -126,7 +129,9 @@ class CompositeKeyInput(UndecodedInput):
     def _set_input_form(self, is_composite):
         composite_keys = self._composite_keys
         if composite_keys.input_is_composite is not None:
-            self._failure = FormatError("some keys are in the form for grouping and others are not", self.offset, record=self.record - 1)
+            self._failure = FormatError(
+                "some keys are in the form for grouping and others are not", self.offset, record=self.record - 1
+            )
             raise self._failure
         if not is_composite and composite_keys.nreducers is not None:
             raise GroupingError(
@@ -172,7 +177,9 @@ class CompositeKeyInput(UndecodedInput):
         return dumps(item)
 
     def _key_of(self, key, value):
-        return self._decoded(key, len(value) + (self._composite_keys.ntail if self._composite_keys.input_is_composite else 0))
+        return self._decoded(
+            key, len(value) + (self._composite_keys.ntail if self._composite_keys.input_is_composite else 0)
+        )
 
     def _value_of(self, value):
         return self._decoded(value, 0)

@@ -31,7 +31,9 @@ class UndecodedInput(TypedBytesInput):
     def __init__(self, source: Any, options: Mapping[str, Any]) -> None:
         structural = {name: options[name] for name in ("dialect", "max_bytes", "buffer_size") if name in options}
         super().__init__(source, {**structural, "raw": True, "max_depth": MAX_DEPTH})
-        self.decode: Callable[[Any], Any] = Decoder(**{name: value for name, value in options.items() if name != "buffer_size"}).decode
+        self.decode: Callable[[Any], Any] = Decoder(
+            **{name: value for name, value in options.items() if name != "buffer_size"}
+        ).decode
 
     def packed(self, key: bytes, value: bytes) -> bytes:
         """Return the bytes of a raw pair."""
