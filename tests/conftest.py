@@ -23,7 +23,11 @@ FILE_MARKS = ("codec", "windows", "free_threaded", "every_python", "oldest_pytho
 def pytest_ignore_collect(collection_path, config):
     """Leave out, unread, files without the marks of files that -m names: they may import what such a run does not have."""
     wanted = [mark for mark in FILE_MARKS if re.search(rf"(?<!not )\b{mark}\b", config.option.markexpr)]
-    if wanted and collection_path.suffix == ".py" and not re.search(rf"mark\.({'|'.join(wanted)})\b", collection_path.read_text("utf-8")):
+    if (
+        wanted
+        and collection_path.suffix == ".py"
+        and not re.search(rf"mark\.({'|'.join(wanted)})\b", collection_path.read_text("utf-8"))
+    ):
         return True
     return None
 

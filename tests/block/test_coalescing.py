@@ -238,7 +238,11 @@ def test_a_time_of_day_that_is_set_back_delays_nothing(tmp_path):
         }
     """
     (tmp_path / "ahead.c").write_text(source)
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", tmp_path / "ahead.so", tmp_path / "ahead.c", "-ldl"], check=True, capture_output=True)
+    subprocess.run(
+        ["cc", "-shared", "-fPIC", "-o", tmp_path / "ahead.so", tmp_path / "ahead.c", "-ldl"],
+        check=True,
+        capture_output=True,
+    )
     code = """
         import socket, sys, time
         from typedbytes.block import CoalescingWriter
@@ -357,7 +361,9 @@ def test_the_rest_of_a_batch_that_was_interrupted_does_not_wait(max_delay):
 
 
 @pytest.mark.parametrize(
-    "use", [lambda writer: writer.write([1]), CoalescingWriter.flush, CoalescingWriter.close], ids=["write", "flush", "close"]
+    "use",
+    [lambda writer: writer.write([1]), CoalescingWriter.flush, CoalescingWriter.close],
+    ids=["write", "flush", "close"],
 )
 def test_a_signal_handler_cannot_use_a_writer_that_sends_a_large_value(use):
     refused = threading.Event()
@@ -776,7 +782,10 @@ def test_a_writer_is_made_once_and_never_pickled():
 
 
 def test_what_was_never_made():
-    for use in (CoalescingWriter.__new__(CoalescingWriter).write, AsyncCoalescingWriter.__new__(AsyncCoalescingWriter).write):
+    for use in (
+        CoalescingWriter.__new__(CoalescingWriter).write,
+        AsyncCoalescingWriter.__new__(AsyncCoalescingWriter).write,
+    ):
         with pytest.raises(ValueError, match="closed"):
             use([1])
 

@@ -21,7 +21,9 @@ pytestmark = pytest.mark.hadoop
 
 def test_the_module_builds_and_its_own_tests_pass():
     said = block_peer.build_with_maven()
-    ntests = sum(path.read_text("utf-8").count("@Test\n") for path in (block_peer.MODULE / "src" / "test").rglob("*.java"))
+    ntests = sum(
+        path.read_text("utf-8").count("@Test\n") for path in (block_peer.MODULE / "src" / "test").rglob("*.java")
+    )
     assert ntests > 10
     assert f"Tests run: {ntests}, Failures: 0, Errors: 0, Skipped: 0" in said
     assert "BUILD SUCCESS" in said
@@ -91,7 +93,9 @@ def test_java_collects():
 
 
 def test_java_over_a_pipe():
-    process = subprocess.Popen(block_peer.command("echo", "bytes", "pipe"), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process = subprocess.Popen(
+        block_peer.command("echo", "bytes", "pipe"), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
     messages = [slow.published(size) for size in range(9)] + [[bytes(1_000_000)]]
     reader, writer = BlockReader(process.stdout.fileno()), BlockWriter(process.stdin.fileno())
     for args in messages:

@@ -102,14 +102,19 @@ MORE = st.one_of(
 
 def plain(value):
     """Return what a value is read back as."""
-    return int(value) if isinstance(value, (tb.Byte, tb.Long)) else float(value) if isinstance(value, tb.Float) else value
+    return (
+        int(value) if isinstance(value, (tb.Byte, tb.Long)) else float(value) if isinstance(value, tb.Float) else value
+    )
 
 
 @hypothesis.settings(max_examples=150)
 @hypothesis.given(st.lists(PLAIN, max_size=8), st.sampled_from(slow.LAYOUTS))
 def test_legacy_layouts_equal_the_reference_and_round_trip(args, wire):
     if wire == "line":
-        args = [Command(value.replace("\r", "").replace("\n", "")) if isinstance(value, Command) else value for value in args]
+        args = [
+            Command(value.replace("\r", "").replace("\n", "")) if isinstance(value, Command) else value
+            for value in args
+        ]
     data = BlockEncoder(wire).encode(args)
     assert data == slow.encode(wire, args)
     (message,) = BlockDecoder(wire).feed(data)
@@ -190,8 +195,14 @@ NO_CODE = {
     "None": ([1, None], "the legacy layouts have no type for None: pass default=, or use wire='native', at [1]"),
     "list": ([[1]], "the legacy layouts have no type for list: pass default=, or use wire='native', at [0]"),
     "dict": ([{}], "the legacy layouts have no type for dict: pass default=, or use wire='native', at [0]"),
-    "arrow": ([1, ArrowStream(b"abc")], "the legacy layouts have no type for ArrowStream: pass default=, or use wire='native', at [1]"),
-    "table": ([pyarrow.table({"n": [1]})], "the legacy layouts have no type for Table: pass default=, or use wire='native', at [0]"),
+    "arrow": (
+        [1, ArrowStream(b"abc")],
+        "the legacy layouts have no type for ArrowStream: pass default=, or use wire='native', at [1]",
+    ),
+    "table": (
+        [pyarrow.table({"n": [1]})],
+        "the legacy layouts have no type for Table: pass default=, or use wire='native', at [0]",
+    ),
     "wide": ([2**63], "int does not fit 64 bits, at [0]"),
     "surrogate": (["\ud800"], "str cannot be encoded as UTF-8: surrogates not allowed, at [0]"),
 }
@@ -363,7 +374,12 @@ def test_a_message_is_a_sequence(args):
 
 def test_encode_into():
     encoder, data = BlockEncoder("total"), slow.encode("total", ["abc", bytes(70_000)])
-    for buffer, offset in ((bytearray(), 0), (bytearray(3), 2), (bytearray(80_000), 5), (memoryview(bytearray(80_000)), 7)):
+    for buffer, offset in (
+        (bytearray(), 0),
+        (bytearray(3), 2),
+        (bytearray(80_000), 5),
+        (memoryview(bytearray(80_000)), 7),
+    ):
         assert encoder.encode_into(["abc", bytes(70_000)], buffer, offset) == len(data)
         assert bytes(buffer[offset : offset + len(data)]) == data
     small = bytearray(b"kept")
@@ -398,12 +414,16 @@ def test_streams_and_messages_are_compared_by_what_they_hold():
 def test_the_elements_of_a_message_cannot_be_changed():
     (message,) = BlockDecoder().feed(BlockEncoder("native").encode([numpy.arange(9)]))
     with pytest.raises(BufferError, match="cannot be changed"):
-        ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(message[0].obj), ctypes.create_string_buffer(200), PYBUF_WRITABLE)
+        ctypes.pythonapi.PyObject_GetBuffer(
+            ctypes.py_object(message[0].obj), ctypes.create_string_buffer(200), PYBUF_WRITABLE
+        )
     assert message[0].tolist() == [*range(9)]
 
 
 @pytest.mark.parametrize(
-    "made", [BlockEncoder(), BlockDecoder(), BlockReader(b""), BlockWriter(io.BytesIO())], ids=lambda made: type(made).__name__
+    "made",
+    [BlockEncoder(), BlockDecoder(), BlockReader(b""), BlockWriter(io.BytesIO())],
+    ids=lambda made: type(made).__name__,
 )
 def test_what_moves_messages_is_neither_pickled_nor_made_twice(made):
     with pytest.raises(TypeError, match="cannot be pickled"):
@@ -508,7 +528,9 @@ def test_spoiled_messages_come_to_what_the_reference_says(wire):
             elif kind == 1:
                 data[at] = rng.choice((0, 1, 2, 5, 6, 0x20, 0x7F, 0x80, 0xF5, 0xFF))
             elif kind == 2:
-                data[at : at + 4] = struct.pack(">i", rng.choice((0, 1, -1, 2**31 - 1, -(2**31), 65_535, 65_536, len(data))))
+                data[at : at + 4] = struct.pack(
+                    ">i", rng.choice((0, 1, -1, 2**31 - 1, -(2**31), 65_535, 65_536, len(data)))
+                )
             elif kind == 3:
                 del data[at : rng.choice((at + 1, len(data)))]
             else:
@@ -699,7 +721,9 @@ def test_what_is_bad_inside_is_skipped_if_wanted(name):
         assert (list(reader), reader.skipped) == ([["good", 1]] * 2, 2)
 
 
-@pytest.mark.parametrize("wire, digits", [("total", "ffffffff"), ("bytes", "00000001 00000009"), ("native", "f5424209")])
+@pytest.mark.parametrize(
+    "wire, digits", [("total", "ffffffff"), ("bytes", "00000001 00000009"), ("native", "f5424209")]
+)
 def test_what_is_bad_outside_is_not_skipped(wire, digits):
     with pytest.raises(tb.BlockError):
         BlockDecoder(wire, skip_bad=True).feed(bytes.fromhex(digits))
@@ -838,7 +862,16 @@ def test_refused_memory_is_an_error_and_no_crash(wire):
 
 @pytest.mark.parametrize(
     "shape, nbytes",
-    [([3], 4), ([1], 4), ([0], 4), ([2, 2], 4), ([2**62, 4], 0), ([2**62, 0, 4], 0), ([2**62 + 1, 2], 4), ([2**63 - 1, 2], 4)],
+    [
+        ([3], 4),
+        ([1], 4),
+        ([0], 4),
+        ([2, 2], 4),
+        ([2**62, 4], 0),
+        ([2**62, 0, 4], 0),
+        ([2**62 + 1, 2], 4),
+        ([2**63 - 1, 2], 4),
+    ],
 )
 def test_an_array_is_as_large_as_its_bytes(shape, nbytes):
     """A length of 0 beside lengths beyond 2^63-1 has no bytes, and NumPy cannot take it."""
@@ -849,7 +882,8 @@ def test_an_array_is_as_large_as_its_bytes(shape, nbytes):
 
 
 @pytest.mark.parametrize(
-    "element, shape", [("i3", [1]), ("", [1]), ("i2", [-1]), ("i2", [2**63]), ("i2", [1.0]), ("i2", [1] * 65), ("i2", [True])]
+    "element, shape",
+    [("i3", [1]), ("", [1]), ("i2", [-1]), ("i2", [2**63]), ("i2", [1.0]), ("i2", [1] * 65), ("i2", [True])],
 )
 def test_an_array_has_an_element_and_a_shape(element, shape):
     with pytest.raises(ValueError, match="element must be one of|a shape has at most 64"):
@@ -885,7 +919,9 @@ def test_decode_takes_exactly_one_message(wire):
     for cut in (0, 1, len(data) // 2, len(data) - 1):
         with pytest.raises(tb.TruncatedError, match=f"input ends inside a message at offset {cut}"):
             BlockDecoder(wire).decode(data[:cut])
-    with pytest.raises(tb.BlockError, match=f"expected one message, found {len(data)} bytes after it at offset {len(data)}") as raised:
+    with pytest.raises(
+        tb.BlockError, match=f"expected one message, found {len(data)} bytes after it at offset {len(data)}"
+    ) as raised:
         (decoder := BlockDecoder(wire)).decode(data + data)
     with pytest.raises(tb.BlockError) as again:
         decoder.decode(data)

@@ -42,12 +42,18 @@ WRITTEN_BY_PYTHON = {
               "ab387e8fbf5de367 7801ad3ec606293a de81c5913b3470a6 2185d6299ec25c9f 8c83bba73330248e 56f4f4ba4a636b0a",
 }  # fmt: skip
 
-HEADER_4 = "00000004 0000000200000001 0000000100000005 0000000300000004 0000000100000005 61 68656c6c6f d0f1db05 68656c6c6f"
+HEADER_4 = (
+    "00000004 0000000200000001 0000000100000005 0000000300000004 0000000100000005 61 68656c6c6f d0f1db05 68656c6c6f"
+)
 
 
 def arguments(size):
     """Return what was sent."""
-    return EDGES if size == "edges" else slow.published(size, {9: bytes(range(256)) * 1024, 10: bytes(range(256)) * 4096}.get(size))
+    return (
+        EDGES
+        if size == "edges"
+        else slow.published(size, {9: bytes(range(256)) * 1024, 10: bytes(range(256)) * 4096}.get(size))
+    )
 
 
 def digest_of(wire, size):
@@ -64,7 +70,11 @@ def start_of_digest(data):
 @pytest.mark.parametrize("wire", slow.LAYOUTS)
 def test_messages_have_the_published_bytes(wire, size):
     args = arguments(size)
-    for data in (BlockEncoder(wire).encode(args), slow.encode(wire, args), b"".join(published_blocks.PARTS[wire](args))):
+    for data in (
+        BlockEncoder(wire).encode(args),
+        slow.encode(wire, args),
+        b"".join(published_blocks.PARTS[wire](args)),
+    ):
         assert start_of_digest(data) == digest_of(wire, size)
     (message,) = BlockDecoder(wire).feed(data)
     assert formatted(message) == formatted(args)

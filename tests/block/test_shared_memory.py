@@ -381,7 +381,11 @@ def test_neither_side_can_remove_memory():
         body.publish()
         for each in held():
             file = os.open(f"/proc/self/fd/{each}", os.O_RDWR)
-            for take in (lambda: os.ftruncate(file, 0), lambda: os.pwrite(file, b"x", 0), lambda: mmap.mmap(file, 8192)):
+            for take in (
+                lambda: os.ftruncate(file, 0),
+                lambda: os.pwrite(file, b"x", 0),
+                lambda: mmap.mmap(file, 8192),
+            ):
                 with pytest.raises(PermissionError):
                     take()
             os.close(file)
@@ -432,7 +436,9 @@ def test_a_linux_without_proc_is_reported():
             except OSError as error:
                 print(error.strerror)
     """)
-    done = subprocess.run([*WITHOUT_PROC, sys.executable, "-c", code], capture_output=True, text=True, env=environment())
+    done = subprocess.run(
+        [*WITHOUT_PROC, sys.executable, "-c", code], capture_output=True, text=True, env=environment()
+    )
     said = "bodies in shared memory need Linux 5.1 or later with /proc and a Python that has os.memfd_create, or macOS"
     assert done.stdout.splitlines() == ["[1, 'two']", said, said], done.stderr
 

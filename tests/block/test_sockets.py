@@ -54,15 +54,27 @@ for nbytes in sizes:
 
 def traced_calls(kind, wire, *sizes):
     """Return for each size the names of the system calls between the two lines that a sender writes, counted by strace."""
-    command = [program("strace"), "-qq", "-e", "trace=write,writev,send,sendto,sendmsg,poll,setsockopt", sys.executable, "-c", SENDER]
+    command = [
+        program("strace"),
+        "-qq",
+        "-e",
+        "trace=write,writev,send,sendto,sendmsg,poll,setsockopt",
+        sys.executable,
+        "-c",
+        SENDER,
+    ]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    child = subprocess.run([*command, kind, wire, *map(str, sizes)], capture_output=True, text=True, env=environment, timeout=SECONDS)
+    child = subprocess.run(
+        [*command, kind, wire, *map(str, sizes)], capture_output=True, text=True, env=environment, timeout=SECONDS
+    )
     assert child.returncode == 0, child.stderr
     between = (part.split('write(2, "-- end', 1)[0] for part in child.stderr.split("-- begin\n")[1:])
     return [re.findall(r"^(\w+)\(", part, re.M) for part in between]
 
 
-@pytest.mark.parametrize("kind, calls", [("tcp", ("sendto", "sendmsg")), ("unix", ("sendto", "sendmsg")), ("pipe", ("write", "writev"))])
+@pytest.mark.parametrize(
+    "kind, calls", [("tcp", ("sendto", "sendmsg")), ("unix", ("sendto", "sendmsg")), ("pipe", ("write", "writev"))]
+)
 @pytest.mark.parametrize("wire", ["bytes", "native"])
 def test_a_message_is_one_system_call(wire, kind, calls):
     assert traced_calls(kind, wire, 0, 65_400, 200_000) == [[calls[0]], [calls[0]], [calls[1]]]
@@ -466,7 +478,9 @@ def test_raw_write_of_zero_bytes():
 
 
 @pytest.mark.parametrize(
-    "result, error", [(0, OSError), (99, OSError), (-1, OSError), ("text", TypeError), (OSError("broken"), OSError)], ids=repr
+    "result, error",
+    [(0, OSError), (99, OSError), (-1, OSError), ("text", TypeError), (OSError("broken"), OSError)],
+    ids=repr,
 )
 def test_a_sink_that_lies(result, error):
     writer = BlockWriter(Odd(result))
@@ -476,7 +490,8 @@ def test_a_sink_that_lies(result, error):
 
 
 @pytest.mark.parametrize(
-    "result, error", [(None, BlockingIOError), ("text", TypeError), (bytes(1 << 21), ValueError), (OSError("broken"), OSError)]
+    "result, error",
+    [(None, BlockingIOError), ("text", TypeError), (bytes(1 << 21), ValueError), (OSError("broken"), OSError)],
 )
 def test_a_source_that_lies(result, error):
     with pytest.raises(error):
@@ -526,7 +541,9 @@ def test_a_buffered_file_is_not_flushed_while_messages_are_collected():
         assert len(received()) == 3 * 12 + 20
 
 
-@pytest.mark.parametrize("write", [lambda writer: writer.write([1]), lambda writer: writer.writes([[1]])], ids=["write", "writes"])
+@pytest.mark.parametrize(
+    "write", [lambda writer: writer.write([1]), lambda writer: writer.writes([[1]])], ids=["write", "writes"]
+)
 def test_a_message_whose_flush_raised_is_not_written_again(write):
     class File(Sizes):
         def flush(self):
@@ -858,7 +875,9 @@ def test_an_interrupt_comes_through_while_reading():
     theirs.close()
 
 
-@pytest.mark.parametrize("make", [BlockWriter, lambda sock: CoalescingWriter(sock, max_delay=None)], ids=["block", "coalescing"])
+@pytest.mark.parametrize(
+    "make", [BlockWriter, lambda sock: CoalescingWriter(sock, max_delay=None)], ids=["block", "coalescing"]
+)
 @pytest.mark.parametrize("nbytes", [40_000, 10_000_000])
 def test_an_interrupt_comes_through_when_a_part_has_gone(make, nbytes):
     ours, theirs = socket.socketpair()
@@ -985,7 +1004,11 @@ def test_many_bytes_that_stall_are_the_end():
 def test_a_limit_is_for_messages_alone():
     data = slow.encode("bytes", ["x" * 50_000])
     reader = BlockReader(Pieces([data, bytes(200_000), data]), max_bytes=100_000)
-    assert (reader.read(), reader.read_bytes(200_000), reader.read()) == (["x" * 50_000], bytes(200_000), ["x" * 50_000])
+    assert (reader.read(), reader.read_bytes(200_000), reader.read()) == (
+        ["x" * 50_000],
+        bytes(200_000),
+        ["x" * 50_000],
+    )
 
 
 def test_no_bytes_are_read_inside_a_message():
@@ -1193,7 +1216,11 @@ DARWIN = r"""
 def test_no_call_transfers_more_than_the_kernel_of_macos_takes(tmp_path, monkeypatch):
     """Its read, write and sosend refuse more than INT_MAX bytes with EINVAL; Linux takes 2^31 - 4096 of them."""
     (tmp_path / "darwin.c").write_text(DARWIN)
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", tmp_path / "darwin.so", tmp_path / "darwin.c", "-ldl"], check=True, capture_output=True)
+    subprocess.run(
+        ["cc", "-shared", "-fPIC", "-o", tmp_path / "darwin.so", tmp_path / "darwin.c", "-ldl"],
+        check=True,
+        capture_output=True,
+    )
     code = """
         import contextlib, os, socket, threading
         import typedbytes as tb
@@ -1225,5 +1252,7 @@ def test_no_call_transfers_more_than_the_kernel_of_macos_takes(tmp_path, monkeyp
         threading.Thread(target=lambda: [os.write(writing, bytes(1 << 20)) for _ in range(40)], daemon=True).start()
         print(len(BlockReader(reading, "native").read()[0]) == len(value))
     """
-    monkeypatch.setenv("LD_PRELOAD", " ".join(filter(None, [os.environ.get("LD_PRELOAD"), str(tmp_path / "darwin.so")])))
+    monkeypatch.setenv(
+        "LD_PRELOAD", " ".join(filter(None, [os.environ.get("LD_PRELOAD"), str(tmp_path / "darwin.so")]))
+    )
     assert run_fresh(code).split() == ["True", "True", "True", str(2**31 + 4), "True"]

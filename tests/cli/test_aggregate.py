@@ -7,7 +7,14 @@ from commands import NUMBERS, ONE, PAIR_STREAM, PAIRS, TEXT, TWO, bad, good, row
 
 
 def test_aggregate(file):
-    found = rows(good("aggregate", "--pairs", file(PAIR_STREAM), file(tb.Encoder().encode_pairs([("key 0", 0.5), ("new", -3)]), "b.tb")))
+    found = rows(
+        good(
+            "aggregate",
+            "--pairs",
+            file(PAIR_STREAM),
+            file(tb.Encoder().encode_pairs([("key 0", 0.5), ("new", -3)]), "b.tb"),
+        )
+    )
     by_key = {row.pop("key"): row for row in found}
     for i in range(7):
         numbers = [n for _, n in PAIRS if n % 7 == i] + [0.5] * (i == 0)
@@ -21,7 +28,9 @@ def test_aggregate(file):
         assert by_key[f"key {i}"] == expected
     assert list(by_key) == [*(f"key {i}" for i in range(7)), "new"]
     assert by_key["new"] == {"count": 1, "sum": -3, "min": -3, "max": -3, "mean": -3.0}
-    assert rows(good("aggregate", "--values", stdin=NUMBERS)) == [{"count": 20, "sum": 190, "min": 0, "max": 19, "mean": 9.5}]
+    assert rows(good("aggregate", "--values", stdin=NUMBERS)) == [
+        {"count": 20, "sum": 190, "min": 0, "max": 19, "mean": 9.5}
+    ]
     assert good("aggregate", stdin=b"") == b""
 
 
@@ -29,8 +38,12 @@ def test_aggregate_of_special_numbers():
     numbers = tb.Encoder().encode_all([2**63 - 1, 2**63 - 1])
     assert rows(good("aggregate", "--values", stdin=numbers))[0]["sum"] == 2**64 - 2
     nan = tb.Encoder().encode_all([float("nan"), 2, 1.5])
-    assert rows(good("aggregate", "--values", stdin=nan)) == [{"count": 3, "sum": "nan", "min": 1.5, "max": 2, "mean": "nan"}]
-    assert rows(good("aggregate", "--values", stdin=tb.dumps(float("nan")))) == [{"count": 1, "sum": "nan", "mean": "nan"}]
+    assert rows(good("aggregate", "--values", stdin=nan)) == [
+        {"count": 3, "sum": "nan", "min": 1.5, "max": 2, "mean": "nan"}
+    ]
+    assert rows(good("aggregate", "--values", stdin=tb.dumps(float("nan")))) == [
+        {"count": 1, "sum": "nan", "mean": "nan"}
+    ]
 
 
 def test_aggregate_leaves_nulls_out():
@@ -42,7 +55,9 @@ def test_aggregate_leaves_nulls_out():
         with_nothing,
     ]
     hive = tb.Encoder(dialect="hive").encode_all([None, 1])
-    assert rows(good("aggregate", "--dialect", "hive", "--values", stdin=hive)) == [{"count": 1, "sum": 1, "min": 1, "max": 1, "mean": 1.0}]
+    assert rows(good("aggregate", "--dialect", "hive", "--values", stdin=hive)) == [
+        {"count": 1, "sum": 1, "min": 1, "max": 1, "mean": 1.0}
+    ]
 
 
 @pytest.mark.parametrize(
@@ -63,4 +78,6 @@ def test_a_sum_that_no_float_holds():
 
 
 def test_aggregate_of_pairs_and_values_together(file):
-    assert "some inputs hold pairs and some values" in bad(64, "aggregate", file(ONE), file(sequence_file(), "a.seq"))[1]
+    assert (
+        "some inputs hold pairs and some values" in bad(64, "aggregate", file(ONE), file(sequence_file(), "a.seq"))[1]
+    )

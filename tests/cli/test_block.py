@@ -44,7 +44,10 @@ def test_native_messages(tmp_path):
     assert tree["args"][3] == {"map": [["command", "x"]]}
     assert tree["args"][5]["shape"] == [2, 3]
     assert good("block", "encode", "--wire", "native", "--checksum", stdin=lines) == (tmp_path / "data").read_bytes()
-    assert good("block", "echo", "--wire", "native", "--checksum", str(tmp_path / "data")) == (tmp_path / "data").read_bytes()
+    assert (
+        good("block", "echo", "--wire", "native", "--checksum", str(tmp_path / "data"))
+        == (tmp_path / "data").read_bytes()
+    )
     (message,) = BlockDecoder().feed(good("block", "encode", "--wire", "native", stdin=b'[{"arrow": "YQ=="}]'))
     assert bytes(message[0].data) == b"a"
 
@@ -68,7 +71,9 @@ def test_a_peer_that_cannot_listen(address, tmp_path):
 def test_a_peer_whose_path_is_not_utf8(tmp_path):
     path = os.fsencode(tmp_path) + b"/peer\xff"
     process = subprocess.Popen(
-        [*COMMAND, "block", "peer", "--listen", path, "--connections", "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*COMMAND, "block", "peer", "--listen", path, "--connections", "1"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     assert process.stdout.readline() == path + b"\n"
     connected(os.fsdecode(path)).close()
@@ -115,7 +120,11 @@ def test_the_peer_answers(wire, mode, tmp_path):
 
 def test_the_peer_says_what_was_bad_and_goes_on():
     process = subprocess.Popen(
-        [*COMMAND, "block", "peer"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=restore_interrupts
+        [*COMMAND, "block", "peer"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=restore_interrupts,
     )
     address = process.stdout.readline().strip()
     with connected(address) as sock:
@@ -165,7 +174,10 @@ def test_messages_as_records():
             BAD_TEXT,
             "STRING is not UTF-8: invalid start byte at its byte 0 (--unicode-errors surrogateescape accepts it) at offset {}, record 3",
         ),
-        (map_of(("k", 1), ("k", 2)), "a MAP has equal keys, and a message can keep only one of them at offset {}, record 3"),
+        (
+            map_of(("k", 1), ("k", 2)),
+            "a MAP has equal keys, and a message can keep only one of them at offset {}, record 3",
+        ),
         (
             b"\x09" + map_of((1, "int"), (True, "bool")) + b"\xff",
             "a MAP has equal keys, and a message can keep only one of them at offset {}, record 3",
@@ -178,7 +190,9 @@ def test_a_record_that_no_message_keeps(record, message):
     before = ONE + tb.dumps({"k": [{"k": (1,)}]}) + TEXT
     stdout, error = bad(65, "cat", "--to", "block", stdin=before + record + TWO)
     assert error == f"standard input: {message.format(len(before))}"
-    assert good("cat", stdin=stdout) == b"".join(b"\x08\0\0\0\1" + each for each in (ONE, before[len(ONE) : -len(TEXT)], TEXT))
+    assert good("cat", stdin=stdout) == b"".join(
+        b"\x08\0\0\0\1" + each for each in (ONE, before[len(ONE) : -len(TEXT)], TEXT)
+    )
     assert good("cat", "--to", "block", stdin=before) == stdout
 
 

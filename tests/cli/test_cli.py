@@ -75,7 +75,15 @@ def test_dialect(command):
 
 
 # Damage
-READERS = [("cat", ONE), ("head", ONE), ("count", b""), ("validate", None), ("to-json", b"1\n"), ("tail", b""), ("stats", b"")]
+READERS = [
+    ("cat", ONE),
+    ("head", ONE),
+    ("count", b""),
+    ("validate", None),
+    ("to-json", b"1\n"),
+    ("tail", b""),
+    ("stats", b""),
+]
 
 
 def is_written(stdout, expected):
@@ -115,7 +123,9 @@ def few_memory():
     resource.setrlimit(resource.RLIMIT_AS, (1 << 28, 1 << 28))
 
 
-@pytest.mark.parametrize("text", [b"hello world\n", b"key\t1\n" * 10, b"#!/bin/sh\n", "\u00e9t\u00e9\n".encode(), b"\n\nhello", b"hi\n"])
+@pytest.mark.parametrize(
+    "text", [b"hello world\n", b"key\t1\n" * 10, b"#!/bin/sh\n", "\u00e9t\u00e9\n".encode(), b"\n\nhello", b"hi\n"]
+)
 @pytest.mark.parametrize("command", ["cat", "validate"])
 def test_text_by_mistake(command, text):
     stdout, message = bad(65, command, stdin=text)
@@ -290,7 +300,8 @@ def test_interrupt():
         process.stdin.write(ONE * 20_000)
         process.stdin.flush()
         assert process.stdout.read(5) == ONE
-        until_it_waits(process)  # for a reader of its output, which fills a pipe: now the signal interrupts a system call
+        # for a reader of its output, which fills a pipe: now the signal interrupts a system call
+        until_it_waits(process)
         process.send_signal(signal.SIGINT)
         assert process.wait(SECONDS) == 130
         assert process.stderr.read() == b""
@@ -349,7 +360,9 @@ def test_an_error_of_the_command_itself_is_no_result(stderr, file, capfd, monkey
         monkeypatch.setattr(sys, "stderr", None)
     assert main(["grep", "hi", file(STREAM)]) == 70
     out, err = capfd.readouterr()
-    assert out == "" and (stderr == "closed" or (err.startswith("Traceback") and err.endswith("KeyError: 'a defect'\n")))
+    assert out == "" and (
+        stderr == "closed" or (err.startswith("Traceback") and err.endswith("KeyError: 'a defect'\n"))
+    )
 
 
 def test_an_error_that_took_the_place_of_a_signal_is_no_defect(file, capfd, monkeypatch):
@@ -384,7 +397,9 @@ def test_an_error_that_took_the_place_of_a_signal_is_no_defect(file, capfd, monk
 def test_modules_use_each_other_in_one_direction():
     folder = pathlib.Path(cli.__file__).parent
     modules = [
-        path.relative_to(folder).with_suffix("").as_posix().replace("/", ".") for path in folder.rglob("*.py") if path.name != "__init__.py"
+        path.relative_to(folder).with_suffix("").as_posix().replace("/", ".")
+        for path in folder.rglob("*.py")
+        if path.name != "__init__.py"
     ]
     used = {module: set() for module in modules}
     for module in modules:
@@ -392,25 +407,42 @@ def test_modules_use_each_other_in_one_direction():
             if isinstance(node, ast.ImportFrom) and node.module.startswith("typedbytes.cli"):
                 inside = node.module[len("typedbytes.cli.") :]
                 used[module] |= {inside, *(f"{inside}.{each.name}".lstrip(".") for each in node.names)} & set(modules)
-    assert used["_input.inputs"] >= {"_input.formats", "_failure"} and used["commands.cat"] >= {"_input.inputs", "_output.records"}
-    assert not any(other.startswith("commands.") for module in modules if not module.startswith("commands.") for other in used[module])
+    assert used["_input.inputs"] >= {"_input.formats", "_failure"} and used["commands.cat"] >= {
+        "_input.inputs",
+        "_output.records",
+    }
+    assert not any(
+        other.startswith("commands.")
+        for module in modules
+        if not module.startswith("commands.")
+        for other in used[module]
+    )
     # import_module closes no circle either: it is called by main alone, which no other module uses.
-    calls = {module for module in modules if "import_module" in (folder / (module.replace(".", "/") + ".py")).read_text()}
+    calls = {
+        module for module in modules if "import_module" in (folder / (module.replace(".", "/") + ".py")).read_text()
+    }
     assert calls == {"main"} and not any("main" in others for others in used.values())
     list(graphlib.TopologicalSorter(used).static_order())  # a CycleError names the circle
 
 
 def test_options_that_may_precede_a_command():
     actions = [
-        action for name in ("cat", "count") for action in parser_of(name)._actions if action.option_strings and action.dest != "help"
+        action
+        for name in ("cat", "count")
+        for action in parser_of(name)._actions
+        if action.option_strings and action.dest != "help"
     ]
     for expected, takes_value in (OPTIONS_WITH_VALUE, True), (OPTIONS_WITHOUT_VALUE, False):
-        assert set(expected) == {each for action in actions if (action.nargs != 0) is takes_value for each in action.option_strings}
+        assert set(expected) == {
+            each for action in actions if (action.nargs != 0) is takes_value for each in action.option_strings
+        }
 
 
 def test_each_command_is_a_module():
     folder = pathlib.Path(cli.__file__).parent / "commands"
-    assert {path.stem for path in folder.glob("*.py")} - {"__init__"} == {command.replace("-", "_") for command in COMMANDS}
+    assert {path.stem for path in folder.glob("*.py")} - {"__init__"} == {
+        command.replace("-", "_") for command in COMMANDS
+    }
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
@@ -419,7 +451,8 @@ def test_settings_are_typed_and_do_not_change(command):
     kind = load(command).Settings
     typed = {name for each in kind.__mro__ for name in vars(each).get("__annotations__", ())}
     words = {action.dest: action.default for action in parser_of(command)._actions}
-    assert {name for name in words if not name.startswith("job_")} - {"help"} <= typed  # a Job has the types of its options
+    # a Job has the types of its options
+    assert {name for name in words if not name.startswith("job_")} - {"help"} <= typed
     settings = kind(words)
     for name in words.keys() - {"help"}:
         assert getattr(settings, name) is words[name]

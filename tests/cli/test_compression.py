@@ -165,7 +165,8 @@ def test_lines_of_a_compression_that_is_not_known_are_refused(suffix, tmp_path):
         )
 
 
-SKIPPABLE = [bytes([first]) + b"\x2a\x4d\x18" + b"\x03\x00\x00\x00abc" for first in range(0x50, 0x60)]  # frames of RFC 8878
+# frames of RFC 8878
+SKIPPABLE = [bytes([first]) + b"\x2a\x4d\x18" + b"\x03\x00\x00\x00abc" for first in range(0x50, 0x60)]
 
 
 @pytest.mark.parametrize("frame", SKIPPABLE, ids=lambda frame: f"{frame[0]:x}")

@@ -43,13 +43,21 @@ def test_cut(path, field):
     assert two == b"\x08\x00\x00\x00\x02" + tb.dumps(field) + TEXT
 
 
-@pytest.mark.parametrize("path", ["['no']", "['user'][0]", "['l'][0]", "['l'][-1]", "['5']", "[6]", "['user']['id'][0]"])
+@pytest.mark.parametrize(
+    "path", ["['no']", "['user'][0]", "['l'][0]", "['l'][-1]", "['5']", "[6]", "['user']['id'][0]"]
+)
 def test_fields_that_a_record_lacks(path, file):
-    first = tb.dumps({"user": {"id": [0]}, "l": [0], "no": 0, "5": 0, 6: 0}) if path != "['user'][0]" else tb.dumps({"user": [0]})
+    first = (
+        tb.dumps({"user": {"id": [0]}, "l": [0], "no": 0, "5": 0, 6: 0})
+        if path != "['user'][0]"
+        else tb.dumps({"user": [0]})
+    )
     records = file(first + tb.dumps(RECORD))
     stdout, message = bad(65, "cut", "-f", path, "--values", records)
     assert stdout == tb.dumps(0)
-    assert message == f"{records}: no {path} in the record (--missing null writes null) at offset {len(first)}, record 1"
+    assert (
+        message == f"{records}: no {path} in the record (--missing null writes null) at offset {len(first)}, record 1"
+    )
     assert values(good("cut", "-f", path, "--missing", "null", "--values", records)) == [0, None]
 
 
@@ -85,24 +93,39 @@ def test_of_equal_keys_of_a_map_a_path_leads_to_the_last_value(path, pairs):
 def test_cut_makes_pairs(fields):
     value = tb.dumps(RECORD["user"] if len(fields) == 2 else (RECORD["user"], "five"))
     assert good("cut", "-k", "[5]", *fields, "--values", stdin=tb.dumps(RECORD) * 2) == (tb.dumps("five") + value) * 2
-    assert good("cut", "--key", "value[5]", *fields, "--pairs", stdin=TEXT + tb.dumps(RECORD)) == tb.dumps("five") + value
+    assert (
+        good("cut", "--key", "value[5]", *fields, "--pairs", stdin=TEXT + tb.dumps(RECORD)) == tb.dumps("five") + value
+    )
     assert good("cut", "-k", "[0]", "-f", "[1]", "--to", "json", "--values", stdin=tb.dumps((1, "a"))) == b'[1, "a"]\n'
     of_pairs = good("cut", "-k", "key", *fields, "--to", "sequencefile", "--pairs", stdin=TEXT + tb.dumps(RECORD))
     with sequencefile.Reader(io.BytesIO(of_pairs)) as pairs:
         assert list(pairs) == [(tb.loads(TEXT), tb.loads(value))]
     assert "no ['no'] in the record" in bad(65, "cut", "-k", "['no']", *fields, "--values", stdin=tb.dumps(RECORD))[1]
-    assert good("cut", "-k", "['no']", *fields, "--missing", "null", "--values", stdin=tb.dumps(RECORD)) == tb.dumps(None) + value
-    assert "argument -k: values have no key (see --pairs)" in bad(64, "cut", "-k", "key", *fields, "--values", stdin=LIST)[1]
+    assert (
+        good("cut", "-k", "['no']", *fields, "--missing", "null", "--values", stdin=tb.dumps(RECORD))
+        == tb.dumps(None) + value
+    )
+    assert (
+        "argument -k: values have no key (see --pairs)"
+        in bad(64, "cut", "-k", "key", *fields, "--values", stdin=LIST)[1]
+    )
 
 
 def test_cut_gives_values(file):
-    assert good("cut", "-f", "value[0]", "-f", "key", "--pairs", "--to", "json", stdin=TEXT + LIST) == b'{"vector": [1, "hi"]}\n'
+    assert (
+        good("cut", "-f", "value[0]", "-f", "key", "--pairs", "--to", "json", stdin=TEXT + LIST)
+        == b'{"vector": [1, "hi"]}\n'
+    )
     assert good("cut", "-f", "key", "-f", "value", file(sequence_file())) != b""
 
 
-@pytest.mark.parametrize("path", ["", "keys", "value.", "value[a]", "value[01]", "value['a]", "value['\\x1']", "value['\\q']", "[1]x"])
+@pytest.mark.parametrize(
+    "path", ["", "keys", "value.", "value[a]", "value[01]", "value['a]", "value['\\x1']", "value['\\q']", "[1]x"]
+)
 def test_paths_that_are_refused(path):
-    assert bad(64, "cut", "-f", path, "--values", stdin=LIST)[1].startswith("argument -f: expected a path such as key, value[0] or ")
+    assert bad(64, "cut", "-f", path, "--values", stdin=LIST)[1].startswith(
+        "argument -f: expected a path such as key, value[0] or "
+    )
 
 
 def test_cut_without_a_field_or_a_key():

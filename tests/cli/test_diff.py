@@ -35,7 +35,10 @@ def test_diff_without_order_of_a_record_and_of_a_digest_that_are_the_same_bytes(
     The second pair is the digest of the first, by BLAKE2b of 16 bytes without key or salt: a search through some 2**28 pairs like the
     first finds one whose digest is a pair. And where the digests are known beforehand, two records with one digest may be searched for.
     """
-    longer, shorter = bytes.fromhex("0400000100119e566d060000000000000000"), bytes.fromhex("03a31fa2280906afa7e154a2db0cffff")
+    longer, shorter = (
+        bytes.fromhex("0400000100119e566d060000000000000000"),
+        bytes.fromhex("03a31fa2280906afa7e154a2db0cffff"),
+    )
     assert hashlib.blake2b(longer, digest_size=16).digest() == shorter and tb.count(longer) == tb.count(shorter) == 2
     one, other = file(longer), file(shorter, "b.tb")
     done = run("diff", "--unordered", "--pairs", one, other)

@@ -26,7 +26,14 @@ def test_typedbytes_by_mistake():
 @pytest.mark.parametrize("end", [b"", b"\n", b"\r\n"])
 @pytest.mark.parametrize(
     ("line", "column", "is_cut"),
-    [(b'{"a":', 6, True), (b"[1,", 4, True), (b'["abc', 2, True), (b'{"a": 1 ', 9, True), (b'{"a": 1} 2x', 11, False), (b"'a'", 1, False)],
+    [
+        (b'{"a":', 6, True),
+        (b"[1,", 4, True),
+        (b'["abc', 2, True),
+        (b'{"a": 1 ', 9, True),
+        (b'{"a": 1} 2x', 11, False),
+        (b"'a'", 1, False),
+    ],
 )
 def test_the_column_of_what_is_not_json(line, column, is_cut, end):
     message = bad(65, "from-json", stdin=b"1\n" + line + end)[1]
@@ -43,7 +50,9 @@ def test_a_byte_order_mark_before_lines_of_json(file):
     assert good("block", "encode", stdin=mark + b"[1]\n") == good("block", "encode", stdin=b"[1]\n")
     assert good("from-json", stdin=mark) == good("from-json", stdin=mark + b"\n") == b""
     assert bad(65, "from-json", stdin=mark + b"'")[1].startswith("standard input: line 1: not JSON at column 1: ")
-    assert bad(65, "from-json", stdin=b"1\n" + mark + b"1\n")[1].startswith("standard input: line 2: not JSON at column 1: ")
+    assert bad(65, "from-json", stdin=b"1\n" + mark + b"1\n")[1].startswith(
+        "standard input: line 2: not JSON at column 1: "
+    )
 
 
 def test_bad_json_is_placed(file):

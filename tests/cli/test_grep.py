@@ -24,7 +24,8 @@ def test_grep():
     assert grepped("list", stdin=data) == stream[1:2]
     assert grepped("deep", stdin=data) == stream[1:2]
     assert grepped("CAF\u00c9", "-i", stdin=data) == stream[2:3]
-    assert grepped("\u212aey 5", "-i", "--pairs") == [pair for pair in PAIRS if pair[0] == "key 5"]  # the sign of kelvin
+    # the sign of kelvin
+    assert grepped("\u212aey 5", "-i", "--pairs") == [pair for pair in PAIRS if pair[0] == "key 5"]
     assert grepped(r"^1\.5$", stdin=data) == stream[3:4]
     assert grepped("-F", ".", stdin=data) == [1.5, "a.b"]
     assert grepped("true", stdin=data) == [True]
@@ -56,9 +57,12 @@ def test_grep_takes_what_cannot_be_decoded(file):
 
 def test_grep_finds_the_same_with_and_without_its_short_cut():
     rng = random.Random(3)
-    data = tb.Encoder().encode_pairs([("".join(rng.choices("ab", k=rng.randrange(8))), "b" * rng.randrange(3)) for _ in range(6000)])
+    data = tb.Encoder().encode_pairs(
+        [("".join(rng.choices("ab", k=rng.randrange(8))), "b" * rng.randrange(3)) for _ in range(6000)]
+    )
     for text in ("aab", "b\x07"):
         for extra in ([], ["-v", "--in", "key"]):
             assert (
-                run("grep", "--pairs", *extra, text, stdin=data).stdout == run("grep", "--pairs", *extra, f"(?:{text})", stdin=data).stdout
+                run("grep", "--pairs", *extra, text, stdin=data).stdout
+                == run("grep", "--pairs", *extra, f"(?:{text})", stdin=data).stdout
             )

@@ -9,7 +9,10 @@ from commands import LIST, NUMBERS, ONE, STREAM, TEXT, TWO, bad, good
 def test_a_number_of_records_as_in_head(command, file):
     for n in (0, 2, 12):
         seed = ["--values", "--seed", "1"] if command == "sample" else []
-        assert good(command, f"-{n}", *seed, file(NUMBERS)) == good(command, "-n", str(n), *seed, file(NUMBERS)) != b"" or n == 0
+        assert (
+            good(command, f"-{n}", *seed, file(NUMBERS)) == good(command, "-n", str(n), *seed, file(NUMBERS)) != b""
+            or n == 0
+        )
     assert "argument -n: expected an integer" in bad(64, command, "-2x", stdin=NUMBERS)[1]
     assert "argument -n: expected an integer" in bad(64, command, "-n", "-2", stdin=NUMBERS)[1]
 

@@ -30,7 +30,9 @@ LONG = [(f"k{n}", n) for n in range(900)]
 
 def batch(pairs):
     keys, values = [key for key, _ in pairs], [value for _, value in pairs]
-    return pyarrow.record_batch({"key": pyarrow.array(keys, pyarrow.string()), "value": pyarrow.array(values, pyarrow.int32())})
+    return pyarrow.record_batch(
+        {"key": pyarrow.array(keys, pyarrow.string()), "value": pyarrow.array(values, pyarrow.int32())}
+    )
 
 
 def arrow(pairs, how=ipc.new_stream, **options):
@@ -57,7 +59,9 @@ def parquet_with_index(pairs):
 
 def sequence_file(pairs):
     file = io.BytesIO()
-    with sequencefile.Writer(file, key_class="Text", value_class="IntWritable", codec="gzip", compression="block") as writer:
+    with sequencefile.Writer(
+        file, key_class="Text", value_class="IntWritable", codec="gzip", compression="block"
+    ) as writer:
         writer.writes(pairs)
     return file.getvalue()
 
@@ -70,7 +74,12 @@ def compressed(compress):
     return lambda pairs: compress(tb.Encoder().encode_pairs(pairs))
 
 
-TABLES = {"arrow": arrow, "arrow-file": arrow_file, "parquet": parquet_file, "parquet with an index": parquet_with_index}
+TABLES = {
+    "arrow": arrow,
+    "arrow-file": arrow_file,
+    "parquet": parquet_file,
+    "parquet with an index": parquet_with_index,
+}
 COMPRESSIONS = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": zstd.compress}
 FORMATS = {
     **TABLES,
@@ -79,7 +88,8 @@ FORMATS = {
     "sequencefile": sequence_file,
     "block": messages,
 }
-CONCATENATED = {"arrow", "block", *COMPRESSIONS, "arrow in gzip"}  # one after the other is what this format calls one input
+# one after the other is what this format calls one input
+CONCATENATED = {"arrow", "block", *COMPRESSIONS, "arrow in gzip"}
 ARGUMENTS = ["convert", "--pairs", "--to", "json"]
 
 
@@ -131,7 +141,13 @@ class TestEnds:
                 assert found in ([], first)
 
     def test_bytes_after_it(self, form, converted):
-        for rest in b"garbage", b"x", b"\xff\xff\xff\xff", b"\xff\xff\xff\xff\0\0\0\0", b"\xff\xff\xff\xff\xf8\xff\xff\x7f":
+        for rest in (
+            b"garbage",
+            b"x",
+            b"\xff\xff\xff\xff",
+            b"\xff\xff\xff\xff\0\0\0\0",
+            b"\xff\xff\xff\xff\xf8\xff\xff\x7f",
+        ):
             code, found, message = converted(FORMATS[form](FIRST) + rest)
             assert code == 65, (rest, message)
             assert found in ([], FIRST)
@@ -179,7 +195,9 @@ def test_a_stream_without_its_end_mark(converted):
     data = arrow(FIRST)[:-8]
     code, found, message = converted(data)
     assert (code, found) == (0, FIRST)
-    assert message.endswith(f": the Arrow stream has no end mark, and may have been cut between two batches, at offset {len(data)}\n")
+    assert message.endswith(
+        f": the Arrow stream has no end mark, and may have been cut between two batches, at offset {len(data)}\n"
+    )
 
 
 def test_a_declared_length_allocates_nothing(converted):
@@ -209,7 +227,9 @@ def test_a_table_is_not_held_to_what_its_data_spells(converted):
     assert converted(data) == (0, pairs, "")
 
 
-@pytest.mark.parametrize("options", [{}, {"use_dictionary": False}, {"use_dictionary": False, "write_page_index": True}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"use_dictionary": False}, {"use_dictionary": False, "write_page_index": True}], ids=str
+)
 def test_a_parquet_file_without_rows(options, converted):
     """A column without pages has no offset: its last row group may be empty, after others or alone."""
     file = io.BytesIO()
@@ -230,7 +250,9 @@ BLOOM_FILTERS = [{"bloom_filter_options": {"value": True}}] * (int(pyarrow.__ver
 
 
 @pytest.mark.parametrize("compression", ["none", "snappy", "zstd"])
-@pytest.mark.parametrize("more", [{}, *BLOOM_FILTERS], ids=["index", "index and Bloom filter"][: 1 + len(BLOOM_FILTERS)])
+@pytest.mark.parametrize(
+    "more", [{}, *BLOOM_FILTERS], ids=["index", "index and Bloom filter"][: 1 + len(BLOOM_FILTERS)]
+)
 def test_a_parquet_file_of_parquet_files(compression, more, file, capfdbinary):
     """In the data of its only column another file starts, as one after it would."""
     value = parquet_file(FIRST)

@@ -12,7 +12,9 @@ from subprocess_runs import SECONDS
 pytestmark = pytest.mark.oldest_python
 
 
-@pytest.mark.parametrize("url", ["zip://a::{}", "tar://a::{}", "reference://a", "dir://a", "data://a", "generic://a", "nowhere://a"])
+@pytest.mark.parametrize(
+    "url", ["zip://a::{}", "tar://a::{}", "reference://a", "dir://a", "data://a", "generic://a", "nowhere://a"]
+)
 def test_urls_of_what_is_not_there(url, file):
     url = url.format(file(STREAM))
     assert bad(66, "cat", url)[1].startswith(f"{url}: ")

@@ -341,7 +341,8 @@ def test_escapes_of_any_number():
 
 
 @pytest.mark.parametrize(
-    "names", [("ab", "a"), ("a", "ab"), ("", "a"), ("b" * 300, "b" * 44), tuple("abcdefghij"[:n] for n in range(10, 0, -1))]
+    "names",
+    [("ab", "a"), ("a", "ab"), ("", "a"), ("b" * 300, "b" * 44), tuple("abcdefghij"[:n] for n in range(10, 0, -1))],
 )
 def test_a_name_that_is_the_beginning_of_another(names):
     encoded = map_(*((string(name), B) for name in names))
@@ -391,7 +392,12 @@ def test_any_plain_json_is_taken_or_refused(tree):
 
 
 def test_names_with_escapes_may_be_tags():
-    for line in (b'{"byt\\u0065": 5}', b'{ "long"\t: 5}', b'[{"a": {"\\u0062ytes": "AA=="}}]', b'{"a": "{\\"bytes\\": 1}"}'):
+    for line in (
+        b'{"byt\\u0065": 5}',
+        b'{ "long"\t: 5}',
+        b'[{"a": {"\\u0062ytes": "AA=="}}]',
+        b'{"a": "{\\"bytes\\": 1}"}',
+    ):
         assert list(encoded_lines([("here", line)])) == [from_tree(load_line(line))]
 
 
@@ -473,7 +479,17 @@ def test_plain_json_is_taken_as_it_is():
 
 def test_text_is_checked_as_utf8_everywhere():
     for first in range(0x80, 0x100):
-        for rest in (b"", b"\x80", b"\x80\x80", b"\xbf\xbf\xbf", b"\x8f\xbf\xbf", b"\x90\x80\x80", b"\x9f\x80", b"\xa0\x80", b"a"):
+        for rest in (
+            b"",
+            b"\x80",
+            b"\x80\x80",
+            b"\xbf\xbf\xbf",
+            b"\x8f\xbf\xbf",
+            b"\x90\x80\x80",
+            b"\x9f\x80",
+            b"\xa0\x80",
+            b"a",
+        ):
             encoded = string(bytes([first]) + rest)
             assert _report.lines(encoded).decode()[:-1] == json_reference.line(encoded)
 
@@ -494,7 +510,9 @@ def test_every_vector_comes_back():
     count = 0
     for path in sorted((VECTORS / "valid").glob("*.jsonl")):
         for vector in map(json.loads, path.read_text().splitlines()):
-            dialect = (vector.get("decode") or {}).get("dialect") or (vector.get("encode") or {}).get("dialect") or "hadoop"
+            dialect = (
+                (vector.get("decode") or {}).get("dialect") or (vector.get("encode") or {}).get("dialect") or "hadoop"
+            )
             count += comes_back(bytes.fromhex(vector["hex"]), dialect)
     for path in [*(VECTORS / "foreign/python2").glob("*.tb"), VECTORS / "foreign/hadoop/golden_pairs.tb"]:
         count += comes_back(path.read_bytes())

@@ -14,7 +14,13 @@ from typedbytes.cli._forms.json_form import encoded_lines
 from typedbytes.cli._input.formats import lines_of
 
 LONGS = st.integers(-(2**63), 2**63 - 1)
-LEAVES = st.none() | st.booleans() | LONGS | st.floats(allow_nan=False, allow_infinity=False) | st.text('aé"\\[]{}:, \u2028😀')
+LEAVES = (
+    st.none()
+    | st.booleans()
+    | LONGS
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text('aé"\\[]{}:, \u2028😀')
+)
 TREES = st.recursive(LEAVES, lambda each: st.lists(each) | st.dictionaries(st.text('ab"]'), each), max_leaves=12)
 LAYOUTS = st.tuples(st.sampled_from([None, 0, 2, "\t"]), st.booleans(), st.sampled_from(["\n", " ", "\r\n", "\n\n \t"]))
 
@@ -27,20 +33,28 @@ def decoded(text, nbytes=1 << 20, max_bytes=None, **how):
 @pytest.mark.parametrize("nbytes", [1, 2, 7, 1 << 20])
 @given(st.lists(st.tuples(TREES, LAYOUTS)))
 def test_values_in_any_layout_and_in_pieces(nbytes, values):
-    text = "".join(json.dumps(tree, indent=indent, ensure_ascii=is_ascii) + end for tree, (indent, is_ascii, end) in values)
+    text = "".join(
+        json.dumps(tree, indent=indent, ensure_ascii=is_ascii) + end for tree, (indent, is_ascii, end) in values
+    )
     expected = [tb.loads(tb.dumps(tree)) for tree, _ in values]
     assert decoded(text, nbytes, plain=True) == decoded(text.rstrip(), nbytes, plain=True) == expected
 
 
 STREAM = (
-    tb.dumps({"a": {"b": [1, {}]}, "c": b"\0"}) + tb.dumps([]) + tb.dumps([[[1.5], "x"], None]) + tb.dumps("}{") + tb.dumps((1, {2: 3}))
+    tb.dumps({"a": {"b": [1, {}]}, "c": b"\0"})
+    + tb.dumps([])
+    + tb.dumps([[[1.5], "x"], None])
+    + tb.dumps("}{")
+    + tb.dumps((1, {2: 3}))
 )
 
 
 def test_what_to_json_writes_with_indentation():
     pretty = good("to-json", "--pretty", stdin=STREAM)
     assert pretty.count(b"\n") > 20
-    assert good("from-json", stdin=pretty) == good("cat", "--to", "typedbytes", "--from", "json", stdin=pretty) == STREAM
+    assert (
+        good("from-json", stdin=pretty) == good("cat", "--to", "typedbytes", "--from", "json", stdin=pretty) == STREAM
+    )
     assert good("from-json", stdin=b" ".join(pretty.split(b"\n"))) == STREAM
     pairs = tb.Encoder().encode_pairs([("k", {"n": [1]}), ("l", [])])
     assert good("from-json", "--pairs", stdin=good("to-json", "--pairs", "--pretty", stdin=pairs)) == pairs
@@ -49,10 +63,14 @@ def test_what_to_json_writes_with_indentation():
 def test_inputs_do_not_continue_each_other(file):
     first, second = file(b"1", "a.json"), file(b"2", "b.json")
     assert good("from-json", first, second) == tb.dumps(1) + tb.dumps(2)
-    assert bad(65, "from-json", file(b"[\n1,\n", "c.json"), second)[1].startswith(f"{first[:-6]}c.json: line 2: not JSON at column 3: ")
+    assert bad(65, "from-json", file(b"[\n1,\n", "c.json"), second)[1].startswith(
+        f"{first[:-6]}c.json: line 2: not JSON at column 3: "
+    )
 
 
-@pytest.mark.parametrize("text", ['{"a": 1, "b": 2, "a": 3}', '[{"x": {"a": [], "a": {}}}]', '{"bytes": 1, "bytes": 2}'])
+@pytest.mark.parametrize(
+    "text", ['{"a": 1, "b": 2, "a": 3}', '[{"x": {"a": [], "a": {}}}]', '{"bytes": 1, "bytes": 2}']
+)
 def test_a_name_that_occurs_twice(text):
     """The last one counts, as for Python's json, and as for a MAP with equal keys that is decoded."""
     (found,) = decoded(text, plain=True)
@@ -88,7 +106,9 @@ def test_objects_without_anything_between_them():
     assert decoded('{}{"a": 1}[2][]\n') == [{}, {"a": 1}, [2], []]
 
 
-@pytest.mark.parametrize("text", [b'{"a": [1]}\n', b'{"a": [1]} ', b'{"a":\n[1]}', b'{"a":\n[1]\n}\n', b'"0123456789" '])
+@pytest.mark.parametrize(
+    "text", [b'{"a": [1]}\n', b'{"a": [1]} ', b'{"a":\n[1]}', b'{"a":\n[1]\n}\n', b'"0123456789" ']
+)
 def test_memory_is_that_of_a_value(text):
     lines = lines_of(io.BytesIO(text * (300_000 // len(text))), "here", None, 1 << 12)
     values = encoded_lines(lines, plain=True)

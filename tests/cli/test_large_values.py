@@ -29,7 +29,9 @@ def sparse(tmp_path_factory):
             for head in (b"\x00", b"\x07"):
                 file.write(head + struct.pack(">i", LARGE))
                 file.seek(LARGE, 1)
-            file.write(b"\x0a" + struct.pack(">i", 2) + tb.dumps("k" * 1000) + tb.dumps(1) + b"\x07" + struct.pack(">i", LARGE))
+            file.write(
+                b"\x0a" + struct.pack(">i", 2) + tb.dumps("k" * 1000) + tb.dumps(1) + b"\x07" + struct.pack(">i", LARGE)
+            )
             file.seek(LARGE, 1)
             file.write(tb.dumps(True))
     return str(path)
@@ -49,7 +51,14 @@ def test_a_large_value_is_not_held(command, sparse):
     if command[0] == "schema":
         of = ("key", "value") if "--pairs" in command else ("value",)
         n = 2 // len(of)
-        each = [("", "VECTOR"), ("[0]", "BYTES"), ("[1]", "STRING"), ("[2]", "MAP"), (f"[2]['{'k' * 1000}']", "INT"), ("[2][*]", "BOOL")]
+        each = [
+            ("", "VECTOR"),
+            ("[0]", "BYTES"),
+            ("[1]", "STRING"),
+            ("[2]", "MAP"),
+            (f"[2]['{'k' * 1000}']", "INT"),
+            ("[2][*]", "BOOL"),
+        ]
         assert [(row["place"], row["type"], row["count"]) for row in found] == [
             (part + path, kind, n) for part in of for path, kind in each
         ]
@@ -57,7 +66,9 @@ def test_a_large_value_is_not_held(command, sparse):
         assert sum(row["bytes"] for row in found if row["section"] == "types") == found[0]["bytes"] > 6 * LARGE
     elif command[0] == "validate":
         n = 1 if "--pairs" in command else 2
-        assert found == [{"input": sparse, "ok": True, "records": n, "unit": command[1][2:], "bytes": os.path.getsize(sparse)}]
+        assert found == [
+            {"input": sparse, "ok": True, "records": n, "unit": command[1][2:], "bytes": os.path.getsize(sparse)}
+        ]
     elif command[0] == "count":
         assert found[0]["records"] == (1 if "--pairs" in command else 2)
     else:
@@ -71,7 +82,10 @@ def test_a_length_beyond_the_end_of_a_large_file(tmp_path):
         file.truncate(LARGE)
     done = run("sniff", str(tmp_path / "a"), preexec_fn=limit_memory)
     row = json.loads(done.stdout)
-    assert (row["format"], row["fault"]) == ("unknown", f"a length of {LARGE} goes beyond the end of the input at offset 0")
+    assert (row["format"], row["fault"]) == (
+        "unknown",
+        f"a length of {LARGE} goes beyond the end of the input at offset 0",
+    )
 
 
 def payload(choose, kind):
@@ -79,7 +93,8 @@ def payload(choose, kind):
     nbytes = choose.choice([0, 10, 65_530, 65_535, 65_536, 70_000, 200_000])
     if kind == "bytes":
         return choose.randbytes(nbytes)
-    text = ("x" * choose.randrange(9) + "größer " * (nbytes // 9 + 1)).encode()[:nbytes]  # a character is cut at any place
+    # a character is cut at any place
+    text = ("x" * choose.randrange(9) + "größer " * (nbytes // 9 + 1)).encode()[:nbytes]
     text = text.decode("utf-8", "ignore").encode()
     defect = choose.choice([b"", b"", b"\xff", b"\xe2\x28\xa1", b"\xe2\x82", b"\xed\xa0\x80", b"\xf0\x9f\x98"])
     at = choose.choice([0, len(text) // 2, len(text)])
@@ -118,7 +133,10 @@ def test_faults_around_what_is_not_held_are_those_of_decoding(pairs, seed, file)
         offset += len(record)
     done = run("validate", "--pairs" if pairs else "--values", "-n", "100", file(b"".join(records)))
     (row,) = rows(done.stdout)
-    found = [(each["message"].split(" (--")[0], each["offset"], each["record"], each["path"]) for each in row.get("faults", ())]
+    found = [
+        (each["message"].split(" (--")[0], each["offset"], each["record"], each["path"])
+        for each in row.get("faults", ())
+    ]
     assert len(expected) > 5 and len(found) == len(expected)
     for (message, *where), (full, *at) in zip(found, expected):
         assert full.startswith(message) and where == at, (message, where, full, at)

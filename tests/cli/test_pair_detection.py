@@ -32,7 +32,11 @@ def test_what_seems_to_be_pairs_is_not_taken_apart(command, tmp_path, capfdbinar
     assert main(arguments) == 64
     stdout, stderr = capfdbinary.readouterr()
     guess = "the input looks like pairs (STRING INT STRING INT): use --pairs, or --values if that is wrong"
-    assert stdout == b"" and stderr.decode().startswith(f"typedbytes: {path}: {guess} (TYPEDBYTES_RECORDS=") and stderr.count(b"\n") == 1
+    assert (
+        stdout == b""
+        and stderr.decode().startswith(f"typedbytes: {path}: {guess} (TYPEDBYTES_RECORDS=")
+        and stderr.count(b"\n") == 1
+    )
     assert os.listdir(tmp_path) == ["pairs.tb"]
     printed = []
     for word in ("pairs", "values"):
@@ -67,7 +71,15 @@ def test_the_environment_says_what_a_record_is(capfdbinary, monkeypatch, file):
 
 @pytest.mark.parametrize(
     "data",
-    [b"", ONE + TEXT, (ONE + TEXT) * 2 + ONE, ONE * 20, ONE + TEXT + LIST + TWO, ONE + TEXT + TEXT + ONE, tb.dumps("x" * (1 << 21)) + ONE],
+    [
+        b"",
+        ONE + TEXT,
+        (ONE + TEXT) * 2 + ONE,
+        ONE * 20,
+        ONE + TEXT + LIST + TWO,
+        ONE + TEXT + TEXT + ONE,
+        tb.dumps("x" * (1 << 21)) + ONE,
+    ],
     ids=["none", "two", "odd", "same", "mixed", "swapped", "large"],
 )
 def test_what_seems_to_be_values_is_taken_for_values(data, file):
@@ -99,13 +111,18 @@ def test_what_may_be_pairs_of_one_type_is_said_to_be_taken_for_values(command, t
     assert good(*words[:-1], "--values", words[-1]) == done.stdout or command == "sample"
 
 
-@pytest.mark.parametrize("command", [["sort"], ["uniq"], ["sample", "-n", "2"], ["convert", "--to", "parquet"]], ids=lambda words: words[0])
+@pytest.mark.parametrize(
+    "command", [["sort"], ["uniq"], ["sample", "-n", "2"], ["convert", "--to", "parquet"]], ids=lambda words: words[0]
+)
 def test_an_input_is_not_replaced_before_it_is_clear_what_a_record_is(command, tmp_path):
     (tmp_path / "in.tb").write_bytes(TEXTS)
     os.symlink("in.tb", tmp_path / "link")
     for name in ("in.tb", "link", "./in.tb"):
         message = bad(64, *command, "in.tb", "-o", name, cwd=tmp_path)[1]
-        assert message == "in.tb: these may be values, or pairs of two STRINGs: pass --values or --pairs, because -o replaces an input"
+        assert (
+            message
+            == "in.tb: these may be values, or pairs of two STRINGs: pass --values or --pairs, because -o replaces an input"
+        )
     assert (tmp_path / "in.tb").read_bytes() == TEXTS
     good(*command, "--pairs", str(tmp_path / "in.tb"), "-o", str(tmp_path / "in.tb"))
 
@@ -114,12 +131,17 @@ def test_an_input_is_not_replaced_before_it_is_clear_what_a_record_is(command, t
 def test_commands_that_keep_pairs_together_only_warn(command, file):
     extra = ["--to", "json"] if command == "convert" else []
     done = run(command, *extra, file(PAIR_STREAM))
-    assert done.returncode == 0 and b"read as single values, but it looks like pairs (STRING INT STRING INT): use --pairs" in done.stderr
+    assert (
+        done.returncode == 0
+        and b"read as single values, but it looks like pairs (STRING INT STRING INT): use --pairs" in done.stderr
+    )
     for word in "--pairs", "--values":
         good(command, *extra, word, file(PAIR_STREAM))
 
 
-@pytest.mark.parametrize("pairs", [[("z", 1), ("a", 2.5)], [("z", 1), (2, 3), (None, 4)], [("a", [1]), ("b", {"c": 1}), ("d", "e")]])
+@pytest.mark.parametrize(
+    "pairs", [[("z", 1), ("a", 2.5)], [("z", 1), (2, 3), (None, 4)], [("a", [1]), ("b", {"c": 1}), ("d", "e")]]
+)
 def test_pairs_of_several_types_are_seen(pairs, file):
     data = tb.Encoder().encode_pairs(pairs)
     assert rows(good("sniff", stdin=data))[0]["holds"] == "pairs, it seems"

@@ -22,6 +22,8 @@ def test_partition(memory, file, tmp_path):
     assert sorted(os.listdir(folder)) == ["part-00000", "part-00001", "part-00002"]
     for number, pairs in enumerate(expected):
         assert (folder / f"part-{number:05}").read_bytes() == tb.Encoder().encode_pairs(pairs)
-    assert bad(74, "partition", "-n", "3", "--pairs", file(data), "-o", str(folder))[1] == f"{folder}: Directory not empty"
+    assert (
+        bad(74, "partition", "-n", "3", "--pairs", file(data), "-o", str(folder))[1] == f"{folder}: Directory not empty"
+    )
     assert sorted(os.listdir(tmp_path)) == ["a.tb", "parts"]
     assert "number of partitions" in bad(64, "partition", "-n", "99999999", "-o", str(tmp_path / "b"), stdin=ONE)[1]

@@ -26,7 +26,8 @@ from typedbytes.sequencefile import _codecs
 TEXT = b"a line of text\n" * 500
 LZ4 = bytes(cramjam.lz4.compress(TEXT))
 SNAPPY = bytes(cramjam.snappy.compress(TEXT))
-LZOP = b"\x89LZO\x00\r\n\x1a\n\x10\x40\x20\xa0\x09\x40\x01\x05\x03"  # magic, version, library, needed version, method, level
+# magic, version, library, needed version, method, level
+LZOP = b"\x89LZO\x00\r\n\x1a\n\x10\x40\x20\xa0\x09\x40\x01\x05\x03"
 OTHERS = {"lz4": LZ4, "snappy": SNAPPY, "lzop": LZOP}
 
 
@@ -76,8 +77,16 @@ def test_an_rcfile_is_named_and_gives_no_record(data, file):
     assert sniffed(file, data) == "rcfile"
     for command in ("to-json", "count", "validate"):
         stdout, message = bad(65, command, "--pairs", path)
-        assert "RCFile" in message and "KeyBuffer" not in message and b"records" not in stdout.replace(b'"records": 0', b"")
-    for read in (sequencefile.Reader, lambda data: sequencefile.Reader(io.BytesIO(data)), lambda data: list(columns.read(data))):
+        assert (
+            "RCFile" in message
+            and "KeyBuffer" not in message
+            and b"records" not in stdout.replace(b'"records": 0', b"")
+        )
+    for read in (
+        sequencefile.Reader,
+        lambda data: sequencefile.Reader(io.BytesIO(data)),
+        lambda data: list(columns.read(data)),
+    ):
         with pytest.raises(tb.DecodeError, match="an RCFile"):
             read(data)
 
@@ -145,7 +154,9 @@ def test_random_bytes_are_no_typed_bytes(file):
     (row,) = rows(good("sniff", stdin=b"\xc8\x10" + bytes(1000)))
     assert row["format"] == "unknown" and row["fault"].startswith("input ends inside type code 200")
     (row,) = rows(good("sniff", stdin=ONE + TWO + b"\x0e"))
-    assert (row["format"], row["types"]) == ("typedbytes", "INT INT") and row["fault"].startswith("unknown type code 14")
+    assert (row["format"], row["types"]) == ("typedbytes", "INT INT") and row["fault"].startswith(
+        "unknown type code 14"
+    )
     assert rows(good("sniff", "--from", "typedbytes", stdin=ONE + b"\x0e"))[0]["format"] == "typedbytes"
 
 
@@ -172,11 +183,15 @@ def test_a_text_that_begins_with_seq_is_no_sequencefile(data, tmp_path):
 def test_compressed_bytes_are_named(name, compress):
     data = compress(written())
     for source in (data, io.BytesIO(data), bytearray(data)):
-        with pytest.raises(tb.FormatError, match=f"looks like {name} data, to be decompressed first .typedbytes convert"):
+        with pytest.raises(
+            tb.FormatError, match=f"looks like {name} data, to be decompressed first .typedbytes convert"
+        ):
             sequencefile.Reader(source)
 
 
-@pytest.mark.parametrize("how", [{}, {"compression": "record"}, {"compression": "block"}, {"key_class": "Text", "version": 5}], ids=str)
+@pytest.mark.parametrize(
+    "how", [{}, {"compression": "record"}, {"compression": "block"}, {"key_class": "Text", "version": 5}], ids=str
+)
 @pytest.mark.parametrize("max_bytes", [1 << 20, None])
 def test_files_that_were_joined_byte_by_byte(how, max_bytes, file):
     """As hadoop fs -getmerge joins them: the header of the second would be the lengths of a record."""
@@ -199,7 +214,9 @@ def test_a_record_as_long_as_a_header_would_say():
 
 @pytest.mark.parametrize("codec, name", [("snappy", "snappy"), ("lz4", "lz4"), ("snappy", "lz4"), ("lz4", "snappy")])
 def test_data_in_a_codecs_other_format_is_named(codec, name):
-    with pytest.raises(tb.FormatError, match=f"expected the chunks of Hadoop's codec, found {name} data in a format of its own"):
+    with pytest.raises(
+        tb.FormatError, match=f"expected the chunks of Hadoop's codec, found {name} data in a format of its own"
+    ):
         _codecs.find(codec).decompress(OTHERS[name], 1 << 28)
     with pytest.raises(tb.LimitError, match="max_bytes=1000"):
         _codecs.find(codec).decompress(_codecs.find(codec, to_write=True).compress(TEXT), 1000)
@@ -212,7 +229,9 @@ def test_metadata_is_shown(file):
     assert b"a int" in good("sniff", "--table", file(written(metadata={"schema": "a int"})))
 
 
-@pytest.mark.parametrize("head", [b"", b"S", b"SE", b"\xf5", b"\xf5B", b"\x09", b"1", b"1\n", b"[", b"[1]", b"hell", b"\n"])
+@pytest.mark.parametrize(
+    "head", [b"", b"S", b"SE", b"\xf5", b"\xf5B", b"\x09", b"1", b"1\n", b"[", b"[1]", b"hell", b"\n"]
+)
 def test_an_input_that_ends_early_is_recognised(head):
     assert formats.recognise(head, True) in (*formats.NAMES, "text")
 
@@ -234,12 +253,23 @@ def test_an_input_that_ends_early_is_recognised(head):
 def test_other_files_by_mistake(head, name):
     assert formats.recognise(head) == name
     message = bad(65, "cat", stdin=head + bytes(100))[1]
-    assert name in message and ("typedbytes convert reads it" in message) == (name in ("parquet", "arrow", "arrow-file"))
+    assert name in message and ("typedbytes convert reads it" in message) == (
+        name in ("parquet", "arrow", "arrow-file")
+    )
     assert bad(65, "cat", "--from", "typedbytes", stdin=head + bytes(100))[1].endswith("record 0")
 
 
 STARTING_LIKE_BINARY = [
-    *("ORCAS swim\n", "ORCHIDÉE\n", "RCF größer\n", "SEQUENCES\n", "SEQ\tname\n", "PAR1S of\n", "ARROWS\n", "ARROW1 a\n"),
+    *(
+        "ORCAS swim\n",
+        "ORCHIDÉE\n",
+        "RCF größer\n",
+        "SEQUENCES\n",
+        "SEQ\tname\n",
+        "PAR1S of\n",
+        "ARROWS\n",
+        "ARROW1 a\n",
+    ),
 ]
 
 

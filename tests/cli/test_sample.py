@@ -10,7 +10,10 @@ def test_sample(file):
     for seed in range(2):
         sample = values(good("sample", "-n", "5", "--seed", str(seed), stdin=NUMBERS))
         assert len(sample) == 5 and sample == sorted(set(sample)) and set(sample) <= set(range(20))
-        assert values(good("sample", "-n", "5", "--seed", str(seed), file(NUMBERS[:35]), file(NUMBERS[35:], "b.tb"))) == sample
+        assert (
+            values(good("sample", "-n", "5", "--seed", str(seed), file(NUMBERS[:35]), file(NUMBERS[35:], "b.tb")))
+            == sample
+        )
     assert values(good("sample", "-n", "99", stdin=NUMBERS)) == list(range(20))
     assert good("sample", "-n", "0", stdin=NUMBERS) == good("sample", "-p", "0", stdin=NUMBERS) == b""
     assert good("sample", "-p", "1", stdin=NUMBERS) == NUMBERS

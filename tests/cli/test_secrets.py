@@ -36,7 +36,9 @@ if __name__ == "__main__":
 
 # What each command is given; in. and out. start the names of files, given as URLs with secrets.
 LINES = {
-    **dict.fromkeys(["cat", "head", "tail", "sort", "uniq", "to-json", "to-text"], ["--pairs", "in.tb", "-o", "out.tb"]),
+    **dict.fromkeys(
+        ["cat", "head", "tail", "sort", "uniq", "to-json", "to-text"], ["--pairs", "in.tb", "-o", "out.tb"]
+    ),
     **dict.fromkeys(["count", "sniff", "validate", "stats", "schema", "freq"], ["--json", "in.tb"]),
     "aggregate": ["--pairs", "--json", "in.tb"],
     "slice": ["--pairs", "-r", "0:1", "in.tb", "-o", "out.tb"],
@@ -175,11 +177,16 @@ def test_a_command(command, memory, pairs_on_stdin, tmp_path, monkeypatch, capfd
     status = check(command, words, tmp_path, capfdbinary)
     assert (status != 0) == (command in FAILS), status
     assert sum(map(bool, outcomes(url_of_fault(each) for each in FAULTS))) >= 2
-    assert all(outcomes([f"{protocol}://me:{SECRETS[0].decode()}{end}" for protocol, end in UNREACHABLE])) or command in FAILS
+    assert (
+        all(outcomes([f"{protocol}://me:{SECRETS[0].decode()}{end}" for protocol, end in UNREACHABLE]))
+        or command in FAILS
+    )
     assert check(command, [*words, f"--nosuch={good_url('a')}"], tmp_path, capfdbinary) == 64
 
 
-@pytest.mark.parametrize("line", [["count"], ["to-json", "--pairs"], ["dumptb"], ["convert", "--to", "json", "--pairs"]])
+@pytest.mark.parametrize(
+    "line", [["count"], ["to-json", "--pairs"], ["dumptb"], ["convert", "--to", "json", "--pairs"]]
+)
 def test_a_defect(line, memory, tmp_path, capfdbinary):
     """An error that no code expects, as from closing a file, is written with its traceback."""
     assert check(line[0], [*line[1:], url_of_fault("close.x")], tmp_path, capfdbinary) == 70
@@ -190,7 +197,10 @@ def test_an_exception_that_the_interpreter_ignores(tmp_path):
     code = "import sys, test_secrets; from typedbytes.cli import main; main()"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), *sys.path])}
     done = subprocess.run(
-        [sys.executable, "-c", code, "block", "encode", url_of_fault("close.x")], capture_output=True, timeout=SECONDS, env=environment
+        [sys.executable, "-c", code, "block", "encode", url_of_fault("close.x")],
+        capture_output=True,
+        timeout=SECONDS,
+        env=environment,
     )
     assert b"Exception ignored in" in done.stderr and b"cannot close ftp://***@host" in done.stderr
     assert not any(secret in done.stderr for secret in SECRETS), done.stderr
@@ -213,7 +223,9 @@ def test_the_line_of_progress(tmp_path):
     path.write_bytes(PAIRS * 100_000)
     ours, theirs = pty.openpty()
     words = [*COMMAND, "cat", "--pairs", f"file://{LOCATION.format('big.tb')}"]
-    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=theirs, env={**os.environ, "TERM": "xterm"}) as process:
+    with subprocess.Popen(
+        words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=theirs, env={**os.environ, "TERM": "xterm"}
+    ) as process:
         os.close(theirs)
         shown = b""
         while b"big.tb" not in shown:
@@ -256,7 +268,10 @@ def test_jobs_that_are_refused(line, pairs_on_stdin, tmp_path, monkeypatch, capf
 def test_the_report_of_a_task(tmp_path):
     """As the log of a node has it: the input file is a variable that Hadoop sets, and the error is the user's."""
     (tmp_path / "job.py").write_text(SCRIPT)
-    environment = {"mapreduce_map_input_file": "s3a://me:hunter2@bucket/part-0?sig=s1gn4ture", "stream_map_input": "typedbytes"}
+    environment = {
+        "mapreduce_map_input_file": "s3a://me:hunter2@bucket/part-0?sig=s1gn4ture",
+        "stream_map_input": "typedbytes",
+    }
     done = subprocess.run(
         [sys.executable, "job.py", "map"],
         cwd=tmp_path,
@@ -265,7 +280,10 @@ def test_the_report_of_a_task(tmp_path):
         timeout=SECONDS,
         env={**os.environ, **environment},
     )
-    assert b"input file: s3a://***@bucket/part-0?sig=***\n" in done.stderr and b"ValueError: ftp://***@host/a?sig=***: login" in done.stderr
+    assert (
+        b"input file: s3a://***@bucket/part-0?sig=***\n" in done.stderr
+        and b"ValueError: ftp://***@host/a?sig=***: login" in done.stderr
+    )
     assert not any(secret in done.stderr for secret in SECRETS), done.stderr
 
 
@@ -279,7 +297,14 @@ def test_a_job_that_fails(tmp_path):
 
 @pytest.mark.parametrize("protocol", ["http", "ftp", "nosuch"])
 @pytest.mark.parametrize(
-    "command", [["convert", "--to", "json"], ["cat", "-o"], ["convert", "--to", "parquet", "-o"], ["loadtb"], ["partition", "-n", "2"]]
+    "command",
+    [
+        ["convert", "--to", "json"],
+        ["cat", "-o"],
+        ["convert", "--to", "parquet", "-o"],
+        ["loadtb"],
+        ["partition", "-n", "2"],
+    ],
 )
 def test_outputs_and_what_cannot_be_reached(command, protocol, tmp_path):
     address = f"{protocol}://me:hunter2@127.0.0.1:9/a?sig=s1gn4ture"

@@ -78,15 +78,24 @@ def test_a_stream_that_starts_like_a_sequence_file():
     assert "input ends inside type code 83" in message
 
 
-@pytest.mark.parametrize("command, written_before", [("cat", True), ("head", True), ("count", False), ("validate", False)])
+@pytest.mark.parametrize(
+    "command, written_before", [("cat", True), ("head", True), ("count", False), ("validate", False)]
+)
 def test_damage(command, written_before):
     stdout, message = bad(65, command, *(["-n", "9999"] if command == "head" else []), stdin=SEQUENCE[:-1])
-    assert "the file ends" in message and f"offset {len(SEQUENCE) - 1}, record 999" in message or "record 500" in message
+    assert (
+        "the file ends" in message and f"offset {len(SEQUENCE) - 1}, record 999" in message or "record 500" in message
+    )
     assert (stdout != b"" and STREAM.startswith(stdout)) == written_before
 
 
 def test_dumptb(file, tmp_path):
-    assert good("dumptb", file(SEQUENCE)) == good("dumptb", "-", stdin=SEQUENCE) == good("dumptb", stdin=SEQUENCE) == STREAM
+    assert (
+        good("dumptb", file(SEQUENCE))
+        == good("dumptb", "-", stdin=SEQUENCE)
+        == good("dumptb", stdin=SEQUENCE)
+        == STREAM
+    )
     folder = tmp_path / "out"
     folder.mkdir()
     for name in ("part-00000", "part-00001", "_SUCCESS", ".hidden"):
@@ -141,7 +150,8 @@ def test_loadtb_replaces_nothing_unasked(tmp_path):
 @pytest.mark.parametrize("url", ["", "file://"])
 def test_loadtb_that_is_interrupted_leaves_no_file(url, tmp_path):
     path = tmp_path / "out"
-    default = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a shell's background job ignores the signal
+    # a shell's background job ignores the signal
+    default = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
     process = subprocess.Popen([*COMMAND, "loadtb", f"{url}{path}"], preexec_fn=default, **pipes)
     process.stdin.write(STREAM * 20)  # more than a pipe holds: some of it has been read and written
@@ -152,7 +162,10 @@ def test_loadtb_that_is_interrupted_leaves_no_file(url, tmp_path):
 
 def test_loadtb_that_cannot_write(tmp_path):
     assert bad(64, "loadtb", stdin=STREAM)[1].startswith("loadtb writes one FILE")
-    assert "unknown codec 'none'; known: default, gzip, bzip2" in bad(64, "loadtb", "--codec", "none", str(tmp_path / "f"))[1]
+    assert (
+        "unknown codec 'none'; known: default, gzip, bzip2"
+        in bad(64, "loadtb", "--codec", "none", str(tmp_path / "f"))[1]
+    )
     assert bad(74, "loadtb", str(tmp_path), stdin=STREAM)[1].endswith("Is a directory")
     assert bad(74, "loadtb", "/dev/full", stdin=STREAM * 20)[1] == "/dev/full: No space left on device"
 
@@ -184,7 +197,11 @@ def raw_pairs(data):
 @pytest.mark.parametrize("name", SIMPLE)
 def test_a_sequence_file_keeps_its_classes_and_metadata(name, file, tmp_path):
     path, out = (
-        file(written([(thing, thing) for thing in SIMPLE[name]], key_class=name, value_class=name, metadata={"made by": "me"})),
+        file(
+            written(
+                [(thing, thing) for thing in SIMPLE[name]], key_class=name, value_class=name, metadata={"made by": "me"}
+            )
+        ),
         tmp_path / "out",
     )
     key_class, value_class, metadata, pairs = raw_pairs(path)
@@ -286,11 +303,15 @@ def test_repair(file, tmp_path):
 
 def without(module, *arguments, stdin=b""):
     """Run a command where a library is not installed."""
-    script = f"import sys; sys.modules['{module}'] = None; from typedbytes.cli import main; sys.exit(main(sys.argv[1:]))"
+    script = (
+        f"import sys; sys.modules['{module}'] = None; from typedbytes.cli import main; sys.exit(main(sys.argv[1:]))"
+    )
     return subprocess.run([*COMMAND[:-2], "-c", script, *arguments], input=stdin, capture_output=True)
 
 
-NEEDS_CRAMJAM = "{}: org.apache.hadoop.io.compress.SnappyCodec needs the library cramjam: pip install 'typedbytes[snappy]'"
+NEEDS_CRAMJAM = (
+    "{}: org.apache.hadoop.io.compress.SnappyCodec needs the library cramjam: pip install 'typedbytes[snappy]'"
+)
 
 
 def test_a_library_that_is_missing(file):
@@ -337,7 +358,10 @@ def test_repair_in_place(file):
 
 def test_repair_that_cannot_write_leaves_what_was_there(file, tmp_path):
     out = file(b"before", "out.seq")
-    limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)), "env": {**os.environ, **NO_BYTECODE}}
+    limit = {
+        "preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)),
+        "env": {**os.environ, **NO_BYTECODE},
+    }
     assert bad(74, "validate", "--repair", out, "-", stdin=SEQUENCE, **limit)[1] == f"{out}: File too large"
     with open(out, "rb") as kept:
         assert kept.read() == b"before" and os.listdir(tmp_path) == ["out.seq"]
@@ -352,7 +376,9 @@ def test_repair_keeps_what_the_dialect_allows(file, tmp_path):
 @pytest.mark.parametrize("compression", ["none", "record", "block"])
 def test_repair_says_where_a_record_is_wrong(compression, tmp_path):
     sink = io.BytesIO()
-    with sequencefile.Writer(sink, key_class="Text", value_class="Text", compression=compression, sync_marker=MARKER) as writer:
+    with sequencefile.Writer(
+        sink, key_class="Text", value_class="Text", compression=compression, sync_marker=MARKER
+    ) as writer:
         offsets = []
         for number in range(5):
             if compression == "block":
@@ -364,14 +390,18 @@ def test_repair_says_where_a_record_is_wrong(compression, tmp_path):
     lines = done.stderr.decode().splitlines()
     assert done.returncode == 65 and len(lines) == 2
     for line, number in zip(lines, (1, 3)):
-        assert line.startswith(message) and line.endswith(f"byte 0 of the value at offset {offsets[number]}, record {number}")
+        assert line.startswith(message) and line.endswith(
+            f"byte 0 of the value at offset {offsets[number]}, record {number}"
+        )
 
 
 @pytest.mark.parametrize("compression", ["none", "record", "block"])
 def test_validate_goes_on_in_a_sequence_file(compression, file):
     wrong = (70, 700, 701, 1400)
     sink = io.BytesIO()
-    with sequencefile.Writer(sink, key_class="Text", value_class="Text", compression=compression, block_size=500) as writer:
+    with sequencefile.Writer(
+        sink, key_class="Text", value_class="Text", compression=compression, block_size=500
+    ) as writer:
         for number in range(1500):
             writer.write_raw(b"\x01k", b"\x02a\xff" if number in wrong else b"\x02ok")
     data = sink.getvalue()

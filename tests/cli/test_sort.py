@@ -32,11 +32,18 @@ def test_nulls_come_first_in_a_sort():
     numbers = [2, None, -1.5, None, 10]
     sorted_numbers = [None, None, -1.5, 2, 10]
     for dialect in ("hadoop", "hive"):
-        words, stdin = ["--by", "value", "--values", "--dialect", dialect], tb.Encoder(dialect=dialect).encode_all(numbers)
+        words, stdin = (
+            ["--by", "value", "--values", "--dialect", dialect],
+            tb.Encoder(dialect=dialect).encode_all(numbers),
+        )
         assert tb.Decoder(dialect=dialect).decode_all(good("sort", *words, stdin=stdin)) == sorted_numbers
         assert tb.Decoder(dialect=dialect).decode_all(good("sort", "-r", *words, stdin=stdin)) == sorted_numbers[::-1]
     rows = tb.Encoder().encode_all([(2, "b"), (None, "a"), (2, None)])
-    assert values(good("sort", "--by", "[0]", "--by", "[1]", "--values", stdin=rows)) == [(None, "a"), (2, None), (2, "b")]
+    assert values(good("sort", "--by", "[0]", "--by", "[1]", "--values", stdin=rows)) == [
+        (None, "a"),
+        (2, None),
+        (2, "b"),
+    ]
 
 
 def test_numbers_of_several_types_that_are_equal_keep_their_order():
@@ -55,13 +62,17 @@ def test_numbers_of_several_types_that_are_equal_keep_their_order():
 def test_sort_by_value_in_little_memory():
     rng = random.Random(2)
     numbers = [rng.randrange(-(10**6), 10**6) for _ in range(20_000)]
-    assert values(good("sort", "--by", "value", "--memory", "200K", "--values", stdin=tb.Encoder().encode_all(numbers))) == sorted(numbers)
+    assert values(
+        good("sort", "--by", "value", "--memory", "200K", "--values", stdin=tb.Encoder().encode_all(numbers))
+    ) == sorted(numbers)
 
 
 def test_values_without_an_order(file):
     path = file(ONE + tb.dumps({"a": 1}))
     stdout, message = bad(65, "sort", "--by", "value", "--values", path)
-    assert stdout == b"" and message.startswith(f"{path}: cannot sort by this value, only by numbers, texts, bytes and VECTORs of them: ")
+    assert stdout == b"" and message.startswith(
+        f"{path}: cannot sort by this value, only by numbers, texts, bytes and VECTORs of them: "
+    )
     assert message.endswith("object of type dict at offset 5, record 1")
     assert "input ends inside INT" in bad(65, "sort", "--by", "value", "--pairs", stdin=TEXT + ONE[:-1])[1]
 
@@ -100,7 +111,8 @@ assert not left, [os.readlink(f"/proc/self/fd/{each}") for each in left]
 
 @pytest.mark.parametrize("records", [ONE + b"\x0e", ONE + TWO + ONE[:3]], ids=["damaged", "cut"])
 @pytest.mark.parametrize(
-    "command", ["sort", "sort --to json", "partition -n 2 -o {}", "cat", "to-json", "uniq", "stats", "tail", "freq", "count"]
+    "command",
+    ["sort", "sort --to json", "partition -n 2 -o {}", "cat", "to-json", "uniq", "stats", "tail", "freq", "count"],
 )
 def test_an_input_with_an_error_is_closed_without_the_collector(command, records, file, tmp_path):
     for options in [], ["--pairs"]:
@@ -112,9 +124,14 @@ def test_damage_is_blamed_on_its_input(command, file, tmp_path):
     first, second = file(ONE + TWO, "a.tb"), file(ONE + b"\x0e", "b.tb")
     stdout, message = bad(65, *command, first, second, cwd=tmp_path)
     assert stdout == b"" and message == f"{second}: unknown type code 14 at offset 5, record 1"
-    assert bad(65, *command, "--pairs", file(ONE + TWO + ONE, "c.tb"), cwd=tmp_path)[1].startswith(f"{tmp_path}/c.tb: input ends")
+    assert bad(65, *command, "--pairs", file(ONE + TWO + ONE, "c.tb"), cwd=tmp_path)[1].startswith(
+        f"{tmp_path}/c.tb: input ends"
+    )
     assert "text that is neither" in bad(65, *command, stdin=b"Dear reader", cwd=tmp_path)[1]
-    assert "some inputs hold pairs and some values" in bad(64, *command, first, file(sequence_file(), "d.seq"), cwd=tmp_path)[1]
+    assert (
+        "some inputs hold pairs and some values"
+        in bad(64, *command, first, file(sequence_file(), "d.seq"), cwd=tmp_path)[1]
+    )
     assert bad(66, *command, "no.tb", cwd=tmp_path)
     assert sorted(os.listdir(tmp_path)) == ["a.tb", "b.tb", "c.tb", "d.seq"]
 
@@ -133,12 +150,16 @@ def test_an_empty_input_has_no_kind_in_a_sort(file, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "command", [["sort"], ["partition", "-n", "2", "-o", "parts"], ["convert", "--to", "arrow"]], ids=lambda command: command[0]
+    "command",
+    [["sort"], ["partition", "-n", "2", "-o", "parts"], ["convert", "--to", "arrow"]],
+    ids=lambda command: command[0],
 )
 def test_records_beyond_max_bytes_are_refused(command, tmp_path):
     for pairs, number in (([], 2), (["--pairs"], 1)):
         stream = TEXT * 2 + tb.dumps("x" * 20) + TEXT
         assert good("sort", *pairs, "--max-bytes", "32", stdin=stream) == good("sort", *pairs, stdin=stream)
         message = bad(65, *command, *pairs, "--max-bytes", "20", stdin=stream, cwd=tmp_path)[1]
-        assert message == bad(65, "cat", *pairs, "--max-bytes", "20", stdin=stream)[1] and message.endswith(f"record {number}")
+        assert message == bad(65, "cat", *pairs, "--max-bytes", "20", stdin=stream)[1] and message.endswith(
+            f"record {number}"
+        )
     assert os.listdir(tmp_path) == []

@@ -33,7 +33,21 @@ def test_stats_of_no_numbers():
 
 
 def test_stats_of_every_type():
-    stream = [tb.Byte(-3), True, 5, 2**40, tb.Float(1.5), 2.5, float("nan"), "abc", b"ab", (1, 2), [1], {1: 2}, tb.Ext(60, b"xyz")]
+    stream = [
+        tb.Byte(-3),
+        True,
+        5,
+        2**40,
+        tb.Float(1.5),
+        2.5,
+        float("nan"),
+        "abc",
+        b"ab",
+        (1, 2),
+        [1],
+        {1: 2},
+        tb.Ext(60, b"xyz"),
+    ]
     data = tb.Encoder().encode_all(stream)
     found = {row["type"]: row for row in rows(good("stats", stdin=data)) if row["section"] == "types"}
     assert {name: (row["count"], row.get("least"), row.get("most"), row.get("mean")) for name, row in found.items()} == {

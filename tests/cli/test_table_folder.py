@@ -45,7 +45,11 @@ def test_one_file_for_each_split(counts, size):
     out = counts.with_name("table")
     assert good("convert", "--to", "parquet", "--split-size", size, str(counts), "-o", str(out)) == b""
     nsplits = sum(-(-file.stat().st_size // tb_size(size)) for file in counts.glob("part-*"))
-    assert sorted(os.listdir(out)) == ["_SUCCESS", "_conversion.json", *(f"part-{n:05}.parquet" for n in range(nsplits))]
+    assert sorted(os.listdir(out)) == [
+        "_SUCCESS",
+        "_conversion.json",
+        *(f"part-{n:05}.parquet" for n in range(nsplits)),
+    ]
     assert rows_of(out) == ALL
     assert not out.with_name("table.unfinished").exists()
 
@@ -119,11 +123,15 @@ def test_what_is_refused_leaves_nothing(counts, tmp_path):
         "a folder can be written only from SequenceFiles and typed bytes, and this is json: give -o a file"
         in bad(64, *words, str(lines), "-o", f"{tmp_path}/out/")[1]
     )
-    assert "--split-size is for a folder" in bad(64, *words, "--split-size", "9", str(counts), "-o", f"{tmp_path}/out.parquet")[1]
+    assert (
+        "--split-size is for a folder"
+        in bad(64, *words, "--split-size", "9", str(counts), "-o", f"{tmp_path}/out.parquet")[1]
+    )
     pairs = tmp_path / "counts" / "part-00003"
     pairs.write_bytes(tb.Encoder().encode_pairs(ROWS[0]))
     assert (
-        "the inputs are SequenceFiles and typed bytes: pass --pairs" in bad(64, *words, "--values", str(counts), "-o", f"{tmp_path}/out")[1]
+        "the inputs are SequenceFiles and typed bytes: pass --pairs"
+        in bad(64, *words, "--values", str(counts), "-o", f"{tmp_path}/out")[1]
     )
     assert sorted(os.listdir(tmp_path)) == before
 
@@ -166,7 +174,11 @@ def test_an_interrupted_conversion_goes_on(tmp_path):
     source, out, wait_file = tmp_path / "in", tmp_path / "out", tmp_path / "wait"
     source.mkdir()
     (tmp_path / "sitecustomize.py").write_text(WAIT_AFTER_ONE)
-    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}", "WAIT_FILE": str(wait_file)}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
+        "WAIT_FILE": str(wait_file),
+    }
     rows = [(number, "x" * 100) for number in range(1000)]
     with sequencefile.Writer(source / "part-000", codec="default") as writer:
         writer.writes(rows)
@@ -266,9 +278,7 @@ def test_columns_that_become_bytes_are_noted_once(tmp_path, out):
     form = "arrow" if out == "out.arrow" else "parquet"
     words = ["convert", "--to", form, "--pairs", "-o", str(tmp_path / out)]
     noted = run(*words, str(dates), str(dates))
-    pickled = (
-        "typedbytes: note: value.1, value.2.item: pickled values, such as dates and Decimals: each is written as the bytes of its pickle\n"
-    )
+    pickled = "typedbytes: note: value.1, value.2.item: pickled values, such as dates and Decimals: each is written as the bytes of its pickle\n"
     assert (noted.returncode, noted.stdout, noted.stderr.decode()) == (0, b"", pickled)
     noted = run(*words[:-1], str(tmp_path / f"mixed.{out}"), "--widen", str(mixed))
     raw = "typedbytes: note: value: values of several types: each is written as bytes, which typedbytes.loads reads\n"
@@ -312,8 +322,14 @@ def test_types_for_all_records_of_a_pipe(tmp_path, how, names):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (tb.Encoder().encode_pairs([("a", 1)]) + b"\x0e", "standard input: unknown type code 14 at offset 11, record 1"),
-        (b"[1]\n[2]\n", "standard input: --widen works only with SequenceFiles and typed bytes, and this is json: leave out --widen"),
+        (
+            tb.Encoder().encode_pairs([("a", 1)]) + b"\x0e",
+            "standard input: unknown type code 14 at offset 11, record 1",
+        ),
+        (
+            b"[1]\n[2]\n",
+            "standard input: --widen works only with SequenceFiles and typed bytes, and this is json: leave out --widen",
+        ),
         (b"", "there are no records to take the columns from"),
     ],
 )

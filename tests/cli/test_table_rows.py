@@ -34,7 +34,9 @@ def table(request):
     return sink.getvalue()
 
 
-@pytest.mark.parametrize(("words", "rows"), [([], AS_VECTORS), (["--structs", "vector"], AS_VECTORS), (["--structs", "map"], AS_MAPS)])
+@pytest.mark.parametrize(
+    ("words", "rows"), [([], AS_VECTORS), (["--structs", "vector"], AS_VECTORS), (["--structs", "map"], AS_MAPS)]
+)
 def test_structs(table, words, rows):
     assert tb.Decoder().decode_all(good("convert", "--to", "typedbytes", *words, stdin=table)) == rows
     lines = good("convert", "--to", "json", *words, stdin=table)
@@ -88,7 +90,9 @@ def test_fields_of_structs_in_another_order_are_refused(tables, wrapped):
         c={"id": [1], "user": wrapped(struct_of(c="y", d="x"))},
     )
     message = bad(65, "convert", "--to", "json", ab, ba)[1]
-    assert message == f"{ba}: the column user has fields in another order than in {ab} (--structs map keeps their names)"
+    assert (
+        message == f"{ba}: the column user has fields in another order than in {ab} (--structs map keeps their names)"
+    )
     for kind in "--values", "--pairs":
         assert len(good("convert", "--to", "json", "--structs", "map", kind, ab, ba).splitlines()) == 2
     assert len(good("convert", "--to", "json", ab, c).splitlines()) == 2
@@ -104,7 +108,8 @@ def test_columns_that_have_one_name_are_not_put_in_order(tables):
     assert len(good("convert", "--to", "json", first, same).splitlines()) == 2
     message = bad(65, "convert", "--to", "json", first, other)[1]
     assert (
-        message == f"{other}: the columns are in another order than in {first}, and several have one name (--structs map keeps their names)"
+        message
+        == f"{other}: the columns are in another order than in {first}, and several have one name (--structs map keeps their names)"
     )
 
 
@@ -121,14 +126,19 @@ def test_pairs_whose_columns_have_the_name_of_the_other_are_refused(tmp_path):
     path = tmp_path / "sums.parquet"
     pyarrow.parquet.write_table(pyarrow.table({"value": [1], "word": ["a"]}), path)
     said = bad(65, "convert", "--pairs", "--to", "json", str(path))[1]
-    assert said.endswith("sums.parquet: the columns are named 'value' and 'word', and 'value' is not the first of a pair: rename one")
+    assert said.endswith(
+        "sums.parquet: the columns are named 'value' and 'word', and 'value' is not the first of a pair: rename one"
+    )
 
 
 def test_pairs_of_more_columns_are_refused_by_the_name_of_the_file(tmp_path):
     path = tmp_path / "kept.parquet"
     pyarrow.parquet.write_table(pyarrow.table({"key": ["a"], "value": [1], "__index_level_0__": [7]}), path)
     said = bad(65, "convert", "--pairs", "--to", "json", str(path))[1]
-    assert "kept.parquet: expected 2 columns, key and value, not 3: '__index_level_0__' is the index of a pandas frame" in said
+    assert (
+        "kept.parquet: expected 2 columns, key and value, not 3: '__index_level_0__' is the index of a pandas frame"
+        in said
+    )
 
 
 def test_names_come_back_from_a_table(tmp_path):

@@ -16,4 +16,7 @@ def test_tail_of_many(n, file):
 @pytest.mark.parametrize("n", [0, 1, 3, 20, 50])
 def test_tail(n, file):
     assert values(good("tail", "-n", str(n), stdin=NUMBERS)) == list(range(20))[max(0, 20 - n) :]
-    assert values(good("tail", "-n", str(n), file(NUMBERS[:35]), file(NUMBERS[35:], "b.tb"))) == list(range(20))[max(0, 20 - n) :]
+    assert (
+        values(good("tail", "-n", str(n), file(NUMBERS[:35]), file(NUMBERS[35:], "b.tb")))
+        == list(range(20))[max(0, 20 - n) :]
+    )

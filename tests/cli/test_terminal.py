@@ -259,7 +259,10 @@ def damaged_file():
 
 @pytest.mark.parametrize(
     ("arguments", "data", "note"),
-    [(["freq"], PAIRS, "standard input: read as single values"), (["dumptb", "--resync", "-"], damaged_file(), "standard input: skipped")],
+    [
+        (["freq"], PAIRS, "standard input: read as single values"),
+        (["dumptb", "--resync", "-"], damaged_file(), "standard input: skipped"),
+    ],
     ids=["freq", "dumptb"],
 )
 def test_notes_while_an_input_is_read_replace_the_line_of_progress(arguments, data, note):

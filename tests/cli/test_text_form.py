@@ -80,7 +80,10 @@ def test_rows_come_back(form):
 
 
 def test_rows_of_other_values():
-    assert lines_of(("a", [1, "x"]), ["b", None], "one", {"k": 1}, arguments=["--csv"]) == 'a,"[1, ""x""]"\nb,\none\n"{""k"": 1}"\n'
+    assert (
+        lines_of(("a", [1, "x"]), ["b", None], "one", {"k": 1}, arguments=["--csv"])
+        == 'a,"[1, ""x""]"\nb,\none\n"{""k"": 1}"\n'
+    )
 
 
 def test_header(file):
@@ -92,13 +95,21 @@ def test_header(file):
 
 
 @settings(max_examples=50)
-@given(rows=st.lists(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")), min_size=1).map(tuple)))
+@given(
+    rows=st.lists(
+        st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")), min_size=1).map(tuple)
+    )
+)
 def test_any_row_comes_back(rows, tmp_path_factory):
     folder = tmp_path_factory.mktemp("rows")
     first, text, second = (str(folder / name) for name in ("a.tb", "a.csv", "b.tb"))
     with open(first, "wb") as file:
         file.write(ENCODER.encode_all(rows))
-    assert main(["to-text", "--from", "typedbytes", "--csv", first, "-o", text]) == main(["from-text", "--csv", text, "-o", second]) == 0
+    assert (
+        main(["to-text", "--from", "typedbytes", "--csv", first, "-o", text])
+        == main(["from-text", "--csv", text, "-o", second])
+        == 0
+    )
     with open(first, "rb") as before, open(second, "rb") as after:
         assert after.read() == before.read()
 
@@ -127,7 +138,10 @@ def test_what_has_no_form(arguments, value, message):
 
 def test_a_key_twice_is_no_row():
     twice = b"\x0a\0\0\0\x02" + TEXT + ONE + TEXT + TWO
-    assert "expected the keys 'hi' once each, not 'hi, hi' at offset 0, record 0" in bad(65, "to-text", "--csv", "--header", stdin=twice)[1]
+    assert (
+        "expected the keys 'hi' once each, not 'hi, hi' at offset 0, record 0"
+        in bad(65, "to-text", "--csv", "--header", stdin=twice)[1]
+    )
 
 
 def test_a_separator_in_a_key_is_refused():
@@ -139,9 +153,13 @@ def test_a_separator_in_a_key_is_refused():
 
 
 def test_a_separator_that_begins_in_the_key_is_refused():
-    stdout, message = bad(65, "to-text", "--pairs", "--separator", "aa", stdin=ENCODER.encode_pairs([("ax", "b"), ("xa", "b")]))
+    stdout, message = bad(
+        65, "to-text", "--pairs", "--separator", "aa", stdin=ENCODER.encode_pairs([("ax", "b"), ("xa", "b")])
+    )
     assert stdout == b"axaab\n"
-    assert message.startswith("standard input: the key 'xa' ends with the beginning of the separator (--csv or --tsv puts it in quotes)")
+    assert message.startswith(
+        "standard input: the key 'xa' ends with the beginning of the separator (--csv or --tsv puts it in quotes)"
+    )
     assert values_of("axaab\n", "--pairs", "--separator", "aa") == ["ax", "b"]
 
 
@@ -180,7 +198,10 @@ def test_text_that_is_refused(arguments, text, message):
         (["--header"], "argument --header: needs --csv or --tsv, and no --pairs"),
         (["--header", "--csv", "--pairs"], "argument --header: needs --csv or --tsv, and no --pairs"),
         (["--separator", ","], "argument --separator: only --pairs, --csv and --tsv separate anything"),
-        (["--csv", "--separator", "ab"], "argument --separator: a row needs one character other than a quote or a line end, not 'ab'"),
+        (
+            ["--csv", "--separator", "ab"],
+            "argument --separator: a row needs one character other than a quote or a line end, not 'ab'",
+        ),
         (["--pairs", "--separator", ""], "argument --separator: expected text without a line end, not ''"),
         (["--csv", "--tsv"], "argument --tsv: not allowed with argument --csv"),
     ],
@@ -243,7 +264,10 @@ LARGEST = 2**53  # a DOUBLE holds every integer up to here
         (["0.5", "1E-400"], ["0.5", "1E-400"]),
         (["99999999999999.9", "-0.0000000000001"], [99999999999999.9, -1e-13]),
         (["5e-324", "0e-400", "0.00", "6.02214076E+23"], [5e-324, 0.0, 0.0, 6.02214076e23]),
-        (["0.30000000000000004", "0.10000000000000001", "1.7976931348623157e308"], [0.1 + 0.2, 0.1, 1.7976931348623157e308]),
+        (
+            ["0.30000000000000004", "0.10000000000000001", "1.7976931348623157e308"],
+            [0.1 + 0.2, 0.1, 1.7976931348623157e308],
+        ),
         (["1.5", "123456789.123456789123"], ["1.5", "123456789.123456789123"]),
         (["0." + "1" * 5000], ["0." + "1" * 5000]),
         (["1." + "0" * 5000], [1.0]),
@@ -255,20 +279,41 @@ def test_a_column_of_numbers_has_one_type(cells, values, dialect, file, tmp_path
     encoder = tb.Encoder(dialect=dialect)
 
     def encoded(text, *arguments):
-        assert main(["from-text", "--infer", "--dialect", dialect, *arguments, file(text.encode(), "a"), "-o", str(tmp_path / "b")]) == 0
+        assert (
+            main(
+                [
+                    "from-text",
+                    "--infer",
+                    "--dialect",
+                    dialect,
+                    *arguments,
+                    file(text.encode(), "a"),
+                    "-o",
+                    str(tmp_path / "b"),
+                ]
+            )
+            == 0
+        )
         return (tmp_path / "b").read_bytes()
 
     rows = "".join(f"{cell},x\n" for cell in cells)
     assert encoded(rows, "--csv") == encoder.encode_all([(value, "x") for value in values])
-    assert encoded("n,s\n" + rows, "--csv", "--header") == encoder.encode_all([{"n": value, "s": "x"} for value in values])
+    assert encoded("n,s\n" + rows, "--csv", "--header") == encoder.encode_all(
+        [{"n": value, "s": "x"} for value in values]
+    )
     assert encoded(rows, "--csv", "--pairs") == encoder.encode_pairs([(value, "x") for value in values])
-    assert encoded("".join(f"x\t{cell}\n" for cell in cells), "--pairs") == encoder.encode_pairs([("x", value) for value in values])
+    assert encoded("".join(f"x\t{cell}\n" for cell in cells), "--pairs") == encoder.encode_pairs(
+        [("x", value) for value in values]
+    )
     assert encoded("".join(f"{cell}\n" for cell in cells)) == encoder.encode_all(values)
 
 
 def test_columns_of_several_inputs_and_of_rows_of_several_lengths(file):
     first, second = file(b"a,b\n1,2\n", "a.csv"), file(b"b,a\n0.5,7\n", "b.csv")
-    assert list(tb.Reader(good("from-text", "--csv", "--header", "--infer", first, second))) == [{"a": 1, "b": 2.0}, {"b": 0.5, "a": 7}]
+    assert list(tb.Reader(good("from-text", "--csv", "--header", "--infer", first, second))) == [
+        {"a": 1, "b": 2.0},
+        {"b": 0.5, "a": 7},
+    ]
     assert values_of("1\n2,3\n\n4,5,x\n", "--csv", "--infer") == [(1,), (2, 3), (4, 5, "x")]
     assert values_of("", "--csv", "--infer") == values_of("a,b\n", "--csv", "--header", "--infer") == []
 
@@ -281,7 +326,16 @@ ROWS_OF_A_TABLE = b"".join(b"%d,x\n" % number for number in range(20_000)) + b"0
 
 
 @pytest.mark.parametrize(
-    "how", ["FILE", "< FILE", "/dev/stdin < FILE", "<(cat FILE)", "/dev/stdin < <(cat FILE)", "< <(gzip < FILE)", "- FILE < <(cat FILE)"]
+    "how",
+    [
+        "FILE",
+        "< FILE",
+        "/dev/stdin < FILE",
+        "<(cat FILE)",
+        "/dev/stdin < <(cat FILE)",
+        "< <(gzip < FILE)",
+        "- FILE < <(cat FILE)",
+    ],
 )
 def test_inputs_of_every_kind_are_read_twice(file, tmp_path, how):
     """And a copy of what can be read only once is removed."""
@@ -299,7 +353,9 @@ def test_the_copy_of_a_pipe_is_removed_after_a_failure_and_a_signal(tmp_path):
     message = bad(65, "from-text", "--csv", "--infer", stdin=b'1\n"b"c\n', env=environment)[1]
     assert (message, list(tmp_path.iterdir())) == ("standard input: line 2: ',' expected after '\"'", [])
     with open("/dev/full", "wb") as full:
-        done = subprocess.run([*COMMAND, "from-text", "--infer"], input=b"1\n", stdout=full, stderr=subprocess.PIPE, env=environment)
+        done = subprocess.run(
+            [*COMMAND, "from-text", "--infer"], input=b"1\n", stdout=full, stderr=subprocess.PIPE, env=environment
+        )
     assert (done.returncode, list(tmp_path.iterdir())) == (74, [])
     with subprocess.Popen([*COMMAND, "from-text", "--infer"], stdin=subprocess.PIPE, env=environment) as process:
         process.stdin.write(b"1\n")
@@ -350,7 +406,9 @@ def test_decimals_are_added_up_exactly():
         "key": "a", "count": 3, "sum": Decimal("1.3"), "min": Decimal("0.1"), "max": 1, "mean": Decimal("1.3") / 3,
     }  # fmt: skip
     assert b'"sum": "NaN"' in good("aggregate", stdin=ENCODER.encode_all([Decimal("NaN")]))
-    assert "cannot add this value up: " in bad(65, "aggregate", "--values", stdin=ENCODER.encode_all([Decimal(1), 0.5]))[1]
+    assert (
+        "cannot add this value up: " in bad(65, "aggregate", "--values", stdin=ENCODER.encode_all([Decimal(1), 0.5]))[1]
+    )
 
 
 @pytest.mark.parametrize(

@@ -11,17 +11,26 @@ from commands import LINES, LIST, ONE, STREAM, bad, good
 def test_forms_of_json():
     data = tb.dumps({"d": datetime.date(2020, 1, 2)}) + tb.dumps(b"x")
     for command in ("head", "tail", "cat", "sort", "to-json", "slice", "uniq"):
-        assert good(command, "--plain", "--values", stdin=data) in (b'{"d": "2020-01-02"}\n"x"\n', b'"x"\n{"d": "2020-01-02"}\n')
+        assert good(command, "--plain", "--values", stdin=data) in (
+            b'{"d": "2020-01-02"}\n"x"\n',
+            b'"x"\n{"d": "2020-01-02"}\n',
+        )
         assert good(command, "--plain", "--pretty", "--values", stdin=data).splitlines()[-1] in (b'"x"', b"}")
     assert good("head", "--pretty", "--pairs", stdin=ONE + LIST) == b'[\n  1,\n  [\n    1,\n    "hi"\n  ]\n]\n'
     assert good("--plain", "head", "--to", "json", stdin=data) == good("head", "--plain", stdin=data)
     for option in "--plain", "--pretty":
-        assert bad(64, "head", option, "--to", "block", stdin=data) == (b"", "--plain and --pretty are forms of JSON, not of block")
+        assert bad(64, "head", option, "--to", "block", stdin=data) == (
+            b"",
+            "--plain and --pretty are forms of JSON, not of block",
+        )
 
 
 def test_json_is_written_without_the_json_module(file):
     script = "import sys; from typedbytes.cli import main; main(sys.argv[1:]); sys.exit('json' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", script, "to-json", file(STREAM)], stdout=subprocess.DEVNULL).returncode == 0
+    assert (
+        subprocess.run([sys.executable, "-c", script, "to-json", file(STREAM)], stdout=subprocess.DEVNULL).returncode
+        == 0
+    )
 
 
 def test_to_json():

@@ -15,17 +15,21 @@ from commands import COMMAND, bad, good, rows, run
 from subprocess_runs import SECONDS
 from typedbytes._base.zstd import zstd
 
-PAIRS = tb.Encoder().encode_pairs([(name, {"n": n, "tags": [f"t{n}", "x"]}) for name, n in [("b", 10), ("a", 9), ("c", -1)]])
+PAIRS = tb.Encoder().encode_pairs(
+    [(name, {"n": n, "tags": [f"t{n}", "x"]}) for name, n in [("b", 10), ("a", 9), ("c", -1)]]
+)
 
 
 @pytest.mark.parametrize(
-    "arguments, nearest", [(["head", "--pair"], "--pairs"), (["sort", "--revers"], "--reverse"), (["cat", "--form=json"], "--from")]
+    "arguments, nearest",
+    [(["head", "--pair"], "--pairs"), (["sort", "--revers"], "--reverse"), (["cat", "--form=json"], "--from")],
 )
 def test_an_option_that_is_nearly_right(arguments, nearest):
     result = run(*arguments)
     assert result.returncode == 64
     assert (
-        f"unrecognized arguments: {arguments[1]}; did you mean {nearest}? (see typedbytes {arguments[0]} --help)" in result.stderr.decode()
+        f"unrecognized arguments: {arguments[1]}; did you mean {nearest}? (see typedbytes {arguments[0]} --help)"
+        in result.stderr.decode()
     )
 
 
@@ -51,7 +55,9 @@ BINARY = [
 def test_binary_output_is_refused_on_a_terminal(arguments):
     ours, theirs = pty.openpty()
     try:
-        result = subprocess.run([*COMMAND, *arguments], input=PAIRS, stdout=theirs, stderr=subprocess.PIPE, timeout=SECONDS)
+        result = subprocess.run(
+            [*COMMAND, *arguments], input=PAIRS, stdout=theirs, stderr=subprocess.PIPE, timeout=SECONDS
+        )
     finally:
         os.close(theirs)
         try:
@@ -66,7 +72,9 @@ def test_binary_output_is_refused_on_a_terminal(arguments):
 
 def test_a_file_is_written_from_a_terminal(tmp_path):
     ours, theirs = pty.openpty()
-    result = subprocess.run([*COMMAND, "from-json", "-o", tmp_path / "out"], input=b"1\n", stdout=theirs, timeout=SECONDS)
+    result = subprocess.run(
+        [*COMMAND, "from-json", "-o", tmp_path / "out"], input=b"1\n", stdout=theirs, timeout=SECONDS
+    )
     os.close(theirs)
     os.close(ours)
     assert (result.returncode, (tmp_path / "out").read_bytes()) == (0, tb.dumps(1))
@@ -76,10 +84,15 @@ def _cut(path):
     return [tb.loads(each) for each in tb.Reader(good("cut", "--pairs", "-f", path, stdin=PAIRS), raw=True)]
 
 
-@pytest.mark.parametrize("path", ["value['tags'][0]", 'value["tags"][0]', "value.tags.0", "value.tags[0]", ".tags[0]", '["tags"][0]'])
+@pytest.mark.parametrize(
+    "path", ["value['tags'][0]", 'value["tags"][0]', "value.tags.0", "value.tags[0]", ".tags[0]", '["tags"][0]']
+)
 def test_a_path_in_each_form(path):
     assert _cut(path) == ["t10", "t9", "t-1"]
-    assert [tb.loads(each)["tags"][0] for _, each in tb.PairReader(good("sort", "--pairs", "--by", path, stdin=PAIRS), raw=True)] == [
+    assert [
+        tb.loads(each)["tags"][0]
+        for _, each in tb.PairReader(good("sort", "--pairs", "--by", path, stdin=PAIRS), raw=True)
+    ] == [
         "t-1",
         "t10",
         "t9",
@@ -97,7 +110,11 @@ def test_an_invalid_path(path):
 @pytest.mark.parametrize("form", ["json", "typedbytes"])
 def test_sort_by_key_and_by_path(order, keys, form):
     data = good("sort", "--pairs", "--by", order, "--to", form, stdin=PAIRS)
-    found = [json.loads(line)[0] for line in data.splitlines()] if form == "json" else [key for key, _ in tb.PairReader(data)]
+    found = (
+        [json.loads(line)[0] for line in data.splitlines()]
+        if form == "json"
+        else [key for key, _ in tb.PairReader(data)]
+    )
     assert "".join(found) == keys
 
 
@@ -113,14 +130,25 @@ def test_a_second_order_decides_among_equals():
 
 
 def test_sort_by_what_is_missing():
-    assert "no value.m in the record to sort it by at offset 0, record 0" in bad(65, "sort", "--pairs", "--by", "value.m", stdin=PAIRS)[1]
-    assert "argument --by: values have no key (see --pairs)" in bad(64, "sort", "--values", "--by", "key", stdin=PAIRS)[1]
+    assert (
+        "no value.m in the record to sort it by at offset 0, record 0"
+        in bad(65, "sort", "--pairs", "--by", "value.m", stdin=PAIRS)[1]
+    )
+    assert (
+        "argument --by: values have no key (see --pairs)" in bad(64, "sort", "--values", "--by", "key", stdin=PAIRS)[1]
+    )
 
 
 def test_the_most_frequent_keys_are_called_keys():
     assert [list(row) for row in rows(good("freq", "--pairs", "-n", "1", stdin=PAIRS))] == [["count", "share", "key"]]
-    assert [list(row) for row in rows(good("freq", "--values", "-n", "1", stdin=PAIRS))] == [["count", "share", "value"]]
-    assert [list(row)[-1] for row in rows(good("stats", "--pairs", "-n", "1", stdin=PAIRS)) if row["section"] == "most frequent"] == ["key"]
+    assert [list(row) for row in rows(good("freq", "--values", "-n", "1", stdin=PAIRS))] == [
+        ["count", "share", "value"]
+    ]
+    assert [
+        list(row)[-1]
+        for row in rows(good("stats", "--pairs", "-n", "1", stdin=PAIRS))
+        if row["section"] == "most frequent"
+    ] == ["key"]
 
 
 @pytest.mark.parametrize("suffix, library", [(".gz", gzip), (".bz2", bz2), (".xz", lzma), (".zst", zstd)])

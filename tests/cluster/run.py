@@ -96,7 +96,10 @@ def demand(is_so, what, output=""):
 
 
 def check_word_count(cluster):
-    lines = [" ".join(random.Random(number).choices(["the", "quick", "brown", "fox", "ü", "лиса"], k=20)) for number in range(2000)]
+    lines = [
+        " ".join(random.Random(number).choices(["the", "quick", "brown", "fox", "ü", "лиса"], k=20))
+        for number in range(2000)
+    ]
     for part in range(3):
         (cluster.folder / f"words-{part}.txt").write_text("\n".join(lines[part::3]) + "\n")
     cluster.fs("-mkdir", "-p", "/in/words")
@@ -138,7 +141,11 @@ def check_side_files(cluster):
     (cluster.folder / "side.py").write_text(SIDE_JOB)
     pairs, said = cluster.submit("side.py", "/in/side.txt", "-o", "/out/side", "--reducers", 0, "--read")
     demand(pairs == [("one", 1), ("three", 1)], "a bad record is left out", said)
-    demand(cluster.fs("-cat", "/out/side/lengths-m-00000") == b"3\n3\n5\n", "a side file is beside the output, in HDFS", said)
+    demand(
+        cluster.fs("-cat", "/out/side/lengths-m-00000") == b"3\n3\n5\n",
+        "a side file is beside the output, in HDFS",
+        said,
+    )
     kept = list(tb.PairReader(cluster.fs("-cat", "/out/side/bad-records-m-00000")))
     demand(kept == [(4, "bad")], "the bad record is kept there too", said)
 
@@ -148,13 +155,18 @@ def check_failures(cluster):
     (cluster.folder / "failing.py").write_text(FAILING_JOB)
     words = ("/in/side.txt", "-o", "/out/failing", "--reducers", 0)
     _, said = cluster.submit("failing.py", *words, code=1)
-    demand("typedbytes: LookupError: nothing is known about one" in said, "a failing task's own message is reported", said)
+    demand(
+        "typedbytes: LookupError: nothing is known about one" in said, "a failing task's own message is reported", said
+    )
     example = ROOT / "examples" / "wordcount.py"
     for words, expected in [
         (("/in/nothing", "-o", "/out/1"), "the input does not exist: look with hadoop fs -ls"),
         (("/in/side.txt", "-o", "/out/failing"), "the output folder exists already"),
         (("/in/side.txt", "-o", "/out/2", "--no-bundle"), "the nodes have no typedbytes: submit without --no-bundle"),
-        (("/in/side.txt", "-o", "/out/3", "--python", "/nowhere/python3"), "the nodes have no program /nowhere/python3: "),
+        (
+            ("/in/side.txt", "-o", "/out/3", "--python", "/nowhere/python3"),
+            "the nodes have no program /nowhere/python3: ",
+        ),
     ]:
         _, said = cluster.submit(example, *words, code=1)
         demand(expected in said, f"users get: {expected}", said)
@@ -194,7 +206,14 @@ class TroubledJobs:
 
     def submit(self, name, trouble, role="map", *, code=0, properties=()):
         """Run a job in that trouble and return its pairs and what was said."""
-        words = ["/in/numbers", "-o", f"/out/{name}", "--reducers", 2 if role == "reduce" else 0, *([] if code else ["--read"])]
+        words = [
+            "/in/numbers",
+            "-o",
+            f"/out/{name}",
+            "--reducers",
+            2 if role == "reduce" else 0,
+            *([] if code else ["--read"]),
+        ]
         words += ["--feed", "splits", "--feed-jar", jars.BUILD / "java-hadoop" / "typedbytes-hadoop.jar"]
         for param in (f"trouble={trouble}", f"role={role}", f"waiting={self._cluster.folder}/{name}-"):
             words += ["--param", param]
@@ -216,14 +235,23 @@ def check_killed_tasks(cluster):
         demand(f"Failed {role} tasks: {jobs.nfiles if role == 'map' else 2}" in said, "each of them was", said)
     _, said = jobs.submit("killed", "task", code=1)
     left = cluster.fs("-ls", "-R", "/out/killed").decode()
-    demand("part-" not in left and "_SUCCESS" not in left, "whole splits, killed for good: the job fails and leaves nothing", said + left)
+    demand(
+        "part-" not in left and "_SUCCESS" not in left,
+        "whole splits, killed for good: the job fails and leaves nothing",
+        said + left,
+    )
 
 
 def check_speculation(cluster):
     jobs = TroubledJobs(cluster)
-    quick = ["mapreduce.job.speculative.retry-after-no-speculate=500", "mapreduce.job.speculative.retry-after-speculate=1000"]
+    quick = [
+        "mapreduce.job.speculative.retry-after-no-speculate=500",
+        "mapreduce.job.speculative.retry-after-speculate=1000",
+    ]
     for role in ("map", "reduce"):
-        pairs, said = jobs.submit(f"slow-{role}", "wait", role, properties=[f"mapreduce.{role}.speculative=true", *quick])
+        pairs, said = jobs.submit(
+            f"slow-{role}", "wait", role, properties=[f"mapreduce.{role}.speculative=true", *quick]
+        )
         jobs.check(f"whole splits, one {role} task stands still and another attempt overtakes it", pairs, said)
         ntasks = jobs.nfiles if role == "map" else 2
         demand(f"Launched {role} tasks: {ntasks + 1}" in said, f"the {role} task had two attempts", said)

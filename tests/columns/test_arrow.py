@@ -79,7 +79,11 @@ def plain(value):
     if isinstance(value, tb.Ext):
         return value.data
     if isinstance(value, tuple):
-        return [plain(item) for item in value] if is_array(value) else {str(n): plain(item) for n, item in enumerate(value)}
+        return (
+            [plain(item) for item in value]
+            if is_array(value)
+            else {str(n): plain(item) for n, item in enumerate(value)}
+        )
     if isinstance(value, list):
         return [plain(item) for item in value]
     if isinstance(value, dict):
@@ -108,7 +112,12 @@ def test_exports_outlive_the_batch_and_can_be_repeated():
     del first, batch
     gc.collect()
     junk = [bytes(20_000) for _ in range(50)]
-    assert column.to_pylist() == second.column("key").to_pylist() == third.column("key").to_pylist() == [word for word, _ in WORDS]
+    assert (
+        column.to_pylist()
+        == second.column("key").to_pylist()
+        == third.column("key").to_pylist()
+        == [word for word, _ in WORDS]
+    )
     del junk
 
 
@@ -168,7 +177,10 @@ def test_polars():
     frame = polars.DataFrame(columns.read(pairs_of(*WORDS), 100))
     assert frame.group_by("key").len().sort("key").rows() == [("", 300), ("fox", 300), ("the", 600), ("\xfcber", 300)]
     nested = [(1, ("a", [1, 2])), (2, ("b", []))]
-    assert polars.DataFrame(read_one(pairs_of(*nested))).rows() == [(1, {"0": "a", "1": [1, 2]}), (2, {"0": "b", "1": []})]
+    assert polars.DataFrame(read_one(pairs_of(*nested))).rows() == [
+        (1, {"0": "a", "1": [1, 2]}),
+        (2, {"0": "b", "1": []}),
+    ]
 
 
 def test_pandas():
@@ -225,7 +237,9 @@ STRINGS = [
 
 
 @pytest.mark.parametrize(
-    "column", STRINGS, ids=lambda column: f"{type(column).__name__}-{getattr(column, 'dtype', getattr(column, 'type', ''))}"
+    "column",
+    STRINGS,
+    ids=lambda column: f"{type(column).__name__}-{getattr(column, 'dtype', getattr(column, 'type', ''))}",
 )
 def test_strings_of_all_kinds(column):
     assert written([column], pairs=False) == tb.Encoder().encode_all(TEXTS)
@@ -288,7 +302,10 @@ NULLS = [
     (pyarrow.array(["a", None, "a"]).dictionary_encode(), ["a", None, "a"]),
     (pyarrow.array(["a", None, "b"], pyarrow.string_view()), ["a", None, "b"]),
     (polars.Series(["a", None, "b"]), ["a", None, "b"]),
-    (pyarrow.array([[0.5, 1.5], None, [2.5, None]], pyarrow.list_(pyarrow.float64(), 2)), [(0.5, 1.5), None, (2.5, None)]),
+    (
+        pyarrow.array([[0.5, 1.5], None, [2.5, None]], pyarrow.list_(pyarrow.float64(), 2)),
+        [(0.5, 1.5), None, (2.5, None)],
+    ),
 ]
 
 
@@ -322,12 +339,14 @@ MARKED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("column", "values"), MARKED, ids=lambda given: f"{type(given).__name__}-{getattr(given, 'dtype', '')}")
+@pytest.mark.parametrize(
+    ("column", "values"), MARKED, ids=lambda given: f"{type(given).__name__}-{getattr(given, 'dtype', '')}"
+)
 def test_nulls_that_pandas_marks_and_numpy_cannot(column, values):
     assert written([column], pairs=False, nulls="value") == tb.Encoder().encode_all(values)
-    assert written([column, ([*values[:1]] * len(values), column)], nulls="hive") == tb.Encoder(dialect="hive").encode_pairs(
-        (value, (values[0], value)) for value in values
-    )
+    assert written([column, ([*values[:1]] * len(values), column)], nulls="hive") == tb.Encoder(
+        dialect="hive"
+    ).encode_pairs((value, (values[0], value)) for value in values)
     assert written([column[:1]], pairs=False) == tb.Encoder().encode_all(values[:1])
     with pytest.raises(tb.EncodeValueError, match=r"null.*at \[1\]"):
         written([column], pairs=False)
@@ -490,7 +509,9 @@ def test_rows_that_are_null():
     assert written(held[:1]) == pairs_of((tb.Long(1), "a"))
 
 
-@pytest.mark.parametrize("column", [pyarrow.array([["a", None]]), pyarrow.array([{"a": 1, "b": None}]), pyarrow.array([[[None]]])], ids=str)
+@pytest.mark.parametrize(
+    "column", [pyarrow.array([["a", None]]), pyarrow.array([{"a": 1, "b": None}]), pyarrow.array([[[None]]])], ids=str
+)
 def test_nulls_inside_a_value(column):
     with pytest.raises(tb.EncodeValueError, match="null"):
         written([column], pairs=False)
@@ -509,7 +530,9 @@ def test_numbers_beyond_a_long_where_nothing_is_written():
     assert written([lists.slice(1)], pairs=False) == tb.dumps([tb.Long(1)])
     rows = pyarrow.array([[2**63, 1], [1, 2]], pyarrow.list_(pyarrow.uint64(), 2))
     assert written([rows[1:]], pairs=False) == tb.dumps((tb.Long(1), tb.Long(2)))
-    items = pyarrow.StructArray.from_arrays([pyarrow.array([2**63, 1], pyarrow.uint64())], ["n"], mask=pyarrow.array([True, False]))
+    items = pyarrow.StructArray.from_arrays(
+        [pyarrow.array([2**63, 1], pyarrow.uint64())], ["n"], mask=pyarrow.array([True, False])
+    )
     assert written([items, [5, 6]], nulls="value", null_value=0) == pairs_of((0, 5), ((tb.Long(1),), 6))
     words = pyarrow.DictionaryArray.from_arrays(pyarrow.array([1, 1]), pyarrow.array([2**63, 1], pyarrow.uint64()))
     assert written([words], pairs=False) == tb.dumps(tb.Long(1)) * 2
@@ -531,7 +554,9 @@ def test_invalid_dictionaries():
         written([pyarrow.DictionaryArray.from_arrays(pyarrow.array([0, 1]), values)], pairs=False)
     for index in (1, -1, 2**31 - 1):
         column = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0, index], pyarrow.int32()), values[:1], safe=False)
-        with pytest.raises(tb.EncodeValueError, match=rf"dictionary index {index} is out of range: the dictionary has 1 values.*\[1\]"):
+        with pytest.raises(
+            tb.EncodeValueError, match=rf"dictionary index {index} is out of range: the dictionary has 1 values.*\[1\]"
+        ):
             written([column], pairs=False)
 
 
@@ -600,7 +625,11 @@ def test_a_width_that_is_no_number_leaves_no_memory_behind():
         pandas.DataFrame({"n": pandas.period_range("2020", periods=2)}),
         pandas.DataFrame({"n": pandas.interval_range(0, 2)}),
         [pyarrow.ExtensionArray.from_storage(pyarrow.bool8(), pyarrow.array([0, 2], pyarrow.int8()))],
-        [pyarrow.ExtensionArray.from_storage(pyarrow.opaque(pyarrow.int64(), "point", "a database"), pyarrow.array([1, 2]))],
+        [
+            pyarrow.ExtensionArray.from_storage(
+                pyarrow.opaque(pyarrow.int64(), "point", "a database"), pyarrow.array([1, 2])
+            )
+        ],
     ],
     ids=["period", "interval", "bool8", "opaque"],
 )
@@ -624,7 +653,9 @@ def test_an_extension_type_is_named_with_the_type_of_its_storage(name):
 
 
 def test_extension_types_whose_storage_is_the_value_are_written():
-    column = pyarrow.ExtensionArray.from_storage(pyarrow.uuid(), pyarrow.array([bytes(16), b"x" * 16], pyarrow.binary(16)))
+    column = pyarrow.ExtensionArray.from_storage(
+        pyarrow.uuid(), pyarrow.array([bytes(16), b"x" * 16], pyarrow.binary(16))
+    )
     sink = io.BytesIO()
     columns.write(sink, [column], pairs=False)
     assert sink.getvalue() == tb.dumps(bytes(16)) + tb.dumps(b"x" * 16)

@@ -33,7 +33,9 @@ def encoded(pairs):
     return [tb.Encoder().encode_pairs([pair]) for pair in pairs]
 
 
-@given(TEXTS | NUMBERS, st.integers(1, 70), st.integers(1, 400), st.sampled_from([bytes, io.BytesIO]), st.integers(1, 3))
+@given(
+    TEXTS | NUMBERS, st.integers(1, 70), st.integers(1, 400), st.sampled_from([bytes, io.BytesIO]), st.integers(1, 3)
+)
 def test_a_batch_ends_at_rows_or_bytes(pairs, batch_rows, batch_nbytes, source, threads):
     records = encoded(pairs)
     ends = [0, *accumulate(map(len, records))]
@@ -56,7 +58,9 @@ def test_threads_end_large_batches_where_one_thread_does(values, threads):
     assert [number for batch in batches for number in batch.column(0).tolist()] == list(range(20_000))
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.binary(max_size=30)), max_size=80), st.integers(1, 20), st.integers(1, 200))
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.binary(max_size=30)), max_size=80), st.integers(1, 20), st.integers(1, 200)
+)
 def test_groups_stay_whole(pairs, batch_rows, batch_nbytes):
     pairs.sort(key=lambda pair: pair[0])
     keys = []
@@ -79,7 +83,9 @@ UNFINISHED = {
 def test_a_group_that_an_error_interrupts_is_not_returned(fault, batch_rows):
     make, error = UNFINISHED[fault]
     found = []
-    reader = columns.read(make(tb.Encoder().encode_pairs([("a", 1), ("b", 2), ("b", 3), ("c", 4), ("c", 5)])), batch_rows).groups()
+    reader = columns.read(
+        make(tb.Encoder().encode_pairs([("a", 1), ("b", 2), ("b", 3), ("c", 4), ("c", 5)])), batch_rows
+    ).groups()
     with pytest.raises(error) as info:
         for batch in reader:
             found += batch.column("value").tolist()
@@ -107,7 +113,9 @@ class Repeated(io.RawIOBase):
 
 
 @pytest.mark.parametrize(
-    "value", [b"x" * (1 << 20), "x" * 1000, list(range(1000)), {str(n): n for n in range(300)}], ids=["MiB", "text", "list", "map"]
+    "value",
+    [b"x" * (1 << 20), "x" * 1000, list(range(1000)), {str(n): n for n in range(300)}],
+    ids=["MiB", "text", "list", "map"],
 )
 def test_memory_does_not_depend_on_the_size_of_records(value):
     record = tb.Encoder().encode_pairs([(1, value)])

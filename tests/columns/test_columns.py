@@ -33,7 +33,11 @@ PLAIN = {"dialect": "hadoop", "max_depth": 256}
 
 def methods_of(kind):
     """Return the public methods and properties of a class that have examples, by name."""
-    return [(name, member) for name, member in vars(kind).items() if not name.startswith("_") and ">>>" in (inspect.getdoc(member) or "")]
+    return [
+        (name, member)
+        for name, member in vars(kind).items()
+        if not name.startswith("_") and ">>>" in (inspect.getdoc(member) or "")
+    ]
 
 
 @pytest.mark.parametrize("name, member", [*methods_of(columns.Batch), *methods_of(columns.BatchReader)])
@@ -128,7 +132,9 @@ def test_like_shaped_pairs(pairs, batch_rows, source, threads):
     with columns.read(SOURCES[source](data), batch_rows, threads=threads) as reader:
         batches = list(reader)
     assert [len(batch) for batch in batches[:-1]] == [batch_rows] * (len(batches) - 1)
-    assert exact_repr([row for batch in batches for row in rows_of(batch)]) == exact_repr(list(tb.PairReader(data, **EXACT)))
+    assert exact_repr([row for batch in batches for row in rows_of(batch)]) == exact_repr(
+        list(tb.PairReader(data, **EXACT))
+    )
     sink = io.BytesIO()
     assert sum(columns.write(sink, batch) for batch in batches) == len(pairs)
     assert sink.getvalue() == data
@@ -149,7 +155,13 @@ def test_every_vector_and_every_cut_of_it(policy):
         for dialect in ("hadoop", "hive"):
             for cut in {len(seed), len(seed) - 1, len(seed) // 2, 1}:
                 check_reading(
-                    seed[:cut], seed[:cut], {"dialect": dialect, "max_depth": 256}, pairs=False, on_mismatch=policy, batch_rows=9, threads=1
+                    seed[:cut],
+                    seed[:cut],
+                    {"dialect": dialect, "max_depth": 256},
+                    pairs=False,
+                    on_mismatch=policy,
+                    batch_rows=9,
+                    threads=1,
                 )
         check_reading(seed * 3, seed * 3, PLAIN, pairs=True, on_mismatch=policy, batch_rows=2, threads=2)
 
@@ -180,18 +192,28 @@ def test_depth_is_that_of_the_option_whatever_the_schema():
                 check_reading(tb.dumps(value), tb.dumps(value), {"dialect": "hadoop", "max_depth": max_depth}, **manner)
 
 
-@pytest.mark.parametrize("text", ["vector<int, vector<int * 2>>", "vector<vector<int * 1>, vector<int * 1>>", "vector<int * 2>"])
+@pytest.mark.parametrize(
+    "text", ["vector<int, vector<int * 2>>", "vector<vector<int * 1>, vector<int * 1>>", "vector<int * 2>"]
+)
 def test_depth_is_that_of_the_option_for_records_of_one_size(text):
     values = {"vector<int, vector<int * 2>>": (1, (2, 3)), "vector<int * 2>": (1, 2)}
     data = tb.Encoder().encode_pairs([(values.get(text, ((1,), (2,))), 5)] * 2000)
     for max_depth in (0, 1, 2):
         for threads in (1, 2):
-            manner = {"pairs": True, "on_mismatch": "error", "batch_rows": 500, "threads": threads, "schema": [text, "int"]}
+            manner = {
+                "pairs": True,
+                "on_mismatch": "error",
+                "batch_rows": 500,
+                "threads": threads,
+                "schema": [text, "int"],
+            }
             check_reading(data, data, {"dialect": "hadoop", "max_depth": max_depth}, **manner)
 
 
 @pytest.mark.parametrize(
-    "path", sorted((ROOT / "stream").glob("*.tb")) + sorted((ROOT / "foreign").rglob("*.tb")), ids=lambda path: path.stem
+    "path",
+    sorted((ROOT / "stream").glob("*.tb")) + sorted((ROOT / "foreign").rglob("*.tb")),
+    ids=lambda path: path.stem,
 )
 def test_streams_of_vectors(path):
     data = path.read_bytes()
@@ -201,7 +223,9 @@ def test_streams_of_vectors(path):
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from([(1, 1.5), (2**40, 0.25), ("a", (1, 2)), (1, True), (1, tb.Float(0.5))])), max_size=60),
+    st.lists(
+        st.tuples(st.sampled_from([(1, 1.5), (2**40, 0.25), ("a", (1, 2)), (1, True), (1, tb.Float(0.5))])), max_size=60
+    ),
     st.integers(1, 70),
 )
 def test_records_of_one_size_with_others_between(rows, batch_rows):
@@ -220,7 +244,10 @@ def test_empty_texts_within_values(value):
 
 
 def test_numbers_become_arrays_of_their_width():
-    rows = [(tb.Byte(1), (True, 2, 2**40, tb.Float(0.5), 0.25)), (tb.Byte(-1), (False, -2, -(2**40), tb.Float(-0.5), -0.25))]
+    rows = [
+        (tb.Byte(1), (True, 2, 2**40, tb.Float(0.5), 0.25)),
+        (tb.Byte(-1), (False, -2, -(2**40), tb.Float(-0.5), -0.25)),
+    ]
     batch = read_one(pairs_of(*rows))
     found = [batch.column("key"), *batch.column("value")]
     assert [column.dtype.name for column in found] == ["int8", "bool", "int32", "int64", "float32", "float64"]
@@ -235,7 +262,9 @@ def test_arrays_are_over_the_memory_of_the_batch_and_keep_it():
     kept = batch.column("value"), batch.buffers("key")["data"]
     del batch
     junk = [bytes(16_000) for _ in range(100)]
-    assert kept[0].tolist() == [[number / 2, number / 4] for number in range(1000)] and kept[1].tolist() == list(range(1000))
+    assert kept[0].tolist() == [[number / 2, number / 4] for number in range(1000)] and kept[1].tolist() == list(
+        range(1000)
+    )
     del junk
 
 
@@ -418,7 +447,9 @@ def test_a_wider_type_lasts():
 
 def test_splitting_starts_a_schema_where_the_kinds_change():
     data = pairs_of((1, 1), (2, 2), ("a", 1), (3, 3), (4, 4), (5, 5.5))
-    found = [(list(batch.schema.values()), len(batch)) for batch in columns.read(data, batch_rows=2, on_mismatch="split")]
+    found = [
+        (list(batch.schema.values()), len(batch)) for batch in columns.read(data, batch_rows=2, on_mismatch="split")
+    ]
     assert found == [(["int", "int"], 2), (["string", "int"], 1), (["int", "int"], 2), (["int", "double"], 1)]
 
 
@@ -429,17 +460,25 @@ def test_splitting_starts_a_schema_where_the_kinds_change():
 def test_a_projection_is_a_part_of_the_whole(pairs, batch_rows):
     data = b"".join(reference.dumps(part) for pair in pairs for part in pair)
     whole = list(columns.read(data, batch_rows))
-    for wanted, pick in {("key",): lambda row: row[:1], ("value",): lambda row: row[1:], ("value", "key"): lambda row: row[::-1]}.items():
+    for wanted, pick in {
+        ("key",): lambda row: row[:1],
+        ("value",): lambda row: row[1:],
+        ("value", "key"): lambda row: row[::-1],
+    }.items():
         batches = list(columns.read(data, batch_rows, columns=wanted))
         assert [batch.names for batch in batches] == [wanted] * len(whole)
-        assert exact_repr([rows_of(batch) for batch in batches]) == exact_repr([[pick(row) for row in rows_of(batch)] for batch in whole])
+        assert exact_repr([rows_of(batch) for batch in batches]) == exact_repr(
+            [[pick(row) for row in rows_of(batch)] for batch in whole]
+        )
 
 
 def test_items_of_vectors_can_be_wanted():
     rows = [(number, ("a" * number, (number / 2, number), [number])) for number in range(50)]
     for batch_rows in (7, 100):
         batches = list(columns.read(pairs_of(*rows), batch_rows, columns=["value.1.0", "value.0"]))
-        assert [value for batch in batches for value in batch.column("value.1.0")] == [number / 2 for number in range(50)]
+        assert [value for batch in batches for value in batch.column("value.1.0")] == [
+            number / 2 for number in range(50)
+        ]
         assert [value for batch in batches for value in batch.column(1)] == ["a" * number for number in range(50)]
     with pytest.raises(LookupError):
         next(columns.read(pairs_of(*rows), columns=["value.5"]))
@@ -518,7 +557,8 @@ def test_objects_of_columns_cannot_be_pickled_or_made_by_hand():
 def test_the_memory_of_a_batch_cannot_be_changed():
     held = read_one(pairs_of((1, "abc"))).buffers("value")["data"]
     with pytest.raises(BufferError, match="the memory of a Batch is read-only"):
-        ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(held.obj), ctypes.create_string_buffer(200), 1)  # PyBUF_WRITABLE
+        # PyBUF_WRITABLE
+        ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(held.obj), ctypes.create_string_buffer(200), 1)
     assert bytes(held) == b"abc"
 
 

@@ -25,7 +25,9 @@ def folder(request, tmp_path):
 
 
 def rows_of(source, **how):
-    return [row for batch in columns.read(source, **how) for row in zip(batch.column(0).tolist(), batch.column(1).tolist())]
+    return [
+        row for batch in columns.read(source, **how) for row in zip(batch.column(0).tolist(), batch.column(1).tolist())
+    ]
 
 
 @pytest.mark.parametrize("how", [{}, {"batch_rows": 7}, {"threads": 2}, {"batch_rows": 1500, "threads": 2}], ids=repr)
@@ -74,8 +76,16 @@ def test_sequencefile_read_takes_patterns(tmp_path):
             tb.TruncatedError,
             "input ends inside INT: at least 1 more bytes needed at offset 21, record 1",
         ),
-        (tb.Encoder().encode_pairs([("x", 1)]) + b"\x0e", tb.FormatError, "unknown type code 14 at offset 11, record 1"),
-        (tb.Encoder().encode_pairs([("x", 1), ("y", "z")]), columns.MismatchError, "STRING in column 'value', which holds int"),
+        (
+            tb.Encoder().encode_pairs([("x", 1)]) + b"\x0e",
+            tb.FormatError,
+            "unknown type code 14 at offset 11, record 1",
+        ),
+        (
+            tb.Encoder().encode_pairs([("x", 1), ("y", "z")]),
+            columns.MismatchError,
+            "STRING in column 'value', which holds int",
+        ),
     ],
 )
 def test_an_error_names_the_file(tmp_path, data, kind, message):

@@ -18,13 +18,19 @@ IDS = [uuid.UUID(int=number) for number in range(2)]
 def test_objects_of_polars_are_written_as_their_values():
     ids = polars.Series(IDS)
     expected = tb.Encoder().encode_pairs(zip(IDS, [1.5, 2.5]))
-    for given_columns in (polars.DataFrame({"value": [1.5, 2.5], "key": ids}), {"key": ids, "value": [1.5, 2.5]}, [ids, [1.5, 2.5]]):
+    for given_columns in (
+        polars.DataFrame({"value": [1.5, 2.5], "key": ids}),
+        {"key": ids, "value": [1.5, 2.5]},
+        [ids, [1.5, 2.5]],
+    ):
         assert written(given_columns) == expected
     vectors = tb.Encoder().encode_all(zip(IDS, IDS, [1.5, 2.5]))
     assert written([(ids, ids, [1.5, 2.5])], pairs=False) == vectors
     frame = polars.DataFrame({"a": ids, "b": ids, "c": [1.5, 2.5]})
     assert written([frame], pairs=False) == vectors
-    with pytest.raises(tb.EncodeTypeError, match="^column 'value': a frame with a column of objects cannot be a column of MAPs"):
+    with pytest.raises(
+        tb.EncodeTypeError, match="^column 'value': a frame with a column of objects cannot be a column of MAPs"
+    ):
         written([frame], pairs=False, structs="map")
 
 
@@ -46,7 +52,12 @@ OBJECTS = [["y", b"x"], [1.0, True], [1, 2.5], [True, 2], [{1}, {2}], [(1, "a"),
 def test_objects_of_pandas_are_written_as_those_of_a_list(values):
     column = pandas.Series(numpy.fromiter(values, object))
     encode = tb.Encoder().encode_all
-    for given_column in (column, pandas.Index(column, dtype=object), pandas.DataFrame({"n": column}).n, column.to_numpy()):
+    for given_column in (
+        column,
+        pandas.Index(column, dtype=object),
+        pandas.DataFrame({"n": column}).n,
+        column.to_numpy(),
+    ):
         assert written([given_column], pairs=False) == encode(values)
         assert written([(given_column, [1, 2])], pairs=False) == encode(zip(values, [1, 2]))
     frame = pandas.DataFrame({"value": column, "key": numpy.array([1, 2], "i1")})
@@ -80,14 +91,18 @@ def test_arrows_structs_and_lists_come_back_from_pandas():
         assert written(frame, nulls="value", structs=structs) == expected
         assert written({"key": frame.key, "value": frame.value}, nulls="value", structs=structs) == expected
     column = pandas.Series([{"a": (1, "b")}])
-    with pytest.raises(tb.EncodeTypeError, match="^column 'value': pyarrow cannot make one type of its values: .* its to_numpy"):
+    with pytest.raises(
+        tb.EncodeTypeError, match="^column 'value': pyarrow cannot make one type of its values: .* its to_numpy"
+    ):
         written(pandas.DataFrame({"key": [1], "value": column}))
     assert written([column.to_numpy()], pairs=False) == tb.dumps({"a": (1, "b")})
 
 
 def test_objects_of_pandas_that_are_refused():
     for column in (pandas.Series(["a", object()]), pandas.Index(["a", object()])):
-        with pytest.raises(tb.EncodeTypeError, match=r"^column 'value': cannot encode an object of type object.*, at \[1\]$"):
+        with pytest.raises(
+            tb.EncodeTypeError, match=r"^column 'value': cannot encode an object of type object.*, at \[1\]$"
+        ):
             written([column], pairs=False)
 
 
@@ -110,5 +125,8 @@ def test_an_index_without_a_name_is_no_column(value):
 
 def test_an_index_without_a_name_in_a_table_is_named_in_the_error():
     table = pyarrow.Table.from_pandas(pandas.DataFrame({"key": ["a"], "value": [1]}, [7]))
-    with pytest.raises(tb.EncodeValueError, match=r"not 3: '__index_level_0__' is the index of a pandas frame, .*reset_index\(drop=True\)"):
+    with pytest.raises(
+        tb.EncodeValueError,
+        match=r"not 3: '__index_level_0__' is the index of a pandas frame, .*reset_index\(drop=True\)",
+    ):
         written(table)

@@ -36,7 +36,9 @@ def written(batch, **options):
 def test_any_value_may_be_null(data, shape, dialect, batch_rows, threads):
     values = data.draw(st.lists(st.one_of(shape, shape, st.none()), max_size=30))
     encoded = tb.Encoder(dialect=dialect).encode_all(values)
-    with columns.read(encoded, batch_rows, pairs=False, dialect=dialect, threads=threads, on_mismatch="split") as reader:
+    with columns.read(
+        encoded, batch_rows, pairs=False, dialect=dialect, threads=threads, on_mismatch="split"
+    ) as reader:
         batches = list(reader)
     rows = [value for batch in batches for (value,) in rows_of(batch, dialect)]
     assert exact_repr(rows) == exact_repr(list(tb.Reader(encoded, dialect=dialect, **EXACT)))
@@ -51,7 +53,9 @@ def test_arrow_sees_them():
     found.validate(full=True)
     assert found.column("key").null_count == 0 and found.column("key").buffers()[0] is None
     assert found.column("value").null_count == 40
-    assert found.column("value").to_pylist() == [value and {"0": value[0], "1": value[1], "2": value[2]} for value in values]
+    assert found.column("value").to_pylist() == [
+        value and {"0": value[0], "1": value[1], "2": value[2]} for value in values
+    ]
     assert pyarrow.table(columns.read(tb.dumps(None) * 3, pairs=False)).column(0).null_count == 3
 
 
@@ -134,7 +138,11 @@ def test_nulls_among_records_of_one_size_at_every_index():
 def test_groups_of_null_keys_are_as_of_others():
     for key in (None, "n"):
         data = tb.Encoder().encode_pairs([("", 0), (key, 1), (key, 2), (key, 3), ("", 4), ("", 5), (key, 6)])
-        assert [batch.column("value").tolist() for batch in columns.read(data, 2).groups()] == [[0], [1, 2, 3], [4, 5, 6]]
+        assert [batch.column("value").tolist() for batch in columns.read(data, 2).groups()] == [
+            [0],
+            [1, 2, 3],
+            [4, 5, 6],
+        ]
 
 
 def test_every_cut_of_a_null():

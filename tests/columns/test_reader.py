@@ -79,7 +79,9 @@ def test_records_larger_than_the_buffer():
     rows = [(number, bytes([number]) * 3_000_000) for number in range(3)]
     data = pairs_of(*rows)
     for source in (data, io.BytesIO(data)):
-        assert [value for batch in columns.read(source) for value in batch.column("value")] == [value for _, value in rows]
+        assert [value for batch in columns.read(source) for value in batch.column("value")] == [
+            value for _, value in rows
+        ]
     with pytest.raises(tb.TruncatedError) as info:
         list(columns.read(io.BytesIO(data[:-1])))
     assert (info.value.offset, info.value.record) == (len(data) - 1, 2)
@@ -286,7 +288,8 @@ def test_the_child_of_a_fork_does_not_wait_for_its_parents_threads(use, monkeypa
     assert status == 0
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a signal inside a callback of weakref's
+# a signal inside a callback of weakref's
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_signal_leaves_no_thread_at_work():
     """Such a thread would keep the interpreter from its end."""
     here = sys._getframe().f_code
@@ -304,7 +307,8 @@ def test_a_signal_leaves_no_thread_at_work():
             try:
                 delay = next(delays)
                 signal.setitimer(signal.ITIMER_REAL, delay, delay)
-                while next(reader, None) is not None:  # it may end before, and no signal is reported inside such a callback
+                # it may end before, and no signal is reported inside such a callback
+                while next(reader, None) is not None:
                     pass
             except KeyboardInterrupt:
                 ninterrupts += 1
@@ -361,7 +365,8 @@ def test_an_interrupt_at_any_line_leaves_the_reader_usable():
 
 
 @pytest.mark.parametrize(
-    "way", [next, lambda reader: reader.schema, lambda reader: reader.close(), lambda reader: reader.__arrow_c_stream__()]
+    "way",
+    [next, lambda reader: reader.schema, lambda reader: reader.close(), lambda reader: reader.__arrow_c_stream__()],
 )
 def test_a_source_that_calls_its_reader(way):
     data = many_pairs(3000)
@@ -419,7 +424,8 @@ def test_options_that_make_no_sense():
 
 
 @pytest.mark.parametrize(
-    "names, said", [("key", "columns must be a list of names, not the str 'key'"), ([0], "the name of a column is a str, not 0")]
+    "names, said",
+    [("key", "columns must be a list of names, not the str 'key'"), ([0], "the name of a column is a str, not 0")],
 )
 def test_columns_that_are_no_list_of_names(names, said):
     with pytest.raises(TypeError, match=f"^{said}$"):
@@ -469,7 +475,11 @@ def test_empty_input_and_empty_batches():
 
 def batches_of(values, max_held, policy="error"):
     """Return the rows of each batch where a column holds at most `max_held` bytes and items."""
-    builder, view, found = _native.Builder(None, 1, None, policy, max_held=max_held), memoryview(tb.Encoder().encode_all(values)), []
+    builder, view, found = (
+        _native.Builder(None, 1, None, policy, max_held=max_held),
+        memoryview(tb.Encoder().encode_all(values)),
+        [],
+    )
     while view:
         nbytes, nrows = builder.append_records(view, 10**6)
         assert builder.state in ("limit", "more")
@@ -491,8 +501,17 @@ def test_records_are_appended_from_an_offset_within_the_bytes():
 
 
 def test_a_batch_ends_before_offsets_would_wrap():
-    for value in (bytes(100), "x" * 100, "\xe9" * 50, [True] * 100, dict.fromkeys(range(100), True), tb.Ext(144, bytes(100))):
-        assert batches_of([value] * 25, 1000) == [[list(value.items()) if type(value) is dict else value] * n for n in (10, 10, 5)]
+    for value in (
+        bytes(100),
+        "x" * 100,
+        "\xe9" * 50,
+        [True] * 100,
+        dict.fromkeys(range(100), True),
+        tb.Ext(144, bytes(100)),
+    ):
+        assert batches_of([value] * 25, 1000) == [
+            [list(value.items()) if type(value) is dict else value] * n for n in (10, 10, 5)
+        ]
         with pytest.raises(tb.LimitError, match="a column can hold at most 99 bytes or items"):
             batches_of([value], 99)
 
@@ -572,7 +591,16 @@ def test_an_item_of_a_very_wide_vector_is_not_a_column():
         columns.read(b"", schema=["vector<int * 2000>"], pairs=False, columns=["value.5"])
 
 
-MIXED = [[1, "a"], [[], [1], ["a"]], {"a": 1, 2: "b"}, {1: "b", "a": 2}, ([1, None, "a"], 2), [(1, 2), (3,)], [1, 2.5], [1, 2**40]]
+MIXED = [
+    [1, "a"],
+    [[], [1], ["a"]],
+    {"a": 1, 2: "b"},
+    {1: "b", "a": 2},
+    ([1, None, "a"], 2),
+    [(1, 2), (3,)],
+    [1, 2.5],
+    [1, 2**40],
+]
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -598,7 +626,9 @@ def test_a_part_of_a_record_of_several_types_is_refused_after_a_split():
     assert [batch.column(0).tolist() for batch in found] == [[2, 3]]
     found = columns.read(data, columns=["value.0"], pairs=False, on_mismatch="split")
     assert next(found).column(0).tolist() == [1]
-    with pytest.raises(columns.MismatchError, match=r"STRING in column 'value', which holds int, .* record 1, path \[0\]\[1\]"):
+    with pytest.raises(
+        columns.MismatchError, match=r"STRING in column 'value', which holds int, .* record 1, path \[0\]\[1\]"
+    ):
         next(found)
 
 

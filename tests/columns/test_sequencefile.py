@@ -57,7 +57,9 @@ def rows(batches):
 @pytest.mark.parametrize("name", SIMPLE)
 def test_simple_writables_are_the_objects(name, compression, codec):
     pairs = list(zip(SIMPLE[name], SIMPLE["DoubleWritable"]))
-    data = written(pairs, key_class=name, value_class="DoubleWritable", compression=compression, codec=codec, block_size=3000)
+    data = written(
+        pairs, key_class=name, value_class="DoubleWritable", compression=compression, codec=codec, block_size=3000
+    )
     batches = list(columns.read(data, 300))
     assert all(batch.schema == {"key": TYPES[name], "value": "double"} for batch in batches)
     assert [len(batch) for batch in batches] == [300, 300, 300, len(pairs) - 900]
@@ -73,7 +75,9 @@ def test_files_that_hadoop_wrote(name):
 
 @pytest.mark.parametrize("compression, codec", MANNERS)
 @settings(max_examples=30)
-@given(pairs=like_shaped(), batch_rows=st.integers(1, 5), threads=st.sampled_from([1, 2]), block_size=st.integers(1, 200))
+@given(
+    pairs=like_shaped(), batch_rows=st.integers(1, 5), threads=st.sampled_from([1, 2]), block_size=st.integers(1, 200)
+)
 def test_typed_bytes(compression, codec, pairs, batch_rows, threads, block_size):
     data = written(pairs, compression=compression, codec=codec, block_size=block_size, sync_interval=50)
     with columns.read(data, batch_rows, threads=threads) as reader:
@@ -166,7 +170,9 @@ def test_no_record():
 def test_a_table_of_a_file():
     data = written(zip(SIMPLE["Text"], SIMPLE["IntWritable"]), key_class="Text", value_class="IntWritable")
     table = pyarrow.table(columns.read(data, 77))
-    assert table.column("key").to_pylist() == SIMPLE["Text"] and table.column("value").to_pylist() == list(SIMPLE["IntWritable"])
+    assert table.column("key").to_pylist() == SIMPLE["Text"] and table.column("value").to_pylist() == list(
+        SIMPLE["IntWritable"]
+    )
 
 
 # -- errors -----------------------------------------------------------------------------------------------
@@ -215,7 +221,11 @@ def test_text_that_is_not_utf8(compression, codec):
 @pytest.mark.parametrize("compression, codec", MANNERS)
 def test_every_truncation(compression, codec):
     data = written(
-        [(f"word {number}", number) for number in range(30)], compression=compression, codec=codec, block_size=120, sync_interval=200
+        [(f"word {number}", number) for number in range(30)],
+        compression=compression,
+        codec=codec,
+        block_size=120,
+        sync_interval=200,
     )
     for cut in range(4, len(data)):
         pairs, batches = [], []
@@ -234,7 +244,9 @@ def test_every_truncation(compression, codec):
 
 
 def test_a_record_of_no_pair():
-    data = header(f"{IO}IntWritable", f"{IO}IntWritable") + record(b"\0\0\0\1", b"\0\0\0\2") + record(b"\0\0\0\1", b"\0")
+    data = (
+        header(f"{IO}IntWritable", f"{IO}IntWritable") + record(b"\0\0\0\1", b"\0\0\0\2") + record(b"\0\0\0\1", b"\0")
+    )
     reader = columns.read(data)
     assert rows([next(reader)]) == [(1, 2)]
     for _ in range(2):

@@ -61,12 +61,20 @@ def like_records(draw):
     return draw(st.lists(st.one_of(record, st.none()), min_size=1, max_size=20))
 
 
-@given(like_records(), st.sampled_from(["error", "widen", "split"]), st.integers(1, 9), st.sampled_from([1, 2]), st.booleans())
+@given(
+    like_records(),
+    st.sampled_from(["error", "widen", "split"]),
+    st.integers(1, 9),
+    st.sampled_from([1, 2]),
+    st.booleans(),
+)
 def test_any_records(records, policy, batch_rows, threads, dribbles):
     data = b"".join(reference.dumps(record) for record in records)
     expected = list(tb.Reader(data, **EXACT))
     rows, batches = [], []
-    with columns.read(Dribble(data) if dribbles else data, batch_rows, pairs=False, on_mismatch=policy, threads=threads) as reader:
+    with columns.read(
+        Dribble(data) if dribbles else data, batch_rows, pairs=False, on_mismatch=policy, threads=threads
+    ) as reader:
         try:
             batches.extend(reader)
         except columns.MismatchError as error:
@@ -84,7 +92,13 @@ def test_any_records(records, policy, batch_rows, threads, dribbles):
 def test_a_map_with_values_of_several_types_is_a_struct():
     batch = read_one([{"x": 1, "y": "s"}, {"y": "t"}, {}, None, {"y": "u", "x": 5}])
     assert batch.schema == {"value": "struct<x: int, y: string>"}
-    assert objects_of(batch) == [{"x": 1, "y": "s"}, {"x": None, "y": "t"}, {"x": None, "y": None}, None, {"x": 5, "y": "u"}]
+    assert objects_of(batch) == [
+        {"x": 1, "y": "s"},
+        {"x": None, "y": "t"},
+        {"x": None, "y": None},
+        None,
+        {"x": 5, "y": "u"},
+    ]
     assert written(batch) == ENCODER.encode_all([{"x": 1, "y": "s"}, {"y": "t"}, {}, None, {"x": 5, "y": "u"}])
 
 
@@ -100,7 +114,10 @@ def test_a_map_with_values_of_several_types_is_a_struct():
         ({"a": 1, "b": True}, "struct<a: int, b: bool>"),
         ({"a": "x", "b": b"x"}, "struct<a: string, b: bytes>"),
         ({"a": None, "b": 1, "c": "x"}, "struct<a: unknown, b: int, c: string>"),
-        ({"a": {"p": 1, "q": "x"}, "b": [{"r": 1, "s": "y"}]}, "struct<a: struct<p: int, q: string>, b: list<struct<r: int, s: string>>>"),
+        (
+            {"a": {"p": 1, "q": "x"}, "b": [{"r": 1, "s": "y"}]},
+            "struct<a: struct<p: int, q: string>, b: list<struct<r: int, s: string>>>",
+        ),
         ({"a b": 1, "é": "x", '"': 0.5}, 'struct<"a b": int, "é": string, "\\"": double>'),
         ({str(n): n if n else "x" for n in range(257)}, "map<string, raw>"),
     ],
@@ -186,11 +203,16 @@ def picked(rows, *names):
     return found
 
 
-@pytest.mark.parametrize("options", [{}, {"batch_rows": 1}, {"batch_rows": 2, "threads": 2}, {"on_mismatch": "widen"}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"batch_rows": 1}, {"batch_rows": 2, "threads": 2}, {"on_mismatch": "widen"}], ids=str
+)
 @pytest.mark.parametrize(
     ("rows", "names"),
     [
-        ([{"id": 1, "price": 2.5, "x": [1]}, {"price": 3.5}, {"id": 7, "y": "q"}, None, {}], ["value.price", "value.y", "value.id"]),
+        (
+            [{"id": 1, "price": 2.5, "x": [1]}, {"price": 3.5}, {"id": 7, "y": "q"}, None, {}],
+            ["value.price", "value.y", "value.id"],
+        ),
         ([{"a": 1, "b": 2}, {"c": 3}, {"b": 4, 5: "other key", "": 6}], ["value.b"]),
         ([None, {"a": {"p": 1, "q": "s"}}, {"a": {"q": "t"}}, {"a": None, "b": 1}], ["value.a.q", "value.b"]),
         ([{"a": (1, 2.5), "b": "s"}, {"b": "x"}, {"a": (2, 4.5)}], ["value.a.1", "value.b"]),
@@ -216,11 +238,16 @@ def test_a_wanted_field_that_no_record_has_is_all_null():
 def test_a_whole_value_and_a_field_of_it():
     rows = [{"x": 1, "y": "s"}, {"y": "t"}]
     batch = read_one(rows, columns=["value", "value.y"])
-    assert objects_of(batch) == [{"x": 1, "y": "s"}, {"x": None, "y": "t"}] and batch.column("value.y").tolist() == ["s", "t"]
+    assert objects_of(batch) == [{"x": 1, "y": "s"}, {"x": None, "y": "t"}] and batch.column("value.y").tolist() == [
+        "s",
+        "t",
+    ]
     with pytest.raises(columns.MismatchError, match="key 'z' in column 'value'"):
         read([*rows, {"z": 1}], columns=["value", "value.y"])
     for row, name in ({"x": 1}, "x"), ({"x": 1, "y": "s"}, "z"):  # a MAP, a struct
-        with pytest.raises(LookupError, match=f"no part '{name}' to use as a column in a MAP of which all is wanted too"):
+        with pytest.raises(
+            LookupError, match=f"no part '{name}' to use as a column in a MAP of which all is wanted too"
+        ):
             read([row], columns=["value", f"value.{name}"])
 
 
@@ -284,7 +311,9 @@ def test_a_map_with_a_vector_too_long_for_columns_is_no_struct():
     rows = [{"a": 1, "b": (1, "s") * 600}]
     with pytest.raises(columns.MismatchError, match="VECTOR in column 'value', which holds int"):
         read(rows)
-    with pytest.raises(tb.LimitError, match="more than 1024 items of different types cannot be columns: pass a schema with raw"):
+    with pytest.raises(
+        tb.LimitError, match="more than 1024 items of different types cannot be columns: pass a schema with raw"
+    ):
         read(rows, on_mismatch="widen")
     assert list(tb.Reader(written(read_one(rows, schema={"value": "raw"})))) == rows
 
@@ -331,7 +360,11 @@ def test_arrow_structs_as_maps():
     with pytest.raises(tb.EncodeValueError, match="value is null"):
         written([column], structs="map")
     assert list(tb.Reader(written([column[:2]], structs="map"))) == [{"x": 1, "y": "s"}, {"y": "t"}]
-    assert list(tb.Reader(written([column], structs="map", nulls="value"))) == [{"x": 1, "y": "s"}, {"x": None, "y": "t"}, None]
+    assert list(tb.Reader(written([column], structs="map", nulls="value"))) == [
+        {"x": 1, "y": "s"},
+        {"x": None, "y": "t"},
+        None,
+    ]
     lists = pyarrow.array([[{"x": 1, "z": {"w": True}}], []])
     assert list(tb.Reader(written([lists], structs="map"))) == [[{"x": 1, "z": {"w": True}}], []]
     assert list(tb.Reader(written([column[:1]]))) == [(1, "s")]

@@ -20,7 +20,26 @@ from typedbytes.columns import _native
 
 pytestmark = pytest.mark.newest_python
 
-DTYPES = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "?", ">i4", "<i4", ">f8", ">u2", ">f2", "=i8"]
+DTYPES = [
+    "i1",
+    "i2",
+    "i4",
+    "i8",
+    "u1",
+    "u2",
+    "u4",
+    "u8",
+    "f2",
+    "f4",
+    "f8",
+    "?",
+    ">i4",
+    "<i4",
+    ">f8",
+    ">u2",
+    ">f2",
+    "=i8",
+]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -47,12 +66,17 @@ def test_rows_of_an_array_of_other_things_are_vectors(dtype):
     for some in (grid, grid[::-1, ::2], grid.T, grid[:, :1]):
         expected = tb.Encoder().encode_all(map(tuple, some))
         assert written([some], pairs=False) == expected and written([some.view(numpy.matrix)], pairs=False) == expected
-    assert written([grid[:, :0]], pairs=False) == tb.Encoder().encode_all([(), ()]) and written([grid[:0]], pairs=False) == b""
+    assert (
+        written([grid[:, :0]], pairs=False) == tb.Encoder().encode_all([(), ()])
+        and written([grid[:0]], pairs=False) == b""
+    )
 
 
 def test_nulls_in_rows_of_an_array():
     grid = numpy.array([["a", None], ["b", "c"]])
-    assert written([grid], pairs=False, nulls="hive") == tb.Encoder(dialect="hive").encode_all([("a", None), ("b", "c")])
+    assert written([grid], pairs=False, nulls="hive") == tb.Encoder(dialect="hive").encode_all(
+        [("a", None), ("b", "c")]
+    )
     with pytest.raises(tb.EncodeValueError, match="null"):
         written([grid], pairs=False)
 
@@ -112,27 +136,55 @@ REFUSED = [
     ({"key": [1]}, tb.EncodeValueError, "expected 2 columns, key and value, not 1"),
     (["ab", [1, 2]], tb.EncodeTypeError, "column 'key': expected an array or a sequence of values, not str"),
     ([[1], b"a"], tb.EncodeTypeError, "column 'value': expected an array or a sequence of values, not bytes"),
-    ({"value": 5, "key": [1]}, tb.EncodeTypeError, "column 'value': expected an array or a sequence of values, not int"),
+    (
+        {"value": 5, "key": [1]},
+        tb.EncodeTypeError,
+        "column 'value': expected an array or a sequence of values, not int",
+    ),
     ([None, [1]], tb.EncodeTypeError, "column 'key': expected an array or a sequence of values, not NoneType"),
     ([[1], ([1], 5)], tb.EncodeTypeError, "column 'value': expected an array or a sequence of values, not int"),
     (7, tb.EncodeTypeError, "columns must be a dict, a sequence, a table of Arrow, a Batch or a BatchReader, not int"),
     ([[1], [object()]], tb.EncodeTypeError, f"column 'value': {NO_CODE}, at [0]"),
-    ([[1] * 6000, [1] * 5000 + [("a", [object()])] * 1000], tb.EncodeTypeError, f"column 'value': {NO_CODE}, at [5000][1][0]"),
+    (
+        [[1] * 6000, [1] * 5000 + [("a", [object()])] * 1000],
+        tb.EncodeTypeError,
+        f"column 'value': {NO_CODE}, at [5000][1][0]",
+    ),
     ([[1], numpy.ma.masked_array([1], [True])], tb.EncodeTypeError, "column 'value': cannot use a masked array"),
     ([[1, 2], ([1, 2], [1])], tb.EncodeValueError, "column 'value': the columns of a VECTOR differ in length"),
-    ([[1], numpy.zeros((1, 2, 2))], tb.EncodeTypeError, "column 'value': cannot use a buffer of format 'd' and 3 dimensions"),
+    (
+        [[1], numpy.zeros((1, 2, 2))],
+        tb.EncodeTypeError,
+        "column 'value': cannot use a buffer of format 'd' and 3 dimensions",
+    ),
     ([[1], numpy.zeros((1, 2, 2), "U1")], tb.EncodeTypeError, "column 'value': cannot use an array of 3 dimensions"),
     ([[1], numpy.array("a")], tb.EncodeTypeError, "column 'value': cannot use an array of 0 dimensions"),
-    ([[1], numpy.array([[1, 2]], "M8[s]")], tb.EncodeTypeError, "column 'value': cannot encode an object of type numpy.datetime64"),
-    ([[1], numpy.array([1], "M8[s]")], tb.EncodeTypeError, "column 'value': cannot encode an object of type numpy.datetime64"),
+    (
+        [[1], numpy.array([[1, 2]], "M8[s]")],
+        tb.EncodeTypeError,
+        "column 'value': cannot encode an object of type numpy.datetime64",
+    ),
+    (
+        [[1], numpy.array([1], "M8[s]")],
+        tb.EncodeTypeError,
+        "column 'value': cannot encode an object of type numpy.datetime64",
+    ),
     ([[1], [{1j, "set"}, 2 + 3j, object]], tb.EncodeTypeError, "column 'value': cannot encode an object of type type"),
-    ([[1], ["a", "\ud800"]], tb.EncodeValueError, "column 'value': str holds a lone surrogate, which UTF-8 cannot encode, at [1]"),
+    (
+        [[1], ["a", "\ud800"]],
+        tb.EncodeValueError,
+        "column 'value': str holds a lone surrogate, which UTF-8 cannot encode, at [1]",
+    ),
     (
         {"value": [1], "keys": ["a"]},
         tb.EncodeValueError,
         "the columns are named 'value' and 'keys', and 'value' is not the first of a pair: rename one",
     ),
-    ({"count": [1], "key": ["a"]}, tb.EncodeValueError, "the columns are named 'count' and 'key', and 'key' is not the second of a pair"),
+    (
+        {"count": [1], "key": ["a"]},
+        tb.EncodeValueError,
+        "the columns are named 'count' and 'key', and 'key' is not the second of a pair",
+    ),
     ([[None], [1]], tb.EncodeValueError, "column 'key': value is null: pass nulls=... to say what to write, at [0]"),
 ]
 
@@ -148,16 +200,20 @@ def test_a_name_that_is_neither_is_that_of_its_position():
     expected = tb.Encoder().encode_pairs([("a", 1)])
     for names in (("key", "n"), ("word", "value"), ("word", "n")):
         assert written(dict(zip(names, (["a"], [1])))) == expected
-    assert written(pyarrow.table({"value": ["a"], "count": pyarrow.array([1], "i4")})) == expected  # as engines name what they count
+    # as engines name what they count
+    assert written(pyarrow.table({"value": ["a"], "count": pyarrow.array([1], "i4")})) == expected
 
 
 @pytest.mark.parametrize("names", [("value", "word"), ("n", "key"), ("value", "counts")])
 def test_a_table_whose_names_say_the_opposite_of_its_order_is_refused(names):
     table = pyarrow.table(dict(zip(names, ([1, 2], ["a", "b"]))))
     batch = read_one(pairs_of((1, "a")), schema=dict(zip(names, ("int", "string"))))
-    frame = pandas.DataFrame({names[1]: ["a", "b"], names[0]: [1, 2]}).set_index(names[1])  # as from frame.groupby(...)[["value"]].sum()
+    # as from frame.groupby(...)[["value"]].sum()
+    frame = pandas.DataFrame({names[1]: ["a", "b"], names[0]: [1, 2]}).set_index(names[1])
     for given_columns in (table, table.to_reader(1), polars.DataFrame(table), frame, batch):
-        with pytest.raises(tb.EncodeValueError, match=f"^the columns are named '{names[0]}' and '{names[1]}'.* of a pair: rename one$"):
+        with pytest.raises(
+            tb.EncodeValueError, match=f"^the columns are named '{names[0]}' and '{names[1]}'.* of a pair: rename one$"
+        ):
             written(given_columns)
 
 
@@ -292,7 +348,9 @@ def test_objects_beyond_one_chunk_and_their_nulls(nulls):
     values = ["é" * (number % 7) if number % 5 else None for number in range(10_000)]
     expected = tb.Encoder(dialect="hive" if nulls == "hive" else "hadoop")
     assert written([values], pairs=False, nulls=nulls) == expected.encode_all(values)
-    assert written([values, (values, [1] * 10_000)], nulls=nulls) == expected.encode_pairs([(value, (value, 1)) for value in values])
+    assert written([values, (values, [1] * 10_000)], nulls=nulls) == expected.encode_pairs(
+        [(value, (value, 1)) for value in values]
+    )
 
 
 def rows_of_numbers():

@@ -142,7 +142,15 @@ def failing(use, *arguments, **options):
 CONTAINERS = tb.Encoder().encode_pairs(
     (
         "key%d" % (number // 7),
-        (number, "t%d" % number, [float(number)] * (number % 3), {"k": number}, (1, 2), tb.Ext(144, b"R"), ((1.5,), [[b"b"]])),
+        (
+            number,
+            "t%d" % number,
+            [float(number)] * (number % 3),
+            {"k": number},
+            (1, 2),
+            tb.Ext(144, b"R"),
+            ((1.5,), [[b"b"]]),
+        ),
     )
     for number in range(60)
 )
@@ -158,7 +166,9 @@ GROWING = (
 )
 DEEP = functools.reduce(lambda value, _: (value,), range(30), 5)  # the interpreter keeps no tuple of 30 for reuse
 STRUCTS = tb.Encoder().encode_all([{}, {"a": 1, "b": "x", "c": [{"d": 1.5, "e": True}]}, {"b": "y"}] * 50)
-STRUCTS_WIDENED = tb.Encoder().encode_all([{"a": 1}, {"b": 2}] * 200 + [{"a": "x"}, {"c": (1, 2)}, {"a": None}, {"c": (3,)}, {1: 2}])
+STRUCTS_WIDENED = tb.Encoder().encode_all(
+    [{"a": 1}, {"b": 2}] * 200 + [{"a": "x"}, {"c": (1, 2)}, {"a": None}, {"c": (3,)}, {1: 2}]
+)
 MAPS_AND_NULLS = tb.Encoder().encode_all([{"a": 1}, *[{}] * 3000, *[None] * 3000, {"a": "x", "b": 2}])
 EMPTY_MAPS_FIRST = tb.dumps({}) * 300 + tb.dumps({"a": 1})
 NULLED = tb.Encoder().encode_pairs(([number], {number: True}) for number in range(50))
@@ -200,7 +210,10 @@ def in_groups(data=None, max_rows=40):
     """Return batches that end where a key does."""
     builder = _native.Builder(None, 2, None, "error")
     builder.append_records(data or CONTAINERS, max_rows)
-    batches = [builder.finish(_native.Batch, ("key", "value"), builder.last_group()), builder.finish(_native.Batch, ("key", "value"))]
+    batches = [
+        builder.finish(_native.Batch, ("key", "value"), builder.last_group()),
+        builder.finish(_native.Batch, ("key", "value")),
+    ]
     return [as_bytes([_native.rows_of_batch(batch, number) for number in (0, 1)]) for batch in batches]
 
 
@@ -271,7 +284,9 @@ def from_buffers():
     rows = [
         _native.rows_of_buffer(numbers),
         _native.rows_of_buffer(grid.cast("H", [600, 1])),
-        _native.rows_of_children([_native.rows_of_buffer(numbers), _native.rows_of_buffer(array.array("d", [0.5]) * 600)]),
+        _native.rows_of_children(
+            [_native.rows_of_buffer(numbers), _native.rows_of_buffer(array.array("d", [0.5]) * 600)]
+        ),
         _native.rows_of_encoded(DATA, array.array("q", [0]) * 600),
     ]
     return as_bytes(rows)
@@ -369,7 +384,10 @@ def sequence_file(compression, key_class="org.apache.hadoop.typedbytes.TypedByte
 SEQUENCE_WRITER = [None]
 SEQUENCES = {compression: sequence_file(compression) for compression in ("none", "record", "block")}
 TEXTS = sequence_file(
-    "none", "org.apache.hadoop.io.Text", [("k\xe9%d" % number, "v" * number) for number in range(50)], metadata={"name": "value"}
+    "none",
+    "org.apache.hadoop.io.Text",
+    [("k\xe9%d" % number, "v" * number) for number in range(50)],
+    metadata={"name": "value"},
 )
 OTHERS = sequence_file("none", "a.B", [(b"key", b"value")] * 30)
 FINDERS = {
@@ -427,7 +445,9 @@ def one_by_one():
         "BooleanWritable": True,
     }
     encoded = [(io_package + name, _sequence.encode(io_package + name, value)) for name, value in values.items()]
-    wrong = [failing(_sequence.decode, name, data + b"x") for name, data in encoded] + [failing(_sequence.encode, io_package + "Text", 5)]
+    wrong = [failing(_sequence.decode, name, data + b"x") for name, data in encoded] + [
+        failing(_sequence.encode, io_package + "Text", 5)
+    ]
     return encoded, [_sequence.decode(name, data) for name, data in encoded], wrong
 
 
@@ -440,7 +460,8 @@ def close_sequence_writer():
 
 # Sorting, and what the command makes of records.
 UNSORTED = [
-    b"".join(tb.dumps("key%d" % (number * 37 % 61)) + tb.dumps([number]) for number in range(start, start + 60)) for start in (0, 60)
+    b"".join(tb.dumps("key%d" % (number * 37 % 61)) + tb.dumps([number]) for number in range(start, start + 60))
+    for start in (0, 60)
 ]
 KEYS = [(1, "text", b"b", 1.5, None), 2**63, (sortkey.Descending("x"), (True, -(2**40)))]
 
@@ -500,16 +521,25 @@ UNUSUAL = [
 ]
 SHARED = [str(number) * 3 for number in range(300)]
 MEMOS = pickle.dumps(tuple((text, text, (text,)) for text in SHARED), 2)
-OTHER_MEMOS = b"\x80\x02(" + b"".join(b"K\x01r" + (number * 7919).to_bytes(4, "little") for number in range(300)) + b"t."
+OTHER_MEMOS = (
+    b"\x80\x02(" + b"".join(b"K\x01r" + (number * 7919).to_bytes(4, "little") for number in range(300)) + b"t."
+)
 NULLS = tb.Encoder().encode_pairs(
-    (None if number % 7 == 1 else number, None if number % 5 == 2 else ("t%d" % number, None if number % 3 else [number, None], True))
+    (
+        None if number % 7 == 1 else number,
+        None if number % 5 == 2 else ("t%d" % number, None if number % 3 else [number, None], True),
+    )
     for number in range(400)
 )
 # A column whose type comes late; nulls in rows of a fixed size; nulls only in the rows that the next batch gets.
 LATE_TYPE = tb.Encoder().encode_pairs([(number, None) for number in range(3000)] + [(1, (1, "t", [1.5], None))])
-FIXED_NULLS = tb.Encoder().encode_pairs((number, None if number % 9 == 8 else (2**40, number, True)) for number in range(3000))
+FIXED_NULLS = tb.Encoder().encode_pairs(
+    (number, None if number % 9 == 8 else (2**40, number, True)) for number in range(3000)
+)
 ONE_NULL = tb.Encoder().encode_pairs((number, (None if number == 3 else number, "t")) for number in range(1200))
-NULLS_LAST = tb.Encoder().encode_pairs((number // 50, None if number > 60 else (number, "text")) for number in range(80))
+NULLS_LAST = tb.Encoder().encode_pairs(
+    (number // 50, None if number > 60 else (number, "text")) for number in range(80)
+)
 
 OPERATIONS = {
     "columns_late_type": lambda: rewritten(LATE_TYPE),
@@ -530,7 +560,9 @@ OPERATIONS = {
     "loads_hook": lambda: tb.loads(tb.dumps([tb.Ext(60, b"x")] * 20), ext_hook=shown),
     "loads_strided": lambda: tb.Decoder().decode_all(memoryview(DATA[::-1])[::-1]),
     "loads_replace": lambda: tb.loads(b"\7\0\0\0\3a\xffb", unicode_errors="replace"),
-    "loads_fails": lambda: [failing(tb.loads, b"\x09" + PAIRS + bad) for bad in (b"", b"\x0b", b"\x0a\0\0\0\1\x09", b"\x09" * 256)],
+    "loads_fails": lambda: [
+        failing(tb.loads, b"\x09" + PAIRS + bad) for bad in (b"", b"\x0b", b"\x0a\0\0\0\1\x09", b"\x09" * 256)
+    ],
     "loads_flags": lambda: tb.loads(FLAGS),
     "loads_new_keys": new_keys,
     "loads_tuple_keys": lambda: tb.loads(TUPLE_KEYS),
@@ -546,7 +578,9 @@ OPERATIONS = {
     "pairs": lambda: list(tb.PairReader(Short(PAIRS))),
     "groups": lambda: [(key, list(values)) for key, values in tb.PairReader(Short(PAIRS), buffer_size=64).groups()],
     "pairs_raw": lambda: list(tb.PairReader(Short(PAIRS), buffer_size=64, raw=True)),
-    "groups_by": lambda: [(key, list(values)) for key, values in _core.RecordGroups(tb.PairReader(Short(PAIRS), buffer_size=64), repr)],
+    "groups_by": lambda: [
+        (key, list(values)) for key, values in _core.RecordGroups(tb.PairReader(Short(PAIRS), buffer_size=64), repr)
+    ],
     "text_lines": lambda: list(_core.TextReader(Short(b"a\tb\nlonger than what is short\n"), b"\t", buffer_size=64)),
     "raw_bytes": lambda: list(_core.RawBytesReader(Short(b"\0\0\0\1k\0\0\0\2vv" * 3), buffer_size=64)),
     "kept": lambda: list(_core.WrappedIterator(tb.PairReader(Short(PAIRS)))),
@@ -565,7 +599,13 @@ OPERATIONS = {
     "writer": lambda: written(tb.Writer, VALUES, buffer_size=500),
     "pair_writer": lambda: written(tb.PairWriter, zip(VALUES, VALUES), buffer_size=500),
     "copy": lambda: written(tb.PairWriter, tb.PairReader(Short(PAIRS)), buffer_size=100),
-    "scan": lambda: (tb.count(DATA), tb.index(DATA), tb.index(FLAGS), tb.skip(PAIRS), tb.hash_code(memoryview(DATA)[::2])),
+    "scan": lambda: (
+        tb.count(DATA),
+        tb.index(DATA),
+        tb.index(FLAGS),
+        tb.skip(PAIRS),
+        tb.hash_code(memoryview(DATA)[::2]),
+    ),
     "columns": lambda: rewritten(CONTAINERS),
     "columns_fixed": lambda: rewritten(FIXED),
     "columns_widen": lambda: rewritten(WIDENED, policy="widen"),
@@ -573,7 +613,9 @@ OPERATIONS = {
     "columns_wanted": lambda: rewritten(CONTAINERS, paths=((0,), (1, "1"))),
     "columns_wanted_deep": lambda: rewritten(tb.dumps(DEEP) * 20, 1, paths=((0, *"0" * 27),)),
     "columns_wanted_fields": lambda: taken(STRUCTS, 1, paths=((0, "b"), (0, "nowhere", "y"), (0, "nowhere", "z")))[1],
-    "columns_widen_reals": lambda: rewritten(tb.Encoder().encode_all([1, 2**40, 2.5, 3, tb.Float(0.5)]), 1, policy="widen"),
+    "columns_widen_reals": lambda: rewritten(
+        tb.Encoder().encode_all([1, 2**40, 2.5, 3, tb.Float(0.5)]), 1, policy="widen"
+    ),
     "columns_arrow": lambda: through_arrow(CONTAINERS),
     "columns_stream": lambda: through_a_stream(NULLED_BATCH),
     "columns_growing": lambda: rewritten(GROWING, 1, policy="widen"),
@@ -590,14 +632,22 @@ OPERATIONS = {
     "columns_groups": in_groups,
     "columns_of_others": from_others,
     "columns_of_buffers": from_buffers,
-    **{f"block_{wire}": functools.partial(messages, wire, ARGS) for wire in ("line", "block", "bytes", "type8", "total", "header")},
+    **{
+        f"block_{wire}": functools.partial(messages, wire, ARGS)
+        for wire in ("line", "block", "bytes", "type8", "total", "header")
+    },
     "block_native": lambda: messages("native", NESTED),
     "block_moved": lambda: moved(LARGE),
     "block_fails": lambda: [
-        failing(block.BlockDecoder().feed, data) for data in (BAD_NESTED, BAD_TEXT, b"\xf5abc", bytes(3) + b"\1" + bytes(3) + b"\7")
+        failing(block.BlockDecoder().feed, data)
+        for data in (BAD_NESTED, BAD_TEXT, b"\xf5abc", bytes(3) + b"\1" + bytes(3) + b"\7")
     ],
-    "block_encode_fails": lambda: [failing(block.BlockEncoder(wire).encode, [1, bytes(70_000), "\udc80"]) for wire in ("bytes", "native")],
-    "block_skips": lambda: block.BlockDecoder("native", skip_bad=True).feed(BAD_NESTED + block.BlockEncoder("native").encode([1])),
+    "block_encode_fails": lambda: [
+        failing(block.BlockEncoder(wire).encode, [1, bytes(70_000), "\udc80"]) for wire in ("bytes", "native")
+    ],
+    "block_skips": lambda: block.BlockDecoder("native", skip_bad=True).feed(
+        BAD_NESTED + block.BlockEncoder("native").encode([1])
+    ),
     "block_reader_fails": lambda: failing(block.BlockReader(BAD_NESTED).read),
     "sequence_paired": lambda: taken_stubbornly(_core.PairIterator(_sequence.Reader(SEQUENCES["none"], **FINDERS))),
     "sequence_block": lambda: sequence(SEQUENCES["block"]),
@@ -616,7 +666,10 @@ OPERATIONS.update(
             failing(_sorting.Sorter().fill, io.BytesIO(UNSORTED[0] + bad)) for bad in (b"\x0b", b"\x07\xff\xff\xff\xff")
         ],
         "sortkey": lambda: [sortkey.decode(sortkey.encode(key, none="last")) for key in KEYS],
-        "sortkey_fails": lambda: [failing(sortkey.encode, (1, ("x", object()))), failing(sortkey.decode, sortkey.encode("text")[:-1])],
+        "sortkey_fails": lambda: [
+            failing(sortkey.encode, (1, ("x", object()))),
+            failing(sortkey.decode, sortkey.encode("text")[:-1]),
+        ],
         "command_lines": lambda: _report.lines(DATA),
         "command_tally": tallied,
         "command_lines_read": lambda: _sorting.LineReader(io.BytesIO(b"a line\n" * 100)).read_typed(),
@@ -681,7 +734,14 @@ for name in OPERATIONS:
 @pytest.mark.parametrize("names", GROUPS.values(), ids=GROUPS)
 def test_every_refused_allocation_is_a_memory_error(names):
     """It becomes no other error on its way, and nothing is released twice, by Cython's code for new objects either."""
-    nfailed = list(map(int, run_fresh("import sys, test_allocation; test_allocation.sweep(*sys.argv[1:])", *names, folders=[HERE]).split()))
+    nfailed = list(
+        map(
+            int,
+            run_fresh(
+                "import sys, test_allocation; test_allocation.sweep(*sys.argv[1:])", *names, folders=[HERE]
+            ).split(),
+        )
+    )
     assert len(nfailed) == len(UNTIL) * len(names)
     for name, first, last in zip(names, nfailed[:: len(UNTIL)], nfailed[len(UNTIL) - 1 :: len(UNTIL)]):
         assert 0 < first <= last, name
@@ -768,4 +828,5 @@ def test_a_copy_without_memory_loses_no_record():
 
 
 def test_a_feed_without_memory_has_taken_nothing():
-    assert int(run_fresh("import test_allocation; test_allocation.feed_again()", folders=[HERE])) >= 3  # its buffer grows in steps
+    # its buffer grows in steps
+    assert int(run_fresh("import test_allocation; test_allocation.feed_again()", folders=[HERE])) >= 3

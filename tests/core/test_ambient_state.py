@@ -107,7 +107,9 @@ def test_a_limit_on_digits_decides_nothing(ndigits, usual):
 
 
 def test_a_locale_with_a_decimal_comma_decides_nothing(usual, tmp_path, monkeypatch):
-    made = subprocess.run([program("localedef"), "-i", "de_DE", "-f", "UTF-8", tmp_path / "de_DE.UTF-8"], capture_output=True)
+    made = subprocess.run(
+        [program("localedef"), "-i", "de_DE", "-f", "UTF-8", tmp_path / "de_DE.UTF-8"], capture_output=True
+    )
     assert (tmp_path / "de_DE.UTF-8").exists(), made.stderr  # the sources of locales are in Debian's package locales
     monkeypatch.setenv("LOCPATH", str(tmp_path))
     code = """
@@ -155,7 +157,9 @@ class Whole(int):
     def __int__(self):
         raise AssertionError
 
-    __index__ = __rshift__ = __and__ = __lt__ = __le__ = __gt__ = __ge__ = __neg__ = __abs__ = __str__ = __repr__ = __pos__ = __int__
+    __index__ = __rshift__ = __and__ = __lt__ = __le__ = __gt__ = __ge__ = __neg__ = __abs__ = __str__ = __repr__ = (
+        __pos__
+    ) = __int__
     bit_length = to_bytes = __int__
 
 
@@ -200,7 +204,9 @@ class Half(Fraction):
 
 
 @pytest.mark.parametrize(
-    "value", [Amount("1.5"), Half(1, 2), UUID(int=True), numpy.datetime64("2024")], ids=lambda value: type(value).__name__
+    "value",
+    [Amount("1.5"), Half(1, 2), UUID(int=True), numpy.datetime64("2024")],
+    ids=lambda value: type(value).__name__,
 )
 def test_what_could_not_be_read_again_as_it_was_is_refused(value):
     """Also inside a frozenset. A UUID can hold a bool as its number: its bytes would be those of no int, and be refused by the reader."""

@@ -144,7 +144,9 @@ def test_an_error_handler_that_clears_what_is_written_harms_nothing(held, fill, 
     assert run_fresh(ERROR_HANDLERS.format(held=held, fill=fill, raises=raises)) == "True"
 
 
-@pytest.mark.parametrize("fill", ["held[2 ** 5000] = ('v%d' % sys.maxsize) * 100", "held['k%d' % sys.maxsize] = 2 ** 5000"])
+@pytest.mark.parametrize(
+    "fill", ["held[2 ** 5000] = ('v%d' % sys.maxsize) * 100", "held['k%d' % sys.maxsize] = 2 ** 5000"]
+)
 def test_a_trace_function_that_clears_what_is_written_harms_nothing(fill):
     code = f"""
         import sys, typedbytes as tb
@@ -166,7 +168,8 @@ def test_a_trace_function_that_clears_what_is_written_harms_nothing(fill):
 
 
 @pytest.mark.parametrize(
-    "method, nhooks", [("encode", 4), ("encode_all", 4), ("encode_pairs", 8), ("encode_into", 4), ("write", 4), ("sorted", 20)]
+    "method, nhooks",
+    [("encode", 4), ("encode_all", 4), ("encode_pairs", 8), ("encode_into", 4), ("write", 4), ("sorted", 20)],
 )
 def test_a_hook_that_calls_init_of_its_encoder_again_harms_nothing(method, nhooks):
     """A call goes on with the options that it began with."""

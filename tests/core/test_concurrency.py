@@ -21,7 +21,9 @@ def test_threads_may_share_the_decode_methods():
 
     def work():
         for _ in range(30):
-            found.append(decoder.decode_all(DATA + exts(50)) == [*VALUES[:12], (144, 20), *VALUES[13:], [(144, 1)] * 50])
+            found.append(
+                decoder.decode_all(DATA + exts(50)) == [*VALUES[:12], (144, 20), *VALUES[13:], [(144, 1)] * 50]
+            )
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:

@@ -243,7 +243,9 @@ def test_after_close_nothing_can_be_fed():
     assert (list(decoder), decoder.pending, list(decoder)) == ([True], 0, [])
 
 
-@pytest.mark.parametrize("bad", [b"\xff", b"\x0b", b"\x09\x03\0\0\0\1\x0c", b"\7\0\0\0\1\xff", b"\x09" * 257, b"\x08\xff\xff\xff\xff"])
+@pytest.mark.parametrize(
+    "bad", [b"\xff", b"\x0b", b"\x09\x03\0\0\0\1\x0c", b"\7\0\0\0\1\xff", b"\x09" * 257, b"\x08\xff\xff\xff\xff"]
+)
 @pytest.mark.parametrize("size", [1, 10**6])
 def test_a_failure_is_final_and_comes_after_the_values_before_it(bad, size):
     data, found = DATA + bad + DATA, []

@@ -145,7 +145,9 @@ def test_unusual_objects_come_back_plain(name, position):
     }[position]
     found = tb.loads(tb.dumps(around(unusual), sort_keys=position == "sorted"))
     assert found == around(plain)
-    inner = {"alone": lambda: found, "list": lambda: found[0], "tuple": lambda: found[1]}.get(position, lambda: found["a"])()
+    inner = {"alone": lambda: found, "list": lambda: found[0], "tuple": lambda: found[1]}.get(
+        position, lambda: found["a"]
+    )()
     assert type(inner) is type(plain)
 
 
@@ -187,7 +189,9 @@ def test_numpy_scalars_that_have_no_width_here():
         assert caught.value.path == "[0]"
 
 
-@pytest.mark.parametrize("width, scalar, expected", [(32, numpy.int64(1), "0300000001"), (64, numpy.int16(1), "040000000000000001")])
+@pytest.mark.parametrize(
+    "width, scalar, expected", [(32, numpy.int64(1), "0300000001"), (64, numpy.int16(1), "040000000000000001")]
+)
 def test_a_fixed_width_holds_for_numpy_scalars(width, scalar, expected):
     assert tb.dumps(scalar, int_width=width).hex() == expected
 
@@ -246,7 +250,9 @@ def test_default_is_asked_for_more_with_pickle_off():
     assert tb.loads(tb.dumps([None, {1}], default=repr, pickle="raw")) == ["None", "{1}"]
 
 
-@pytest.mark.parametrize("default", [lambda obj: obj, lambda obj: type("New", (), {})(), lambda obj: [obj], lambda obj: {1: obj}])
+@pytest.mark.parametrize(
+    "default", [lambda obj: obj, lambda obj: type("New", (), {})(), lambda obj: [obj], lambda obj: {1: obj}]
+)
 def test_a_default_that_comes_to_no_end_is_stopped(default):
     encoder = tb.Encoder(default=default)
     with pytest.raises(tb.EncodeValueError):
@@ -254,7 +260,9 @@ def test_a_default_that_comes_to_no_end_is_stopped(default):
     assert encoder.encode(1) == ONE
 
 
-@pytest.mark.parametrize("error", [ValueError("odd"), StopIteration(), KeyboardInterrupt(), RecursionError(), GeneratorExit()])
+@pytest.mark.parametrize(
+    "error", [ValueError("odd"), StopIteration(), KeyboardInterrupt(), RecursionError(), GeneratorExit()]
+)
 def test_what_default_raises_goes_through(error):
     def default(obj):
         raise error
@@ -308,7 +316,24 @@ def test_all_ways_to_encode_give_the_same():
         assert target == encoder.encode(value) == tb.dumps(value)
 
 
-SMALL_SCALARS = [7, -(2**40), 2**63, -(2**70), 2**127, 2**200, 1.5, True, b"bytes", "text", "\u0411", bytearray(b"array"), None, [], (), {}]
+SMALL_SCALARS = [
+    7,
+    -(2**40),
+    2**63,
+    -(2**70),
+    2**127,
+    2**200,
+    1.5,
+    True,
+    b"bytes",
+    "text",
+    "\u0411",
+    bytearray(b"array"),
+    None,
+    [],
+    (),
+    {},
+]
 
 
 def small_containers():
@@ -318,10 +343,18 @@ def small_containers():
             items = [1] * (count - 1) + [scalar]
             yield from (items, tuple(items), dict(enumerate(items)))
     for nbytes in range(480, 530):  # 512 are as many as are written at once
-        yield from (["x" * nbytes], ("x" * nbytes,), {"": b"x" * nbytes}, ["x" * (nbytes - 9), 1.5], {b"x" * nbytes: True})
+        yield from (
+            ["x" * nbytes],
+            ("x" * nbytes,),
+            {"": b"x" * nbytes},
+            ["x" * (nbytes - 9), 1.5],
+            {b"x" * nbytes: True},
+        )
 
 
-@pytest.mark.parametrize("options", [{}, {"int_width": 64}, {"sort_keys": True}, {"max_depth": 1}, {"pickle": "raw"}, {"dialect": "hive"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"int_width": 64}, {"sort_keys": True}, {"max_depth": 1}, {"pickle": "raw"}, {"dialect": "hive"}]
+)
 def test_small_containers_are_written_as_in_a_stream_and_by_the_reference(options):
     encoder = tb.Encoder(**options)
     for value in [*SMALL_SCALARS, *small_containers()]:

@@ -48,7 +48,9 @@ def test_long_keys_are_cut():
 
 
 @pytest.mark.parametrize(
-    "key", ["\xe9" * 1_000_000, b"x" * 2_000_000, ("x" * 2_000_000, 1), (b"\xff", "x") * 200_000], ids=["str", "bytes", "text", "items"]
+    "key",
+    ["\xe9" * 1_000_000, b"x" * 2_000_000, ("x" * 2_000_000, 1), (b"\xff", "x") * 200_000],
+    ids=["str", "bytes", "text", "items"],
 )
 def test_a_key_of_the_input_costs_an_error_little(key):
     """Quoted whole, a long key would take 35 times its memory, and 2 s for each megabyte."""

@@ -271,7 +271,9 @@ GB_SINGLE = [
 def test_one_value_of_each_kind(vector_root):
     data = (vector_root / "foreign/python2/gb_single.tb").read_bytes()
 
-    assert [exact_repr(value) for value in typedbytes.Reader(data, exact=True)] == [exact_repr(value) for value in GB_SINGLE]
+    assert [exact_repr(value) for value in typedbytes.Reader(data, exact=True)] == [
+        exact_repr(value) for value in GB_SINGLE
+    ]
     assert typedbytes.Encoder().encode_all(GB_SINGLE) == data
     assert typedbytes.Decoder().decode_all(data) == GB_SINGLE
 

@@ -62,7 +62,9 @@ def test_an_input_is_slow_that_takes_over_a_second():
 
 def test_an_input_that_is_slow_once_is_not_slow(tmp_path, fuzz):
     slow = targets.DAWDLED_SECONDS
-    code, table = fuzz("--targets", "planted-dawdle_once", "--executions", 1, "--seed", 1, "--slow", slow, "--findings", tmp_path)
+    code, table = fuzz(
+        "--targets", "planted-dawdle_once", "--executions", 1, "--seed", 1, "--slow", slow, "--findings", tmp_path
+    )
     assert code == 0 and "1 executions, 0 findings" in table
 
 
@@ -70,7 +72,9 @@ def test_an_input_that_is_slow_once_is_not_slow(tmp_path, fuzz):
 def test_the_engine_sees(name, tmp_path, fuzz):
     timeout = 4 if name == "planted-hang" else 60
     slow = targets.DAWDLED_SECONDS if name == "planted-dawdle" else engine.SLOW_SECONDS
-    code, table = fuzz("--targets", name, "--executions", 1, "--seed", 1, "--timeout", timeout, "--slow", slow, "--findings", tmp_path)
+    code, table = fuzz(
+        "--targets", name, "--executions", 1, "--seed", 1, "--timeout", timeout, "--slow", slow, "--findings", tmp_path
+    )
     assert code == 1
     assert "1 executions, 1 findings" in table
     assert (tmp_path / f"{name}-{SEEN[name]}-0").exists(), table
@@ -79,7 +83,10 @@ def test_the_engine_sees(name, tmp_path, fuzz):
 def test_a_finding_can_be_run_again(tmp_path):
     (tmp_path / "input").write_bytes(b"\0")
     done = subprocess.run(
-        [sys.executable, RUN, "--replay", "planted-raise", tmp_path / "input"], capture_output=True, text=True, timeout=SECONDS
+        [sys.executable, RUN, "--replay", "planted-raise", tmp_path / "input"],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
     )
     assert "AssertionError: planted" in done.stderr and done.returncode == 1
 

@@ -42,7 +42,8 @@ USES = {
 
 def walk(inputs):
     """Compare what becomes of bytes at the edge with what becomes of them elsewhere."""
-    magic.description_of = functools.lru_cache(magic.description_of)  # of its own copy of the first bytes; every use asks for the same
+    # of its own copy of the first bytes; every use asks for the same
+    magic.description_of = functools.lru_cache(magic.description_of)
     edge, ninputs = Guard(), 0
     for data in inputs:
         for name, use in USES.items():
@@ -58,7 +59,12 @@ def every_cut():
 
 def every_code():
     """Walk over every type code with 0 to 20 bytes after it."""
-    walk(bytes([code]) + filler * nbytes for filler in (b"\0", b"\1", b"\xff") for code in range(256) for nbytes in range(21))
+    walk(
+        bytes([code]) + filler * nbytes
+        for filler in (b"\0", b"\1", b"\xff")
+        for code in range(256)
+        for nbytes in range(21)
+    )
 
 
 LENGTHS = (*range(65), 127, 128, 129, 255, 256, 511, 512, 513)
@@ -84,8 +90,15 @@ def every_length():
 
 def every_writing():
     """Encode into memory that ends with the value, and into too little."""
-    edge, values = Guard(), [None, 5, 2.5, tb.Byte(1), tb.Float(2), tb.Ext(60, b"abc"), tb.Writable("a", b"b"), {"k": [1, (2,)]}]
-    values += [make(nbytes) for nbytes in LENGTHS for make in (bytes, "a".__mul__, "\xe9".__mul__, "\u20ac".__mul__, "\U0001f600".__mul__)]
+    edge, values = (
+        Guard(),
+        [None, 5, 2.5, tb.Byte(1), tb.Float(2), tb.Ext(60, b"abc"), tb.Writable("a", b"b"), {"k": [1, (2,)]}],
+    )
+    values += [
+        make(nbytes)
+        for nbytes in LENGTHS
+        for make in (bytes, "a".__mul__, "\xe9".__mul__, "\u20ac".__mul__, "\U0001f600".__mul__)
+    ]
     for value in values:
         encoded = tb.dumps(value)
         target = edge.put(bytes(len(encoded)))
@@ -96,9 +109,13 @@ def every_writing():
     print(len(values))
 
 
-@pytest.mark.parametrize("inputs, at_least", [(every_cut, 2000), (every_code, 16_000), (every_length, 3000), (every_writing, 300)])
+@pytest.mark.parametrize(
+    "inputs, at_least", [(every_cut, 2000), (every_code, 16_000), (every_length, 3000), (every_writing, 300)]
+)
 def test_nothing_is_touched_beyond_the_bytes(inputs, at_least):
-    found = run_fresh(f"import test_guard_page; test_guard_page.{inputs.__name__}()", flags=("-X", "faulthandler"), folders=[HERE])
+    found = run_fresh(
+        f"import test_guard_page; test_guard_page.{inputs.__name__}()", flags=("-X", "faulthandler"), folders=[HERE]
+    )
     assert int(found) >= at_least
 
 
@@ -106,7 +123,14 @@ def no_steps():
     """Refuse to advance by numbers that lead nowhere, at the edge."""
     edge = Guard()
     for data in (b"", b"\2\1" * 9):
-        for numbers in ({"min_nbytes": 0}, {"min_nbytes": -5}, {"step": 0}, {"step": -1}, {"nvalues": -1}, {"offset": len(data) + 1}):
+        for numbers in (
+            {"min_nbytes": 0},
+            {"min_nbytes": -5},
+            {"step": 0},
+            {"step": -1},
+            {"nvalues": -1},
+            {"offset": len(data) + 1},
+        ):
             with pytest.raises(ValueError):
                 _core.advance(**{"data": edge.put(data), "offset": len(data), "nvalues": 4, "min_nbytes": 3, **numbers})
     print("refused")
@@ -114,7 +138,10 @@ def no_steps():
 
 def test_advance_refuses_numbers_that_lead_nowhere():
     """No bytes at all would be read beyond the input, and steps of 0 never end."""
-    assert run_fresh("import test_guard_page; test_guard_page.no_steps()", flags=("-X", "faulthandler"), folders=[HERE]) == "refused"
+    assert (
+        run_fresh("import test_guard_page; test_guard_page.no_steps()", flags=("-X", "faulthandler"), folders=[HERE])
+        == "refused"
+    )
 
 
 def too_far():

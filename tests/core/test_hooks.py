@@ -22,7 +22,9 @@ def test_ext_hook_sees_application_codes_without_a_meaning():
     seen = []
     decoder = tb.Decoder(ext_hook=lambda code, data: seen.append((code, data)) or len(seen))
     codes = [code for code in range(51, 201) if code not in (100, 101, 102)]
-    assert decoder.decode_all(b"".join(bytes([code]) + b"\0\0\0\1" + bytes([code]) for code in codes)) == list(range(1, len(codes) + 1))
+    assert decoder.decode_all(b"".join(bytes([code]) + b"\0\0\0\1" + bytes([code]) for code in codes)) == list(
+        range(1, len(codes) + 1)
+    )
     assert seen == [(code, bytes([code])) for code in codes]
     assert decoder.decode(b"\x65\0\0\0\1a") == b"a"
     assert decoder.decode(tb.dumps(None)) is None

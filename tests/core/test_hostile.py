@@ -415,7 +415,9 @@ HEAVY = {
     "pickled_none": lambda: b"\x09" + typedbytes.dumps(None) * (MEBIBYTE // 9) + b"\xff",
     "one_long_int": lambda: typedbytes.dumps(2 ** (8 * MEBIBYTE)),
     "one_key_again_and_again": lambda: encoded_map([b"\x07\0\0\0\1a"] * (MEBIBYTE // 8)),
-    "keys_of_one_power_of_two": lambda: encoded_map([b"\x04" + (n << 40).to_bytes(8, "big") for n in range(MEBIBYTE // 11)]),
+    "keys_of_one_power_of_two": lambda: encoded_map(
+        [b"\x04" + (n << 40).to_bytes(8, "big") for n in range(MEBIBYTE // 11)]
+    ),
     "text_of_wide_characters": lambda: typedbytes.dumps("\U0001f600" * (MEBIBYTE // 4)),
     "text_that_widens_late": lambda: typedbytes.dumps(["x" * 1000 + "\U0001f600"] * (MEBIBYTE // 1009)),
 }
@@ -442,7 +444,15 @@ def test_many_nan_keys_come_to_an_end(wrap):
 
 @pytest.mark.parametrize(
     "item",
-    [str, lambda k: "\u20ac" * k, lambda k: b"%d" % k, lambda k: k / 2, lambda k: 2**100 + k, lambda k: ((k,),), lambda k: (k,) * 2049],
+    [
+        str,
+        lambda k: "\u20ac" * k,
+        lambda k: b"%d" % k,
+        lambda k: k / 2,
+        lambda k: 2**100 + k,
+        lambda k: ((k,),),
+        lambda k: (k,) * 2049,
+    ],
     ids=["ascii", "text", "bytes", "float", "wide", "nested", "long"],
 )
 def test_many_keys_that_share_buckets_are_all_kept(item):

@@ -126,7 +126,8 @@ def test_the_newest_jdk_that_hadoop_runs_on_is_found(installed_jdks, tmp_path, m
 def test_a_java_that_hadoop_does_not_run_with_is_named(installed_jdks):
     installed_jdks(8, 25)
     with pytest.raises(
-        jars.MissingToolError, match="Hadoop does not run with the Java(?s:.*)java-25-openjdk: version 25\n(?s:.*): version 8\n"
+        jars.MissingToolError,
+        match="Hadoop does not run with the Java(?s:.*)java-25-openjdk: version 25\n(?s:.*): version 8\n",
     ):
         jars.java_home()
 

@@ -94,7 +94,9 @@ def test_a_declared_length_in_a_stream_costs_less_than_2_mib(way):
         assert allocated(FROM_STREAMS[way], data) < 2 * MEBIBYTE, data.hex()
 
 
-@pytest.mark.parametrize("head", [b"\x08\x7f\xff\xff\xff", b"\x0a\x7f\xff\xff\xff\2\1", b"\x08\0\1\xff\xff", b"\x0a\0\1\xff\xff\2\1"])
+@pytest.mark.parametrize(
+    "head", [b"\x08\x7f\xff\xff\xff", b"\x0a\x7f\xff\xff\xff\2\1", b"\x08\0\1\xff\xff", b"\x0a\0\1\xff\xff\2\1"]
+)
 def test_nested_declared_counts_do_not_all_reserve_memory(head):
     # each could be kept by what follows, if the others were not
     data = head * 255 + tb.dumps("x" * MEBIBYTE)
@@ -141,7 +143,9 @@ MOST = {"loads": 40.6, "groups": 43, "fed": 43}
 @pytest.fixture(scope="module")
 def grown():
     """Return what grow prints, as lists of words."""
-    return [line.split("|") for line in run_fresh("import test_limits; test_limits.grow()", folders=[HERE]).splitlines()]
+    return [
+        line.split("|") for line in run_fresh("import test_limits; test_limits.grow()", folders=[HERE]).splitlines()
+    ]
 
 
 @pytest.mark.parametrize("way", MOST)

@@ -189,7 +189,9 @@ def test_equal_deep_keys_at_a_low_recursion_limit(count):
 
 
 @pytest.mark.parametrize("npairs", [1, 5, 6, 7, 1023, 1024, 1025, 5000])
-@pytest.mark.parametrize("key", [str, int, lambda number: (number, "b"), lambda number: number if number % 7 else str(number)])
+@pytest.mark.parametrize(
+    "key", [str, int, lambda number: (number, "b"), lambda number: number if number % 7 else str(number)]
+)
 def test_the_last_value_of_a_key_keeps_the_position_of_the_first(npairs, key):
     keys = [key(index * 7919 % (npairs * 2 // 3 + 1)) for index in range(npairs)]
     pairs = list(zip(keys, range(npairs)))

@@ -22,7 +22,9 @@ from typedbytes.sequencefile import _native as _sequence
 pytestmark = [pytest.mark.codec, pytest.mark.every_python]
 
 DECLARED = [
-    bytes([code]) + b"\x7f\xff\xff\xff" + more for code in LENGTH_CODES for more in (b"", b"\2\1\2\1", b"\x08\x7f\xff\xff\xff" * 50)
+    bytes([code]) + b"\x7f\xff\xff\xff" + more
+    for code in LENGTH_CODES
+    for more in (b"", b"\2\1\2\1", b"\x08\x7f\xff\xff\xff" * 50)
 ]
 
 
@@ -55,7 +57,9 @@ def test_declared_lengths_cost_no_memory_in_a_fresh_process():
     assert int(run_fresh(code)) < 2048 * (1024 if sys.platform == "darwin" else 1)
 
 
-@pytest.mark.parametrize("unit", [b"\x09\xff", b"\x08\0\0\0\0", b"\x0a\0\0\0\0", b"\7\0\0\0\0", b"\3\7\0\0\0", b"\1\1", b"\x90\0\0\0\0"])
+@pytest.mark.parametrize(
+    "unit", [b"\x09\xff", b"\x08\0\0\0\0", b"\x0a\0\0\0\0", b"\7\0\0\0\0", b"\3\7\0\0\0", b"\1\1", b"\x90\0\0\0\0"]
+)
 def test_memory_is_bounded_by_the_input(unit):
     data = b"\x09" + unit * 100_000 + b"\xff"
     tracemalloc.start()
@@ -81,7 +85,9 @@ BAD = [
 
 def swallow(call, *arguments, **options):
     """Call, and drop one of our errors."""
-    with contextlib.suppress(tb.TypedBytesError, LookupError, OSError, ValueError, RuntimeError, TypeError, StopIteration):
+    with contextlib.suppress(
+        tb.TypedBytesError, LookupError, OSError, ValueError, RuntimeError, TypeError, StopIteration
+    ):
         return call(*arguments, **options)
 
 
@@ -155,7 +161,8 @@ OPERATIONS = {
         swallow(tb.loads, encoded_map([tb.dumps("k"), EXT]), ext_hook=hook) for hook in (fail, lambda code, data: [])
     ],
     "text_fails": lambda: [
-        swallow(tb.loads, b"\x09\7\0\0\0\2a\xff", unicode_errors=errors) for errors in ("strict", "replace", "surrogateescape")
+        swallow(tb.loads, b"\x09\7\0\0\0\2a\xff", unicode_errors=errors)
+        for errors in ("strict", "replace", "surrogateescape")
     ],
     "decode_all": lambda: (
         tb.Decoder().decode_all(DATA),
@@ -163,7 +170,8 @@ OPERATIONS = {
         tb.Decoder().decode_from(DATA),
     ),
     "decode_all_fails": lambda: [
-        (swallow(tb.Decoder().decode_all, DATA + bad), swallow(tb.Decoder().decode_pairs, DATA + PARTS[0] + bad)) for bad in BAD
+        (swallow(tb.Decoder().decode_all, DATA + bad), swallow(tb.Decoder().decode_pairs, DATA + PARTS[0] + bad))
+        for bad in BAD
     ],
     "strided": lambda: tb.loads(memoryview(PARTS[7][::-1])[::-1]),
     "fed": lambda: fed(DATA),
@@ -171,7 +179,9 @@ OPERATIONS = {
     "fed_hook_fails": lambda: swallow(fed, exts(3), ext_hook=fail),
     "fed_limit": lambda: swallow(fed, DATA, max_bytes=20),
     "reader": lambda: [list(tb.Reader(source)) for source in (DATA, io.BytesIO(DATA), bytearray(DATA))],
-    "reader_raw": lambda: [list(kind(io.BytesIO(DATA), raw=True, buffer_size=64)) for kind in (tb.Reader, tb.PairReader)],
+    "reader_raw": lambda: [
+        list(kind(io.BytesIO(DATA), raw=True, buffer_size=64)) for kind in (tb.Reader, tb.PairReader)
+    ],
     "reader_fails": lambda: [swallow(list, tb.Reader(io.BytesIO(DATA + bad), buffer_size=64)) for bad in BAD],
     "reader_source_fails": lambda: [
         swallow(list, kind(Source(DATA[:cut]), raw=raw))
@@ -180,7 +190,8 @@ OPERATIONS = {
         for raw in (False, True)
     ],
     "reader_refused": lambda: [
-        swallow(tb.Reader, io.BytesIO(), **options) for options in ({"max_depth": -1}, {"buffer_size": 0}, {"pickle": "x"})
+        swallow(tb.Reader, io.BytesIO(), **options)
+        for options in ({"max_depth": -1}, {"buffer_size": 0}, {"pickle": "x"})
     ],
     "reader_skip": lambda: (
         tb.Reader(io.BytesIO(DATA)).skip(99),
@@ -190,19 +201,24 @@ OPERATIONS = {
     "pairs": lambda: (list(tb.PairReader(io.BytesIO(DATA))), swallow(list, tb.PairReader(DATA + PARTS[0]))),
     "groups": lambda: (grouped(DATA), grouped(io.BytesIO(DATA), raw=True)),
     "groups_fail": lambda: [swallow(grouped, DATA + PARTS[0] + bad) for bad in BAD],
-    "large_bytes": lambda: [swallow(tb.Reader(io.BytesIO(tb.dumps(bytes(1 << 18))[:cut])).read) for cut in (1 << 20, 1 << 17, 100)],
+    "large_bytes": lambda: [
+        swallow(tb.Reader(io.BytesIO(tb.dumps(bytes(1 << 18))[:cut])).read) for cut in (1 << 20, 1 << 17, 100)
+    ],
     "writer": lambda: wrote(tb.Writer(io.BytesIO(), buffer_size=100), [*VALUES, object(), 1]),
     "pair_writer": lambda: wrote(tb.PairWriter(io.BytesIO()), [*zip(VALUES, VALUES), (1, object()), (object(), 1)]),
     "writer_sink_fails": lambda: swallow(wrote, tb.Writer(FailingSink(), buffer_size=10), VALUES),
     "scan": lambda: (tb.count(DATA), tb.index(DATA), tb.skip(DATA), tb.hash_code(DATA), tb.partition(DATA, 3)),
     "scan_fails": lambda: [
-        (swallow(tb.count, bad), swallow(tb.index, DATA + bad), swallow(tb.skip, bad), swallow(tb.partition, bad, 0)) for bad in BAD
+        (swallow(tb.count, bad), swallow(tb.index, DATA + bad), swallow(tb.skip, bad), swallow(tb.partition, bad, 0))
+        for bad in BAD
     ],
     "equal_keys": lambda: (
         tb.loads(encoded_map([tb.dumps("key"), tb.dumps((1, "k"))] * 20)),
         tb.loads(b"\x0a\0\0\0\2" + (tb.dumps("k") + exts(2)) * 2, ext_hook=lambda code, data: [data]),
     ),
-    "error_handler": lambda: [swallow(tb.loads, BAD_TEXT, unicode_errors=f"typedbytes_decode_{name}") for name in HANDLERS],
+    "error_handler": lambda: [
+        swallow(tb.loads, BAD_TEXT, unicode_errors=f"typedbytes_decode_{name}") for name in HANDLERS
+    ],
     "colliding": lambda: swallow(tb.loads, encoded_map(COLLIDING["wide_ints"][:600])),
     "types": lambda: (
         tb.Ext(60, b"a"),
@@ -379,7 +395,11 @@ OPTIONS = {"key_class": "Text", "value_class": "Text", "sync_marker": bytes(16)}
     [
         (tb.Reader, [object()], {}),
         (_sequence.Reader, [object()], {}),
-        (_sequence.Writer, [io.BytesIO()], {**OPTIONS, "compression": "block", "codec": "a.B", "metadata": {"number": 5}}),
+        (
+            _sequence.Writer,
+            [io.BytesIO()],
+            {**OPTIONS, "compression": "block", "codec": "a.B", "metadata": {"number": 5}},
+        ),
     ],
     ids=["Reader", "SequenceFile Reader", "SequenceFile Writer"],
 )

@@ -125,7 +125,11 @@ def test_numpy_is_here():
         numpy.zeros(2, "V0"),
         numpy.zeros(2, numpy.dtype([])),
         numpy.zeros(1, [(f"field {n}", "i4") for n in range(1000)]),
-        *([numpy.array(["a"], numpy.dtypes.StringDType())] if hasattr(numpy, "dtypes") and hasattr(numpy.dtypes, "StringDType") else []),
+        *(
+            [numpy.array(["a"], numpy.dtypes.StringDType())]
+            if hasattr(numpy, "dtypes") and hasattr(numpy.dtypes, "StringDType")
+            else []
+        ),
     ],
     ids=array_id,
 )

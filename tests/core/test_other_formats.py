@@ -63,14 +63,17 @@ def test_a_format_is_looked_for_where_the_input_starts(data):
 
 
 @pytest.mark.parametrize("how", READERS)
-@pytest.mark.parametrize("text", [b"hi\n", b"1\r\n", b"a,b\n", b"\r\nlines of Windows", b"ORCAS swim\n", b"SEQ\tname\n"])
+@pytest.mark.parametrize(
+    "text", [b"hi\n", b"1\r\n", b"a,b\n", b"\r\nlines of Windows", b"ORCAS swim\n", b"SEQ\tname\n"]
+)
 def test_text_that_is_short_or_starts_with_an_empty_line(text, how):
     with pytest.raises(tb.DecodeError, match="^this looks like text, not typed bytes: "):
         READERS[how](text)
 
 
 @pytest.mark.parametrize(
-    "data", [b"\x90abcd\x00", b"\x64\x00\x00\x01\x00abc", b"\xff\xff\xff\xff\xff\xff", b"abc", b"a\n", b"\ta\n", b"\x1f"]
+    "data",
+    [b"\x90abcd\x00", b"\x64\x00\x00\x01\x00abc", b"\xff\xff\xff\xff\xff\xff", b"abc", b"a\n", b"\ta\n", b"\x1f"],
 )
 def test_damaged_typed_bytes_are_not_taken_for_another_format(data):
     with pytest.raises(tb.DecodeError) as caught:

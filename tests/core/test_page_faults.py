@@ -47,10 +47,14 @@ USES = {
     "typedbytes.load(io.BytesIO(data))": lambda: typedbytes.dumps([bytes(20_000)] * 100),
     "typedbytes.Reader(data).read()": lambda: typedbytes.dumps([bytes(20_000)] * 100),
     "typedbytes.PairedInput(io.BytesIO(data)).read()": lambda: typedbytes.dumps([bytes(20_000)] * 100) * 2,
-    "list(block.BlockReader(io.BytesIO(data)))": lambda: block.BlockEncoder(wire="native").encode([[bytes(20_000)] * 100]),
+    "list(block.BlockReader(io.BytesIO(data)))": lambda: block.BlockEncoder(wire="native").encode(
+        [[bytes(20_000)] * 100]
+    ),
     "[None for _ in typedbytes.Reader(io.BytesIO(data))]": lambda: typedbytes.dumps([bytes(1_000)] * 4_000) * 4,
     "[None for _ in typedbytes.PairReader(io.BytesIO(data))]": lambda: typedbytes.dumps(TEXTS) * 10,
-    "[None for _ in columns.BatchReader(io.BytesIO(data))]": lambda: (typedbytes.dumps(1) + typedbytes.dumps("a text " * 200)) * 10_000,
+    "[None for _ in columns.BatchReader(io.BytesIO(data))]": lambda: (
+        (typedbytes.dumps(1) + typedbytes.dumps("a text " * 200)) * 10_000
+    ),
     "[None for _ in sequencefile.open(io.BytesIO(data))]": lambda: sequence_file(compression="block"),
     "list(map(len, sequencefile.open(io.BytesIO(data))))": lambda: sequence_file(compression="block", codec="snappy"),
     "compress()": lambda: sequence_file(),

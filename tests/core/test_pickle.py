@@ -94,7 +94,11 @@ PYTHON2 = {
     b"c__builtin__\nset\np1\n((lp2\nI1\naI2\naI3\natRp3\n.": {1, 2, 3},
     b"\x80\x02c__builtin__\nset\nq\x01]q\x02(K\x01K\x02K\x03e\x85Rq\x03.": {1, 2, 3},
     b"c__builtin__\nset\np1\n((lp2\nS''\naS'xyz'\np3\naS'a\\n\\'\"\\\\\\x00'\np4\natRp5\n.": {"", "xyz", "a\n'\"\\\0"},
-    b"\x80\x02c__builtin__\nset\nq\x01]q\x02(U\x00U\x03xyzq\x03U\x02\xff\xfeq\x04e\x85Rq\x05.": {"", "xyz", b"\xff\xfe"},
+    b"\x80\x02c__builtin__\nset\nq\x01]q\x02(U\x00U\x03xyzq\x03U\x02\xff\xfeq\x04e\x85Rq\x05.": {
+        "",
+        "xyz",
+        b"\xff\xfe",
+    },
     b"c__builtin__\nset\np1\n((lp2\nV\naV\xe9\\U0001f600\\u000a\\u005c\np3\natRp4\n.": {"", "\xe9\U0001f600\n\\"},
     b"c__builtin__\nfrozenset\np1\n((lp2\nS'a'\naS'b'\natRp3\n.": frozenset("ab"),
     b"c__builtin__\ncomplex\np1\n(F1.5\nF-2\ntRp2\n.": 1.5 - 2j,
@@ -104,7 +108,9 @@ PYTHON2 = {
     b"\x80\x02cdatetime\ndate\nq\x01U\x04\x07\xdb\x01\x14\x85Rq\x02.": date(2011, 1, 20),
     b"\x80\x02cdatetime\ndate\nq\x01U\x04\x07\x5b\x01\x14\x85Rq\x02.": date(1883, 1, 20),  # this state is UTF-8
     b"cdatetime\ntime\np1\n(S'\\x0c\\x1e-\\x01\\xe2@'\ntRp2\n.": time(12, 30, 45, 123456),
-    b"cdatetime\ndatetime\np1\n(S'\\x07\\xdb\\x01\\x14\\x0c\\x1e-\\x01\\xe2@'\ntRp2\n.": datetime(2011, 1, 20, 12, 30, 45, 123456),
+    b"cdatetime\ndatetime\np1\n(S'\\x07\\xdb\\x01\\x14\\x0c\\x1e-\\x01\\xe2@'\ntRp2\n.": datetime(
+        2011, 1, 20, 12, 30, 45, 123456
+    ),
     b"cdatetime\ntimedelta\np1\n(I-3\nI7\nI9\ntRp2\n.": timedelta(-3, 7, 9),
     b"\x80\x02cdatetime\ntimedelta\nq\x01J\xfd\xff\xff\xffK\x07K\t\x87Rq\x02.": timedelta(-3, 7, 9),
     b"\x80\x02cuuid\nUUID\nq\x01)\x81q\x02}q\x03U\x03intq\x04\x8a\x10xV4\x12xV4\x12xV4\x12xV4\x12sb.": SOME_UUID,
@@ -158,7 +164,11 @@ def test_a_value_of_code_100_survives(value):
 
 
 def test_a_known_form_that_is_cut_short_is_refused():
-    for value in (datetime(2047, 12, 31, 23, 59, 59, 999999), datetime(2020, 2, 29, tzinfo=EAST), time(1, 2, 3, tzinfo=timezone.utc)):
+    for value in (
+        datetime(2047, 12, 31, 23, 59, 59, 999999),
+        datetime(2020, 2, 29, tzinfo=EAST),
+        time(1, 2, 3, tzinfo=timezone.utc),
+    ):
         for data in (safe_dumps(value), *(pickletools.optimize(pickle.dumps(value, protocol)) for protocol in (2, 3))):
             for end in range(3, len(data) - 1):
                 cut = data[:end] + b"."
@@ -186,7 +196,9 @@ def test_bytes_and_nan_come_back_in_full():
     assert str(safe_loads(safe_dumps(complex(-0.0, -0.0)))) == "(-0-0j)"
 
 
-@pytest.mark.parametrize("value", [datetime(2020, 10, 25, 2, fold=1), time(2, fold=1), datetime(2020, 1, 1, 2, tzinfo=EAST, fold=1)])
+@pytest.mark.parametrize(
+    "value", [datetime(2020, 10, 25, 2, fold=1), time(2, fold=1), datetime(2020, 1, 1, 2, tzinfo=EAST, fold=1)]
+)
 def test_the_fold_of_a_repeated_hour_is_kept(value):
     data = safe_dumps(value)
     assert safe_loads(data).fold == pickle.loads(data).fold == 1
@@ -222,12 +234,19 @@ def listed(payloads):
 
 
 @pytest.mark.parametrize("protocol", [2, 3])
-@pytest.mark.parametrize("last_bytes", [b"\x80\0", b"\xff\0", b"\x7f\0", b"\0\0", b"\xff\x01", b"\x80\xff", b"\xff\xff"])
+@pytest.mark.parametrize(
+    "last_bytes", [b"\x80\0", b"\xff\0", b"\x7f\0", b"\0\0", b"\xff\x01", b"\x80\xff", b"\xff\xff"]
+)
 def test_pickled_ints_in_a_row_read_as_pickle_reads_them(last_bytes, protocol):
     other = b"\x80%c\x8a\x09\xb1\x7f\1\2\3\4\5%b." % (protocol, last_bytes)
     assert len(other) == 14
     hashes = [pickle.dumps(2**63 + number * 2**31 + number, 2) for number in range(40)]
-    for payloads in (hashes + [other] + hashes, [other] * 40, [*hashes, pickle.dumps(None, 2), other], [hashes[0], other] * 40):
+    for payloads in (
+        hashes + [other] + hashes,
+        [other] * 40,
+        [*hashes, pickle.dumps(None, 2), other],
+        [hashes[0], other] * 40,
+    ):
         assert loads(listed(payloads)) == [pickle.loads(each) for each in payloads]
         assert loads(listed(payloads), pickle="trust") == [pickle.loads(each) for each in payloads]
         for options in ({"exact": True}, {"pickle": "raw"}):
@@ -310,7 +329,12 @@ def test_a_decimal_reads_the_same_in_any_context():
         refused(b"cdecimal\nDecimal\n(S'no number'\ntR.")
 
 
-@given(st.recursive(st.integers() | st.text() | st.binary() | st.decimals(allow_nan=False) | st.datetimes() | st.uuids(), st.frozensets))
+@given(
+    st.recursive(
+        st.integers() | st.text() | st.binary() | st.decimals(allow_nan=False) | st.datetimes() | st.uuids(),
+        st.frozensets,
+    )
+)
 def test_any_value_survives(value):
     if type(value) not in (str, bytes):
         assert same(safe_loads(safe_dumps(value)), value)
@@ -323,7 +347,9 @@ def test_any_value_survives(value):
 
 @pytest.mark.parametrize("kind", [set, frozenset])
 @pytest.mark.parametrize(
-    "make", [int, str, lambda n: n * 2**20, lambda n: -n, lambda n: n << 32], ids=["small", "text", "far", "negative", "long"]
+    "make",
+    [int, str, lambda n: n * 2**20, lambda n: -n, lambda n: n << 32],
+    ids=["small", "text", "far", "negative", "long"],
 )
 def test_a_set_of_any_size_survives_and_takes_no_more_memory(kind, make):
     for nitems in [*range(70), 76, 77, 78, 100, 127, 128, 153, 154, 307, 1000, 5000]:
@@ -508,7 +534,9 @@ def test_a_name_outside_the_list_is_refused_and_reported(data, name):
     assert f"it asks for {name};" in refused(data)
 
 
-@pytest.mark.parametrize("value", [[1], {"a": 1}, ({1},), [], {}, bytearray(b"x"), len, int, object, range(3), Color.RED, ...], ids=show)
+@pytest.mark.parametrize(
+    "value", [[1], {"a": 1}, ({1},), [], {}, bytearray(b"x"), len, int, object, range(3), Color.RED, ...], ids=show
+)
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_values_of_other_types_are_refused(value, protocol):
     refused(pickle.dumps(value, protocol))
@@ -743,7 +771,12 @@ FROZENSET = b"c__builtin__\nfrozenset\n]"
 
 @pytest.mark.parametrize(
     "start, end, deep",
-    [(FROZENSET, b"a\x85R", 20_000), (FROZENSET, b"\x85a\x85R", 20_000), (b"", b"\x85", 200_000), (b"N", b"\x86", 200_000)],
+    [
+        (FROZENSET, b"a\x85R", 20_000),
+        (FROZENSET, b"\x85a\x85R", 20_000),
+        (b"", b"\x85", 200_000),
+        (b"N", b"\x86", 200_000),
+    ],
 )
 def test_deep_nesting_does_not_touch_the_stack_of_c(start, end, deep):
     for levels in (150, deep):
@@ -809,7 +842,11 @@ def test_a_memo_ends_with_its_pickle():
     assert "nothing is stored under the number 0;" in refused(asks)
     encoded = b"".join(b"\x64" + len(data).to_bytes(4, "big") + data for data in (stores, asks))
     decoder = Decoder()
-    for use in (decoder.decode_all, lambda data: decoder.decode(b"\x09" + data + b"\xff"), lambda data: list(Reader(data))):
+    for use in (
+        decoder.decode_all,
+        lambda data: decoder.decode(b"\x09" + data + b"\xff"),
+        lambda data: list(Reader(data)),
+    ):
         with pytest.raises(FormatError):
             use(encoded)
 
@@ -831,13 +868,17 @@ def test_a_memo_ends_with_its_pickle():
 )
 def test_the_memo_finds_what_was_stored_last_under_a_key(keys):
     puts = b"".join(b"M%br%b" % (n.to_bytes(2, "little"), key.to_bytes(4, "little")) for n, key in enumerate(keys))
-    turns = b"".join(b"M%br%bj%b" % (n.to_bytes(2, "little"), *[key.to_bytes(4, "little")] * 2) for n, key in enumerate(keys))
+    turns = b"".join(
+        b"M%br%bj%b" % (n.to_bytes(2, "little"), *[key.to_bytes(4, "little")] * 2) for n, key in enumerate(keys)
+    )
     gets = b"".join(b"j" + key.to_bytes(4, "little") for key in keys)
     for data in (puts + gets, turns + gets, puts + b"K\1\x94" + gets + puts + gets):
         whole = b"\x80\x04((" + data + b"t\x91."
         assert safe_loads(whole) == pickle._loads(whole)  # the one in C has memory for each number up to the highest
     unknown = next(key for key in range(2**31) if key not in keys)
-    assert f"nothing is stored under the number {unknown};" in refused(b"((" + puts + b"j" + unknown.to_bytes(4, "little") + b"t\x91.")
+    assert f"nothing is stored under the number {unknown};" in refused(
+        b"((" + puts + b"j" + unknown.to_bytes(4, "little") + b"t\x91."
+    )
 
 
 def test_memo_keys_allocate_nothing():
@@ -910,7 +951,10 @@ def test_many_small_pickles_cost_no_more_than_a_large_one():
 
 def test_natural_collisions_in_a_small_pickle_pass():
     # -1 and -2 have one hash value
-    for value in ({frozenset({(a, b, c)}) for a in (-1, -2) for b in (-1, -2) for c in (-1, -2)}, {(-1, n) for n in (-1, -2)}):
+    for value in (
+        {frozenset({(a, b, c)}) for a in (-1, -2) for b in (-1, -2) for c in (-1, -2)},
+        {(-1, n) for n in (-1, -2)},
+    ):
         assert safe_loads(safe_dumps(value)) == safe_loads(pickle.dumps(value, 4)) == value
 
 
@@ -922,7 +966,9 @@ MODULUS = sys.hash_info.modulus
     [
         lambda n: number(7 + n * MODULUS),
         lambda n: b"K\x01" + number(7 + n * MODULUS) + b"\x86",
-        lambda n: b"c__builtin__\ncomplex\nG\0\0\0\0\0\0\0\0" + b"G" + bytes([0x40 + n // 256, n % 256]) + bytes(6) + b"\x86R",
+        lambda n: (
+            b"c__builtin__\ncomplex\nG\0\0\0\0\0\0\0\0" + b"G" + bytes([0x40 + n // 256, n % 256]) + bytes(6) + b"\x86R"
+        ),
         lambda n: frozenset_of(number(7 + n * MODULUS)),
         lambda n: decimal(7 + n * MODULUS),
         lambda n: uuid(7 + n * MODULUS),
@@ -941,7 +987,9 @@ def test_the_bound_of_equal_hashes_is_exact():
     elements = [number(7 + n * MODULUS) for n in range(1, MAX_EQUAL_HASHES + 2)]
     assert len(safe_loads(set_of(*elements[:-1]))) == MAX_EQUAL_HASHES
     assert "share one hash value" in refused(set_of(*elements))
-    assert "share one hash value" in refused(b"\x80\x04\x8f(" + b"".join(elements[:300]) + b"\x90(" + b"".join(elements[300:]) + b"\x90.")
+    assert "share one hash value" in refused(
+        b"\x80\x04\x8f(" + b"".join(elements[:300]) + b"\x90(" + b"".join(elements[300:]) + b"\x90."
+    )
 
 
 @pytest.mark.parametrize("nitems", [1, 2, 255, 256, 257, 3000])
@@ -1009,11 +1057,17 @@ FAMILIES = {
     "chains": chains,
     "lists": lambda n: filled(n, b"", pickles.FROZENSET + b"]", b"."),
     "one memo key": lambda n: filled(n, b"N", b"q\0", b"."),
-    "memo keys": lambda n: b"N" + b"".join(b"r%s" % (key * 2**14 % 2**32).to_bytes(4, "little") for key in range(n // 5)) + b".",
+    "memo keys": lambda n: (
+        b"N" + b"".join(b"r%s" % (key * 2**14 % 2**32).to_bytes(4, "little") for key in range(n // 5)) + b"."
+    ),
     "memo keys of one hash": lambda n: b"N" + b"".join(b"p%d\n" % (7 + key * MODULUS) for key in range(n // 25)) + b".",
     "a shared int": lambda n: b"\x8f(" + number(1 << 4 * n) + b"q\0" + b"h\0" * (n // 4) + b"\x90.",
-    "a shared text": lambda n: b"(cdecimal\nDecimal\nq\0" + text("1" * (n // 2)) + b"q\1" + b"\x85R" + b"h\0h\1\x85R" * (n // 12) + b"t.",
-    "a shared list": lambda n: b"(" + pickles.FROZENSET + b"q\0](" + b"K\1" * (n // 4) + b"e\x85q\1R" + b"h\0h\1R" * (n // 10) + b"t.",
+    "a shared text": lambda n: (
+        b"(cdecimal\nDecimal\nq\0" + text("1" * (n // 2)) + b"q\1" + b"\x85R" + b"h\0h\1\x85R" * (n // 12) + b"t."
+    ),
+    "a shared list": lambda n: (
+        b"(" + pickles.FROZENSET + b"q\0](" + b"K\1" * (n // 4) + b"e\x85q\1R" + b"h\0h\1R" * (n // 10) + b"t."
+    ),
     "a huge int": lambda n: b"(" + number(1 << 8 * n - 100) + b"\x91",
     "a huge timedelta": lambda n: b"cdatetime\ntimedelta\n" + number(1 << 8 * n - 400) + b"K\1K\1\x87R.",
     "a huge Decimal": lambda n: b"(" + decimal("9" * (n - 50)) + b"\x91.",
@@ -1025,7 +1079,9 @@ FAMILIES = {
     "equal ints": lambda n: set_filled(n, lambda k: number(equal(k, 200))),
     "equal tuples": lambda n: set_filled(n, lambda k: number(equal(k, 200)) + b"\x85"),
     "equal uuids": lambda n: set_filled(n, lambda k: uuid(equal(k, 100))),
-    "equal frozensets": lambda n: set_filled(n, lambda k: frozenset_of(*(number(equal(k * 9 + j, 9)) for j in range(9)))),
+    "equal frozensets": lambda n: set_filled(
+        n, lambda k: frozenset_of(*(number(equal(k * 9 + j, 9)) for j in range(9)))
+    ),
     "a Decimal and an int": lambda n: set_of(decimal(5), number(5 + (MODULUS << 7 * n))),
 }
 
@@ -1070,7 +1126,10 @@ def outcome_of(data):
     return value
 
 
-SEEDS = [*PYTHON2, *(pickle.dumps(value, protocol) for value in VALUES + OTHERS for protocol in PROTOCOLS if value != -(2**4000))]
+SEEDS = [
+    *PYTHON2,
+    *(pickle.dumps(value, protocol) for value in VALUES + OTHERS for protocol in PROTOCOLS if value != -(2**4000)),
+]
 
 
 def test_every_truncation_is_refused():
@@ -1102,7 +1161,12 @@ def test_random_bytes_are_harmless(data):
 OPCODES = [opcode.code.encode("latin-1") for opcode in pickletools.opcodes]
 
 
-@given(st.lists(st.sampled_from([*OPCODES, b"\0\0\0\0", b"\1", b"uuid\nUUID\n", b"__builtin__\nset\n", b"'a'\n", b"1\n"]), max_size=40))
+@given(
+    st.lists(
+        st.sampled_from([*OPCODES, b"\0\0\0\0", b"\1", b"uuid\nUUID\n", b"__builtin__\nset\n", b"'a'\n", b"1\n"]),
+        max_size=40,
+    )
+)
 def test_random_opcodes_are_harmless(parts):
     outcome_of(b"".join(parts) + b".")
 

@@ -51,7 +51,8 @@ def test_signals_are_checked_while_decoding(name):
 @pytest.mark.parametrize("map_pairs", [False, True])
 def test_signals_are_checked_while_a_map_is_made_of_its_pairs(map_pairs):
     data = scattered_map(MANY)
-    assert times_checked(lambda: tb.loads(data, map_pairs=map_pairs)) >= 3 * (MANY // LOOKS_EVERY)  # pairs decoded, and their items taken
+    # pairs decoded, and their items taken
+    assert times_checked(lambda: tb.loads(data, map_pairs=map_pairs)) >= 3 * (MANY // LOOKS_EVERY)
 
 
 def test_signals_are_checked_while_the_pairs_of_a_mapping_are_checked():
@@ -117,7 +118,9 @@ def test_signals_are_checked_between_the_records_of_a_block():
 
 SPLITS = {
     "SequenceFile": lambda: sequencefile.Reader(written([(number, True) for number in range(MANY)])),
-    "blocks": lambda: sequencefile.Reader(written([(number, True) for number in range(MANY)], compression="block", block_size=1 << 29)),
+    "blocks": lambda: sequencefile.Reader(
+        written([(number, True) for number in range(MANY)], compression="block", block_size=1 << 29)
+    ),
     "lines": lambda: LineReader(io.BytesIO(b"a line\n" * MANY)),
 }
 

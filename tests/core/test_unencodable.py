@@ -78,9 +78,13 @@ class NotPickled:
         return self.way, ()
 
 
-@pytest.mark.parametrize("thing", [lambda: None, NotPickled(LookupError("no")), NotPickled(tb.EncodeValueError("no", "[9]"))])
+@pytest.mark.parametrize(
+    "thing", [lambda: None, NotPickled(LookupError("no")), NotPickled(tb.EncodeValueError("no", "[9]"))]
+)
 def test_what_pickle_cannot_write_is_named_with_its_path(thing):
-    with pytest.raises(tb.EncodeTypeError, match="^cannot pickle an object of type .*; pass default=, at \\[0\\]$") as caught:
+    with pytest.raises(
+        tb.EncodeTypeError, match="^cannot pickle an object of type .*; pass default=, at \\[0\\]$"
+    ) as caught:
         tb.dumps([thing], pickle="trust")
     assert caught.value.path == "[0]"
 

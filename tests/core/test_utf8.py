@@ -70,7 +70,11 @@ def test_text_of_every_share_of_every_kind():
 
 @pytest.mark.parametrize("around", CHARACTERS)
 def test_each_character_at_each_offset(around):
-    check((around * before + inner + around * 70).encode() for before in OFFSETS for inner in CHARACTERS + ("\uffff", "\U0010ffff"))
+    check(
+        (around * before + inner + around * 70).encode()
+        for before in OFFSETS
+        for inner in CHARACTERS + ("\uffff", "\U0010ffff")
+    )
 
 
 @pytest.mark.parametrize("around", CHARACTERS)
@@ -87,7 +91,11 @@ def test_sequences_of_three_and_four_bytes_at_the_limits(around):
     leads = (0xE0, 0xE1, 0xEC, 0xED, 0xEE, 0xEF, 0xF0, 0xF1, 0xF4, 0xF5, 0xF8, 0xFF)
     followers = (0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xE2)
     sequences = [bytes((lead, second, third, 0x80)) for lead in leads for second in followers for third in followers]
-    check((around * rng.choice(OFFSETS)).encode() + sequence[:n] + (around * 40).encode() for sequence in sequences for n in (3, 4))
+    check(
+        (around * rng.choice(OFFSETS)).encode() + sequence[:n] + (around * 40).encode()
+        for sequence in sequences
+        for n in (3, 4)
+    )
 
 
 @pytest.mark.parametrize("inner", CHARACTERS[1:])
@@ -105,7 +113,9 @@ def test_a_lone_surrogate_at_each_offset():
 
 
 #: What a run of characters of one length may be interrupted by: leads of each length, of characters too long or too great, and others.
-INTERRUPTIONS = bytes([0x00, 0x7F, 0x80, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC3, 0xDF, 0xE0, 0xED, 0xEF, 0xF0, 0xF4, 0xF5, 0xFF])
+INTERRUPTIONS = bytes(
+    [0x00, 0x7F, 0x80, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC3, 0xDF, 0xE0, 0xED, 0xEF, 0xF0, 0xF4, 0xF5, 0xFF]
+)
 
 
 @pytest.mark.parametrize("run", ["é" * 24, "ё" * 24, "’" * 24, "😀" * 24, "’" * 12 + "😀" * 12], ids=ascii)
@@ -152,7 +162,9 @@ def test_latin_text_is_like_any_other(every):
 
 
 @pytest.mark.parametrize(
-    "text", ["ё" * 8, "ёж" * 20, "aё" * 20, "ёжик " * 9, "\x80" * 33, "߿" * 33, "ࠀ" * 33, "é" * 17 + "a" * 17], ids=ascii
+    "text",
+    ["ё" * 8, "ёж" * 20, "aё" * 20, "ёжик " * 9, "\x80" * 33, "߿" * 33, "ࠀ" * 33, "é" * 17 + "a" * 17],
+    ids=ascii,
 )
 def test_runs_of_two_bytes_are_encoded(text):
     for start in range(len(text)):

@@ -153,7 +153,9 @@ def test_encode(vector):
 PICKLED = [
     vector
     for vector in read_jsonl("valid/pickles.jsonl")
-    if vector["direction"] != "encode" and not vector.get("decode") and type(read_value(vector["value"])) not in (int, dict)
+    if vector["direction"] != "encode"
+    and not vector.get("decode")
+    and type(read_value(vector["value"])) not in (int, dict)
 ]
 
 

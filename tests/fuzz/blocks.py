@@ -61,10 +61,13 @@ def check_skipping(wire, view, limit, least):
 def check_written(wire, values):
     """Write values that came out of a message."""
     values = [
-        numpy.zeros(value[1], value[2].newbyteorder("<")) if type(value) is tuple and value[:1] == ("array",) else value for value in values
+        numpy.zeros(value[1], value[2].newbyteorder("<")) if type(value) is tuple and value[:1] == ("array",) else value
+        for value in values
     ]
     values = [native_order(value) if isinstance(value, numpy.ndarray) else value for value in values]
-    if wire != "native" and any(value is None or type(value) in (bool, list, tuple, dict, numpy.ndarray, ArrowStream) for value in values):
+    if wire != "native" and any(
+        value is None or type(value) in (bool, list, tuple, dict, numpy.ndarray, ArrowStream) for value in values
+    ):
         check_refused(wire, values)  # a native message among those in a legacy layout
         return
     try:
@@ -127,7 +130,11 @@ def argument(maker, kind):
     """Return a value of a kind; the first six are those of the legacy layouts."""
     rng = maker.rng
     return (
-        lambda: rng.randbytes(rng.choice((0, 1, 3, 8, 25))) if rng.random() < 0.99 else bytes(rng.choice((65_535, 65_536, 70_001))),
+        lambda: (
+            rng.randbytes(rng.choice((0, 1, 3, 8, 25)))
+            if rng.random() < 0.99
+            else bytes(rng.choice((65_535, 65_536, 70_001)))
+        ),
         lambda: rng.choice(inputs.TEXTS) + rng.choice(("", "\\", "\r\n")),
         lambda: Command(rng.choice(inputs.TEXTS)),
         lambda: rng.choice(inputs.NUMBERS),

@@ -46,7 +46,13 @@ class Bad:
         if self.way == "stop":
             raise StopIteration
         if self.way == "come back":
-            for call in (self.reader.read, self.reader.close, self.reader.detach, self.reader.skip, lambda: next(self.reader)):
+            for call in (
+                self.reader.read,
+                self.reader.close,
+                self.reader.detach,
+                self.reader.skip,
+                lambda: next(self.reader),
+            ):
                 _refused(call)
             return self.file.read(nbytes)
         return {"none": None, "text": "text", "too much": bytes(nbytes + 1), "negative": -1, "end": b""}[self.way]
@@ -115,7 +121,9 @@ class Reading:
             self.run_decoder()
             return
         self.source = self.choices.pick(ALL_SOURCES)(bytes(self.wire), self.choices)
-        reader = self.kind(self.source, raw=self.raw, read_ahead=self.choices.below(2) == 1, buffer_size=1, **self.options)
+        reader = self.kind(
+            self.source, raw=self.raw, read_ahead=self.choices.below(2) == 1, buffer_size=1, **self.options
+        )
         if isinstance(self.source, Bad):
             self.source.reader = reader
         while self.choices:
@@ -343,7 +351,9 @@ class Sink:
             return len(data) + 1
         if self.manner == "comes back":
             _refused(lambda: self.writer.flush())
-            _refused(lambda: self.writer.write(1) if type(self.writer) is typedbytes.Writer else self.writer.write(1, 1))
+            _refused(
+                lambda: self.writer.write(1) if type(self.writer) is typedbytes.Writer else self.writer.write(1, 1)
+            )
         nbytes = 1 + len(data) // 3 if self.manner == "part" else len(data)
         self.taken += data[:nbytes]
         return None if self.manner == "uncounted" else nbytes
@@ -367,7 +377,9 @@ class Writing:
     def run(self):
         """Call the writer until the choices run out; then everything gets out by trying again."""
         while self.choices:
-            call = self.choices.pick((self.write, self.write, self.write, self.writes, self.write_raw, self.flush, self.copy))
+            call = self.choices.pick(
+                (self.write, self.write, self.write, self.writes, self.write_raw, self.flush, self.copy)
+            )
             try:
                 call()
             except (SinkError, BlockingIOError):
@@ -446,7 +458,9 @@ class Writing:
     def many(self, call, records):
         """Write records; where the sink fails, those up to there are kept."""
         try:
-            parts = [self.encoder.encode_pairs([record]) if self.pairs else self.encoder.encode(record) for record in records]
+            parts = [
+                self.encoder.encode_pairs([record]) if self.pairs else self.encoder.encode(record) for record in records
+            ]
         except EncodeError:
             return
         before, nbefore = len(self.expected), self.nrecords

@@ -75,7 +75,10 @@ def check_columns(data):
     """Read a stream as columns, in a way that the first bytes choose, and write what was read."""
     choices, stream = Choices(data[:HEAD]), data[HEAD:]
     wire = GUARD.put(stream)
-    options = {"dialect": ("hadoop", "hadoop", "hive")[choices.below(3)], "max_depth": (256, 3, 256, 1)[choices.below(4)]}
+    options = {
+        "dialect": ("hadoop", "hadoop", "hive")[choices.below(3)],
+        "max_depth": (256, 3, 256, 1)[choices.below(4)],
+    }
     pairs = choices.below(2) == 1
     manner = {
         "pairs": pairs,
@@ -108,7 +111,9 @@ def check_reading(wire, source, options, **manner):
         assert "Unreadable" in formatted(rows[len(expected)], True), (rows, trouble)
         return
     dialect = options["dialect"]
-    assert formatted(as_struct(rows, dialect), widens) == formatted(as_struct(expected[: len(rows)], dialect), widens), (rows, expected)
+    assert formatted(as_struct(rows, dialect), widens) == formatted(
+        as_struct(expected[: len(rows)], dialect), widens
+    ), (rows, expected)
     if isinstance(end, columns.MismatchError):
         assert not widens, end
         check_end(end, wire, rows, expected, trouble)
@@ -132,7 +137,10 @@ def check_end(end, wire, rows, expected, trouble):
     """A mismatch names a record and a value in it, in front of any fault of the bytes but those inside a WRITABLE."""
     assert end.record == len(rows), (end.record, len(rows))
     assert wire[end.offset] == end.code, (end.offset, end.code)
-    assert trouble is None or trouble.offset >= end.offset or len(expected) > len(rows) or trouble.code == 50, (end, trouble)
+    assert trouble is None or trouble.offset >= end.offset or len(expected) > len(rows) or trouble.code == 50, (
+        end,
+        trouble,
+    )
 
 
 def check_batch(batch, manner, options):
@@ -141,7 +149,9 @@ def check_batch(batch, manner, options):
     sink = io.BytesIO()
     assert columns.write(sink, batch, pairs=manner["pairs"]) == len(batch)
     data = sink.getvalue()
-    (again,) = columns.read(data, len(batch), list(batch.schema.values()), pairs=manner["pairs"], dialect=options["dialect"])
+    (again,) = columns.read(
+        data, len(batch), list(batch.schema.values()), pairs=manner["pairs"], dialect=options["dialect"]
+    )
     assert exact_repr(rows_of(again, options["dialect"])) == exact_repr(rows_of(batch, options["dialect"]))
     check_lent(batch, manner["pairs"])
 
@@ -151,7 +161,8 @@ def check_lent(batch, pairs):
     data = written_by_arrow(batch, pairs)
     try:
         (again,) = columns.read(data, len(batch), pairs=pairs)
-    except columns.MismatchError:  # Arrow's nulls may be items of VECTORs of numbers, which have none where the first record is one
+    except columns.MismatchError:
+        # Arrow's nulls may be items of VECTORs of numbers, which have none where the first record is one
         return
     assert written_by_arrow(again, pairs) == data
 

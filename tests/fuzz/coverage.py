@@ -44,14 +44,26 @@ def watch(command, name, seed, seconds, executions, timeout):
     corpus = seeded(name)
     findings = corpus.parent.parent / "artifacts"
     findings.mkdir(exist_ok=True)
-    words = [corpus, f"-artifact_prefix={findings}/{name}-", f"-max_len={MAX_BYTES}", f"-timeout={int(timeout)}", "-print_final_stats=1"]
-    words += [f"-seed={int(re.sub('[^0-9]', '', seed) or 1) % 2**31 or 1}", "-detect_leaks=0", "-rss_limit_mb=2048", "-reload=0"]
+    words = [
+        corpus,
+        f"-artifact_prefix={findings}/{name}-",
+        f"-max_len={MAX_BYTES}",
+        f"-timeout={int(timeout)}",
+        "-print_final_stats=1",
+    ]
+    words += [
+        f"-seed={int(re.sub('[^0-9]', '', seed) or 1) % 2**31 or 1}",
+        "-detect_leaks=0",
+        "-rss_limit_mb=2048",
+        "-reload=0",
+    ]
     words += [f"-max_total_time={max(1, int(seconds))}"] if seconds < 10**9 else []
     words += [f"-runs={executions}"] if executions < 10**9 else []
     before = set(findings.iterdir())
     log = libfuzzer(folder, name, *words)
     found = [
-        {"kind": kind_of(path), "hex": path.read_bytes().hex(), "text": log[-3000:]} for path in sorted({*findings.iterdir()} - before)
+        {"kind": kind_of(path), "hex": path.read_bytes().hex(), "text": log[-3000:]}
+        for path in sorted({*findings.iterdir()} - before)
     ]
     executed = re.search(r"number_of_executed_units:\s*(\d+)", log) or re.search(r"Done (\d+) runs", log)
     if executed is None and not found:
@@ -101,7 +113,9 @@ def libfuzzer(folder, name, *words):
     library = pathlib.Path(atheris.path()) / "asan_with_fuzzer.so"
     command = [sys.executable, folder / "tests" / "fuzz" / "coverage.py", "--child", name, *words]
     environment = build_copies.sees(folder, LD_PRELOAD=str(library), **SANITIZERS)
-    done = subprocess.run([*map(str, command)], cwd=folder, env=environment, capture_output=True, text=True, errors="replace")
+    done = subprocess.run(
+        [*map(str, command)], cwd=folder, env=environment, capture_output=True, text=True, errors="replace"
+    )
     return done.stderr + done.stdout
 
 

@@ -98,7 +98,10 @@ def check_order(wire, ends, fault, trouble, options):
         if type(trouble).__name__ == kind and trouble.offset == offset:
             assert trouble.code == code, (trouble.code, fault)
         else:
-            assert isinstance(trouble, (FormatError, LimitError)) and trouble.offset <= offset, (failure(trouble), fault)
+            assert isinstance(trouble, (FormatError, LimitError)) and trouble.offset <= offset, (
+                failure(trouble),
+                fault,
+            )
     if isinstance(trouble, LimitError) and "max_depth" in str(trouble):
         assert fault == failure(trouble)[:3], (failure(trouble), fault)
     if isinstance(trouble, DecodeError):

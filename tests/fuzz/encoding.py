@@ -164,7 +164,12 @@ def check_ways(encoder, options, obj, encoded, trouble):
 
 def check_read(encoded, options):
     """What was encoded is one whole value, and reads as one that is encoded alike."""
-    manner = {"dialect": options.get("dialect", "hadoop"), "pickle": "raw", "exact": True, "unicode_errors": "surrogatepass"}
+    manner = {
+        "dialect": options.get("dialect", "hadoop"),
+        "pickle": "raw",
+        "exact": True,
+        "unicode_errors": "surrogatepass",
+    }
     if options.get("unicode_errors") == "surrogateescape":
         manner["unicode_errors"] = "surrogateescape"
     assert typedbytes.skip(encoded, dialect=manner["dialect"]) == len(encoded)

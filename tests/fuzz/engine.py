@@ -18,7 +18,8 @@ import traceback
 from fuzz import inputs
 
 SLOW_SECONDS = 1.0  # of processor time, for one input, unless the command line says otherwise
-TRIES = 3  # an input that took longer is run again: others on the machine may have made it slow, and one quick run acquits it
+# an input that took longer is run again: others on the machine may have made it slow, and one quick run acquits it
+TRIES = 3
 MAX_FINDINGS = 5  # of one run of one target
 MAX_INPUT = 1 << 20
 
@@ -116,8 +117,22 @@ def watch(command, name, seed, seconds, executions, timeout):
 def _one_process(command, name, seed, seconds, executions, timeout):
     with tempfile.NamedTemporaryFile() as file:
         file.truncate(MAX_INPUT + 16)
-        words = [*command, "--child", name, "--seed", seed, "--seconds", seconds, "--executions", executions, "--record", file.name]
-        child = subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        words = [
+            *command,
+            "--child",
+            name,
+            "--seed",
+            seed,
+            "--seconds",
+            seconds,
+            "--executions",
+            executions,
+            "--record",
+            file.name,
+        ]
+        child = subprocess.Popen(
+            [str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         record = Record(file.name)
         output, errors, stuck = _wait(child, record, timeout)
         if child.returncode == 0 and output:

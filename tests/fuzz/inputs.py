@@ -14,8 +14,41 @@ from vectors import ROOT, read_folder
 CODES = [0, 1, 2, 3, 4, 5, 6, 7, 7, 7, 8, 8, 9, 9, 10, 10, 10, 11, 12, 50, 51, 99, 100, 101, 102, 144, 177, 200]
 ODD_CODES = [13, 49, 201, 254, 255]
 LENGTHS = [0, 1, 2, 3, 255, 256, 65535, 65536, 2**24, 2**31 - 1, -1, -2, -(2**31), 2**31 - 6]
-NUMBERS = [0, 1, -1, 127, 128, -128, -129, 1023, 1024, 2**15, 2**30, 2**31 - 1, 2**31, -(2**31), 2**53, 2**60, 2**63 - 1, -(2**63)]
-TEXTS = ["", "a", "b", "key", "word", "x" * 24, "x" * 25, "\xe9", "\u20ac", "\U0001f600", "\xff" * 70, "a\u20ac" * 20, "\0"]
+NUMBERS = [
+    0,
+    1,
+    -1,
+    127,
+    128,
+    -128,
+    -129,
+    1023,
+    1024,
+    2**15,
+    2**30,
+    2**31 - 1,
+    2**31,
+    -(2**31),
+    2**53,
+    2**60,
+    2**63 - 1,
+    -(2**63),
+]
+TEXTS = [
+    "",
+    "a",
+    "b",
+    "key",
+    "word",
+    "x" * 24,
+    "x" * 25,
+    "\xe9",
+    "\u20ac",
+    "\U0001f600",
+    "\xff" * 70,
+    "a\u20ac" * 20,
+    "\0",
+]
 BAD_TEXTS = [
     b"\xff",
     b"\xc3",
@@ -105,7 +138,9 @@ class Maker:
         if code == 9 and depth:
             return b"\x09" + b"".join(self.value(depth - 1) for _ in range(self.count())) + b"\xff"
         if code == 10 and depth:
-            return self.counted(code, [self.value(rng.randrange(2)) + self.value(depth - 1) for _ in range(self.count())])
+            return self.counted(
+                code, [self.value(rng.randrange(2)) + self.value(depth - 1) for _ in range(self.count())]
+            )
         return self.scalar(code)
 
     def count(self):

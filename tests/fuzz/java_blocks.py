@@ -39,7 +39,13 @@ WRITABLE = re.compile(rb"\xf5BB.*\x32", re.DOTALL)
 
 BAD, CUT, END = "BlockException", "EOFException", "end"
 HUGE = struct.pack(">i", 2**31 - 1)
-NUMBERS = (HUGE, struct.pack(">i", -1), struct.pack(">i", -(2**31)), struct.pack(">q", 2**63 - 1), struct.pack(">q", 2**62))
+NUMBERS = (
+    HUGE,
+    struct.pack(">i", -1),
+    struct.pack(">i", -(2**31)),
+    struct.pack(">q", 2**63 - 1),
+    struct.pack(">q", 2**62),
+)
 
 
 def bombs():
@@ -64,7 +70,13 @@ def bombs():
 
 def native_bombs():
     """Return native messages whose head, entries or nested values declare large sizes."""
-    for count, nbody, end in ((2**32 - 1, 0, BAD), (2**30, 0, BAD), (2**29, 0, CUT), (1, 2**64 - 1, BAD), (2**29, 2**63 - 1, CUT)):
+    for count, nbody, end in (
+        (2**32 - 1, 0, BAD),
+        (2**30, 0, BAD),
+        (2**29, 0, CUT),
+        (1, 2**64 - 1, BAD),
+        (2**29, 2**63 - 1, CUT),
+    ):
         yield "native", head(count, nbody), end
     for code in (0, 7, 8, 0x20, 0x21, 0x23):
         for nbytes, end in ((2**31 - 17, CUT), (2**31, BAD), (2**63 - 1, BAD), (2**64 - 1, BAD)):
@@ -141,9 +153,20 @@ def read_by_java(batch, seed):
     steps = inputs.Maker(f"steps {seed}").rng
     supply = bytearray()
     for wire, data in batch:
-        supply += struct.pack(">BHi", WIRES.index(wire), steps.choice((0, 0, 1, 7)) if len(data) < 5000 else 0, len(data)) + data
-    command = [jars.find_tool("java"), *SMALL, "-cp", f"{block_peer.classes()}:{hostile_classes()}", "ReadHostileBlocks"]
-    lines = subprocess.run(command, input=supply, stdout=subprocess.PIPE, timeout=MAX_SECONDS).stdout.decode().splitlines()
+        supply += (
+            struct.pack(">BHi", WIRES.index(wire), steps.choice((0, 0, 1, 7)) if len(data) < 5000 else 0, len(data))
+            + data
+        )
+    command = [
+        jars.find_tool("java"),
+        *SMALL,
+        "-cp",
+        f"{block_peer.classes()}:{hostile_classes()}",
+        "ReadHostileBlocks",
+    ]
+    lines = (
+        subprocess.run(command, input=supply, stdout=subprocess.PIPE, timeout=MAX_SECONDS).stdout.decode().splitlines()
+    )
     assert len(lines) == len(batch), f"the virtual machine ended after {len(lines)} of {len(batch)} inputs"
     return [(int(count), *rest.partition(" ")[::2]) for count, _, rest in (line.partition(" ") for line in lines)]
 

@@ -181,7 +181,21 @@ def holds_odd(obj):
 def check_payloads(output, file, choices):
     """Each write_<type> either refuses its argument or writes one whole value."""
     obj = choices.pick((5, -1, 300, 2**40, 2**70, 1.5, "a", b"a", None, [1], (1, 2), {1: 2}, 1e300, "\ud800", *TEXTS))
-    for name in ("bytes", "byte", "bool", "int", "long", "float", "double", "string", "bytestring", "vector", "list", "map", "pickle"):
+    for name in (
+        "bytes",
+        "byte",
+        "bool",
+        "int",
+        "long",
+        "float",
+        "double",
+        "string",
+        "bytestring",
+        "vector",
+        "list",
+        "map",
+        "pickle",
+    ):
         start = len(file.taken)
         try:
             getattr(output, f"write_{name}")(obj)

@@ -17,7 +17,9 @@ MAX_DEPTH = 100
 MODULUS = sys.hash_info.modulus
 
 #: What is pickled under the safe policy, and what may be inside that.
-PICKLED = frozenset({type(None), int, Decimal, date, time, datetime, timedelta, timezone, set, frozenset, complex, UUID})
+PICKLED = frozenset(
+    {type(None), int, Decimal, date, time, datetime, timedelta, timezone, set, frozenset, complex, UUID}
+)
 ELEMENTS = PICKLED - {set} | {bool, float, str, bytes, tuple}
 
 
@@ -197,6 +199,8 @@ def check_plain(value):
     kinds, level, depth = PICKLED | ELEMENTS, [value], 0
     while level:
         assert {type(item) for item in level} <= kinds
-        level = list({id(part): part for item in level if type(item) in (tuple, set, frozenset) for part in item}.values())
+        level = list(
+            {id(part): part for item in level if type(item) in (tuple, set, frozenset) for part in item}.values()
+        )
         depth += 1
     assert depth <= MAX_DEPTH

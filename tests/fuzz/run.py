@@ -30,7 +30,9 @@ def main(arguments=None):
     if options.child:
         engine.die_loudly()
         target = known[options.child]
-        engine.work(options.child, target, options.seed, options.seconds, options.executions, options.slow, options.record)
+        engine.work(
+            options.child, target, options.seed, options.seconds, options.executions, options.slow, options.record
+        )
         return 0
     if options.replay:
         return replay(known[options.replay[0]], options.replay[1:])
@@ -50,7 +52,12 @@ def parser():
     result.add_argument("--targets", default=",".join(targets.TARGETS), help="names with commas between")
     result.add_argument("--engine", choices=("plain", "atheris"), default="plain")
     result.add_argument("--timeout", type=float, default=60, help="seconds before one input counts as stuck")
-    result.add_argument("--slow", type=float, default=engine.SLOW_SECONDS, help="seconds of processor time before one input counts as slow")
+    result.add_argument(
+        "--slow",
+        type=float,
+        default=engine.SLOW_SECONDS,
+        help="seconds of processor time before one input counts as slow",
+    )
     result.add_argument("--findings", default="build/fuzz", help="the folder for inputs that found something")
     result.add_argument("--replay", nargs="+", metavar=("TARGET", "FILE"))
     result.add_argument("--child", help=argparse.SUPPRESS)
@@ -63,7 +70,9 @@ def report(options, watch):
     names = options.targets.split(",")
     command = [sys.executable, __file__, "--slow", options.slow]
     print(f"seed {options.seed}")
-    print(f"{'target':<12}{'executions':>12}{'crashes':>9}{'exceptions':>12}{f'over {options.slow:g} s':>10}{'slowest':>9}{'MiB':>6}")
+    print(
+        f"{'target':<12}{'executions':>12}{'crashes':>9}{'exceptions':>12}{f'over {options.slow:g} s':>10}{'slowest':>9}{'MiB':>6}"
+    )
     executions, slowest, bad = {}, 0.0, 0
     for name in names:
         seconds = options.seconds / len(names)
@@ -82,7 +91,9 @@ def report(options, watch):
         bad += len(kinds)
     total, nkept = sum(executions.values()), sum(len(inputs.corpus(name)) for name in names)
     print(f"{total:,} executions, {bad} findings")
-    figures.report(executions=total, findings=bad, slowest_seconds=round(slowest, 3), inputs_kept=nkept, of_each=executions)
+    figures.report(
+        executions=total, findings=bad, slowest_seconds=round(slowest, 3), inputs_kept=nkept, of_each=executions
+    )
     return 1 if bad else 0
 
 

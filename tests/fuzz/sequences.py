@@ -86,7 +86,10 @@ def check_raw(choices, wire, options, pairs, trouble):
         return  # decode takes a class in no package for Hadoop's of that name
     decode = {name: value for name, value in options.items() if name != "max_bytes"}
     for (key, value), pair in zip(found, pairs):
-        again = sequencefile.decode(reader.key_class, key, **decode), sequencefile.decode(reader.value_class, value, **decode)
+        again = (
+            sequencefile.decode(reader.key_class, key, **decode),
+            sequencefile.decode(reader.value_class, value, **decode),
+        )
         assert exact_repr(again) == exact_repr(pair)
     assert trouble is not None or (end is None and len(found) == len(pairs))
 
@@ -145,7 +148,9 @@ def check_columns(choices, wire, options, pairs, trouble):
     structure = {name: value for name, value in options.items() if name in ("dialect", "max_depth")}
     expected, typed = [], b"".join(parts)
     fault = taken(expected, typedbytes.PairReader(typed, **EXACT, **structure))
-    with columns.read(sequencefile.Reader(wire, **options), choices.pick((1, 3, 1000)), on_mismatch="split", **structure) as batch_reader:
+    with columns.read(
+        sequencefile.Reader(wire, **options), choices.pick((1, 3, 1000)), on_mismatch="split", **structure
+    ) as batch_reader:
         found = taken(batches, batch_reader)
     dialect = structure.get("dialect", "hadoop")
     rows = [row for batch in batches for row in rows_of(batch, dialect)]

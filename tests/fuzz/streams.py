@@ -190,7 +190,9 @@ def check_groups(choices, wire, options):
 
 def check_copy(choices, wire, options):
     """A writer copies whole records up to the fault."""
-    manner = (typedbytes.PairReader, typedbytes.PairWriter) if choices.below(2) else (typedbytes.Reader, typedbytes.Writer)
+    manner = (
+        (typedbytes.PairReader, typedbytes.PairWriter) if choices.below(2) else (typedbytes.Reader, typedbytes.Writer)
+    )
     expected, trouble = whole(wire, options, manner[0], raw=True)
     sink, end = io.BytesIO(), None
     reader = open_reader(choices, wire, options, manner[0])

@@ -24,8 +24,14 @@ PACKAGES = ["numpy", "pytest", "hypothesis", "setuptools>=77", "cython>=3.3,<3.4
 #: The core's own tests: an assertion of the interpreter that fails ends the process.
 TESTS = [
     *(f"tests/core/test_{name}.py" for name in ("vectors", "encoder", "unencodable", "changing_objects", "depth")),
-    *(f"tests/core/test_{name}.py" for name in ("decoder", "hooks", "map_keys", "signals", "collector", "concurrency", "memory")),
-    *(f"tests/stream/test_{name}.py" for name in ("reader", "failing_sources", "reader_signals", "large_values", "groups")),
+    *(
+        f"tests/core/test_{name}.py"
+        for name in ("decoder", "hooks", "map_keys", "signals", "collector", "concurrency", "memory")
+    ),
+    *(
+        f"tests/stream/test_{name}.py"
+        for name in ("reader", "failing_sources", "reader_signals", "large_values", "groups")
+    ),
     *(f"tests/stream/test_{name}.py" for name in ("writer", "copy", "failing_sinks")),
 ]
 
@@ -51,7 +57,10 @@ def environment_of(python):
     inside = venv / "bin" / "python"
     if not (venv / "complete").exists():
         subprocess.run([python, "-m", "venv", "--clear", venv], check=True)
-        subprocess.run([inside, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade", *PACKAGES], check=True)
+        subprocess.run(
+            [inside, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade", *PACKAGES],
+            check=True,
+        )
         (venv / "complete").touch()
     return inside
 

@@ -27,7 +27,8 @@ sys.path[:0] = [str(TESTS), str(TESTS / "support")]
 from gates import build_copies, figures, sanitize  # noqa: E402
 
 SECONDS = 300  # for one gate; one that takes longer has found that something does not end
-NBYTES = 10 << 30  # of memory for one gate, where no sanitizer needs more: a fault may ask for more and more, and a test maps 8 GiB
+# of memory for one gate, where no sanitizer needs more: a fault may ask for more and more, and a test maps 8 GiB
+NBYTES = 10 << 30
 
 Fault = collections.namedtuple("Fault", "name file gate old new")
 

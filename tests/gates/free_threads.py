@@ -21,7 +21,9 @@ sys.path[:0] = [str(TESTS), str(TESTS / "support")]
 
 from gates import build_copies, figures  # noqa: E402
 
-CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "typedbytes" / "python3.13-tsan"
+CACHE = (
+    pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "typedbytes" / "python3.13-tsan"
+)
 SOURCE = "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] {mirror} trixie main"
 CONFIGURE = ["--disable-gil", "--with-thread-sanitizer", "--with-pydebug", "--without-ensurepip"]
 BUILDERS = ["setuptools>=77", "cython>=3.3,<3.4"]
@@ -79,9 +81,14 @@ def interpreter():
         with tempfile.TemporaryDirectory() as workspace:
             folder = fetched_source(pathlib.Path(workspace))
             environment = {**os.environ, **QUIET, "CC": "clang"}
-            for words in (["./configure", "--quiet", f"--prefix={CACHE}", *CONFIGURE], ["make", "-s", f"-j{os.cpu_count()}"]):
+            for words in (
+                ["./configure", "--quiet", f"--prefix={CACHE}", *CONFIGURE],
+                ["make", "-s", f"-j{os.cpu_count()}"],
+            ):
                 subprocess.run(words, cwd=folder, env=environment, stdout=subprocess.DEVNULL, check=True)
-            subprocess.run(["make", "-s", "install"], cwd=folder, env=environment, stdout=subprocess.DEVNULL, check=True)
+            subprocess.run(
+                ["make", "-s", "install"], cwd=folder, env=environment, stdout=subprocess.DEVNULL, check=True
+            )
     return python
 
 
@@ -109,7 +116,13 @@ def builders():
     """Return a folder with what builds the extensions, put there by this Python, since that one has no pip."""
     folder = CACHE / "builders"
     if not folder.exists():
-        only_python = ["--only-binary=:all:", "--platform=any", "--implementation=py", "--abi=none", "--python-version=3.13"]
+        only_python = [
+            "--only-binary=:all:",
+            "--platform=any",
+            "--implementation=py",
+            "--abi=none",
+            "--python-version=3.13",
+        ]
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run([*pip, *only_python, f"--target={folder}", *BUILDERS], check=True)
     return folder
@@ -118,7 +131,12 @@ def builders():
 def main():
     """Build, run the threads with the GIL and without, and look for reports of ours."""
     python = interpreter()
-    switches = {"CC": "clang", "CFLAGS": FLAGS, "LDSHARED": "clang -shared -fsanitize=thread", "PYTHONPATH": str(builders())}
+    switches = {
+        "CC": "clang",
+        "CFLAGS": FLAGS,
+        "LDSHARED": "clang -shared -fsanitize=thread",
+        "PYTHONPATH": str(builders()),
+    }
     folder = build_copies.copy_sources(build_copies.BUILD / "free-threads")
     # Cython runs on this Python, which is many times as fast; its C is that of all, and what this build compiles of it is not used.
     build_copies.build(folder, TYPEDBYTES_QUICK="1")
@@ -127,7 +145,9 @@ def main():
     for name, switch, words in RUNS:
         environment = build_copies.sees(folder, TSAN_OPTIONS="halt_on_error=0:exitcode=0", **switch)
         done = subprocess.run([python, *words], cwd=folder, env=environment, capture_output=True, text=True)
-        reports = [part for part in done.stderr.split("WARNING: ThreadSanitizer")[1:] if any(name in part for name in OURS)]
+        reports = [
+            part for part in done.stderr.split("WARNING: ThreadSanitizer")[1:] if any(name in part for name in OURS)
+        ]
         print(f"{name}: exit code {done.returncode}, {len(reports)} reports with a frame of ours")
         print("\n".join(reports[:2]), done.stderr[-1000:] if done.returncode else "")
         codes[name], nreports[name] = done.returncode, len(reports)

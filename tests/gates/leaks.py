@@ -36,7 +36,15 @@ ROUNDS = 4
 WIRES = 150
 #: Shared by everybody, so that a reference too few would free them. The ints come from the core, which keeps its own table; only
 #: those are counted on interpreters whose own shared objects never die.
-SHARED = [None, True, False, *map(typedbytes.loads, map(typedbytes.dumps, (-128, 0, 7, 255, 256, 257, 1000, 1023))), b"", "", ()]
+SHARED = [
+    None,
+    True,
+    False,
+    *map(typedbytes.loads, map(typedbytes.dumps, (-128, 0, 7, 255, 256, 257, 1000, 1023))),
+    b"",
+    "",
+    (),
+]
 
 ERRORS = (Exception, KeyboardInterrupt)
 REFERENCES = getattr(sys, "gettotalrefcount", int)  # counted where the interpreter does
@@ -124,7 +132,9 @@ def read_as_columns(wire, **options):
 
 def exchanged(wire, **options):
     """Send the value in a message, and read that, whole and cut."""
-    data = block.BlockEncoder("native", checksum=True).encode([typedbytes.loads(wire, **options), wire, "t\xe9xt", bytes(70_000)])
+    data = block.BlockEncoder("native", checksum=True).encode(
+        [typedbytes.loads(wire, **options), wire, "t\xe9xt", bytes(70_000)]
+    )
     decoder = block.BlockDecoder(**options)
     decoder.feed(data[:9])
     decoder.feed(data[9:])
@@ -169,7 +179,9 @@ def sorted_and_merged(wire, **options):
     """Sort values, merge them with themselves, and read the bytes as lines and as what a sort key carries."""
     _sorting.LineReader(io.BytesIO(wire)).read_typed()
     list(_core.PairIterator(_sorting.LineReader(io.BytesIO(wire))))
-    attempt(sortkey.decode, [2**56 + int.from_bytes(wire[start : start + 7], "big") for start in range(0, len(wire), 7)], {})
+    attempt(
+        sortkey.decode, [2**56 + int.from_bytes(wire[start : start + 7], "big") for start in range(0, len(wire), 7)], {}
+    )
     sorter, sink = _sorting.Sorter(nparts=1, **structural(options)), io.BytesIO()
     sorter.fill(io.BytesIO(wire))
     sorter.sort()
@@ -288,7 +300,13 @@ def wires():
     """Return the wires that are decoded: vectors, spoiled ones, and what is kept from fuzzing."""
     maker = inputs.Maker("leaks")
     kept = [data[1:] for name in ("bytes", "reference") for data in inputs.corpus(name)]
-    return [*inputs.seeds(), *kept, *(maker.wire() for _ in range(WIRES)), b"\0\0\2\0\0" + bytes(1000), b"\0\0\2\0\0" + bytes(1 << 17)]
+    return [
+        *inputs.seeds(),
+        *kept,
+        *(maker.wire() for _ in range(WIRES)),
+        b"\0\0\2\0\0" + bytes(1000),
+        b"\0\0\2\0\0" + bytes(1 << 17),
+    ]
 
 
 def objects():
@@ -299,7 +317,11 @@ def objects():
 
 def is_numpys(subject):
     """Return whether NumPy has a hand in it, which keeps some things by itself and counts no references on any interpreter."""
-    return b"NUMPY" in subject if type(subject) is bytes else any(word in repr(subject) for word in ("np.", "numpy", "array("))
+    return (
+        b"NUMPY" in subject
+        if type(subject) is bytes
+        else any(word in repr(subject) for word in ("np.", "numpy", "array("))
+    )
 
 
 def attempt(call, subject, options):
@@ -372,7 +394,10 @@ def main(arguments=None):
             noperations += len(subjects)
             if nblocks > 0 or nreferences > 0 or lost:
                 nbad += 1
-                print(f"{name}, {shift}: {nblocks} blocks, {nreferences} references a round; too few of {lost}", flush=True)
+                print(
+                    f"{name}, {shift}: {nblocks} blocks, {nreferences} references a round; too few of {lost}",
+                    flush=True,
+                )
     kind = "blocks and references" if REFERENCES is not int else "blocks"
     print(f"{noperations:,} operations, {WARM_ROUNDS + ROUNDS} times each: {nbad} groups of them leak {kind}")
     figures.report(operations=noperations, counted=kind, leaking=nbad)

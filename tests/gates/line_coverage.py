@@ -31,13 +31,22 @@ MIN_BRANCHES = 0.9
 MIN_PYTHON = 0.95
 WHOLE, PORTABLE = "coverage", "coverage-portable"
 CODEC = [
-    *(f"tests/core/test_{name}.py" for name in ("vectors", "encoder", "unencodable", "changing_objects", "depth", "reference", "hostile")),
-    *(f"tests/core/test_{name}.py" for name in ("decoder", "hooks", "map_keys", "signals", "collector", "concurrency", "memory")),
+    *(
+        f"tests/core/test_{name}.py"
+        for name in ("vectors", "encoder", "unencodable", "changing_objects", "depth", "reference", "hostile")
+    ),
+    *(
+        f"tests/core/test_{name}.py"
+        for name in ("decoder", "hooks", "map_keys", "signals", "collector", "concurrency", "memory")
+    ),
     *(f"tests/stream/test_{name}.py" for name in ("writer", "copy", "legacy", "failing_sinks")),
 ]
 #: Run without coverage.py: tests that count allocations or files; tests with signals, because tracing runs where an exception cannot be
 #: raised; tests whose interpreter ends or is another. Not run at all: tests that need an optimised build.
-UNTRACED = [*(f"tests/core/test_{name}.py" for name in ("allocation", "fuzz", "guard_page", "limits")), "tests/package/test_gates.py"]
+UNTRACED = [
+    *(f"tests/core/test_{name}.py" for name in ("allocation", "fuzz", "guard_page", "limits")),
+    "tests/package/test_gates.py",
+]
 SIGNALS = "signal or interrupt or interpreter"
 LEFT_OUT = [
     "tests/core/test_depth.py::test_the_deepest_values_on_a_stack_of_128_kib",
@@ -56,12 +65,24 @@ LEFT_OUT = [
 #: These lines, and what it would take to reach them.
 UNREACHABLE = {
     ("block/coalesce_threads.pxi", "raise_errno(failed)"): "a system that refuses a mutex",
-    ("core/codec/pickle/write.pxi", "return raise_too_long(e, PICKLE, total)"): "a value whose pickle has 2 GiB, of parts that are smaller",
+    (
+        "core/codec/pickle/write.pxi",
+        "return raise_too_long(e, PICKLE, total)",
+    ): "a value whose pickle has 2 GiB, of parts that are smaller",
     ("columns/widen.pxi", 'raise SystemError("a null that has no encoding")'): "a column with nulls of no kind",
-    ("core/cpython_decimal.h", "return (void)kind, (void)text"): "a build that knows no layout of Decimals, and so never asks",
-    ("_sorting/text_input.pxi", 'raise LimitError("a line has more than 2^31-1 bytes as UTF-8"'): "a line of 2 GiB in memory",
+    (
+        "core/cpython_decimal.h",
+        "return (void)kind, (void)text",
+    ): "a build that knows no layout of Decimals, and so never asks",
+    (
+        "_sorting/text_input.pxi",
+        'raise LimitError("a line has more than 2^31-1 bytes as UTF-8"',
+    ): "a line of 2 GiB in memory",
     ("_sorting/text_input.pxi", "return TOO_LONG"): "the same",
-    ("_sorting/sorter.pxi", 'raise LimitError(f"a record is longer than {MAX_ARENA_NBYTES} bytes"'): "a record of 4 GiB in memory",
+    (
+        "_sorting/sorter.pxi",
+        'raise LimitError(f"a record is longer than {MAX_ARENA_NBYTES} bytes"',
+    ): "a record of 4 GiB in memory",
 }
 #: Functions that only a build without the GIL calls; likewise the line after "if NO_GIL".
 WITHOUT_GIL = (
@@ -140,7 +161,8 @@ def count(folders):
                 path = folder / file["file"]
                 if path.suffix == ".c":
                     counts.add_generated(path.read_text("utf-8").split("\n"), file["lines"])
-                elif "src/typedbytes/" in file["file"]:  # below the folder, or in the copies that Cython makes below build/cython
+                elif "src/typedbytes/" in file["file"]:
+                    # below the folder, or in the copies that Cython makes below build/cython
                     counts.add_header(file["file"].rpartition("src/typedbytes/")[2], file["lines"])
     return counts
 
@@ -159,7 +181,11 @@ def texts(locations):
 def judge(counts):
     """Print what was not reached, and return the figures and whether they are good enough."""
     sources = texts({*counts.lines, *counts.branches, *counts.calls})
-    lines = {location: times for location, times in counts.lines.items() if location[0].endswith(".h") or not HEAD.match(sources[location])}
+    lines = {
+        location: times
+        for location, times in counts.lines.items()
+        if location[0].endswith(".h") or not HEAD.match(sources[location])
+    }
     missed = []
     for location in sorted(location for location, times in lines.items() if not times):
         why = why_unreachable(*location)
@@ -167,7 +193,14 @@ def judge(counts):
         missed += [location] * (not why)
     outcomes, bad = outcomes_of(counts.branches, lines, sources, "branch")
     calls, uncalled = outcomes_of(counts.calls, lines, sources, None)
-    totals = dict(lines=len(lines), lines_missed=len(missed), branches=outcomes, branches_missed=bad, calls=calls, calls_missed=uncalled)
+    totals = dict(
+        lines=len(lines),
+        lines_missed=len(missed),
+        branches=outcomes,
+        branches_missed=bad,
+        calls=calls,
+        calls_missed=uncalled,
+    )
     return totals, not missed and share(totals, "branches") >= MIN_BRANCHES
 
 
@@ -240,7 +273,9 @@ def main(arguments):
     totals, enough = judge(count(folders))
     totals.update(python_lines=statements, python_lines_missed=missing)
     for part in ("lines", "branches", "calls", "python_lines"):
-        print(f"{part.replace('_', ' '):<16}{totals[part]:>6}  missed {totals[part + '_missed']:>5}  {share(totals, part):6.1%}")
+        print(
+            f"{part.replace('_', ' '):<16}{totals[part]:>6}  missed {totals[part + '_missed']:>5}  {share(totals, part):6.1%}"
+        )
     figures.report(**totals)
     return 0 if passed and enough and share(totals, "python_lines") >= MIN_PYTHON else 1
 

@@ -59,7 +59,11 @@ GATES = {
         "core: {lines_missed} of {lines:,} lines missed, {branches_missed} of {branches:,} branches, {calls_missed} of {calls:,}"
         " outcomes of calls; Python: {python_lines_missed} of {python_lines:,} lines",
     ),
-    "sanitize": ("tests/gates/sanitize.py", "The suite and the fuzz targets under gcc's ASan and UBSan", "{failed} reports"),
+    "sanitize": (
+        "tests/gates/sanitize.py",
+        "The suite and the fuzz targets under gcc's ASan and UBSan",
+        "{failed} reports",
+    ),
     "leaks": (
         "tests/gates/debug_python.py",
         "References and blocks leaked, on an interpreter built for debugging",
@@ -104,7 +108,12 @@ def run(name):
     print(f"== {name}: {' '.join(command[1:])}", flush=True)
     lines, of = [], sources()
     with subprocess.Popen(
-        command, cwd=build_copies.ROOT, env=build_copies.sees(build_copies.ROOT), stdout=subprocess.PIPE, text=True, errors="replace"
+        command,
+        cwd=build_copies.ROOT,
+        env=build_copies.sees(build_copies.ROOT),
+        stdout=subprocess.PIPE,
+        text=True,
+        errors="replace",
     ) as child:
         for line in child.stdout:
             print(line, end="", flush=True)
@@ -113,7 +122,12 @@ def run(name):
     if child.returncode or not found:
         print(f"== {name} has failed")
         return False
-    entry = {"figures": found, "sources": of, "date": datetime.date.today().isoformat(), "python": sys.version.split()[0]}
+    entry = {
+        "figures": found,
+        "sources": of,
+        "date": datetime.date.today().isoformat(),
+        "python": sys.version.split()[0],
+    }
     KEPT.write_text(json.dumps({**kept(), name: entry}, indent=1, sort_keys=True) + "\n", "utf-8")
     return True
 
@@ -130,7 +144,10 @@ def table():
     for name, (command, subject, words) in GATES.items():
         if name in entries:
             entry = entries[name]
-            found, when = words.format(**entry["figures"]), f"{entry['date']}, {entry['sources']}, Python {entry['python']}"
+            found, when = (
+                words.format(**entry["figures"]),
+                f"{entry['date']}, {entry['sources']}, Python {entry['python']}",
+            )
         else:
             found, when = "not run yet", ""
         lines.append(f"| {subject} | {found} | {when} | `{command}` |")

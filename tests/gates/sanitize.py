@@ -62,7 +62,9 @@ def environment():
 
 def library(name):
     """Return the path of a library of the compiler's."""
-    return subprocess.run(["gcc", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        ["gcc", f"-print-file-name={name}"], capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 def main(arguments):

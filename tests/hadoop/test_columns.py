@@ -60,7 +60,9 @@ ON_COLUMNS = """
 def test_a_job_on_columns_gives_what_the_job_on_pairs_gives(tmp_path, capsys):
     rng = random.Random(11)
     # halves: sums of them are exact in any order
-    rows = [(rng.randrange(NSENSORS), (rng.randrange(1000) / 512, tb.Long(rng.randrange(2**20)))) for _ in range(NPAIRS)]
+    rows = [
+        (rng.randrange(NSENSORS), (rng.randrange(1000) / 512, tb.Long(rng.randrange(2**20)))) for _ in range(NPAIRS)
+    ]
     hadoop().load_pairs(tb.Encoder().encode_pairs(rows), tmp_path / "in.seq")
     found = {}
     for kind, text in (("pairs", ON_PAIRS), ("columns", ON_COLUMNS.format(examples=str(ROOT / "examples")))):

@@ -85,7 +85,9 @@ def test_sessions(tmp_path, example):
     (tmp_path / "in.txt").write_text("\n".join(lines))
     pairs, _ = run_example("sessions.py", tmp_path, nreducers=3)
     sessions = example("sessions")
-    assert sorted(pairs) == sorted(testing.run_job(enumerate(lines), sessions.mapper, sessions.reducer, group_by=itemgetter(0)))
+    assert sorted(pairs) == sorted(
+        testing.run_job(enumerate(lines), sessions.mapper, sessions.reducer, group_by=itemgetter(0))
+    )
     assert sum(npages for _, (npages, _, _, _) in pairs) == len(lines)
     times = collections.defaultdict(list)
     for line in lines:
@@ -136,9 +138,14 @@ def test_the_demo_removes_only_what_a_demo_has_made(example, tmp_path):
     kept = tmp_path / "theirs" / "kept"
     kept.parent.mkdir()
     kept.touch()
-    done = subprocess.run([sys.executable, EXAMPLES / "demo.py", "--folder", kept.parent], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / "demo.py", "--folder", kept.parent], capture_output=True, text=True
+    )
     assert (done.returncode, kept.exists()) == (1, True)
-    assert done.stderr == f"{kept.parent} holds what no demo has made: name an empty folder, or one that is not there yet\n"
+    assert (
+        done.stderr
+        == f"{kept.parent} holds what no demo has made: name an empty folder, or one that is not there yet\n"
+    )
     ours = tmp_path / "new" / "ours"
     for _ in range(2):
         example("demo_input").make_empty(ours)
@@ -147,7 +154,9 @@ def test_the_demo_removes_only_what_a_demo_has_made(example, tmp_path):
 
 
 def test_the_demo_without_java_checks_itself(tmp_path):
-    done = subprocess.run([sys.executable, EXAMPLES / "demo.py", "--folder", tmp_path / "demo"], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / "demo.py", "--folder", tmp_path / "demo"], capture_output=True, text=True
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count(": the same as a plain count in Python") == 2
 
@@ -162,4 +171,7 @@ def test_the_demo_says_that_it_needs_the_sources(tmp_path):
     for name in ("demo_hadoop.py", "demo_input.py", "wordcount.py"):
         (tmp_path / name).write_bytes((EXAMPLES / name).read_bytes())
     done = subprocess.run([sys.executable, tmp_path / "demo_hadoop.py"], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (1, "demo_hadoop.py needs the checkout of the sources: it uses test_vectors/java\n")
+    assert (done.returncode, done.stderr) == (
+        1,
+        "demo_hadoop.py needs the checkout of the sources: it uses test_vectors/java\n",
+    )

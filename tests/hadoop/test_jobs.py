@@ -71,7 +71,10 @@ def test_word_count_over_text(tmp_path):
     words = ["the", "fox", "Fuchs", "лиса", "狐", "ü", "e\u0301", "x_1", "\U0001d4cd", "don't"]
     picked = random.Random(5).choices(words, k=6000)
     ends = ["\n", "\r\n", " ", "\t", "\u2028", "\0"]
-    data = "".join(word + ends[i % 7 % 6] for i, word in enumerate(picked)).encode() + b"\xffbroken\xe2\x82 utf-8\xed\xa0\x80end"
+    data = (
+        "".join(word + ends[i % 7 % 6] for i, word in enumerate(picked)).encode()
+        + b"\xffbroken\xe2\x82 utf-8\xed\xa0\x80end"
+    )
     (tmp_path / "in.txt").write_bytes(data)
 
     job = hadoop().job(
@@ -132,7 +135,16 @@ def every_value():
                 *(None, True, False, 0, -1, 2**31 - 1, -(2**31), 2**31, -(2**63), 2**63 - 1, 2**63, tb.Long(1)),
                 *(tb.Byte(-128), tb.Byte(127), tb.Float(0.1), 0.1, -0.0, float("inf"), float("nan")),
                 *("", "\0", "ü\U0001f600", b"", bytes(range(256)), "x" * 100_000),
-                *((), [], {}, ((),), [[]], {"k": {}}, (1, [2, {"three": (4.0, b"five")}]), {(1, 2): [3], 4: 5, None: 6}),
+                *(
+                    (),
+                    [],
+                    {},
+                    ((),),
+                    [[]],
+                    {"k": {}},
+                    (1, [2, {"three": (4.0, b"five")}]),
+                    {(1, 2): [3], 4: 5, None: 6},
+                ),
                 *(tb.Ext(144, b"R"), tb.Ext(200), tb.Writable("org.apache.hadoop.io.NullWritable", b"")),
             ]
         )
@@ -185,7 +197,12 @@ def test_output_as_text_is_what_java_prints(tmp_path):
         pytest.param("raise LookupError('no such word')", 1, "LookupError: no such word", id="raises"),
         pytest.param("return [(key, object())]", 1, "EncodeTypeError", id="value without an encoding"),
         pytest.param("return [key]", 1, "TypeError", id="no pair"),
-        pytest.param("sys.exit(0)", 1, "typedbytes: exit: the script called sys.exit(); to end a task early", id="exits with code 0"),
+        pytest.param(
+            "sys.exit(0)",
+            1,
+            "typedbytes: exit: the script called sys.exit(); to end a task early",
+            id="exits with code 0",
+        ),
         pytest.param("os.kill(os.getpid(), signal.SIGTERM)", 143, "stopped by SIGTERM", id="is stopped"),
         pytest.param("print('dying', flush=True); os.kill(os.getpid(), signal.SIGKILL)", 137, "dying", id="is killed"),
     ],
@@ -206,7 +223,9 @@ def test_job_fails_with_its_mapper(tmp_path, script, body, code, said):
         """
     )
 
-    job = hadoop().job(input=tmp_path / "in.txt", output=tmp_path / "out", mapper=python_command(path, "map"), nreducers=0)
+    job = hadoop().job(
+        input=tmp_path / "in.txt", output=tmp_path / "out", mapper=python_command(path, "map"), nreducers=0
+    )
 
     assert job.code != 0
     assert f"subprocess failed with code {code}\n" in job.log
@@ -311,7 +330,9 @@ def test_counters_and_status_reach_hadoop(tmp_path, script):
         """
     )
 
-    job = hadoop().job(input=tmp_path / "in.txt", output=tmp_path / "out", mapper=python_command(path, "map"), nreducers=0)
+    job = hadoop().job(
+        input=tmp_path / "in.txt", output=tmp_path / "out", mapper=python_command(path, "map"), nreducers=0
+    )
 
     assert job.code == 0, job.log
     assert job.counters["Wörter; alle"] == {"mit e": 3}

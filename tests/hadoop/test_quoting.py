@@ -18,7 +18,8 @@ quickly = settings(max_examples=8, deadline=None, suppress_health_check=list(Hea
 SPECIAL = "'\" \t\n\r#%,=:;\\?*[]{}()<>|&$!~@+-.\x01\x7f\x85\u2028é\u3000😀"
 texts = st.text(st.sampled_from(SPECIAL) | st.characters(exclude_characters="\0/"), max_size=6)
 words = texts | st.sampled_from(["-io", "-input", "--", "$HOME", "${user.name}", "%20", "it's.py", "a b.py", "x#y"])
-names = texts.map(lambda text: "".join(filter(str.isprintable, text)).lstrip(".") or "x")  # of files that can be made here
+# of files that can be made here
+names = texts.map(lambda text: "".join(filter(str.isprintable, text)).lstrip(".") or "x")
 
 
 def accepted(make, candidates):
@@ -120,7 +121,9 @@ def test_files_reach_a_node_by_their_names_or_are_refused(folder, names, links):
     for ((name, link), plan), reading in zip(made, read([plan for _, plan in made])):
         assert reading["files"] == [[plan.script, "job.py"], [str(folder / name), link or name]]
         assert reading["archives"] == ([[str(folder / name), name]] if link else [])
-    scripts = accepted(lambda name: (plan_of(folder, name), plan_of(folder, name).words())[0], [*names, "-i.py", "it's.py"])
+    scripts = accepted(
+        lambda name: (plan_of(folder, name), plan_of(folder, name).words())[0], [*names, "-i.py", "it's.py"]
+    )
     assert scripts[-1][0] == "it's.py"
     for (name, plan), reading in zip(scripts, read([plan for _, plan in scripts])):
         assert reading["files"] == [[str(folder / name), name]]

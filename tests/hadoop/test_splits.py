@@ -61,7 +61,9 @@ TEXTS = {
 def test_lines_are_those_of_hadoop_wherever_a_text_is_cut(name, tmp_path):
     path = tmp_path / "in.txt"
     path.write_bytes(TEXTS[name])
-    steps = range(1, len(TEXTS[name]) + 2) if len(TEXTS[name]) < 100 else (16_383, 16_384, 40_000, 40_001, 40_002, 10**6)
+    steps = (
+        range(1, len(TEXTS[name]) + 2) if len(TEXTS[name]) < 100 else (16_383, 16_384, 40_000, 40_001, 40_002, 10**6)
+    )
     nlines = check("text", path, steps)
     assert nlines % len(steps) == 0 and (nlines > 0) == bool(TEXTS[name])
 
@@ -70,7 +72,9 @@ def test_lines_at_random(tmp_path):
     rng = random.Random(21)
     for number in range(12):
         path = tmp_path / f"{number}.txt"
-        path.write_bytes(b"".join(rng.choices([b"\r", b"\n", b"\r\n", b"a", b"bc", "é".encode()], k=rng.randint(1, 30))))
+        path.write_bytes(
+            b"".join(rng.choices([b"\r", b"\n", b"\r\n", b"a", b"bc", "é".encode()], k=rng.randint(1, 30)))
+        )
         check("text", path, range(1, path.stat().st_size + 2, 5))
 
 
@@ -104,7 +108,14 @@ def test_pairs_of_a_sequence_file_are_those_of_hadoop_wherever_it_is_cut(classes
     path = tmp_path / "in.seq"
     how = COMPRESSIONS[compression]
     with sequencefile.open(
-        str(path), "w", key_class=name, value_class=name, sync_interval=100, block_size=300, metadata={"of": "me"}, **how
+        str(path),
+        "w",
+        key_class=name,
+        value_class=name,
+        sync_interval=100,
+        block_size=300,
+        metadata={"of": "me"},
+        **how,
     ) as file:
         file.writes(pairs)
     size = path.stat().st_size
@@ -168,7 +179,9 @@ SPLIT_OUTPUT = ("-outputformat", "org.typedbytes.hadoop.SplitOutputFormat")
 def run_job(tmp_path):
     """A function that runs a job's script over splits of a format and gives the job."""
 
-    def run(script, kind, *, name="out", whole_output=False, nreducers=0, properties=(), options=(), with_combiner=False):
+    def run(
+        script, kind, *, name="out", whole_output=False, nreducers=0, properties=(), options=(), with_combiner=False
+    ):
         path = tmp_path / "job.py"
         path.write_text(textwrap.dedent(script))
         outputs = {"stream.map.output" if nreducers == 0 else "stream.reduce.output": "split"} if whole_output else {}
@@ -176,7 +189,12 @@ def run_job(tmp_path):
             **{f"stream.{side}": "typedbytes" for side in ("map.output", "reduce.input", "reduce.output")},
             "stream.map.input": "split",
         }
-        formats = {"stream.io.identifier.resolver.class": RESOLVER, "typedbytes.split.format": kind, **formats, **outputs}
+        formats = {
+            "stream.io.identifier.resolver.class": RESOLVER,
+            "typedbytes.split.format": kind,
+            **formats,
+            **outputs,
+        }
         how = {"reducer": python_command(path, "reduce")} if nreducers else {}
         if with_combiner:
             how["combiner"] = python_command(path, "combine")
@@ -233,7 +251,9 @@ def test_reducers_without_input_write_an_empty_file(run_job, tmp_path):
 def test_a_file_of_typed_bytes_is_one_split(run_job, tmp_path):
     pairs = [(number, {"a": [number]}) for number in range(5000)]
     (tmp_path / "in" / "a.tb").write_bytes(tb.Encoder().encode_pairs(pairs))
-    job = run_job(IDENTITY, "typedbytes", whole_output=True, properties={"mapreduce.input.fileinputformat.split.maxsize": 1000})
+    job = run_job(
+        IDENTITY, "typedbytes", whole_output=True, properties={"mapreduce.input.fileinputformat.split.maxsize": 1000}
+    )
     assert job.code == 0, job.log
     assert list(sequencefile.read(tmp_path / "out")) == pairs
 
@@ -261,8 +281,14 @@ def test_zstd_sequence_files_need_no_codec_of_hadoop(run_job, tmp_path):
 
 FAILING = {
     "an error": ("streaming.run(lambda key, value: [(key, 1 / (key - 3000))])", "division by zero"),
-    "an early exit": ("streaming.run(lambda key, value: sys.exit(0) if key == 3000 else ())", "to end a task early, raise StopEarly"),
-    "a kill": ("streaming.run(lambda key, value: os.kill(os.getpid(), 9) if key == 3000 else ())", "failed with code 137"),
+    "an early exit": (
+        "streaming.run(lambda key, value: sys.exit(0) if key == 3000 else ())",
+        "to end a task early, raise StopEarly",
+    ),
+    "a kill": (
+        "streaming.run(lambda key, value: os.kill(os.getpid(), 9) if key == 3000 else ())",
+        "failed with code 137",
+    ),
 }
 
 

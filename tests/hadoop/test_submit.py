@@ -51,22 +51,40 @@ def test_the_command_line_of_a_small_job():
 
 
 def test_the_command_line_of_a_job_on_whole_splits():
-    words = plan(feed="splits", feed_jar="/opt/plug-in.jar", nreducers=0, input_format="sequencefile", properties={"a.b": "c"}).words()
+    words = plan(
+        feed="splits", feed_jar="/opt/plug-in.jar", nreducers=0, input_format="sequencefile", properties={"a.b": "c"}
+    ).words()
     assert words == [
         *("-D", "mapreduce.job.name=job.py", "-D", "mapreduce.job.reduces=0"),
         *("-D", "stream.io.identifier.resolver.class=org.typedbytes.hadoop.SplitIdentifierResolver"),
-        *("-D", "typedbytes.split.format=sequencefile", "-D", "stream.map.output=split", "-D", "stream.reduce.input=typedbytes"),
+        *(
+            "-D",
+            "typedbytes.split.format=sequencefile",
+            "-D",
+            "stream.map.output=split",
+            "-D",
+            "stream.reduce.input=typedbytes",
+        ),
         *("-D", "stream.reduce.output=typedbytes", "-D", "stream.map.input=split"),
         *("-D", "mapreduce.client.libjars.wildcard=false", "-D", "a.b=c"),
         *("-files", "job.py", "-libjars", "/opt/plug-in.jar", "-input", "in", "-output", "out"),
-        *("-inputformat", "org.typedbytes.hadoop.SplitInputFormat", "-outputformat", "org.typedbytes.hadoop.SplitOutputFormat"),
+        *(
+            "-inputformat",
+            "org.typedbytes.hadoop.SplitInputFormat",
+            "-outputformat",
+            "org.typedbytes.hadoop.SplitOutputFormat",
+        ),
         *("-cmdenv", "PYTHONPATH=.", "-mapper", "python3 job.py map"),
     ]
 
 
-@pytest.mark.parametrize("nreducers, properties, last", [(2, {}, "reduce"), (0, {}, "map"), (1, {"mapreduce.job.reduces": "0"}, "map")])
+@pytest.mark.parametrize(
+    "nreducers, properties, last", [(2, {}, "reduce"), (0, {}, "map"), (1, {"mapreduce.job.reduces": "0"}, "map")]
+)
 def test_the_last_tasks_write_whole_files(nreducers, properties, last):
-    words = plan(feed="splits", feed_jar="p.jar", input_format="text", nreducers=nreducers, properties=properties).words()
+    words = plan(
+        feed="splits", feed_jar="p.jar", input_format="text", nreducers=nreducers, properties=properties
+    ).words()
     assert [word for word in words if word.endswith("output=split")] == [f"stream.{last}.output=split"]
 
 
@@ -85,7 +103,14 @@ def job_and_jar(tmp_path):
     (tmp_path / "job.py").write_text("from typedbytes import streaming\nstreaming.run(lambda key, value: [])\n")
     (tmp_path / "plug-in.jar").write_bytes(b"")
     hadoop.bundle(str(tmp_path / "b.zip"))
-    job = plan(str(tmp_path / "job.py"), ["in"], "out", python=sys.executable, input_format="text", bundle=str(tmp_path / "b.zip"))
+    job = plan(
+        str(tmp_path / "job.py"),
+        ["in"],
+        "out",
+        python=sys.executable,
+        input_format="text",
+        bundle=str(tmp_path / "b.zip"),
+    )
     return job, str(tmp_path / "plug-in.jar")
 
 
@@ -105,7 +130,10 @@ def test_whole_splits_are_chosen_where_the_job_allows_them(job_and_jar):
 @pytest.mark.parametrize(
     "changes, message",
     [
-        ({"input_format": "com.example.F"}, "its input is neither text nor SequenceFiles but com.example.F; submit it with --feed pairs"),
+        (
+            {"input_format": "com.example.F"},
+            "its input is neither text nor SequenceFiles but com.example.F; submit it with --feed pairs",
+        ),
         ({"properties": {"textinputformat.record.delimiter": ";"}}, "it sets textinputformat.record.delimiter"),
         ({"properties": {"mapred.linerecordreader.maxlength": "9"}}, "it sets mapred.linerecordreader.maxlength"),
         ({"properties": {"stream.io.identifier.resolver.class": "a.B"}}, "it sets stream.io.identifier.resolver.class"),
@@ -114,7 +142,10 @@ def test_whole_splits_are_chosen_where_the_job_allows_them(job_and_jar):
             "it sets mapreduce.input.linerecordreader.line.maxlength",
         ),
         ({"properties": {"typedbytes.split.format": "text"}}, "it sets typedbytes.split.format"),
-        ({"properties": {OUTPUT: "true", f"{OUTPUT}.codec": "com.example.LzopCodec"}}, "unknown codec 'com.example.LzopCodec'"),
+        (
+            {"properties": {OUTPUT: "true", f"{OUTPUT}.codec": "com.example.LzopCodec"}},
+            "unknown codec 'com.example.LzopCodec'",
+        ),
         (
             {"properties": {OUTPUT: "true", f"{OUTPUT}.codec": "lzo"}},
             "its tasks cannot write the SequenceFiles that its properties ask for",
@@ -135,7 +166,9 @@ def test_whole_splits_that_a_job_cannot_have_are_refused(changes, message, job_a
 
 def test_the_plug_in_is_staged_for_a_cloud(job_and_jar):
     job, jar = job_and_jar
-    steps, commands = hadoop.emr(hadoop.check(dataclasses.replace(job, feed="splits", feed_jar=jar)), "s3://b/jobs", "j-1")
+    steps, commands = hadoop.emr(
+        hadoop.check(dataclasses.replace(job, feed="splits", feed_jar=jar)), "s3://b/jobs", "j-1"
+    )
     assert "s3://b/jobs/plug-in.jar" in steps[0]["Args"] and any(jar in command for command in commands)
 
 
@@ -153,7 +186,12 @@ def test_the_command_line_of_a_large_job():
         *("-inputformat", "org.apache.hadoop.mapred.SequenceFileInputFormat", "-outputformat", "com.example.F"),
         *("-cmdenv", "LANG=C", "-cmdenv", "PYTHONPATH=typedbytes-bundle:.:y"),
         *("-partitioner", "org.apache.hadoop.mapred.lib.BinaryPartitioner"),
-        *("-mapper", "'/opt/my python/bin/python3' job.py map", "-combiner", "'/opt/my python/bin/python3' job.py combine"),
+        *(
+            "-mapper",
+            "'/opt/my python/bin/python3' job.py map",
+            "-combiner",
+            "'/opt/my python/bin/python3' job.py combine",
+        ),
         *("-reducer", "'/opt/my python/bin/python3' job.py reduce"),
     ]
 
@@ -173,7 +211,9 @@ def test_a_users_own_property_wins():
 def test_the_property_with_the_number_of_reducers_decides_what_the_job_has(name):
     words = plan(nreducers=2, combiner=True, secondary=2, properties={name: "0"}).words()
     assert not {"-combiner", "-reducer", "-partitioner", COMPARATOR} & set(words)
-    assert [word for word in words if word.startswith(("mapreduce.job.reduces", "mapred."))] == ["mapreduce.job.reduces=0"]
+    assert [word for word in words if word.startswith(("mapreduce.job.reduces", "mapred."))] == [
+        "mapreduce.job.reduces=0"
+    ]
     words = plan(nreducers=0, combiner=True, secondary=2, properties={name: "4"}).words()
     assert {"-combiner", "-reducer", "-partitioner", COMPARATOR, "mapreduce.job.reduces=4"} <= set(words)
     assert not any(word.startswith("mapred.") for word in words)
@@ -218,7 +258,12 @@ def test_a_script_with_one_step_may_go_without_its_reducer(tmp_path):
 
 def test_a_shell_takes_the_printed_command_apart_again():
     job = plan(python="/opt/my python/bin/python3", properties={"x": "$HOME 'y'"})
-    assert shlex.split(job.shell("hadoop", "jar", "s.jar").replace("\\\n", "")) == ["hadoop", "jar", "s.jar", *job.words()]
+    assert shlex.split(job.shell("hadoop", "jar", "s.jar").replace("\\\n", "")) == [
+        "hadoop",
+        "jar",
+        "s.jar",
+        *job.words(),
+    ]
 
 
 def test_a_shell_runs_the_printed_command():
@@ -355,7 +400,9 @@ def test_properties_with_semicolons_for_dataproc():
 
 def test_files_are_uploaded_for_emr_unless_their_names_collide():
     steps, commands = hadoop.emr(
-        plan("it's a/job.py", ["in"], "out", files=["-x y/one.txt#two.txt"], archives=["s3://b/y.zip#y"]), "s3://bucket", "j"
+        plan("it's a/job.py", ["in"], "out", files=["-x y/one.txt#two.txt"], archives=["s3://b/y.zip#y"]),
+        "s3://bucket",
+        "j",
     )
     words = steps[0]["Args"]
     assert words[words.index("-files") + 1] == "s3://bucket/job.py,s3://bucket/one.txt#two.txt"
@@ -390,7 +437,9 @@ def test_modules_beside_a_script_travel_with_it(tmp_path):
 
 
 def test_what_a_script_may_do_without_is_not_asked_for(tmp_path):
-    script = written(tmp_path, job="try:\n    import no_such_thing\nexcept ImportError:\n    pass\ndef f():\n    import nor_this\n")
+    script = written(
+        tmp_path, job="try:\n    import no_such_thing\nexcept ImportError:\n    pass\ndef f():\n    import nor_this\n"
+    )
     assert modules.local_modules(script) == ([], set())
 
 
@@ -421,7 +470,8 @@ def test_modules_that_are_in_the_bundle(small, tmp_path):
         before = path.read_bytes() if path.exists() else None
         path.write_text("a = 2")
         with pytest.raises(
-            hadoop.SubmitError, match=f"{name} in the bundle .* differs from .*: make it again with typedbytes bundle --module"
+            hadoop.SubmitError,
+            match=f"{name} in the bundle .* differs from .*: make it again with typedbytes bundle --module",
         ):
             hadoop.check(job)
         path.unlink() if before is None else path.write_bytes(before)
@@ -454,7 +504,9 @@ def test_check_adds_modules_and_names_what_is_missing(tmp_path, monkeypatch):
         with pytest.raises(hadoop.SubmitError, match=message):
             hadoop.check(wrong)
     assert hadoop.check(plan("s3://bucket/job.py", ["in"], "out")).files == []
-    hadoop.check(plan(written(tmp_path, job="def mapper(key, value): pass"), ["in"], "out", input_format="text"), said.append)
+    hadoop.check(
+        plan(written(tmp_path, job="def mapper(key, value): pass"), ["in"], "out", input_format="text"), said.append
+    )
     assert said[1:] == [f"{script} does not call run(...): its tasks may succeed and write nothing"]
 
 
@@ -480,7 +532,9 @@ def test_the_script_decides_about_its_combiner_and_its_reducer(tmp_path, text, c
     assert (checked.combiner, checked.nreducers) == (bool(combines), 0 if reduces is False else 1)
     for options, has in (({"combiner": True}, combines), ({"nreducers": 2}, reduces)):
         expected = (
-            pytest.raises(hadoop.SubmitError, match="job.py has no (combiner|reducer): give") if has is False else contextlib.nullcontext()
+            pytest.raises(hadoop.SubmitError, match="job.py has no (combiner|reducer): give")
+            if has is False
+            else contextlib.nullcontext()
         )
         with expected:
             checked = hadoop.check(plan(script, ["in"], "out", **options))
@@ -498,14 +552,20 @@ def test_the_format_of_inputs_that_can_be_seen(tmp_path, monkeypatch):
     (tmp_path / "a.txt").write_text("SEQUENCES are text\n")
     said = []
     found = [
-        hadoop.check(plan(str(JOB), [str(path)], "out"), said.append).input_format for path in (folder, tmp_path / "a*", f"file://{folder}")
+        hadoop.check(plan(str(JOB), [str(path)], "out"), said.append).input_format
+        for path in (folder, tmp_path / "a*", f"file://{folder}")
     ]
     assert (found, said) == (["sequencefile", "text", "sequencefile"], [])
-    with pytest.raises(hadoop.SubmitError, match="part-00000 is a SequenceFile and .*a.txt is not: give the inputs of one kind"):
+    with pytest.raises(
+        hadoop.SubmitError, match="part-00000 is a SequenceFile and .*a.txt is not: give the inputs of one kind"
+    ):
         hadoop.check(plan(str(JOB), [str(folder), str(tmp_path / "a.txt")], "out"))
     assert hadoop.check(plan(str(JOB), ["hdfs:///in"], "out"), said.append).input_format == "text"
     assert said == ["the inputs are read as lines of text; for SequenceFiles give --input-format sequencefile"]
-    assert hadoop.check(plan(str(JOB), ["hdfs:///in"], "out", input_format="com.example.F"), said.append).input_format == "com.example.F"
+    assert (
+        hadoop.check(plan(str(JOB), ["hdfs:///in"], "out", input_format="com.example.F"), said.append).input_format
+        == "com.example.F"
+    )
 
 
 # -- bundles ----------------------------------------------------------------------------------------------
@@ -535,9 +595,13 @@ def test_what_is_in_a_bundle(archive, tmp_path):
         names = opened.namelist()
         opened.extractall(tmp_path)
     assert names == sorted(names)
-    assert {"typedbytes/__init__.py", "typedbytes/streaming/_run.py", "mine/__init__.py", "single.py", "cp27/other/__init__.py"} <= set(
-        names
-    )
+    assert {
+        "typedbytes/__init__.py",
+        "typedbytes/streaming/_run.py",
+        "mine/__init__.py",
+        "single.py",
+        "cp27/other/__init__.py",
+    } <= set(names)
     assert not [name for name in names if name.endswith((".pyc", ".pyi")) or "dist-info" in name]
     version = "%d.%d" % sys.version_info[:2]
     assert version in _bundle.versions_in(str(archive))
@@ -550,7 +614,10 @@ def test_what_is_in_a_bundle(archive, tmp_path):
 
 
 def test_a_bundle_is_the_same_every_time(archive, tmp_path):
-    parts = {"modules": [archive.parent / "mine", archive.parent / "single.py"], "wheels": sorted(archive.parent.glob("*.whl"))}
+    parts = {
+        "modules": [archive.parent / "mine", archive.parent / "single.py"],
+        "wheels": sorted(archive.parent.glob("*.whl")),
+    }
     hadoop.bundle(str(tmp_path / "again.zip"), **{name: list(map(str, paths)) for name, paths in parts.items()})
     assert (tmp_path / "again.zip").read_bytes() == archive.read_bytes()
 
@@ -597,7 +664,9 @@ def test_what_is_left_out_of_a_module_is_named(small, tmp_path, capfdbinary):
     folder = tree(tmp_path / "mine", "__init__.py", "page.html", "fast.c", "types.pyi", "sub/x.py", *quiet, *named)
     code, output, messages = run_command(capfdbinary, "bundle", tmp_path / "b.zip", "--module", folder)
     assert (code, output) == (0, "")
-    assert names_in(tmp_path / "b.zip") == [f"mine/{name}" for name in ("__init__.py", "fast.c", "page.html", "sub/x.py", "types.pyi")]
+    assert names_in(tmp_path / "b.zip") == [
+        f"mine/{name}" for name in ("__init__.py", "fast.c", "page.html", "sub/x.py", "types.pyi")
+    ]
     left_out = [".env", ".hidden", ".x.py.swp", "venv", "x.py.orig", "x.py~"]
     assert messages == f"typedbytes: left out of the bundle: {', '.join(f'{folder}/{name}' for name in left_out)}\n"
 
@@ -610,7 +679,9 @@ def test_links_in_a_module(small, tmp_path):
     (tmp_path / "mine" / "other").symlink_to("sub")
     (tmp_path / "link").symlink_to("mine")
     hadoop.bundle(str(tmp_path / "b.zip"), modules=[str(tmp_path / "link")])
-    assert names_in(tmp_path / "b.zip") == [f"link/{name}" for name in ("__init__.py", "again.py", "other/x.py", "sub/x.py")]
+    assert names_in(tmp_path / "b.zip") == [
+        f"link/{name}" for name in ("__init__.py", "again.py", "other/x.py", "sub/x.py")
+    ]
     (tmp_path / "b.zip").unlink()
     link = tmp_path / "mine" / "sub" / "link"
     for goal, message in [
@@ -703,13 +774,23 @@ def test_wheels_that_cannot_be_read(tmp_path):
 
 
 def test_each_wheel_is_where_its_pythons_find_it(small, tmp_path):
-    names = ["a-1-py2.py3-none-any", "b-1-cp39-abi3-linux_x86_64", "c-1-cp39.cp310-none-any", "d-1-1build-cp311-cp311-linux_x86_64"]
-    hadoop.bundle(str(tmp_path / "b.zip"), wheels=[wheel_of(tmp_path / f"{name}.whl", f"{name[0]}.py") for name in names])
+    names = [
+        "a-1-py2.py3-none-any",
+        "b-1-cp39-abi3-linux_x86_64",
+        "c-1-cp39.cp310-none-any",
+        "d-1-1build-cp311-cp311-linux_x86_64",
+    ]
+    hadoop.bundle(
+        str(tmp_path / "b.zip"), wheels=[wheel_of(tmp_path / f"{name}.whl", f"{name[0]}.py") for name in names]
+    )
     assert names_in(tmp_path / "b.zip") == ["a.py", "b.py", "cp310/c.py", "cp311/d.py", "cp39/c.py", "sitecustomize.py"]
 
 
 def test_releases_that_differ_by_version_of_python_keep_apart(small, tmp_path, monkeypatch):
-    found = [(wheel_of(tmp_path / f"a-{n}-py3-none-any.whl", ("a.py", b"%d" % n)), version) for n, version in ((1, "3.9"), (2, "3.11"))]
+    found = [
+        (wheel_of(tmp_path / f"a-{n}-py3-none-any.whl", ("a.py", b"%d" % n)), version)
+        for n, version in ((1, "3.9"), (2, "3.11"))
+    ]
     monkeypatch.setattr(_bundle, "_fetched", lambda *arguments: found)
     hadoop.bundle(str(tmp_path / "b.zip"), requirements=["a"], python_versions=["3.9", "3.11"])
     assert names_in(tmp_path / "b.zip") == ["cp311/a.py", "cp39/a.py", "sitecustomize.py"]
@@ -721,7 +802,10 @@ def test_compiled_modules_of_a_wheel_of_ours_replace_those_of_this_machine(small
     hadoop.bundle(str(tmp_path / "b.zip"), wheels=[wheel])
     with zipfile.ZipFile(tmp_path / "b.zip") as opened:
         assert opened.read(compiled) == b"of old systems"
-    wheel = wheel_of(tmp_path / "typedbytes-0.0.9-cp311-cp311-manylinux2014_x86_64.whl", ("typedbytes/__init__.py", b"another release"))
+    wheel = wheel_of(
+        tmp_path / "typedbytes-0.0.9-cp311-cp311-manylinux2014_x86_64.whl",
+        ("typedbytes/__init__.py", b"another release"),
+    )
     with pytest.raises(hadoop.SubmitError, match="both provide typedbytes/__init__.py: leave one of them out"):
         hadoop.bundle(str(tmp_path / "b.zip"), wheels=[wheel])
 
@@ -745,7 +829,8 @@ def test_what_pip_says_is_on_the_line_of_the_message(tmp_path, monkeypatch, capf
     code, _, message = run_command(capfdbinary, "bundle", tmp_path / "b.zip", "--require", "no_such_package")
     assert code == 69 and message.count("\n") == 1 and "\\n" not in message
     assert (
-        "; pip says: Could not find a version that satisfies the requirement no_such_package (from versions: none); No matching" in message
+        "; pip says: Could not find a version that satisfies the requirement no_such_package (from versions: none); No matching"
+        in message
     )
 
 
@@ -763,7 +848,9 @@ def limited_files(nbytes):
 
 def test_wheels_that_pip_does_not_find(tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
-    with pytest.raises(hadoop.SubmitError, match="pip found no wheels for Python 3.9: build them with pip wheel .* --find-links"):
+    with pytest.raises(
+        hadoop.SubmitError, match="pip found no wheels for Python 3.9: build them with pip wheel .* --find-links"
+    ):
         hadoop.bundle(str(tmp_path / "b.zip"), python_versions=["3.9"], find_links=[str(tmp_path)])
 
 
@@ -808,7 +895,10 @@ def parsed(text):
 def test_progress_and_counters():
     log, said = parsed(LOG)
     assert said == ["job job_local1234_0001", "map 0 %, reduce 0 %", "map 100 %, reduce 0 %", "map 100 %, reduce 100 %"]
-    assert log.counters == {"File System Counters": {"FILE: Number of bytes read": 1234}, "words = all": {"seen = x": 5, "lost": -1}}
+    assert log.counters == {
+        "File System Counters": {"FILE: Number of bytes read": 1234},
+        "words = all": {"seen = x": 5, "lost": -1},
+    }
     assert log.report == [] and log.advice() is None
 
 
@@ -849,8 +939,15 @@ json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)
 def test_a_failure_on_yarn_starts_with_the_users_own_line():
     log, _ = parsed("".join(PYTHON_FAILURE.replace("ATTEMPT", str(attempt)) + LOG for attempt in range(4)))
     own, lines = summarize(log.report)
-    assert own == "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0) (helper.py, line 3: return json.loads(value))"
-    assert lines[:3] == ["task failed: user code failed (exit code 1)", "attempt: attempt_1_0002_m_000000_3", "key: 'b' (070000000162)"]
+    assert (
+        own
+        == "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0) (helper.py, line 3: return json.loads(value))"
+    )
+    assert lines[:3] == [
+        "task failed: user code failed (exit code 1)",
+        "attempt: attempt_1_0002_m_000000_3",
+        "key: 'b' (070000000162)",
+    ]
     assert [line for line in lines if "File" in line] == [
         '  File "typedbytes-bundle/typedbytes/streaming/_run.py", line 294, in _process',
         '  File "job.py", line 5, in mapper',
@@ -861,7 +958,9 @@ def test_a_failure_on_yarn_starts_with_the_users_own_line():
 
 
 def test_a_failure_without_a_line_of_the_user_is_shown_as_it_is():
-    text = "".join(line for line in PYTHON_FAILURE.splitlines(keepends=True) if "job.py" not in line and "helper.py" not in line)
+    text = "".join(
+        line for line in PYTHON_FAILURE.splitlines(keepends=True) if "job.py" not in line and "helper.py" not in line
+    )
     assert summarize(parsed(text)[0].report)[0] is None
     assert summarize([]) == (None, [])
     started = [
@@ -915,7 +1014,10 @@ def test_each_known_failure_has_its_advice(line):
 @pytest.mark.parametrize(
     "line, start",
     [
-        ("ModuleNotFoundError: No module named 'typedbytes_helpers'", "the nodes have no module typedbytes_helpers: ship"),
+        (
+            "ModuleNotFoundError: No module named 'typedbytes_helpers'",
+            "the nodes have no module typedbytes_helpers: ship",
+        ),
         ("ConnectionRefusedError: [Errno 111] Connection refused", None),  # by a database that the task uses
     ],
 )
@@ -988,10 +1090,16 @@ def test_the_hadoop_command_is_found_by_its_home(home, tmp_path):
         (None, "file:///"),
         ("<configuration/>", "file:///"),
         ("not xml", "file:///"),
-        ("<configuration><property><name>fs.defaultFS</name><value>hdfs://h:1</value></property></configuration>", "hdfs://h:1"),
+        (
+            "<configuration><property><name>fs.defaultFS</name><value>hdfs://h:1</value></property></configuration>",
+            "hdfs://h:1",
+        ),
         ("<configuration><property><name>fs.defaultFS</name><value>${where}</value></property></configuration>", ""),
         ('<configuration xmlns:xi="http://www.w3.org/2001/XInclude"><xi:include href="x.xml"/></configuration>', ""),
-        ("<configuration><property><name>fs.default.name</name><value>hdfs://h:1</value></property></configuration>", "hdfs://h:1"),
+        (
+            "<configuration><property><name>fs.default.name</name><value>hdfs://h:1</value></property></configuration>",
+            "hdfs://h:1",
+        ),
     ],
 )
 def test_the_default_file_system(tmp_path, text, expected):
@@ -1061,21 +1169,41 @@ VERSION = "{}.{}".format(*sys.version_info)
         (["submit", JOB, *WORDS, "--read", "-D", "fs.defaultFS=hdfs://h", "--no-bundle"], 64, "give --output as a URL"),
         (["submit", JOB, "in"], 64, "submit needs a SCRIPT, an INPUT and --output"),
         (["submit", JOB, *WORDS, "-D", "x", "--no-bundle"], 64, "-D takes NAME=VALUE, not 'x'"),
-        (["submit", JOB, *WORDS, "--param", "a-b=c", "--dry-run", "--no-bundle"], 64, "letters, digits and underscores, 'a-b' has others"),
+        (
+            ["submit", JOB, *WORDS, "--param", "a-b=c", "--dry-run", "--no-bundle"],
+            64,
+            "letters, digits and underscores, 'a-b' has others",
+        ),
         (["submit", JOB, *WORDS, "--env", "=x", "--no-bundle"], 64, "--env takes NAME=VALUE"),
         (["submit", JOB, *WORDS, "--reducers", "-1"], 64, "expected an integer of at least 0"),
         (["submit", JOB, *WORDS, "--dry-run", "--no-bundle", "--require", "x"], 64, "leave out --bundle / --no-bundle"),
-        (["submit", JOB, *WORDS, "--dry-run", "--bundle", "b.zip", "--module", "x"], 64, "leave out --bundle / --no-bundle"),
+        (
+            ["submit", JOB, *WORDS, "--dry-run", "--bundle", "b.zip", "--module", "x"],
+            64,
+            "leave out --bundle / --no-bundle",
+        ),
         (["submit", JOB, *WORDS, "--dry-run", "--bundle", "b.zip", "--no-bundle"], 64, "not allowed with"),
         (["submit", JOB, *WORDS, "--target", "emr", "--no-bundle"], 64, "needs --staging"),
-        (["submit", JOB, *WORDS, "--input-format", "pairs", "--dry-run", "--no-bundle"], 64, "works only with typedbytes run"),
+        (
+            ["submit", JOB, *WORDS, "--input-format", "pairs", "--dry-run", "--no-bundle"],
+            64,
+            "works only with typedbytes run",
+        ),
         (
             ["submit", JOB, *WORDS, "-D", "tmpfiles=x", "--dry-run", "--no-bundle"],
             64,
             "Hadoop Streaming sets the property tmpfiles from -files",
         ),
-        (["submit", JOB, *WORDS, "--env", "TMPDIR=x", "--dry-run", "--no-bundle"], 69, "Hadoop sets the variable TMPDIR"),
-        (["submit", JOB, *WORDS, "--output-format", "texts", "--dry-run", "--no-bundle"], 64, "unknown format 'texts'; known: "),
+        (
+            ["submit", JOB, *WORDS, "--env", "TMPDIR=x", "--dry-run", "--no-bundle"],
+            69,
+            "Hadoop sets the variable TMPDIR",
+        ),
+        (
+            ["submit", JOB, *WORDS, "--output-format", "texts", "--dry-run", "--no-bundle"],
+            64,
+            "unknown format 'texts'; known: ",
+        ),
         (["submit", "no.py", *WORDS, "--no-bundle"], 64, "there is no script no.py"),
         (["submit", "wrong.py", *WORDS, "--no-bundle"], 64, "wrong.py is not Python"),
         (["submit", JOB, *WORDS, "--no-bundle", "--ship", "no"], 64, "there is no file no to ship"),
@@ -1100,7 +1228,18 @@ def test_one_job_has_one_set_of_options():
         for name in ("run", "submit")
     }
     shared = {
-        *("files", "-o", "--output", "-r", "--reducers", "--combiner", "--no-combiner", "--secondary", "--input-format", "--output-format"),
+        *(
+            "files",
+            "-o",
+            "--output",
+            "-r",
+            "--reducers",
+            "--combiner",
+            "--no-combiner",
+            "--secondary",
+            "--input-format",
+            "--output-format",
+        ),
         *("--arg", "--env", "--param", "-D", "--ship", "--archive", "-h", "--help"),
     }
     assert found["run"].keys() & found["submit"].keys() == shared | {"--engine"}  # each has its own
@@ -1137,7 +1276,10 @@ def test_a_job_is_printed_before_it_is_run(tmp_path, monkeypatch, capfdbinary):
     )
     assert run_command(capfdbinary, "bundle", "typedbytes-bundle.zip") == (0, "", "")
     code, output, messages = run_command(capfdbinary, *words)
-    assert (code, messages) == (0, "typedbytes: the inputs are read as lines of text; for SequenceFiles give --input-format sequencefile\n")
+    assert (code, messages) == (
+        0,
+        "typedbytes: the inputs are read as lines of text; for SequenceFiles give --input-format sequencefile\n",
+    )
     found = shlex.split(output.replace("\\\n", ""))
     assert found[:3] == ["hadoop", "jar", "hadoop-streaming.jar"]
     expected = plan(
@@ -1172,7 +1314,10 @@ def test_a_job_that_is_printed_needs_no_bundle(tmp_path, monkeypatch, capfdbinar
     ]  # fmt: skip
     assert not (tmp_path / "typedbytes-bundle.zip").exists()
     code, output, _ = run_command(capfdbinary, *words, "--target", "emr", "--staging", "s3://b/j")
-    assert code == 0 and output.partition("\n\n")[2].splitlines()[::2] == [first, "aws s3 cp typedbytes-bundle.zip s3://b/j/"]
+    assert code == 0 and output.partition("\n\n")[2].splitlines()[::2] == [
+        first,
+        "aws s3 cp typedbytes-bundle.zip s3://b/j/",
+    ]
 
 
 def test_submit_makes_the_bundle_of_what_the_job_requires(tmp_path, monkeypatch, capfdbinary, home):
@@ -1190,11 +1335,15 @@ def test_submit_makes_the_bundle_of_what_the_job_requires(tmp_path, monkeypatch,
     words = ("submit", script, *WORDS, "--input-format", "text", "--python-version", VERSION)
     code, _, messages = run_command(capfdbinary, *words)
     assert (code, "put the package into the bundle with --module or --require" in messages) == (69, True)
-    code, _, messages = run_command(capfdbinary, *words, "--require", "no_such_package", "--find-links", tmp_path / "wheels")
+    code, _, messages = run_command(
+        capfdbinary, *words, "--require", "no_such_package", "--find-links", tmp_path / "wheels"
+    )
     assert (code, messages) == (0, "")
     names = zipfile.ZipFile(tmp_path / "sent.zip").namelist()
     assert "typedbytes/streaming/__init__.py" in names
-    assert [name for name in names if name.endswith("/no_such_package.py")] == ["cp{}{}/no_such_package.py".format(*sys.version_info)]
+    assert [name for name in names if name.endswith("/no_such_package.py")] == [
+        "cp{}{}/no_such_package.py".format(*sys.version_info)
+    ]
 
 
 def test_a_bundle_for_another_python_is_refused(tmp_path, monkeypatch):
@@ -1206,16 +1355,25 @@ def test_a_bundle_for_another_python_is_refused(tmp_path, monkeypatch):
     python.write_text("#!/bin/sh\necho 3.7\n")
     python.chmod(0o755)
     for options, message in [
-        ({"python_versions": ["3.9", "3.11"]}, "b.zip is for Python 3.9, and the nodes run Python 3.11: .* --python-version 3.11"),
+        (
+            {"python_versions": ["3.9", "3.11"]},
+            "b.zip is for Python 3.9, and the nodes run Python 3.11: .* --python-version 3.11",
+        ),
         ({"python": "/opt/bin/python3.12"}, "and --python is /opt/bin/python3.12: .* --python-version 3.12"),
         ({"python": str(python)}, "and .*python3 here is Python 3.7"),
     ]:
         with pytest.raises(hadoop.SubmitError, match=message):
             hadoop.check(plan(str(JOB), ["in"], "out", bundle=target, **options))
     said = []
-    for options in ({"python_versions": ["3.9"], "python": str(python)}, {"python": "python3.9"}, {"python": "no/python3"}):
+    for options in (
+        {"python_versions": ["3.9"], "python": str(python)},
+        {"python": "python3.9"},
+        {"python": "no/python3"},
+    ):
         hadoop.check(plan(str(JOB), ["in"], "out", bundle=target, input_format="text", **options), said.append)
-    assert said == ["the nodes must have Python 3.9 as no/python3: if they have another, give its version with --python-version"]
+    assert said == [
+        "the nodes must have Python 3.9 as no/python3: if they have another, give its version with --python-version"
+    ]
 
 
 def test_a_job_is_printed_for_clouds(tmp_path, capfdbinary):
@@ -1224,7 +1382,9 @@ def test_a_job_is_printed_for_clouds(tmp_path, capfdbinary):
     steps, _, commands = output.partition("\n\n")
     assert code == 0 and json.loads(steps)[0]["Args"][0] == "hadoop-streaming"
     assert commands.splitlines()[-1] == "aws emr add-steps --cluster-id j-1 --steps file://steps.json"
-    code, output, _ = run_command(capfdbinary, *words, "dataproc", "--staging", "gs://b/j", "--streaming-jar", "file:///x.jar")
+    code, output, _ = run_command(
+        capfdbinary, *words, "dataproc", "--staging", "gs://b/j", "--streaming-jar", "file:///x.jar"
+    )
     job, _, commands = output.partition("\n\n")
     assert code == 0 and json.loads(job)["hadoopJob"]["mainJarFileUri"] == "file:///x.jar"
     assert "--cluster=CLUSTER --region=REGION --jar=file:///x.jar" in commands
@@ -1239,7 +1399,8 @@ def test_what_hadoops_command_prints_is_shown_to_the_user(tmp_path, monkeypatch,
     code, output, messages = run_command(capfdbinary, "submit", JOB, *WORDS, "--no-bundle")
     assert (code, output) == (1, "")
     lines = messages.splitlines()
-    assert lines[-9] == "typedbytes: ZeroDivisionError: division by zero (job.py, line 2: 1 / 0)"  # first of what is said of the failure
+    # first of what is said of the failure
+    assert lines[-9] == "typedbytes: ZeroDivisionError: division by zero (job.py, line 2: 1 / 0)"
     assert "typedbytes: map 100 %, reduce 100 %" in lines
     assert "typedbytes: the job failed: Hadoop's command ended with exit code 1" in lines
     assert lines[-1] == "typedbytes: ZeroDivisionError: division by zero"
@@ -1265,7 +1426,9 @@ def test_the_log_of_a_task_on_another_node_is_read_from_yarn(tmp_path, monkeypat
     assert code == 1
     assert ("ZeroDivisionError: division by zero" in messages) == gathers
     if gathers:
-        assert (tmp_path / "asked").read_text() == "logs -applicationId application_123_0004 -log_files stderr,syslog\n" * 2
+        assert (
+            tmp_path / "asked"
+        ).read_text() == "logs -applicationId application_123_0004 -log_files stderr,syslog\n" * 2
 
 
 def test_submit_returns_the_id_the_output_and_the_counters(tmp_path, monkeypatch, home):
@@ -1314,7 +1477,9 @@ def test_a_client_that_ignores_a_signal_is_killed(monkeypatch, home, job_id):
 
     with pytest.raises(KeyboardInterrupt):
         hadoop.submit(plan(str(JOB), ["in"], "out"), say=say)
-    assert said[-1:] == [f"job {job_id}" if "local" in job_id else f"the job goes on; to end it: mapred job -kill {job_id}"]
+    assert said[-1:] == [
+        f"job {job_id}" if "local" in job_id else f"the job goes on; to end it: mapred job -kill {job_id}"
+    ]
 
 
 def test_a_client_that_a_signal_ends_is_reported_by_its_name(monkeypatch, home):
@@ -1340,7 +1505,9 @@ def test_a_command_line_that_java_cannot_read_in_the_locale(monkeypatch, home):
         monkeypatch.setenv(name, value)
         hadoop.submit(plan(str(JOB), ["in"], "out"))
         expected = (
-            contextlib.nullcontext() if is_good else pytest.raises(hadoop.SubmitError, match=f"cannot read '\u00fc' in the locale {value}")
+            contextlib.nullcontext()
+            if is_good
+            else pytest.raises(hadoop.SubmitError, match=f"cannot read '\u00fc' in the locale {value}")
         )
         with expected:
             hadoop.submit(plan(str(JOB), ["\u00fc"], "out"))
@@ -1395,9 +1562,13 @@ def test_steps_are_jobs_each_on_the_output_of_the_one_before(tmp_path):
         ("sequencefile", "text"),
     ]
     assert [job.all_properties()["typedbytes.step"] for job in jobs] == ["1", "2", "3"]
-    assert [job.all_properties()["mapreduce.job.name"] for job in jobs] == [f"n, step {number} of 3" for number in (1, 2, 3)]
+    assert [job.all_properties()["mapreduce.job.name"] for job in jobs] == [
+        f"n, step {number} of 3" for number in (1, 2, 3)
+    ]
     assert [job.all_properties()["mapreduce.job.reduces"] for job in jobs] == ["0", "3", "3"]
-    assert not any(job.combiner for job in hadoop.jobs_of(hadoop.check(plan(script, ["in"], "out", combiner=False, **options))))
+    assert not any(
+        job.combiner for job in hadoop.jobs_of(hadoop.check(plan(script, ["in"], "out", combiner=False, **options)))
+    )
     only = hadoop.check(plan(str(JOB), ["in"], "out"))
     assert hadoop.jobs_of(only) == [only]
 
@@ -1409,10 +1580,22 @@ def test_steps_that_a_script_does_not_say(tmp_path):
             {},
             "fails before it reads any input, with exit code 1: KeyError: 'times'; it must run here too, to say what its steps are",
         ),
-        (STEPS, {"params": {"a b": 1}}, "the name of a parameter has letters, digits and underscores, 'a b' has others"),
-        (STEPS, {"params": {"times": 1}, "nreducers": 0}, "has 2 steps, which need their reducers: leave out --reducers 0"),
+        (
+            STEPS,
+            {"params": {"a b": 1}},
+            "the name of a parameter has letters, digits and underscores, 'a b' has others",
+        ),
+        (
+            STEPS,
+            {"params": {"times": 1}, "nreducers": 0},
+            "has 2 steps, which need their reducers: leave out --reducers 0",
+        ),
         (STEPS, {"params": {"times": 0}, "nreducers": 2}, "has no reducer: give streaming.run"),
-        (STEPS.replace("Step(lib.identitymapper)]", "Step(None, lib.sumreducer)]"), {"params": {"times": 1}}, "step 1 of 2 has no mapper"),
+        (
+            STEPS.replace("Step(lib.identitymapper)]", "Step(None, lib.sumreducer)]"),
+            {"params": {"times": 1}},
+            "step 1 of 2 has no mapper",
+        ),
     ]:
         with pytest.raises(hadoop.SubmitError, match=re.escape(message)):
             hadoop.check(plan(written(tmp_path, job=text), ["in"], "out", **options))
@@ -1420,15 +1603,43 @@ def test_steps_that_a_script_does_not_say(tmp_path):
 
 def test_steps_are_printed_for_a_shell(tmp_path, monkeypatch, capfdbinary):
     monkeypatch.setenv("HADOOP_HOME", str(tmp_path))
-    words = ("submit", written(tmp_path, job=STEPS), *WORDS, "--no-bundle", "--param", "times=1", "-D", "fs.defaultFS=hdfs://h")
+    words = (
+        "submit",
+        written(tmp_path, job=STEPS),
+        *WORDS,
+        "--no-bundle",
+        "--param",
+        "times=1",
+        "-D",
+        "fs.defaultFS=hdfs://h",
+    )
     code, output, _ = run_command(capfdbinary, *words, "--dry-run")
     assert code == 0
     one, two, remove, remove_empty = (shlex.split(each) for each in output.replace("\\\n", "").split(" &&\n"))
     between = one[one.index("-output") + 1]
     assert one[:3] == two[:3] == ["hadoop", "jar", "hadoop-streaming.jar"]
     assert (two[two.index("-input") + 1], two[two.index("-output") + 1]) == (f"{between}/part-*", "out")
-    assert remove == ["hadoop", "fs", "-D", "fs.defaultFS=hdfs://h", "-rm", "-r", "-f", "-skipTrash", f"{between}/part-*", f"{between}/_*"]
-    assert remove_empty == ["hadoop", "fs", "-D", "fs.defaultFS=hdfs://h", "-rmdir", "--ignore-fail-on-non-empty", between]
+    assert remove == [
+        "hadoop",
+        "fs",
+        "-D",
+        "fs.defaultFS=hdfs://h",
+        "-rm",
+        "-r",
+        "-f",
+        "-skipTrash",
+        f"{between}/part-*",
+        f"{between}/_*",
+    ]
+    assert remove_empty == [
+        "hadoop",
+        "fs",
+        "-D",
+        "fs.defaultFS=hdfs://h",
+        "-rmdir",
+        "--ignore-fail-on-non-empty",
+        between,
+    ]
     code, _, messages = run_command(capfdbinary, *words, "--target", "emr", "--staging", "s3://b/j")
     assert code == 69 and "a job of several steps is not described for emr" in messages
 
@@ -1436,7 +1647,9 @@ def test_steps_are_printed_for_a_shell(tmp_path, monkeypatch, capfdbinary):
 @pytest.mark.parametrize("fails", [False, True])
 def test_steps_are_run_one_after_the_other(tmp_path, monkeypatch, home, fails):
     (tmp_path / "log").write_text(LOG)
-    folder = home(f'echo "$@" >> {tmp_path}/asked; cat {tmp_path}/log; case "$*" in *"-input in "*) exit {int(fails)};; esac')
+    folder = home(
+        f'echo "$@" >> {tmp_path}/asked; cat {tmp_path}/log; case "$*" in *"-input in "*) exit {int(fails)};; esac'
+    )
     (folder / "hadoop-streaming.jar").write_bytes(b"")
     monkeypatch.setenv("HADOOP_HOME", str(folder))
     said = []
@@ -1451,7 +1664,10 @@ def test_steps_are_run_one_after_the_other(tmp_path, monkeypatch, home, fails):
     assert len(jobs) == (1 if fails else 2)
     (between,) = re.findall(r"-output (out-\w+-step1) ", jobs[0])
     whole = [f"fs -rm -r -f -skipTrash {between}"]
-    output = [f"fs -rm -r -f -skipTrash {between}/part-* {between}/_*", f"fs -rmdir --ignore-fail-on-non-empty {between}"]
+    output = [
+        f"fs -rm -r -f -skipTrash {between}/part-* {between}/_*",
+        f"fs -rmdir --ignore-fail-on-non-empty {between}",
+    ]
     assert asked[len(jobs) :] == (whole if fails else output)
 
 
@@ -1504,7 +1720,9 @@ def test_what_is_left_when_a_removal_is_interrupted_is_named(tmp_path, monkeypat
         hadoop.submit(plan(written(tmp_path, job=STEPS), ["in"], "out", params={"times": 2}), say=said.append)
     asked = (tmp_path / "asked").read_text()
     one, two = re.findall(r"-output (out-\w+-step\d) ", asked)
-    output = f"hadoop fs -rm -r -f -skipTrash '{one}/part-*' '{one}/_*'; hadoop fs -rmdir --ignore-fail-on-non-empty {one}"
+    output = (
+        f"hadoop fs -rm -r -f -skipTrash '{one}/part-*' '{one}/_*'; hadoop fs -rmdir --ignore-fail-on-non-empty {one}"
+    )
     whole = f"fs -rm -r -f -skipTrash {two}"
     left = output if error is OSError else f"{output}; hadoop {whole}"
     assert said[-1] == f"what is between its steps is left; to remove it: {left}"
@@ -1519,4 +1737,6 @@ def test_the_counters_of_steps_are_printed_apart(tmp_path, monkeypatch, capfdbin
     words = ("submit", written(tmp_path, job=STEPS), *WORDS, "--no-bundle", "--param", "times=1")
     code, _, messages = run_command(capfdbinary, *words)
     assert code == 0
-    assert [line for line in messages.splitlines() if "lost" in line] == [f"typedbytes: step {n}: words = all: lost: -1" for n in (1, 2)]
+    assert [line for line in messages.splitlines() if "lost" in line] == [
+        f"typedbytes: step {n}: words = all: lost: -1" for n in (1, 2)
+    ]

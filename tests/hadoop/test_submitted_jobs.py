@@ -33,7 +33,9 @@ def bare_python(tmp_path_factory):
     """Return a Python without any site-packages of ours, and with a space in its path: a virtual environment with nothing in it."""
     folder = tmp_path_factory.mktemp("bare python")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
-    found = subprocess.run([folder / "bin" / "python", "-c", "import typedbytes"], cwd=folder, env=bare_environment(), capture_output=True)
+    found = subprocess.run(
+        [folder / "bin" / "python", "-c", "import typedbytes"], cwd=folder, env=bare_environment(), capture_output=True
+    )
     assert b"ModuleNotFoundError" in found.stderr
     return folder / "bin" / "python"
 
@@ -47,7 +49,9 @@ def submit(tmp_path, home, bare_python):
     """Return a function that runs ``typedbytes submit`` in a folder of its own."""
 
     def submit(*words, python=bare_python, code=0, home=home):
-        command = "import sys; sys.path[:0] = sys.argv.pop(1).split(';'); from typedbytes.cli import main; sys.exit(main())"
+        command = (
+            "import sys; sys.path[:0] = sys.argv.pop(1).split(';'); from typedbytes.cli import main; sys.exit(main())"
+        )
         words = [*map(str, words), *(["--python", str(python)] if python else [])]
         done = subprocess.run(
             [sys.executable, "-c", command, ";".join(sys.path), "submit", *words],
@@ -99,9 +103,14 @@ def test_a_job_of_two_steps(tmp_path, submit):
         "    yield count, sorted(words)\n"
         "run(steps=[Step(words, lib.sumreducer, lib.sumreducer), Step(by_count, listed)])\n"
     )
-    output, messages = submit("job.py", "in.txt", "-o", "out", "--reducers", "2", "--param", "times=3", "--read", *QUICK)
+    output, messages = submit(
+        "job.py", "in.txt", "-o", "out", "--reducers", "2", "--param", "times=3", "--read", *QUICK
+    )
     assert sorted(tb.PairReader(output)) == [(3, ["a", "c"]), (6, ["b"])]
-    assert [line for line in messages.splitlines() if " of 2" in line] == ["typedbytes: step 1 of 2", "typedbytes: step 2 of 2"]
+    assert [line for line in messages.splitlines() if " of 2" in line] == [
+        "typedbytes: step 1 of 2",
+        "typedbytes: step 2 of 2",
+    ]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "job.py", "out"]
 
 
@@ -118,7 +127,9 @@ def test_why_a_task_failed_is_shown(tmp_path, submit):
 @pytest.mark.parametrize("name", JOBS)
 def test_jobs_that_run_everywhere(tmp_path, submit, name):
     job = lay_out(tmp_path, name)
-    output, _ = submit(f"{name}.py", "in.txt", "-o", "out", "--reducers", "2", "--read", *job.options, *job.submit_options, *QUICK)
+    output, _ = submit(
+        f"{name}.py", "in.txt", "-o", "out", "--reducers", "2", "--read", *job.options, *job.submit_options, *QUICK
+    )
     assert sorted(tb.PairReader(output)) == job.output
     others = [line for path in sorted((tmp_path / "out").glob("others-*")) for line in path.read_text().splitlines()]
     assert others == job.side_output

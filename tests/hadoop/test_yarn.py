@@ -20,8 +20,12 @@ def test_word_count_on_yarn(tmp_path):
     jars.build_with_maven(jars.SPLITS)
     whole = ("--feed", "splits", "--feed-jar", jars.BUILD / "java-hadoop" / "typedbytes-hadoop.jar")
     with contextlib.closing(Cluster(tmp_path)) as cluster:
-        pairs, said = cluster.submit(ROOT / "examples" / "wordcount.py", *words, "-o", tmp_path / "out", "--feed", "pairs")
-        by_splits, said_of_splits = cluster.submit(ROOT / "examples" / "wordcount.py", *words, "-o", tmp_path / "by-splits", *whole)
+        pairs, said = cluster.submit(
+            ROOT / "examples" / "wordcount.py", *words, "-o", tmp_path / "out", "--feed", "pairs"
+        )
+        by_splits, said_of_splits = cluster.submit(
+            ROOT / "examples" / "wordcount.py", *words, "-o", tmp_path / "by-splits", *whole
+        )
     assert pairs == by_splits == [("a", 1), ("b", 3), ("ü", 1)]
     assert "typedbytes: typedbytes: MapInputRecords: 2" in said_of_splits
     assert "typedbytes: wordcount: words: 5" in said

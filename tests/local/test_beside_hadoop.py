@@ -67,7 +67,15 @@ def test_keys_of_every_type_are_sorted_and_partitioned_as_hadoop_does(tmp_path, 
         properties={"mapreduce.partition.binarypartitioner.right.offset": -secondary - 1} if secondary else None,
     )  # fmt: skip
     assert job.code == 0, job.log
-    local.run("cat", "cat", inputs=tmp_path / "in.seq", output=tmp_path / "local", reducers=nreducers, secondary=secondary, memory=4 << 20)
+    local.run(
+        "cat",
+        "cat",
+        inputs=tmp_path / "in.seq",
+        output=tmp_path / "local",
+        reducers=nreducers,
+        secondary=secondary,
+        memory=4 << 20,
+    )
 
     theirs, ours = hadoop_parts(tmp_path / "hadoop"), parts_of(tmp_path / "local")
     # Of equal keys, Hadoop passes the values in an order that it does not guarantee.
@@ -84,7 +92,12 @@ def test_lines_and_splits_of_text_are_hadoops(tmp_path):
         (folder / f"{number}.txt").write_bytes(data[:nbytes])
     total = sum(path.stat().st_size for path in folder.iterdir())
     job = hadoop().job(
-        input=folder / "*", output=tmp_path / "hadoop", mapper="cat", nreducers=0, options=SEQUENCES, properties=cut_into(total // nsplits)
+        input=folder / "*",
+        output=tmp_path / "hadoop",
+        mapper="cat",
+        nreducers=0,
+        options=SEQUENCES,
+        properties=cut_into(total // nsplits),
     )
     assert job.code == 0, job.log
     local.run("cat", inputs=folder, output=tmp_path / "local", split_size=total // nsplits)
@@ -100,7 +113,9 @@ def test_text_of_hadoops_default_codec_is_known_by_its_name(tmp_path):
     rng = random.Random(5)
     for number in range(6):
         words = [b"".join(rng.choices(PIECES, k=rng.randrange(30))) for _ in range(2)]
-        (folder / f"{number}.deflate").write_bytes(b"".join(zlib.compress(each, level) for each, level in zip(words, (number, 6))))
+        (folder / f"{number}.deflate").write_bytes(
+            b"".join(zlib.compress(each, level) for each, level in zip(words, (number, 6)))
+        )
     job = hadoop().job(input=folder, output=tmp_path / "hadoop", mapper="cat", nreducers=0, options=SEQUENCES)
     assert job.code == 0, job.log
     local.run("cat", inputs=folder, output=tmp_path / "local", quiet=True)
@@ -127,7 +142,9 @@ def test_lines_of_text_output_are_hadoops(tmp_path, written, theirs):
     (tmp_path / "written").write_text(written)
     (tmp_path / "job.sh").write_text(f"cat >/dev/null; cat {tmp_path / 'written'}")
     command, text = f"bash {tmp_path / 'job.sh'}", {"stream.map.output": "text"}
-    job = hadoop().job(input=tmp_path / "in.txt", output=tmp_path / "hadoop", mapper=command, nreducers=0, properties=text, io=None)
+    job = hadoop().job(
+        input=tmp_path / "in.txt", output=tmp_path / "hadoop", mapper=command, nreducers=0, properties=text, io=None
+    )
     assert job.code == 0, job.log
     result = local.run(command, inputs=tmp_path / "in.txt", output=tmp_path / "local", output_format="text")
     parts = [(tmp_path / each / "part-00000").read_bytes().decode() for each in ("local", "hadoop")]
@@ -200,7 +217,9 @@ def test_counters_are_parsed_as_hadoop_parses_them(tmp_path):
     (tmp_path / "in.txt").write_text("a line\n")
     (tmp_path / "said").write_bytes(SAID)
     (tmp_path / "job.sh").write_text(f"cat >/dev/null; cat {tmp_path / 'said'} >&2")
-    job = hadoop().job(input=tmp_path / "in.txt", output=tmp_path / "hadoop", mapper=f"bash {tmp_path / 'job.sh'}", nreducers=0)
+    job = hadoop().job(
+        input=tmp_path / "in.txt", output=tmp_path / "hadoop", mapper=f"bash {tmp_path / 'job.sh'}", nreducers=0
+    )
     assert job.code == 0, job.log
     result = local.run(["bash", tmp_path / "job.sh"], inputs=tmp_path / "in.txt", output=tmp_path / "local", quiet=True)
     theirs = {group: names for group, names in job.counters.items() if not group.startswith(("org.apache.", "File "))}

@@ -79,7 +79,13 @@ def test_a_process_that_is_left_is_found(tmp_path, monkeypatch, how):
     ("value", "count", "is_right"),
     [
         *((3, 3, True), (2, 3, False), ([3, 0], 3, True), ([2, 0], 3, False), ([4, 1], 3, False)),
-        *(([2, 1], 3, True), ([1, 1], 3, False), ([1, 2], 3, True), ([0, 1, "given up"], 3, True), ([4, 1, "given up"], 3, False)),
+        *(
+            ([2, 1], 3, True),
+            ([1, 1], 3, False),
+            ([1, 2], 3, True),
+            ([0, 1, "given up"], 3, True),
+            ([4, 1, "given up"], 3, False),
+        ),
     ],
 )
 def test_what_an_alarm_may_cost(value, count, is_right):

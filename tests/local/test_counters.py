@@ -54,7 +54,10 @@ def test_lines_end_where_javas_do(said, sizes):
 @pytest.mark.parametrize("size", [1, 7, 4096, 1 << 16])
 def test_the_middle_of_a_line_is_not_a_report(size):
     messages = Messages(quiet=True)
-    reports = [f"{'x' * (counters.PIECE_NBYTES + shift)}reporter:counter:long,a,1\n" for shift in (-1, 0, 1, counters.PIECE_NBYTES)]
+    reports = [
+        f"{'x' * (counters.PIECE_NBYTES + shift)}reporter:counter:long,a,1\n"
+        for shift in (-1, 0, 1, counters.PIECE_NBYTES)
+    ]
     reports += [
         f"reporter:counter:{'g' * (3 * counters.PIECE_NBYTES)},b,1\n",
         f"reporter:counter:g,n,{'0' * 2 * counters.MAX_REPORT_NBYTES}1\n",
@@ -78,7 +81,9 @@ def test_amounts(text, amount):
 
 
 def test_sums_are_those_of_java():
-    counters = counted(*[f"reporter:counter:g,n,{GREATEST}"] * 2, f"reporter:counter:g,m,{-GREATEST - 1}", "reporter:counter:g,m,-1")
+    counters = counted(
+        *[f"reporter:counter:g,n,{GREATEST}"] * 2, f"reporter:counter:g,m,{-GREATEST - 1}", "reporter:counter:g,m,-1"
+    )
     assert counters == {"g": {"n": -2, "m": GREATEST}}
     total = Counters()
     for _ in range(3):
@@ -117,7 +122,8 @@ def test_what_is_not_a_report(line):
 
 
 @pytest.mark.parametrize(
-    "line, limit, kept", [("reporter:counter:{},n,1", "51 groups", 51), ("reporter:counter:g,{},1", "121 counters", 121)]
+    "line, limit, kept",
+    [("reporter:counter:{},n,1", "51 groups", 51), ("reporter:counter:g,{},1", "121 counters", 121)],
 )
 def test_a_task_with_too_many_counters_costs_no_more_memory(line, limit, kept):
     messages = Messages(quiet=True)
@@ -148,9 +154,13 @@ def test_a_job_has_no_more_counters_than_hadoop_allows(tmp_path, nreducers, ncou
     )
     for more in ((0, 0), (1, 0), (0, 1)):
         environ = {"COUNTERS": f"{ncounters + more[0]} {ngroups + more[1]}"}
-        job = functools.partial(run, script, tmp_path / "in.tb", tmp_path / f"out{more}", reducers=nreducers, environ=environ)
+        job = functools.partial(
+            run, script, tmp_path / "in.tb", tmp_path / f"out{more}", reducers=nreducers, environ=environ
+        )
         if more == (0, 0):
             assert sum(map(len, job().counters.values())) > ncounters
         else:
-            with pytest.raises(local.JobError, match=f"more than the {(ncounters, ngroups)[more[1]]} that Hadoop allows a job"):
+            with pytest.raises(
+                local.JobError, match=f"more than the {(ncounters, ngroups)[more[1]]} that Hadoop allows a job"
+            ):
                 job()

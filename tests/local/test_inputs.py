@@ -18,7 +18,12 @@ COMPRESS = [gzip.compress, bz2.compress, lzma.compress, zstd.compress]
 @pytest.mark.parametrize("compress", COMPRESS, ids=lambda function: function.__module__)
 def test_damage_after_the_first_stream_of_a_file_fails_the_job(compress, tmp_path):
     first, second = compress(b"one\n"), compress(b"two\n")
-    for following in (b"no such thing", b"\1" + second[1:], second[:8] + b"\xff" * 8 + second[16:], second[: len(second) // 2]):
+    for following in (
+        b"no such thing",
+        b"\1" + second[1:],
+        second[:8] + b"\xff" * 8 + second[16:],
+        second[: len(second) // 2],
+    ):
         (tmp_path / "in").write_bytes(first + following)
         with pytest.raises(local.JobError, match=r"reading the input failed: .* at offset [4-7]\b"):
             local.run("cat", inputs=tmp_path / "in", output=tmp_path / "out", quiet=True)
@@ -34,7 +39,10 @@ def test_all_streams_of_a_file_and_the_zeros_after_them_are_read(compress, tmp_p
 
 def test_small_text_of_hadoops_default_codec_is_not_lines(tmp_path):
     """Without a NUL, zlib's bytes could be text in some encoding."""
-    texts = ("".join(f"{number}\tword {number * 7919 % 1000}\n" for number in range(start, start + 20)).encode() for start in range(500))
+    texts = (
+        "".join(f"{number}\tword {number * 7919 % 1000}\n" for number in range(start, start + 20)).encode()
+        for start in range(500)
+    )
     found = [text for text in texts if b"\0" not in zlib.compress(text)]
     assert len(found) > 50
     (tmp_path / "in").mkdir()
@@ -51,7 +59,9 @@ def test_text_of_a_compression_that_is_not_known_is_refused_by_its_name(suffix, 
     path = tmp_path / f"in.{suffix}"
     path.write_bytes(b"\xf1 could be\na text\n")
     for input_format in ("auto", "text"):
-        with pytest.raises(local.InputError, match=f"in.{suffix}: expected text, found a name that ends in .{suffix}, a compression"):
+        with pytest.raises(
+            local.InputError, match=f"in.{suffix}: expected text, found a name that ends in .{suffix}, a compression"
+        ):
             local.run("cat", inputs=path, output=tmp_path / "out", input_format=input_format, quiet=True)
     with sequencefile.open(path, "w") as file:
         file.write("a", 1)
@@ -67,7 +77,8 @@ def test_an_empty_file_has_no_lines_however_it_is_called(suffix, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("pattern", "names"), [("*", ["a", "b"]), ("*a*", ["a"]), ("_*", ["_SUCCESS"]), (".a*", [".a.crc"]), ("?SUCCESS", None)]
+    ("pattern", "names"),
+    [("*", ["a", "b"]), ("*a*", ["a"]), ("_*", ["_SUCCESS"]), (".a*", [".a.crc"]), ("?SUCCESS", None)],
 )
 def test_patterns_leave_hidden_names_out_unless_they_start_so(tmp_path, pattern, names):
     (tmp_path / "in").mkdir()
@@ -89,7 +100,10 @@ def test_a_path_means_what_it_means_to_the_system(tmp_path, monkeypatch):
     (tmp_path / "here" / "link").symlink_to(tmp_path / "elsewhere" / "deep")
     for folder in ("elsewhere", "here"):
         (tmp_path / folder / "in.txt").write_text(f"{folder}\n")
-        write_script(tmp_path / folder, f"from typedbytes import streaming\nstreaming.run(lambda key, value: [({folder!r}, value)])")
+        write_script(
+            tmp_path / folder,
+            f"from typedbytes import streaming\nstreaming.run(lambda key, value: [({folder!r}, value)])",
+        )
     monkeypatch.chdir(tmp_path / "here")
     run("link/../job.py", "link/../in.txt", "link/../out", files=["link/../in.txt#shipped"])
     assert pairs_of(tmp_path / "elsewhere" / "out") == [("elsewhere", "elsewhere")]
@@ -104,5 +118,7 @@ def test_an_output_that_cannot_be_is_an_error_before_the_job(tmp_path, monkeypat
     (tmp_path / "in.txt").write_text("a\n")
     phases = []
     with pytest.raises(local.OutputError, match="already exists|the output is an empty path"):
-        local.run("cat", inputs="in.txt", output=output, quiet=True, progress=lambda phase, done, total: phases.append(phase))
+        local.run(
+            "cat", inputs="in.txt", output=output, quiet=True, progress=lambda phase, done, total: phases.append(phase)
+        )
     assert phases == [] and sorted(os.listdir(tmp_path)) == ["dangling", "in.txt"]

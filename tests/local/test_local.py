@@ -60,7 +60,9 @@ NO_TEXT = {
 def test_what_is_not_text_is_refused_as_text(name, tmp_path):
     data, found = NO_TEXT[name]
     (tmp_path / name).write_bytes(data)
-    with pytest.raises(local.InputError, match=f"{name}: cannot tell the format: {found}, .*--input-format pairs .*--input-format text"):
+    with pytest.raises(
+        local.InputError, match=f"{name}: cannot tell the format: {found}, .*--input-format pairs .*--input-format text"
+    ):
         make_splits([str(tmp_path / name)])
     (split,) = make_splits([str(tmp_path / name)], "text")
     with open_split(split) as reader:
@@ -68,7 +70,16 @@ def test_what_is_not_text_is_refused_as_text(name, tmp_path):
         assert reader.record > 0
 
 
-STARTING_LIKE_BINARY = [b"ORCAS", b"ORC", "ORCHIDÉE\n".encode(), b"SEQUENCES", b"SEQ\tname\n", b"PAR1S of\n", b"ARROWS", b"ARROW1 a\n"]
+STARTING_LIKE_BINARY = [
+    b"ORCAS",
+    b"ORC",
+    "ORCHIDÉE\n".encode(),
+    b"SEQUENCES",
+    b"SEQ\tname\n",
+    b"PAR1S of\n",
+    b"ARROWS",
+    b"ARROW1 a\n",
+]
 STARTING_LIKE_BINARY += [b"SEQ", b"\xef\xbb\xbfORC", b"a\x01b\x02c\n", b"\xff\xfe", b""]
 
 
@@ -85,7 +96,9 @@ def test_a_sequence_file_is_known_whatever_its_name(name, tmp_path):
     assert make_splits([str(tmp_path / name)])[0].kind == "sequencefile"
 
 
-@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress, zstd.compress], ids=lambda function: function.__module__)
+@pytest.mark.parametrize(
+    "compress", [gzip.compress, bz2.compress, lzma.compress, zstd.compress], ids=lambda function: function.__module__
+)
 def test_compressed_text_is_known_whatever_its_name(compress, tmp_path):
     (tmp_path / "a").write_bytes(compress(b"one\ntwo\n"))
     local.run("cat", inputs=tmp_path / "a", output=tmp_path / "out", split_size=3)
@@ -250,7 +263,9 @@ def test_files_of_many_kinds_are_read(tmp_path):
     with bz2.open(folder / "a.bz2", "w") as file:
         file.write(b"bzip2\r\n")
     (folder / "a.tb").write_bytes(tb.Encoder().encode_pairs([(1, "pairs")]))
-    with sequencefile.Writer(folder / "part-00000", key_class="IntWritable", value_class="Text", compression="block") as writer:
+    with sequencefile.Writer(
+        folder / "part-00000", key_class="IntWritable", value_class="Text", compression="block"
+    ) as writer:
         writer.write(1, "sequence file")
     (folder / "_SUCCESS").write_text("hidden\n")
     (folder / ".hidden").write_text("hidden\n")
@@ -277,13 +292,25 @@ def test_the_output_of_a_job_is_the_input_of_another(words, tmp_path):
     path, script, counts = words
     run(script, path, tmp_path / "first", reducers=3)
     run(script, path, tmp_path / "second", reducers=2, output_format="pairs")
-    total = write_script(tmp_path, "from typedbytes import streaming\nstreaming.run(lambda k, v: [(0, v)], lambda k, v: [(k, sum(v))])")
+    total = write_script(
+        tmp_path, "from typedbytes import streaming\nstreaming.run(lambda k, v: [(0, v)], lambda k, v: [(k, sum(v))])"
+    )
     run(total, [tmp_path / "first", tmp_path / "second"], tmp_path / "out")
     assert pairs_of(tmp_path / "out") == [(0, 2 * sum(counts.values()))]
 
 
 def test_standard_input_is_read(tmp_path):
-    command = [sys.executable, "-m", "typedbytes", "run", write_script(tmp_path, WORD_COUNT), "-", "-o", tmp_path / "out", "-q"]
+    command = [
+        sys.executable,
+        "-m",
+        "typedbytes",
+        "run",
+        write_script(tmp_path, WORD_COUNT),
+        "-",
+        "-o",
+        tmp_path / "out",
+        "-q",
+    ]
     subprocess.run(command, input=b"a b\nb\n", check=True, env=environment())
     assert pairs_of(tmp_path / "out") == [("a", 1), ("b", 2)]
 
@@ -293,7 +320,16 @@ def test_files_are_cut_as_hadoop_cuts_them(tmp_path):
         (tmp_path / name).write_bytes(b"." * nbytes)
     splits = make_splits([str(tmp_path / name) for name in "abcde"], split_size=100)
     assert [(os.path.basename(split.path), split.start, split.length) for split in splits] == [
-        *(("c", 0, 110), ("a", 0, 100), ("b", 0, 100), ("e", 0, 100), ("e", 100, 100), ("e", 200, 50), ("b", 100, 11), ("d", 0, 0))
+        *(
+            ("c", 0, 110),
+            ("a", 0, 100),
+            ("b", 0, 100),
+            ("e", 0, 100),
+            ("e", 100, 100),
+            ("e", 200, 50),
+            ("b", 100, 11),
+            ("d", 0, 0),
+        )
     ]
     (tmp_path / "a.gz").write_bytes(gzip.compress(os.urandom(1000).hex().encode()))
     assert len(make_splits([str(tmp_path / "a.gz")], split_size=100)) == 1
@@ -475,7 +511,9 @@ def test_a_configure_that_yields_fails_the_job(words, tmp_path, role):
         """,
         "yielding.py",
     )
-    with pytest.raises(local.JobError, match=re.escape("TypeError: configure() must return None, not an object of type generator")):
+    with pytest.raises(
+        local.JobError, match=re.escape("TypeError: configure() must return None, not an object of type generator")
+    ):
         run(script, words[0], tmp_path / "out")
 
 
@@ -506,7 +544,14 @@ def test_output_that_is_not_a_stream_of_pairs_fails_the_job(tmp_path, script, sa
     path = write_script(tmp_path, script)
     (tmp_path / "in.txt").write_text("line\n" * 300_000)
     with pytest.raises(local.JobError, match=said):
-        local.run([sys.executable, path], "cat", inputs=tmp_path / "in.txt", output=tmp_path / "out", reducers=reducers, quiet=True)
+        local.run(
+            [sys.executable, path],
+            "cat",
+            inputs=tmp_path / "in.txt",
+            output=tmp_path / "out",
+            reducers=reducers,
+            quiet=True,
+        )
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
 
 
@@ -530,7 +575,9 @@ def test_a_command_that_is_quicker_than_its_input_fails_the_job(tmp_path):
 @pytest.mark.parametrize(("role", "message"), [("combine", "combiner failed"), ("reduce", "reduce task 0")])
 def test_a_combiner_and_a_reducer_that_fail_fail_the_job(words, tmp_path, role, message):
     path, _, _ = words
-    broken = WORD_COUNT.replace("yield word, sum(counts)", f"import sys; assert sys.argv[1] != '{role}', 'broken'; yield word, 1")
+    broken = WORD_COUNT.replace(
+        "yield word, sum(counts)", f"import sys; assert sys.argv[1] != '{role}', 'broken'; yield word, 1"
+    )
     with pytest.raises(local.JobError, match=message) as raised:
         run(write_script(tmp_path, broken), path, tmp_path / "out")
     assert "AssertionError: broken" in raised.value.tail
@@ -543,7 +590,9 @@ def test_a_task_is_tried_again(tmp_path):
     with pytest.raises(pytest.fail.Exception):
         failing(tmp_path, body, attempts=2)
     assert pairs_of(tmp_path / "out") == [("last", 1), ("line", 50)]
-    again = failing(tmp_path / "again" if (tmp_path / "again").mkdir() else tmp_path / "again", "raise ValueError", attempts=3)
+    again = failing(
+        tmp_path / "again" if (tmp_path / "again").mkdir() else tmp_path / "again", "raise ValueError", attempts=3
+    )
     assert "attempt" not in str(again)
 
 
@@ -698,7 +747,11 @@ def test_the_command_runs_a_job_and_prints_its_counters(words, tmp_path):
         (["job.py", "in.txt", "-o", "out", "--memory", "much"], 64, "expected a size such as"),
         (["job.py", "in.txt", "-o", "out", "-r", "two"], 64, "expected an integer of at least 0, not 'two'"),
         (["job.py", "in.txt", "-o", ""], 64, "typedbytes: run needs a SCRIPT, an INPUT and --output FOLDER"),
-        (["job.py", "in.txt", "-o", "out", "--input-format", "pairs"], 1, "it was read as pairs: give its format with --input-format"),
+        (
+            ["job.py", "in.txt", "-o", "out", "--input-format", "pairs"],
+            1,
+            "it was read as pairs: give its format with --input-format",
+        ),
         (["job.py", "-", "in.txt", "-", "-o", "out"], 66, "typedbytes: standard input is given twice among the inputs"),
         (["job.py", "in.txt", "-o", "/proc/out"], 64, "typedbytes: no folder can be made in /proc: "),
         (
@@ -706,7 +759,11 @@ def test_the_command_runs_a_job_and_prints_its_counters(words, tmp_path):
             1,
             "its output is truncated: this looks like text, not typed bytes: input ends inside type code 108",
         ),
-        (["noisy.py", "in.txt", "-o", "out"], 1, "; only pairs of typed bytes may go to standard output, also before streaming.run(...)"),
+        (
+            ["noisy.py", "in.txt", "-o", "out"],
+            1,
+            "; only pairs of typed bytes may go to standard output, also before streaming.run(...)",
+        ),
         (
             ["pair.py", "in.txt", "-o", "out"],
             1,
@@ -731,7 +788,11 @@ def test_the_command_says_what_is_wrong(words, tmp_path, words_given, code, said
     )
     for name, returned in (("failing", "1 / 0"), ("pair", "(key, value)"), ("text", "value"), ("noisy", "[]")):
         start = "print('loading', flush=True)" if name == "noisy" else ""
-        write_script(tmp_path, f"from typedbytes import streaming\n{start}\nstreaming.run(lambda key, value: {returned})", f"{name}.py")
+        write_script(
+            tmp_path,
+            f"from typedbytes import streaming\n{start}\nstreaming.run(lambda key, value: {returned})",
+            f"{name}.py",
+        )
     done = subprocess.run(command(*words_given), capture_output=True, env=environment(), text=True, cwd=tmp_path)
     assert done.returncode == code, done.stderr
     assert said in done.stderr
@@ -764,7 +825,18 @@ def test_a_job_takes_arguments_variables_properties_and_files(tmp_path):
     (tmp_path / "modules").mkdir()
     write_script(tmp_path / "modules", "NAME = 'shipped'", "beside.py")
     script = write_script(tmp_path / "job", PARAMETERS)
-    options = ["--arg", "3", "--env", "LEVEL=x y", "-D", "my.limit=7", "-D", "mapreduce.job.reduces=2", "--param", "times=2"]
+    options = [
+        "--arg",
+        "3",
+        "--env",
+        "LEVEL=x y",
+        "-D",
+        "my.limit=7",
+        "-D",
+        "mapreduce.job.reduces=2",
+        "--param",
+        "times=2",
+    ]
     options += ["--ship", tmp_path / "words#stop.txt", "--ship", tmp_path / "modules" / "beside.py"]
     done = subprocess.run(
         command(script, "in.txt", "-o", "out", *options),
@@ -776,13 +848,16 @@ def test_a_job_takes_arguments_variables_properties_and_files(tmp_path):
     assert done.returncode == 0, done.stderr
     assert dict(pairs_of(tmp_path / "out")) == {"b": (12, "x y", "7", "shipped"), "c": (6, "x y", "7", "shipped")}
     assert sorted(os.listdir(tmp_path / "out")) == ["_SUCCESS", "part-00000", "part-00001"]
-    assert sorted(os.listdir(tmp_path)) == ["in.txt", "job", "modules", "out", "words"]  # the folder of the tasks is gone
+    # the folder of the tasks is gone
+    assert sorted(os.listdir(tmp_path)) == ["in.txt", "job", "modules", "out", "words"]
 
 
 def test_with_a_file_shipped_a_task_finds_no_other_as_on_a_cluster(tmp_path):
     (tmp_path / "in.txt").write_text("x\n")
     (tmp_path / "stop.txt").write_text("stop")
-    write_script(tmp_path, "from typedbytes import streaming\nstreaming.run(lambda key, value: [(open('stop.txt').read(), 1)])")
+    write_script(
+        tmp_path, "from typedbytes import streaming\nstreaming.run(lambda key, value: [(open('stop.txt').read(), 1)])"
+    )
     for more, code in (["--ship", "in.txt"], 1), (["--ship", "stop.txt"], 0), ([], 0):
         done = subprocess.run(
             command("job.py", "in.txt", "-o", f"out{len(more)}{code}", *more),
@@ -793,8 +868,13 @@ def test_with_a_file_shipped_a_task_finds_no_other_as_on_a_cluster(tmp_path):
         )
         assert done.returncode == code and (code == 0 or "FileNotFoundError" in done.stderr), done.stderr
     for name in "run", "submit":
-        told = subprocess.run([*command()[:-1], name, "--help"], capture_output=True, text=True, env=environment({"COLUMNS": "500"})).stdout
-        assert "where nothing is shipped, tasks of run find all files of the current folder, those of submit none" in " ".join(told.split())
+        told = subprocess.run(
+            [*command()[:-1], name, "--help"], capture_output=True, text=True, env=environment({"COLUMNS": "500"})
+        ).stdout
+        assert (
+            "where nothing is shipped, tasks of run find all files of the current folder, those of submit none"
+            in " ".join(told.split())
+        )
 
 
 @pytest.mark.parametrize("name", ["data.zip", "data.jar", "data.tar", "data.tar.gz"])
@@ -823,10 +903,16 @@ def test_a_job_finds_its_archives_unpacked(name, tmp_path, monkeypatch):
     [
         ({"archives": ["no.zip"]}, "there is no file no.zip to ship with the job"),
         ({"archives": ["in.txt"]}, "in.txt is not an archive: zip, jar, tar or tar.gz is expected"),
-        ({"archives": ["in.txt#job.py"], "files": ["job.py"]}, "two files are called job.py in the folder of a task: write in.txt#NAME"),
+        (
+            {"archives": ["in.txt#job.py"], "files": ["job.py"]},
+            "two files are called job.py in the folder of a task: write in.txt#NAME",
+        ),
         ({"files": ["no.txt"]}, "there is no file no.txt to ship with the job"),
         ({"files": ["in.txt#../x"]}, "in.txt cannot be called '../x' in the folder of a task"),
-        ({"files": ["in.txt", "job.py#in.txt"]}, "two files are called in.txt in the folder of a task: write job.py#NAME"),
+        (
+            {"files": ["in.txt", "job.py#in.txt"]},
+            "two files are called in.txt in the folder of a task: write job.py#NAME",
+        ),
         ({"properties": {"mapreduce.job.reduces": "two"}}, "the property mapreduce.job.reduces is a number, not 'two'"),
         ({"properties": {"stream.map.output": "text"}}, "Hadoop Streaming sets the property stream.map.output"),
         ({"params": {"a b": 1}}, "the name of a parameter has letters, digits and underscores, 'a b' has others"),
@@ -846,12 +932,15 @@ def test_records_in_memory_are_the_input_of_one_task(words, tmp_path):
     _, script, _ = words
     result = run(script, [(0, "a b"), (4, "b")], tmp_path / "out")
     assert (dict(pairs_of(tmp_path / "out")), result.nmaps) == ({"a": 1, "b": 2}, 1)
-    result = local.run("cat", "cat", inputs=((n, [n]) for n in range(3)), output=tmp_path / "copy", input_format="text", quiet=True)
+    result = local.run(
+        "cat", "cat", inputs=((n, [n]) for n in range(3)), output=tmp_path / "copy", input_format="text", quiet=True
+    )
     assert pairs_of(tmp_path / "copy") == [(0, [0]), (1, [1]), (2, [2])]
 
 
 @pytest.mark.parametrize(
-    "inputs", [[(0, "a", "b")], [(0, object())], [(0, "a"), "in.txt"], ["in.txt", (0, "a")], (0, "a"), [[0, "a"]], [None]]
+    "inputs",
+    [[(0, "a", "b")], [(0, object())], [(0, "a"), "in.txt"], ["in.txt", (0, "a")], (0, "a"), [[0, "a"]], [None]],
 )
 def test_inputs_that_are_neither_paths_nor_pairs(words, tmp_path, inputs):
     _, script, _ = words
@@ -863,7 +952,9 @@ def test_inputs_that_are_neither_paths_nor_pairs(words, tmp_path, inputs):
 def test_progress_is_drawn_on_a_terminal(words, tmp_path):
     path, script, _ = words
     ours, theirs = os.openpty()
-    with subprocess.Popen(command(script, path, "-o", tmp_path / "out"), env={**environment(), "TERM": "xterm"}, stderr=theirs) as job:
+    with subprocess.Popen(
+        command(script, path, "-o", tmp_path / "out"), env={**environment(), "TERM": "xterm"}, stderr=theirs
+    ) as job:
         os.close(theirs)
         said = b""
         try:
@@ -894,7 +985,13 @@ def test_a_limit_on_files_fails_the_job_and_says_so(words, tmp_path, output_form
     """Whether a temporary file meets it or a part file."""
     path, script, _ = words
     options = ["--no-combiner", "--output-format", output_format, "--reducers", str(reducers)]
-    limited = ["bash", "-c", 'ulimit -f 4; exec "$@"', "limited", *command(script, path, "-o", tmp_path / "out", *options)]
+    limited = [
+        "bash",
+        "-c",
+        'ulimit -f 4; exec "$@"',
+        "limited",
+        *command(script, path, "-o", tmp_path / "out", *options),
+    ]
     done = subprocess.run(limited, capture_output=True, env=environment(NO_BYTECODE), text=True)
     assert done.returncode == 74, done.stderr
     assert "File too large; raise the limit on the size of a file: ulimit -f unlimited" in done.stderr
@@ -906,7 +1003,11 @@ def test_a_job_needs_no_proc(words, tmp_path):
     """Nor shared memory of POSIX for the semaphores of multiprocessing."""
     path, script, counts = words
     options = ["--ship", path, "-r", "2", "--processes", "2", "--split-size", "4K"]
-    done = subprocess.run([*WITHOUT_PROC, *command(script, path, "-o", tmp_path / "out", *options)], capture_output=True, env=environment())
+    done = subprocess.run(
+        [*WITHOUT_PROC, *command(script, path, "-o", tmp_path / "out", *options)],
+        capture_output=True,
+        env=environment(),
+    )
     assert done.returncode == 0, done.stderr
     assert dict(pairs_of(tmp_path / "out")) == counts
 
@@ -934,7 +1035,10 @@ def test_a_file_system_that_is_full_at_any_moment_is_reported_as_that(words, tmp
         codes.append(done.returncode)
         assert (done.returncode, done.stdout) in ((74, ""), (0, left)), done.stderr
         if codes[-1]:
-            assert "No space left on device; free disk space, or choose other folders" in done.stderr or "[Errno 28]" in done.stderr
+            assert (
+                "No space left on device; free disk space, or choose other folders" in done.stderr
+                or "[Errno 28]" in done.stderr
+            )
     assert len(codes) > 2 and os.listdir(other) == ([] if role == "--output" else ["out"])
 
 
@@ -966,24 +1070,37 @@ def test_a_folder_that_may_not_be_read_or_written_is_named(words, tmp_path):
     path, script, _ = words
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o500)
-    done = subprocess.run(bare(*command(script, path, "-o", closed / "out")), capture_output=True, env=environment(), text=True)
+    done = subprocess.run(
+        bare(*command(script, path, "-o", closed / "out")), capture_output=True, env=environment(), text=True
+    )
     assert (done.returncode, done.stderr) == (
         64,
         f"typedbytes: no folder can be made in {closed}: Permission denied; choose another path\n",
     )
     closed.chmod(0)
-    done = subprocess.run(bare(*command(script, closed, "-o", tmp_path / "out")), capture_output=True, env=environment(), text=True)
-    assert (done.returncode, done.stderr) == (66, f"typedbytes: the folder {closed} cannot be read: Permission denied\n")
+    done = subprocess.run(
+        bare(*command(script, closed, "-o", tmp_path / "out")), capture_output=True, env=environment(), text=True
+    )
+    assert (done.returncode, done.stderr) == (
+        66,
+        f"typedbytes: the folder {closed} cannot be read: Permission denied\n",
+    )
 
 
 def test_standard_input_that_cannot_be_kept_is_an_error(words, tmp_path):
     _, script, _ = words
     limited = ["bash", "-c", 'ulimit -f 4; exec "$@"', "limited", *command(script, "-", "-o", tmp_path / "out")]
     closed = ["bash", "-c", 'exec "$@" <&-', "closed", *command(script, "-", "-o", tmp_path / "out")]
-    for words_given, code, said in ((limited, 74, "File too large; raise the limit"), (closed, 66, "Bad file descriptor")):
+    for words_given, code, said in (
+        (limited, 74, "File too large; raise the limit"),
+        (closed, 66, "Bad file descriptor"),
+    ):
         done = subprocess.run(words_given, input=b"word\n" * 3000, capture_output=True, env=environment(NO_BYTECODE))
         assert done.returncode == code
-        assert done.stderr.decode().startswith("typedbytes: standard input cannot be copied into ") and said in done.stderr.decode()
+        assert (
+            done.stderr.decode().startswith("typedbytes: standard input cannot be copied into ")
+            and said in done.stderr.decode()
+        )
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
 
 
@@ -1009,7 +1126,10 @@ def test_counters_count_when_standard_error_is_not_read(words, tmp_path):
     os.close(reader)
     try:
         done = subprocess.run(
-            [sys.executable, "-c", code, script, path, tmp_path / "out"], stdout=subprocess.PIPE, stderr=writer, env=environment()
+            [sys.executable, "-c", code, script, path, tmp_path / "out"],
+            stdout=subprocess.PIPE,
+            stderr=writer,
+            env=environment(),
         )
     finally:
         os.close(writer)
@@ -1020,7 +1140,17 @@ def test_few_files_may_be_open(tmp_path):
     (tmp_path / "in.tb").write_bytes(b"\2\0\2\1\2\1\2\0" * 1_000_000)
     code = "import sys; from typedbytes import local; "
     code += "local.run('cat', 'cat', inputs=sys.argv[1], output=sys.argv[2], output_format='pairs', memory=1 << 20, processes=1)"
-    limited = ["bash", "-c", 'ulimit -n 40; exec "$@"', "limited", sys.executable, "-c", code, tmp_path / "in.tb", tmp_path / "out"]
+    limited = [
+        "bash",
+        "-c",
+        'ulimit -n 40; exec "$@"',
+        "limited",
+        sys.executable,
+        "-c",
+        code,
+        tmp_path / "in.tb",
+        tmp_path / "out",
+    ]
     subprocess.run(limited, check=True, env=environment())
     assert (tmp_path / "out" / "part-00000.tb").read_bytes() == b"\2\0\2\1" * 1_000_000 + b"\2\1\2\0" * 1_000_000
 
@@ -1036,17 +1166,23 @@ def test_a_job_needs_no_standard_output(words, tmp_path):
 def test_a_program_that_has_the_package_to_itself_is_told_what_its_tasks_lack(tmp_path):
     """As archives made by shiv and pex do, it adds to its own path alone; a program made by PyInstaller has no other Python at all."""
     (tmp_path / "in.txt").write_text("a\n")
-    (tmp_path / "job.py").write_text("from typedbytes import streaming\nstreaming.run(lambda offset, line: [(line, 1)])\n")
+    (tmp_path / "job.py").write_text(
+        "from typedbytes import streaming\nstreaming.run(lambda offset, line: [(line, 1)])\n"
+    )
     folder = str(pathlib.Path(tb.__file__).parents[1])
     python = str(pathlib.Path(sys.base_prefix) / "bin" / "python{}.{}".format(*sys.version_info))
     start = f"import sys; sys.path[:0] = [{folder!r}]; {{}}; from typedbytes import cli; sys.argv[1:] = {['run', 'job.py', 'in.txt', '-o', 'out']}; sys.exit(cli.main())"
     plain = {"cwd": tmp_path, "env": {"PATH": os.environ["PATH"]}, "capture_output": True, "text": True}
     done = subprocess.run([python, "-c", start.format("pass")], **plain)
-    assert done.returncode == 64 and done.stderr.endswith(f"install it there, or set PYTHONPATH={folder}\n"), done.stderr
+    assert done.returncode == 64 and done.stderr.endswith(f"install it there, or set PYTHONPATH={folder}\n"), (
+        done.stderr
+    )
     plain["env"]["PYTHONPATH"] = folder
     assert subprocess.run([python, "-c", start.format("pass")], **plain).returncode == 0
     plain["env"]["PEX"] = "job.pex"  # pex sets it for its process, and unsets PYTHONPATH
     done = subprocess.run([python, "-c", start.format("import os; del os.environ['PYTHONPATH']")], **plain)
-    assert done.returncode == 64 and done.stderr.endswith("install it there, or make the pex with --venv\n"), done.stderr
+    assert done.returncode == 64 and done.stderr.endswith("install it there, or make the pex with --venv\n"), (
+        done.stderr
+    )
     done = subprocess.run([python, "-c", start.format("sys.frozen = True")], **plain)
     assert done.returncode == 64 and "run it by a Python that has typedbytes installed\n" in done.stderr, done.stderr

@@ -42,14 +42,26 @@ MAPRED, BINARY = "org.apache.hadoop.mapred.lib.", "mapreduce.partition.binarypar
         {"mapred.partitioner.class": "X", "mapreduce.job.output.key.comparator.class": "Y"},
         {"mapred.partitioner.class": "X", "mapred.output.key.comparator.class": "Y"},
         {"mapred.partitioner.class": f"{MAPRED}BinaryPartitioner", BINARY: "-6"},
-        {"stream.stderr.reporter.prefix": "foo:", "stream.map.output.reader.class": "X", "stream.reduce.input.field.separator": ","},
+        {
+            "stream.stderr.reporter.prefix": "foo:",
+            "stream.map.output.reader.class": "X",
+            "stream.reduce.input.field.separator": ",",
+        },
     ],
 )
 @pytest.mark.parametrize("environ", [{}, {"mapred_partitioner_class": "X"}])
 def test_properties_that_do_nothing_here_do_nothing_in_the_tasks(tmp_path, properties, environ):
     (tmp_path / "in.txt").write_text("1234567\n" * 100)
     script = write_script(tmp_path, GROUPED)
-    result = run(script, tmp_path / "in.txt", tmp_path / "out", reducers=4, properties=properties, environ=environ, output_format="pairs")
+    result = run(
+        script,
+        tmp_path / "in.txt",
+        tmp_path / "out",
+        reducers=4,
+        properties=properties,
+        environ=environ,
+        output_format="pairs",
+    )
     assert sorted(pairs_of(tmp_path / "out")) == [(number, 20) for number in range(5)]
     assert result.counters["lines"]["read"] == 100
 
@@ -72,13 +84,31 @@ ENDS, LENGTH, ORDER = "lines end with LF, CR or CR LF", "lines may have any leng
 def test_a_property_that_would_change_the_result_of_hadoop_is_named(tmp_path, words, said):
     (tmp_path / "in.txt").write_text("a|b\n")
     script = write_script(tmp_path, "from typedbytes import streaming; streaming.run(lambda key, line: [(line, 1)])")
-    command = [sys.executable, "-m", "typedbytes", "run", str(script), str(tmp_path / "in.txt"), "--output-format", "pairs"]
+    command = [
+        sys.executable,
+        "-m",
+        "typedbytes",
+        "run",
+        str(script),
+        str(tmp_path / "in.txt"),
+        "--output-format",
+        "pairs",
+    ]
     for name, more, expected in (
-        ("out", [], [f"typedbytes: -D {word.partition('=')[0]} has no effect here: {what}" for word, what in zip(words, said)]),
+        (
+            "out",
+            [],
+            [f"typedbytes: -D {word.partition('=')[0]} has no effect here: {what}" for word, what in zip(words, said)],
+        ),
         ("again", ["-q"], []),
     ):
         properties = [word for each in words for word in ("-D", each)]
-        done = subprocess.run([*command, "-o", str(tmp_path / name), *more, *properties], capture_output=True, text=True, env=environment())
+        done = subprocess.run(
+            [*command, "-o", str(tmp_path / name), *more, *properties],
+            capture_output=True,
+            text=True,
+            env=environment(),
+        )
         assert done.returncode == 0, done.stderr
         assert [line for line in done.stderr.splitlines() if "effect" in line] == expected
         assert pairs_of(tmp_path / name) == [("a|b", 1)]
@@ -143,8 +173,15 @@ def test_a_parameter_and_a_property_of_its_name_are_refused(tmp_path):
             run(script, tmp_path / "in.txt", tmp_path / "out", params={"x": 1}, properties={name: 2})
         for command in (["run"], ["submit", "--no-bundle", "--dry-run"]):
             words = [*command, script, tmp_path / "in.txt", "-o", tmp_path / "out", "--param", "x=1", "-D", f"{name}=2"]
-            done = subprocess.run([sys.executable, "-m", "typedbytes", *map(str, words)], capture_output=True, text=True, env=environment())
-            assert done.returncode == 64 and done.stderr.splitlines()[-1] == f"typedbytes: {said.format(name)}", done.stderr
+            done = subprocess.run(
+                [sys.executable, "-m", "typedbytes", *map(str, words)],
+                capture_output=True,
+                text=True,
+                env=environment(),
+            )
+            assert done.returncode == 64 and done.stderr.splitlines()[-1] == f"typedbytes: {said.format(name)}", (
+                done.stderr
+            )
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
 
 
@@ -154,7 +191,9 @@ def test_standard_output_is_no_folder(tmp_path):
     for command in (["run"], ["run", "--engine", "spark"], ["submit", "--no-bundle", "--dry-run"]):
         words = [sys.executable, "-m", "typedbytes", *command, "job.py", "in.txt", "-o", "-"]
         done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, env=environment())
-        assert done.returncode == 64 and "is a folder, not standard output" in done.stderr and not done.stdout, done.stderr
+        assert done.returncode == 64 and "is a folder, not standard output" in done.stderr and not done.stdout, (
+            done.stderr
+        )
     with pytest.raises(local.OutputError, match="is a folder, not standard output"):
         local.run("cat", inputs=[(1, 2)], output="-")
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
@@ -194,7 +233,9 @@ BY_NAME = """
 """
 
 
-@pytest.mark.parametrize("code", [functools.wraps(upper)(lambda key, value: []), Longest().reduce, "text".upper, str.upper])
+@pytest.mark.parametrize(
+    "code", [functools.wraps(upper)(lambda key, value: []), Longest().reduce, "text".upper, str.upper]
+)
 def test_what_another_process_would_not_find_by_its_name_is_refused(tmp_path, code):
     (tmp_path / "in.txt").write_text("a\n")
     with pytest.raises(local.CommandError, match="another process"):
@@ -240,19 +281,26 @@ def test_properties_and_variables_may_be_numbers_and_paths(tmp_path):
     (tmp_path / "in.txt").write_text("a\n")
     code = "import os; from typedbytes import streaming; names = 'my_limit', 'LEVEL', 'FOLDER', 'BYTES'; "
     script = write_script(
-        tmp_path, code + "streaming.run(lambda *pair: [([os.environ[each] for each in names], 1)], lambda *pair: [pair[:1] * 2])"
+        tmp_path,
+        code + "streaming.run(lambda *pair: [([os.environ[each] for each in names], 1)], lambda *pair: [pair[:1] * 2])",
     )
     properties, environ = {"my.limit": 7, "mapreduce.job.reduces": 2}, {"LEVEL": 3, "FOLDER": tmp_path, "BYTES": b"x"}
     for name in ("out", "again"):
         result = run(script, tmp_path / "in.txt", tmp_path / name, properties=properties, environ=environ)
         assert result.nreducers == 2
         assert pairs_of(tmp_path / name) == [(["7", "3", str(tmp_path), "x"],) * 2]
-    result = local.run("cat", "cat", inputs=tmp_path / "in.txt", output=tmp_path / "commands", properties=properties, environ=environ)
+    result = local.run(
+        "cat", "cat", inputs=tmp_path / "in.txt", output=tmp_path / "commands", properties=properties, environ=environ
+    )
     assert result.nreducers == 2
 
 
 def test_a_property_with_reducers_needs_a_reducer(tmp_path):
-    with pytest.raises(ValueError, match=re.escape("the job has no reducer: give run() one, or leave out -D mapred.reduce.tasks=2")):
+    with pytest.raises(
+        ValueError, match=re.escape("the job has no reducer: give run() one, or leave out -D mapred.reduce.tasks=2")
+    ):
         local.run("cat", inputs=[(1, 2)], output=tmp_path / "out", properties={"mapred.reduce.tasks": 2})
     assert os.listdir(tmp_path) == []
-    assert local.run("cat", inputs=[(1, 2)], output=tmp_path / "out", properties={"mapred.reduce.tasks": 0}).nreducers == 0
+    assert (
+        local.run("cat", inputs=[(1, 2)], output=tmp_path / "out", properties={"mapred.reduce.tasks": 0}).nreducers == 0
+    )

@@ -55,7 +55,9 @@ def python(folder, *words, code, **variables):
 def test_a_task_does_not_start_the_job_of_its_own_script(tmp_path, code, options, role, nstarts):
     done, found = python(tmp_path, code=code.format(start=RUN.format(options=options)))
     last = done.stderr.splitlines()[-1]
-    assert re.search(rf"CommandError: \S*job\.py starts its own job while it runs as a task of it \(job\.py{role}\): ", last), last
+    assert re.search(
+        rf"CommandError: \S*job\.py starts its own job while it runs as a task of it \(job\.py{role}\): ", last
+    ), last
     assert (done.returncode, last.count("Error")) == (1, 1 if role != " map" else 2) and found <= nstarts
     assert last.endswith(f"call streaming.run(...) {FIXED}")
     assert not (tmp_path / "out").exists()
@@ -64,7 +66,8 @@ def test_a_task_does_not_start_the_job_of_its_own_script(tmp_path, code, options
 def test_a_script_that_calls_run_for_every_role_starts_its_job(tmp_path):
     roles = '("map", "combine", "reduce", "steps")'
     done, _ = python(
-        tmp_path, code=f"streaming.run(mapper, reducer) if sys.argv[1:] and sys.argv[1] in {roles} else {RUN.format(options='')}"
+        tmp_path,
+        code=f"streaming.run(mapper, reducer) if sys.argv[1:] and sys.argv[1] in {roles} else {RUN.format(options='')}",
     )
     assert done.returncode == 0, done.stderr
     assert sorted(pairs_of(tmp_path / "out")) == [("a", 2), ("b", 1)]
@@ -75,7 +78,10 @@ def test_a_task_may_start_the_job_of_another_script(tmp_path):
     other = "local.run_script('other.py', inputs='in.txt', output='between', quiet=True)"
     code = f"streaming.run(lambda *pair: [(1, {other}.nmaps)], argv=sys.argv, max_bad=0) if sys.argv[1:] else {RUN}"
     (tmp_path / "one.txt").write_text("one line\n")
-    done, _ = python(tmp_path, code=code.format(options="").replace("inputs='in.txt', output='out'", "inputs='one.txt', output='out'"))
+    done, _ = python(
+        tmp_path,
+        code=code.format(options="").replace("inputs='in.txt', output='out'", "inputs='one.txt', output='out'"),
+    )
     assert done.returncode == 0, done.stderr
     assert pairs_of(tmp_path / "out") == [(1, 1)]
 
@@ -84,12 +90,18 @@ def test_a_task_may_start_the_job_of_another_script(tmp_path):
 def test_a_task_on_a_node_does_not_submit_the_job_of_its_own_script(tmp_path, words):
     done, found = python(tmp_path, *words, code=SUBMIT, PATH="/nowhere")  # no variable of ours is there
     last = done.stderr.splitlines()[-1]
-    assert re.search(rf"CommandError: \S*job\.py starts its own job while it runs as a task of it \(job\.py {words[0]}\): ", last), last
+    assert re.search(
+        rf"CommandError: \S*job\.py starts its own job while it runs as a task of it \(job\.py {words[0]}\): ", last
+    ), last
     assert (done.returncode, found) == (1, 1) and last.endswith(f"call streaming.run(...) {FIXED}")
 
 
 def test_a_script_asked_for_its_steps_does_not_submit_its_job(tmp_path):
-    done, found = python(tmp_path, code=f"sys.argv[1:] = []; {SUBMIT}; streaming.run(steps=[streaming.Step(mapper)])", PATH="/nowhere")
+    done, found = python(
+        tmp_path, code=f"sys.argv[1:] = []; {SUBMIT}; streaming.run(steps=[streaming.Step(mapper)])", PATH="/nowhere"
+    )
     last = done.stderr.splitlines()[-1]
-    assert re.search(r"CommandError: \S*job\.py starts its own job while it runs as a task of it \(job\.py\): ", last), last
+    assert re.search(
+        r"CommandError: \S*job\.py starts its own job while it runs as a task of it \(job\.py\): ", last
+    ), last
     assert (done.returncode, last.count("Error"), found) == (1, 1, 2)

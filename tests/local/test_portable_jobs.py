@@ -14,7 +14,20 @@ from streaming_support import environment
 @pytest.mark.parametrize("name", JOBS)
 def test_run(tmp_path, name):
     job = lay_out(tmp_path, name)
-    words = [sys.executable, "-m", "typedbytes", "run", "-q", f"{name}.py", "in.txt", "-o", "out", "--reducers", "2", *job.options]
+    words = [
+        sys.executable,
+        "-m",
+        "typedbytes",
+        "run",
+        "-q",
+        f"{name}.py",
+        "in.txt",
+        "-o",
+        "out",
+        "--reducers",
+        "2",
+        *job.options,
+    ]
     subprocess.run(words, cwd=tmp_path, env=environment(), check=True)
     assert sorted(pairs_of(tmp_path / "out")) == job.output
     others = [line for path in sorted((tmp_path / "out").glob("others-*")) for line in path.read_text().splitlines()]
@@ -24,6 +37,8 @@ def test_run(tmp_path, name):
 @pytest.mark.parametrize("name", JOBS)
 def test_pipe(tmp_path, name):
     job = lay_out(tmp_path, name)
-    done = subprocess.run(shell_pipe(name, sys.executable), shell=True, cwd=tmp_path, env=environment(), capture_output=True)
+    done = subprocess.run(
+        shell_pipe(name, sys.executable), shell=True, cwd=tmp_path, env=environment(), capture_output=True
+    )
     assert (done.returncode, done.stderr) == (0, b"")
     assert sorted(tb.PairReader(done.stdout)) == job.output

@@ -105,14 +105,18 @@ def test_what_is_reported_is_not_so_with_hadoops_own_value():
 def test_every_property_of_streaming_and_of_the_formats_is_known():
     names = _constants(r"org/apache/hadoop/streaming/.*\.class", rb"\bstream\.[a-z][A-Za-z_.]*[A-Za-z_]")
     assert len(names) > 20 and "stream.non.zero.exit.is.failure" in names
-    assert [name for name in sorted(names) if not _is_known(name) and not STREAMING_WITHOUT_EFFECT.fullmatch(name)] == []
+    assert [
+        name for name in sorted(names) if not _is_known(name) and not STREAMING_WITHOUT_EFFECT.fullmatch(name)
+    ] == []
     names = _constants(FORMATS, rb"\b(?:mapreduce\.(?:in|out)put|textinputformat)\.[A-Za-z.]+")
     assert {"textinputformat.record.delimiter", SEPARATOR, COMPRESS, "mapreduce.output.basename"} <= names
     assert [name for name in sorted(names) if not _is_known(name) and not FORMATS_WITHOUT_EFFECT.fullmatch(name)] == []
 
 
 def test_the_old_names_are_those_of_hadoop():
-    done = subprocess.run(jars.java_command("org.apache.hadoop.mapreduce.util.ConfigUtil"), capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        jars.java_command("org.apache.hadoop.mapreduce.util.ConfigUtil"), capture_output=True, text=True, check=True
+    )
     table = dict(line.split("\t")[:2] for line in done.stdout.splitlines() if "\t" in line)
     assert len(table) > 100
     assert {old: new for old, new in table.items() if new in REPORTED or new in FOLLOWED} == OLD_NAMES
@@ -121,7 +125,9 @@ def test_the_old_names_are_those_of_hadoop():
 # -- beside Hadoop
 
 TEXT = "a rose\tis a rose\nis\ta rose\nis a rose\n"
-LAST_AS_TEXT = {f"stream.{side}": "typedbytes" for side in ("map.input", "map.output", "reduce.input")} | {"stream.reduce.output": "text"}
+LAST_AS_TEXT = {f"stream.{side}": "typedbytes" for side in ("map.input", "map.output", "reduce.input")} | {
+    "stream.reduce.output": "text"
+}
 OPENED = {"": bytes, ".deflate": zlib.decompress, ".gz": gzip.decompress, ".bz2": bz2.decompress}
 
 
@@ -160,14 +166,20 @@ def test_text_is_joined_and_compressed_as_in_hadoop(tmp_path, properties):
 def test_sequence_files_are_compressed_as_in_hadoop(tmp_path, kind):
     (tmp_path / "in.txt").write_text(TEXT)
     script = write_script(tmp_path, WORD_COUNT)
-    properties = {COMPRESS: "true", f"{COMPRESS}.codec": f"{CODECS}BZip2Codec", **({f"{COMPRESS}.type": kind} if kind else {})}
+    properties = {
+        COMPRESS: "true",
+        f"{COMPRESS}.codec": f"{CODECS}BZip2Codec",
+        **({f"{COMPRESS}.type": kind} if kind else {}),
+    }
     job = hadoop().job(
         input=tmp_path / "in.txt", output=tmp_path / "hadoop", mapper=python_command(script, "map"), reducer=python_command(script, "reduce"),
         properties=properties, options=("-outputformat", SEQUENCE_FILE_OUTPUT),
     )  # fmt: skip
     assert job.code == 0, job.log
     run(script, tmp_path / "in.txt", tmp_path / "local", properties=properties)
-    (header, records), (theirs, expected) = (hadoop().read_sequence_file(tmp_path / each / "part-00000") for each in ("local", "hadoop"))
+    (header, records), (theirs, expected) = (
+        hadoop().read_sequence_file(tmp_path / each / "part-00000") for each in ("local", "hadoop")
+    )
     assert records == expected and len(records) == 3
     assert {**header, "sync": None} == {**theirs, "sync": None}
 
@@ -176,7 +188,8 @@ def test_a_long_line_has_one_separator(tmp_path):
     """However the pipe cuts it."""
     (tmp_path / "in.txt").write_text("a\n")
     script = write_script(
-        tmp_path, 'from typedbytes import streaming; streaming.run(lambda key, line: [("k" * 300_000, "v\\t" * 300_000), ("k", "\\tv")])'
+        tmp_path,
+        'from typedbytes import streaming; streaming.run(lambda key, line: [("k" * 300_000, "v\\t" * 300_000), ("k", "\\tv")])',
     )
     run(script, tmp_path / "in.txt", tmp_path / "out", output_format="text", properties={SEPARATOR: "=>"})
     assert (tmp_path / "out" / "part-00000").read_text() == "k" * 300_000 + "=>" + "v\t" * 300_000 + "\nk=>\tv\n"
@@ -185,7 +198,11 @@ def test_a_long_line_has_one_separator(tmp_path):
 @pytest.mark.parametrize(
     ("output_format", "codec", "said"),
     [
-        ("text", f"{CODECS}SnappyCodec", "text is written by run with one of the codecs DefaultCodec, .*, not .*SnappyCodec"),
+        (
+            "text",
+            f"{CODECS}SnappyCodec",
+            "text is written by run with one of the codecs DefaultCodec, .*, not .*SnappyCodec",
+        ),
         ("sequencefile", "com.example.NoCodec", "cannot be compressed as its properties say: unknown codec"),
     ],
 )
@@ -214,7 +231,14 @@ def test_a_variable_wins_over_a_property_of_its_name_as_in_hadoop(tmp_path):
         properties=properties, options=("-cmdenv", "my_limit=variable"),
     )  # fmt: skip
     assert job.code == 0, job.log
-    run(script, tmp_path / "in.txt", tmp_path / "local", properties=properties, environ={"my_limit": "variable"}, output_format="text")
+    run(
+        script,
+        tmp_path / "in.txt",
+        tmp_path / "local",
+        properties=properties,
+        environ={"my_limit": "variable"},
+        output_format="text",
+    )
     assert (tmp_path / "hadoop" / "part-00000").read_text() == "variable\tproperty\n"
     assert (tmp_path / "local" / "part-00000").read_text() == "variable\tproperty\n"
 
@@ -239,7 +263,8 @@ PLAIN = {"part-00000": b"a|b\t1\nlong line\t1\n", "_SUCCESS": b""}
 def test_what_is_reported_changes_the_result_of_hadoop(tmp_path, name, value, changes):
     (tmp_path / "in.txt").write_text("a|b\nlong line\n")
     script = write_script(
-        tmp_path, "from typedbytes import streaming; streaming.run(lambda key, line: [(line, 1)], lambda key, values: [(key, 1)])"
+        tmp_path,
+        "from typedbytes import streaming; streaming.run(lambda key, line: [(line, 1)], lambda key, values: [(key, 1)])",
     )
     job = hadoop().job(
         input=tmp_path / "in.txt", output=tmp_path / "hadoop", mapper=python_command(script, "map"), reducer=python_command(script, "reduce"), properties={name: value}

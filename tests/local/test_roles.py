@@ -40,7 +40,9 @@ def test_a_script_that_is_asked_for_its_roles_runs_none_of_its_code(tmp_path, mo
 
 def test_a_script_may_run_another_job_before_it_says_what_it_has(tmp_path):
     (tmp_path / "in.txt").write_text("a\n")
-    write_script(tmp_path, "from typedbytes.streaming import lib, run\nrun(lib.identitymapper, lib.sumreducer)\n", "other.py")
+    write_script(
+        tmp_path, "from typedbytes.streaming import lib, run\nrun(lib.identitymapper, lib.sumreducer)\n", "other.py"
+    )
     script = write_script(
         tmp_path,
         """
@@ -62,7 +64,9 @@ def test_a_script_may_run_another_job_before_it_says_what_it_has(tmp_path):
 def test_another_program_has_the_roles_that_it_does_not_refuse(tmp_path):
     (tmp_path / "in.txt").write_text("a\n")
     for refused, nreducers in (("reduce combine", 0), ("combine", 1), ("", 1)):
-        script = write_script(tmp_path, f'#!/bin/sh\nfor role in {refused}; do [ "$1" = $role ] && exit 64; done\ncat\n', "job")
+        script = write_script(
+            tmp_path, f'#!/bin/sh\nfor role in {refused}; do [ "$1" = $role ] && exit 64; done\ncat\n', "job"
+        )
         script.chmod(0o700)
         assert run(script, tmp_path / "in.txt", tmp_path / f"out-{refused}").nreducers == nreducers
         assert pairs_of(tmp_path / f"out-{refused}") == [(0, "a")]

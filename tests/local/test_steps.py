@@ -41,7 +41,9 @@ def job(tmp_path):
 
 def test_each_step_reads_what_the_one_before_wrote(job, tmp_path):
     seen = []
-    result = run(*job, tmp_path / "out", reducers=2, progress=lambda phase, done, total: seen.append(set(os.listdir(tmp_path))))
+    result = run(
+        *job, tmp_path / "out", reducers=2, progress=lambda phase, done, total: seen.append(set(os.listdir(tmp_path)))
+    )
     assert sorted(pairs_of(tmp_path / "out")) == [(2, [2, "is"]), (3, [2, "a", "rose"])]
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py", "out"]
     assert any(name.endswith("-step1") for names in seen for name in names)  # it was there, and is gone
@@ -53,16 +55,23 @@ def test_each_step_reads_what_the_one_before_wrote(job, tmp_path):
 def test_each_step_has_counters_of_its_own(job, tmp_path):
     result = run(*job, tmp_path / "out", reducers=2)
     assert [step.counters[TASK_COUNTERS]["MAP_INPUT_RECORDS"] for step in result.steps] == [2, 3]
-    assert [(step.nmaps, step.nreducers, step.output) for step in result.steps] == [(1, 2, result.output), (2, 2, result.output)]
+    assert [(step.nmaps, step.nreducers, step.output) for step in result.steps] == [
+        (1, 2, result.output),
+        (2, 2, result.output),
+    ]
     assert all(step.seconds < result.seconds and step.steps == () for step in result.steps)
     command = [sys.executable, "-m", "typedbytes", "run", *job, "-o", tmp_path / "again", "-r", "2"]
     lines = subprocess.run(command, env=environment(), capture_output=True, text=True).stderr.splitlines()
-    assert "step 1: TaskCounter: MAP_INPUT_RECORDS = 2" in lines and "step 2: TaskCounter: MAP_INPUT_RECORDS = 3" in lines
+    assert (
+        "step 1: TaskCounter: MAP_INPUT_RECORDS = 2" in lines and "step 2: TaskCounter: MAP_INPUT_RECORDS = 3" in lines
+    )
     assert all(line.startswith(("step 1: ", "step 2: ", "typedbytes: done: ")) for line in lines)
 
 
 def test_a_job_of_one_step_has_no_others(job, tmp_path):
-    (tmp_path / "one.py").write_text("from typedbytes.streaming import Step, lib, run\nrun(steps=[Step(lib.identitymapper)])\n")
+    (tmp_path / "one.py").write_text(
+        "from typedbytes.streaming import Step, lib, run\nrun(steps=[Step(lib.identitymapper)])\n"
+    )
     assert run(tmp_path / "one.py", job[1], tmp_path / "out").steps == ()
 
 
@@ -76,7 +85,10 @@ def test_steps_need_no_reducer_and_write_any_format(tmp_path):
 
 
 def test_a_step_that_fails_leaves_nothing_and_is_named(job, tmp_path):
-    with pytest.raises(local.JobError, match=re.escape("step 2 of 2: reduce task 0 (3 pairs) failed: exit code 1: ValueError: as asked")):
+    with pytest.raises(
+        local.JobError,
+        match=re.escape("step 2 of 2: reduce task 0 (3 pairs) failed: exit code 1: ValueError: as asked"),
+    ):
         run(*job, tmp_path / "out", params={"fail": 1})
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
 
@@ -104,7 +116,13 @@ def test_side_files_of_every_step_end_in_the_output_and_are_no_input(tmp_path):
     run(script, tmp_path / "in.txt", tmp_path / "out")
     assert sorted(pairs_of(tmp_path / "out")) == [(1, 1), (1, 1)]
     files = {name: (tmp_path / "out" / name).read_bytes() for name in os.listdir(tmp_path / "out")}
-    assert set(files) == {"_SUCCESS", "part-00000", "step1-log-m-00000", "step1-bad-records-m-00000", "step2-log-m-00000"}
+    assert set(files) == {
+        "_SUCCESS",
+        "part-00000",
+        "step1-log-m-00000",
+        "step1-bad-records-m-00000",
+        "step2-log-m-00000",
+    }
     assert files["step1-log-m-00000"] == b"1x2" and files["step1-bad-records-m-00000"].endswith(b"x")
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py", "out"]
     run(script, tmp_path / "out", tmp_path / "again")
@@ -139,7 +157,12 @@ OWN_FILES = """
 
 def test_files_that_tasks_put_beside_their_output_are_no_input_and_end_in_the_output(tmp_path):
     (tmp_path / "in.txt").write_text("a\n")
-    result = run(write_script(tmp_path, OWN_FILES), tmp_path / "in.txt", tmp_path / "out", params={"name": "own#", "kind": "file"})
+    result = run(
+        write_script(tmp_path, OWN_FILES),
+        tmp_path / "in.txt",
+        tmp_path / "out",
+        params={"name": "own#", "kind": "file"},
+    )
     assert pairs_of(tmp_path / "out") == [(0, "a")] and result.nmaps == 2
     assert sorted(os.listdir(tmp_path / "out")) == ["_SUCCESS", "own1", "own2", "pairs", "part-00000", "text"]
     assert (tmp_path / "out" / "text").read_text() == "no pairs"
@@ -150,7 +173,12 @@ def test_files_that_tasks_put_beside_their_output_are_no_input_and_end_in_the_ou
 def test_files_of_one_name_in_two_steps_fail_the_job(tmp_path, kind):
     (tmp_path / "in.txt").write_text("a\n")
     with pytest.raises(local.OutputError, match="step 2 of 2: two steps made a file same in their output folders"):
-        run(write_script(tmp_path, OWN_FILES), tmp_path / "in.txt", tmp_path / "out", params={"name": "same", "kind": kind})
+        run(
+            write_script(tmp_path, OWN_FILES),
+            tmp_path / "in.txt",
+            tmp_path / "out",
+            params={"name": "same", "kind": kind},
+        )
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
 
 

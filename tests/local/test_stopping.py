@@ -76,7 +76,11 @@ def is_running(pid):
 
 
 def children_of(pid):
-    return [int(each) for task in os.listdir(f"/proc/{pid}/task") for each in Path(f"/proc/{pid}/task/{task}/children").read_text().split()]
+    return [
+        int(each)
+        for task in os.listdir(f"/proc/{pid}/task")
+        for each in Path(f"/proc/{pid}/task/{task}/children").read_text().split()
+    ]
 
 
 def caretaker_of(job):
@@ -99,7 +103,19 @@ def start(tmp_path):
     def start(text=WAITING, names=("child", "task"), options=("-r", "0"), prepare=defaults, before=(), **more):
         script = write_script(tmp_path, text)
         (tmp_path / "in.txt").write_text("line\n")
-        words = [*before, sys.executable, "-m", "typedbytes", "run", "-q", script, tmp_path / "in.txt", "-o", tmp_path / "out", *options]
+        words = [
+            *before,
+            sys.executable,
+            "-m",
+            "typedbytes",
+            "run",
+            "-q",
+            script,
+            tmp_path / "in.txt",
+            "-o",
+            tmp_path / "out",
+            *options,
+        ]
         job = subprocess.Popen(words, env=environment(), preexec_fn=prepare, **more)
         started.append(job.pid)
         until(lambda: all((tmp_path / f"pid-{name}").exists() for name in names) or job.poll() is not None)
@@ -115,7 +131,9 @@ def start(tmp_path):
 
 
 def left_in(folder):
-    return sorted(name for name in os.listdir(folder) if not name.startswith("pid-") and name not in ("in.txt", "job.py", "go"))
+    return sorted(
+        name for name in os.listdir(folder) if not name.startswith("pid-") and name not in ("in.txt", "job.py", "go")
+    )
 
 
 NUMBERS = [(signal.SIGHUP, 129), (signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -signal.SIGKILL)]
@@ -219,10 +237,15 @@ def test_a_program_that_runs_a_job_leaves_nothing_when_it_is_killed(tmp_path):
     script = write_script(tmp_path, WAITING)
     (tmp_path / "in.txt").write_text("line\n")
     code = "import sys; from typedbytes import local; local.run_script(sys.argv[1], inputs=sys.argv[2], output=sys.argv[3])"
-    with subprocess.Popen([sys.executable, "-c", code, script, tmp_path / "in.txt", tmp_path / "out"], env=environment()) as program:
+    with subprocess.Popen(
+        [sys.executable, "-c", code, script, tmp_path / "in.txt", tmp_path / "out"], env=environment()
+    ) as program:
         try:
             until((tmp_path / "pid-task").exists)
-            caretaker, pids = caretaker_of(program), [int((tmp_path / f"pid-{name}").read_text()) for name in ("child", "task")]
+            caretaker, pids = (
+                caretaker_of(program),
+                [int((tmp_path / f"pid-{name}").read_text()) for name in ("child", "task")],
+            )
         finally:
             program.terminate()  # by a signal that it does not handle
     until(lambda: not is_running(caretaker))
@@ -259,7 +282,9 @@ def test_a_process_that_the_program_forks_does_not_keep_the_job(tmp_path, is_kil
     script = write_script(tmp_path, WAITING)
     (tmp_path / "in.txt").write_text("line\n")
     pids = []
-    with subprocess.Popen([sys.executable, "-c", FORKING, script, tmp_path / "in.txt", tmp_path / "out"], env=environment()) as program:
+    with subprocess.Popen(
+        [sys.executable, "-c", FORKING, script, tmp_path / "in.txt", tmp_path / "out"], env=environment()
+    ) as program:
         try:
             until((tmp_path / "pid-forked").exists)
             pids = [int((tmp_path / f"pid-{name}").read_text()) for name in ("forked", "child", "task")]
@@ -415,7 +440,8 @@ def test_a_script_that_a_real_time_signal_ends_is_reported(tmp_path):
     script = write_script(tmp_path, "import os, signal\nos.kill(os.getpid(), signal.SIGRTMIN + 1)")
     (tmp_path / "in.txt").write_text("line\n")
     with pytest.raises(
-        local.JobError, match=rf"was ended by signal {signal.SIGRTMIN + 1} \(SIGRTMIN\+1\) when it was started without input"
+        local.JobError,
+        match=rf"was ended by signal {signal.SIGRTMIN + 1} \(SIGRTMIN\+1\) when it was started without input",
     ):
         local.run_script(script, inputs=tmp_path / "in.txt", output=tmp_path / "out")
 
@@ -441,11 +467,17 @@ def test_only_numbers_that_are_still_its_processes_own_are_ended(monkeypatch):
     messages = SimpleNamespace(handle=lambda line, whole: None, tail=[], exceeded_limit=None)
     command = [sys.executable, "-c", "import os; print(os.getpid())"]
     with job_processes.Processes() as processes:
-        for feed, outcome in ((lambda sink: None, contextlib.nullcontext()), (fail_late, pytest.raises(LookupError, match="late"))):
+        for feed, outcome in (
+            (lambda sink: None, contextlib.nullcontext()),
+            (fail_late, pytest.raises(LookupError, match="late")),
+        ):
             with outcome:
                 processes.run(command, os.environ, feed, lambda source: started.append(int(source.read())), messages)
             started.clear()
-        assert processes.run_without_input([sys.executable, "-c", "raise SystemExit('no')"], os.environ, SECONDS) == (1, b"no\n")
+        assert processes.run_without_input([sys.executable, "-c", "raise SystemExit('no')"], os.environ, SECONDS) == (
+            1,
+            b"no\n",
+        )
         with pytest.raises(subprocess.TimeoutExpired):
             processes.run_without_input(["sleep", "600"], os.environ, 0.01)
     assert len(own) >= 4 and all(own)
@@ -473,13 +505,17 @@ LEAVING = """
 
 
 @pytest.mark.parametrize(
-    "command", ["exec sleep 20", "trap '' PIPE; for i in $(seq 400); do echo more >&2; sleep 0.05; done"], ids=["silent", "writing"]
+    "command",
+    ["exec sleep 20", "trap '' PIPE; for i in $(seq 400); do echo more >&2; sleep 0.05; done"],
+    ids=["silent", "writing"],
 )
 def test_a_process_that_outlives_its_task_does_not_keep_the_job(tmp_path, command):
     (tmp_path / "in.txt").write_text("line\n")
     script = write_script(tmp_path, LEAVING)
     environ = {name: environment()[name] for name in ("PYTHONPATH", "PYTHONWARNINGS")}
-    result = local.run_script(script, [command], inputs=tmp_path / "in.txt", output=tmp_path / "out", environ=environ, quiet=True)
+    result = local.run_script(
+        script, [command], inputs=tmp_path / "in.txt", output=tmp_path / "out", environ=environ, quiet=True
+    )
     pid = int((tmp_path / "pid-child").read_text())
     try:
         assert is_running(pid)
@@ -511,9 +547,12 @@ def test_what_a_task_wrote_before_its_end_is_read_while_another_holds_its_standa
     monkeypatch.setattr(job_processes, "STDERR_SECONDS", 0)
     lines = []
     messages = SimpleNamespace(handle=lambda line, whole: lines.append(line), tail=[], exceeded_limit=None)
-    write = LEAVE.format(["sleep", "20"]) + "sys.stderr.write('a line of 25 characters \\n' * 2000)"  # less than a pipe holds
+    # less than a pipe holds
+    write = LEAVE.format(["sleep", "20"]) + "sys.stderr.write('a line of 25 characters \\n' * 2000)"
     with job_processes.Processes() as processes:
-        processes.run([sys.executable, "-c", write], os.environ, lambda sink: None, lambda source: source.read(), messages)
+        processes.run(
+            [sys.executable, "-c", write], os.environ, lambda sink: None, lambda source: source.read(), messages
+        )
     os.kill(int(lines[0]), signal.SIGKILL)
     assert len(lines) == 2001
 

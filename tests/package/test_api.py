@@ -82,7 +82,9 @@ def test_dir_shows_what_is_public_and_no_more():
     assert {name for name in PYTHON_LAYERS if not name.startswith("_")} - {"cli"} == {*tb._MODULES}
     for module in modules:
         shown = {name for name in dir(module) if not name.startswith("_")}
-        own_modules = {name for name in shown if inspect.ismodule(getattr(module, name)) and getattr(module, name) in modules}
+        own_modules = {
+            name for name in shown if inspect.ismodule(getattr(module, name)) and getattr(module, name) in modules
+        }
         constants = typedbytes.legacy.__all__ if module is tb else ()
         assert shown - own_modules - {*constants} == {*module.__all__} - {*constants}, module
 
@@ -146,7 +148,9 @@ def stub_names(body):
         elif isinstance(node, ast.ImportFrom):
             names.update({alias.asname: node for alias in node.names if alias.asname == alias.name})
     return {
-        name: node for name, node in names.items() if not name.startswith("_") or name in ("__init__", "__new__", "__iter__", "__next__")
+        name: node
+        for name, node in names.items()
+        if not name.startswith("_") or name in ("__init__", "__new__", "__iter__", "__next__")
     }
 
 
@@ -177,7 +181,9 @@ def test_a_stub_has_the_names_of_its_module(path):
     for name in names:
         assert hasattr(module, name), name
     if is_public(module):
-        assert {name for name in names if getattr(getattr(module, name), "__module__", "") == module.__name__} <= set(module.__all__)
+        assert {name for name in names if getattr(getattr(module, name), "__module__", "") == module.__name__} <= set(
+            module.__all__
+        )
 
 
 CLASSES = [
@@ -217,9 +223,14 @@ def test_a_stub_has_the_members_of_its_class(module, name):
     bases = [base.__name__ for base in kind.__mro__[1:]]
     given = members(kind)
     for member in given:
-        assert hasattr(kind, member) or kind.__dictoffset__, member  # what __init__ sets, only where instances have a dict
+        # what __init__ sets, only where instances have a dict
+        assert hasattr(kind, member) or kind.__dictoffset__, member
     there = {
-        member for base in kind.__mro__ if base.__module__.startswith("typedbytes") for member in vars(base) if not member.startswith("_")
+        member
+        for base in kind.__mro__
+        if base.__module__.startswith("typedbytes")
+        for member in vars(base)
+        if not member.startswith("_")
     }
     if issubclass(kind, int) and "Enum" in str(bases):
         assert [member.name for member in kind] == list(stub_names(stub_class(kind).body))
@@ -256,7 +267,11 @@ def stub_defaults(node):
     """Return the default of each parameter of a function in a stub that gives one."""
     defaults = dict(zip([item.arg for item in node.args.kwonlyargs], node.args.kw_defaults))
     defaults.update(zip([item.arg for item in node.args.args][::-1], node.args.defaults[::-1]))
-    return {parameter: default for parameter, default in defaults.items() if default is not None and ast.unparse(default) != "..."}
+    return {
+        parameter: default
+        for parameter, default in defaults.items()
+        if default is not None and ast.unparse(default) != "..."
+    }
 
 
 def real_parameters(function):
@@ -282,7 +297,8 @@ def functions():
             if isinstance(node, ast.FunctionDef):
                 found[f"{module.__name__}.{name}"] = (node, getattr(module, name))
             elif isinstance(node, ast.ClassDef):
-                for member, inner in members(getattr(module, name)).items():  # those of a base whose class is not shown, too
+                # those of a base whose class is not shown, too
+                for member, inner in members(getattr(module, name)).items():
                     if isinstance(inner, ast.FunctionDef) and not inner.decorator_list and member != "__init__":
                         found[f"{module.__name__}.{name}.{member}"] = (inner, getattr(getattr(module, name), member))
     return found
@@ -321,7 +337,9 @@ def test_a_class_shows_the_parameters_of_its_stub(name):
     node, kind = CONSTRUCTORS[name]
     shown = [("self", "positional", False), *real_parameters(kind)]
     assert sorted(shown) == sorted(stub_parameters(node))
-    assert [item for item in shown if item[1] == "positional"] == [item for item in stub_parameters(node) if item[1] == "positional"]
+    assert [item for item in shown if item[1] == "positional"] == [
+        item for item in stub_parameters(node) if item[1] == "positional"
+    ]
     parameters = inspect.signature(kind).parameters
     for parameter, default in stub_defaults(node).items():
         assert ast.literal_eval(default) == parameters[parameter].default
@@ -373,7 +391,12 @@ def test_a_function_passes_on_each_option(name, monkeypatch):
 
 
 def test_a_function_has_the_defaults_of_its_class():
-    for function, kind in ((tb.dump, tb.Encoder), (tb.dump_all, tb.Encoder), (tb.load, tb.Decoder), (tb.iter_load, tb.Reader)):
+    for function, kind in (
+        (tb.dump, tb.Encoder),
+        (tb.dump_all, tb.Encoder),
+        (tb.load, tb.Decoder),
+        (tb.iter_load, tb.Reader),
+    ):
         shown = inspect.signature(function).parameters
         for option, parameter in inspect.signature(kind).parameters.items():
             if parameter.kind is parameter.KEYWORD_ONLY:
@@ -445,7 +468,9 @@ def evaluated_annotations(node, in_function=False):
     for child in ast.iter_child_nodes(node):
         is_function = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef))
         if is_function and not in_function:
-            yield from filter(None, [child.returns, *(each.annotation for each in ast.walk(child.args) if isinstance(each, ast.arg))])
+            yield from filter(
+                None, [child.returns, *(each.annotation for each in ast.walk(child.args) if isinstance(each, ast.arg))]
+            )
         elif isinstance(child, ast.AnnAssign) and not in_function:
             yield child.annotation
         yield from evaluated_annotations(child, in_function or is_function)
@@ -456,7 +481,9 @@ def test_annotations_are_those_of_the_oldest_python():
     for path in sorted(PACKAGE.rglob("*.py")):
         tree = ast.parse(path.read_text("utf-8"))
         is_evaluated = not any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body)
-        if is_evaluated and any(isinstance(node, ast.BinOp) for each in evaluated_annotations(tree) for node in ast.walk(each)):
+        if is_evaluated and any(
+            isinstance(node, ast.BinOp) for each in evaluated_annotations(tree) for node in ast.walk(each)
+        ):
             found.append(path.relative_to(PACKAGE).as_posix())  # a | of types is an error on Python 3.9
     assert found == []
 
@@ -494,7 +521,9 @@ def test_a_public_object_says_what_it_does(name):
     assert first[0].isupper()
 
 
-EXAMPLES = [name for name in DOCUMENTED if name.split(".")[0] not in SLOTS_OF_OLD and not name.startswith(("Ext.", "Writable."))]
+EXAMPLES = [
+    name for name in DOCUMENTED if name.split(".")[0] not in SLOTS_OF_OLD and not name.startswith(("Ext.", "Writable."))
+]
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -524,7 +553,9 @@ def test_examples_of_a_compiled_module_run(name):
 SHOWN_BY_A_PACKAGE = [
     kind
     for module in (typedbytes.columns, typedbytes.legacy)
-    for kind in dict.fromkeys(base for value in vars(module).values() if inspect.isclass(value) for base in value.__mro__)
+    for kind in dict.fromkeys(
+        base for value in vars(module).values() if inspect.isclass(value) for base in value.__mro__
+    )
     if kind.__module__ == module.__name__
 ]
 
@@ -532,7 +563,9 @@ SHOWN_BY_A_PACKAGE = [
 @pytest.mark.parametrize("kind", SHOWN_BY_A_PACKAGE, ids=lambda kind: f"{kind.__module__}.{kind.__name__}")
 def test_examples_of_a_class_that_a_package_shows_run(kind):
     module = importlib.import_module(kind.__module__)
-    found = doctest.DocTestFinder(exclude_empty=True).find(kind, kind.__name__, module=False, globs={**vars(tb), **vars(module), "io": io})
+    found = doctest.DocTestFinder(exclude_empty=True).find(
+        kind, kind.__name__, module=False, globs={**vars(tb), **vars(module), "io": io}
+    )
     tests = [test for test in found if test.examples]
     runner = doctest.DocTestRunner(verbose=False)
     for test in tests:
@@ -581,7 +614,12 @@ def definitions_in(path):
 
 
 def test_there_are_sources():
-    assert {name_of(path) for path in SOURCES} >= {"_core.pyx", "core/byteorder.h", "core/codec/containers.pxi", "columns/_native.pyx"}
+    assert {name_of(path) for path in SOURCES} >= {
+        "_core.pyx",
+        "core/byteorder.h",
+        "core/codec/containers.pxi",
+        "columns/_native.pyx",
+    }
     assert all(path.suffix in (".pyx", ".pxd", ".pxi", ".h") for path in SOURCES)
 
 
@@ -611,7 +649,9 @@ def test_the_map_has_every_helper_of_the_command_once():
     rows = re.findall(r"^\| (?:`(\w+)`: )?(`\w+`[^|]*)\|", table, re.M)
     helpers = [(folder, name) for folder, cell in rows for name in re.findall(r"`(\w+)`", cell)]
     there = [path.relative_to(PACKAGE / "cli").with_suffix("").parts for path in (PACKAGE / "cli").rglob("*.py")]
-    assert sorted(helpers) == sorted(("", *parts)[-2:] for parts in there if parts[0] != "commands" and parts[-1] != "__init__")
+    assert sorted(helpers) == sorted(
+        ("", *parts)[-2:] for parts in there if parts[0] != "commands" and parts[-1] != "__init__"
+    )
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
@@ -620,7 +660,9 @@ def test_a_source_uses_only_the_layers_below(path):
     folder = name.rpartition("/")[0]
     used = re.findall(r"(?:from|cimport) typedbytes\.([\w.]+)(?: cimport|$)", code, re.M)
     if folder.startswith("core"):
-        assert all(re.match(r"core\.\w+$", other) and not is_part(other.replace(".", "/") + ".") for other in used), used
+        assert all(re.match(r"core\.\w+$", other) and not is_part(other.replace(".", "/") + ".") for other in used), (
+            used
+        )
         assert is_part(name) or used == []
     else:
         own = tuple(f"{package}." for package in ("core", folder))
@@ -650,7 +692,12 @@ def test_a_part_of_the_core_uses_only_those_before_it(path):
 
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
 def test_a_source_opens_prints_and_asks_for_nothing(path):
-    assert re.findall(r"\bopen\(|\bfopen\(|environ|\bprint\(|\bprintf\(|getenv|sys\.std(?:in|out|err)|\binput\(", code_of(path)) == []
+    assert (
+        re.findall(
+            r"\bopen\(|\bfopen\(|environ|\bprint\(|\bprintf\(|getenv|sys\.std(?:in|out|err)|\binput\(", code_of(path)
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
@@ -697,7 +744,9 @@ def python_imports(path):
                 yield node.module
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: "/".join(path.relative_to(PACKAGE).parts))
+@pytest.mark.parametrize(
+    "path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: "/".join(path.relative_to(PACKAGE).parts)
+)
 def test_a_python_file_uses_only_the_layers_below(path):
     here = path.relative_to(PACKAGE).with_suffix("").parts[0]
     for name in python_imports(path):
@@ -815,7 +864,10 @@ MESSAGES = {
         lambda: tb.dumps([{"k": object}]),
         'cannot encode an object of type type: pass default=, or pickle="trust" for your own data, at [0]["k"]',
     ),
-    "none": (lambda: tb.dumps(None, pickle="raw"), "cannot encode an object of type NoneType: pass default= or another pickle="),
+    "none": (
+        lambda: tb.dumps(None, pickle="raw"),
+        "cannot encode an object of type NoneType: pass default= or another pickle=",
+    ),
     "own_type": (lambda: tb.dumps(pathlib.PurePosixPath()), "cannot encode an object of type pathlib"),
     "width": (lambda: tb.dumps(2**31, int_width=32), "int does not fit an INT of 32 bits"),
     "wide": (lambda: tb.dumps(2**63, pickle="raw"), "int does not fit 64 bits"),
@@ -824,7 +876,10 @@ MESSAGES = {
         'str holds a lone surrogate, which UTF-8 cannot encode: pass unicode_errors="surrogateescape", for example',
     ),
     "float": (lambda: tb.dumps(tb.Float(1e300)), "number is too large for a FLOAT"),
-    "nesting": (lambda: tb.dumps([[]], max_depth=1), "containers nest deeper than max_depth=1, or one holds itself, at [0]"),
+    "nesting": (
+        lambda: tb.dumps([[]], max_depth=1),
+        "containers nest deeper than max_depth=1, or one holds itself, at [0]",
+    ),
 }
 
 
@@ -839,7 +894,9 @@ def test_messages(name):
 # -- value types ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("value", [tb.Byte(5), tb.Long(5), tb.Float(1.5), tb.Ext(60, b"a"), tb.Writable("a.B", b"c")], ids=repr)
+@pytest.mark.parametrize(
+    "value", [tb.Byte(5), tb.Long(5), tb.Float(1.5), tb.Ext(60, b"a"), tb.Writable("a.B", b"c")], ids=repr
+)
 def test_value_types_are_copied_shown_and_compared(value):
     for found in (
         pickle.loads(pickle.dumps(value)),

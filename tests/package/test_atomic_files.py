@@ -61,7 +61,9 @@ def folder(tmp_path):
     return made
 
 
-@pytest.mark.parametrize("words", [["cat"], ["to-json"], ["convert", "--to", "sequencefile", "--pairs"]], ids=lambda words: words[0])
+@pytest.mark.parametrize(
+    "words", [["cat"], ["to-json"], ["convert", "--to", "sequencefile", "--pairs"]], ids=lambda words: words[0]
+)
 def test_an_output_is_on_the_disk_before_it_has_its_name(folder, words):
     calls = calls_of(folder, *words, "-o", "out", input=b"\2\1\2\1")
     path = folder / "out"
@@ -70,7 +72,11 @@ def test_an_output_is_on_the_disk_before_it_has_its_name(folder, words):
 
 def test_a_bundle_is_on_the_disk_before_it_has_its_name(folder):
     calls = calls_of(folder, "bundle", "b.zip")
-    assert calls[-3:] == [("fsync", f"{folder}/.b.zip"), ("rename", f'"{folder}/.b.zip", "{folder}/b.zip"'), ("fsync", str(folder))]
+    assert calls[-3:] == [
+        ("fsync", f"{folder}/.b.zip"),
+        ("rename", f'"{folder}/.b.zip", "{folder}/b.zip"'),
+        ("fsync", str(folder)),
+    ]
 
 
 def test_a_folder_of_partitions_is_on_the_disk_before_it_has_its_name(folder):
@@ -89,11 +95,20 @@ def test_a_job_is_on_the_disk_before_it_has_its_name(folder):
     done = f"{folder}/.out/output"
     synced = [what for name, what in calls if name == "fsync"]
     for number in (0, 1):
-        moved = next(i for i, (name, what) in enumerate(calls) if name == "rename" and what.endswith(f'"{done}/part-{number:05}"'))
+        moved = next(
+            i
+            for i, (name, what) in enumerate(calls)
+            if name == "rename" and what.endswith(f'"{done}/part-{number:05}"')
+        )
         attempt = calls[moved][1].split('"')[1]
         assert ("fsync", attempt) in calls[:moved]
     last = calls[-4:]
-    assert last == [("fsync", done), ("mkdir", f"{folder}/out"), ("rename", f'"{done}", "{folder}/out"'), ("fsync", str(folder))]
+    assert last == [
+        ("fsync", done),
+        ("mkdir", f"{folder}/out"),
+        ("rename", f'"{done}", "{folder}/out"'),
+        ("fsync", str(folder)),
+    ]
     assert f"{done}/_SUCCESS" in synced
 
 
@@ -115,7 +130,9 @@ def test_an_output_folder_replaces_no_existing_folder(folder):
 @pytest.mark.parametrize("has_links", [True, False])
 def test_a_file_that_has_come_meanwhile_is_left(folder, monkeypatch, has_links):
     if not has_links:
-        monkeypatch.setattr(os, "link", lambda *names: (_ for _ in ()).throw(PermissionError(1, "Operation not permitted")))
+        monkeypatch.setattr(
+            os, "link", lambda *names: (_ for _ in ()).throw(PermissionError(1, "Operation not permitted"))
+        )
     with pytest.raises(FileExistsError), atomic.atomic_file(folder / "out", overwrite=False) as file, file:
         (folder / "out").write_text("theirs")
     assert (os.listdir(folder), (folder / "out").read_text()) == (["out"], "theirs")

@@ -21,7 +21,10 @@ def sequence_file(folder):
 
 def map_file(folder):
     data = sequence_file(folder)
-    with sequencefile.Writer(folder / "index", key_class="Text", value_class="LongWritable") as writer, sequencefile.Reader(data) as reader:
+    with (
+        sequencefile.Writer(folder / "index", key_class="Text", value_class="LongWritable") as writer,
+        sequencefile.Reader(data) as reader,
+    ):
         writer.write("a", reader.offset)
     return folder
 
@@ -59,7 +62,8 @@ COMPILED = [
     tb.Reader, tb.PairReader, tb.Writer, tb.PairWriter, sequencefile.Reader, sequencefile.Writer,
     block.BlockReader, block.BlockWriter, block.CoalescingWriter, block.AsyncCoalescingWriter,
 ]  # fmt: skip
-ELSEWHERE = {block.AsyncCoalescingWriter, block.SharedChannel}  # tested below: one needs an event loop, the other a second thread
+# tested below: one needs an event loop, the other a second thread
+ELSEWHERE = {block.AsyncCoalescingWriter, block.SharedChannel}
 
 
 def test_every_class_has_a_recipe():

@@ -11,7 +11,14 @@ from typedbytes.cli.registry import COMMANDS
 from typedbytes.streaming import lib, testing
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
-BLOCK_COUNTS = {"../README.md": 2, "block-format.md": 2, "format.md": 2, "migration.md": 3, "sequencefile.md": 4, "streaming.md": 6}
+BLOCK_COUNTS = {
+    "../README.md": 2,
+    "block-format.md": 2,
+    "format.md": 2,
+    "migration.md": 3,
+    "sequencefile.md": 4,
+    "streaming.md": 6,
+}
 PLACES = {"streaming": tb.streaming, "sequencefile": tb.sequencefile, "local": tb.local, "testing": testing, "lib": lib}
 
 
@@ -45,7 +52,9 @@ def test_the_supported_pythons_are_said_once_and_rightly():
     root = DOCS.parent
     minors = re.findall(r'"Programming Language :: Python :: 3\.(\d+)"', (root / "pyproject.toml").read_text())
     for name in ("README.md", "docs/platforms.md"):
-        assert re.search(r"Python (3\.\d+ to 3\.\d+)", (root / name).read_text())[1] == f"3.{minors[0]} to 3.{minors[-1]}", name
+        assert (
+            re.search(r"Python (3\.\d+ to 3\.\d+)", (root / name).read_text())[1] == f"3.{minors[0]} to 3.{minors[-1]}"
+        ), name
     assert not re.search(r"3\.\d", (root / "SECURITY.md").read_text())
 
 

@@ -151,7 +151,9 @@ def test_the_first_error_of_a_sink_comes_out(name, nbytes, sink):
         writer.flush()
 
 
-@pytest.mark.parametrize("kind", [name for name in WRITERS if not isinstance(name, str) and name is not block.CoalescingWriter])
+@pytest.mark.parametrize(
+    "kind", [name for name in WRITERS if not isinstance(name, str) and name is not block.CoalescingWriter]
+)
 def test_the_end_of_a_with_block_may_be_called_without_an_error(kind):
     """As of `io.BytesIO().__exit__()`. Where no error is given there is none to read."""
     make, write = WRITERS[kind]
@@ -168,7 +170,10 @@ def test_the_first_error_of_a_descriptor_comes_out(name):
     os.close(reading)
     full = os.open("/dev/full", os.O_WRONLY)
     try:
-        with first_error(), make(full if name != "SequenceFileSink" else open(full, "wb", buffering=0, closefd=False)) as writer:
+        with (
+            first_error(),
+            make(full if name != "SequenceFileSink" else open(full, "wb", buffering=0, closefd=False)) as writer,
+        ):
             try:
                 while True:
                     write(writer, LARGE)
@@ -213,7 +218,9 @@ def test_the_first_error_of_columns_comes_out(sink):
         columns.write(sink(), {"key": [1], "value": [bytes(2 << 20)]})
 
 
-@pytest.mark.parametrize("name", [name for name in WRITERS if name not in (block.CoalescingWriter, legacy.Output, legacy.PairedOutput)])
+@pytest.mark.parametrize(
+    "name", [name for name in WRITERS if name not in (block.CoalescingWriter, legacy.Output, legacy.PairedOutput)]
+)
 def test_an_error_of_the_caller_does_not_hide_that_of_the_sink(name):
     make, _ = WRITERS[name]
     with first_error(), make(FailingAtFlush()):

@@ -87,23 +87,38 @@ GENERATED = """
 def test_lines_and_outcomes_are_counted_where_they_come_from():
     def line(words, times, *outcomes, function="__pyx_f_work"):
         number = next(number for number, text in enumerate(GENERATED.split("\n"), 1) if words in text)
-        return dict(line_number=number, count=times, function_name=function, branches=[dict(count=count) for count in outcomes])
+        return dict(
+            line_number=number, count=times, function_name=function, branches=[dict(count=count) for count in outcomes]
+        )
 
     counts = line_coverage.Counts()
     body = [line("__pyx_t_1 =", 5), line("if (__pyx_t_1)", 5, 0, 5), line("call()", 0, 0, 0), line("__pyx_t_3", 7)]
-    end = [line("ErrFetch", 0), line("release", 5), line("return", 5, 5, 0), line("call()", 9, 9, 9, function="__pyx_pw_work")]
+    end = [
+        line("ErrFetch", 0),
+        line("release", 5),
+        line("return", 5, 5, 0),
+        line("call()", 9, 9, 9, function="__pyx_pw_work"),
+    ]
     counts.add_generated(GENERATED.split("\n"), body + end)
     counts.add_header("_it.h", [dict(line_number=4, count=2, branches=[dict(count=2), dict(count=0)])])
     assert counts.lines == {("_it.pyx", 3): 5, ("core/it.pxi", 9): 0, ("_it.pyx", 7): 5, ("_it.h", 4): 2}
-    assert {key: sorted(table.values()) for key, table in counts.branches.items()} == {("_it.pyx", 3): [0, 5], ("_it.h", 4): [0, 2]}
+    assert {key: sorted(table.values()) for key, table in counts.branches.items()} == {
+        ("_it.pyx", 3): [0, 5],
+        ("_it.h", 4): [0, 2],
+    }
     assert {key: sorted(table.values()) for key, table in counts.calls.items()} == {("core/it.pxi", 9): [0, 0]}
 
 
 def test_lines_that_no_test_reaches_are_in_the_sources():
     for name, start in line_coverage.UNREACHABLE:
-        lines = [(number, line.strip()) for number, line in enumerate(line_coverage.source_of(name), 1) if line.strip().startswith(start)]
+        lines = [
+            (number, line.strip())
+            for number, line in enumerate(line_coverage.source_of(name), 1)
+            if line.strip().startswith(start)
+        ]
         assert [
-            line_coverage.why_unreachable(name, number) == line_coverage.why_listed(name, line) is not None for number, line in lines
+            line_coverage.why_unreachable(name, number) == line_coverage.why_listed(name, line) is not None
+            for number, line in lines
         ] == [True]
     assert line_coverage.why_listed("_sorting/sorter.pxi", "return TOO_LONG") is None
 
@@ -121,7 +136,9 @@ def test_lines_that_no_test_reaches_are_in_the_sources():
 def test_lines_that_only_run_without_the_gil_are_known(name, line, function):
     assert function is None or function in line_coverage.WITHOUT_GIL
     known = [
-        line_coverage.why_unreachable(name, number) for number, text in enumerate(line_coverage.source_of(name), 1) if text.strip() == line
+        line_coverage.why_unreachable(name, number)
+        for number, text in enumerate(line_coverage.source_of(name), 1)
+        if text.strip() == line
     ]
     assert line_coverage.NO_GIL in known
     others = [

@@ -18,7 +18,9 @@ pytestmark = [pytest.mark.once, pytest.mark.skipif(sys.platform != "linux", reas
 def read(request):
     """Return a function that gives what readelf says of a module with an option."""
     path = importlib.import_module(f"typedbytes.{request.param}").__file__
-    return lambda option: subprocess.run([program("readelf"), "--wide", option, path], capture_output=True, text=True, check=True).stdout
+    return lambda option: (
+        subprocess.run([program("readelf"), "--wide", option, path], capture_output=True, text=True, check=True).stdout
+    )
 
 
 def test_addresses_are_read_only_after_loading(read):

@@ -312,7 +312,8 @@ def check(make, tools, expected):
     items, errors, ended = drive(make, tools)
     if ended and errors:
         assert items == expected, "the end came before all records"
-    assert items == expected[: len(items)] or tools.whole == TEXT and tools.is_changed  # a line can be shorter, and not wrong
+    # a line can be shorter, and not wrong
+    assert items == expected[: len(items)] or tools.whole == TEXT and tools.is_changed
     if not ended:
         said = {(type(error), str(error)) for error in errors[-3:]}
         assert len(said) == 1, "another error, and not the end"
@@ -544,14 +545,19 @@ WHOLE = {"typedbytes.block.Message": lambda: block.BlockDecoder().feed(block.Blo
 # What tasks iterate over, which is not public.
 INSIDE = {
     "text": [lambda tools: TextInput(tools.file(TEXT), b"\t").pairs()],
-    "lines": [lambda tools: TextInput(tools.file(TEXT)).pairs(), lambda tools: TextInput(tools.file(TEXT), b"\t", raw=True).raw_pairs()],
+    "lines": [
+        lambda tools: TextInput(tools.file(TEXT)).pairs(),
+        lambda tools: TextInput(tools.file(TEXT), b"\t", raw=True).raw_pairs(),
+    ],
     "text in groups": [lambda tools: TextInput(tools.file(TEXT), b"\t").groups()],
     "raw bytes": [lambda tools: RawBytesInput(tools.file(RAW)).pairs()],
     "raw bytes in groups": [lambda tools: RawBytesInput(tools.file(RAW)).groups()],
     "group_by": [
         lambda tools: RecordGroups(tb.PairReader(tools.file(TYPED)), tools.hook),
         lambda tools: RecordGroups(TextInput(tools.file(TEXT), b"\t").pairs(), tools.hook),
-        lambda tools: RecordGroups(tb.PairReader(TYPED), key_of=lambda key, value: tools.hook(key), value_of=tools.hook),
+        lambda tools: RecordGroups(
+            tb.PairReader(TYPED), key_of=lambda key, value: tools.hook(key), value_of=tools.hook
+        ),
     ],
     "kept": [lambda tools: WrappedIterator(pair for pair in tools.values(*PAIRS))],
     "lines of a split": [
@@ -561,8 +567,20 @@ INSIDE = {
     "pairs of a split": [lambda tools: PairIterator(sequencefile.Reader(tools.file(SEQUENCE)))],
 }
 
-ALL = [pytest.param(make, id=f"{name}-{number}") for name, makes in {**RECIPES, **INSIDE}.items() for number, make in enumerate(makes)]
-ERRORS = [Broken("here"), OSError("here"), StopIteration(), MemoryError(), KeyboardInterrupt(), GeneratorExit(), signal.SIGALRM]
+ALL = [
+    pytest.param(make, id=f"{name}-{number}")
+    for name, makes in {**RECIPES, **INSIDE}.items()
+    for number, make in enumerate(makes)
+]
+ERRORS = [
+    Broken("here"),
+    OSError("here"),
+    StopIteration(),
+    MemoryError(),
+    KeyboardInterrupt(),
+    GeneratorExit(),
+    signal.SIGALRM,
+]
 
 
 @pytest.fixture(autouse=True)
@@ -730,7 +748,9 @@ def in_a_task(tmp_path, monkeypatch):
         source = _descriptors.InputDescriptor(os.open("in", os.O_RDONLY), "rb")
         sink = _descriptors.OutputDescriptor(os.open("out", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb")
         with source:
-            code = _run.TaskRun(role, {"map": None, "combine": None, "reduce": None, role: Stubborn()}, run_options).run(source, sink)
+            code = _run.TaskRun(
+                role, {"map": None, "combine": None, "reduce": None, role: Stubborn()}, run_options
+            ).run(source, sink)
         with open("out", "rb") as output:
             return code, sum(value for _, value in tb.PairReader(output.read())), counted.nbad
 
@@ -803,7 +823,9 @@ def at(key, n):
 run(reducer=reducer)
 """
     ahead, messages = len(data) * 2 // 3 + 3, b""
-    with start(tmp_path, CATCHING + text, "reduce", environ={"stream_reduce_input": form, "stream_reduce_output": "typedbytes"}) as child:
+    with start(
+        tmp_path, CATCHING + text, "reduce", environ={"stream_reduce_input": form, "stream_reduce_output": "typedbytes"}
+    ) as child:
         child.stdin.write(data[:ahead])
         child.stdin.flush()
         while not messages.endswith(b"caught\n") and (line := child.stderr.readline()):

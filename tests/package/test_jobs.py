@@ -25,7 +25,12 @@ from typedbytes.spark._tasks import _Worker
 FIELD_OF = {"reducers": "nreducers", "environ": "environment"}
 #: By function: its engine, its parameters that are no options, and the options that it leaves to a Job, or to the session of Spark.
 FUNCTIONS = {
-    "local.run": (local.run, "local", {"mapper", "reducer", "combiner", "progress"}, {"functions", "combiner", "arguments"}),
+    "local.run": (
+        local.run,
+        "local",
+        {"mapper", "reducer", "combiner", "progress"},
+        {"functions", "combiner", "arguments"},
+    ),
     "local.run_script": (local.run_script, "local", {"script", "progress"}, {"functions"}),
     "spark.run_script": (spark.run_script, "spark", {"spark", "script"}, {"name", "python"}),
 }
@@ -74,7 +79,10 @@ def test_an_engine_refuses_the_options_of_others(tmp_path):
         ({"codec": "zip"}, "codec must be one of none, zlib, lz4, zstd, not 'zip'"),
         ({"feed": "both"}, "feed must be one of splits, pairs, not 'both'"),
         ({"params": {"a b": 1}}, "the name of a parameter has letters, digits and underscores, 'a b' has others"),
-        ({"properties": {"stream.map.input": "text"}}, "Hadoop Streaming sets the property stream.map.input from -io typedbytes"),
+        (
+            {"properties": {"stream.map.input": "text"}},
+            "Hadoop Streaming sets the property stream.map.input from -io typedbytes",
+        ),
         ({"properties": {"mapreduce.job.reduces": "two"}}, "the property mapreduce.job.reduces is a number, not 'two'"),
     ],
 )
@@ -127,7 +135,11 @@ SAYS_NOTHING = "from typedbytes import streaming\nimport operator\njobs = {jobs}
         ("{'reducer': operator.add, 'combiner': operator.add}", [["map", "combine", "reduce"]], []),
         ("{'reducer': operator.add}", [["map", "reduce"]], []),
         ("{}", [["map"]], []),
-        ("1 / 0", [["map", "reduce"]], ["with exit code 1: ZeroDivisionError: division by zero: it is taken to have a reducer"]),
+        (
+            "1 / 0",
+            [["map", "reduce"]],
+            ["with exit code 1: ZeroDivisionError: division by zero: it is taken to have a reducer"],
+        ),
     ],
 )
 def test_a_script_is_asked_what_its_source_leaves_open(tmp_path, given, steps, said):

@@ -38,7 +38,9 @@ def test_a_refused_call_leaves_the_file(tmp_path, name, kind):
     assert path.read_bytes() == b"what was there"
 
 
-@pytest.mark.parametrize("make", [tb.Writer, tb.PairWriter, sequencefile.Writer], ids=["values", "pairs", "sequencefile"])
+@pytest.mark.parametrize(
+    "make", [tb.Writer, tb.PairWriter, sequencefile.Writer], ids=["values", "pairs", "sequencefile"]
+)
 def test_a_file_that_is_open_for_reading_is_refused_at_once(tmp_path, make):
     (tmp_path / "kept").write_bytes(b"what was there")
     for buffering in (-1, 0):

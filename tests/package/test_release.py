@@ -38,14 +38,20 @@ def test_the_version_is_the_same_everywhere():
 
 @pytest.mark.parametrize(
     "tag, code, said",
-    [("v1.5", 0, "\nThe notes.\n\n"), ("v1.4", 1, "expected the tag v1.5, found v1.4\n"), ("1.5", 1, "expected the tag v1.5, found 1.5\n")],
+    [
+        ("v1.5", 0, "\nThe notes.\n\n"),
+        ("v1.4", 1, "expected the tag v1.5, found v1.4\n"),
+        ("1.5", 1, "expected the tag v1.5, found 1.5\n"),
+    ],
 )
 def test_notes_of_a_tag(tmp_path, tag, code, said):
     """A tag of another version, or without notes, must fail before anything is published."""
     (tmp_path / ".ci").mkdir()
     shutil.copy(ROOT / ".ci/release-notes", tmp_path / ".ci")
     (tmp_path / "pyproject.toml").write_text('version = "1.5"\n')
-    (tmp_path / "CHANGELOG.md").write_text("# Changes\n\n## [1.5] - 2026-01-01\n\nThe notes.\n\n## [1.4] - 2025-01-01\n\nOld.\n")
+    (tmp_path / "CHANGELOG.md").write_text(
+        "# Changes\n\n## [1.5] - 2026-01-01\n\nThe notes.\n\n## [1.4] - 2025-01-01\n\nOld.\n"
+    )
     done = subprocess.run([tmp_path / ".ci/release-notes", tag], capture_output=True, text=True)
     assert (done.returncode, done.stdout + done.stderr) == (code, said)
     (tmp_path / "CHANGELOG.md").write_text("# Changes\n\n## [Unreleased]\n\nNew.\n")
@@ -84,7 +90,9 @@ def test_hosted_ci_runs_what_can_be_run_anywhere(command):
         done = subprocess.run([*words, "--dry-run", "need_python=python$(1)"], cwd=ROOT, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
     elif words[0] == "pipx":
-        assert f'"{words[2]}"' in (ROOT / "pyproject.toml").read_text(), "another version than the one whose settings are checked"
+        assert f'"{words[2]}"' in (ROOT / "pyproject.toml").read_text(), (
+            "another version than the one whose settings are checked"
+        )
     else:
         assert os.access(ROOT / words[0], os.X_OK) or words[0] == "mv"
 
@@ -93,7 +101,9 @@ def named_targets():
     """Return the targets that the documents name, by folder."""
     targets = collections.defaultdict(set)
     for path in [*ROOT.glob("*.md"), *ROOT.glob("*/*.md"), *ROOT.glob("docs/guides/*.md")]:
-        for folder, target in re.findall(r"(?:`|^)make (?:-C (\S+) )?([a-z][\w.-]*)(?:`|$| +#| [A-Z])", path.read_text("utf-8"), re.M):
+        for folder, target in re.findall(
+            r"(?:`|^)make (?:-C (\S+) )?([a-z][\w.-]*)(?:`|$| +#| [A-Z])", path.read_text("utf-8"), re.M
+        ):
             targets[folder].add(target)
     return targets
 
@@ -112,4 +122,6 @@ def test_actions_are_pinned_by_commit(path):
     used = re.findall(r"uses: (\S+)(.*)", path.read_text())
     assert used
     for name, comment in used:
-        assert name.startswith("./") or re.search("@[0-9a-f]{40}$", name) and re.fullmatch(r" # v[0-9.]+", comment), name
+        assert name.startswith("./") or re.search("@[0-9a-f]{40}$", name) and re.fullmatch(r" # v[0-9.]+", comment), (
+            name
+        )

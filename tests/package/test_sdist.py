@@ -13,12 +13,16 @@ from markdown_it import MarkdownIt
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-needs_checkout = pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a checkout of the repository, which knows the files")
+needs_checkout = pytest.mark.skipif(
+    not (ROOT / ".git").exists(), reason="not a checkout of the repository, which knows the files"
+)
 
 
 def run_setup(*arguments):
     """Run setup.py in the repository."""
-    done = subprocess.run([sys.executable, "setup.py", "-q", *arguments], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    done = subprocess.run(
+        [sys.executable, "setup.py", "-q", *arguments], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -43,7 +47,11 @@ def test_a_source_archive_is_small_and_has_what_a_build_needs(archives):
     with tarfile.open(archives[0]) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     listed = subprocess.run(
-        ["git", "ls-files", "src", "typedbytes", "tests", "examples"], cwd=ROOT, capture_output=True, text=True, check=True
+        ["git", "ls-files", "src", "typedbytes", "tests", "examples"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert not set(listed.stdout.split()) - names
     assert {"setup.py", "pyproject.toml", "LICENSE", "README.md"} <= names
@@ -52,7 +60,12 @@ def test_a_source_archive_is_small_and_has_what_a_build_needs(archives):
 def test_files_of_a_wheel_have_one_time_wherever_it_is_built(tmp_path, monkeypatch):
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
     run_setup(
-        "egg_info", f"--egg-base={tmp_path}", "bdist_wheel", "--skip-build", f"--bdist-dir={tmp_path / 'files'}", f"--dist-dir={tmp_path}"
+        "egg_info",
+        f"--egg-base={tmp_path}",
+        "bdist_wheel",
+        "--skip-build",
+        f"--bdist-dir={tmp_path / 'files'}",
+        f"--dist-dir={tmp_path}",
     )
     (path,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(path) as wheel:

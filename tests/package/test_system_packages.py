@@ -26,7 +26,10 @@ def named_where_nothing_is(purpose, folder):
     for name in ("sh", "dirname"):
         (folder / name).symlink_to(shutil.which(name))
     done = subprocess.run(
-        [ROOT / ".ci/system-packages", purpose, sys.executable], env={"PATH": str(folder)}, capture_output=True, text=True
+        [ROOT / ".ci/system-packages", purpose, sys.executable],
+        env={"PATH": str(folder)},
+        capture_output=True,
+        text=True,
     )
     assert (done.returncode, done.stdout) == (1, "")
     [line] = done.stderr.splitlines()
@@ -37,7 +40,11 @@ def named_where_nothing_is(purpose, folder):
 
 def test_every_program_that_the_tests_need_is_named(tmp_path):
     """The smallest Debian 13 has no mount."""
-    needed = {name for path in (ROOT / "tests").rglob("*.py") for name in re.findall(r'\bprogram\("(\w+)"\)', path.read_text())}
+    needed = {
+        name
+        for path in (ROOT / "tests").rglob("*.py")
+        for name in re.findall(r'\bprogram\("(\w+)"\)', path.read_text())
+    }
     assert {"mount", "strace"} <= needed
     packages = {COMES_WITH.get(name, name) for name in needed - ESSENTIAL}
     assert packages | {"gcc", "libc6-dev", "maven"} <= named_where_nothing_is("test", tmp_path)

@@ -148,7 +148,9 @@ def test_arrays_of_objects_are_refused():
 
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
 def test_an_example_says_what_it_is(path):
-    done = subprocess.run([sys.executable, path, "--help"], capture_output=True, text=True, timeout=SECONDS, cwd=path.parent)
+    done = subprocess.run(
+        [sys.executable, path, "--help"], capture_output=True, text=True, timeout=SECONDS, cwd=path.parent
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert ast.get_docstring(ast.parse(path.read_text())).partition("\n")[0][:40] in done.stdout
 
@@ -165,7 +167,9 @@ def test_an_array_without_numpy_is_kept_as_it_is():
     assert run_fresh(code) == "Ext 102 True"
 
 
-@pytest.mark.parametrize("module", ["None", "types.ModuleType('backports')"], ids=["no backports", "backports of others"])
+@pytest.mark.parametrize(
+    "module", ["None", "types.ModuleType('backports')"], ids=["no backports", "backports of others"]
+)
 def test_a_missing_library_has_its_whole_name(module):
     code = f"""
         import sys, types
@@ -212,7 +216,9 @@ def test_a_function_is_no_step():
 
 @pytest.mark.parametrize("data", [b"SEQ", io.BytesIO(b"SEQ"), 0])
 def test_read_takes_paths(data):
-    with pytest.raises(TypeError, match=rf"sequencefile.read takes paths, not a {type(data).__name__}: sequencefile.open reads bytes"):
+    with pytest.raises(
+        TypeError, match=rf"sequencefile.read takes paths, not a {type(data).__name__}: sequencefile.open reads bytes"
+    ):
         sequencefile.read(data)
 
 
@@ -237,40 +243,70 @@ def test_a_combiner_without_a_reducer_is_refused_where_a_job_is_given(tmp_path):
 
 
 @pytest.mark.parametrize("job", ["run(print, combiner=print)", "run(steps=[Step(print, combiner=print)])"])
-@pytest.mark.parametrize("words", [["run"], ["run", "--no-combiner"], ["submit", "--dry-run", "--no-bundle"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [["run"], ["run", "--no-combiner"], ["submit", "--dry-run", "--no-bundle"]], ids=" ".join
+)
 def test_a_script_with_a_combiner_and_no_reducer_is_refused_before_it_starts(tmp_path, words, job):
     (tmp_path / "job.py").write_text(f"from typedbytes.streaming import Step, run\n{job}\n")
     (tmp_path / "in.txt").write_text("a\n")
     done = run_command(*words, "job.py", "in.txt", "-o", "out", cwd=tmp_path)
     assert done.returncode == 64 and LONELY in done.stderr.splitlines()[-1], done.stderr
     assert "map task" not in done.stderr and not (tmp_path / "out").exists()
-    task = subprocess.run([sys.executable, "job.py", "map"], input=b"", capture_output=True, cwd=tmp_path, timeout=SECONDS)
-    assert task.returncode == 1 and task.stdout == b"" and task.stderr.decode().splitlines()[-1].startswith(f"TypeError: {LONELY}")
+    task = subprocess.run(
+        [sys.executable, "job.py", "map"], input=b"", capture_output=True, cwd=tmp_path, timeout=SECONDS
+    )
+    assert (
+        task.returncode == 1
+        and task.stdout == b""
+        and task.stderr.decode().splitlines()[-1].startswith(f"TypeError: {LONELY}")
+    )
 
 
 def run_command(*words, cwd):
-    return subprocess.run([sys.executable, "-m", "typedbytes", *words], capture_output=True, text=True, cwd=cwd, timeout=SECONDS)
+    return subprocess.run(
+        [sys.executable, "-m", "typedbytes", *words], capture_output=True, text=True, cwd=cwd, timeout=SECONDS
+    )
 
 
 WRONG_ARGUMENTS = [
     ("5", TypeError, "mapper is 5, which is not a function and has no method map()"),
     ("print, 'cat'", TypeError, "reducer is 'cat', which is not a function and has no method reduce()"),
-    ("print, print, [print]", TypeError, "combiner is [<built-in function print>], which is not a function and has no method reduce()"),
+    (
+        "print, print, [print]",
+        TypeError,
+        "combiner is [<built-in function print>], which is not a function and has no method reduce()",
+    ),
     ("print, batch='no'", TypeError, "batch must be True or False, not 'no'"),
     ("print, print, group_by=0", TypeError, "group_by must be a function of a key, not 0"),
     ("print, max_bad='3'", TypeError, "max_bad must be a number of records or a share of them, not '3'"),
     ("print, max_bad=None", TypeError, "max_bad must be a number of records or a share of them, not None"),
     ("print, max_bad=-1", ValueError, "max_bad must be a number of records or a share of them, not -1"),
     ("print, max_bad=float('nan')", ValueError, "max_bad must be a number of records or a share of them, not nan"),
-    ("print, max_bad=1.5", ValueError, "max_bad=1.5 is a share of the records, which is at most 1.0: for a number of records give an int"),
+    (
+        "print, max_bad=1.5",
+        ValueError,
+        "max_bad=1.5 is a share of the records, which is at most 1.0: for a number of records give an int",
+    ),
     ("print, read_options=3", TypeError, "read_options must be a dict of keywords for PairReader, not 3"),
-    ("print, read_options={'bogus': 1}", TypeError, "read_options: PairReader() got an unexpected keyword argument 'bogus'"),
+    (
+        "print, read_options={'bogus': 1}",
+        TypeError,
+        "read_options: PairReader() got an unexpected keyword argument 'bogus'",
+    ),
     ("print, read_options={'dialect': 'x'}", ValueError, 'read_options: dialect must be "hadoop" or "hive", not \'x\''),
     ("print, read_options={'unicode_errors': 'x'}", LookupError, "read_options: unknown error handler name 'x'"),
     ("print, write_options=[1]", TypeError, "write_options must be a dict of keywords for PairWriter, not [1]"),
-    ("print, write_options={'raw': 1}", TypeError, "write_options: PairWriter() got an unexpected keyword argument 'raw'"),
+    (
+        "print, write_options={'raw': 1}",
+        TypeError,
+        "write_options: PairWriter() got an unexpected keyword argument 'raw'",
+    ),
     ("print, write_options={'default': 3}", TypeError, "write_options: default must be callable, not int"),
-    ("print, batch=True, read_options={'raw': 1}", TypeError, "read_options: columns.read() got an unexpected keyword argument 'raw'"),
+    (
+        "print, batch=True, read_options={'raw': 1}",
+        TypeError,
+        "read_options: columns.read() got an unexpected keyword argument 'raw'",
+    ),
     ("print, batch=True, read_options=3", TypeError, "read_options must be a dict of keywords for columns.read, not 3"),
     ("print, argv='map'", TypeError, "argv must be a list of words as sys.argv is, not 'map'"),
     ("print, argv=['job.py', 1]", TypeError, "argv must be a list of words as sys.argv is, not ['job.py', 1]"),
@@ -281,7 +317,9 @@ WRONG_ARGUMENTS = [
 ]
 
 
-@pytest.mark.parametrize("arguments, kind, message", WRONG_ARGUMENTS, ids=[arguments for arguments, _, _ in WRONG_ARGUMENTS])
+@pytest.mark.parametrize(
+    "arguments, kind, message", WRONG_ARGUMENTS, ids=[arguments for arguments, _, _ in WRONG_ARGUMENTS]
+)
 def test_a_wrong_argument_of_run_is_named_where_it_is_given(arguments, kind, message):
     with pytest.raises(kind) as caught:
         eval(f"run({arguments})", {"run": streaming.run, "Step": streaming.Step})
@@ -293,7 +331,9 @@ def test_right_arguments_of_steps_of_any_kind():
     class Mapper:
         map = print
 
-    streaming.Step(Mapper, print, print, batch=numpy.True_, read_options={"batch_rows": 10}, write_options={"buffer_size": 10})
+    streaming.Step(
+        Mapper, print, print, batch=numpy.True_, read_options={"batch_rows": 10}, write_options={"buffer_size": 10}
+    )
     streaming.Step(Mapper(), max_bad=numpy.int64(3), read_options={"raw": True, "buffer_size": 10})
     streaming.Step(print, max_bad=1.0, group_by=str)
 
@@ -301,7 +341,10 @@ def test_right_arguments_of_steps_of_any_kind():
 def test_a_batch_shows_its_rows_and_columns():
     (batch,) = columns.read(TWO)
     assert repr(batch) == "Batch(rows=2, schema={'key': 'string', 'value': 'int'})"
-    assert repr(next(columns.read(tb.dumps((1, 2.5)), pairs=False))) == "Batch(rows=1, schema={'value': 'vector<int, double>'})"
+    assert (
+        repr(next(columns.read(tb.dumps((1, 2.5)), pairs=False)))
+        == "Batch(rows=1, schema={'value': 'vector<int, double>'})"
+    )
 
 
 @pytest.mark.parametrize("kind", [sequencefile.Reader, sequencefile.Writer, columns.Batch, columns.BatchReader])

@@ -30,7 +30,9 @@ def check(request, tmp_path_factory):
         with zipfile.ZipFile(folder / name, "w") as archive:
             for path, data in contents.items():
                 archive.writestr(path, data)
-        done = subprocess.run(["sh", ROOT / ".ci/check-wheel", folder / name, tag], capture_output=True, text=True, env=environ)
+        done = subprocess.run(
+            ["sh", ROOT / ".ci/check-wheel", folder / name, tag], capture_output=True, text=True, env=environ
+        )
         return done.returncode, done.stdout + done.stderr
 
     return check
@@ -62,7 +64,12 @@ def test_a_wheel_in_order(check, tmp_path, modules, name):
 
 
 @pytest.mark.parametrize(
-    "name", [NAME.replace("manylinux_2_34", "linux"), NAME.replace("manylinux", "musllinux"), NAME.replace("cp311-cp311", "py3-none")]
+    "name",
+    [
+        NAME.replace("manylinux_2_34", "linux"),
+        NAME.replace("manylinux", "musllinux"),
+        NAME.replace("cp311-cp311", "py3-none"),
+    ],
 )
 def test_a_wrong_tag(check, tmp_path, modules, name):
     code, output = check(tmp_path, modules, name)

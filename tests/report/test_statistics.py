@@ -76,7 +76,9 @@ def some_value(choose, depth=0):
         return items if kind == "l" else tuple(items)
     if kind == "m":
         keys = [
-            choose.choice(["", "k", "name" * 9, "keys", "values", "items", "x" * 4096, "x" * 4097, 7, b"bytes", (1, "a")])
+            choose.choice(
+                ["", "k", "name" * 9, "keys", "values", "items", "x" * 4096, "x" * 4097, 7, b"bytes", (1, "a")]
+            )
             for _ in range(min(size, 5))
         ]
         return {key: some_value(choose, depth + 1) for key in keys}
@@ -115,7 +117,9 @@ def test_records_that_come_in_pieces(pairs, nbytes):
     expected = collections.Counter()
     for i, value in enumerate(values):
         add_types(value, names[i % len(names)], expected)
-    assert expected == {(path, tb.TypeCode(code).name): n for path, counts in schema.paths() for code, n in counts.items()}
+    assert expected == {
+        (path, tb.TypeCode(code).name): n for path, counts in schema.paths() for code, n in counts.items()
+    }
     top = {}
     statistics = RecordStatistics(pairs=pairs, npartitions=3, top=top)
     statistics.read(reader())
@@ -135,7 +139,16 @@ def test_records_that_come_in_pieces(pairs, nbytes):
 @pytest.mark.parametrize("pairs", [False, True])
 @pytest.mark.parametrize(
     "end",
-    [b"", b"\x0b", b"\x03\0", b"\x00\0\0\0\x63" + bytes(70), b"\x08\0\0\0\2\2\1", b"\xff", b"\x09\2\1", b"\x07\xff\xff\xff\xff"]
+    [
+        b"",
+        b"\x0b",
+        b"\x03\0",
+        b"\x00\0\0\0\x63" + bytes(70),
+        b"\x08\0\0\0\2\2\1",
+        b"\xff",
+        b"\x09\2\1",
+        b"\x07\xff\xff\xff\xff",
+    ]
     + [b"\x09" + b"\2\1" * 45 + fault for fault in (b"\x0b", b"\x08\xff\xff\xff\xff")],  # beyond the limit
 )
 @pytest.mark.parametrize("max_bytes", [None, 80])

@@ -153,7 +153,9 @@ def test_resync_loses_no_more_than_is_between_two_markers(compression):
             assert pairs[:first] == whole[:first]
             # A marker that is damaged joins two intervals.
             lost = next(each for each in parts if each[0] >= end)[3] if at < start + 20 and end < len(data) else last
-            assert pairs[len(pairs) - (60 - last) :] == whole[last:] or pairs[len(pairs) - (60 - lost) :] == whole[lost:]
+            assert (
+                pairs[len(pairs) - (60 - last) :] == whole[last:] or pairs[len(pairs) - (60 - lost) :] == whole[lost:]
+            )
             assert len(reader.skipped) <= 2
             for each in reader.skipped:
                 assert start - 200 <= each.offset <= end and 0 < each.nbytes <= 2 * (end - start) + 200
@@ -192,7 +194,9 @@ def test_what_was_passed_over_is_reported():
 
 def test_one_bad_value_costs_one_record():
     good = struct.pack(">i", 5)
-    data = header(f"{IO}IntWritable", f"{IO}Text") + record(good, b"\1a") + record(good, b"\1\xff") + record(good, b"\1c")
+    data = (
+        header(f"{IO}IntWritable", f"{IO}Text") + record(good, b"\1a") + record(good, b"\1\xff") + record(good, b"\1c")
+    )
     reader = sequencefile.Reader(data, resync=True)
     assert reader.read_all() == [(5, "a"), (5, "c")]
     (skipped,) = reader.skipped
@@ -272,7 +276,10 @@ def test_a_writable_too_long_for_a_length_of_typed_bytes(tmp_path):
         file.write(start + struct.pack(">ii", 2**31 - 1, 0))
         file.truncate(len(start) + 8 + 2**31 - 1)
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as memory:
-            with sequencefile.Reader(memory, max_bytes=None) as reader, pytest.raises(tb.LimitError, match="2147483647 bytes") as caught:
+            with (
+                sequencefile.Reader(memory, max_bytes=None) as reader,
+                pytest.raises(tb.LimitError, match="2147483647 bytes") as caught,
+            ):
                 reader.read_typed()
     assert (caught.value.offset, caught.value.record) == (len(start) + 8, 0)
 
@@ -281,7 +288,9 @@ def test_a_writable_too_long_for_a_length_of_typed_bytes(tmp_path):
 
 START = header(f"{IO}IntWritable", f"{IO}Text")
 GOOD = record(struct.pack(">i", 5), b"\1a")
-BLOCKS = header(f"{IO}IntWritable", f"{IO}Text", compressed=True, blocks=True, codec="org.apache.hadoop.io.compress.DefaultCodec")
+BLOCKS = header(
+    f"{IO}IntWritable", f"{IO}Text", compressed=True, blocks=True, codec="org.apache.hadoop.io.compress.DefaultCodec"
+)
 
 
 def vint(number):
@@ -459,7 +468,9 @@ def test_streams_in_a_row(codec):
     with pytest.raises(tb.LimitError):
         decompress(data, len(whole) - 1)
     ends = {sum(map(len, streams[:n])) for n in range(len(streams) + 1)}
-    for nbytes in sorted({rng.randrange(len(data)) for _ in range(100)} | {end + 1 for end in ends} | {end - 1 for end in ends}):
+    for nbytes in sorted(
+        {rng.randrange(len(data)) for _ in range(100)} | {end + 1 for end in ends} | {end - 1 for end in ends}
+    ):
         if nbytes in ends or not 0 < nbytes < len(data):
             continue
         with pytest.raises(tb.TruncatedError):
@@ -534,7 +545,8 @@ def test_half_of_a_surrogate_pair_is_not_replaced(class_name, start):
 
 def test_typed_bytes_of_a_map_keep_half_of_a_surrogate_pair():
     name = f"{IO}UTF8".encode()
-    value = b"\1\1" + len(name).to_bytes(2, "big") + name + b"\0\0\0\1\x85\0\0\0\1\1" + HALF  # an IntWritable and an UTF8
+    # an IntWritable and an UTF8
+    value = b"\1\1" + len(name).to_bytes(2, "big") + name + b"\0\0\0\1\x85\0\0\0\1\1" + HALF
     typed = sequencefile.Reader(header(f"{IO}NullWritable", f"{IO}MapWritable") + record(b"", value)).read_typed()
     ((_, pairs),) = tb.Decoder(map_pairs=True).decode_pairs(typed)
     assert pairs == [(1, tb.Writable(f"{IO}UTF8", HALF))]

@@ -71,7 +71,9 @@ SIMPLE = [kind for kind in kinds() if not any(word in kind for word in ("map", "
 def test_hadoop_reads_our_objects(kind, tmp_path):
     expected = kinds()[kind]
     pairs = sequencefile.Reader(files()[f"none/{kind}"], exact=True).read_all()
-    with sequencefile.Writer(tmp_path / "f", key_class=expected["keyClass"], value_class=expected["valueClass"]) as writer:
+    with sequencefile.Writer(
+        tmp_path / "f", key_class=expected["keyClass"], value_class=expected["valueClass"]
+    ) as writer:
         assert writer.writes(pairs) == len(pairs)
     _, records = hadoop().read_sequence_file(tmp_path / "f")
     assert records == expected["records"]
@@ -100,7 +102,9 @@ def spread(rng, size, header_end):
     return sorted(offset for offset in offsets if 0 <= offset < size)
 
 
-@pytest.mark.parametrize("compression, codec", [("none", "default"), ("record", "gzip"), ("block", "snappy"), ("block", "bzip2")])
+@pytest.mark.parametrize(
+    "compression, codec", [("none", "default"), ("record", "gzip"), ("block", "snappy"), ("block", "bzip2")]
+)
 def test_splits_are_hadoops(compression, codec, tmp_path):
     path = tmp_path / "f"
     rng = random.Random(f"{compression} {codec}")
@@ -125,7 +129,9 @@ def test_splits_are_hadoops(compression, codec, tmp_path):
 def test_splits_of_our_files_are_hadoops(tmp_path):
     path = tmp_path / "f"
     for compression, options in (("none", {"sync_interval": 300}), ("block", {"block_size": 400})):
-        with sequencefile.Writer(path, key_class="Text", value_class="LongWritable", compression=compression, **options) as writer:
+        with sequencefile.Writer(
+            path, key_class="Text", value_class="LongWritable", compression=compression, **options
+        ) as writer:
             writer.writes((f"key {i}", i) for i in range(500))
         size = path.stat().st_size
         splits = [(start, 97) for start in range(0, size, 97)]
@@ -177,7 +183,11 @@ def test_a_folder_of_map_files_is_the_input_that_it_is_to_hadoop(tmp_path):
     (tmp_path / "odd" / "inner").mkdir(parents=True)
     for name in ("data", "other"):
         shutil.copy(tmp_path / "in" / "part-r-00000" / "data", tmp_path / "odd" / "inner" / name)
-    for path, nrecords, nhadoop in ((tmp_path / "in", 21, 21), (tmp_path / "odd", 10, 10), (tmp_path / "in" / "part-r-00000", 10, 11)):
+    for path, nrecords, nhadoop in (
+        (tmp_path / "in", 21, 21),
+        (tmp_path / "odd", 10, 10),
+        (tmp_path / "in" / "part-r-00000", 10, 11),
+    ):
         job = hadoop().job(
             input=path,
             output=path.with_name(f"{path.name}-copied"),
@@ -198,7 +208,9 @@ def test_codecs_of_aircompressor(codec, compression, tmp_path):
     _, records = hadoop().read_sequence_file(tmp_path / "f")
     assert [value.hex() for _, value in pairs_of(tmp_path / "f")] == [each["valueHex"][8:] for each in records]
     assert len(records) == 50
-    with sequencefile.Writer(tmp_path / "ours", compression=compression, codec=f"io.airlift.compress.{codec}") as writer:
+    with sequencefile.Writer(
+        tmp_path / "ours", compression=compression, codec=f"io.airlift.compress.{codec}"
+    ) as writer:
         writer.writes([("a", 1), ("b", 2)])
     assert len(hadoop().read_sequence_file(tmp_path / "ours")[1]) == 2
 

@@ -27,11 +27,15 @@ PROCESSES = {"processes": 2, "decoders": {"not.In.The.Files": bytes}}
 WAYS = [{}, THREADS, PROCESSES]
 
 
-@pytest.mark.parametrize("way, ordered", [({}, False), (THREADS, False), (PROCESSES, True), ({**PROCESSES, "processes": 3}, False)])
+@pytest.mark.parametrize(
+    "way, ordered", [({}, False), (THREADS, False), (PROCESSES, True), ({**PROCESSES, "processes": 3}, False)]
+)
 def test_a_folder_of_part_files(folder, way, ordered):
     root, pairs = folder
     done = []
-    found = list(sequencefile.read(root, **way, ordered=ordered, split_size=4000, progress=lambda *now: done.append(now)))
+    found = list(
+        sequencefile.read(root, **way, ordered=ordered, split_size=4000, progress=lambda *now: done.append(now))
+    )
     assert found == pairs if ordered or "decoders" not in way else sorted(found) == sorted(pairs)
     total = sum((root / f"part-{part:05}").stat().st_size for part in range(3))
     assert done[-1] == (total, total) and done == sorted(done) and len(done) > 10
@@ -139,7 +143,9 @@ def raises_local(data):
     raise LocalError("only here")
 
 
-@pytest.mark.parametrize("decoder, message", [(raises_heavy, "HeavyError: here: too heavy"), (raises_local, "LocalError: only here")])
+@pytest.mark.parametrize(
+    "decoder, message", [(raises_heavy, "HeavyError: here: too heavy"), (raises_local, "LocalError: only here")]
+)
 def test_an_exception_that_no_process_can_hand_over(decoder, message, tmp_path):
     path = tmp_path / "f"
     path.write_bytes(written([(1, b"1")], key_class="IntWritable", value_class="my.Own"))
@@ -166,7 +172,9 @@ def troubled(data):
 
 def own_file(path, numbers):
     """Write a file of a class that `troubled` decodes."""
-    path.write_bytes(written([(i, b"%d" % i) for i in numbers], key_class="IntWritable", value_class="my.Own", sync_interval=100))
+    path.write_bytes(
+        written([(i, b"%d" % i) for i in numbers], key_class="IntWritable", value_class="my.Own", sync_interval=100)
+    )
     return {"decoders": {"my.Own": troubled}, "split_size": 500}
 
 
@@ -175,7 +183,9 @@ def test_the_order_is_kept_when_the_first_comes_last(processes, tmp_path):
     options = own_file(tmp_path / "f", range(200))
     done = []
     for ordered in (True, False):
-        found = sequencefile.read(tmp_path, processes=processes, ordered=ordered, progress=lambda *now: done.append(now), **options)
+        found = sequencefile.read(
+            tmp_path, processes=processes, ordered=ordered, progress=lambda *now: done.append(now), **options
+        )
         found = list(found)
         assert (found if ordered else sorted(found)) == [(i, i) for i in range(200)]
         steps = [after - before for (before, _), (after, _) in zip([(0, 0), *done], done)]
@@ -314,7 +324,9 @@ class Troubled(io.RawIOBase):
         return self.file.readinto(target)
 
 
-@pytest.mark.parametrize("error", [OSError("once"), OwnError("of a signal handler"), MemoryError(), KeyboardInterrupt()])
+@pytest.mark.parametrize(
+    "error", [OSError("once"), OwnError("of a signal handler"), MemoryError(), KeyboardInterrupt()]
+)
 @pytest.mark.parametrize("resync", [False, True])
 def test_what_the_source_raises_comes_after_the_records_before_it(error, resync, pool):
     pairs = [(random.Random(i).random(), i) for i in range(60_000)]

@@ -34,7 +34,9 @@ def test_map_files_of_every_order(name, step, tmp_path):
     (tmp_path / "map").mkdir()
     keys = ORDERED[name]
     with sequencefile.Writer(tmp_path / "map" / "data", key_class=name, value_class="Text") as data:
-        with sequencefile.Writer(tmp_path / "map" / "index", key_class=name, value_class="LongWritable", compression="block") as index:
+        with sequencefile.Writer(
+            tmp_path / "map" / "index", key_class=name, value_class="LongWritable", compression="block"
+        ) as index:
             for i, key in enumerate(keys):
                 if i % step == 0:
                     index.write(key, data.offset)

@@ -47,7 +47,10 @@ def test_every_way_of_reading_files(location, scheme, folder, tmp_path):
         assert [row for batch in reader for row in zip(batch.column(0).tolist(), batch.column(1).tolist())] == expected
     assert sum(len(batch) for split in columns.splits(path, 500) for batch in columns.read(split)) == len(expected)
     options = _splits.Options({})
-    batches = [_splits.batches_of(split, options, _splits.infer_schema(path, options)) for split in _splits.make_splits(path, options)]
+    batches = [
+        _splits.batches_of(split, options, _splits.infer_schema(path, options))
+        for split in _splits.make_splits(path, options)
+    ]
     assert [row for batch in sum(map(list, batches), []) for row in zip(*batch.to_pydict().values())] == expected
     assert good("count", path) == b"%d\n" % len(expected)
     assert tb.Decoder().decode_pairs(good("cat", "--to", "typedbytes", path)) == expected
@@ -65,7 +68,9 @@ def test_every_way_of_reading_files(location, scheme, folder, tmp_path):
     ids=lambda words: words[0],
 )  # fmt: skip
 def test_every_command_reads_what_it_reads_of_the_files_of_data(command, folder):
-    assert good(*command, folder) == good(*command, *(folder / name / "data" for name in sorted(os.listdir(folder)) if name[0] != "_"))
+    assert good(*command, folder) == good(
+        *command, *(folder / name / "data" for name in sorted(os.listdir(folder)) if name[0] != "_")
+    )
 
 
 def test_the_index_by_its_own_path(folder):
@@ -86,7 +91,9 @@ def test_a_folder_inside_an_input_without_a_sequencefile_of_data(folder):
         with pytest.raises(IsADirectoryError, match="a folder among the part files: .*/part-r-00002"):
             sequencefile.read(folder)
         assert "a folder among the part files" in bad(66, "count", folder)[1]
-        with pytest.raises(local.InputError, match=r"a folder among the part files: .*/part-r-00002; name it .* or .*/out/\*"):
+        with pytest.raises(
+            local.InputError, match=r"a folder among the part files: .*/part-r-00002; name it .* or .*/out/\*"
+        ):
             local.run("cat", inputs=folder, output=folder / "copy", quiet=True)
 
 
@@ -109,7 +116,9 @@ def test_files_named_as_those_of_a_map_file(tmp_path):
 @pytest.mark.parametrize("nbytes", [1, 127, 128, 255, 256, 3000])
 def test_a_map_file_with_keys_of_any_class(nbytes, tmp_path):
     """Lengths as Hadoop's WritableUtils.writeVInt writes them: up to 127 in one byte, then in two or three."""
-    length = {127: b"\x7f", 128: b"\x8f\x80", 255: b"\x8f\xff", 256: b"\x8e\1\0", 3000: b"\x8e\x0b\xb8"}.get(nbytes, b"\1")
+    length = {127: b"\x7f", 128: b"\x8f\x80", 255: b"\x8f\xff", 256: b"\x8e\1\0", 3000: b"\x8e\x0b\xb8"}.get(
+        nbytes, b"\1"
+    )
     key_class = length + b"K" * nbytes
     (tmp_path / "data").write_bytes(b"SEQ\6" + key_class + b"\x04Text" + bytes(22))
     index = b"SEQ\6" + key_class + b"\x21org.apache.hadoop.io.LongWritable"
@@ -135,7 +144,9 @@ def test_submit_refuses_what_hadoop_would_read_with_its_index(folder, tmp_path, 
             ):
                 hadoop.check(hadoop.Plan(script, [str(path)], str(tmp_path / "new"), input_format=given))
         assert (
-            hadoop.check(hadoop.Plan(script, [str(folder / "part-r-00000" / "data")], "new", input_format=given)).input_format
+            hadoop.check(
+                hadoop.Plan(script, [str(folder / "part-r-00000" / "data")], "new", input_format=given)
+            ).input_format
             == "sequencefile"
         )
 

@@ -36,9 +36,13 @@ def test_writer_options_that_are_refused(options, message, tmp_path):
 
 
 def test_an_unknown_codec_is_named():
-    with pytest.raises(tb.FormatError, match="unknown codec 'com.example.Best'; known: default, gzip, bzip2, snappy, lz4, zstd, lzo"):
+    with pytest.raises(
+        tb.FormatError, match="unknown codec 'com.example.Best'; known: default, gzip, bzip2, snappy, lz4, zstd, lzo"
+    ):
         sequencefile.Reader(header("a", "b", compressed=True, codec="com.example.Best"))
-    with pytest.raises(tb.FormatError, match="unknown codec 'best'; known: default, gzip, bzip2, snappy, lz4, zstd, and class names"):
+    with pytest.raises(
+        tb.FormatError, match="unknown codec 'best'; known: default, gzip, bzip2, snappy, lz4, zstd, and class names"
+    ):
         sequencefile.Writer(io.BytesIO(), compression="block", codec="best")
 
 
@@ -47,7 +51,10 @@ REFUSED = {
     ("VIntWritable", -(2**31) - 1): "the int -2147483649 does not fit in a VIntWritable (-2147483648 to 2147483647)",
     ("ShortWritable", 32768): "the int 32768 does not fit in a ShortWritable (-32768 to 32767)",
     ("ByteWritable", 128): "the int 128 does not fit in a ByteWritable (-128 to 127)",
-    ("LongWritable", 2**70): "an int of 71 bits does not fit in a LongWritable (-9223372036854775808 to 9223372036854775807)",
+    (
+        "LongWritable",
+        2**70,
+    ): "an int of 71 bits does not fit in a LongWritable (-9223372036854775808 to 9223372036854775807)",
     ("FloatWritable", 1e39): "the number 1e+39 is too large for a FloatWritable",
     ("DoubleWritable", 10**400): "an int of 1329 bits is too large for a DoubleWritable",
     ("BooleanWritable", 1): "a BooleanWritable cannot hold an object of type int",
@@ -237,7 +244,13 @@ def test_a_block_that_cannot_be_compressed_is_the_end():
         raise OSError("worn out")
 
     writer = _sequence.Writer(
-        io.BytesIO(), key_class="a.B", value_class="a.B", compression="block", codec="c", compress=fail, sync_marker=MARKER
+        io.BytesIO(),
+        key_class="a.B",
+        value_class="a.B",
+        compression="block",
+        codec="c",
+        compress=fail,
+        sync_marker=MARKER,
     )
     writer.write(b"key", b"value")
     with pytest.raises(OSError, match="worn out") as first:
@@ -248,7 +261,13 @@ def test_a_block_that_cannot_be_compressed_is_the_end():
 @pytest.mark.parametrize("compression, codec", FORMS)
 def test_typed_bytes_are_written_as_their_values(compression, codec):
     large = random.Random(1).randbytes(90_000)
-    pairs = [*NUMBERS, ("key", [(1, 2.5), {}]), (large, large), *NUMBERS, *(("x" * (number % 50), number) for number in range(20_000))]
+    pairs = [
+        *NUMBERS,
+        ("key", [(1, 2.5), {}]),
+        (large, large),
+        *NUMBERS,
+        *(("x" * (number % 50), number) for number in range(20_000)),
+    ]
     for interval in (1, 1000, (1 << 63) - 1):
         options = {"compression": compression, "codec": codec, "sync_interval": interval, "sync_marker": MARKER}
         sink = io.BytesIO()
@@ -299,7 +318,11 @@ def test_every_cut_of_a_scalar_is_found(compression, codec):
                     except tb.DecodeError as error:
                         with pytest.raises(type(error)) as caught:
                             writer.write_typed(bad)
-                        assert (caught.value.offset, caught.value.code, writer.record) == (error.offset, error.code, error.record)
+                        assert (caught.value.offset, caught.value.code, writer.record) == (
+                            error.offset,
+                            error.code,
+                            error.record,
+                        )
                     else:
                         assert writer.write_typed(bad) == len(wanted)
 
@@ -317,7 +340,10 @@ def test_a_scalar_with_a_wrong_length_is_refused(compression, codec):
             objects = sequencefile.Reader(sink.getvalue(), resync=True)
             values = list(objects)
             typed = sequencefile.Reader(sink.getvalue(), resync=True)
-            assert repr(list(tb.PairReader(typed.read_typed(1 << 20)))) == repr(values) and len(values) + len(objects.skipped) == 3
+            assert (
+                repr(list(tb.PairReader(typed.read_typed(1 << 20)))) == repr(values)
+                and len(values) + len(objects.skipped) == 3
+            )
             assert [each.error.offset for each in typed.skipped] == [each.error.offset for each in objects.skipped]
 
 
@@ -340,7 +366,9 @@ class Odd:
         return self.answer
 
 
-@pytest.mark.parametrize("answer, error", [("text", TypeError), (None, BlockingIOError), (b"x" * 10**6, ValueError), (5, TypeError)])
+@pytest.mark.parametrize(
+    "answer, error", [("text", TypeError), (None, BlockingIOError), (b"x" * 10**6, ValueError), (5, TypeError)]
+)
 def test_a_source_that_gives_what_it_must_not(answer, error):
     with pytest.raises(error):
         sequencefile.Reader(Odd(answer))
@@ -447,7 +475,11 @@ def test_pairs_are_not_changed_by_the_next_step():
 
 def test_a_codec_by_itself_compresses(tmp_path):
     path = str(tmp_path / "a.seq")
-    for options, expected in (({"codec": "gzip"}, "block"), ({}, "none"), ({"codec": "gzip", "compression": "record"}, "record")):
+    for options, expected in (
+        ({"codec": "gzip"}, "block"),
+        ({}, "none"),
+        ({"codec": "gzip", "compression": "record"}, "record"),
+    ):
         with sequencefile.open(path, "w", **options) as file:
             file.write("key", "text" * 100)
         with sequencefile.open(path) as file:
@@ -465,7 +497,9 @@ def test_what_is_not_a_sequencefile_is_named(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "read", [list, sequencefile.Reader.read_all, sequencefile.Reader.read_typed, sequencefile.Reader.skip], ids=lambda read: read.__name__
+    "read",
+    [list, sequencefile.Reader.read_all, sequencefile.Reader.read_typed, sequencefile.Reader.skip],
+    ids=lambda read: read.__name__,
 )
 def test_damage_after_the_header_names_the_file_too(tmp_path, read):
     path = tmp_path / "a.seq"
@@ -509,5 +543,8 @@ def test_a_length_of_numpy_is_a_number():
     sink = io.BytesIO()
     with sequencefile.Writer(sink, sync_interval=2000) as writer:
         writer.writes((number, "v" * 20) for number in range(5000))
-    counts = [len(list(sequencefile.Reader(sink.getvalue(), start=20_000, length=length))) for length in (20_000, numpy.int16(20_000))]
+    counts = [
+        len(list(sequencefile.Reader(sink.getvalue(), start=20_000, length=length)))
+        for length in (20_000, numpy.int16(20_000))
+    ]
     assert counts[0] == counts[1] > 0

@@ -86,7 +86,9 @@ def test_urls(tmp_path):
     assert list(sequencefile.read("memory://folder/part-0000?")) == NUMBERS
 
 
-@pytest.mark.parametrize("url", ["https://host/a?sig=x*", "http://host/a.seq?a[]=1", "simplecache::https://host/a?sig=*"])
+@pytest.mark.parametrize(
+    "url", ["https://host/a?sig=x*", "http://host/a.seq?a[]=1", "simplecache::https://host/a?sig=*"]
+)
 def test_a_query_is_no_pattern(url):
     """As fsspec says of HTTP, where a ? starts a query, and a server may give any characters in it a meaning."""
     assert locations.glob_paths(url) == [url]
@@ -98,7 +100,9 @@ def test_a_file_that_does_not_say_its_size_is_read_to_its_end(said, tmp_path, mo
     monkeypatch.setattr(locations, "size", lambda path: said)
     (tmp_path / "f").write_bytes(written(NUMBERS, sync_interval=100))
     reported = []
-    assert list(sequencefile.read(tmp_path / "f", split_size=500, progress=lambda *now: reported.append(now))) == NUMBERS
+    assert (
+        list(sequencefile.read(tmp_path / "f", split_size=500, progress=lambda *now: reported.append(now))) == NUMBERS
+    )
     assert reported == [(0, 0)]
 
 

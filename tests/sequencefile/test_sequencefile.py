@@ -42,7 +42,11 @@ def test_typed_bytes_come_back(compression, codec, pairs, block_size):
 
 #: Its Writable has 143 bytes, and the vint of 143 is the byte 143 twice: to take the first byte as the length would seem right.
 LONG_TEXT = "a" * 134
-MANY = [(key, value) for key in ("k", 5, 2**40, (1,), LONG_TEXT) for value in (1, 2**40, "a" * 118, LONG_TEXT, [1], b"", 1.5)] * 100
+MANY = [
+    (key, value)
+    for key in ("k", 5, 2**40, (1,), LONG_TEXT)
+    for value in (1, 2**40, "a" * 118, LONG_TEXT, [1], b"", 1.5)
+] * 100
 
 
 @pytest.mark.parametrize("nbytes", [1, 100, 5_000, 1 << 30])
@@ -87,11 +91,17 @@ def test_typed_bytes_of_a_block_before_a_bad_value():
     assert [skipped.nrecords for skipped in reader.skipped] == [1]
 
 
-@pytest.mark.parametrize("options", [{}, {"exact": True}, {"pickle": "raw"}, {"max_bytes": 1 << 20}, {"raw": True}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"exact": True}, {"pickle": "raw"}, {"max_bytes": 1 << 20}, {"raw": True}], ids=str
+)
 @pytest.mark.parametrize("compression, codec", FORMS)
 def test_pairs_of_a_task_are_those_of_the_reader(compression, codec, options):
     """Without the fast path for two scalars: a reader iterated over, one record after the other."""
-    pairs = [*MANY[:70], *((scalar, scalar) for scalar in (True, tb.Byte(3), 2.5, tb.Float(0.5), "\N{SNOWMAN}", None, 1 << 70, {})), *MANY]
+    pairs = [
+        *MANY[:70],
+        *((scalar, scalar) for scalar in (True, tb.Byte(3), 2.5, tb.Float(0.5), "\N{SNOWMAN}", None, 1 << 70, {})),
+        *MANY,
+    ]
     data = written(pairs, compression=compression, codec=codec, block_size=5000, sync_interval=300)
     plain = {name: value for name, value in options.items() if name != "raw"}
     taken = PairIterator(sequencefile.Reader(data, **options))
@@ -123,7 +133,14 @@ def test_damage_is_skipped_by_a_task_as_by_the_reader(compression, codec):
         assert repr(taken.skipped) == repr(iterated.skipped) and taken.record == iterated.record
 
 
-INTS = {"IntWritable": 32, "LongWritable": 64, "VIntWritable": 32, "VLongWritable": 64, "ShortWritable": 16, "ByteWritable": 8}
+INTS = {
+    "IntWritable": 32,
+    "LongWritable": 64,
+    "VIntWritable": 32,
+    "VLongWritable": 64,
+    "ShortWritable": 16,
+    "ByteWritable": 8,
+}
 
 
 @pytest.mark.parametrize("name", INTS)
@@ -289,7 +306,9 @@ def test_functions_in_place_of_the_classes_that_are_known():
     """As for Text in another encoding than UTF-8, or a number that means a date."""
     words, short = ["中文", "a", ""], {"Text": lambda text: b"%c" % len(text.encode("gbk")) + text.encode("gbk")}
     data = written(enumerate(words), key_class="IntWritable", value_class="Text", encoders=short)
-    raw = [(i.to_bytes(4, "big"), bytes([len(word.encode("gbk"))]) + word.encode("gbk")) for i, word in enumerate(words)]
+    raw = [
+        (i.to_bytes(4, "big"), bytes([len(word.encode("gbk"))]) + word.encode("gbk")) for i, word in enumerate(words)
+    ]
     assert pairs_of(data, raw=True) == raw
     with pytest.raises(tb.FormatError, match="Text is not UTF-8"):
         pairs_of(data)
@@ -300,7 +319,9 @@ def test_functions_in_place_of_the_classes_that_are_known():
         assert tb.Decoder().decode_pairs(sequencefile.Reader(data, decoders=decoders).read_typed()) == expected
         assert sequencefile.decode(names[0], raw[0][1], decoders=decoders) == words[0]
         assert sequencefile.encode(names[0], words[0], encoders={names[0]: short["Text"]}) == raw[0][1]
-    assert pairs_of(written([(1, 2)]), decoders={"TypedBytesWritable": lambda body: body[4:]}) == [(tb.dumps(1), tb.dumps(2))]
+    assert pairs_of(written([(1, 2)]), decoders={"TypedBytesWritable": lambda body: body[4:]}) == [
+        (tb.dumps(1), tb.dumps(2))
+    ]
     with pytest.raises(KeyError):
         pairs_of(data, decoders={"Text": {}.__getitem__})
 

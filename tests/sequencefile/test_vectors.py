@@ -25,7 +25,9 @@ STAYS = ("array", "one and true")
 
 
 def test_the_vectors_are_the_whole_matrix():
-    assert {(name.split("/")[0], name.split("/")[1]) for name in NAMES} == {(form, kind) for form in FORMS for kind in kinds()}
+    assert {(name.split("/")[0], name.split("/")[1]) for name in NAMES} == {
+        (form, kind) for form in FORMS for kind in kinds()
+    }
     assert len(CODECS) == 7 and len(kinds()) == 13
 
 
@@ -64,7 +66,9 @@ def test_typed_bytes(name):
     while part := reader.read_typed(1):
         found += part
     pairs = tb.Decoder(exact=True, pickle="raw").decode_pairs(found)
-    wanted = tb.Decoder(exact=True, pickle="raw").decode_pairs(bytes.fromhex("".join(each["typedHex"] for each in expected)))
+    wanted = tb.Decoder(exact=True, pickle="raw").decode_pairs(
+        bytes.fromhex("".join(each["typedHex"] for each in expected))
+    )
     assert in_order(map(bits, pairs)) == in_order(map(bits, wanted))
     if "map" not in name:  # whose entries Java's hashing puts in order
         assert found.hex() == "".join(each["typedHex"] for each in expected)
@@ -87,7 +91,10 @@ def test_a_class_that_is_not_known_comes_as_its_bytes():
 def test_single_keys_and_values(name):
     reader = opened(name, raw=True)
     whole = opened(name).read_all()
-    decoded = [(sequencefile.decode(reader.key_class, key), sequencefile.decode(reader.value_class, value)) for key, value in reader]
+    decoded = [
+        (sequencefile.decode(reader.key_class, key), sequencefile.decode(reader.value_class, value))
+        for key, value in reader
+    ]
     assert repr(decoded) == repr(whole)
 
 
@@ -164,7 +171,12 @@ def test_versions(version, form):
     assert reader.codec == (codec if form != "none" else None)
     sink = io.BytesIO()
     with sequencefile.Writer(
-        sink, key_class="Text", value_class="IntWritable", compression=reader.compression, version=version, sync_marker=marker
+        sink,
+        key_class="Text",
+        value_class="IntWritable",
+        compression=reader.compression,
+        version=version,
+        sync_marker=marker,
     ):
         pass
     assert sink.getvalue() == start

@@ -66,7 +66,12 @@ ALL = [
     for nreducers in (1, 2, 7)
     for combiner in ([False, True] if example.has_combiner else [False])
 ]
-SOME = [Case("wordcount.py", 7, True), Case("join.py", 2, False), Case("sessions.py", 2, False), Case("matrix.py", 1, False)]
+SOME = [
+    Case("wordcount.py", 7, True),
+    Case("join.py", 2, False),
+    Case("sessions.py", 2, False),
+    Case("matrix.py", 1, False),
+]
 
 
 def both(case, folder):
@@ -86,14 +91,18 @@ def both(case, folder):
         reducer=f"{command} reduce",
         nreducers=case.nreducers,
         options=options,
-        properties={"mapreduce.partition.binarypartitioner.right.offset": -example.secondary - 1} if example.secondary else None,
+        properties={"mapreduce.partition.binarypartitioner.right.offset": -example.secondary - 1}
+        if example.secondary
+        else None,
     )
     assert job.code == 0, job.log
     run(
         EXAMPLES / case.name, source, folder / "local", reducers=case.nreducers, secondary=example.secondary,
         combiner=None if case.combiner else False, split_size=max(1000, source.stat().st_size // 3),
     )  # fmt: skip
-    theirs = [list(tb.PairReader(hadoop().dump_pairs(path), raw=True)) for path in sorted((folder / "hadoop").glob("part-*"))]
+    theirs = [
+        list(tb.PairReader(hadoop().dump_pairs(path), raw=True)) for path in sorted((folder / "hadoop").glob("part-*"))
+    ]
     return theirs, parts_of(folder / "local")
 
 

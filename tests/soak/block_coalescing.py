@@ -23,7 +23,9 @@ def run(nthreads, nmessages, sndbuf, slow_every):
         os._exit(check(theirs, nthreads, nmessages, slow_every))
     theirs.close()
     with ours, CoalescingWriter(ours) as writer:
-        threads = [threading.Thread(target=produce, args=(writer, name, nmessages // nthreads)) for name in range(nthreads)]
+        threads = [
+            threading.Thread(target=produce, args=(writer, name, nmessages // nthreads)) for name in range(nthreads)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -17,7 +17,9 @@ from block_messages import answer_sizes, echo_messages
 def refuse_a_line_of_2_gib():
     """Send a line that no array of Java's can hold; the peer ends with an error that says so."""
     command = block_peer.command("checksum", "line", "pipe", ["-Xmx6g"])
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, bufsize=0) as peer:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, bufsize=0
+    ) as peer:
         with contextlib.suppress(BrokenPipeError):
             peer.stdin.write(b"1\n")
             for _ in range(2049):
@@ -35,7 +37,10 @@ def main(count):
         answer_sizes(wire, range(11))
         with block_peer.peer("echo", wire) as sock:
             echo_messages(sock, wire, rng, -(-count // len(slow.WIRES)))
-        print(f"{wire}: sizes 0 to 10 answered, {-(-count // len(slow.WIRES)):,} messages came back as they were", flush=True)
+        print(
+            f"{wire}: sizes 0 to 10 answered, {-(-count // len(slow.WIRES)):,} messages came back as they were",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

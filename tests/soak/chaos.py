@@ -158,7 +158,13 @@ class WrongError(AssertionError):
 Run = collections.namedtuple("Run", "seed engine job what disaster outcome story")
 
 RIGHT, AS_IT_SHOULD = "right", "failed"
-WRONG, LEFT_FILES, LEFT_PROCESSES, NO_REASON, ODD_CODE = "wrong", "left files", "left processes", "failed for nothing", "odd exit code"
+WRONG, LEFT_FILES, LEFT_PROCESSES, NO_REASON, ODD_CODE = (
+    "wrong",
+    "left files",
+    "left processes",
+    "failed for nothing",
+    "odd exit code",
+)
 BAD = (WRONG, LEFT_FILES, LEFT_PROCESSES, NO_REASON, ODD_CODE)
 
 
@@ -170,7 +176,8 @@ def run_once(seed, engine):
     with tempfile.TemporaryDirectory(prefix="chaos-") as name:
         folder = Path(name)
         counts = write_words(folder / "in.txt", rng.choice([200, 1000, 5000]), seed)
-        write_script(folder, _script(rng, what, job, long="600" if engine == "local" else "2"))  # Hadoop ends no children of tasks
+        # Hadoop ends no children of tasks
+        write_script(folder, _script(rng, what, job, long="600" if engine == "local" else "2"))
         code = run(rng, folder, disaster)
         has_reason = what not in HARMLESS or disaster != NOTHING
         story = f"{job}; {what}; {disaster}; exit code {code}"
@@ -211,19 +218,33 @@ def _script(rng, what, job, **fields):
         "often": rng.choice(["True", ONCE]),
     }
     fields["by_signal"] = what.startswith("SIGKILL")
-    fields["call"], fields["definitions"] = (PLAIN_CALL, "") if job == PLAIN else (failing_jobs.call(job, rng), failing_jobs.definitions())
+    fields["call"], fields["definitions"] = (
+        (PLAIN_CALL, "") if job == PLAIN else (failing_jobs.call(job, rng), failing_jobs.definitions())
+    )
     return SCRIPT.format(what={**HARMLESS, **DEADLY}.get(what, "pass"), alarm=ALARMS.get(what), **fields)
 
 
 def _run_here(rng, folder, disaster):
-    options = ["-q", "-o", "out", "--processes", rng.choice("12"), "-r", rng.choice("1124"), "--attempts", rng.choice("123")]
+    options = [
+        "-q",
+        "-o",
+        "out",
+        "--processes",
+        rng.choice("12"),
+        "-r",
+        rng.choice("1124"),
+        "--attempts",
+        rng.choice("123"),
+    ]
     options += ["--split-size", rng.choice(["4K", "16K", "1M"]), "--memory", rng.choice(["2M", "16M"])]
     options += ["--codec", rng.choice(["none", "zlib"])] + rng.choice([[], ["--no-combiner"]])
     command = [sys.executable, "-m", "typedbytes", "run", "job.py", "in.txt", *options]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     # a shell's background job ignores some signals, and so would its children
     heeding = functools.partial(_heed, ENDS)
-    job = subprocess.Popen(command, cwd=folder, env=environment({"CHAOS": str(folder), **NO_BYTECODE}), preexec_fn=heeding, **quiet)
+    job = subprocess.Popen(
+        command, cwd=folder, env=environment({"CHAOS": str(folder), **NO_BYTECODE}), preexec_fn=heeding, **quiet
+    )
     try:
         with _disturbed(job.pid, disaster, rng):
             return job.wait(SECONDS)
@@ -313,7 +334,8 @@ def _end_tasks(number, pid, rng, over):
     for _ in range(rng.randrange(1, 4)):
         if over.wait(rng.uniform(0.02, 0.5)):
             break
-        tasks = [child for child in _children_of(pid) if b"job.py" in _proc_file_of(child, "cmdline")]  # not what Hadoop itself starts
+        # not what Hadoop itself starts
+        tasks = [child for child in _children_of(pid) if b"job.py" in _proc_file_of(child, "cmdline")]
         if tasks:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(rng.choice(tasks), number)
@@ -337,7 +359,9 @@ def _limit_files(pid, rng, over):
 def _children_of(pid):
     try:
         return [
-            int(each) for task in os.listdir(f"/proc/{pid}/task") for each in Path(f"/proc/{pid}/task/{task}/children").read_text().split()
+            int(each)
+            for task in os.listdir(f"/proc/{pid}/task")
+            for each in Path(f"/proc/{pid}/task/{task}/children").read_text().split()
         ]
     except (FileNotFoundError, ProcessLookupError):
         return []
@@ -428,7 +452,11 @@ def _agrees(pairs, counts):
     if counts is None:
         return False
     found = dict(pairs)
-    return len(pairs) == len(found) and found.keys() == counts.keys() and all(_is_count(found[word], counts[word]) for word in counts)
+    return (
+        len(pairs) == len(found)
+        and found.keys() == counts.keys()
+        and all(_is_count(found[word], counts[word]) for word in counts)
+    )
 
 
 def _is_count(value, count):
@@ -448,7 +476,10 @@ def main(nlocal, nhadoop, first):
         with ThreadPoolExecutor(side_by_side) as pool:
             for run in pool.map(functools.partial(run_once, engine=engine), range(first, first + number)):
                 runs.append(run)
-                print(f"{run.seed:6} {run.engine:6} {run.outcome.upper() if run.outcome in BAD else run.outcome}: {run.story}", flush=True)
+                print(
+                    f"{run.seed:6} {run.engine:6} {run.outcome.upper() if run.outcome in BAD else run.outcome}: {run.story}",
+                    flush=True,
+                )
     counted = collections.Counter(run.outcome for run in runs)
     by_fault = collections.defaultdict(collections.Counter)
     for run in runs:
@@ -464,7 +495,9 @@ def main(nlocal, nhadoop, first):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("nlocal", nargs="?", type=int, default=1000, metavar="LOCAL", help="jobs of typedbytes.local (1000)")
+    parser.add_argument(
+        "nlocal", nargs="?", type=int, default=1000, metavar="LOCAL", help="jobs of typedbytes.local (1000)"
+    )
     parser.add_argument("nhadoop", nargs="?", type=int, default=100, metavar="HADOOP", help="jobs of Hadoop (100)")
     parser.add_argument("--first", type=int, default=0, help="the first seed (0)")
     options = parser.parse_args()

@@ -47,7 +47,12 @@ def there_and_back(rng):
     """Encode and decode a value of this thread."""
     value = make_values(rng)
     data = tb.dumps(value)
-    found = [tb.loads(data), decoder.decode(encoder.encode(value)), *tb.Reader(io.BytesIO(data)), *decoder.decode_all(data * 3)]
+    found = [
+        tb.loads(data),
+        decoder.decode(encoder.encode(value)),
+        *tb.Reader(io.BytesIO(data)),
+        *decoder.decode_all(data * 3),
+    ]
     if found != [value] * 6 or tb.count(data * 3) != 3:
         wrong.append(f"{value} became {found}")
 
@@ -58,11 +63,18 @@ def formats_there_and_back(rng):
     pairs = [(number, f"{number % 7} € {number}") for number in range(first, first + 300)]
     data = tb.Encoder().encode_pairs(pairs)
     file = io.BytesIO()
-    with sequencefile.Writer(file, key_class="IntWritable", value_class="Text", codec=rng.choice([None, "gzip", "bzip2"])) as writer:
+    with sequencefile.Writer(
+        file, key_class="IntWritable", value_class="Text", codec=rng.choice([None, "gzip", "bzip2"])
+    ) as writer:
         writer.writes(pairs)
-    messages = block.BlockDecoder().feed(b"".join(block.BlockEncoder("native", checksum=True).encode(pair) for pair in pairs))
+    messages = block.BlockDecoder().feed(
+        b"".join(block.BlockEncoder("native", checksum=True).encode(pair) for pair in pairs)
+    )
     backwards = tb.Encoder().encode_pairs(reversed(pairs))
-    if list(sequencefile.Reader(io.BytesIO(file.getvalue()))) != pairs or [tuple(message) for message in messages] != pairs:
+    if (
+        list(sequencefile.Reader(io.BytesIO(file.getvalue()))) != pairs
+        or [tuple(message) for message in messages] != pairs
+    ):
         wrong.append(f"pairs from {first} on, in a SequenceFile or in messages")
     if sorted_pairs(backwards) != data:
         wrong.append(f"pairs from {first} on, sorted")
@@ -98,13 +110,18 @@ def threads_of_their_own(rng):
     data = tb.Encoder().encode_pairs(pairs)
     shuffled, sink = rng.sample(pairs, len(pairs)), io.BytesIO()
     external.sort(
-        [io.BytesIO(tb.Encoder().encode_pairs(shuffled))], sink, memory=rng.choice([1 << 16, 1 << 26]), threads=rng.randrange(2, 5)
+        [io.BytesIO(tb.Encoder().encode_pairs(shuffled))],
+        sink,
+        memory=rng.choice([1 << 16, 1 << 26]),
+        threads=rng.randrange(2, 5),
     )
     if sink.getvalue() != data:
         wrong.append(f"pairs from {first} on, sorted by threads")
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "f")
-        with sequencefile.Writer(path, key_class="IntWritable", value_class="Text", codec="gzip", block_size=5000) as writer:
+        with sequencefile.Writer(
+            path, key_class="IntWritable", value_class="Text", codec="gzip", block_size=5000
+        ) as writer:
             writer.writes(pairs)
         if list(sequencefile.read(path, processes=rng.randrange(2, 4))) != pairs:
             wrong.append(f"pairs from {first} on, decompressed by threads")
@@ -117,7 +134,9 @@ CHANGES = [
     lambda rng: shared_list.__setitem__(slice(None), [[] for _ in range(rng.randrange(60))]),
     lambda rng: shared_list.clear(),
     lambda rng: shared_dict.__setitem__(f"k{rng.randrange(40)}", [rng.random()] * 9),
-    lambda rng: shared_dict.__setitem__(f"k{rng.randrange(40)}", rng.choice([0.5, f"text {rng.random()}", {"k": f"v{rng.random()}"}])),
+    lambda rng: shared_dict.__setitem__(
+        f"k{rng.randrange(40)}", rng.choice([0.5, f"text {rng.random()}", {"k": f"v{rng.random()}"}])
+    ),
     lambda rng: shared_dict.pop(f"k{rng.randrange(40)}", None),
     lambda rng: shared_dict.clear(),
     lambda rng: shared_set.add(rng.randrange(1000)),
@@ -206,7 +225,10 @@ KINDS = {
     "legacy iteration": (lambda data: tb.PairedInput(io.BytesIO(data)).reads(), next_of),
     "legacy output": (lambda data: tb.PairedOutput(io.BytesIO()), write_pair_to),
     "SequenceFile reader": (lambda data: sequencefile.Reader(in_a_file()), next_of),
-    "pairs of a split": (lambda data: PairIterator(sequencefile.Reader(in_a_file("TypedBytesWritable", "TypedBytesWritable"))), next_of),
+    "pairs of a split": (
+        lambda data: PairIterator(sequencefile.Reader(in_a_file("TypedBytesWritable", "TypedBytesWritable"))),
+        next_of,
+    ),
     "lines of a split": (lambda data: PairIterator(sorting.LineReader(io.BytesIO(b"a line\n\xff\n" * 3000))), next_of),
     "SequenceFile writer": (
         lambda data: sequencefile.Writer(io.BytesIO(), key_class="IntWritable", value_class="Text", codec="gzip"),
@@ -272,12 +294,19 @@ def main():
     faulthandler.enable()
     faulthandler.dump_traceback_later(seconds + 120, exit=True)
     seed = random.randrange(10**6)
-    threads = [threading.Thread(target=work, args=(time.monotonic() + seconds, seed + number)) for number in range(nthreads)]
+    threads = [
+        threading.Thread(target=work, args=(time.monotonic() + seconds, seed + number)) for number in range(nthreads)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    print(f"{nthreads} threads, {seconds:g} s, seed {seed}: {len(wrong)} wrong; refused: {dict(refused)}", *wrong[:2], sep="\n", flush=True)
+    print(
+        f"{nthreads} threads, {seconds:g} s, seed {seed}: {len(wrong)} wrong; refused: {dict(refused)}",
+        *wrong[:2],
+        sep="\n",
+        flush=True,
+    )
     os._exit(bool(wrong))  # the threads of columns wait for ever
 
 

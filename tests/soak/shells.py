@@ -91,7 +91,9 @@ class Shell:
 
 def wrong_lines(name, folder):
     """Yield the lines that a shell completes in another way, with what it makes of them."""
-    script = subprocess.run([sys.executable, "-m", "typedbytes", "completion", name], check=True, capture_output=True).stdout
+    script = subprocess.run(
+        [sys.executable, "-m", "typedbytes", "completion", name], check=True, capture_output=True
+    ).stdout
     pathlib.Path(folder, "_typedbytes").write_bytes(script)
     shell = Shell(name, folder)
     for line, expected in LINES:

@@ -197,7 +197,8 @@ def move(way, blocks):
 def resident_nbytes():
     """Return the memory of this process that is in use."""
     gc.collect()
-    ctypes.CDLL(None).malloc_trim(0)  # glibc keeps between 4 and 7 MiB of what was freed, as the heap's end happens to be free
+    # glibc keeps between 4 and 7 MiB of what was freed, as the heap's end happens to be free
+    ctypes.CDLL(None).malloc_trim(0)
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
@@ -239,7 +240,9 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     moved, growth, ndescriptors = soak(options.gigabytes, options.seed)
-    say(f"memory has grown by {growth / MEBIBYTE:.2f} MiB (at most {MAX_GROWTH / MEBIBYTE:g}), descriptors by {ndescriptors}")
+    say(
+        f"memory has grown by {growth / MEBIBYTE:.2f} MiB (at most {MAX_GROWTH / MEBIBYTE:g}), descriptors by {ndescriptors}"
+    )
     figures.report(gigabytes=moved / GIGABYTE, growth_mebibytes=round(growth / MEBIBYTE, 3), descriptors=ndescriptors)
     return 1 if growth > MAX_GROWTH or ndescriptors else 0
 

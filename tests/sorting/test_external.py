@@ -56,7 +56,11 @@ def test_pairs_are_sorted_by_partition_then_key_and_stay_in_order(npairs, nparti
     data, counts = sorted_by(Sorter(npartitions=npartitions), joined(pairs), npartitions)
     partitions = [reference.partition(key, npartitions) for key, _ in pairs]
     assert data == joined(pair for _, pair in sorted(zip(partitions, pairs), key=lambda each: (each[0], each[1][0])))
-    assert counts == [partitions.count(number) for number in range(npartitions)] if npartitions < 1000 else sum(counts) == npairs
+    assert (
+        counts == [partitions.count(number) for number in range(npartitions)]
+        if npartitions < 1000
+        else sum(counts) == npairs
+    )
 
 
 @pytest.mark.parametrize("npartitions", [1, 7, 65536])
@@ -108,7 +112,9 @@ def test_codes_of_hive_are_sorted():
 def test_keys_alike_for_long_take_no_longer_for_it():
     # each differs from the next only at its end; comparing windows of eight bytes in turn would go over all of them again
     encoded = [tb.dumps(b"k" * 20_000 + number.to_bytes(4, "big")) for number in range(400)]
-    encoded += [tb.dumps("k" * number) for number in range(300, 900)] + [tb.dumps([0] * number) for number in range(200)]
+    encoded += [tb.dumps("k" * number) for number in range(300, 900)] + [
+        tb.dumps([0] * number) for number in range(200)
+    ]
     shuffled = random.Random(1).sample(encoded, len(encoded))
     assert sorted_by(Sorter(nparts=1), b"".join(shuffled))[0] == b"".join(sorted(encoded))
 
@@ -165,9 +171,9 @@ def test_what_fits_into_the_memory_of_all_threads_goes_to_no_file(threads, rever
     for part in (6, 2, 0.8, 0.5):
         sink = Looking(tmp_path)
         memory = 2 * round(part * nbytes)  # the interpreter takes half, and threads an eighth
-        assert external.sort([io.BytesIO(joined(pairs))], sink, memory=memory, threads=threads, folder=tmp_path, reverse=reverse) == len(
-            pairs
-        )
+        assert external.sort(
+            [io.BytesIO(joined(pairs))], sink, memory=memory, threads=threads, folder=tmp_path, reverse=reverse
+        ) == len(pairs)
         assert sink.getvalue() == by_key
         went_to_files.append(sink.found_files)
     assert went_to_files == [False, False, True, True]
@@ -184,7 +190,9 @@ def test_an_error_in_a_thread_that_sorts_comes_out(threads, tmp_path):
     before = threading.active_count()
     pairs = joined(made_pairs(random.Random(4), 5000))
     with pytest.raises(FileNotFoundError):
-        external.sort([Removing(pairs, random.Random(5))], io.BytesIO(), memory=40_000, threads=threads, folder=tmp_path)
+        external.sort(
+            [Removing(pairs, random.Random(5))], io.BytesIO(), memory=40_000, threads=threads, folder=tmp_path
+        )
     assert threading.active_count() == before
     with pytest.raises(tb.TruncatedError) as info:
         external.sort([io.BytesIO(pairs[:-1])], io.BytesIO(), memory=40_000, threads=threads, folder=tmp_path)
@@ -228,7 +236,11 @@ def test_sorted_records_are_read_as_they_are_written(nbytes):
 
 
 def test_a_record_larger_than_memory_is_sorted_too():
-    pairs = [(tb.dumps("b" * 300_000), tb.dumps(1)), (tb.dumps("a"), tb.dumps("v" * 500_000)), (tb.dumps("a"), tb.dumps(2))]
+    pairs = [
+        (tb.dumps("b" * 300_000), tb.dumps(1)),
+        (tb.dumps("a"), tb.dumps("v" * 500_000)),
+        (tb.dumps("a"), tb.dumps(2)),
+    ]
     sink = io.BytesIO()
     assert external.sort([io.BytesIO(joined(pairs))], sink, memory=5000) == 3
     assert sink.getvalue() == joined(sorted(pairs, key=lambda pair: pair[0]))
@@ -242,7 +254,9 @@ def test_merging_is_stable(nruns, buffer_size):
     cuts = [0, *sorted(rng.randrange(len(pairs) + 1) for _ in range(nruns - 1)), len(pairs)]
     runs = [sorted(pairs[start:end], key=lambda pair: pair[0]) for start, end in zip(cuts, cuts[1:])]
     sink = io.BytesIO()
-    sources = [Dribble(joined(run), rng) if number % 2 else io.BytesIO(joined(run)) for number, run in enumerate(runs[:nruns])]
+    sources = [
+        Dribble(joined(run), rng) if number % 2 else io.BytesIO(joined(run)) for number, run in enumerate(runs[:nruns])
+    ]
     assert merge(sources, sink, buffer_size=buffer_size) == len(pairs)
     assert sink.getvalue() == joined(sorted(pairs, key=lambda pair: pair[0]))
 
@@ -323,7 +337,9 @@ def test_a_process_that_sorts_stays_within_the_limit(threads, tmp_path):
         peak = resident("VmHWM")
         print(nrecords, peak <= 48 << 20 or peak)
     """
-    assert run_fresh(code, words_in_a_file(tmp_path / "in.tb"), tmp_path / "out.tb", tmp_path, threads) == "4000000 True"
+    assert (
+        run_fresh(code, words_in_a_file(tmp_path / "in.tb"), tmp_path / "out.tb", tmp_path, threads) == "4000000 True"
+    )
 
 
 @pytest.mark.parametrize("codec", ["none", "zstd"])
@@ -345,7 +361,10 @@ def test_a_process_that_merges_stays_within_the_limit_whatever_the_codec(codec, 
         peak = resident("VmHWM")
         print(len(segments) > 1, nrecords, peak <= 48 << 20 or peak)
     """
-    assert run_fresh(code, words_in_a_file(tmp_path / "in.tb"), tmp_path / "out.tb", tmp_path, codec) == "True 4000000 True"
+    assert (
+        run_fresh(code, words_in_a_file(tmp_path / "in.tb"), tmp_path / "out.tb", tmp_path, codec)
+        == "True 4000000 True"
+    )
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
@@ -500,7 +519,9 @@ def count_by_sorter(source, memory):
 
 def test_damage_is_reported_as_a_reader_reports_it():
     rng = random.Random(8)
-    good = tb.Encoder().encode_pairs([(i, [1, "a", {"k": (1, 2.5)}]) for i in range(9)] + [("x" * i, b"y" * i) for i in range(9)])
+    good = tb.Encoder().encode_pairs(
+        [(i, [1, "a", {"k": (1, 2.5)}]) for i in range(9)] + [("x" * i, b"y" * i) for i in range(9)]
+    )
     for _ in range(150):
         bad = bytearray(good)
         offset = rng.randrange(len(bad))
@@ -536,7 +557,8 @@ def test_depth_is_limited():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"nparts": 3}, {"npartitions": 0}, {"npartitions": 65537}, {"secondary": -1}, {"by": "value"}, {"dialect": "pig"}]
+    "wrong",
+    [{"nparts": 3}, {"npartitions": 0}, {"npartitions": 65537}, {"secondary": -1}, {"by": "value"}, {"dialect": "pig"}],
 )
 def test_wrong_options_are_refused(wrong):
     with pytest.raises(ValueError, match="."):
@@ -592,7 +614,14 @@ class RawLying(Lying, io.RawIOBase):
 
 @pytest.mark.parametrize(
     "answer, error",
-    [(-1, ValueError), (10**9, ValueError), (2**70, ValueError), ("3", TypeError), (1.0, TypeError), (None, BlockingIOError)],
+    [
+        (-1, ValueError),
+        (10**9, ValueError),
+        (2**70, ValueError),
+        ("3", TypeError),
+        (1.0, TypeError),
+        (None, BlockingIOError),
+    ],
 )
 def test_a_source_that_lies_is_not_believed(answer, error):
     with pytest.raises(error):
@@ -600,7 +629,8 @@ def test_a_source_that_lies_is_not_believed(answer, error):
 
 
 @pytest.mark.parametrize(
-    "answer, error", [(-1, OSError), (0, OSError), (10**9, OSError), (2**70, OSError), ("3", TypeError), (None, BlockingIOError)]
+    "answer, error",
+    [(-1, OSError), (0, OSError), (10**9, OSError), (2**70, OSError), ("3", TypeError), (None, BlockingIOError)],
 )
 def test_a_sink_that_lies_is_not_believed(answer, error):
     sorter = Sorter()

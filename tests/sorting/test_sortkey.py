@@ -170,7 +170,13 @@ class Place(NamedTuple):
 
 
 def test_what_else_can_be_part_of_a_key():
-    assert decode(encode((bytearray(b"a"), memoryview(b"b"), Seven(), tb.Long(5), tb.Float(1.5)))) == (b"a", b"b", 7, 5, 1.5)
+    assert decode(encode((bytearray(b"a"), memoryview(b"b"), Seven(), tb.Long(5), tb.Float(1.5)))) == (
+        b"a",
+        b"b",
+        7,
+        5,
+        1.5,
+    )
     assert same(decode(encode((Place("oslo", 23.0), 1))), (("oslo", 23.0), 1))
 
 
@@ -322,7 +328,9 @@ def test_descending_orders_the_other_way():
 def test_hadoop_orders_keys_as_python_orders_values(order):
     leaves = [*INTS, *FLOATS, True]
     values = [(prefix, order(number)) for prefix in ("", "a", "a\0", "ab") for number in leaves]
-    values += [(prefix, order(text), 1) for prefix in ("b", "ba") for text in ("", "x", "x\0", "xx", "\uffff", "\U0001f40d")]
+    values += [
+        (prefix, order(text), 1) for prefix in ("b", "ba") for text in ("", "x", "x\0", "xx", "\uffff", "\U0001f40d")
+    ]
     random.Random(3).shuffle(values)
     keys = tb.Decoder().decode_all(hadoop().sort(b"".join(map(key_bytes, values))))
     assert list(map(decode, keys)) == list(map(plain, sorted(values)))

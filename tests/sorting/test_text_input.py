@@ -19,7 +19,15 @@ from typedbytes._sorting._native import LineReader
 pytestmark = pytest.mark.free_threaded
 
 # of these the rules of Java and the decoder of Python make as many replacements
-PIECES += [b"\xc3", b"\xe0\x9f\x80", b"\xe2\x82", b"\xf0\x8f\x80\x80", b"\xf1\x80", b"\xf4\x8f\xbf", b"\xf4\x90\x80\x80"]
+PIECES += [
+    b"\xc3",
+    b"\xe0\x9f\x80",
+    b"\xe2\x82",
+    b"\xf0\x8f\x80\x80",
+    b"\xf1\x80",
+    b"\xf4\x8f\xbf",
+    b"\xf4\x90\x80\x80",
+]
 
 
 class Dribble(io.RawIOBase):
@@ -68,7 +76,11 @@ def test_every_line_belongs_to_one_split(seed):
     cuts = [0, *sorted(rng.randrange(len(data) + 1) for _ in range(4)), len(data)]
     splits = [(start, end - start) for start, end in zip(cuts, cuts[1:]) if end > start]
     for source in (io.BytesIO, lambda data: Dribble(data, rng)):
-        found = [pair for start, length in splits for pair in read(source(data[start:]), start, length, rng.choice([1, 50, 1 << 17, None]))]
+        found = [
+            pair
+            for start, length in splits
+            for pair in read(source(data[start:]), start, length, rng.choice([1, 50, 1 << 17, None]))
+        ]
         assert found == wanted
 
 
@@ -108,7 +120,10 @@ def test_what_is_not_utf8_is_replaced_as_java_does(data, text):
 def test_a_long_line_is_looked_through_once():
     data = b"y" * 3_000_000 + b"\r\n" + b"z" * 10
     for nbytes in (1 << 17, None):
-        assert [(key, len(line)) for key, line in read(io.BytesIO(data), nbytes=nbytes)] == [(0, 3_000_000), (3_000_002, 10)]
+        assert [(key, len(line)) for key, line in read(io.BytesIO(data), nbytes=nbytes)] == [
+            (0, 3_000_000),
+            (3_000_002, 10),
+        ]
 
 
 def test_what_is_wrong_is_refused():

@@ -84,8 +84,14 @@ def master(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def spark(master):
-    builder = SparkSession.builder.master(master).config("spark.ui.enabled", "false").config("spark.driver.host", "127.0.0.1")
-    builder = builder.config("spark.executor.memory", "512m").config("spark.executor.cores", "1").config("spark.task.maxFailures", "8")
+    builder = (
+        SparkSession.builder.master(master).config("spark.ui.enabled", "false").config("spark.driver.host", "127.0.0.1")
+    )
+    builder = (
+        builder.config("spark.executor.memory", "512m")
+        .config("spark.executor.cores", "1")
+        .config("spark.task.maxFailures", "8")
+    )
     session = builder.config("spark.log.level", "OFF").getOrCreate()
     typedbytes_spark.register(session)
     wait_for(lambda: len(executors()) == 2, "second executor")

@@ -20,7 +20,12 @@ from typedbytes import local, sequencefile, spark as typedbytes_spark
 @pytest.fixture(scope="module")
 def spark():
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.log.level", "OFF").getOrCreate()
+    session = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.log.level", "OFF")
+        .getOrCreate()
+    )
     yield session
     session.stop()
 
@@ -49,7 +54,10 @@ def test_jobs_as_users_write_them(tmp_path, name, command):
     words = [sys.executable, "-m", "typedbytes", command, "--engine", "spark", "--reducers", "2"]
     words += ["--master", "local[2]", *job.submit_options] if command == "submit" else []
     done = subprocess.run(
-        [*words, f"{name}.py", "in.txt", "-o", "out", *job.options], cwd=tmp_path, env=environment(), stderr=subprocess.PIPE
+        [*words, f"{name}.py", "in.txt", "-o", "out", *job.options],
+        cwd=tmp_path,
+        env=environment(),
+        stderr=subprocess.PIPE,
     )
     assert done.returncode == 0, done.stderr.decode()
     assert sorted(pairs_of(tmp_path / "out")) == job.output
@@ -58,14 +66,19 @@ def test_jobs_as_users_write_them(tmp_path, name, command):
 
 
 def test_map_only_text_and_records_in_memory(spark, tmp_path):
-    script = write_script(tmp_path, "from typedbytes import streaming\nstreaming.run(lambda key, value: [(value, key)])\n")
-    typedbytes_spark.run_script(spark, script, inputs=[(1, "a"), (2, "b")], output=tmp_path / "out", output_format="text", quiet=True)
+    script = write_script(
+        tmp_path, "from typedbytes import streaming\nstreaming.run(lambda key, value: [(value, key)])\n"
+    )
+    typedbytes_spark.run_script(
+        spark, script, inputs=[(1, "a"), (2, "b")], output=tmp_path / "out", output_format="text", quiet=True
+    )
     assert (tmp_path / "out" / "part-00000").read_text() == "a\t1\nb\t2\n"
 
 
 def test_pairs_that_are_larger_than_what_a_task_may_hold(spark, tmp_path):
     script = write_script(
-        tmp_path, "from typedbytes import streaming\nstreaming.run(lambda k, v: [(k, v)], lambda k, vs: ((k, v) for v in vs))\n"
+        tmp_path,
+        "from typedbytes import streaming\nstreaming.run(lambda k, v: [(k, v)], lambda k, vs: ((k, v) for v in vs))\n",
     )
     rows = [(number % 1000, os.urandom(500)) for number in range(400_000)]
     with sequencefile.Writer(tmp_path / "in.seq") as writer:
@@ -93,7 +106,9 @@ FAILING = """
 def test_a_task_that_fails_fails_the_job(spark, tmp_path, reducer):
     script = write_script(tmp_path, FAILING.format(reducer))
     (tmp_path / "in.txt").write_text("a\n\n")
-    with pytest.raises(local.JobError, match=r"map task 0 \(.*in.txt, bytes 0 to 3\) failed: exit code 1: ZeroDivisionError") as caught:
+    with pytest.raises(
+        local.JobError, match=r"map task 0 \(.*in.txt, bytes 0 to 3\) failed: exit code 1: ZeroDivisionError"
+    ) as caught:
         typedbytes_spark.run_script(spark, script, inputs=tmp_path / "in.txt", output=tmp_path / "out", quiet=True)
     assert any("ZeroDivisionError" in line for line in caught.value.tail)
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]

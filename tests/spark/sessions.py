@@ -57,7 +57,9 @@ def test_every_record_is_read_once_whatever_the_splits(spark, path, size):
 def test_without_a_data_source(spark, path, size):
     frame = typedbytes_spark.read(spark, path, splitSize=size)
     assert rows(frame) == sorted(PAIRS)
-    given = types.StructType([types.StructField("key", types.StringType()), types.StructField("value", types.LongType())])
+    given = types.StructType(
+        [types.StructField("key", types.StringType()), types.StructField("value", types.LongType())]
+    )
     assert typedbytes_spark.read(spark, path, given).schema["value"].dataType == types.LongType()
     assert rows(typedbytes_spark.read(spark, path, given)) == sorted(PAIRS)
 
@@ -79,7 +81,9 @@ def random_query(generator, frame, records, depth=3):
         return frame, records
     query, left = random_query(generator, frame, records, depth - 1)
     if kind == "where":
-        condition, holds = generator.choice([each for each in CONDITIONS if "path" in frame.columns or "path" not in each[0]])
+        condition, holds = generator.choice(
+            [each for each in CONDITIONS if "path" in frame.columns or "path" not in each[0]]
+        )
         return query.where(condition), list(filter(holds, left))
     other, right = random_query(generator, frame, records, depth - 1)
     if kind == "union":
@@ -105,7 +109,9 @@ def test_each_query_of_one_frame_finds_its_own_records(spark, tmp_path, columns)
         for _ in range(12):
             query, expected = random_query(generator, frame, records)
             chosen = generator.sample(columns, generator.randint(1, len(columns)))
-            assert rows(query.select(chosen)) == sorted(tuple(getattr(record, name) for name in chosen) for record in expected)
+            assert rows(query.select(chosen)) == sorted(
+                tuple(getattr(record, name) for name in chosen) for record in expected
+            )
             query, expected = random_query(generator, frame, records, depth=1)
             assert query.count() == len(expected)
     finally:
@@ -136,7 +142,11 @@ def test_values_of_every_type_come_and_go(spark, tmp_path, name):
     value, kind = VALUES[name]
     frame = load(spark, write(tmp_path / "in.seq", [("a", value), ("b", None), ("c", value)]))
     assert frame.schema["value"].dataType == kind
-    assert [(key, plain(found)) for key, found in frame.collect()] == [("a", plain(value)), ("b", None), ("c", plain(value))]
+    assert [(key, plain(found)) for key, found in frame.collect()] == [
+        ("a", plain(value)),
+        ("b", None),
+        ("c", plain(value)),
+    ]
     frame.write.format("typedbytes").mode("append").save(str(tmp_path / "out"))
     back = [(key, plain(found)) for key, found in sequencefile.read(tmp_path / "out")]
     assert sorted(back, key=str) == sorted([("a", plain(value)), ("b", None), ("c", plain(value))], key=str)

@@ -37,7 +37,8 @@ def rows_of(path, schema=None, **given):
 
 
 @pytest.mark.parametrize(
-    "how", [{}, {"codec": "default", "block_size": 500}, {"compression": "record", "codec": "gzip", "sync_interval": 200}]
+    "how",
+    [{}, {"codec": "default", "block_size": 500}, {"compression": "record", "codec": "gzip", "sync_interval": 200}],
 )
 def test_each_record_is_in_one_split_of_any_size(tmp_path, how):
     path = write(tmp_path / "in.seq", PAIRS, **how)
@@ -79,7 +80,13 @@ def test_numbers_become_those_of_the_schema(tmp_path):
 
 @pytest.mark.parametrize(
     "value, kind",
-    [("text", "string"), (1.5, "double"), ([1], "list<item: int32>"), ((1, 2), r"fixed_size_list<item: int32>\[2\]"), (b"x", "binary")],
+    [
+        ("text", "string"),
+        (1.5, "double"),
+        ([1], "list<item: int32>"),
+        ((1, 2), r"fixed_size_list<item: int32>\[2\]"),
+        (b"x", "binary"),
+    ],
 )
 def test_a_value_that_does_not_fit_is_an_error_that_names_the_file(tmp_path, value, kind):
     write(tmp_path / "a.seq", [("a", 1)])
@@ -112,7 +119,9 @@ def test_bytes_are_of_one_kind_whatever_schema_is_given(tmp_path, value):
 def test_a_schema_of_numbers_is_cast_to(tmp_path):
     write(tmp_path / "a.seq", [("a", (1, "x")), ("b", (2, "y"))])
     kind = pyarrow.struct([("0", pyarrow.float64()), ("1", pyarrow.string())])
-    given = _splits.given_schema(str(tmp_path), Options({}), pyarrow.schema([("key", pyarrow.string()), ("value", kind)]))
+    given = _splits.given_schema(
+        str(tmp_path), Options({}), pyarrow.schema([("key", pyarrow.string()), ("value", kind)])
+    )
     assert rows_of(str(tmp_path), given) == [("a", {"0": 1.0, "1": "x"}), ("b", {"0": 2.0, "1": "y"})]
 
 
@@ -137,17 +146,27 @@ def test_what_holds_nothing(tmp_path):
     path = write(tmp_path / "in.seq", [])
     with pytest.raises(SchemaError, match="there are no records to take the schema from"):
         _splits.infer_schema(path, Options({}))
-    assert rows_of(path, _splits.Schema(pyarrow.schema([("key", pyarrow.string()), ("value", pyarrow.int32())]), {})) == []
+    assert (
+        rows_of(path, _splits.Schema(pyarrow.schema([("key", pyarrow.string()), ("value", pyarrow.int32())]), {})) == []
+    )
 
 
-@pytest.mark.parametrize("given", [{"splitSize": "0"}, {"splitSize": "1x"}, {"pairs": "maybe"}, {"pushFilters": "true"}])
+@pytest.mark.parametrize(
+    "given", [{"splitSize": "0"}, {"splitSize": "1x"}, {"pairs": "maybe"}, {"pushFilters": "true"}]
+)
 def test_wrong_options(given):
     with pytest.raises(ValueError, match=next(iter(given))):
         Options(given)
 
 
 def test_sizes():
-    assert [Options({"SPLITSIZE": text}).split_size for text in ("10", "5k", "2M", "1g", 7)] == [10, 5 << 10, 2 << 20, 1 << 30, 7]
+    assert [Options({"SPLITSIZE": text}).split_size for text in ("10", "5k", "2M", "1g", 7)] == [
+        10,
+        5 << 10,
+        2 << 20,
+        1 << 30,
+        7,
+    ]
     assert vars(Options({"pushFilters": "false"})) == vars(Options({}))
 
 
@@ -217,7 +236,12 @@ def fail_after(monkeypatch, nsteps):
 
         return step
 
-    for owner, name in (_output, "_make_folder"), (_output, "_rename"), (_output, "_remove"), (_output.Output, "_mark_complete"):
+    for owner, name in (
+        (_output, "_make_folder"),
+        (_output, "_rename"),
+        (_output, "_remove"),
+        (_output.Output, "_mark_complete"),
+    ):
         monkeypatch.setattr(owner, name, failing(getattr(owner, name)))
     return begun
 
@@ -325,7 +349,9 @@ def test_an_unknown_codec_is_refused_before_the_job():
 
 def test_a_split_of_a_stream_of_pairs_is_the_file(tmp_path):
     (tmp_path / "in.tb").write_bytes(tb.Encoder().encode_pairs(PAIRS))
-    assert _splits.make_splits(str(tmp_path / "in.tb"), Options({"splitSize": 10})) == [Split(str(tmp_path / "in.tb"), None, None)]
+    assert _splits.make_splits(str(tmp_path / "in.tb"), Options({"splitSize": 10})) == [
+        Split(str(tmp_path / "in.tb"), None, None)
+    ]
 
 
 def test_what_is_missing_is_said():
@@ -356,7 +382,8 @@ LONG = [(str(n), n) for n in range(30)]
 
 
 @pytest.mark.parametrize(
-    "value", [EQUAL, map_of((5, 1), (5, 1)), map_of(*LONG, LONG[0]), map_of(("x", 0))[:11] + EQUAL, b"\x09" + EQUAL + b"\xff"]
+    "value",
+    [EQUAL, map_of((5, 1), (5, 1)), map_of(*LONG, LONG[0]), map_of(("x", 0))[:11] + EQUAL, b"\x09" + EQUAL + b"\xff"],
 )
 def test_equal_keys_of_a_map_are_refused(tmp_path, value):
     """Spark's collect() takes the last value of equal keys, and value['a'] the first."""

@@ -77,7 +77,9 @@ def test_parts_and_counters_are_the_same(tmp_path, monkeypatch, nreducers, piece
     monkeypatch.setattr(_tasks, "PIECE_NBYTES", piece)
     write_words(tmp_path / "in.txt", 3000)
     script = write_script(tmp_path, WORD_COUNT)
-    ours, there, shuffle = run_both(tmp_path, script, tmp_path / "in.txt", reducers=nreducers, split_size=9000, combiner=False)
+    ours, there, shuffle = run_both(
+        tmp_path, script, tmp_path / "in.txt", reducers=nreducers, split_size=9000, combiner=False
+    )
     assert parts_of(tmp_path / "tasks") == parts_of(tmp_path / "here") and any(parts_of(tmp_path / "here"))
     assert ours.counters == there.counters and ours.nmaps == there.nmaps > 2
     if nreducers:
@@ -110,12 +112,17 @@ def test_what_travels_with_a_job(tmp_path, monkeypatch):
 def test_a_failure_is_found_in_what_spark_makes_of_it():
     failure = _tasks.TaskFailed("map task 0 failed: exit code 1\n", ["Traceback", 'a "quoted" line \\n'])
     text = f"An error occurred\n  File x\ntypedbytes.spark._tasks.TaskFailed: {failure}\n\n\tat org.apache"
-    assert _tasks.TaskFailed.found_in(text) == ["map task 0 failed: exit code 1\n", ["Traceback", 'a "quoted" line \\n']]
+    assert _tasks.TaskFailed.found_in(text) == [
+        "map task 0 failed: exit code 1\n",
+        ["Traceback", 'a "quoted" line \\n'],
+    ]
     assert _tasks.TaskFailed.found_in("other") is None
 
 
 def test_a_task_that_fails(tmp_path):
-    script = write_script(tmp_path, "import sys\nfrom typedbytes import streaming\nstreaming.run(lambda k, v: sys.exit('enough'))\n")
+    script = write_script(
+        tmp_path, "import sys\nfrom typedbytes import streaming\nstreaming.run(lambda k, v: sys.exit('enough'))\n"
+    )
     (tmp_path / "in.txt").write_text("a\n")
     with pytest.raises(local.JobError, match=r"map task 0 \(.*in.txt, bytes 0 to 2\) failed: exit code 1") as caught:
         run_both(tmp_path, script, tmp_path / "in.txt")
@@ -187,7 +194,11 @@ def test_what_is_said_without_spark_or_for_other_engines(tmp_path):
 
 def test_commands_are_relocated(tmp_path):
     script = str(tmp_path / "job.py")
-    commands = {"map": [sys.executable, script, "map", "-x"], "combine": None, "reduce": [sys.executable, script, "reduce"]}
+    commands = {
+        "map": [sys.executable, script, "map", "-x"],
+        "combine": None,
+        "reduce": [sys.executable, script, "reduce"],
+    }
     moved = {"map": ["{python}", "job.py", "map", "-x"], "combine": None, "reduce": ["{python}", "job.py", "reduce"]}
     assert _job._relocated(commands) == (script, moved)
     assert _job._relocated({"map": [script, "map"]}) == (script, {"map": ["./job.py", "map"]})

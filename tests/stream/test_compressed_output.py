@@ -43,7 +43,8 @@ def test_a_full_disk_is_an_error_of_each_call(suffix, tmp_path):
     path, free = tmp_path / f"full{suffix}", lowest_free_descriptor()
     path.symlink_to("/dev/full")
     writer = tb.Writer(path)
-    for call in (lambda: writer.write(os.urandom(1 << 21)), writer.flush, writer.close):  # more than a compressor holds back
+    # more than a compressor holds back
+    for call in (lambda: writer.write(os.urandom(1 << 21)), writer.flush, writer.close):
         with pytest.raises(OSError) as caught:
             call()
         assert caught.value.errno == errno.ENOSPC

@@ -65,7 +65,8 @@ KINDS = {
     """,
 }
 RAISES_AT_ONCE = {"columns", "Writer_gzip"}  # where a sink refuses
-HELD_BY_SINKS = {"Writer_gzip", "Output", "PairedOutput"}  # a child of fork has what such a sink holds, whichever process writes to it
+# a child of fork has what such a sink holds, whichever process writes to it
+HELD_BY_SINKS = {"Writer_gzip", "Output", "PairedOutput"}
 
 
 def function_of(name):
@@ -97,7 +98,10 @@ ENDS = {
     "end": ("writers = make(*KINDS)", 0),
     "sys.exit": ("writers = make(*KINDS); sys.exit(3)", 3),
     "exception": ("writers = make(*KINDS); raise LookupError", 1),
-    "at exit": ("writers = [tb.Writer(os.devnull)]; atexit._run_exitfuncs(); writers += make(*KINDS); gc.enable(); close_files()", 0),
+    "at exit": (
+        "writers = [tb.Writer(os.devnull)]; atexit._run_exitfuncs(); writers += make(*KINDS); gc.enable(); close_files()",
+        0,
+    ),
     "fork": (
         """
         writers = make(*[name for name in KINDS if name not in HELD_BY_SINKS])
@@ -559,7 +563,11 @@ def test_a_child_that_was_forked_inside_a_record_writes_none_of_its_parent_s(kin
     assert (child.returncode, child.stderr) == (0, b"")
     name = "Writer" if kind == "sequencefile" else kind.split("_")[0]
     assert child.stdout.decode() == f"True this {name} belongs to the process that created it\n"
-    records = [value for _, value in pairs_in(tmp_path / kind)] if kind == "sequencefile" else records_of(kind, tmp_path / kind)
+    records = (
+        [value for _, value in pairs_in(tmp_path / kind)]
+        if kind == "sequencefile"
+        else records_of(kind, tmp_path / kind)
+    )
     assert records == [1, list(range(50_000)), 2]
 
 
@@ -580,7 +588,11 @@ def test_what_a_child_of_fork_adds_to_the_writers_of_its_parent_is_written(tmp_p
 
 @pytest.mark.parametrize("kind", ["Writer", "BlockWriter_plain"])
 def test_a_child_of_fork_without_memory_can_try_again(kind, tmp_path):
-    make, value = ("tb.Writer(path)", "'{}'") if kind == "Writer" else ("BlockWriter(open(path, 'wb'), buffer_size=1000)", "['{}']")
+    make, value = (
+        ("tb.Writer(path)", "'{}'")
+        if kind == "Writer"
+        else ("BlockWriter(open(path, 'wb'), buffer_size=1000)", "['{}']")
+    )
     code = f"""
         import _testcapi
         path = sys.argv[1]
@@ -600,7 +612,8 @@ def test_a_child_of_fork_without_memory_can_try_again(kind, tmp_path):
         sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
     """
     child = run(code, tmp_path / "1", start=START)
-    least = 0 if kind == "Writer" and sys.version_info >= (3, 14) else 1  # there atexit keeps a list, which may have room
+    # there atexit keeps a list, which may have room
+    least = 0 if kind == "Writer" and sys.version_info >= (3, 14) else 1
     assert child.returncode in range(least, 100), child.stderr
     assert sorted(records_of(kind, tmp_path / "1")) == ["child", "parent"]
 
@@ -613,17 +626,28 @@ def test_a_forgotten_writer_writes_what_it_holds(kind, tmp_path):
     assert len(records_of(kind, tmp_path / kind)) == 50
 
 
-@pytest.mark.parametrize("kind", ["BlockWriter_plain", "CoalescingWriter", "AsyncCoalescingWriter", "Writer", "sequencefile_block"])
+@pytest.mark.parametrize(
+    "kind", ["BlockWriter_plain", "CoalescingWriter", "AsyncCoalescingWriter", "Writer", "sequencefile_block"]
+)
 def test_an_unclosed_writer_whose_sink_refuses_is_reported_on_standard_error(kind):
     child = run(f"make_{kind}('/dev/full'); gc.collect()", "")
     assert child.returncode == 0
-    expected = rf"Exception ignored in: <typedbytes\.\w+(\.\w+)*\.{kind.split('_')[0]} object .*>\nTraceback .*Error: .*\n"
-    assert re.fullmatch(expected.replace("sequencefile", "Writer"), child.stderr.decode(), re.DOTALL), child.stderr.decode()
+    expected = (
+        rf"Exception ignored in: <typedbytes\.\w+(\.\w+)*\.{kind.split('_')[0]} object .*>\nTraceback .*Error: .*\n"
+    )
+    assert re.fullmatch(expected.replace("sequencefile", "Writer"), child.stderr.decode(), re.DOTALL), (
+        child.stderr.decode()
+    )
 
 
 @pytest.mark.parametrize("end", ["", "w = None; gc.collect()"])
 def test_a_warning_that_is_an_error_loses_nothing(end, tmp_path):
-    child = run(f"w = tb.Writer(sys.argv[1]); w.writes(VALUES); {end}", tmp_path / "file", start=START, warnings="error::ResourceWarning")
+    child = run(
+        f"w = tb.Writer(sys.argv[1]); w.writes(VALUES); {end}",
+        tmp_path / "file",
+        start=START,
+        warnings="error::ResourceWarning",
+    )
     assert child.returncode == 0
     assert child.stderr.count(b"ResourceWarning: unclosed Writer with unwritten records") == 1
     assert tb.Decoder().decode_all((tmp_path / "file").read_bytes()) == VALUES

@@ -138,8 +138,12 @@ def test_an_error_of_the_sink_at_the_end_of_a_block_is_not_hidden_by_another_err
 @pytest.mark.parametrize("make", WRITERS)
 def test_closing_raises_why_records_are_missing_and_not_what_closing_the_file_raises(make):
     sink = Closing("write")
-    options = {"key_class": "a.B", "value_class": "a.B", "sync_marker": bytes(16)} if make is sequencefile.Writer else {}
-    compiled = next(each for each in make.__mro__ if each.__module__ in ("typedbytes._core", "typedbytes.sequencefile._native"))
+    options = (
+        {"key_class": "a.B", "value_class": "a.B", "sync_marker": bytes(16)} if make is sequencefile.Writer else {}
+    )
+    compiled = next(
+        each for each in make.__mro__ if each.__module__ in ("typedbytes._core", "typedbytes.sequencefile._native")
+    )
     writer = compiled(sink, owns=True, **options)
     writer.write(b"1") if make is tb.Writer else writer.write(b"1", b"2")
     with pytest.raises(OSError) as raised:

@@ -131,7 +131,9 @@ def test_what_a_source_raises_goes_through_and_is_final(way, error):
         assert source.ncalls == len(PAIR) + taken + 1
 
 
-@pytest.mark.parametrize("use", [tb.Reader.read, next, tb.Reader.read_all, list], ids=["read", "next", "read_all", "list"])
+@pytest.mark.parametrize(
+    "use", [tb.Reader.read, next, tb.Reader.read_all, list], ids=["read", "next", "read_all", "list"]
+)
 def test_stop_iteration_of_a_source_is_not_the_end(use):
     with pytest.raises(RuntimeError):
         use(tb.Reader(Script([StopIteration()])))
@@ -270,7 +272,12 @@ class Endless:
 @pytest.mark.parametrize("use", [tb.Reader.read, tb.Reader.skip, tb.PairReader.read], ids=["read", "skip", "pair"])
 @pytest.mark.parametrize(
     "head, unit",
-    [(b"\x08\x7f\xff\xff\xff", b"\1\0"), (b"\x0a\x7f\xff\xff\xff", b"\1\0"), (b"\x09", b"\2\1"), (b"\0\x7f\xff\xff\xff", b"a")],
+    [
+        (b"\x08\x7f\xff\xff\xff", b"\1\0"),
+        (b"\x0a\x7f\xff\xff\xff", b"\1\0"),
+        (b"\x09", b"\2\1"),
+        (b"\0\x7f\xff\xff\xff", b"a"),
+    ],
 )
 def test_a_record_without_an_end_is_a_limit(head, unit, use):
     source = Endless(head, unit)
@@ -304,7 +311,9 @@ OPERATIONS = {
 BLIND = {"skip", "skip_none", "copy"}
 
 
-@pytest.mark.parametrize("source", [lambda data: data, io.BytesIO, lambda data: OnlyRead(data, 1)], ids=["memory", "file", "bytes"])
+@pytest.mark.parametrize(
+    "source", [lambda data: data, io.BytesIO, lambda data: OnlyRead(data, 1)], ids=["memory", "file", "bytes"]
+)
 @pytest.mark.parametrize("kind", [tb.Reader, tb.PairReader])
 @pytest.mark.parametrize("first", OPERATIONS)
 @pytest.mark.parametrize("fault", FAULTS)

@@ -22,7 +22,22 @@ import typedbytes
 import vectors
 from subprocess_runs import run_fresh
 from typedbytes import _core, legacy
-from typedbytes.legacy import BYTES, DOUBLE, INT, LIST, MAP, MARKER, PICKLE, STRING, VECTOR, Bytes, Input, Output, PairedInput, PairedOutput
+from typedbytes.legacy import (
+    BYTES,
+    DOUBLE,
+    INT,
+    LIST,
+    MAP,
+    MARKER,
+    PICKLE,
+    STRING,
+    VECTOR,
+    Bytes,
+    Input,
+    Output,
+    PairedInput,
+    PairedOutput,
+)
 
 pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded]
 
@@ -229,7 +244,13 @@ def test_bytes_of_the_class_are_whole_bytes(way, data):
 @in_both_ways
 def test_bytes_in_every_container_change_their_class_and_are_released_with_it(way):
     shared = b"shared"
-    values = [b"", b"a", b"long " * 9, (b"in a tuple", [b"in a list", {b"key": b"value"}]), {shared: (shared, [shared])}]
+    values = [
+        b"",
+        b"a",
+        b"long " * 9,
+        (b"in a tuple", [b"in a list", {b"key": b"value"}]),
+        {shared: (shared, [shared])},
+    ]
     pickled = typedbytes.dumps(typedbytes.Ext(PICKLE, pickle.dumps([shared, (shared, {"k": shared})], 2)))
     data = written(*values) + pickled
     references = sys.getrefcount(Bytes)
@@ -250,7 +271,9 @@ def test_bytes_in_every_container_change_their_class_and_are_released_with_it(wa
 
 @pytest.mark.parametrize("read", [Input.read, lambda source: next(source.reads())])
 @pytest.mark.parametrize("items", [[], [b"bytes"]], ids=["without bytes", "with bytes"])
-@pytest.mark.parametrize("wrap", [lambda loop: loop, lambda loop: (loop,), lambda loop: {"key": loop}], ids=["list", "tuple", "dict"])
+@pytest.mark.parametrize(
+    "wrap", [lambda loop: loop, lambda loop: (loop,), lambda loop: {"key": loop}], ids=["list", "tuple", "dict"]
+)
 def test_a_pickled_list_that_contains_itself_raises_recursion_error(read, items, wrap):
     """Py_EnterRecursiveCall fails with 1 on Python 3.11, with -1 on others."""
     loop = list(items)
@@ -482,7 +505,18 @@ def test_a_handler_reads_its_payload_from_the_file():
 
 def test_handlers_are_reached_inside_every_container():
     point = b"\x78\x01\x02"
-    data = b"\x09" + point + b"\x08\x00\x00\x00\x02" + point + point + b"\x0a\x00\x00\x00\x01" + point + point + b"\xff" + point
+    data = (
+        b"\x09"
+        + point
+        + b"\x08\x00\x00\x00\x02"
+        + point
+        + point
+        + b"\x0a\x00\x00\x00\x01"
+        + point
+        + point
+        + b"\xff"
+        + point
+    )
     source = Input(io.BytesIO(data))
     source.register(0x78, lambda source: tuple(source.file.read(2)))
     assert list(source) == [[(1, 2), ((1, 2), (1, 2)), {(1, 2): (1, 2)}], (1, 2)]
@@ -706,7 +740,12 @@ def test_a_file_that_takes_fewer_bytes_gets_them_all():
 
 @pytest.mark.parametrize(
     "answer, error",
-    [(lambda data: 0, OSError), (lambda data: len(data) + 1, OSError), (lambda data: -1, OSError), (lambda data: None, BlockingIOError)],
+    [
+        (lambda data: 0, OSError),
+        (lambda data: len(data) + 1, OSError),
+        (lambda data: -1, OSError),
+        (lambda data: None, BlockingIOError),
+    ],
 )
 def test_a_file_that_lies_about_what_it_took_is_an_error(answer, error):
     sparing = Sparing(lambda data: None)
@@ -918,7 +957,15 @@ def test_the_file_and_the_unicode_errors_may_change():
 
 # Properties.
 
-SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary() | st.decimals(allow_nan=False)
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text()
+    | st.binary()
+    | st.decimals(allow_nan=False)
+)
 KEYS = st.booleans() | st.integers() | st.text() | st.binary()
 VALUES = st.recursive(
     SCALARS,
@@ -936,7 +983,9 @@ def test_any_values_survive_every_way(values):
         output.writes(values)
         assert output.file.getvalue() == data
         assert list(way(Input(io.BytesIO(data)))) == values
-        assert [*map(type, way(Input(io.BytesIO(data))))] == [Bytes if type(value) is bytes else type(value) for value in values]
+        assert [*map(type, way(Input(io.BytesIO(data))))] == [
+            Bytes if type(value) is bytes else type(value) for value in values
+        ]
 
 
 @given(st.binary(max_size=40))

@@ -28,7 +28,13 @@ def run(code, data=DATA, unbuffered="1", **options):
     """Return what a program writes to a standard output, which has no buffer of its own unless `unbuffered` is empty."""
     env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     return subprocess.run(
-        [sys.executable, "-c", code], input=data, stdout=subprocess.PIPE, env=env, check=True, timeout=SECONDS, **options
+        [sys.executable, "-c", code],
+        input=data,
+        stdout=subprocess.PIPE,
+        env=env,
+        check=True,
+        timeout=SECONDS,
+        **options,
     ).stdout
 
 
@@ -50,7 +56,10 @@ def test_an_unbuffered_standard_output_gets_many_records_in_one_write():
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, theirs:
         process = subprocess.Popen(
-            [sys.executable, "-c", LOOP], stdin=subprocess.PIPE, stdout=theirs, env={**os.environ, "PYTHONUNBUFFERED": "1"}
+            [sys.executable, "-c", LOOP],
+            stdin=subprocess.PIPE,
+            stdout=theirs,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
         )
         theirs.close()
         process.stdin.write(DATA)
@@ -63,7 +72,11 @@ def test_an_unbuffered_standard_output_gets_many_records_in_one_write():
 
 def test_an_answer_comes_before_more_input_is_waited_for():
     process = subprocess.Popen(
-        [sys.executable, "-c", LOOP], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, env={**os.environ, "PYTHONUNBUFFERED": "1"}
+        [sys.executable, "-c", LOOP],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        bufsize=0,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )
     with process:
         answers = PairedInput(process.stdout)
@@ -82,7 +95,10 @@ def test_an_answer_comes_before_more_input_is_waited_for():
         ("sys.stdout.buffer.writelines([b'x'])", WITH_X),
         ("print(end='x', flush=True)", WITH_X),
         ("sys.stdout.flush(); os.write(1, b'x')", WITH_X),
-        ("Output(sys.stdout.buffer).write(True)", b"".join(typedbytes.Encoder().encode_all([*pair, True]) for pair in PAIRS)),
+        (
+            "Output(sys.stdout.buffer).write(True)",
+            b"".join(typedbytes.Encoder().encode_all([*pair, True]) for pair in PAIRS),
+        ),
         ("os.wait() if pair[0] == 7 and os.fork() else pair[0] == 7 and sys.exit()", DATA),
     ],
     ids=["the file", "stdout", "lines", "print", "the descriptor", "another Output", "a forked child"],
@@ -149,7 +165,10 @@ def test_a_file_may_keep_what_it_is_given():
 
 
 def test_records_of_many_sizes_are_written_in_order(tmp_path):
-    pairs = [(number, bytes([number]) * size) for number, size in enumerate([3, 40_000, 70_000, 1, 300_000, 32_760, 32_768, 500_000, 2])]
+    pairs = [
+        (number, bytes([number]) * size)
+        for number, size in enumerate([3, 40_000, 70_000, 1, 300_000, 32_760, 32_768, 500_000, 2])
+    ]
     for opened in (io.BytesIO(), (tmp_path / "file").open("w+b"), (tmp_path / "raw").open("w+b", buffering=0)):
         with opened as sink:
             output = PairedOutput(sink)

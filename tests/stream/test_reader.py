@@ -262,7 +262,10 @@ def test_skip_counts_what_there_was(kind, path):
 @pytest.mark.parametrize("buffer_size", [64, 100, 4096, None])
 def test_skip_stops_between_records(kind, nparts, buffer_size):
     rng = random.Random(buffer_size)
-    parts = [tb.dumps(each) for each in rng.choices([1, "word", b"", 2.5, True, 1 << 40, [1, "x"], {"a": (1, 2)}, "long" * 30], k=3000)]
+    parts = [
+        tb.dumps(each)
+        for each in rng.choices([1, "word", b"", 2.5, True, 1 << 40, [1, "x"], {"a": (1, 2)}, "long" * 30], k=3000)
+    ]
     starts = [0, *itertools.accumulate(map(len, parts))][::nparts]
     nrecords, bad = len(starts) - 1, len(b"".join(parts)) + 5 * (nparts - 1)
     data = b"".join(parts) + tb.dumps(7) * (nparts - 1) + b"\x0b"
@@ -278,7 +281,9 @@ def test_skip_stops_between_records(kind, nparts, buffer_size):
 
 
 @pytest.mark.parametrize("form", ["skip", "raw"])
-@pytest.mark.parametrize("bad", [b"\xff", b"\x0b", b"\x09\x08\xff\xff\xff\xff", b"\x09\x0c", b"\x09" * 300, b"\x09\x03\0", b"\0\0\0\0\5ab"])
+@pytest.mark.parametrize(
+    "bad", [b"\xff", b"\x0b", b"\x09\x08\xff\xff\xff\xff", b"\x09\x0c", b"\x09" * 300, b"\x09\x03\0", b"\0\0\0\0\5ab"]
+)
 def test_skip_and_raw_find_what_decoding_finds(form, bad):
     def fault(reader, use):
         use(reader)
@@ -474,7 +479,8 @@ def test_a_failed_reader_in_a_with_block_leaves_nothing_to_collect(bad):
                 pass
 
     work()
-    while gc.collect():  # what other tests left: of types made of one another, each collection finds the outermost alone
+    # what other tests left: of types made of one another, each collection finds the outermost alone
+    while gc.collect():
         pass
     gc.disable()
     try:

@@ -139,7 +139,10 @@ def test_pairs_of_a_split_are_taken_without_a_tuple():
     with sequencefile.Writer(file) as writer:
         writer.writes(PAIRS)
     lines = b"one\ntwo\n"
-    for source, expected in ((sequencefile.Reader(file.getvalue()), PAIRS), (LineReader(io.BytesIO(lines)), [(0, "one"), (4, "two")])):
+    for source, expected in (
+        (sequencefile.Reader(file.getvalue()), PAIRS),
+        (LineReader(io.BytesIO(lines)), [(0, "one"), (4, "two")]),
+    ):
         pairs = PairIterator(source)
         assert written(pairs, yielding) == [each for key, value in expected for each in ((key, value), (value, key))]
         pairs._check_end()

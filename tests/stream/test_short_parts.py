@@ -37,7 +37,9 @@ def is_empty_frame(data):
 @pytest.mark.parametrize("checksum", [b"", bytes.fromhex("99e9d851"), bytes.fromhex("99e9d850"), bytes(4)])
 def test_what_is_skipped_is_an_empty_frame_to_the_library(checksum):
     nskipped = 0
-    for descriptor, byte, block in itertools.product(range(256), range(256), (b"\1\0\0", b"\0\0\0", b"\3\0\0", b"\x09\0\0")):
+    for descriptor, byte, block in itertools.product(
+        range(256), range(256), (b"\1\0\0", b"\0\0\0", b"\3\0\0", b"\x09\0\0")
+    ):
         data = b"\x28\xb5\x2f\xfd" + bytes([descriptor, byte]) + block + checksum
         end = skip_empty_frames(data)
         assert end in (0, len(data)) or end == 9 and checksum and is_empty_frame(data[:9])

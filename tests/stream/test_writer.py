@@ -218,7 +218,9 @@ def test_writes_counts_what_this_call_wrote():
         assert [writer.writes([]), writer.writes([1, 2]), writer.writes(iter("abc"))] == [0, 2, 3]
 
 
-@pytest.mark.parametrize("kind", [bytearray, memoryview, lambda data: array.array("B", data), lambda data: memoryview(data[::-1])[::-1]])
+@pytest.mark.parametrize(
+    "kind", [bytearray, memoryview, lambda data: array.array("B", data), lambda data: memoryview(data[::-1])[::-1]]
+)
 def test_write_raw_takes_any_bytes(kind):
     sink = io.BytesIO()
     with tb.Writer(sink) as writer, tb.PairWriter(sink) as pairs:

@@ -77,7 +77,9 @@ def any_parameters(*arguments):
     return [arguments]
 
 
-@pytest.mark.parametrize("function", [two_parameters, any_parameters, lib.identitymapper, min], ids=["two", "any number", "of lib", "in C"])
+@pytest.mark.parametrize(
+    "function", [two_parameters, any_parameters, lib.identitymapper, min], ids=["two", "any number", "of lib", "in C"]
+)
 def test_others_are_called_for_each_record(function):
     assert not UserCode("map", function).takes_all
 
@@ -110,7 +112,9 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_whole_splits(tmp_path, form):
     wanted = [(number, "x" * (number % 7)) for number in range(5000)]
-    with sequencefile.open(str(tmp_path / "in.seq"), "w", compression="block", codec="default", block_size=5000) as writer:
+    with sequencefile.open(
+        str(tmp_path / "in.seq"), "w", compression="block", codec="default", block_size=5000
+    ) as writer:
         writer.writes(wanted)
     outcome = run_script(tmp_path, f"run({form})", "map", data=(tmp_path / "in.seq").read_bytes(), environ=SPLIT)
     assert outcome.code == 0, outcome.messages
@@ -131,14 +135,18 @@ class Combiner:
 run(lambda key, value: ((word, 1) for word in value.split()), Combiner, Combiner)
 """
     environ = {"stream_combine_streamprocessor": "c", "stream_map_input": "split", "stream_map_output": "typedbytes"}
-    outcome = run_script(tmp_path, script, "map", data=WORDS, environ={**environ, "typedbytes_split_format": "typedbytes"})
+    outcome = run_script(
+        tmp_path, script, "map", data=WORDS, environ={**environ, "typedbytes_split_format": "typedbytes"}
+    )
     assert pairs(outcome) == [("end", 1), ("fox", 1), ("the", 2), ("quick", 1), ("calls", 1)]
 
 
 def test_a_combiner_that_leaves_groups_fails_the_task(tmp_path):
     script = "run(lambda key, value: [(value, 1)], lambda key, values: (), lambda groups: [(next(groups)[0], 1)])"
     environ = {"stream_combine_streamprocessor": "c", "stream_map_input": "split", "stream_map_output": "typedbytes"}
-    outcome = run_script(tmp_path, script, "map", data=WORDS, environ={**environ, "typedbytes_split_format": "typedbytes"})
+    outcome = run_script(
+        tmp_path, script, "map", data=WORDS, environ={**environ, "typedbytes_split_format": "typedbytes"}
+    )
     assert (outcome.code, outcome.output) == (1, b"") and "records may be left" in outcome.messages
 
 
@@ -171,19 +179,30 @@ def test_an_error_says_how_the_function_was_called(tmp_path):
 
 
 def test_values_end_where_the_next_group_is_asked_for(tmp_path):
-    outcome = run_script(tmp_path, "run(None, lambda groups: [(key, sum(values)) for key, values in list(groups)])", "reduce", data=COUNTS)
+    outcome = run_script(
+        tmp_path,
+        "run(None, lambda groups: [(key, sum(values)) for key, values in list(groups)])",
+        "reduce",
+        data=COUNTS,
+    )
     assert (outcome.code, outcome.output) == (1, b"") and "the values of this group are gone" in outcome.messages
 
 
 def test_lines_are_only_to_be_iterated_over(tmp_path):
     script = "def mapper(lines):\n    lines.skip(1)\n    yield from lines\nrun(mapper)"
     outcome = run_script(tmp_path, script, "map", data=b"a\tb\n", environ={"stream_map_input": "text"})
-    assert (outcome.code, outcome.output) == (1, b"") and "TextReader' object has no attribute 'skip'" in outcome.messages
+    assert (outcome.code, outcome.output) == (
+        1,
+        b"",
+    ) and "TextReader' object has no attribute 'skip'" in outcome.messages
 
 
 def test_what_is_not_an_iterable_of_pairs_is_named(tmp_path):
     outcome = run_script(tmp_path, "run(lambda records: len(list(records)))", "map", data=WORDS)
-    assert (outcome.code, outcome.details()["returned"]) == (1, "int, expected pairs of key and value: yield them, or return a list")
+    assert (outcome.code, outcome.details()["returned"]) == (
+        1,
+        "int, expected pairs of key and value: yield them, or return a list",
+    )
 
 
 @pytest.mark.parametrize("role, argument", [("map", "mapper=job"), ("reduce", "reducer=job")])
@@ -204,7 +223,9 @@ run({argument})
 WHOLE = "takes all records in one call, which max_bad and wrappers of mappers do not support: give it two parameters"
 
 
-@pytest.mark.parametrize("arguments", [(lambda records: records,), (None, lambda groups: ()), (None, min, lambda groups: ())], ids=len)
+@pytest.mark.parametrize(
+    "arguments", [(lambda records: records,), (None, lambda groups: ()), (None, min, lambda groups: ())], ids=len
+)
 def test_max_bad_needs_a_call_for_each_record(arguments):
     with pytest.raises(TypeError, match="er has a single parameter, so it " + re.escape(WHOLE)):
         streaming.Step(*arguments, max_bad=1)
@@ -214,7 +235,10 @@ def test_max_bad_needs_a_call_for_each_record(arguments):
 def test_max_bad_needs_that_of_a_class_too(tmp_path):
     script = "class Job:\n    def map(self, records):\n        return records\nrun(Job, max_bad=1)"
     outcome = run_script(tmp_path, script, "map", data=COUNTS)
-    assert (outcome.code, outcome.output) == (1, b"") and f"TypeError: mapper has a single parameter, so it {WHOLE}" in outcome.messages
+    assert (outcome.code, outcome.output) == (
+        1,
+        b"",
+    ) and f"TypeError: mapper has a single parameter, so it {WHOLE}" in outcome.messages
 
 
 def multi(mapper):

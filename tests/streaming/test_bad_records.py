@@ -36,7 +36,9 @@ def pairs(outcome):
 
 @pytest.mark.parametrize("limit", [2, 5, 0.002, 0.5])
 def test_records_that_user_code_fails_for(run_here, tmp_path, limit):
-    outcome = run_here(MAPPER % limit, "map", data=encode(*GOOD) if limit != 0.002 else encode(*GOOD, *[(9, "x")] * 980))
+    outcome = run_here(
+        MAPPER % limit, "map", data=encode(*GOOD) if limit != 0.002 else encode(*GOOD, *[(9, "x")] * 980)
+    )
     expected = [pair for key, value in GOOD if key not in (3, 7) for pair in ((key, "first half"), (key, value))]
     assert pairs(outcome)[: len(expected)] == expected
     assert side_file(tmp_path) == [tuple(map(tb.dumps, GOOD[number])) for number in (3, 7)]
@@ -98,12 +100,17 @@ def test_input_that_is_bad_throughout_is_not_taken_for_a_mistake(run_here):
     data = (BAD_TEXT + tb.dumps(1)) * 2
     outcome = run_here(MAPPER % 2, "map", data=data)
     assert outcome.code == 0
-    assert "typedbytes: no record was good: 2 were left out, as max_bad=2 allows; first error: FormatError" in outcome.messages
+    assert (
+        "typedbytes: no record was good: 2 were left out, as max_bad=2 allows; first error: FormatError"
+        in outcome.messages
+    )
     assert "Traceback" not in outcome.messages and MAY_BE_WRONG not in outcome.messages
     assert MAY_BE_WRONG not in run_here(MAPPER % 1, "map", data=data).messages
 
 
-@pytest.mark.parametrize("bad", [BAD_TEXT, UNHASHABLE, b"\x64\x00\x00\x00\x01\x00"], ids=["text", "key of a MAP", "pickle"])
+@pytest.mark.parametrize(
+    "bad", [BAD_TEXT, UNHASHABLE, b"\x64\x00\x00\x00\x01\x00"], ids=["text", "key of a MAP", "pickle"]
+)
 @pytest.mark.parametrize("part", ["key", "value"])
 @pytest.mark.parametrize("role", ["map", "reduce", "combine"])
 def test_records_that_cannot_be_decoded(run_here, tmp_path, bad, part, role):
@@ -162,7 +169,9 @@ FAILURES = {
 @pytest.mark.parametrize("fail", FAILURES.values(), ids=FAILURES)
 def test_all_records_of_a_group_that_fails_are_kept_and_counted(run_here, tmp_path, fail, limit):
     group = encode(*[("b", number) for number in range(3)]) + tb.dumps("b") + BAD_TEXT + encode(("b", 9))
-    outcome = run_here(FAILING_GROUP.format(fail=fail, limit=limit), "reduce", data=encode(("a", 1)) + group + encode(("c", 1)))
+    outcome = run_here(
+        FAILING_GROUP.format(fail=fail, limit=limit), "reduce", data=encode(("a", 1)) + group + encode(("c", 1))
+    )
     assert pairs(outcome) == [("a", 1), ("c", 1)]
     assert sorted(side_file(tmp_path, "r")) == sorted(tb.PairReader(group, raw=True))
     assert "reporter:counter:typedbytes,BadRecords,5" in outcome.lines
@@ -174,7 +183,9 @@ def test_a_group_with_more_records_than_may_be_bad_fails_the_task(run_here, tmp_
     data = encode(("a", 1), *[("b", number) for number in range(50_000)], ("c", 1))
     outcome = run_here(FAILING_GROUP.format(fail=fail, limit=limit), "reduce", data=data)
     assert (outcome.code, outcome.output) == (65, b"")
-    assert outcome.lines[-1].startswith(f"typedbytes.streaming._user_code.TooManyBadRecords: 6 bad records exceed max_bad={limit}")
+    assert outcome.lines[-1].startswith(
+        f"typedbytes.streaming._user_code.TooManyBadRecords: 6 bad records exceed max_bad={limit}"
+    )
     assert side_file(tmp_path, "r") is None
 
 
@@ -184,7 +195,12 @@ def reducer(key, values):
     yield key, list(values)
 run(None, reducer, max_bad=2, group_by=lambda key: key[0])
 """
-    data = encode((("a", 1), 1), (("a", 2), 2)) + encode((("a", 3),))[: -0 or None] + BAD_TEXT + encode((5, 6), (("b", 1), 4))
+    data = (
+        encode((("a", 1), 1), (("a", 2), 2))
+        + encode((("a", 3),))[: -0 or None]
+        + BAD_TEXT
+        + encode((5, 6), (("b", 1), 4))
+    )
     assert pairs(run_here(script, "reduce", data=data)) == [(("a", 1), [1, 2]), (("b", 1), [4])]
 
 
@@ -215,7 +231,12 @@ run(mapper, max_bad=1)
 
 def test_lines_of_text(run_here, tmp_path):
     script = "run(lambda number, line: [(line, 1 // int(line))], lambda key, values: [(key, sum(map(int, values)))], max_bad=2)"
-    text = {"stream_map_input": "text", "stream_map_output": "text", "stream_reduce_input": "text", "stream_reduce_output": "text"}
+    text = {
+        "stream_map_input": "text",
+        "stream_map_output": "text",
+        "stream_reduce_input": "text",
+        "stream_reduce_output": "text",
+    }
     outcome = run_here(script, "map", data=b"1\n0\nx\n2\n", environ=text)
     assert (outcome.code, outcome.output) == (0, b"1\t1\n2\t0\n")
     assert (tmp_path / "bad-records-m-00000").read_bytes() == b"0\nx\n"
@@ -229,7 +250,10 @@ def test_raw_bytes(run_here, tmp_path):
     record = struct.pack(">i1si1s", 1, b"k", 1, b"v")
     bad = struct.pack(">i1si1s", 1, b"k", 1, b"0")
     outcome = run_here(
-        "run(lambda key, value: 1 / (value == b'v') and [(key, value)], max_bad=1)", "map", data=record + bad + record, environ=raw
+        "run(lambda key, value: 1 / (value == b'v') and [(key, value)], max_bad=1)",
+        "map",
+        data=record + bad + record,
+        environ=raw,
     )
     assert (outcome.code, outcome.output) == (0, record * 2)
     assert (tmp_path / "bad-records-m-00000").read_bytes() == bad
@@ -255,7 +279,9 @@ def test_only_the_first_are_shown(run_here):
     assert "reporter:counter:typedbytes,BadRecords,20" in outcome.lines
 
 
-@pytest.mark.parametrize("call", ["breakpoint()", "import pdb; pdb.set_trace()", "import pdb; pdb.Pdb(stdin=None).set_trace()"])
+@pytest.mark.parametrize(
+    "call", ["breakpoint()", "import pdb; pdb.set_trace()", "import pdb; pdb.Pdb(stdin=None).set_trace()"]
+)
 @pytest.mark.parametrize("where", ["in the mapper", "in an except clause", "in the reducer", "in group_by"])
 def test_a_debugger_is_no_bad_record(run_here, where, call):
     # it has no input in a task: what it then raises must not pass for what is wrong with a record
@@ -274,6 +300,8 @@ def reducer(key, values):
     yield called("in the reducer", key, list(values))
 run(mapper, reducer, max_bad=20{", group_by=lambda key: called(where, key)" if where == "in group_by" else ""})
 """.replace("called(where", f"called({where!r}")
-    outcome = run_here(script, "map" if where in ("in the mapper", "in an except clause") else "reduce", data=encode(*GOOD[:2]))
+    outcome = run_here(
+        script, "map" if where in ("in the mapper", "in an except clause") else "reduce", data=encode(*GOOD[:2])
+    )
     assert (outcome.code, outcome.output) == (1, b"")
     assert "no terminal for a debugger" in outcome.details()["what to do"] and "bad record" not in outcome.messages

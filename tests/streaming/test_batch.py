@@ -73,7 +73,8 @@ def test_a_reducer_has_all_pairs_of_a_key_in_one_batch(tmp_path, role, batch_row
 
 
 @pytest.mark.parametrize(
-    "key", [lambda n: n, lambda n: (n, "a"), lambda n: [n] * (n % 3), lambda n: {"k": n}, lambda n: (n, n), lambda n: None]
+    "key",
+    [lambda n: n, lambda n: (n, "a"), lambda n: [n] * (n % 3), lambda n: {"k": n}, lambda n: (n, n), lambda n: None],
 )
 def test_whole_groups_of_any_key(key):
     rows = [(key(n), m) for n in range(30) for m in range(n % 7 + 1)]
@@ -97,7 +98,9 @@ def _written(batch):
 def test_groups_that_cannot_be_kept_whole():
     for options in ({"threads": 2}, {"on_mismatch": "split"}, {"columns": ["key"]}):
         with (
-            pytest.raises(ValueError, match=r"groups\(\) cannot be combined with threads, on_mismatch=\"split\" or columns"),
+            pytest.raises(
+                ValueError, match=r"groups\(\) cannot be combined with threads, on_mismatch=\"split\" or columns"
+            ),
             columns.read(DATA, **options) as reader,
         ):
             reader.groups()
@@ -117,7 +120,10 @@ def test_a_job_that_fails(tmp_path):
     outcome = run_script(tmp_path, 'run(lambda batch: {"key": ["a"]}, batch=True)', "map", data=DATA)
     assert outcome.code == 1 and "expected 2 columns" in outcome.messages
     outcome = run_script(tmp_path, SAME, "map", data=b"", environ={"stream_map_input": "text"})
-    assert outcome.code == 64 and "batch=True needs typed bytes as input and output; this task has text as input" in outcome.messages
+    assert (
+        outcome.code == 64
+        and "batch=True needs typed bytes as input and output; this task has text as input" in outcome.messages
+    )
 
 
 NULLS = """

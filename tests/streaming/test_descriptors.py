@@ -76,7 +76,9 @@ def test_what_was_printed_before_is_not_a_record(tmp_path):
     assert (outcome.code, outcome.output, outcome.messages) == (0, PAIRS, "noise\n")
 
 
-@pytest.mark.parametrize("reading", ["sys.stdin.read()", "os.read(0, 10)", "__import__('subprocess').check_output(['cat']).decode()"])
+@pytest.mark.parametrize(
+    "reading", ["sys.stdin.read()", "os.read(0, 10)", "__import__('subprocess').check_output(['cat']).decode()"]
+)
 def test_no_other_process_reads_the_input(tmp_path, reading):
     outcome = run_script(tmp_path, COPY % f"status(len({reading}))", "map", data=PAIRS)
     assert (outcome.code, outcome.output) == (0, PAIRS)

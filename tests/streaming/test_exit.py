@@ -133,7 +133,9 @@ def test_any_failure_of_user_code_is_its_own(tmp_path, failure):
 
 
 @pytest.mark.parametrize("method", ["__init__", "configure", "map", "close"])
-@pytest.mark.parametrize("error", ["AttributeError('x')", "StopIteration", "SystemExit(0)", "SystemExit", "GeneratorExit"])
+@pytest.mark.parametrize(
+    "error", ["AttributeError('x')", "StopIteration", "SystemExit(0)", "SystemExit", "GeneratorExit"]
+)
 def test_failure_at_any_position(tmp_path, method, error):
     script = f"""
 class Job:
@@ -197,7 +199,9 @@ def test_no_way_out_looks_like_success(tmp_path, leave, data):
 REPLACED = "import os\ndef wrapped(leave):\n    return lambda status: leave(status)\nos._exit = wrapped(os._exit)\nfrom posix import _exit"
 
 
-@pytest.mark.parametrize("binding", ["from os import _exit", "from posix import _exit", "from beside import leave as _exit", REPLACED])
+@pytest.mark.parametrize(
+    "binding", ["from os import _exit", "from posix import _exit", "from beside import leave as _exit", REPLACED]
+)
 def test_no_name_of_os_exit_looks_like_success(tmp_path, binding):
     (tmp_path / "beside.py").write_text("from os import _exit as leave\n")
     outcome = run_script(tmp_path, binding + LATE.format(leave="_exit(0)"), "map", data=GOOD)
@@ -284,9 +288,13 @@ def test_text_of_python_2_names_the_option_that_keeps_it(tmp_path, environ):
     outcome = run_script(tmp_path, COPY, "map", data=data, environ=environ)
     assert outcome.code == 65 and outcome.output == b""
     advice = outcome.details()["what to do"]
-    assert advice.startswith('options = {"unicode_errors": "surrogateescape"}; run(..., read_options=options, write_options=options)')
+    assert advice.startswith(
+        'options = {"unicode_errors": "surrogateescape"}; run(..., read_options=options, write_options=options)'
+    )
     options = '{"unicode_errors": "surrogateescape"}'
-    kept = run_script(tmp_path, COPY[:-1] + f", read_options={options}, write_options={options})", "map", data=data, environ=environ)
+    kept = run_script(
+        tmp_path, COPY[:-1] + f", read_options={options}, write_options={options})", "map", data=data, environ=environ
+    )
     assert (kept.code, kept.output) == (0, data)
 
 
@@ -375,7 +383,9 @@ def pipe(folder, command):
     write_script(folder, WORDS)
     (folder / "a.txt").write_bytes(TEXT)
     bins = f'python() {{ {shlex.quote(sys.executable)} "$@"; }}; typedbytes() {{ python -m typedbytes "$@"; }}; set -o pipefail; '
-    done = subprocess.run(["bash", "-c", bins + command], cwd=folder, env=environment({"LC_ALL": "C"}), capture_output=True)
+    done = subprocess.run(
+        ["bash", "-c", bins + command], cwd=folder, env=environment({"LC_ALL": "C"}), capture_output=True
+    )
     return done.returncode, done.stdout, done.stderr.decode().strip().splitlines()[-1:]
 
 
@@ -388,13 +398,20 @@ def test_a_pipe_of_text(tmp_path):
 def test_a_pipe_of_what_is_no_typed_bytes_says_what_to_do(tmp_path):
     code, output, message = pipe(tmp_path, "cat a.txt | python job.py map")
     assert (code, output) == (65, b"")
-    assert message[0].startswith('typedbytes: what to do: for lines of text: "cat FILE | stream_map_input=text python job.py map"')
-    code, output, message = pipe(tmp_path, "cat a.txt | stream_map_input=text python job.py map | sort | python job.py reduce")
+    assert message[0].startswith(
+        'typedbytes: what to do: for lines of text: "cat FILE | stream_map_input=text python job.py map"'
+    )
+    code, output, message = pipe(
+        tmp_path, "cat a.txt | stream_map_input=text python job.py map | sort | python job.py reduce"
+    )
     assert (code, output) == (65, b"")
-    assert message[0].startswith('typedbytes: what to do: sort pairs with "typedbytes sort --pairs", sort alone takes them apart')
+    assert message[0].startswith(
+        'typedbytes: what to do: sort pairs with "typedbytes sort --pairs", sort alone takes them apart'
+    )
     for format_name, environ in (("typedbytes", {"mapreduce_job_id": "job_1_0001"}), ("rawbytes", {})):
         environ = {**environ, "stream_map_input": format_name}
-        assert "what to do" not in run_script(tmp_path, WORDS, "map", data=TEXT, environ=environ).details()  # no pipe by hand
+        # no pipe by hand
+        assert "what to do" not in run_script(tmp_path, WORDS, "map", data=TEXT, environ=environ).details()
 
 
 # 70: ourselves.
@@ -535,7 +552,9 @@ def test_grandchild_does_not_hold_the_output(tmp_path):
 
 
 def test_a_traceback_starts_with_the_user_and_has_advice_that_fits(tmp_path):
-    raised = run_script(tmp_path, "def mapper(key, value):\n    raise ValueError('boom')\nrun(mapper)", "map", data=GOOD)
+    raised = run_script(
+        tmp_path, "def mapper(key, value):\n    raise ValueError('boom')\nrun(mapper)", "map", data=GOOD
+    )
     shown = raised.lines[raised.lines.index("Traceback (most recent call last):") + 1 :]
     assert "in mapper" in shown[0]
     assert shown[-1] == "ValueError: boom"

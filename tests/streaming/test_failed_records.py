@@ -225,7 +225,8 @@ def statistics_of(key, values):
 
 
 NUMBERS, TUPLES = [4, 1, 3, 2], [(1, 2), (3, 4), (5, 6), (7, 8)]
-REDUCERS = {  # by the names that each covers: the reducer, values that are good, what makes a group fail, and what plain Python gives
+# by the names that each covers: the reducer, values that are good, what makes a group fail, and what plain Python gives
+REDUCERS = {
     "a function": ("by_first", NUMBERS, "x", total),
     "identityreducer": ("lib.identityreducer", NUMBERS, None, lambda key, values: [(key, value) for value in values]),
     "sumreducer": ("lib.sumreducer", NUMBERS, "x", total),
@@ -291,7 +292,12 @@ def test_a_side_of_a_join_that_fails(run_here, name):
 
 
 def test_a_side_of_a_combiner_that_fails(run_here):
-    data = [*of_side(1, False, ["ann"]), *of_side(1, True, [1, 2]), *of_side(2, False, [5]), *of_side(2, True, [LATE, 3])]
+    data = [
+        *of_side(1, False, ["ann"]),
+        *of_side(1, True, [1, 2]),
+        *of_side(2, False, [5]),
+        *of_side(2, True, [LATE, 3]),
+    ]
     data += [*of_side(3, False, [LATE]), *of_side(3, True, [4, "x"])]
     pairs = pairs_of(run_here(HEAD + JOB.format(reducer="None, Sides"), "combine", data=b"".join(data)))
     assert pairs == [((1, False), "ann"), ((1, True), 3), ((2, True), 3)]
@@ -299,8 +305,17 @@ def test_a_side_of_a_combiner_that_fails(run_here):
 
 @pytest.mark.parametrize("reducer", ["by_first, group_by=operator.itemgetter(0)", "by_part"])
 def test_a_group_of_several_keys_begins_with_its_first_good_record(run_here, reducer):
-    values = {("a", 1): [LATE], ("a", 2): [1, LATE], ("a", 3): [2], ("b", 1): [LATE], ("c", 1): [3, LATE, 4], ("d", 1): [5, "x"]}
-    data = b"".join(tb.dumps(key) + (LATE if value == LATE else tb.dumps(value)) for key, each in values.items() for value in each)
+    values = {
+        ("a", 1): [LATE],
+        ("a", 2): [1, LATE],
+        ("a", 3): [2],
+        ("b", 1): [LATE],
+        ("c", 1): [3, LATE, 4],
+        ("d", 1): [5, "x"],
+    }
+    data = b"".join(
+        tb.dumps(key) + (LATE if value == LATE else tb.dumps(value)) for key, each in values.items() for value in each
+    )
     expected = {"by_part": [(("a", 2), 1), (("a", 3), 2), (("c", 1), 7)]}.get(reducer, [(("a", 2), 3), (("c", 1), 7)])
     assert pairs_of(run_here(HEAD + JOB.format(reducer=reducer), "reduce", data=data)) == expected
 
@@ -319,7 +334,8 @@ def test_mappers_without_code_of_the_job(run_here, tmp_path, mapper):
 #: What does not keep anything between records, or is documented to keep what the job's code has done before it failed.
 OTHERS = {
     "streaming": {"StopEarly", "Task", "TooManyBadRecords", "counter", "ping", "run", "side_file", "status", "task"},
-    "lib": {"JoinReducer", "JoinCombiner", "identitymapper", "countmapper", "distinctmapper"},  # have tests of their own above
+    # have tests of their own above
+    "lib": {"JoinReducer", "JoinCombiner", "identitymapper", "countmapper", "distinctmapper"},
 }
 
 

@@ -22,7 +22,12 @@ from typedbytes.streaming.formats.secondary_sort import CompositeKeys
 
 BINARY = {"mapred_partitioner_class": "org.apache.hadoop.mapred.lib.BinaryPartitioner"}
 OFFSET = "mapreduce_partition_binarypartitioner_right_offset"
-KEYS = [(text, number, *more) for text in ("a", "b", "ab", "Ab", "") for number in (-3, 0, 1, 1.0, True, 2**40) for more in ((), (None,))]
+KEYS = [
+    (text, number, *more)
+    for text in ("a", "b", "ab", "Ab", "")
+    for number in (-3, 0, 1, 1.0, True, 2**40)
+    for more in ((), (None,))
+]
 
 # -- the form of a key ---------------------------------------------------------------------------------------
 
@@ -66,7 +71,13 @@ def test_a_key_that_only_looks_composite_is_not_a_key(part, key, offset, differe
 
 # -- jobs ----------------------------------------------------------------------------------------------------
 
-PARTS = {"first": "key[0]", "second": "key[1]", "length": "len(key)", "folded": "key[0].lower()", "last two": "key[-2:]"}
+PARTS = {
+    "first": "key[0]",
+    "second": "key[1]",
+    "length": "len(key)",
+    "folded": "key[0].lower()",
+    "last two": "key[-2:]",
+}
 GROUPED = """
     from typedbytes import streaming
     from typedbytes.streaming import lib
@@ -105,7 +116,9 @@ def test_the_groups_of_several_reducers_are_those_of_one(tmp_path, name):
     """A group that is split over reducers gives a wrong result with exit code 0."""
     pairs = write_pairs(tmp_path, random.Random(name))
     part = eval(f"lambda key: {PARTS[name]}")  # the same text as in the script
-    options = {"combiner": "lib.identityreducer", "max_bad": 1} if name == "folded" else {"combiner": None, "max_bad": 0}
+    options = (
+        {"combiner": "lib.identityreducer", "max_bad": 1} if name == "folded" else {"combiner": None, "max_bad": 0}
+    )
     script = write_script(tmp_path, GROUPED.format(part=PARTS[name], **options))
     for nreducers in (1, 3):
         run(script, tmp_path / "in.tb", tmp_path / f"out{nreducers}", reducers=nreducers)
@@ -121,7 +134,9 @@ def test_bytes_that_only_sort_change_no_group(tmp_path, secondary):
     pairs = write_pairs(tmp_path, random.Random(secondary))
     script = write_script(tmp_path, GROUPED.format(part="key[0]", combiner=None, max_bad=0))
     run(script, tmp_path / "in.tb", tmp_path / "out", reducers=3, secondary=secondary)
-    assert sorted(pair for part in parts_of(tmp_path / "out") for pair in part) == expected_groups(pairs, lambda key: key[0])
+    assert sorted(pair for part in parts_of(tmp_path / "out") for pair in part) == expected_groups(
+        pairs, lambda key: key[0]
+    )
 
 
 def test_without_a_reducer_keys_are_as_the_mapper_yields_them(tmp_path):
@@ -156,9 +171,13 @@ def test_both_sides_of_a_join_meet(tmp_path):
     pairs = [(number, name) for number, (name, _) in sides_of.items()]
     pairs += [(number, price) for number, (_, prices) in sides_of.items() for price in prices]
     (tmp_path / "in.tb").write_bytes(encode(*random.Random(2).sample(pairs, len(pairs)), (100, 1.5)))
-    local.run(sides, Names, lib.JoinCombiner, inputs=tmp_path / "in.tb", output=tmp_path / "out", reducers=3, quiet=True)
+    local.run(
+        sides, Names, lib.JoinCombiner, inputs=tmp_path / "in.tb", output=tmp_path / "out", reducers=3, quiet=True
+    )
     assert all(parts_of(tmp_path / "out"))
-    assert sorted(pairs_of(tmp_path / "out")) == sorted((name, sum(prices)) for name, prices in sides_of.values() if prices)
+    assert sorted(pairs_of(tmp_path / "out")) == sorted(
+        (name, sum(prices)) for name, prices in sides_of.values() if prices
+    )
 
 
 # -- what is refused -----------------------------------------------------------------------------------------
@@ -172,7 +191,10 @@ PLAIN = encode((("a", 1), 1), (("a", 2), 2))
 @pytest.mark.parametrize("nreducers", [1, 3])
 def test_keys_of_a_mapper_that_knows_no_groups(run_here, nreducers, max_bad):
     outcome = run_here(
-        REDUCER.format(mapper=None, max_bad=max_bad), "reduce", data=PLAIN, environ={"mapreduce_job_reduces": str(nreducers)}
+        REDUCER.format(mapper=None, max_bad=max_bad),
+        "reduce",
+        data=PLAIN,
+        environ={"mapreduce_job_reduces": str(nreducers)},
     )
     assert (outcome.code, outcome.output) == (64, b"")
     assert f"{nreducers} reducers could group them wrongly" in outcome.messages and "-partitioner" in outcome.messages
@@ -181,7 +203,9 @@ def test_keys_of_a_mapper_that_knows_no_groups(run_here, nreducers, max_bad):
 def test_a_join_in_one_reducer_takes_the_keys_of_any_mapper(run_here):
     script = "from typedbytes.streaming import lib\nrun(None, lib.JoinReducer)"
     data = encode((("a", False), 1), (("a", True), 2))
-    assert run_here(script, "reduce", data=data, environ={"mapreduce_job_reduces": "1"}).output == encode(("a", 1), ("a", 2))
+    assert run_here(script, "reduce", data=data, environ={"mapreduce_job_reduces": "1"}).output == encode(
+        ("a", 1), ("a", 2)
+    )
     assert run_here(script, "reduce", data=data, environ={"mapreduce_job_reduces": "2"}).code == 64
 
 
@@ -190,14 +214,19 @@ def test_a_join_in_one_reducer_takes_the_keys_of_any_mapper(run_here):
     [
         ({"stream_map_output": "text", "stream_reduce_input": "text"}, "add -io typedbytes"),
         ({"stream_map_output": "rawbytes", "stream_reduce_input": "rawbytes"}, "not rawbytes"),
-        ({"mapreduce_job_output_key_comparator_class": "com.example.Backwards"}, "leave out mapreduce.job.output.key.comparator.class"),
+        (
+            {"mapreduce_job_output_key_comparator_class": "com.example.Backwards"},
+            "leave out mapreduce.job.output.key.comparator.class",
+        ),
         ({**BINARY, OFFSET: "4"}, "BinaryPartitioner with the offsets 0 and 4"),
         ({**BINARY, OFFSET: "-4"}, "leave it out, grouping needs none"),
     ],
 )
 @pytest.mark.parametrize("role", ["map", "reduce"])
 def test_jobs_whose_keys_cannot_be_grouped(run_here, role, variables, said):
-    outcome = run_here(REDUCER.format(mapper=MAPPER, max_bad=0), role, data=PLAIN, environ={"mapreduce_job_reduces": "1", **variables})
+    outcome = run_here(
+        REDUCER.format(mapper=MAPPER, max_bad=0), role, data=PLAIN, environ={"mapreduce_job_reduces": "1", **variables}
+    )
     assert (outcome.code, outcome.output) == (64, b"")
     assert said in outcome.messages
 
@@ -225,7 +254,10 @@ def test_a_job_says_why_its_keys_cannot_be_grouped(tmp_path, secondary):
 def test_group_by_for_a_reducer_of_single_keys(run_here):
     outcome = run_here("from typedbytes.streaming import lib\nrun(None, lib.JoinReducer, group_by=len)", "reduce")
     assert outcome.code == 1
-    assert outcome.lines[-1] == "TypeError: a reducer with partition_by is called for each key, not for groups: leave out group_by"
+    assert (
+        outcome.lines[-1]
+        == "TypeError: a reducer with partition_by is called for each key, not for groups: leave out group_by"
+    )
 
 
 # -- what is wrong in the midst ------------------------------------------------------------------------------
@@ -256,7 +288,10 @@ def test_bad_records_are_kept_with_the_keys_of_the_job(run_here, tmp_path):
     data = composite((("a", 1), 1)) + composite((("a", 2), True))[:-2] + b"\x64\0\0\0\1?" + composite((("b", 3), 3))
     outcome = run_here(REDUCER.format(mapper=MAPPER, max_bad=1), "reduce", data=data)
     assert outcome.output == encode((("a", 1), [1]), (("b", 3), [3]))
-    assert next(tb.PairReader((tmp_path / "bad-records-r-00000").read_bytes(), raw=True)) == (tb.dumps(("a", 2)), b"\x64\0\0\0\1?")
+    assert next(tb.PairReader((tmp_path / "bad-records-r-00000").read_bytes(), raw=True)) == (
+        tb.dumps(("a", 2)),
+        b"\x64\0\0\0\1?",
+    )
 
 
 def test_a_part_that_a_key_has_not_fails_the_map_task(run_here):

@@ -39,14 +39,19 @@ def combined(pairs, combiner, cuts):
 
 
 def statistics_of(values):
-    deviation = statistics.stdev(map(Fraction, values)) if len(values) > 1 else 0  # of floats Python 3.9 adds up rounded squares
+    # of floats Python 3.9 adds up rounded squares
+    deviation = statistics.stdev(map(Fraction, values)) if len(values) > 1 else 0
     return len(values), statistics.fmean(values), deviation, min(values), max(values)
 
 
 COMBINABLE = {
     "sum": (lib.sumreducer, lib.sumreducer, sum),
     "largest": (lib.nlargestreducer(3), lib.nlargestreducer(3), lambda values: sorted(values, reverse=True)[:3]),
-    "smallest": (lib.nsmallestreducer(3, key=abs), lib.nsmallestreducer(3, key=abs), lambda values: sorted(values, key=abs)[:3]),
+    "smallest": (
+        lib.nsmallestreducer(3, key=abs),
+        lib.nsmallestreducer(3, key=abs),
+        lambda values: sorted(values, key=abs)[:3],
+    ),
     "distinct": (lib.distinctreducer, lib.distinctreducer, lambda values: b""),
     "stats": (lib.statscombiner, lib.statsreducer, statistics_of),
     "identity": (lib.identityreducer, lib.sumreducer, sum),
@@ -69,10 +74,14 @@ def test_any_number_of_combiners_gives_the_same(kind, pairs, cuts):
 CLOSE = [1e9 + number for number in (0, 1, 2, 4, 4.5, 7)]
 
 
-@pytest.mark.parametrize("values", [CLOSE, [10**9, 10**9 + 1, 10**9 + 2], [10**9, 1e9 + 1], [0.1] * 3, [5e155, -5e155]], ids=repr)
+@pytest.mark.parametrize(
+    "values", [CLOSE, [10**9, 10**9 + 1, 10**9 + 2], [10**9, 1e9 + 1], [0.1] * 3, [5e155, -5e155]], ids=repr
+)
 @pytest.mark.parametrize("npieces", [0, 1, 2, 3])
 def test_the_deviation_of_values_that_are_close_to_one_another(values, npieces):
-    pieces = [[("a", value) for value in values[start::npieces]] for start in range(npieces)] or [[("a", value) for value in values]]
+    pieces = [[("a", value) for value in values[start::npieces]] for start in range(npieces)] or [
+        [("a", value) for value in values]
+    ]
     pairs = [pair for piece in pieces for pair in (call_reduce(lib.statscombiner, piece) if npieces else piece)]
     again = call_reduce(lib.statscombiner, pairs) if npieces else pairs
     for sent in (pairs, again):
@@ -93,7 +102,13 @@ def test_statistics_of_floats(values, offset, cut):
     for sent in ([("a", value) for value in values], pairs):
         ((_, found),) = call_reduce(lib.statsreducer, sent)
         n, mean, deviation, least, greatest = statistics_of(values)
-        assert found == (n, pytest.approx(mean, rel=1e-12, abs=1e-300), pytest.approx(deviation, rel=1e-8, abs=1e-150), least, greatest)
+        assert found == (
+            n,
+            pytest.approx(mean, rel=1e-12, abs=1e-300),
+            pytest.approx(deviation, rel=1e-8, abs=1e-150),
+            least,
+            greatest,
+        )
 
 
 def test_a_combiner_of_statistics_sends_a_second_tuple_where_it_matters():
@@ -102,7 +117,8 @@ def test_a_combiner_of_statistics_sends_a_second_tuple_where_it_matters():
     (_, first), (_, second) = lib.statscombiner("a", CLOSE)
     assert first[0] == len(CLOSE) and second[0] == 0 and second[3:] == first[3:]
     assert list(lib.statscombiner("a", [second])) == [("a", second)]
-    assert list(lib.statsreducer("a", [(2, 2.0, 1.9999999999, 1.0, 1.0)])) == [("a", (2, 1.0, 0, 1.0, 1.0))]  # rounded by others
+    # rounded by others
+    assert list(lib.statsreducer("a", [(2, 2.0, 1.9999999999, 1.0, 1.0)])) == [("a", (2, 1.0, 0, 1.0, 1.0))]
 
 
 INFINITE = float("inf")
@@ -180,7 +196,9 @@ def test_nan_ranks_last_whatever_the_order_of_the_values(values):
             assert list(map(repr, found)) == list(map(repr, sent)) == list(map(repr, [*wanted, NAN, NAN][:n]))
 
 
-@pytest.mark.parametrize("values", list(itertools.permutations([(1.0, "a"), (NAN, "b"), (5.0, NAN), (NAN, "a"), (5.0, 1)]))[::7], ids=repr)
+@pytest.mark.parametrize(
+    "values", list(itertools.permutations([(1.0, "a"), (NAN, "b"), (5.0, NAN), (NAN, "a"), (5.0, 1)]))[::7], ids=repr
+)
 def test_nan_ranks_last_in_tuples_and_among_the_results_of_a_key(values):
     pairs = [("a", value) for value in values]
     nan_b, nan_a = (NAN, "b"), (NAN, "a")
@@ -196,8 +214,12 @@ def test_nan_ranks_last_in_tuples_and_among_the_results_of_a_key(values):
 
 def test_counting_and_distinct():
     pairs = list(enumerate("abracadabra"))
-    assert run_job(pairs, lib.countmapper, lib.sumreducer, lib.sumreducer) == sorted(collections.Counter("abracadabra").items())
-    assert run_job(pairs, lib.distinctmapper, lib.distinctreducer) == [(letter, b"") for letter in sorted(set("abracadabra"))]
+    assert run_job(pairs, lib.countmapper, lib.sumreducer, lib.sumreducer) == sorted(
+        collections.Counter("abracadabra").items()
+    )
+    assert run_job(pairs, lib.distinctmapper, lib.distinctreducer) == [
+        (letter, b"") for letter in sorted(set("abracadabra"))
+    ]
 
 
 class Names:
@@ -230,7 +252,10 @@ def test_a_mapper_for_each_kind_of_file():
     mapper.add("part", lambda key, value: None)
     assert call_map(mapper, [(7, "ada")], input_file="hdfs://h/names/part-0") == [("ada", 7), ("seen", 1)]
     assert call_map(mapper, [(7, 36)], input_file="hdfs://h/ages/part-0") == [(7, 36)]
-    for unknown, name in ("hdfs://h/other", "'hdfs://h/other'"), (None, "whose name is unknown: neither mapreduce_map_input_file nor"):
+    for unknown, name in (
+        ("hdfs://h/other", "'hdfs://h/other'"),
+        (None, "whose name is unknown: neither mapreduce_map_input_file nor"),
+    ):
         with pytest.raises(LookupError, match=f"no mapper was added for the input file {name}"):
             call_map(mapper, [(7, 36)], input_file=unknown)
 
@@ -251,7 +276,13 @@ def test_a_join():
 
 
 def test_a_join_distinguishes_keys_as_hadoop_does():
-    pairs = [((1, False), "int"), ((1.0, True), 2.0), ((True, True), 3.0), ((float("nan"), False), "nan"), ((float("nan"), True), 4.0)]
+    pairs = [
+        ((1, False), "int"),
+        ((1.0, True), 2.0),
+        ((True, True), 3.0),
+        ((float("nan"), False), "nan"),
+        ((float("nan"), True), 4.0),
+    ]
     assert call_reduce(Orders, pairs) == [("customer", "int"), ("customer", "nan"), ("nan", 4.0)]
 
 
@@ -391,7 +422,11 @@ def test_parameters():
 
 def test_the_names_of_lib_are_all_there():
     assert lib.__all__ == sorted(lib.__all__)
-    made = {name for name, thing in vars(lib).items() if getattr(thing, "__module__", "") == lib.__name__ and not name.startswith("_")}
+    made = {
+        name
+        for name, thing in vars(lib).items()
+        if getattr(thing, "__module__", "") == lib.__name__ and not name.startswith("_")
+    }
     assert made == set(lib.__all__)
 
 
@@ -402,4 +437,6 @@ def test_word_count_in_every_way():
         return ((word, 1) for word in line.split())
 
     ways = itertools.product([mapper, lib.Combining(mapper, nkeys=1)], [None, lib.sumreducer])
-    assert {tuple(run_job(lines, mapper, lib.sumreducer, combiner)) for mapper, combiner in ways} == {(("a", 3), ("b", 2))}
+    assert {tuple(run_job(lines, mapper, lib.sumreducer, combiner)) for mapper, combiner in ways} == {
+        (("a", 3), ("b", 2))
+    }

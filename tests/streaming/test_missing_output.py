@@ -23,7 +23,8 @@ PAIRS = encode(("a", 1), ("b", 2), ("c", 3))
 
 @pytest.mark.parametrize("role, name", [("map", "mapper"), ("combine", "combiner"), ("reduce", "reducer")])
 @pytest.mark.parametrize(
-    "text", [PRINTING, "run(*[lambda key, value: iter(())] * 3)", "run(*[lambda records: [None for _ in records][3:]] * 3)"]
+    "text",
+    [PRINTING, "run(*[lambda key, value: iter(())] * 3)", "run(*[lambda records: [None for _ in records][3:]] * 3)"],
 )
 def test_a_task_by_hand(run_here, text, role, name):
     outcome = run_here(text, role, data=PAIRS)
@@ -38,12 +39,24 @@ def test_a_task_of_batches(run_here):
 
 SILENT = {
     "a pair": ("run(lambda key, value: [(key, value)] if value == 2 else None)", PAIRS, {}),
-    "a pair at the end": ("class Late:\n def map(self, key, value): pass\n def close(self): return [(1, 2)]\nrun(Late)", PAIRS, {}),
+    "a pair at the end": (
+        "class Late:\n def map(self, key, value): pass\n def close(self): return [(1, 2)]\nrun(Late)",
+        PAIRS,
+        {},
+    ),
     "no input": ("run(lambda key, value: None)", b"", {}),
     "a counter": ("run(lambda key, value: counter('words', value))", PAIRS, {}),
-    "a side file": ("from typedbytes.streaming import side_file\nrun(lambda key, value: side_file(key).write(b'x') and None)", PAIRS, {}),
+    "a side file": (
+        "from typedbytes.streaming import side_file\nrun(lambda key, value: side_file(key).write(b'x') and None)",
+        PAIRS,
+        {},
+    ),
     "bad records": ("run(lambda key, value: 1 / 0, max_bad=3)", PAIRS, {}),
-    "a task of a job": ("run(lambda key, value: None)", PAIRS, {"mapreduce_job_id": "job_1", "stream_map_input": "typedbytes"}),
+    "a task of a job": (
+        "run(lambda key, value: None)",
+        PAIRS,
+        {"mapreduce_job_id": "job_1", "stream_map_input": "typedbytes"},
+    ),
 }
 
 
@@ -75,12 +88,23 @@ def test_a_job_of_many_tasks_says_it_once(tmp_path, mapper, reducer, combiner, s
     script = local_jobs.write_script(tmp_path, JOB.format(mapper=mapper, reducer=reducer, combiner=combiner))
     for number in range(3):
         (tmp_path / f"in{number}").write_text(f"x{number}\ny{number}\n")
-    words = [sys.executable, "-m", "typedbytes", "run", script, *(tmp_path / f"in{number}" for number in range(3)), "-o", tmp_path / "out"]
+    words = [
+        sys.executable,
+        "-m",
+        "typedbytes",
+        "run",
+        script,
+        *(tmp_path / f"in{number}" for number in range(3)),
+        "-o",
+        tmp_path / "out",
+    ]
     done = subprocess.run([*words, "--processes", "1"], capture_output=True, text=True, env=environment(), timeout=60)
     assert done.returncode == 0, done.stderr
     found = [line.split()[2] for line in done.stderr.splitlines() if "wrote no pairs" in line]
     assert found == said, done.stderr
-    again = subprocess.run([*words[:-1], tmp_path / "quiet", "-q"], capture_output=True, text=True, env=environment(), timeout=60)
+    again = subprocess.run(
+        [*words[:-1], tmp_path / "quiet", "-q"], capture_output=True, text=True, env=environment(), timeout=60
+    )
     assert "wrote no pairs" not in again.stderr
 
 

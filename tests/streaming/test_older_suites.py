@@ -97,7 +97,8 @@ def test_drivers_of_mappers_and_reducers():
     assert testing.call_reduce(lib.sumreducer, pairs) == [("test", 2), ("me", 1), ("hello", 1)]
     both = testing.run_job([*lines, (2, "test")], CountingMapper, lib.sumreducer)
     assert sorted(both) == [("hello", 1), ("me", 1), ("test", 2)]
-    assert both == [("me", 1), ("test", 2), ("hello", 1)]  # not sorted as Python does: Hadoop's order, shorter texts first
+    # not sorted as Python does: Hadoop's order, shorter texts first
+    assert both == [("me", 1), ("test", 2), ("hello", 1)]
 
 
 EXAMPLES = {
@@ -210,7 +211,15 @@ OUTPUTS = {
     "join": (["hostnames.txt", "logs.txt"], {"node1": 2, "node2": 1}),
     "multicount": (
         ["brian.txt", "eno.txt"],
-        {("A", "Brian"): 3, ("A", "is"): 1, ("A", "not"): 1, ("A", "the"): 2, ("A", "eel"): 1, ("B", "Eno"): 2, ("B", "Brian"): 1},
+        {
+            ("A", "Brian"): 3,
+            ("A", "is"): 1,
+            ("A", "not"): 1,
+            ("A", "the"): 2,
+            ("A", "eel"): 1,
+            ("B", "Eno"): 2,
+            ("B", "Brian"): 1,
+        },
     ),
 }
 

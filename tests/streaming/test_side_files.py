@@ -56,7 +56,9 @@ def test_each_process_of_a_combiner_has_files_of_its_own(tmp_path):
     assert len(os.listdir(tmp_path / "out")) == 2
 
 
-@pytest.mark.parametrize("then, code", [("1 / 0", 1), ("os._exit(0)", 1), ("os.kill(os.getpid(), 15)", 143), ("sys.exit(0)", 1)])
+@pytest.mark.parametrize(
+    "then, code", [("1 / 0", 1), ("os._exit(0)", 1), ("os.kill(os.getpid(), 15)", 143), ("sys.exit(0)", 1)]
+)
 def test_a_task_that_fails_leaves_no_file_of_that_name(tmp_path, then, code):
     environ = {"mapreduce_task_output_dir": str(tmp_path / "out")}
     outcome = run_script(tmp_path, SIDE.format(then=then), "map", data=PAIRS, environ=environ)
@@ -107,7 +109,9 @@ class Job:
 run(Job)
 """
     data = encode(("a", 1), ("b", 2), ("c", 3))
-    outcome = run_script(tmp_path, script, "map", data=data, environ={"mapreduce_task_output_dir": str(tmp_path / "out")})
+    outcome = run_script(
+        tmp_path, script, "map", data=data, environ={"mapreduce_task_output_dir": str(tmp_path / "out")}
+    )
     assert (outcome.code, outcome.output) == (0, data), outcome.messages
     assert (tmp_path / "out" / "seen-m-00000").read_bytes() == b"a" * nbytes + b"b" * nbytes + b"c" * nbytes
 
@@ -137,7 +141,10 @@ class Job:
         os.waitpid(self.child, 0)
 run(Job)
 """
-    environ = {"mapreduce_task_output_dir": str(tmp_path / "out"), "mapreduce_task_attempt_id": "attempt_1_2_m_000000_0"}
+    environ = {
+        "mapreduce_task_output_dir": str(tmp_path / "out"),
+        "mapreduce_task_attempt_id": "attempt_1_2_m_000000_0",
+    }
     data = encode(("a", 1), ("b", 2))
     outcome = run_script(tmp_path, script, "map", data=data, environ=environ)
     assert (outcome.code, outcome.output) == (0, data), outcome.messages
@@ -153,7 +160,9 @@ def mapper(key, value):
 run(mapper, max_bad=1.0)
 """
     data = encode(*((number, "x" * 1000) for number in range(50)))
-    outcome = run_script(tmp_path, script, "map", data=data, environ={"mapreduce_task_output_dir": str(tmp_path / "out")})
+    outcome = run_script(
+        tmp_path, script, "map", data=data, environ={"mapreduce_task_output_dir": str(tmp_path / "out")}
+    )
     assert outcome.code == 0, outcome.messages
     kept = PairReader((tmp_path / "out" / "bad-records-m-00000").read_bytes(), raw=True)
     assert [loads(key) for key, _ in kept] == list(range(50))
@@ -171,7 +180,9 @@ class Job:
         os.unlink(self.file.name)
 run(Job)
 """
-    outcome = run_script(tmp_path, script, "map", data=PAIRS, environ={"mapreduce_task_output_dir": str(tmp_path / "out")})
+    outcome = run_script(
+        tmp_path, script, "map", data=PAIRS, environ={"mapreduce_task_output_dir": str(tmp_path / "out")}
+    )
     assert outcome.code == 74
 
 

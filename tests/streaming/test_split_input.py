@@ -41,7 +41,14 @@ def drive(task_input):
         ended = True
     except DecodeError as error:
         ended = error is task_input.failure() is raised.value
-    return task_input.failure(), repr(pairs), type(raised.value), getattr(task_input.failure(), "record", None), task_input.record, ended
+    return (
+        task_input.failure(),
+        repr(pairs),
+        type(raised.value),
+        getattr(task_input.failure(), "record", None),
+        task_input.record,
+        ended,
+    )
 
 
 def both_ways(data, split=SPLIT):

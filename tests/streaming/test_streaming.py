@@ -99,7 +99,9 @@ run(Job, Job)
 """
 
 
-@pytest.mark.parametrize("role, said", [("map", ["configure", "a", "a", "b"]), ("reduce", ["configure", ["a", 1, 2], ["b", 3]])])
+@pytest.mark.parametrize(
+    "role, said", [("map", ["configure", "a", "a", "b"]), ("reduce", ["configure", ["a", 1, 2], ["b", 3]])]
+)
 def test_configure_and_close(tmp_path, role, said):
     assert pairs(run_script(tmp_path, LIFE, role, data=COUNTS)) == [("said", said)]
 
@@ -118,12 +120,16 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("returning, found", [("yield 'start', 1", "generator"), ("return [('start', 1)]", "list"), ("return 7", "int")])
+@pytest.mark.parametrize(
+    "returning, found", [("yield 'start', 1", "generator"), ("return [('start', 1)]", "list"), ("return 7", "int")]
+)
 @pytest.mark.parametrize("role, method", [("map", "map"), ("reduce", "reduce"), ("combine", "reduce")])
 def test_configure_that_returns_something_is_an_error(tmp_path, role, method, returning, found):
     outcome = run_script(tmp_path, YIELDING.format(returning=returning), role, data=COUNTS)
     assert (outcome.code, outcome.output) == (1, b"")
-    said = f"TypeError: configure() must return None, not an object of type {found}: it is called before the first record"
+    said = (
+        f"TypeError: configure() must return None, not an object of type {found}: it is called before the first record"
+    )
     assert outcome.lines[-1] == f"{said}; yield pairs from {method}() at the first record, or from close()"
 
 
@@ -146,7 +152,10 @@ def test_output_lost_by_a_reducer_without_input_is_reported(tmp_path):
 
 def test_role_from_the_environment(tmp_path):
     script = "run(lambda key, value: [('map', key)], lambda key, values: [('reduce', key)])"
-    outcomes = [run_script(tmp_path, script, data=COUNTS, environ={"mapreduce_task_ismap": is_map}) for is_map in ("true", "false")]
+    outcomes = [
+        run_script(tmp_path, script, data=COUNTS, environ={"mapreduce_task_ismap": is_map})
+        for is_map in ("true", "false")
+    ]
     assert [pairs(outcome)[-1] for outcome in outcomes] == [("map", "b"), ("reduce", "b")]
 
 
@@ -163,7 +172,9 @@ run(mapper, read_options={"exact": True}, write_options={"int_width": 64, "defau
 """
     outcome = run_script(tmp_path, script, "map", data=dumps(1) + b"\x01\x05" + dumps(1) + b"\x01\x00")
     assert outcome.code == 0, outcome.messages
-    assert outcome.output == encode(("Byte",)) + b"\x01\x05" + encode(("path", "posixpath"), ("int",)) + struct.pack(">bq", 4, 7)
+    assert outcome.output == encode(("Byte",)) + b"\x01\x05" + encode(("path", "posixpath"), ("int",)) + struct.pack(
+        ">bq", 4, 7
+    )
 
 
 SAME_TO_PYTHON = [dumps(True), dumps(1), dumps(1.0), struct.pack(">bq", 4, 1), b"\x01\x01", dumps(True)]
@@ -182,7 +193,9 @@ def test_keys_that_are_not_equal_to_themselves(tmp_path):
     assert pairs(run_script(tmp_path, script, "reduce", data=data)) == [(True, [1, 2]), (False, [3])]
 
 
-@pytest.mark.parametrize("reading, kept", [("pass", []), ("first = next(values)", [0]), ("first = sum(values)", [4950])])
+@pytest.mark.parametrize(
+    "reading, kept", [("pass", []), ("first = next(values)", [0]), ("first = sum(values)", [4950])]
+)
 def test_values_not_read_are_skipped(tmp_path, reading, kept):
     script = f"""
 def reducer(key, values):
@@ -217,11 +230,15 @@ def test_group_larger_than_any_buffer(tmp_path):
 
 
 def test_output_larger_than_any_buffer(tmp_path):
-    outcome = run_script(tmp_path, "run(lambda key, value: [(key, value)] * 3000)", "map", data=encode(("k", "x" * 1000)))
+    outcome = run_script(
+        tmp_path, "run(lambda key, value: [(key, value)] * 3000)", "map", data=encode(("k", "x" * 1000))
+    )
     assert outcome.output == encode(("k", "x" * 1000)) * 3000
 
 
-@pytest.mark.parametrize("given", ['"ab"', '("word", 1)', '["word"]', "[1]", "[(1, 2, 3)]", "[(1,)]", "5", "[None]", '{"word": 1}'])
+@pytest.mark.parametrize(
+    "given", ['"ab"', '("word", 1)', '["word"]', "[1]", "[(1, 2, 3)]", "[(1,)]", "5", "[None]", '{"word": 1}']
+)
 @pytest.mark.parametrize("form", ["typedbytes", "rawbytes", "text"])
 def test_what_is_not_a_pair_is_not_a_record(tmp_path, given, form):
     environ = {"stream_map_output": form}
@@ -331,7 +348,12 @@ def test_a_separator_that_would_end_the_key_of_a_reducer_is_refused(tmp_path, ro
         ("map", "a\tb", {FIELDS: "2"}, "job"),
         ("map", "a\tb", {MAP_SEPARATOR: ";", REDUCE_SEPARATOR: ";"}, "job"),
         ("map", "a\tb", {MAP_SEPARATOR: ";", "stream_reduce_input": "typedbytes"}, "job"),
-        ("map", "a\tb", {MAP_SEPARATOR: ";", "stream_reduce_input_writer_class": "com.example.Columns", "stream_reduce_input": ""}, "job"),
+        (
+            "map",
+            "a\tb",
+            {MAP_SEPARATOR: ";", "stream_reduce_input_writer_class": "com.example.Columns", "stream_reduce_input": ""},
+            "job",
+        ),
         ("combine", "a\tb", {FIELDS: "2", COMBINED_FIELDS: "2"}, "job"),
         ("map", "a\tb", {}, None),
         ("map", "a\tb", {"mapreduce_job_reduces": "0"}, "job"),
@@ -382,7 +404,9 @@ class Job:
         yield b"closed", b""
 run(Job)
 """
-    record = {"typedbytes": encode(("k", "v")), "text": b"k\tv\n", "rawbytes": bytes.fromhex("000000016b 0000000176")}[form]
+    record = {"typedbytes": encode(("k", "v")), "text": b"k\tv\n", "rawbytes": bytes.fromhex("000000016b 0000000176")}[
+        form
+    ]
     child = start(tmp_path, script, "map", environ={"stream_map_input": form})
     child.stdin.write(record * 300_000)  # fails when the task leaves it in the pipe
     outcome = finish(child)

@@ -155,7 +155,9 @@ def test_format(role, direction, environ, expected):
     assert find_format(role, direction, environ) == expected
 
 
-@pytest.mark.parametrize("class_name", [PACKAGE + "KeyOnlyTextInputWriter", "com.example.Columns", "TypedBytesOutputReader"])
+@pytest.mark.parametrize(
+    "class_name", [PACKAGE + "KeyOnlyTextInputWriter", "com.example.Columns", "TypedBytesOutputReader"]
+)
 def test_format_of_a_class_not_known(class_name):
     with pytest.raises(UsageError, match=class_name.rpartition(".")[2]):
         find_format("map", "input", {**HADOOP, "stream_map_input_writer_class": class_name})

@@ -61,7 +61,9 @@ def fault(error):
 def same(found, expected):
     """Compare outcomes."""
     (messages, error), (right, wrong) = found, expected
-    assert [(message.id, formatted(message)) for message in messages] == [(id, formatted(values)) for id, values in right]
+    assert [(message.id, formatted(message)) for message in messages] == [
+        (id, formatted(values)) for id, values in right
+    ]
     assert error == wrong
 
 

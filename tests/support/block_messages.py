@@ -42,7 +42,9 @@ def random_value(rng, kind, wire):
         lambda: [1, text, {"k": (2.5, b"raw", [True])}],
         lambda: tb.Ext(144, rng.randbytes(3)),
         lambda: ArrowStream(rng.randbytes(9)),
-        lambda: numpy.arange(6).astype(rng.choice(slow.ELEMENTS)).reshape(rng.choice(((6,), (2, 3), (1, 6, 1), (3, 2)))),
+        lambda: (
+            numpy.arange(6).astype(rng.choice(slow.ELEMENTS)).reshape(rng.choice(((6,), (2, 3), (1, 6, 1), (3, 2))))
+        ),
     ][kind]()
 
 
@@ -61,4 +63,8 @@ def echo_messages(sock, wire, rng, count):
 def plain(value):
     """Return what a value is read back as."""
     kinds = {tb.Byte: int, tb.Long: int, tb.Float: float}
-    return kinds[type(value)](numpy.float32(value) if type(value) is tb.Float else value) if type(value) in kinds else value
+    return (
+        kinds[type(value)](numpy.float32(value) if type(value) is tb.Float else value)
+        if type(value) in kinds
+        else value
+    )

@@ -49,13 +49,24 @@ def build_with_maven():
 
 def command(mode, wire, where="tcp", options=jars.QUICK_START):
     """Return the command line of a peer."""
-    return [jars.find_tool("java"), *options, "-cp", str(classes()), "org.typedbytes.block.Peer", mode, wire, str(where)]
+    return [
+        jars.find_tool("java"),
+        *options,
+        "-cp",
+        str(classes()),
+        "org.typedbytes.block.Peer",
+        mode,
+        wire,
+        str(where),
+    ]
 
 
 @contextlib.contextmanager
 def peer(mode, wire, where="tcp", options=jars.QUICK_START):
     """Yield a socket that is connected to a peer of its own; the peer ends with it."""
-    process = subprocess.Popen(command(mode, wire, where, options), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command(mode, wire, where, options), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     try:
         address = process.stdout.readline().strip()
         if not address:

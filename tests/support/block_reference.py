@@ -29,7 +29,13 @@ SMALL, WIDE, THIRD = -789456123, 361231231231231231, 1 / 3
 def published(size, raw=None):
     """Return the arguments of a published size, 0 to 10; raw: the bytes of the larger ones instead of those of their size."""
     if size >= 8:
-        raw = bytes(range(64)) if size == 8 and raw is None else bytes({9: 64, 10: 256}.get(size, 0) << 20) if raw is None else raw
+        raw = (
+            bytes(range(64))
+            if size == 8 and raw is None
+            else bytes({9: 64, 10: 256}.get(size, 0) << 20)
+            if raw is None
+            else raw
+        )
     return [
         [], [A], [A, REF], [A, A, REF], [A, HELLO, SMALL, HELLO], [A, A, HELLO, THIRD, THIRD], [A, A, HELLO, HELLO, WIDE, WIDE],
         [A, A, TEXT, *[HELLO] * 4], [A, raw, *[HELLO] * 6], [A, raw, *[HELLO] * 7], [A, raw, *[HELLO] * 8],
@@ -267,7 +273,9 @@ class Walk:
         if kind == DOUBLE:
             if re.fullmatch(rb"(?i)[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|inf|infinity)", data):
                 return float(data)
-        elif re.fullmatch(rb"-?[0-9]{1,20}", data) and int(data) in (reference.INT_RANGE if kind == INT else reference.LONG_RANGE):
+        elif re.fullmatch(rb"-?[0-9]{1,20}", data) and int(data) in (
+            reference.INT_RANGE if kind == INT else reference.LONG_RANGE
+        ):
             return int(data)
         raise BlockError("no number", offset)
 
@@ -439,4 +447,6 @@ def array(data, element, ndim, flags, start):
         most *= dimension or 1
     if min(shape, default=0) < 0 or most >= 2**63 or size != len(data) - 8 * ndim:
         raise BlockError("shape", start)
-    return numpy.frombuffer(data, kind, offset=8 * ndim).reshape(shape) if ndim <= 32 and size else ("array", shape, kind)
+    return (
+        numpy.frombuffer(data, kind, offset=8 * ndim).reshape(shape) if ndim <= 32 and size else ("array", shape, kind)
+    )

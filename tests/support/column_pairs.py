@@ -49,7 +49,9 @@ SCALARS = {
     "byte": st.integers(-128, 127).map(tb.Byte),
     "bool": st.booleans(),
     "int": st.integers(-(2**31), 2**31 - 1),
-    "long": st.integers(-(2**63), 2**63 - 1).map(lambda number: tb.Long(number) if -(2**31) <= number < 2**31 else number),
+    "long": st.integers(-(2**63), 2**63 - 1).map(
+        lambda number: tb.Long(number) if -(2**31) <= number < 2**31 else number
+    ),
     "float": st.floats(width=32).map(tb.Float),
     "double": st.floats(),
     "string": st.text(max_size=20),

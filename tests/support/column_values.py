@@ -24,7 +24,10 @@ class Unreadable:
 
 def rows_of(batch, dialect="hadoop"):
     """Return the rows of a batch as tuples of values."""
-    columns = [values_of(batch.buffers(number), parsed(text), len(batch), dialect) for number, text in enumerate(batch.schema.values())]
+    columns = [
+        values_of(batch.buffers(number), parsed(text), len(batch), dialect)
+        for number, text in enumerate(batch.schema.values())
+    ]
     return list(zip(*columns)) if columns else [()] * len(batch)
 
 
@@ -74,7 +77,10 @@ def values_with_nulls(held, described, nvalues, dialect):
         return [tuple(items[n * described[2] : (n + 1) * described[2]]) for n in range(nvalues)]
     if kind in ("variable", "raw"):
         # A field that its MAP lacks has no bytes; an encoded value has some.
-        return [payload(piece, described, dialect) if piece or kind == "variable" else None for piece in pieces(held, nvalues)]
+        return [
+            payload(piece, described, dialect) if piece or kind == "variable" else None
+            for piece in pieces(held, nvalues)
+        ]
     parts = _type_strings.parts(described)
     if kind == "struct":
         return [

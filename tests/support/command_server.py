@@ -24,7 +24,9 @@ REQUEST_NBYTES = 1 << 17
 READ_NBYTES = 1 << 16
 # What an interpreter reads when it starts: with other values a command needs one of its own.
 READ_AT_START = ("PYTHON", "LC_", "LANG", "TZ", "LD_", "COVERAGE", "MALLOC")
-IMPORTED = tuple(f"typedbytes.cli.{name}" for name in ("_parser", "_input.inputs", "_output.records", "_output.reports"))
+IMPORTED = tuple(
+    f"typedbytes.cli.{name}" for name in ("_parser", "_input.inputs", "_output.records", "_output.reports")
+)
 
 
 def run(flags, arguments, stdin, seconds):

@@ -121,7 +121,9 @@ def expected_counts(folder, lines, name, may_fail_elsewhere):
     bad_words = {key[0] if isinstance(key, tuple) else key for key, _ in _left_out(folder, "r")}
     due_words = {word for word, number in counts.items() if number and failing_step(word) is not None}
     if name == "join":
-        due_words |= {word for word, number in counts.items() if number and failing_step("first side " + word) is not None}
+        due_words |= {
+            word for word, number in counts.items() if number and failing_step("first side " + word) is not None
+        }
     is_explained = not due - bad_lines and due_words <= bad_words and min(counts.values(), default=0) >= 0
     if not is_explained or not may_fail_elsewhere and (bad_lines != due or bad_words != due_words):
         return None
@@ -130,4 +132,6 @@ def expected_counts(folder, lines, name, may_fail_elsewhere):
 
 def _left_out(folder, role):
     paths = folder.glob(f"bad-records-{role}-*")
-    return [(tb.loads(key), tb.loads(value)) for path in paths for key, value in tb.PairReader(path.read_bytes(), raw=True)]
+    return [
+        (tb.loads(key), tb.loads(value)) for path in paths for key, value in tb.PairReader(path.read_bytes(), raw=True)
+    ]

@@ -172,7 +172,9 @@ FAMILIES = {
     ),
     "a stream of pickles of shared tuples": lambda n: records(n, lambda k: pickled(SHARED % (k % 256, k // 256 % 256))),
     "a stream of pickles of one hash": lambda n: records(n, lambda k: pickled(ONE_HASH)),
-    "a stream of pickles that nest": lambda n: records(n, lambda k: pickled(b"(K%c" % (k % 256) + b"N\x86" * 98 + b"\x91.")),
+    "a stream of pickles that nest": lambda n: records(
+        n, lambda k: pickled(b"(K%c" % (k % 256) + b"N\x86" * 98 + b"\x91.")
+    ),
     # what is reported of a fault
     "long keys in a path": keyed,
     "a fault at the end": lambda n: filled(n, number(1), end=b"\x0b"),

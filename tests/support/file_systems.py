@@ -28,7 +28,9 @@ ALL = sum(PAIRS, [])
 def check(folder):
     """Write part files into a folder and read them whole, split, in parallel, and by key."""
     for number, (compression, codec) in enumerate(PARTS):
-        with sequencefile.open(f"{folder}/out/part-{number:05}", "w", compression=compression, codec=codec, sync_interval=1000) as writer:
+        with sequencefile.open(
+            f"{folder}/out/part-{number:05}", "w", compression=compression, codec=codec, sync_interval=1000
+        ) as writer:
             writer.writes(PAIRS[number])
     with sequencefile.open(f"{folder}/out/_SUCCESS", "w"):
         pass
@@ -63,7 +65,9 @@ def check_map_file(url):
 def check_columns(url):
     """Read a part as columns."""
     with sequencefile.open(url) as reader:
-        numbers = [number for batch in columns.read(reader, 1000) for number in batch.buffers("value.0")["data"].tolist()]
+        numbers = [
+            number for batch in columns.read(reader, 1000) for number in batch.buffers("value.0")["data"].tolist()
+        ]
     assert numbers == [number for _, (number, _) in PAIRS[2]]
 
 
@@ -82,7 +86,9 @@ def hdfs():
     """Start a NameNode and a DataNode."""
     with tempfile.TemporaryDirectory() as folder:
         command = jars.hdfs_command(folder)
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as cluster:
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        ) as cluster:
             port = int(cluster.stdout.readline())
             yield f"webhdfs://{getpass.getuser()}@localhost:{port}/user/me"
             cluster.stdin.close()

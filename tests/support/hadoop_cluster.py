@@ -33,7 +33,11 @@ class Cluster:
         lib = jars.jars_of(HERE / "pom.xml", "cluster-jars")
         java = jars.find_tool("java")
         self._environ = {
-            **{name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "HADOOP", "VIRTUAL_ENV"))},
+            **{
+                name: value
+                for name, value in os.environ.items()
+                if not name.startswith(("PYTHON", "HADOOP", "VIRTUAL_ENV"))
+            },
             "JAVA_HOME": str(Path(java).resolve().parents[1]),
             "HADOOP_CONF_DIR": str(folder / "conf"),
             "HADOOP_HOME": str(make_home(folder / "home", lib, java, LOG4J)),
@@ -46,7 +50,9 @@ class Cluster:
             )  # fmt: skip
         if self._machine.stdout.readline() != b"UP\n":
             self.close()
-            raise ClusterError(f"the cluster did not start:\n{(folder / 'cluster.log').read_text('utf-8', 'replace')[-4000:]}")
+            raise ClusterError(
+                f"the cluster did not start:\n{(folder / 'cluster.log').read_text('utf-8', 'replace')[-4000:]}"
+            )
 
     def close(self):
         """Stop the cluster."""

@@ -104,7 +104,19 @@ class Hadoop:
         self._log.close()
         self._temporary_folder.cleanup()
 
-    def job(self, *, input, output, mapper, combiner=None, reducer=None, nreducers=1, io="typedbytes", options=(), properties=None):
+    def job(
+        self,
+        *,
+        input,
+        output,
+        mapper,
+        combiner=None,
+        reducer=None,
+        nreducers=1,
+        io="typedbytes",
+        options=(),
+        properties=None,
+    ):
         """Run a job over typed bytes; ``options`` are further words of Hadoop Streaming's own command line."""
         properties = {
             "hadoop.tmp.dir": self._folder / "tmp",
@@ -156,7 +168,9 @@ class Hadoop:
         for _ in splits:
             start, length, nbytes = struct.unpack(">qqi", data.read(20))
             told = {"start": start, "length": length} if start >= 0 else {}
-            found.append((data.read(nbytes), {f"typedbytes_split_{name}": str(number) for name, number in told.items()}))
+            found.append(
+                (data.read(nbytes), {f"typedbytes_split_{name}": str(number) for name, number in told.items()})
+            )
         return found
 
     def make_splits(self, kind, path, size):

@@ -39,7 +39,10 @@ def write_script(folder, text, name="job.py"):
 def write_words(path, nwords, seed=1):
     """Write lines of words, some of them many times, and return the count of each."""
     rng = random.Random(seed)
-    words = [f"{rng.choice(['ab', 'ü', 'long word '.strip(), 'x' * 20])}{int(rng.paretovariate(0.7)) % 400}" for _ in range(nwords)]
+    words = [
+        f"{rng.choice(['ab', 'ü', 'long word '.strip(), 'x' * 20])}{int(rng.paretovariate(0.7)) % 400}"
+        for _ in range(nwords)
+    ]
     words = [word for each in words for word in each.split()]
     with open(path, "w", encoding="utf-8") as file:
         for i in range(0, len(words), 7):
@@ -50,7 +53,10 @@ def write_words(path, nwords, seed=1):
 def run(script, inputs, output, **options):
     """Run a script's job quietly, by the code that this test run sees."""
     options.setdefault("quiet", True)
-    options["environ"] = {**{name: environment()[name] for name in ("PYTHONPATH", "PYTHONWARNINGS")}, **options.get("environ", {})}
+    options["environ"] = {
+        **{name: environment()[name] for name in ("PYTHONPATH", "PYTHONWARNINGS")},
+        **options.get("environ", {}),
+    }
     return local.run_script(script, inputs=inputs, output=output, **options)
 
 

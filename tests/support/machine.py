@@ -5,7 +5,10 @@ import sys
 
 import pytest
 
-NEEDS_64_BITS = pytest.mark.skipif(sys.maxsize < 2**32, reason="with 32 bits no object can be so large, or memory is not the limit")
+NEEDS_64_BITS = pytest.mark.skipif(
+    sys.maxsize < 2**32, reason="with 32 bits no object can be so large, or memory is not the limit"
+)
 
 _SIGNALLING_NAN = bytes.fromhex("7ff0000000000001")
-KEEPS_SIGNALLING_NANS = struct.pack(">d", *struct.unpack(">d", _SIGNALLING_NAN)) == _SIGNALLING_NAN  # the x87 quietens what it returns
+# the x87 quietens what it returns
+KEEPS_SIGNALLING_NANS = struct.pack(">d", *struct.unpack(">d", _SIGNALLING_NAN)) == _SIGNALLING_NAN

@@ -11,7 +11,13 @@ from subprocess_runs import program
 NAMESPACE = [program("unshare"), "--mount", *(["--user", "--map-root-user"] if os.geteuid() else [])]
 
 #: What starts a command so; the process ID stays that of the command.
-WITHOUT_PROC = [*NAMESPACE, "sh", "-c", 'mount -t tmpfs -o ro none /proc && mount -t tmpfs -o ro none /dev/shm && exec "$@"', "sh"]
+WITHOUT_PROC = [
+    *NAMESPACE,
+    "sh",
+    "-c",
+    'mount -t tmpfs -o ro none /proc && mount -t tmpfs -o ro none /dev/shm && exec "$@"',
+    "sh",
+]
 
 NEEDS_NAMESPACES = pytest.mark.skipif(
     subprocess.run([*NAMESPACE, "true"], capture_output=True).returncode != 0,

@@ -29,7 +29,13 @@ JOBS = {
         output=[("a", ["d1", "d2"]), ("b", ["d2", "d3"]), ("c", ["d1"])],
     ),
     "orders": Job(
-        lines=["order 7 2024-03-01 2.5", "customer 7 ada", "order 9 2024-01-01 1", "order 7 2023-01-31 4", "customer 8 bob"],
+        lines=[
+            "order 7 2024-03-01 2.5",
+            "customer 7 ada",
+            "order 9 2024-01-01 1",
+            "order 7 2023-01-31 4",
+            "customer 8 bob",
+        ],
         output=[((7, "ada"), [4.0, 2.5]), ((8, "bob"), [])],
     ),
     "best_scores": Job(
@@ -61,7 +67,11 @@ JOBS = {
 def lay_out(folder, name):
     """Write a job's script, input and files into a folder."""
     job = JOBS[name]
-    files = {f"{name}.py": (JOBS_FOLDER / f"{name}.py").read_text("utf-8"), "in.txt": "\n".join(job.lines) + "\n", **job.files}
+    files = {
+        f"{name}.py": (JOBS_FOLDER / f"{name}.py").read_text("utf-8"),
+        "in.txt": "\n".join(job.lines) + "\n",
+        **job.files,
+    }
     for path, text in files.items():
         (folder / path).write_text(text, "utf-8")
     return job
@@ -71,7 +81,11 @@ def shell_pipe(name, python):
     """Return the shell's pipe in which a job is tried by hand."""
     script, step_pipes = f"{python} {name}.py", []
     for step in range(1, JOBS[name].nsteps + 1):
-        words = "".join(f"{variable}={value} " for variable, value in {**JOBS[name].variables, "typedbytes_step": step}.items())
+        words = "".join(
+            f"{variable}={value} " for variable, value in {**JOBS[name].variables, "typedbytes_step": step}.items()
+        )
         input_format = "stream_map_input=text " if step == 1 else ""
-        step_pipes.append(f"{words}{input_format}{script} map | {python} -m typedbytes sort --pairs | {words}{script} reduce")
+        step_pipes.append(
+            f"{words}{input_format}{script} map | {python} -m typedbytes sort --pairs | {words}{script} reduce"
+        )
     return "cat in.txt | " + " | ".join(step_pipes)

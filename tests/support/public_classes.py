@@ -17,5 +17,9 @@ def closable():
     for module in public_modules().values():
         for each in module.__all__:
             kind = getattr(module, each)
-            if inspect.isclass(kind) and hasattr(kind, "close") and (hasattr(kind, "__enter__") or hasattr(kind, "__aenter__")):
+            if (
+                inspect.isclass(kind)
+                and hasattr(kind, "close")
+                and (hasattr(kind, "__enter__") or hasattr(kind, "__aenter__"))
+            ):
                 yield kind

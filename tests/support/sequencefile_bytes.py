@@ -18,13 +18,17 @@ def written(pairs, **options):
 def map_file(folder, data, index, key_class="IntWritable", value_class="Text", **options):
     """Write a MapFile: `index` says of which records, by number, or which offset in `data` a key shall have."""
     offsets, sink = [], io.BytesIO()
-    with sequencefile.Writer(sink, key_class=key_class, value_class=value_class, sync_marker=MARKER, **options) as writer:
+    with sequencefile.Writer(
+        sink, key_class=key_class, value_class=value_class, sync_marker=MARKER, **options
+    ) as writer:
         for pair in data:
             offsets.append(writer.offset)
             (writer.write_raw if type(pair[0]) is bytes else writer.write)(*pair)
     (folder / "data").write_bytes(sink.getvalue())
     entries = [(data[each][0], offsets[each]) if type(each) is int else each for each in index]
-    with sequencefile.Writer(folder / "index", key_class=key_class, value_class="LongWritable", sync_marker=MARKER) as writer:
+    with sequencefile.Writer(
+        folder / "index", key_class=key_class, value_class="LongWritable", sync_marker=MARKER
+    ) as writer:
         for pair in entries:
             (writer.write_raw if type(pair[0]) is bytes else writer.write)(*pair)
     return offsets

@@ -54,7 +54,9 @@ def text(data):
     return bytes([len(data)]) + data
 
 
-def header(key_class, value_class, *, version=6, compressed=False, blocks=False, codec=None, metadata=(), marker=bytes(16)):
+def header(
+    key_class, value_class, *, version=6, compressed=False, blocks=False, codec=None, metadata=(), marker=bytes(16)
+):
     """Return a header, spelled by hand from the format's description."""
     parts = [b"SEQ", bytes([version]), text(key_class), text(value_class), bytes([compressed, blocks])]
     if compressed and version >= 5:

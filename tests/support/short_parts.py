@@ -78,7 +78,12 @@ def head(codec, blocks=False, value="NullWritable"):
     """Return the head of a SequenceFile with null keys."""
     codec = codec and f"{HADOOP}compress.{codec}"
     return sequencefiles.header(
-        f"{HADOOP}NullWritable", HADOOP + value, compressed=codec is not None, blocks=blocks, codec=codec, marker=ESCAPE[4:]
+        f"{HADOOP}NullWritable",
+        HADOOP + value,
+        compressed=codec is not None,
+        blocks=blocks,
+        codec=codec,
+        marker=ESCAPE[4:],
     )
 
 
@@ -102,15 +107,26 @@ def families():
             f"{name}: buffer of nothing": (repeated(empty), read_buffer(f"{HADOOP}compress.{name}")),
             f"{name}: buffer of bytes": (repeated(zero), read_buffer(f"{HADOOP}compress.{name}")),
             f"{name}: records of nothing": (repeated(record(empty), head(name)), read_sequence_file),
-            f"{name}: records of a byte": (repeated(record(zero), head(name, value="BooleanWritable")), read_sequence_file),
-            f"{name}: blocks of nothing": (repeated(block(0, empty, empty, empty, empty), head(name, True)), read_sequence_file),
-            f"{name}: blocks of a record": (repeated(block(1, zero, empty, zero, empty), head(name, True)), read_sequence_file),
+            f"{name}: records of a byte": (
+                repeated(record(zero), head(name, value="BooleanWritable")),
+                read_sequence_file,
+            ),
+            f"{name}: blocks of nothing": (
+                repeated(block(0, empty, empty, empty, empty), head(name, True)),
+                read_sequence_file,
+            ),
+            f"{name}: blocks of a record": (
+                repeated(block(1, zero, empty, zero, empty), head(name, True)),
+                read_sequence_file,
+            ),
         }
     zstd_head = head("ZStandardCodec", value="IntWritable")
     found["ZStandardCodec: records of four bytes"] = (repeated(record(COMPRESSED), zstd_head), read_sequence_file)
     found["sync escapes"] = (repeated(ESCAPE, head(None)), read_sequence_file)
     found["records of nothing"] = (repeated(bytes(8), head(None)), read_sequence_file)
-    return found | {f"messages of nothing: {wire}": (repeated(part), read_messages(wire)) for wire, part in MESSAGES.items()}
+    return found | {
+        f"messages of nothing: {wire}": (repeated(part), read_messages(wire)) for wire, part in MESSAGES.items()
+    }
 
 
 FAMILIES = families()

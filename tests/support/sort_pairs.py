@@ -17,7 +17,9 @@ EDGES = [
 
 def made_pairs(rng, npairs, *, nkeys=50):
     """Return pairs of encoded keys, many of them equal, and values that say which came first."""
-    keys = [tb.dumps(rng.choice(EDGES)) for _ in range(nkeys)] + [tb.dumps(rng.choice("ab") * rng.randrange(20)) for _ in range(nkeys)]
+    keys = [tb.dumps(rng.choice(EDGES)) for _ in range(nkeys)] + [
+        tb.dumps(rng.choice("ab") * rng.randrange(20)) for _ in range(nkeys)
+    ]
     keys += [tb.dumps(random_value(rng)) for _ in range(nkeys)]
     return [(rng.choice(keys), tb.dumps(number)) for number in range(npairs)]
 
@@ -27,7 +29,11 @@ def random_value(rng, depth=0):
     scalars = [
         *(rng.random() < 0.5, rng.randrange(-300, 300), rng.getrandbits(64) - 2**63, tb.Byte(rng.randrange(-128, 128))),
         *(rng.uniform(-1, 1), tb.Float(rng.random()), "".join(rng.choices("aü狐\0", k=rng.randrange(9)))),
-        *(rng.randbytes(rng.randrange(9)), tb.Ext(rng.randrange(103, 201), b"e" * rng.randrange(3)), tb.Writable("W", b"w")),
+        *(
+            rng.randbytes(rng.randrange(9)),
+            tb.Ext(rng.randrange(103, 201), b"e" * rng.randrange(3)),
+            tb.Writable("W", b"w"),
+        ),
     ]
     if depth > 2 or rng.random() < 0.7:
         return rng.choice(scalars)

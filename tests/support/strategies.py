@@ -32,7 +32,9 @@ writables = st.builds(Writable, st.text(max_size=12), st.binary(max_size=12))
 widths = st.builds(Byte, st.integers(-128, 127)) | st.builds(Long, st.integers(-(2**31), 2**31 - 1)) | singles
 
 # time zones other than fixed ones are left out: they are no value type
-zones = st.none() | st.builds(lambda minutes: datetime.timezone(datetime.timedelta(minutes=minutes)), st.integers(-1439, 1439))
+zones = st.none() | st.builds(
+    lambda minutes: datetime.timezone(datetime.timedelta(minutes=minutes)), st.integers(-1439, 1439)
+)
 pickled_hashable = st.one_of(
     st.none(),
     wide_ints,
@@ -80,7 +82,9 @@ class Unknown:
 # no pickles in keys: sorting looks at their bytes, and those are the pickler's own
 sortable = st.recursive(
     st.one_of(plain_scalars, widths, exts, writables),
-    lambda children: st.dictionaries(plain_scalars | widths | exts, children, max_size=5) | st.lists(children, max_size=3),
+    lambda children: (
+        st.dictionaries(plain_scalars | widths | exts, children, max_size=5) | st.lists(children, max_size=3)
+    ),
     max_leaves=12,
 )
 
@@ -127,7 +131,15 @@ PICKLES = [
     b"",
     b"\x80\x02.",
 ]
-WRITABLES = [b"\0\0\0\1C", b"\0\0\0\1Cpayload", b"\0\0\0\0", b"\0\0\0\2C", b"\xff\xff\xff\xff", b"\0\0", b"\0\0\0\1\xff"]
+WRITABLES = [
+    b"\0\0\0\1C",
+    b"\0\0\0\1Cpayload",
+    b"\0\0\0\0",
+    b"\0\0\0\2C",
+    b"\xff\xff\xff\xff",
+    b"\0\0",
+    b"\0\0\0\1\xff",
+]
 wire_scalars = st.one_of(
     small_ints,
     small_ints,

@@ -12,9 +12,11 @@ import subprocess
 import sys
 import textwrap
 
-SECONDS = 600  # far beyond what anything needs, on a machine that stands still for a while too: only what hangs takes so long
+# far beyond what anything needs, on a machine that stands still for a while too: only what hangs takes so long
+SECONDS = 600
 
-FORKING = "ignore:This process:DeprecationWarning"  # (pid=1) is multi-threaded: tests fork beside threads to see what happens then
+# (pid=1) is multi-threaded: tests fork beside threads to see what happens then
+FORKING = "ignore:This process:DeprecationWarning"
 
 
 def program(name):
