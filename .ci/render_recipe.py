@@ -33,9 +33,14 @@ def main():
     recipe = Stage0Recipe.from_file(RECIPE)
     for platform in PLATFORMS:
         compilers = {"c_compiler": ["vs2022" if platform.startswith("win") else "gcc"], "c_stdlib": ["sysroot"]}
-        config = RenderConfig(PlatformConfig(target_platform=platform, build_platform="linux-64", host_platform=platform))
+        config = RenderConfig(
+            PlatformConfig(target_platform=platform, build_platform="linux-64", host_platform=platform)
+        )
         rendered = recipe.render(
-            VariantConfig({"python": [f"{version}.* *_cp{version.replace('.', '')}" for version in pythons], **compilers}), config
+            VariantConfig(
+                {"python": [f"{version}.* *_cp{version.replace('.', '')}" for version in pythons], **compilers}
+            ),
+            config,
         )
         names = [variant.recipe.package.name for variant in rendered]
         assert names == ["typedbytes"] * len(pythons), names

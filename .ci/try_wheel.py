@@ -40,7 +40,9 @@ def run_job(root):
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         (folder / "rose.txt").write_text("a rose is a rose\n")
-        local.run_script(str(root / "examples" / "wordcount.py"), inputs=str(folder / "rose.txt"), output=str(folder / "counts"))
+        local.run_script(
+            str(root / "examples" / "wordcount.py"), inputs=str(folder / "rose.txt"), output=str(folder / "counts")
+        )
         counts = dict(sequencefile.read(str(folder / "counts")))
         assert counts == {"a": 2, "rose": 2, "is": 1}, counts
 

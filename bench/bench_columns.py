@@ -158,7 +158,12 @@ def counters(shape, scale):
     return {"count": (tb.count, data), "index": (tb.index, data), "memcpy": (bytearray, data)}
 
 
-OPERATIONS = {"decode columns": decoders, "encode columns": encoders, "scan": counters, "decode nested columns": nested_decoders}
+OPERATIONS = {
+    "decode columns": decoders,
+    "encode columns": encoders,
+    "scan": counters,
+    "decode nested columns": nested_decoders,
+}
 #: What CPU time does not show. A second processor has slept while one thread worked, and a virtual one takes milliseconds to come
 #: back: such a turn lasts for longer than that.
 BY_THE_CLOCK = {"columns, batches", "columns, batches, 2 threads", "memcpy, 2 threads"}
@@ -191,7 +196,9 @@ def is_right(shape, scale):
     if shape in NESTED:
         return sink.getvalue() == some
     expected = tb.Decoder().decode_pairs(some)
-    return list(zip(whole.column("key").tolist(), whole.column("value").tolist())) == expected and sink.getvalue() == some
+    return (
+        list(zip(whole.column("key").tolist(), whole.column("value").tolist())) == expected and sink.getvalue() == some
+    )
 
 
 def nvalues(operation, shape, scale=1):

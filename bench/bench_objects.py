@@ -91,7 +91,8 @@ def names(operation, shape_name):
     """Return the contenders that can do this."""
     shape, left_out = data.SHAPES[shape_name], LEFT_OUT[operation]
     if operation == "encode" and shape_name in data.PICKLED:
-        left_out = [name for name in left_out if name != "msgspec typed"]  # it stands for msgspec, whose decoder gives text
+        # it stands for msgspec, whose decoder gives text
+        left_out = [name for name in left_out if name != "msgspec typed"]
     return [name for name in contenders.CONTENDERS if name not in left_out and contenders.can(name, shape)]
 
 

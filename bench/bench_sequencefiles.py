@@ -109,11 +109,20 @@ def runner(operation, shape_name, form, scale=1):
     path = file(shape_name, TYPED.get(form, form), scale)
     nbytes = path.stat().st_size
     if operation == "read":
-        ready = Runner(form, READERS[form], lambda nround: path.open("rb", buffering=0), nbytes, False, lambda source: source.close())
+        ready = Runner(
+            form,
+            READERS[form],
+            lambda nround: path.open("rb", buffering=0),
+            nbytes,
+            False,
+            lambda source: source.close(),
+        )
         with path.open("rb", buffering=0) as source:
             ready.correct = READERS[form](source) == pairs[-1]
         return ready
-    work = partial(write_typed, form, tb.Encoder().encode_pairs(pairs)) if form in TYPED else partial(write, form, pairs)
+    work = (
+        partial(write_typed, form, tb.Encoder().encode_pairs(pairs)) if form in TYPED else partial(write, form, pairs)
+    )
     ready = Runner(form, work, lambda nround: io.BytesIO(), nbytes, False)
     sink = io.BytesIO()
     work(sink)
@@ -144,7 +153,9 @@ def main():
     for shape in SHAPES:
         print(f"read {shape:<13} | " + " | ".join(f"{ns:15.0f}" for ns in reading(shape)), flush=True)
     for shape in SHAPES:
-        race = Race("files", "write", shape, len(pairs_of(shape, 1)), [runner("write", shape, form) for form in WRITERS])
+        race = Race(
+            "files", "write", shape, len(pairs_of(shape, 1)), [runner("write", shape, form) for form in WRITERS]
+        )
         print(f"write {shape:<12} | " + " | ".join(f"{ns:15.0f}" for ns in measured(race)), flush=True)
 
 
@@ -152,7 +163,10 @@ def reading(shape):
     runners = [runner("read", shape, form) for form in READERS]
     parts, plain = zstd_parts(file(shape, "sequence zstd", 1))
     runners.append(Runner("zstd + decode", lambda nothing: alone(parts, plain), lambda nround: None, 0, True))
-    return [*measured(Race("files", "read", shape, len(pairs_of(shape, 1)), runners)), *java(file(shape, "sequence", 1))]
+    return [
+        *measured(Race("files", "read", shape, len(pairs_of(shape, 1)), runners)),
+        *java(file(shape, "sequence", 1)),
+    ]
 
 
 def measured(race):

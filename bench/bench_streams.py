@@ -189,7 +189,13 @@ LISTERS = {
     "pickle": partial(list_with, pickle.load),
     "marshal": partial(list_with, marshal.load),
 }
-OPERATIONS = {"read file": READERS, "read pipe": READERS, "write file": WRITERS, "copy file": COPIERS, "copy pipe": COPIERS}
+OPERATIONS = {
+    "read file": READERS,
+    "read pipe": READERS,
+    "write file": WRITERS,
+    "copy file": COPIERS,
+    "copy pipe": COPIERS,
+}
 
 
 # -- runners ----------------------------------------------------------------------------------------------

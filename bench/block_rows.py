@@ -119,7 +119,9 @@ def round_trips(peers):
     for size in (1, 2, 3, 4, 5, 6, 8, 7, 9, 10):
         ratio = {7: 0.8, 9: 0.9, 10: 0.9}.get(size, 0.7)
         turn = 1 if size > 8 else 20
-        yield Row(f"round trip size {size}", lambda size=size: trips(peers, size), goal_ratio=ratio, turn=turn, one_cpu=True)
+        yield Row(
+            f"round trip size {size}", lambda size=size: trips(peers, size), goal_ratio=ratio, turn=turn, one_cpu=True
+        )
     yield Row("batch of 10 messages", lambda: batches(peers, 10), goal_ns=15_000, one_cpu=True)
 
 
@@ -152,7 +154,9 @@ def trips(peers, size):
     bounded = socks["bounded"]
     found = {
         "typedbytes bytes TCP": acked(socks["bytes"], BlockWriter(socks["bytes"]).write, args),
-        "typedbytes bytes TCP, max_inflight 128 KiB": acked(bounded, BlockWriter(bounded, max_inflight=1 << 17).write, args),
+        "typedbytes bytes TCP, max_inflight 128 KiB": acked(
+            bounded, BlockWriter(bounded, max_inflight=1 << 17).write, args
+        ),
         "typedbytes bytes Unix": acked(socks["unix"], BlockWriter(socks["unix"]).write, args),
         "typedbytes native TCP": acked(socks["native"], BlockWriter(socks["native"], "native").write, args),
     }
@@ -162,7 +166,9 @@ def trips(peers, size):
     found["published bytes, joined"] = acked(published, partial(published_blocks.send_joined, published), args)
     for wire in published_blocks.PARTS:
         sock = socks["published", wire]
-        found[f"published {wire}, parts, no delay"] = acked(sock, partial(published_blocks.send_parts, sock, wire), args)
+        found[f"published {wire}, parts, no delay"] = acked(
+            sock, partial(published_blocks.send_parts, sock, wire), args
+        )
     return found
 
 
@@ -221,8 +227,13 @@ def py4j_gateway(peers):
 
 def collections(peers):
     """Yield lists and dicts that become Java's."""
-    for name, value, goal in (("list(100)", list(range(100)), 25_000), ("dict(100)", {f"key{n}": n for n in range(100)}, 50_000)):
-        yield Row(f"{name} to a JVM collection", lambda value=value: collected(peers, value), goal_ns=goal, one_cpu=True)
+    for name, value, goal in (
+        ("list(100)", list(range(100)), 25_000),
+        ("dict(100)", {f"key{n}": n for n in range(100)}, 50_000),
+    ):
+        yield Row(
+            f"{name} to a JVM collection", lambda value=value: collected(peers, value), goal_ns=goal, one_cpu=True
+        )
 
 
 def collected(peers, value):
@@ -247,7 +258,11 @@ def by_py4j(peers, value):
 
 def byte_strings(peers):
     """Yield bytes to a JVM and back."""
-    for name, nbytes, goal in (("1 KiB", 1024, 24_000), ("1 MiB", 1 << 20, 1_000_000), ("64 MiB", 64 << 20, 120_000_000)):
+    for name, nbytes, goal in (
+        ("1 KiB", 1024, 24_000),
+        ("1 MiB", 1 << 20, 1_000_000),
+        ("64 MiB", 64 << 20, 120_000_000),
+    ):
         yield Row(
             f"bytes {name} to a JVM and back",
             lambda nbytes=nbytes: echoed(peers, nbytes),
@@ -268,7 +283,9 @@ def echoed(peers, nbytes):
     found["pickle by sendall (to Python)"] = by_python(peers, value, pickle.dumps, pickle.loads)
     if nbytes <= 1 << 20:
         text = value.hex()
-        found["JSON by sendall (to Python)"] = by_python(peers, text, lambda text: json.dumps(text).encode(), json.loads)
+        found["JSON by sendall (to Python)"] = by_python(
+            peers, text, lambda text: json.dumps(text).encode(), json.loads
+        )
         gateway = py4j_gateway(peers)
         if gateway is not None:
             found["Py4J"] = lambda: gateway.jvm.java.util.Arrays.copyOf(value, nbytes) and None
@@ -342,9 +359,16 @@ def by_connection(value):
 def tables(peers):
     """Yield tables of numbers, as columns."""
     for nrows, ncolumns, goal in ((100, 3, 30_000), (1000, 4, 40_000), (5000, 4, 80_000), (10_000, 4, 120_000)):
-        yield Row(f"table {nrows}x{ncolumns}", lambda shape=(nrows, ncolumns): table(peers, shape), goal_ns=goal, one_cpu=True)
+        yield Row(
+            f"table {nrows}x{ncolumns}", lambda shape=(nrows, ncolumns): table(peers, shape), goal_ns=goal, one_cpu=True
+        )
     yield Row("table 500000x2", lambda: table(peers, (500_000, 2)), turn=2)
-    yield Row("table 500000x2, made in shared memory", lambda: shared_table(peers, 500_000 * 2 * 8), goal_ns=200_000, one_cpu=True)
+    yield Row(
+        "table 500000x2, made in shared memory",
+        lambda: shared_table(peers, 500_000 * 2 * 8),
+        goal_ns=200_000,
+        one_cpu=True,
+    )
 
 
 def table(peers, shape):

@@ -40,7 +40,12 @@ def rows(quick):
     goals = {"simple": 1500, "asyncio": 1600, "threads": 1700}
     for kind, goal in goals.items():
         ways = {name: way for name, way in WAYS.items() if kind in name}
-        yield Row(f"CPU of the client for a message, {kind}", lambda ways=ways: runs(ways, nmessages, None, 0), goal_ns=goal, turn=1)
+        yield Row(
+            f"CPU of the client for a message, {kind}",
+            lambda ways=ways: runs(ways, nmessages, None, 0),
+            goal_ns=goal,
+            turn=1,
+        )
     yield Row(
         "lateness at 100,000 messages a second",
         lambda: runs(WAYS, nmessages // 2, RATE, 1),
@@ -206,7 +211,9 @@ def threaded(is_batched, without_delay):
                 add(frames.get())
             batch.flush()
 
-        threads = [threading.Thread(target=produce, args=[nmessages // 4]) for _ in range(4)] + [threading.Thread(target=consume)]
+        threads = [threading.Thread(target=produce, args=[nmessages // 4]) for _ in range(4)] + [
+            threading.Thread(target=consume)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -99,7 +99,10 @@ WAYS = {
 #: How bytes of a size are made, and the ways of reading them.
 FAMILIES = {
     **{name: (make, WAYS) for name, make in families.FAMILIES.items()},
-    **{f"pickle: {name}": (lambda n, make=make: families.pickled(make(n)), WAYS) for name, make in test_pickle.FAMILIES.items()},
+    **{
+        f"pickle: {name}": (lambda n, make=make: families.pickled(make(n)), WAYS)
+        for name, make in test_pickle.FAMILIES.items()
+    },
     **{name: (make, {"read": use}) for name, (make, use) in short_parts.FAMILIES.items()},
 }
 
@@ -150,7 +153,9 @@ def measured_line(name, nrounds):
     seconds = {way: least_seconds(use, whole, nrounds) for way, use in ways.items()}
     slowest = max(seconds, key=seconds.get)
     with collector_off():
-        growth = max(growth_of(use, whole, four_times_as_much, NGROWTH_ROUNDS if nrounds > 1 else 1) for use in ways.values())
+        growth = max(
+            growth_of(use, whole, four_times_as_much, NGROWTH_ROUNDS if nrounds > 1 else 1) for use in ways.values()
+        )
     worst = seconds[slowest]
     return Line(name, [f"{worst * 1000:.0f} ms", slowest, f"{growth:.2f}"], {"seconds": worst, "doubling": growth})
 

@@ -110,8 +110,14 @@ def check(folder, titles):
         same("back.tb", "pairs.tb")
         same("back.msgpack", "pairs.msgpack")
     if "sort" in titles:
-        sums = (f"{TYPEDBYTES} to-json --pairs sorted.tb | LC_ALL=C sort | sha256sum", "LC_ALL=C sort pairs.json | sha256sum")
-        ours, theirs = (subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, check=True).stdout for command in sums)
+        sums = (
+            f"{TYPEDBYTES} to-json --pairs sorted.tb | LC_ALL=C sort | sha256sum",
+            "LC_ALL=C sort pairs.json | sha256sum",
+        )
+        ours, theirs = (
+            subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, check=True).stdout
+            for command in sums
+        )
         assert ours == theirs
 
 
@@ -143,7 +149,10 @@ def best_of(commands, folder, runs):
 def start_up(folder, runs):
     """Return {command: (least, median)} of CPU seconds above those of a bare Python, and those of that under "python"."""
     (folder / "one.tb").write_bytes(typedbytes.dumps("one"))
-    commands = {"python": [sys.executable, "-c", "pass"], **{name: [TYPEDBYTES, name, "one.tb"] for name in PLAIN_FILTERS}}
+    commands = {
+        "python": [sys.executable, "-c", "pass"],
+        **{name: [TYPEDBYTES, name, "one.tb"] for name in PLAIN_FILTERS},
+    }
     times = {name: [] for name in commands}
     for _ in range(runs):
         for name, command in commands.items():
@@ -151,7 +160,10 @@ def start_up(folder, runs):
             subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
             times[name].append(cpu_seconds() - before)
     bare = times["python"]
-    found = {name: (min(all_of) - min(bare), statistics.median(all_of) - statistics.median(bare)) for name, all_of in times.items()}
+    found = {
+        name: (min(all_of) - min(bare), statistics.median(all_of) - statistics.median(bare))
+        for name, all_of in times.items()
+    }
     return {**found, "python": (min(bare), statistics.median(bare))}
 
 
@@ -162,7 +174,11 @@ def judged(commands, best, nbytes, starts):
         least = MIN_GIGABYTES[title]
         (seconds, cpu), *_ = times_of(title, commands, best)
         rate = nbytes / cpu / 1e9
-        yield f"{title}: {least:.1f} GB for a second of CPU", f"{rate:.2f} ({nbytes / seconds / 1e9:.2f} by the clock)", rate >= least
+        yield (
+            f"{title}: {least:.1f} GB for a second of CPU",
+            f"{rate:.2f} ({nbytes / seconds / 1e9:.2f} by the clock)",
+            rate >= least,
+        )
     for title in sorted(titles.intersection(MIN_RATIOS)):
         least = MIN_RATIOS[title]
         (seconds, cpu), *others = times_of(title, commands, best)
@@ -176,7 +192,11 @@ def judged(commands, best, nbytes, starts):
     for name in PLAIN_FILTERS:
         least, median = starts[name]
         reached = f"{1000 * least:.1f} ms, median {1000 * median:.1f} ms"
-        yield f"{name}: {1000 * MAX_START_UP:.0f} ms of CPU above a bare Python", reached, max(least, median) < MAX_START_UP
+        yield (
+            f"{name}: {1000 * MAX_START_UP:.0f} ms of CPU above a bare Python",
+            reached,
+            max(least, median) < MAX_START_UP,
+        )
 
 
 def times_of(title, commands, best):
@@ -217,10 +237,19 @@ def rows(commands, best, nbytes, folder):
     yield "|---|---|--:|--:|--:|--:|"
     ours = {}
     for (title, command), (seconds, cpu) in zip(commands, best):
-        shown = command.replace(str(TYPEDBYTES), "typedbytes").replace(sys.executable, "python").replace(f"{folder}/", "")
+        shown = (
+            command.replace(str(TYPEDBYTES), "typedbytes").replace(sys.executable, "python").replace(f"{folder}/", "")
+        )
         ratio = f"{cpu / ours[title]:.1f}" if title in ours else ""
         ours.setdefault(title, cpu)
-        cells = [title, f"`{shown.replace('|', chr(92) + '|')}`", f"{seconds:.2f}", f"{cpu:.2f}", f"{nbytes / cpu / 1e6:,.0f}", ratio]
+        cells = [
+            title,
+            f"`{shown.replace('|', chr(92) + '|')}`",
+            f"{seconds:.2f}",
+            f"{cpu:.2f}",
+            f"{nbytes / cpu / 1e6:,.0f}",
+            ratio,
+        ]
         yield f"| {' | '.join(cells)} |"
 
 

@@ -38,7 +38,9 @@ def measure(benchmark):
 
     def run(group, runner, nvalues):
         if runner is None:
-            pytest.fail(f"a library that should take part in {group!r} is not installed: make -C bench quick installs all")
+            pytest.fail(
+                f"a library that should take part in {group!r} is not installed: make -C bench quick installs all"
+            )
         benchmark.group = group
         benchmark.extra_info.update(nbytes=runner.nbytes, nvalues=nvalues, correct=runner.correct)
         rounds, opened = itertools.count(), []

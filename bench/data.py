@@ -214,7 +214,10 @@ def some_date(rng):
 
 def moment(zone=None):
     """Make datetimes to the microsecond."""
-    return lambda rng: datetime(1950, 1, 1, tzinfo=zone) + timedelta(rng.randrange(36_525), rng.randrange(86_400), rng.randrange(10**6))
+    return lambda rng: (
+        datetime(1950, 1, 1, tzinfo=zone)
+        + timedelta(rng.randrange(36_525), rng.randrange(86_400), rng.randrange(10**6))
+    )
 
 
 def amount(rng):
@@ -224,7 +227,16 @@ def amount(rng):
 
 def row_8(rng):
     """Make a row of a database: eight fields, five of them without a type code of their own."""
-    return rng.getrandbits(30), ascii_text(8)(rng), amount(rng), amount(rng), some_date(rng), moment()(rng), rng.random(), None
+    return (
+        rng.getrandbits(30),
+        ascii_text(8)(rng),
+        amount(rng),
+        amount(rng),
+        some_date(rng),
+        moment()(rng),
+        rng.random(),
+        None,
+    )
 
 
 SHAPES = {
@@ -290,7 +302,17 @@ TEXTS = ("german_1000", "latin_10k", "quotes_10k", "cyrillic_1000", "cjk_1000", 
 VECTORISED = ("ascii_100", "text_100", "text_1000", *TEXTS)
 #: Shapes that need fresh objects for each measurement of encode: those with text that is not ASCII, and words.
 WITH_TEXT = frozenset(
-    ("text_100", "text_1000", "word_pairs", "large_pairs", "word_count", "long_keys", "many_keys", "cyrillic_keys", *TEXTS)
+    (
+        "text_100",
+        "text_1000",
+        "word_pairs",
+        "large_pairs",
+        "word_count",
+        "long_keys",
+        "many_keys",
+        "cyrillic_keys",
+        *TEXTS,
+    )
 )
 #: Shapes whose items are pairs, as streams of keys and values have them.
 PAIRS = frozenset(("word_pairs",))

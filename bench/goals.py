@@ -33,7 +33,16 @@ ENCODE = {
 DECODE_WIDE = {"text_1000": 0.4}
 
 #: Values that are written as pickles: times at most, as parts of those of pickle itself, for a list and for one value at a time.
-PICKLED_LIST = {"date": 1, "datetime": 1, "datetime_zone": 1, "decimal": 0.5, "uuid": 1, "int_2048": 0.5, "set_100": 1, "row_8": 0.5}
+PICKLED_LIST = {
+    "date": 1,
+    "datetime": 1,
+    "datetime_zone": 1,
+    "decimal": 0.5,
+    "uuid": 1,
+    "int_2048": 0.5,
+    "set_100": 1,
+    "row_8": 0.5,
+}
 PICKLED_EACH = 0.5
 
 #: Nanoseconds at most for a key or a value of a stream.
@@ -110,7 +119,10 @@ def judge(results):
     """Return the judgements on a run's results, in the order of the goals."""
     races = {(race["operation"], race["shape"]): race["entries"] for race in results["races"]}
     slack = 1 if results["environment"]["python"].startswith(MEASURED_PYTHON + ".") else SLACK
-    wide = "avx512bw" in results["environment"]["features"] and results["environment"].get("vectors", VECTORS[2]) == VECTORS[2]
+    wide = (
+        "avx512bw" in results["environment"]["features"]
+        and results["environment"].get("vectors", VECTORS[2]) == VECTORS[2]
+    )
     return [
         *judge_ratios(races, "decode", {**DECODE, **(DECODE_WIDE if wide else {})}, slack),
         *judge_ratios(races, "encode", ENCODE, slack),
@@ -129,7 +141,9 @@ def judge_ratios(races, operation, limits, slack):
         entries = races.get((operation, shape))
         if entries:
             ours = entries["typedbytes stream" if shape == "word_pairs" else "typedbytes"]
-            yield ratio(f"{operation} {shape}", limit * slack, ours, [entries[name] for name in YARDSTICKS if name in entries])
+            yield ratio(
+                f"{operation} {shape}", limit * slack, ours, [entries[name] for name in YARDSTICKS if name in entries]
+            )
 
 
 def judge_pickles(races, slack):

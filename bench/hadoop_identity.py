@@ -67,7 +67,12 @@ def run(folder, mapper, number, npairs):
 
     def start():
         job = hadoop().job(
-            input=folder / "in.seq", output=folder / f"out-{number}", mapper=mapper, nreducers=0, options=OPTIONS, properties=ONE_SPLIT
+            input=folder / "in.seq",
+            output=folder / f"out-{number}",
+            mapper=mapper,
+            nreducers=0,
+            options=OPTIONS,
+            properties=ONE_SPLIT,
         )
         if not job.code and job.counters["org.apache.hadoop.mapreduce.TaskCounter"]["MAP_OUTPUT_RECORDS"] != npairs:
             sys.exit(f"the job did not do its work:\n{job.log}")
@@ -97,7 +102,9 @@ def cpu_seconds():
 def report(figures, options):
     """Print a row for each mapper: least and median wall time, how the medians compare with cat's, median CPU."""
     cat = statistics.median(wall for wall, _, _ in figures["/bin/cat"])
-    print(f"{options.pairs:,} pairs of (int, long), {options.rounds} rounds; to cat: the median wall time by that of cat, {GOAL} at most")
+    print(
+        f"{options.pairs:,} pairs of (int, long), {options.rounds} rounds; to cat: the median wall time by that of cat, {GOAL} at most"
+    )
     print(f"{'mapper':<12}{'least':>8}{'median':>9}{'to cat':>8}{'':9}{'CPU: JVM':>10}{'task':>8}")
     for name, rounds in figures.items():
         walls, machine, task = zip(*rounds)

@@ -91,7 +91,9 @@ def main():
     parser.add_argument("--pairs", type=int, default=4_000_000)
     parser.add_argument("--megabytes", type=int, default=200, help="of text")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("scripts", nargs="*", choices=[*SCRIPTS, []], default=[], help=f"which: {' '.join(SCRIPTS)} (all)")
+    parser.add_argument(
+        "scripts", nargs="*", choices=[*SCRIPTS, []], default=[], help=f"which: {' '.join(SCRIPTS)} (all)"
+    )
     options = parser.parse_args()
     Hadoop.java_options = ()
     with tempfile.TemporaryDirectory() as folder:
@@ -99,18 +101,30 @@ def main():
         make_inputs(folder, options)
         for name, text in SCRIPTS.items():
             (folder / f"{name}.py").write_text(f"from typedbytes import streaming\n\n{text}\n")
-        print(f"{options.pairs:,} pairs of (int, long), {options.megabytes} MB of text, {options.rounds} rounds, medians in seconds")
-        print(f"{'job':<16}{'input':<16}{'wall: pairs':>12}{'splits':>9}{'ratio':>7}{'CPU: pairs':>12}{'splits':>9}{'ratio':>7}")
+        print(
+            f"{options.pairs:,} pairs of (int, long), {options.megabytes} MB of text, {options.rounds} rounds, medians in seconds"
+        )
+        print(
+            f"{'job':<16}{'input':<16}{'wall: pairs':>12}{'splits':>9}{'ratio':>7}{'CPU: pairs':>12}{'splits':>9}{'ratio':>7}"
+        )
         for number, (script, source) in enumerate(jobs()):
             if options.scripts and script not in options.scripts:
                 continue
-            report(script, source, [compare(folder, script, source, f"{number}-{turn}") for turn in range(options.rounds + 1)][1:])
+            report(
+                script,
+                source,
+                [compare(folder, script, source, f"{number}-{turn}") for turn in range(options.rounds + 1)][1:],
+            )
 
 
 def jobs():
     """Return the jobs: a script and its input."""
     return [
-        *((script, f"{compression}.seq") for script in ("pairs", "all_pairs", "same_pairs", "batches") for compression in COMPRESSIONS),
+        *(
+            (script, f"{compression}.seq")
+            for script in ("pairs", "all_pairs", "same_pairs", "batches")
+            for compression in COMPRESSIONS
+        ),
         ("filter", "text.txt"),
         ("all_lines", "text.txt"),
         ("filter_batches", "text.txt"),
@@ -135,7 +149,9 @@ def compare(folder, script, source, number):
     """Return (wall, CPU) by pairs and by splits, each less that of an empty input."""
     found = []
     for feed in ("pairs", "splits"):
-        work, empty = (run(folder, script, name, feed, f"{number}-{feed}-{name}") for name in (source, f"empty-{source}"))
+        work, empty = (
+            run(folder, script, name, feed, f"{number}-{feed}-{name}") for name in (source, f"empty-{source}")
+        )
         found.append([max(a - b, 1e-3) for a, b in zip(work, empty)])
     return found
 

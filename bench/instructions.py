@@ -53,7 +53,9 @@ ALLOCATORS = re.compile(
 KEPT = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "VIRTUAL_ENV") if name in os.environ}
 #: Long copies in one kind of loop: the processor's own instruction for them would count once for each byte, and the loop for the longest
 #: depends on the cache's size and on where the bytes lie.
-KEPT["GLIBC_TUNABLES"] = ":".join(f"glibc.cpu.x86_{name}_threshold=1000000000" for name in ("rep_movsb", "rep_stosb", "non_temporal"))
+KEPT["GLIBC_TUNABLES"] = ":".join(
+    f"glibc.cpu.x86_{name}_threshold=1000000000" for name in ("rep_movsb", "rep_stosb", "non_temporal")
+)
 
 
 def main():

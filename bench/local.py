@@ -108,12 +108,18 @@ def measured(name, command, limit="none", **how):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.perf_counter()
     with open(FOLDER / f"{name}.log", "wb") as log:
-        code = subprocess.run([sys.executable, "-c", MEASURE, *map(str, command)], stderr=log, **{"stdout": log, **how}).returncode
+        code = subprocess.run(
+            [sys.executable, "-c", MEASURE, *map(str, command)], stderr=log, **{"stdout": log, **how}
+        ).returncode
     wall = time.perf_counter() - start
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     peak = (FOLDER / f"{name}.log").read_bytes().rpartition(b"peak ")[2].split()
-    row = f"{wall:.1f} | {cpu:.1f} | {int(peak[0]) / 1024:.0f} | {limit}" if code == 0 else f"failed, see {FOLDER}/{name}.log | | |"
+    row = (
+        f"{wall:.1f} | {cpu:.1f} | {int(peak[0]) / 1024:.0f} | {limit}"
+        if code == 0
+        else f"failed, see {FOLDER}/{name}.log | | |"
+    )
     print(f"| {name} | {row} |", flush=True)
     return code == 0
 
@@ -143,7 +149,19 @@ def words(gigabytes, contenders):
 def count_here(text, output):
     """Return what the example counts, run by this package; None when it fails, here and below."""
     shutil.rmtree(output, ignore_errors=True)
-    command = [sys.executable, "-m", "typedbytes", "run", "-q", "--memory", f"{MEBIBYTES}M", WORD_COUNT, text, "-o", output]
+    command = [
+        sys.executable,
+        "-m",
+        "typedbytes",
+        "run",
+        "-q",
+        "--memory",
+        f"{MEBIBYTES}M",
+        WORD_COUNT,
+        text,
+        "-o",
+        output,
+    ]
     if measured("typedbytes", command, f"{MEBIBYTES} MiB for sorting", env=environment()):
         return dict(sequencefile.read(output))
 
@@ -193,7 +211,16 @@ def count_by_hadoop(text, output):
     }
     script = f"{sys.executable} {WORD_COUNT}"
     words = [word for name, value in properties.items() for word in ("-D", f"{name}={value}")]
-    words += ["-io", "typedbytes", "-input", text, "-output", output, "-outputformat", "org.apache.hadoop.mapred.SequenceFileOutputFormat"]
+    words += [
+        "-io",
+        "typedbytes",
+        "-input",
+        text,
+        "-output",
+        output,
+        "-outputformat",
+        "org.apache.hadoop.mapred.SequenceFileOutputFormat",
+    ]
     words += ["-mapper", f"{script} map", "-combiner", f"{script} combine", "-reducer", f"{script} reduce"]
     command = jars.java_command("org.apache.hadoop.streaming.HadoopStreaming", *words, options=[f"-Xmx{MEBIBYTES}m"])
     if measured("hadoop", command, f"{MEBIBYTES} MiB of heap", env=environment()):
@@ -227,7 +254,10 @@ def sort(gigabytes, memory=512 << 20):
     pairs, text = FOLDER / f"pairs-{gigabytes}.tb", FOLDER / f"pairs-{gigabytes}.txt"
     if not pairs.exists():
         make_pairs(pairs, text, gigabytes)
-    print(f"{pairs.stat().st_size / 1e9:.2f} GB of pairs, {text.stat().st_size / 1e9:.2f} GB as text\n\n{HEADING}", flush=True)
+    print(
+        f"{pairs.stat().st_size / 1e9:.2f} GB of pairs, {text.stat().st_size / 1e9:.2f} GB as text\n\n{HEADING}",
+        flush=True,
+    )
     limit = f"{memory >> 20} MiB"
     sink = FOLDER / "sorted"
     measured("typedbytes", [sys.executable, "-c", SORT, pairs, sink, memory, FOLDER], limit, env=environment())

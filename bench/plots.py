@@ -44,7 +44,9 @@ def objects(results):
     """Draw, for each shape, everyone's time as a part of the better yardstick's: further left is faster."""
     figure, axes = pyplot.subplots(1, 2, figsize=(13, 8), sharey=True, layout="constrained")
     for axis, operation in zip(axes, ("decode", "encode")):
-        races = [race for race in results["races"] if race["operation"] == operation and not race["shape"].endswith(" large")]
+        races = [
+            race for race in results["races"] if race["operation"] == operation and not race["shape"].endswith(" large")
+        ]
         draw_ratios(axis, races[::-1])
         axis.set_title(operation)
         axis.set_xlabel("time / better of marshal and msgspec")

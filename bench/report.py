@@ -52,7 +52,9 @@ def main():
     )
     parser.add_argument("--only", default="", help="measure the races with this in their name")
     parser.add_argument("--quick", action="store_true", help="show that this still runs")
-    parser.add_argument("--vectors", type=int, help="widest vectors for text: 0 none, 1 AVX2, 2 AVX-512 (the widest available)")
+    parser.add_argument(
+        "--vectors", type=int, help="widest vectors for text: 0 none, 1 AVX2, 2 AVX-512 (the widest available)"
+    )
     arguments = parser.parse_args()
 
     in_use = _core._limit_vectors(2 if arguments.vectors is None else arguments.vectors)
@@ -95,7 +97,9 @@ def make_race(level, operation, shape, scale, wanted=None):
     names = [name for name in bench.names(operation, shape) if wanted is None or name in wanted]
     runners = [bench.runner(operation, shape, name, scale) for name in names]
     title = f"{shape} large" if wanted else shape
-    return Race(level, operation, title, bench.nvalues(operation, shape, scale), [runner for runner in runners if runner])
+    return Race(
+        level, operation, title, bench.nvalues(operation, shape, scale), [runner for runner in runners if runner]
+    )
 
 
 def first_of_each(races):
@@ -163,7 +167,10 @@ def commit():
 def write_record(path, results):
     """Write the record, one race a line."""
     fields = list(next(iter(results["races"][0]["entries"].values())))
-    rows = [{**race, "entries": {name: list(entry.values()) for name, entry in race["entries"].items()}} for race in results["races"]]
+    rows = [
+        {**race, "entries": {name: list(entry.values()) for name, entry in race["entries"].items()}}
+        for race in results["races"]
+    ]
     races = ",\n".join(map(json.dumps, rows))
     head = f'{{"environment": {json.dumps(results["environment"])},\n"fields": {json.dumps(fields)},\n'
     path.write_text(f'{head}"races": [\n{races}\n]}}\n')

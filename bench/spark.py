@@ -56,11 +56,15 @@ def write(folder, npairs):
         pairs = [(WORDS[i % len(WORDS)], i) for i in range(number, npairs, NFILES)]
         with sequencefile.open(f"{folder}/typed/part-{number:05d}", "w", int_width=64) as writer:
             writer.writes(pairs)
-        with sequencefile.open(f"{folder}/simple/part-{number:05d}", "w", key_class="Text", value_class="LongWritable") as writer:
+        with sequencefile.open(
+            f"{folder}/simple/part-{number:05d}", "w", key_class="Text", value_class="LongWritable"
+        ) as writer:
             writer.writes(pairs)
         keys, values = zip(*pairs)
         pyarrow.parquet.write_table(
-            pyarrow.table({"key": keys, "value": values}), f"{folder}/parquet/part-{number:05d}.parquet", compression="none"
+            pyarrow.table({"key": keys, "value": values}),
+            f"{folder}/parquet/part-{number:05d}.parquet",
+            compression="none",
         )
 
 

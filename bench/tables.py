@@ -54,7 +54,10 @@ def about(environment):
 def goal_table(judgements):
     """Return all goals, met and missed; a column of its own counts in the release of what was decoded."""
     met = sum(judgement.met for judgement in judgements)
-    rows = [(j.what, number(j.limit, j.unit), number(j.reached, j.unit), number(j.released, j.unit), verdict(j)) for j in judgements]
+    rows = [
+        (j.what, number(j.limit, j.unit), number(j.reached, j.unit), number(j.released, j.unit), verdict(j))
+        for j in judgements
+    ]
     head = ("goal", "at most", "reached", "with release", "")
     return f"{met} of {len(judgements)} met.\n\n" + table(head, rows)
 
@@ -80,7 +83,11 @@ def section(results, operation, title):
         yield from ("", f"## {title}", "", "Nanoseconds for a value.", "")
         yield table(("shape", *names), ([race["shape"], *cells(race, names, 1)] for race in races))
         if races[0]["level"] == "objects":
-            yield from ("", f"Ratios to the better of {' and '.join(YARDSTICKS)}, or to pickle where neither has the values.", "")
+            yield from (
+                "",
+                f"Ratios to the better of {' and '.join(YARDSTICKS)}, or to pickle where neither has the values.",
+                "",
+            )
             yield table(("shape", *names), ([race["shape"], *cells(race, names, yardstick(race))] for race in races))
 
 
@@ -135,14 +142,21 @@ def import_section(results):
 def block_page(record):
     """Return the report of block messages."""
     head = ("row", "contender", "p50", "min", "p99", "goal")
-    return "\n".join(["# Block messages", "", *about(record["environment"]), "", table(head, block_rows(record["rows"])), ""])
+    return "\n".join(
+        ["# Block messages", "", *about(record["environment"]), "", table(head, block_rows(record["rows"])), ""]
+    )
 
 
 def block_rows(results):
     """Yield a line of the table for each contender of each row."""
     for result in results:
         for name, entry in result["entries"].items():
-            yield result["row"], name, *(duration(entry[key]) for key in ("p50", "min", "p99")), result["goal"].get(name, "")
+            yield (
+                result["row"],
+                name,
+                *(duration(entry[key]) for key in ("p50", "min", "p99")),
+                result["goal"].get(name, ""),
+            )
 
 
 def duration(nanoseconds):

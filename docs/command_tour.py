@@ -26,7 +26,10 @@ MAX_CHARACTERS = 110
 
 def make_files(folder):
     """Write the files that the page uses."""
-    files = {each["name"]: each["hex"] for each in map(json.loads, (VECTORS / "sequencefile/files.jsonl").read_text().splitlines())}
+    files = {
+        each["name"]: each["hex"]
+        for each in map(json.loads, (VECTORS / "sequencefile/files.jsonl").read_text().splitlines())
+    }
     (folder / "out").mkdir()
     for number, name in enumerate(["none/typed", "zlib-block/typed", "gzip-record/typed"]):
         name = name if name in files else next(each for each in files if each.endswith("/typed"))
@@ -185,7 +188,9 @@ def tour(folder, sections):
             yield "```console"
             yield f"$ {command}"
             lines = (done.stdout + done.stderr).rstrip("\n").splitlines()
-            yield from (line if len(line) <= MAX_CHARACTERS else line[:MAX_CHARACTERS] + " ..." for line in lines[:MAX_LINES])
+            yield from (
+                line if len(line) <= MAX_CHARACTERS else line[:MAX_CHARACTERS] + " ..." for line in lines[:MAX_LINES]
+            )
             if len(lines) > MAX_LINES:
                 yield "..."
             yield "```\n"

@@ -58,7 +58,8 @@ def public_names():
     names = {f"typedbytes.{each}" for each in typedbytes.__all__}
     of_jobs = {id(getattr(typedbytes.jobs, each)) for each in typedbytes.jobs.__all__}  # which engines show too
     for module in map(importlib.import_module, modules):
-        own = [each for each in module.__all__ if getattr(module, each) is not getattr(typedbytes, each, None)]  # the rest is above
+        # the rest is above
+        own = [each for each in module.__all__ if getattr(module, each) is not getattr(typedbytes, each, None)]
         own = [each for each in own if module is typedbytes.jobs or id(getattr(module, each)) not in of_jobs]
         names.update(f"{module.__name__}.{each}" for each in own)
     return names
@@ -105,7 +106,11 @@ def resolve_links(docname, folder, text):
 def keep_tables(app, what, name, obj, options, lines):
     """Make what a module's docstring indents, its table of names, a literal block."""
     if what == "module":
-        starts = [i for i in range(1, len(lines)) if re.match(" {4}", lines[i]) and not lines[i - 1] and not lines[i - 2].endswith("::")]
+        starts = [
+            i
+            for i in range(1, len(lines))
+            if re.match(" {4}", lines[i]) and not lines[i - 1] and not lines[i - 2].endswith("::")
+        ]
         inside = [i for i in starts if not re.match(" {4}", lines[i - 2])]  # a blank line ends no block
         for i in reversed(inside):
             lines[i:i] = ["::", ""]
@@ -113,7 +118,9 @@ def keep_tables(app, what, name, obj, options, lines):
 
 def check_public_names(app, exception):
     """Raise ExtensionError if the reference lacks a public name."""
-    missing = public_names() - set(app.env.get_domain("py").objects) if app.builder.name == "html" and not exception else ()
+    missing = (
+        public_names() - set(app.env.get_domain("py").objects) if app.builder.name == "html" and not exception else ()
+    )
     if missing:
         raise ExtensionError(f"not in the reference: {', '.join(sorted(missing))}")
 

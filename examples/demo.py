@@ -29,7 +29,9 @@ def main():
     nbytes = pack(sources, folder / "input")
     print(f"input     {len(sources)} source files of Python {sys.version.split()[0]}, {nbytes / 1e6:.1f} MB of text")
     text = b"\n".join(path.read_bytes() for path in (folder / "input").iterdir()).decode("utf-8", "replace")
-    definitions = [(name, source.name) for source in sources for name in DEFINITION.findall(source.read_text("utf-8", "replace"))]
+    definitions = [
+        (name, source.name) for source in sources for name in DEFINITION.findall(source.read_text("utf-8", "replace"))
+    ]
     (folder / "definitions.txt").write_text("".join(f"{name}\t{file}\n" for name, file in definitions))
 
     run("wordcount.py", folder, "input", "counts")

@@ -76,7 +76,11 @@ def run_job(folder):
         ("-combiner", f"{wordcount} combine"),
         ("-reducer", f"{wordcount} reduce"),
     ]
-    print("job      ", " \\\n            ".join(["hadoop jar hadoop-streaming.jar", *map(shlex.join, options)]), flush=True)
+    print(
+        "job      ",
+        " \\\n            ".join(["hadoop jar hadoop-streaming.jar", *map(shlex.join, options)]),
+        flush=True,
+    )
 
     command = jars.java_command(STREAMING, *itertools.chain.from_iterable(options))
     start = time.perf_counter()

@@ -62,7 +62,9 @@ def spark(classes):
 
 
 def spark_reads_words(context, path, codec):
-    with sequencefile.Writer(path, key_class="Text", value_class="IntWritable", compression="block", codec=codec) as writer:
+    with sequencefile.Writer(
+        path, key_class="Text", value_class="IntWritable", compression="block", codec=codec
+    ) as writer:
         writer.writes(WORDS)
     assert context.sequenceFile(path).collect() == WORDS
 
@@ -91,10 +93,16 @@ def spark_writes_typed_bytes(context, path, compression):
         "mapreduce.output.fileoutputformat.compress": str(compression != "NONE").lower(),
         "mapreduce.output.fileoutputformat.compress.type": compression,
     }
-    encoded(context).saveAsNewAPIHadoopFile(path, OUTPUT_FORMAT, TYPED_BYTES, TYPED_BYTES, CONVERTER, CONVERTER, compress)
+    encoded(context).saveAsNewAPIHadoopFile(
+        path, OUTPUT_FORMAT, TYPED_BYTES, TYPED_BYTES, CONVERTER, CONVERTER, compress
+    )
     for part in Path(path).glob("part-*"):
         with sequencefile.open(part) as reader:
-            assert (reader.key_class, reader.value_class, reader.compression) == (TYPED_BYTES, TYPED_BYTES, compression.lower())
+            assert (reader.key_class, reader.value_class, reader.compression) == (
+                TYPED_BYTES,
+                TYPED_BYTES,
+                compression.lower(),
+            )
     assert list(sequencefile.read(path)) == TYPED
 
 

@@ -285,7 +285,9 @@ def containers():
 
     file.both("vector_empty", "08 00000000", "()")
     file.both("vector_one", vector(one), "(1,)")
-    file.both("vector_mixed", vector("02 01", one, "06 3ff8000000000000", a, "00 00000001 62"), "(True, 1, 1.5, 'a', b'b')")
+    file.both(
+        "vector_mixed", vector("02 01", one, "06 3ff8000000000000", a, "00 00000001 62"), "(True, 1, 1.5, 'a', b'b')"
+    )
     file.both("vector_nested", vector(one, vector(two, vector()), vector()), "(1, (2, ()), ())")
     file.both("vector_of_lists", vector(list_(one), list_()), "([1], [])")
     file.both("vector_300", vector(*[one] * 300), f"({', '.join(['1'] * 300)})")
@@ -331,7 +333,9 @@ def containers():
 
     file.both("everything_nested", vector(one, vector(a, list_("02 01", map_(two, "06 400c000000000000")))),
               "(1, ('a', [True, {2: 3.5}]))")  # fmt: skip
-    file.both("none_inside", list_(sized(100, "80 02 4e 2e"), map_(a, sized(100, "80 02 4e 2e"))), "[None, {'a': None}]")
+    file.both(
+        "none_inside", list_(sized(100, "80 02 4e 2e"), map_(a, sized(100, "80 02 4e 2e"))), "[None, {'a': None}]"
+    )
     file.both("exact_inside", map_("01 05", list_(long(5), "05 3fc00000", "02 01")),
               "{Byte(5): [Long(5), Float(1.5), True]}", {"exact": True})  # fmt: skip
     return file
@@ -355,8 +359,12 @@ def application_codes():
         file.both(f"ext_{code}", sized(code, "ab cd"), f"Ext({code}, b'\\xab\\xcd')")
     # the codes of R's rmr2 stay closed: serialized, typed vector, character vector, with attributes, NULL
     file.both("rmr2_serialize", sized(144, "58 0a 00 00 00 02"), "Ext(144, b'X\\n\\x00\\x00\\x00\\x02')")
-    file.both("rmr2_vector", sized(145, "03", i32(1), i32(2)), "Ext(145, b'\\x03\\x00\\x00\\x00\\x01\\x00\\x00\\x00\\x02')")
-    file.both("rmr2_strings", sized(146, i32(1), string("a")), "Ext(146, b'\\x00\\x00\\x00\\x01\\x07\\x00\\x00\\x00\\x01a')")
+    file.both(
+        "rmr2_vector", sized(145, "03", i32(1), i32(2)), "Ext(145, b'\\x03\\x00\\x00\\x00\\x01\\x00\\x00\\x00\\x02')"
+    )
+    file.both(
+        "rmr2_strings", sized(146, i32(1), string("a")), "Ext(146, b'\\x00\\x00\\x00\\x01\\x07\\x00\\x00\\x00\\x01a')"
+    )
     file.both("rmr2_attributes", sized(147, integer(1)), "Ext(147, b'\\x03\\x00\\x00\\x00\\x01')")
     file.both("rmr2_null", "94 00000000", "Ext(148, b'')")
 
@@ -409,7 +417,9 @@ def pickles():
     ):
         file.both(f"int_{name}", long1(nbytes, number), str(number))
     wide = 2**2039
-    file.both("int_2**2039", sized(100, "80 02 8b", struct.pack("<i", 256), wide.to_bytes(256, "little"), "2e"), str(wide))
+    file.both(
+        "int_2**2039", sized(100, "80 02 8b", struct.pack("<i", 256), wide.to_bytes(256, "little"), "2e"), str(wide)
+    )
     # narrow ints, as an explicit write_pickle of the older libraries leaves them
     file.decode("int_binint1", sized(100, "80 02 4b 07 2e"), "7")
     file.decode("int_binint2", sized(100, "80 02 4d 00 01 2e"), "256")
@@ -422,7 +432,9 @@ def pickles():
     file.decode("complex", sized(100, "80 02", b"c__builtin__\ncomplex\n", floats, "86 52 2e"), "1j")
     file.decode("set", sized(100, "80 02", b"c__builtin__\nset\n", "5d 4b 01 61 85 52 2e"), "set([1])")
     file.decode("set_empty", sized(100, "80 02", b"c__builtin__\nset\n", "5d 85 52 2e"), "set([])")
-    file.decode("frozenset", sized(100, "80 02", b"c__builtin__\nfrozenset\n", "5d 4b 01 61 85 52 2e"), "frozenset([1])")
+    file.decode(
+        "frozenset", sized(100, "80 02", b"c__builtin__\nfrozenset\n", "5d 4b 01 61 85 52 2e"), "frozenset([1])"
+    )
     file.decode("decimal", sized(100, "80 02", b"cdecimal\nDecimal\n", "58 07 00 00 00", b"123.456", "85 52 2e"),
                 "Decimal('123.456')")  # fmt: skip
     file.decode("timedelta", sized(100, "80 02", b"cdatetime\ntimedelta\n", "4b 01 4b 02 4b 03 87 52 2e"),
@@ -434,7 +446,9 @@ def pickles():
     file.decode("key", map_(sized(100, "80 02", b"cdecimal\nDecimal\n", "58 01 00 00 00", b"1", "85 52 2e"), integer(1)),
               "{Decimal('1'): 1}")  # fmt: skip
     # with the memo, as pickle.dumps writes them
-    file.decode("complex_memo", sized(100, "80 02", b"c__builtin__\ncomplex\n", "71 00", floats, "86 71 01 52 71 02 2e"), "1j")
+    file.decode(
+        "complex_memo", sized(100, "80 02", b"c__builtin__\ncomplex\n", "71 00", floats, "86 71 01 52 71 02 2e"), "1j"
+    )
     file.decode("set_memo", sized(100, "80 02", b"c__builtin__\nset\n", "71 00 5d 71 01 4b 01 61 85 71 02 52 71 03 2e"),
                 "set([1])")  # fmt: skip
     file.decode("decimal_memo", sized(100, "80 02", b"cdecimal\nDecimal\n", "71 00 58 07 00 00 00", b"123.456",
@@ -473,7 +487,9 @@ def hive():
     file.both("null_key", map_("0c", "0c"), "{None: None}", dialect, dialect)
     file.both("list_of_nulls", "09 0c 0c ff", "[None, None]", dialect, dialect)
     file.decode("pickled_none", sized(100, "80 02 4e 2e"), "None", **dialect)
-    file.both("neighbour_codes", list_(sized(176), sized(178, "01")), "[Ext(176, b''), Ext(178, b'\\x01')]", dialect, dialect)
+    file.both(
+        "neighbour_codes", list_(sized(176), sized(178, "01")), "[Ext(176, b''), Ext(178, b'\\x01')]", dialect, dialect
+    )
     return file
 
 
@@ -490,7 +506,9 @@ def options():
     file.both("int_width_64_bool", "02 01", "True", {}, {"int_width": 64})
 
     # keys in the order of their encoded bytes: code first, then length, then text; negative INTs after positive ones
-    file.encode("sort_keys_strings", map_(a, one, b, two, string("aa"), one), "{'aa': 1, 'b': 2, 'a': 1}", sort_keys=True)
+    file.encode(
+        "sort_keys_strings", map_(a, one, b, two, string("aa"), one), "{'aa': 1, 'b': 2, 'a': 1}", sort_keys=True
+    )
     file.encode("sort_keys_ints", map_(one, a, two, a, integer(-1), a), "{-1: 'a', 2: 'a', 1: 'a'}", sort_keys=True)
     file.encode("sort_keys_mixed", map_("00 00000001 61", one, one, one, a, one, vector(), one),
                 "{(): 1, 'a': 1, 1: 1, b'a': 1}", sort_keys=True)  # fmt: skip
@@ -525,7 +543,13 @@ def options():
     file.both("unicode_surrogateescape_all", sized(7, bytes(range(128, 256))),
               ascii(bytes(range(128, 256)).decode("utf-8", "surrogateescape")), escape, escape)  # fmt: skip
     file.both("unicode_surrogateescape_good", string("\xe9\u20ac"), "'\\xe9\\u20ac'", escape, escape)
-    file.both("unicode_surrogateescape_key", map_(sized(7, "ff"), sized(7, "fe 61")), "{'\\udcff': '\\udcfea'}", escape, escape)
+    file.both(
+        "unicode_surrogateescape_key",
+        map_(sized(7, "ff"), sized(7, "fe 61")),
+        "{'\\udcff': '\\udcfea'}",
+        escape,
+        escape,
+    )
     passed = {"unicode_errors": "surrogatepass"}
     file.both("unicode_surrogatepass", sized(7, "ed a0 80"), "'\\ud800'", passed, passed)
     file.encode("unicode_encode_replace", sized(7, b"a?b"), "'a\\ud83db'", unicode_errors="replace")
@@ -596,7 +620,9 @@ def lengths():
             file.refuse(f"code_{code}_length_{length}", wire(bytes([code]), i32(length)), "FormatError", 0, code)
         path = {8: "[0]", 10: ".key(0)"}.get(code, "")
         for length in (2**31 - 1, 2**31 - 6):
-            file.refuse(f"code_{code}_length_{length}", wire(bytes([code]), i32(length)), "TruncatedError", 5, code, path)
+            file.refuse(
+                f"code_{code}_length_{length}", wire(bytes([code]), i32(length)), "TruncatedError", 5, code, path
+            )
     file.refuse("negative_before_more", wire("00 ffffffff", b"data"), "FormatError", 0, 0)
     file.refuse("negative_in_list", wire("09", integer(1), "07 ffffffff", integer(2), "ff"), "FormatError", 6, 7, "[1]")
     file.refuse("negative_in_vector", wire("08 00000001 07 ffffffff"), "FormatError", 5, 7, "[0]")
@@ -658,7 +684,9 @@ def truncations():
     file.refuse("inside_list", "09 03 00 00", "TruncatedError", 4, 3, "[0]")
     file.refuse("inside_key", "0a 00000001 07", "TruncatedError", 6, 7, ".key(0)")
     file.refuse("inside_value", wire("0a 00000001", string("k"), "02"), "TruncatedError", 12, 2, '["k"]')
-    file.refuse("inside_deep", wire("09", "0a 00000001", integer(7), "08 00000001"), "TruncatedError", 16, 8, "[0][7][0]")
+    file.refuse(
+        "inside_deep", wire("09", "0a 00000001", integer(7), "08 00000001"), "TruncatedError", 16, 8, "[0][7][0]"
+    )
     file.refuse("inside_vector_key", wire("0a 00000001 08 00000002", integer(1)), "TruncatedError", 15, 8, ".key(0)[1]")
     file.refuse("hive_short", "0b 00", "TruncatedError", 2, 11, dialect="hive")
     file.refuse("hive_endofrecord_without_hive", "b1", "TruncatedError", 1, 177)
@@ -688,13 +716,19 @@ def contents():
         file.refuse(f"utf8_{name}", sized(7, data), "FormatError", 0, 7, skip=False)
     file.refuse("utf8_in_list", list_(one, sized(7, "ff")), "FormatError", 6, 7, "[1]", skip=False)
     file.refuse("utf8_key", map_(sized(7, "ff"), one), "FormatError", 5, 7, ".key(0)", skip=False)
-    file.refuse("utf8_surrogatepass_still", sized(7, "ff"), "FormatError", 0, 7, skip=False, unicode_errors="surrogatepass")
+    file.refuse(
+        "utf8_surrogatepass_still", sized(7, "ff"), "FormatError", 0, 7, skip=False, unicode_errors="surrogatepass"
+    )
 
     file.refuse("key_list", map_(list_(one), a), "FormatError", 5, 9, ".key(0)", skip=False)
     file.refuse("key_map", map_(one, a, map_(), a), "FormatError", 16, 10, ".key(1)", skip=False)
     file.refuse("key_vector_with_list", map_(vector(one, list_()), a), "FormatError", 15, 9, ".key(0)[1]", skip=False)
-    file.refuse("key_vector_with_map", map_(vector(vector(map_())), a), "FormatError", 15, 10, ".key(0)[0][0]", skip=False)
-    file.refuse("key_list_inside", vector(map_(one, map_(list_(), a))), "FormatError", 20, 9, "[0][1].key(0)", skip=False)
+    file.refuse(
+        "key_vector_with_map", map_(vector(vector(map_())), a), "FormatError", 15, 10, ".key(0)[0][0]", skip=False
+    )
+    file.refuse(
+        "key_list_inside", vector(map_(one, map_(list_(), a))), "FormatError", 20, 9, "[0][1].key(0)", skip=False
+    )
     # met before its content is looked at
     file.refuse("key_list_cut", "0a 00000001 09", "FormatError", 5, 9, ".key(0)", skip=["TruncatedError", 6, 9])
     file.refuse("key_map_negative", "0a 00000001 0a ffffffff", "FormatError", 5, 10, ".key(0)")
@@ -780,7 +814,9 @@ def limits():
     file.refuse("bytes_inside_int", one, "LimitError", 0, None, skip=False, max_bytes=4)
     file.refuse("bytes_inside_list", list_(one, a), "LimitError", 0, None, "[2]", skip=False, max_bytes=12)
     file.refuse("bytes_inside_item", list_(one, a), "LimitError", 0, None, "[1]", skip=False, max_bytes=11)
-    file.refuse("bytes_before_end", "00 00000064 aa", "LimitError", 0, None, skip=["TruncatedError", 6, 0], max_bytes=104)
+    file.refuse(
+        "bytes_before_end", "00 00000064 aa", "LimitError", 0, None, skip=["TruncatedError", 6, 0], max_bytes=104
+    )
     file.refuse("bytes_after_end", "00 00000064 aa", "TruncatedError", 6, 0, max_bytes=105)
     file.refuse("bytes_after_bad_code", "09 0b", "FormatError", 1, 11, "[0]", max_bytes=2)
 
@@ -929,7 +965,9 @@ def differing(files):
 
 def main():
     parser = argparse.ArgumentParser(description="Write the vectors of this folder.")
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if a file is not what would be written")
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; fail if a file is not what would be written"
+    )
     arguments = parser.parse_args()
     files = described_files()
     if arguments.check:

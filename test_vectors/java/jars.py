@@ -72,7 +72,12 @@ def hadoop_jars():
     version = os.environ.get("HADOOP_VERSION")
     if not version:
         return jars_of(POM, "hadoop-jars")
-    return jars_of(POM, f"hadoop-jars-{version}", f"-Dhadoop.version={version}", *(["-Phadoop-2"] if version.startswith("2.") else []))
+    return jars_of(
+        POM,
+        f"hadoop-jars-{version}",
+        f"-Dhadoop.version={version}",
+        *(["-Phadoop-2"] if version.startswith("2.") else []),
+    )
 
 
 def jars_of(pom, name, *options):
@@ -110,7 +115,11 @@ def _java_home(named, on_path):
         if version in JAVA_VERSIONS:
             return home
         refused.append(f"  {home}: {f'version {version}' if version else 'not a JDK'}\n")
-    found = "Hadoop does not run with the Java that is here:\n" + "".join(dict.fromkeys(refused)) if refused else "No JDK was found.\n"
+    found = (
+        "Hadoop does not run with the Java that is here:\n" + "".join(dict.fromkeys(refused))
+        if refused
+        else "No JDK was found.\n"
+    )
     raise MissingToolError(f"{found}{INSTALL_JDK}")
 
 
