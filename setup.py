@@ -46,16 +46,18 @@ if not with_msvc:
         "--param=early-inlining-insns=6",
         "--param=inline-min-speedup=30",
     ]
-    # Functions and targets of jumps lie where they fall: the padding between them is 3 % of a wheel. Loops stay aligned.
+    # Functions and targets of jumps lie where they fall: the padding between them is 3 % of a
+    # wheel. Loops stay aligned.
     compile_args += ["-falign-functions=1", "-fno-align-jumps", "-fno-align-labels"]
 link_args = []
 # the addresses of other libraries' functions are found at the import, and read-only from then on: calls need no stubs
 if for_linux:
     compile_args.append("-fno-plt")
     link_args.append("-Wl,-z,now")
-# Without memory for the names of arguments, Cython 3.3's vectorcall form of tp_new releases arguments that it does not own: it is
-# switched off. Its list comprehensions release an item twice when the list cannot grow. No macro turns that off, so our code calls
-# list.append() instead, as a test sees. Strings that it compresses are larger in a wheel than others, and every import expands them.
+# Without memory for the names of arguments, Cython 3.3's vectorcall form of tp_new releases arguments that it does not
+# own: it is switched off. Its list comprehensions release an item twice when the list cannot grow. No macro turns that
+# off, so our code calls list.append() instead, as a test sees. Strings that it compresses are larger in a wheel than
+# others, and every import expands them.
 macros = [("CYTHON_VECTORCALL_TPNEW", "0"), ("CYTHON_COMPRESS_STRINGS", "0")]
 core_macros = []
 if not with_msvc and not switch("TRACE"):  # coverage would count the branches of every inlined copy

@@ -164,8 +164,8 @@ OPERATIONS = {
     "scan": counters,
     "decode nested columns": nested_decoders,
 }
-#: What CPU time does not show. A second processor has slept while one thread worked, and a virtual one takes milliseconds to come
-#: back: such a turn lasts for longer than that.
+#: What CPU time does not show. A second processor has slept while one thread worked, and a virtual one takes
+#: milliseconds to come back: such a turn lasts for longer than that.
 BY_THE_CLOCK = {"columns, batches", "columns, batches, 2 threads", "memcpy, 2 threads"}
 LONG_TURN_NS = 40_000_000
 

@@ -26,7 +26,8 @@ from typedbytes.block import BlockReader, BlockWriter, SharedChannel
 
 WARM_MESSAGES = 5000
 JAVA_OPTIONS = ("-Xmx3g", "-XX:+UseParallelGC")  # with it an array of 1 MiB is an ordinary object
-#: What a message of 256 MiB takes is young garbage in memory that is there already. Others do better in a heap that is small.
+#: What a message of 256 MiB takes is young garbage in memory that is there already.
+#: Others do better in a heap that is small.
 ROOM_FOR_LARGE = ("-Xms1100m", "-Xmn800m", "-XX:-UseAdaptiveSizePolicy", "-XX:+AlwaysPreTouch")
 
 

@@ -24,7 +24,8 @@ import typedbytes
 TYPEDBYTES = pathlib.Path(sys.executable).with_name("typedbytes")  # as pip installs it
 LONG = 60  # seconds, after which a command is not run again
 
-#: What is to be reached: GB of typed bytes for a second of CPU; CPU of the other tools, times ours; CPU above a bare Python's.
+#: What is to be reached: GB of typed bytes for a second of CPU; CPU of the other tools, times ours;
+#: CPU above a bare Python's.
 MIN_GIGABYTES = {"count": 1.0, "cat": 1.0}
 MIN_RATIOS = {"sort": 1.0, "to-json": 1.0}
 MAX_START_UP = 0.040

@@ -32,7 +32,8 @@ ENCODE = {
 #: The same with vectors of 512 bits.
 DECODE_WIDE = {"text_1000": 0.4}
 
-#: Values that are written as pickles: times at most, as parts of those of pickle itself, for a list and for one value at a time.
+#: Values that are written as pickles: times at most, as parts of those of pickle itself,
+#: for a list and for one value at a time.
 PICKLED_LIST = {
     "date": 1,
     "datetime": 1,
@@ -78,15 +79,16 @@ COLUMN_SPEEDS = {
 IMPORT_MS = 8
 
 #: CPU seconds of whole filters with the fastest of the older libraries, under Python 2.7, on another machine. Four
-#: figures are estimates: float_100k is taken to be as fast as double_100k, and gb_single as an empty process of theirs; beyond an empty
-#: process, bytes_10k takes ten times as long as bytes_1k, and gb_100k ten times as long as a tenth of it did. In the string rows the
-#: fastest leave text undecoded.
+#: figures are estimates: float_100k is taken to be as fast as double_100k, and gb_single as an empty process of theirs;
+#: beyond an empty process, bytes_10k takes ten times as long as bytes_1k, and gb_100k ten times as long as a tenth of
+#: it did. In the string rows the fastest leave text undecoded.
 PREDECESSOR = {
     "double_100k": 0.037, "float_100k": 0.037, "bool_100k": 0.047, "byte_100k": 0.038, "int_100k": 0.055, "long_100k": 0.207,
     "gb_100k": 0.977, "list_50": 0.132, "tuple_50": 0.138, "dict_50": 0.132, "bytes_100_10k": 0.015, "bytes_1k_10k": 0.030,
     "bytes_10k_10k": 0.147, "string_100_10k": 0.0245, "string_1k_10k": 0.061, "string_10k_10k": 0.271, "gb_single": 0.017,
 }  # fmt: skip
-#: An empty process of today's Python on that machine: to carry the figures over, they are scaled by the ratio of empty processes.
+#: An empty process of today's Python on that machine: to carry the figures over,
+#: they are scaled by the ratio of empty processes.
 PREDECESSOR_EMPTY = 0.011
 #: What it took there to load and dump the same objects by marshal, in one call each.
 PREDECESSOR_MARSHAL = {
@@ -94,7 +96,8 @@ PREDECESSOR_MARSHAL = {
 }  # fmt: skip
 
 
-#: The loop with the names of the older libraries: time at most, as a part of the natural loop's and of the older libraries'.
+#: The loop with the names of the older libraries: time at most, as a part of the natural loop's and
+#: of the older libraries'.
 DROP_IN_TO_LOOP = 1.3
 DROP_IN_TO_OLDER = 0.9
 DROP_IN = ("typedbytes drop-in", "typedbytes drop-in bulk", "typedbytes drop-in unbuffered")

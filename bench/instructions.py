@@ -40,19 +40,20 @@ STREAM_SHAPE = "small_int"
 #: callgrind writes what it has counted, and counts from nothing, each time the process is about to call this.
 MARK = "getppid"
 FEATURES = ("avx2", "bmi2")  # AVX-512 is not among them: valgrind hides it from the programs that it runs
-#: The lowest count of this many turns is taken: now and then a turn does work that an earlier one left to the allocator.
+#: The lowest count of this many turns is taken: now and then a turn does work that an earlier
+#: one left to the allocator.
 NTIMES = 3
-#: The allocators of the interpreter and the C library. Their instructions are left out, with those of the copies that they make: a block
-#: takes more of them where it fills its pool, lies in the upper part of an arena or cannot grow where it is. All this depends on what was
-#: mapped and made before, even on the length of this file's path.
+#: The allocators of the interpreter and the C library. Their instructions are left out, with those of the copies that
+#: they make: a block takes more of them where it fills its pool, lies in the upper part of an arena or cannot grow
+#: where it is. All this depends on what was mapped and made before, even on the length of this file's path.
 ALLOCATORS = re.compile(
     r"_?Py(Object|Mem)_(Raw)?(Malloc|Calloc|Realloc|Free)|_PyObject_Arena\w+|new_arena|allocate_from_new_pool|insert_to_\w+pool"
     r"|(_int_|sys)?(malloc|calloc|realloc|free)(_consolidate|_mmap)?|systrim|\w+_(chunk|perturb)|mmap(64)?|munmap|mremap|s?brk"
 )
 #: All of the environment that the counted process sees: the size of the rest would move its stack.
 KEPT = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "VIRTUAL_ENV") if name in os.environ}
-#: Long copies in one kind of loop: the processor's own instruction for them would count once for each byte, and the loop for the longest
-#: depends on the cache's size and on where the bytes lie.
+#: Long copies in one kind of loop: the processor's own instruction for them would count once for each byte, and the
+#: loop for the longest depends on the cache's size and on where the bytes lie.
 KEPT["GLIBC_TUNABLES"] = ":".join(
     f"glibc.cpu.x86_{name}_threshold=1000000000" for name in ("rep_movsb", "rep_stosb", "non_temporal")
 )

@@ -16,11 +16,13 @@ import typedbytes as tb
 from data import PYTHON2_FILES, RUNES, SEED, signed
 
 FOLDER = Path(__file__).resolve().parent.parent / "build" / "bench"
-#: The keys and values of a full file; those of long strings have a tenth, and gb_100k has as many times the 22 of gb_single as pairs.
+#: The keys and values of a full file; those of long strings have a tenth,
+#: and gb_100k has as many times the 22 of gb_single as pairs.
 NVALUES = 200_000
 NSTRINGS = 20_000
 LETTERS = "".join(map(chr, itertools.chain(range(0x41, 0x5B), range(0x61, 0x7B))))
-#: Characters of one, two and three bytes, and how many of a thousand they are: 2.10 bytes a character, as in the original.
+#: Characters of one, two and three bytes, and how many of a thousand they are:
+#: 2.10 bytes a character, as in the original.
 ALPHABETS = {LETTERS: 442, "\xf0\u021d": 15, RUNES: 543}
 
 NAMES = (

@@ -15,7 +15,8 @@ MIN_NROUNDS = 8
 MAX_NROUNDS = 240
 #: A turn lasts for at least so long: what is short runs several times, and is as warm as in a loop of its own.
 TURN_NS = 400_000
-#: And so many times: in a first call the memory of a large output may be new to the process, after another contender has given its own back.
+#: And so many times: in a first call the memory of a large output may be new to the process,
+#: after another contender has given its own back.
 TURN_NCALLS = 3
 #: A runner this many times slower than the fastest sits out after some rounds.
 HOPELESS = 10

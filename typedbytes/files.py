@@ -32,7 +32,8 @@ def __dir__() -> list[str]:
 
 
 _COMPRESSED_ENDS = (".gz", ".bz2", ".xz", ".zst")  # of the names of files that are written compressed
-# The first bytes of compressed files; files of typed bytes start with others, except B and P to _, which are application codes.
+# The first bytes of compressed files; files of typed bytes start with others, except B and P to _,
+# which are application codes.
 _COMPRESSED_STARTS = b"\x1f\xfd\x28B" + bytes(range(0x50, 0x60))
 
 

@@ -59,7 +59,8 @@ def test_the_largest_published_sizes(size, wire):
     if size == 9 and wire in ("bytes", "native"):
         is_same = data == slow.encode(wire, slow.published(size))
         assert is_same  # without a comparison that pytest would show
-    # Zeros around a few bytes of which all wires make as many zeros, or as many A: the head and the tail stay as they are.
+    # Zeros around a few bytes of which all wires make as many zeros, or as many A:
+    # the head and the tail stay as they are.
     few = slow.encode(wire, slow.published(size, bytes(99)))
     nraw, at = len(slow.published(size)[1]), few.index(b"AAAA" if wire == "line" else bytes(90))
     nbody = 4 * -(-nraw // 3) if wire == "line" else nraw + -nraw % 8

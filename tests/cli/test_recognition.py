@@ -43,7 +43,8 @@ def text(words):
 
 
 RCFILE = "org.apache.hadoop.hive.ql.io.RCFile$"
-# As RCFile.Reader.init of Hive has it: the header of a SequenceFile of version 6 with these classes, then records of its own.
+# As RCFile.Reader.init of Hive has it: the header of a SequenceFile of version 6 with these classes,
+# then records of its own.
 OLD_RCFILE = (
     b"SEQ\x06" + text(RCFILE + "KeyBuffer") + text(RCFILE + "ValueBuffer") + b"\0\0" + struct.pack(">i", 1)
     + text("hive.io.rcfile.column.number") + text("1") + bytes(range(16)) + struct.pack(">iii", 31, 11, 11) + bytes(31)

@@ -156,7 +156,8 @@ def test_a_damaged_file_ends_it_and_the_others_are_kept(counts, tmp_path):
     assert "remove it to start again" in bad(64, "convert", "--to", "parquet", str(counts), "-o", str(out))[1]
 
 
-#: Let a process complete one part; the others wait as long as there is a file. So a signal comes before the last part on any machine.
+#: Let a process complete one part; the others wait as long as there is a file.
+#: So a signal comes before the last part on any machine.
 WAIT_AFTER_ONE = """
 import os, sys, time
 nparts = 0

@@ -188,7 +188,8 @@ def check_portable_jobs(cluster):
 class TroubledJobs:
     """Jobs on whole splits, whose tasks get into trouble; each record must be there once, or the job must fail."""
 
-    #: More lines than a task can have in its buffers when it gets into trouble: one whose split is all handed out is not overtaken.
+    #: More lines than a task can have in its buffers when it gets into trouble:
+    #: one whose split is all handed out is not overtaken.
     nfiles, nlines = 4, 400_000
 
     def __init__(self, cluster):

@@ -118,8 +118,8 @@ def close_writer():
         WRITER[0] = None
 
 
-# Made beforehand, and no operation runs more Python code, such as what recognises another format by its first bytes: without memory,
-# Python 3.12.1 and 3.13.0 release some objects twice.
+# Made beforehand, and no operation runs more Python code, such as what recognises another format by its first bytes:
+# without memory, Python 3.12.1 and 3.13.0 release some objects twice.
 def shown(code, data):
     """Be a hook."""
     return [code, data]
@@ -679,11 +679,11 @@ OPERATIONS.update(
     }
 )
 NULLED_BATCH = taken(NULLED)[0]
-# what to refuse up to, from a start: one allocation, and all that follow. Before Python 3.11 the interpreter gives itself up when
-# it has no memory for its own errors
+# what to refuse up to, from a start: one allocation, and all that follow. Before Python 3.11 the interpreter gives
+# itself up when it has no memory for its own errors
 UNTIL = [lambda start: start + 1, lambda start: 0] if sys.version_info >= (3, 11) else [lambda start: start + 1]
-# A function of Python that runs for the 1,024th time gets a table, of which 3.9 and 3.10 report a refused allocation as SystemError:
-# what an operation runs once a call has its table before the first refusal.
+# A function of Python that runs for the 1,024th time gets a table, of which 3.9 and 3.10 report a refused allocation as
+# SystemError: what an operation runs once a call has its table before the first refusal.
 NWARMING = 1 if sys.version_info >= (3, 11) else 1025
 CLEAN = 40  # calls in a row that reach no refused allocation end a sweep
 

@@ -138,7 +138,8 @@ def test_threads_that_share_a_sequencefile_get_each_pair_once_or_an_error():
 
 @pytest.mark.parametrize("kind", ["stream", "sequencefile", "block"])
 def test_closing_what_another_thread_uses_is_refused_or_leaves_it_closed(kind):
-    # Only an interpreter without the GIL can show the bug: with it no thread runs between the check in close() and what that releases.
+    # Only an interpreter without the GIL can show the bug: with it no thread runs between the check in
+    # close() and what that releases.
     code = """
         import io, sys, threading
         from typedbytes import PairReader, PairWriter, block, sequencefile

@@ -236,8 +236,8 @@ def test_too_long_to_write():
 @pytest.mark.once  # gigabytes, where every Python does the same
 @pytest.mark.parametrize("character", "\xe9\u20ac\ud800\U0001f600")
 def test_text_too_long_to_write_once_encoded(character):
-    # Few enough characters and too many bytes: a str made by hand in pages that were never written to, which are all one page of
-    # zeros. That no memory is used shows that such text is measured before anything is asked for.
+    # Few enough characters and too many bytes: a str made by hand in pages that were never written to, which are all
+    # one page of zeros. That no memory is used shows that such text is measured before anything is asked for.
     code = """
         import contextlib, ctypes, mmap, resource, sys, typedbytes as tb
         few, width, nchars, no_reserve = chr(int(sys.argv[1])) * 8, int(sys.argv[2]), 2**31 - 8, 0x4000

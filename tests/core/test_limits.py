@@ -135,8 +135,8 @@ def grow():
             assert os.waitpid(child, 0)[1] == 0
 
 
-# A list of one item is 2 bytes on the wire and takes 80 of the interpreter's: 64, and 16 for its item's slot. Its allocator adds
-# 1.5 % of its own to these. From a stream the bytes are held too, those of a key twice.
+# A list of one item is 2 bytes on the wire and takes 80 of the interpreter's: 64, and 16 for its item's slot. Its
+# allocator adds 1.5 % of its own to these. From a stream the bytes are held too, those of a key twice.
 MOST = {"loads": 40.6, "groups": 43, "fed": 43}
 
 

@@ -63,7 +63,8 @@ USES = {
 
 @pytest.mark.parametrize("use", USES)
 def test_what_was_freed_is_used_again(use, tmp_path):
-    # It took a fault for each page, 100 to 4,000. The process has its data from a file: making it would free memory too.
+    # It took a fault for each page, 100 to 4,000. The process has its data from a file:
+    # making it would free memory too.
     (tmp_path / "data").write_bytes(USES[use]())
     code = f"{PRELUDE}    data = pathlib.Path(sys.argv[1]).read_bytes()\n    print(fewest_faults(lambda: {use}))"
     assert int(run_fresh(code, tmp_path / "data")) < 8

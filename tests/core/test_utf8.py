@@ -112,7 +112,8 @@ def test_a_lone_surrogate_at_each_offset():
                 encode(around * before + "\udc80" + around * 40)
 
 
-#: What a run of characters of one length may be interrupted by: leads of each length, of characters too long or too great, and others.
+#: What a run of characters of one length may be interrupted by: leads of each length,
+#: of characters too long or too great, and others.
 INTERRUPTIONS = bytes(
     [0x00, 0x7F, 0x80, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC3, 0xDF, 0xE0, 0xED, 0xEF, 0xF0, 0xF4, 0xF5, 0xFF]
 )

@@ -32,7 +32,8 @@ from typedbytes.errors import DecodeError, FormatError, LimitError, TruncatedErr
 BATCH = 1000  # what a busy machine does in the two minutes that a command may take
 MAX_BYTES = 2000
 FLOAT, STRING, VECTOR, LIST, MAP, WRITABLE, MARKER = 5, 7, 8, 9, 10, 50, 255
-#: A VECTOR or MAP of more than 5,119: where the file ends in one, Java creates a null for each value of the declared count.
+#: A VECTOR or MAP of more than 5,119: where the file ends in one,
+#: Java creates a null for each value of the declared count.
 HUGE_COUNT = re.compile(rb"[\x08\x0a](?:[\x01-\x7f]..|\x00[\x01-\xff].|\x00\x00[\x14-\xff]).", re.DOTALL)
 DECODER = typedbytes.Decoder(exact=True, pickle="raw", map_pairs=True)
 

@@ -138,7 +138,8 @@ def main():
         "PYTHONPATH": str(builders()),
     }
     folder = build_copies.copy_sources(build_copies.BUILD / "free-threads")
-    # Cython runs on this Python, which is many times as fast; its C is that of all, and what this build compiles of it is not used.
+    # Cython runs on this Python, which is many times as fast; its C is that of all,
+    # and what this build compiles of it is not used.
     build_copies.build(folder, TYPEDBYTES_QUICK="1")
     build_copies.build(folder, python, **switches, **QUIET)
     codes, nreports = {}, {}

@@ -34,8 +34,8 @@ from typedbytes._sorting import _native as _sorting  # noqa: E402
 WARM_ROUNDS = 3
 ROUNDS = 4
 WIRES = 150
-#: Shared by everybody, so that a reference too few would free them. The ints come from the core, which keeps its own table; only
-#: those are counted on interpreters whose own shared objects never die.
+#: Shared by everybody, so that a reference too few would free them. The ints come from the core, which keeps its own
+#: table; only those are counted on interpreters whose own shared objects never die.
 SHARED = [
     None,
     True,

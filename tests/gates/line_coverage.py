@@ -41,8 +41,9 @@ CODEC = [
     ),
     *(f"tests/stream/test_{name}.py" for name in ("writer", "copy", "legacy", "failing_sinks")),
 ]
-#: Run without coverage.py: tests that count allocations or files; tests with signals, because tracing runs where an exception cannot be
-#: raised; tests whose interpreter ends or is another. Not run at all: tests that need an optimised build.
+#: Run without coverage.py: tests that count allocations or files; tests with signals, because tracing runs
+#: where an exception cannot be raised; tests whose interpreter ends or is another. Not run at all: tests that
+#: need an optimised build.
 UNTRACED = [
     *(f"tests/core/test_{name}.py" for name in ("allocation", "fuzz", "guard_page", "limits")),
     "tests/package/test_gates.py",

@@ -27,8 +27,8 @@ SEPARATOR = "mapreduce.output.textoutputformat.separator"
 COMPRESS = "mapreduce.output.fileoutputformat.compress"
 CODECS = "org.apache.hadoop.io.compress."
 
-#: Of the properties in Hadoop's defaults files, those that change how a job runs, where and how fast, which users may see it, or whether it
-#: fails: not what it reads and writes when it succeeds.
+#: Of the properties in Hadoop's defaults files, those that change how a job runs, where and how fast, which users may
+#: see it, or whether it fails: not what it reads and writes when it succeeds.
 WITHOUT_EFFECT = re.compile(
     r"yarn\..*|security\..*|(?!fs\.default)(hadoop|fs|ipc|ha|net|file|ftp|dfs|tfile|rpc|adl|seq|nfs)\..*"
     r"|io\.(file|bytes|erasurecode|seqfile|mapfile|map\.index|serializations|compression\.codec)\b.*"
@@ -46,13 +46,15 @@ WITHOUT_EFFECT = re.compile(
     r"|mapreduce\.input\.(fileinputformat\.list-status\.num-threads|lineinputformat\.linespermap)"
 )  # fmt: skip
 
-#: Of Streaming's own: what it sets itself whatever -D says, what belongs to formats that a job here cannot have, and what changes no result.
+#: Of Streaming's own: what it sets itself whatever -D says, what belongs to formats that a job here cannot have,
+#: and what changes no result.
 STREAMING_WITHOUT_EFFECT = re.compile(
     r"stream\.(map|reduce)\.(input\.writer|output\.reader)\.class|stream\.(map|reduce|combine)\.streamprocessor"
     r"|stream\.(map|reduce)\.(input|output)\.field\.separator|stream\.map\.input\.ignoreKey|stream\.num\.(map|reduce)\.output\.key\.fields"
     r"|stream\.recordreader(\..*)?|stream\.(shipped\.hadoopstreaming|tmpdir|joindelay\.milli|minRecWrittenToEnableSkip)"
 )
-#: The classes of the formats that jobs here have, and their properties that only other formats or the newer API look at.
+#: The classes of the formats that jobs here have, and their properties that only other formats
+#: or the newer API look at.
 FORMATS = r"org/apache/hadoop/mapred(uce/lib/(in|out)put)?/(FileInput|TextInput|SequenceFileInput|FileOutput|TextOutput|SequenceFileOutput)Format\.class"
 FORMATS_WITHOUT_EFFECT = re.compile(
     r"mapreduce\.(input\.fileinputformat\.(numinputfiles|split\.maxsize)|output\.fileoutputformat\.outputdir)"

@@ -27,7 +27,8 @@ from typedbytes import local
 from typedbytes.jobs.tasks import pipes, processes as job_processes
 from typedbytes.jobs.tasks.caretaker import Caretaker
 
-#: Every process that the job starts writes its process ID into a file of its own; the mapper then waits for the file "go".
+#: Every process that the job starts writes its process ID into a file of its own;
+#: the mapper then waits for the file "go".
 WAITING = """
     import os, subprocess, sys, time
     from pathlib import Path

@@ -23,7 +23,8 @@ from typedbytes.spark._tasks import _Worker
 
 #: Names of parameters, older than the fields of a Job that they are.
 FIELD_OF = {"reducers": "nreducers", "environ": "environment"}
-#: By function: its engine, its parameters that are no options, and the options that it leaves to a Job, or to the session of Spark.
+#: By function: its engine, its parameters that are no options, and the options that it leaves to a Job,
+#: or to the session of Spark.
 FUNCTIONS = {
     "local.run": (
         local.run,

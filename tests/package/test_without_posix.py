@@ -5,7 +5,8 @@ import pytest
 import typedbytes as tb
 from support.subprocess_runs import run_fresh
 
-# A system without POSIX: its modules cannot be imported, its functions are missing, and the module with its system calls is not built.
+# A system without POSIX: its modules cannot be imported, its functions are missing,
+# and the module with its system calls is not built.
 WITHOUT_POSIX = """
     import _signal, os, signal, sys
 

@@ -40,7 +40,8 @@ def test_typed_bytes_come_back(compression, codec, pairs, block_size):
     assert repr(pairs_of(data, **options)) == repr(tb.Decoder(**options).decode_pairs(plain))
 
 
-#: Its Writable has 143 bytes, and the vint of 143 is the byte 143 twice: to take the first byte as the length would seem right.
+#: Its Writable has 143 bytes, and the vint of 143 is the byte 143 twice:
+#: to take the first byte as the length would seem right.
 LONG_TEXT = "a" * 134
 MANY = [
     (key, value)
@@ -212,7 +213,8 @@ def test_bytes_longer_than_a_record_can_be():
 
 @pytest.mark.once  # gigabytes, where every Python does the same
 def test_a_value_longer_than_a_record_can_be():
-    # Of one byte more the codec itself says that it is too long. Pages that were never written to are one page of zeros.
+    # Of one byte more the codec itself says that it is too long. Pages that were never written
+    # to are one page of zeros.
     with mmap.mmap(-1, 2**31 - 1, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ) as pages:
         with contextlib.suppress(OSError):  # a kernel without huge pages: the same, after 512 times as many page faults
             pages.madvise(mmap.MADV_HUGEPAGE)

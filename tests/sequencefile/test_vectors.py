@@ -19,8 +19,8 @@ def opened(name, **options):
     return sequencefile.Reader(files()[name], **options)
 
 
-# What has no form in Python, by key: an array of a class of its own inside an ObjectWritable, of which it is not known where it
-# ends; a map with the keys 1 and true.
+# What has no form in Python, by key: an array of a class of its own inside an ObjectWritable, of which it is not known
+# where it ends; a map with the keys 1 and true.
 STAYS = ("array", "one and true")
 
 

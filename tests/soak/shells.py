@@ -32,7 +32,8 @@ LINES = [
     ("--vers\t", ["--version"]),
 ]
 
-# How a shell is started without the user's own settings, and what makes it ready; the completion's script is _typedbytes.
+# How a shell is started without the user's own settings, and what makes it ready;
+# the completion's script is _typedbytes.
 SHELLS = {
     "bash": (
         ["bash", "--norc", "--noprofile", "-i"],

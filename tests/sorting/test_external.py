@@ -110,7 +110,8 @@ def test_codes_of_hive_are_sorted():
 
 
 def test_keys_alike_for_long_take_no_longer_for_it():
-    # each differs from the next only at its end; comparing windows of eight bytes in turn would go over all of them again
+    # each differs from the next only at its end; comparing windows of eight bytes in turn would
+    # go over all of them again
     encoded = [tb.dumps(b"k" * 20_000 + number.to_bytes(4, "big")) for number in range(400)]
     encoded += [tb.dumps("k" * number) for number in range(300, 900)] + [
         tb.dumps([0] * number) for number in range(200)
@@ -283,7 +284,8 @@ def test_records_that_did_not_come_back_are_an_error(tmp_path):
 
 @pytest.mark.parametrize("kinds", ["tiny", "words", "tiny large", "large tiny"])
 def test_memory_follows_the_limit_whatever_the_records_are(kinds):
-    # of tiny records most of the memory is for what sorts them, of large ones none: what one turn needed the next one must not keep
+    # of tiny records most of the memory is for what sorts them, of large ones none:
+    # what one turn needed the next one must not keep
     code = f"""
         import io
         from process_memory import resident

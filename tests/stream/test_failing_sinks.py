@@ -359,7 +359,8 @@ def test_a_signal_handler_that_raises_is_called_at_once_and_doubles_nothing():
             writer = tb.Writer(file)
             with pytest.raises(KeyboardInterrupt), interrupted_when_readable(reading):
                 writer.write(LONG)
-            # the pipe had taken a part when the signal came, so the system call did not fail; no second signal was needed
+            # the pipe had taken a part when the signal came, so the system call did not fail;
+            # no second signal was needed
             assert os.read(arrivals, 100) == bytes([signal.SIGALRM])
             with collected(reading) as result:
                 writer.close()

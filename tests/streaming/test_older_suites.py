@@ -236,7 +236,7 @@ def test_the_examples_run(tmp_path, name):
     assert (len(pairs), dict(pairs)) == (len(output), output)
 
 
-# -- hadoopy: test_without_hadoop.py, test_tb.py, test_tb_pipe.py, test_writetb.py, test_wc.py, test_wc_class.py ----------
+# -- hadoopy: test_without_hadoop.py, test_tb.py, test_tb_pipe.py, test_writetb.py, test_wc.py, test_wc_class.py -------
 
 INTS = [(0, 0), (-123, 123), (-1, 1), *((-(2**bits), 2**bits) for bits in (32, 64, 128, 256))]
 

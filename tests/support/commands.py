@@ -35,7 +35,8 @@ PAIR_STREAM = tb.Encoder().encode_pairs(PAIRS)
 
 NUMBERS = tb.Encoder().encode_all(range(20))
 
-# Commands that read records from stdin when nothing else is said, with what they need besides. The others have tests of their own.
+# Commands that read records from stdin when nothing else is said, with what they need besides.
+# The others have tests of their own.
 NEEDED = {"grep": ["grep", "-v", "nowhere"], "convert": ["convert", "--to", "typedbytes"]}
 
 FILTERS = [

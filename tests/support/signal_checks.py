@@ -12,7 +12,8 @@ import select
 import signal
 import threading
 
-# Called by the interpreter whenever the signal is handled, with its number and a frame, or by a codec, with what a hook is given; C uses the first alone.
+# Called by the interpreter whenever the signal is handled, with its number and a frame, or by a codec,
+# with what a hook is given; C uses the first alone.
 _raise_again = ctypes.CDLL(None)["raise"]
 _raise_again.argtypes = [ctypes.c_int, ctypes.py_object]
 

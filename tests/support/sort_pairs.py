@@ -2,7 +2,8 @@
 
 import typedbytes as tb
 
-# Lengths at which a key's window changes its form, keys that differ late, and one at the beginning of another's payload.
+# Lengths at which a key's window changes its form, keys that differ late,
+# and one at the beginning of another's payload.
 LONG_KEYS = ["x" * n + end for n in (3, 4, 5, 6, 7, 8, 13, 14, 253, 254, 255, 300) for end in ("", "a", "b", "\xff")]
 
 EDGES = [

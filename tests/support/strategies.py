@@ -121,7 +121,8 @@ pieces = st.sampled_from([b"a", b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xc0\x80", 
 not_utf8 = st.lists(pieces, max_size=3).map(b"".join)
 small_ints = st.integers(-2, 2).map(lambda number: struct.pack(">Bi", 3, number))
 small_longs = st.integers(-2, 2).map(lambda number: struct.pack(">Bq", 4, number))
-# pickles that name a class are left out: the reference's unpickler is more patient with odd ones; vectors have whole ones
+# pickles that name a class are left out: the reference's unpickler is more patient with odd
+# ones; vectors have whole ones
 PICKLES = [
     b"\x80\x02N.",
     b"\x80\x02K\x01.",

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from subprocess_runs import SECONDS
 from typedbytes import dumps
 
-#: Python 3.12 and later warn of a fork beside any thread, the sign of life among them. Others need no filter by message: compiling its
-#: pattern takes a third of the time that a short task takes.
+#: Python 3.12 and later warn of a fork beside any thread, the sign of life among them. Others need no filter by
+#: message: compiling its pattern takes a third of the time that a short task takes.
 WARNINGS = "error,ignore:This process (pid=:DeprecationWarning" if sys.version_info >= (3, 12) else "error"
 HADOOP = ("mapreduce_", "mapred_", "map_input_", "stream_", "PYTHON")
 
-#: A limit on files cuts off the bytecode of the modules that are imported under it, and Python would use what is left of it for ever.
+#: A limit on files cuts off the bytecode of the modules that are imported under it,
+#: and Python would use what is left of it for ever.
 NO_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}
 
 HEAD = """\

@@ -32,8 +32,8 @@ SEQUENCE_FILE = b"SEQ"
 SEQUENCE_FILE_NBYTES = 4  # with the version: what is_sequence_file needs
 BLOCK_MESSAGE = b"\xf5BB"
 
-# Read as typed bytes these are invalid, or a value of an application code with a huge length: bzip2 1.5 GB, Zstandard's skippable
-# frame (which pzstd writes first) 700 MB.
+# Read as typed bytes these are invalid, or a value of an application code with a huge length: bzip2 1.5 GB, Zstandard's
+# skippable frame (which pzstd writes first) 700 MB.
 COMPRESSIONS = {
     b"\x1f\x8b": "gzip",
     b"\xfd7zXZ\0": "xz",
@@ -42,8 +42,8 @@ COMPRESSIONS = {
     **{b"BZh%d" % level + start: "bzip2" for level in range(1, 10) for start in (b"1AY&SY", b"\x17rE8P\x90")},
 }
 
-# Compressions that are not read here. The magic number of LZ4 frames starts like a LONG: the two bytes after it, the version and the size of
-# blocks, leave one LONG in 2^33.
+# Compressions that are not read here. The magic number of LZ4 frames starts like a LONG: the two bytes after it, the
+# version and the size of blocks, leave one LONG in 2^33.
 OTHER_COMPRESSIONS = {
     **{b"\x04\x22\x4d\x18" + bytes([flags, size]): "lz4"
        for flags in range(0x40, 0x80) if not flags & 2 for size in (0x40, 0x50, 0x60, 0x70)},
@@ -54,8 +54,8 @@ OTHER_COMPRESSIONS = {
 # An RCFile of Hive's first version has the version and the class names of a SequenceFile, and then records of its own.
 OLD_RCFILE_KEY = "org.apache.hadoop.hive.ql.io.RCFile$KeyBuffer"
 
-# Formats given by mistake. Read as typed bytes these are invalid, or a first value of 1 GB or more. A message of an Arrow stream has four
-# bytes ff and then its length, a multiple of 8 in little-endian order.
+# Formats given by mistake. Read as typed bytes these are invalid, or a first value of 1 GB or more. A message of an
+# Arrow stream has four bytes ff and then its length, a multiple of 8 in little-endian order.
 FOREIGN = {
     **OTHER_COMPRESSIONS, SEQUENCE_FILE + b"\6" + bytes([len(OLD_RCFILE_KEY)]) + OLD_RCFILE_KEY.encode(): "rcfile",
     b"PAR1": "parquet", b"ARROW1\0\0": "arrow-file", **{b"\xff\xff\xff\xff" + bytes([low]): "arrow" for low in range(0, 256, 8)},

@@ -62,8 +62,8 @@ def loads_array(data):
     try:
         return _read(data)
     except Exception as error:
-        # An invalid literal raises one of a dozen types; callers rely on a single one. The parser raises MemoryError for a literal
-        # that nests too deep; elsewhere it is one, when the data is copied.
+        # An invalid literal raises one of a dozen types; callers rely on a single one. The parser raises MemoryError
+        # for a literal that nests too deep; elsewhere it is one, when the data is copied.
         if isinstance(error, MemoryError) and len(data) > _MAX_HEADER_NBYTES:
             raise
         reason = ascii(str(error)[:200])
@@ -146,8 +146,8 @@ def _fields(literal):
 
 
 def _check_literal(literal):
-    # Python's own parser can exhaust the C stack on operators, some of which are words, and on nested brackets; a header needs no
-    # operators and few levels of brackets.
+    # Python's own parser can exhaust the C stack on operators, some of which are words, and on nested brackets; a
+    # header needs no operators and few levels of brackets.
     bare = re.sub(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", "''", literal)
     if re.sub(r"[\[\](){},:'0-9 \n]|\b(?:True|False)\b", "", bare):
         raise ValueError("the header is not a plain literal")

@@ -16,8 +16,9 @@ except ModuleNotFoundError:
     except ModuleNotFoundError:  # of backports too, which is a folder of other packages as well
         raise ModuleNotFoundError("No module named 'backports.zstd'", name="backports.zstd") from None
 
-# RFC 8878. A frame's magic number, its descriptor, the content size or a window that the library accepts, one last raw block of no bytes, and
-# the checksum of no bytes if the descriptor says so. Or a skippable frame of no bytes. The count bounds the memory of a match.
+# RFC 8878. A frame's magic number, its descriptor, the content size or a window that the library accepts, one last raw
+# block of no bytes, and the checksum of no bytes if the descriptor says so. Or a skippable frame of no bytes. The count
+# bounds the memory of a match.
 _EMPTY_FRAME = rb"""
     \x28\xb5\x2f\xfd (?: \x20\x00 | \x00[\x00-\x88] ) \x01\x00\x00
     | \x28\xb5\x2f\xfd (?: \x24\x00 | \x04[\x00-\x88] ) \x01\x00\x00 \x99\xe9\xd8\x51

@@ -19,8 +19,9 @@ CODECS = ("none", "zlib", "lz4", "zstd")
 
 CHUNK_NBYTES = 1 << 16  # of compressed bytes
 
-# make_compressor() gives an object with compress(data) and flush(); make_decompressor() one with decompress(data, max_length),
-# needs_input and eof, like those of the standard library's bz2. nbytes: memory of a decompressor, measured and rounded up.
+# make_compressor() gives an object with compress(data) and flush(); make_decompressor() one with decompress(data,
+# max_length), needs_input and eof, like those of the standard library's bz2. nbytes: memory of a decompressor,
+# measured and rounded up.
 _Codec = namedtuple("_Codec", "make_compressor make_decompressor nbytes")
 
 

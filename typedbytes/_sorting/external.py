@@ -35,7 +35,8 @@ __all__ = ["CODECS", "MAX_FILES", "Segment", "Spills", "memory_for_records", "so
 
 BUFFER_NBYTES = 1 << 16, 1 << 20  # of a file that is merged: minimum and maximum
 MAX_FILES = 128  # merged at once, far from what a process may open
-# a record beyond this part of a sorter's memory is large: there may be one in each sorter, and of each file that is merged
+# a record beyond this part of a sorter's memory is large: there may be one in each sorter,
+# and of each file that is merged
 LARGE = 64
 INTERPRETER_NBYTES = 24 << 20  # with our modules and a progress bar
 THREADS_NBYTES, THREAD_NBYTES = 3 << 20, 1 << 19  # of the modules that start threads, and of each thread

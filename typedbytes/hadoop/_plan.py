@@ -98,7 +98,8 @@ class Plan(Job):
         parts = [("-files", _urls("-files", files))]
         if archives:
             parts.append(("-archives", _urls("-archives", archives)))
-        # Not -io with whole splits: Streaming would set stream.map.input and the like from it, over the values that splits need.
+        # Not -io with whole splits: Streaming would set stream.map.input and the like from it,
+        # over the values that splits need.
         parts.append(
             ("-libjars", _urls("-libjars", [_split_plugin.jar(self)]))
             if self.feed == "splits"
@@ -115,7 +116,8 @@ class Plan(Job):
         return parts + self._commands()
 
     def _environment(self):
-        # The script is a link into Hadoop's cache: Python would look for modules there, not in the task's working directory.
+        # The script is a link into Hadoop's cache: Python would look for modules there,
+        # not in the task's working directory.
         path = f"{BUNDLE_LINK}:." if self.bundle else "."
         given = self.environment.get("PYTHONPATH")
         return {**self.environment, "PYTHONPATH": f"{path}:{given}" if given else path}

@@ -165,7 +165,8 @@ def unique(*kinds):
         for file in files:
             _check_link(file)
             path = file.path if is_url(file.path) else os.path.abspath(file.path)
-            # Hadoop copies files by their base names and links them by their link names: of two equal ones it silently keeps one.
+            # Hadoop copies files by their base names and links them by their link names:
+            # of two equal ones it silently keeps one.
             _check_alone(links, file.link, (path, kind))
             _check_alone(bases, os.path.basename(path), (path,))
     return [list(dict.fromkeys(files)) for files in kinds]

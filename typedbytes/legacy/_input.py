@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from typedbytes._base.options import PicklePolicy
 
-# Bytes that an iteration asks for at once; fewer after one that was given up early, since what is not used is read again.
+# Bytes that an iteration asks for at once; fewer after one that was given up early,
+# since what is not used is read again.
 _READ_SIZE = 131072
 _SHORT_READ_SIZE = 8192
 

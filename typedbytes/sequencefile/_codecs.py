@@ -14,8 +14,8 @@ from typedbytes.errors import DecodeError, FormatError, LimitError, TruncatedErr
 
 __all__ = ["Codec", "find"]
 
-# decompress(data, limit) -> bytes, compress(data) -> bytes; compress is None for a codec that is only read. `data` can be a
-# memoryview whose memory is freed after the call: no code here may keep a reference to it, in a traceback neither.
+# decompress(data, limit) -> bytes, compress(data) -> bytes; compress is None for a codec that is only read. `data` can
+# be a memoryview whose memory is freed after the call: no code here may keep a reference to it, in a traceback neither.
 Codec = namedtuple("Codec", "class_name decompress compress")
 
 
@@ -43,7 +43,7 @@ def find(name, *, to_write=False):
         ) from error
 
 
-# ---- streams that mark their own end -------------------------------------------------------------------------------------
+# ---- streams that mark their own end ---------------------------------------------------------------------------------
 
 
 _FIRST_PIECE_NBYTES = 1024
@@ -57,8 +57,8 @@ def _stream_decompressor(make, error, skip_empty=None, count_fault=None):
     """
 
     def decompress(data, limit):
-        # The first stream gets all the data. A stream copies the data after its end, so later streams, of which hostile bytes
-        # can hold many, get pieces of growing size.
+        # The first stream gets all the data. A stream copies the data after its end, so later streams, of which hostile
+        # bytes can hold many, get pieces of growing size.
         parts, remaining, offset, nbytes, nstreams = [], limit, 0, len(data), 0
         while True:
             if skip_empty:

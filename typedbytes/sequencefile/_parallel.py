@@ -67,7 +67,8 @@ def read(
 def _make_splits(files, split_size):
     for file in files:
         nbytes = locations.size(file) or 0
-        # Of size 0, or unknown to the server: one split of the whole file. For an empty file, that reports the missing header.
+        # Of size 0, or unknown to the server: one split of the whole file.
+        # For an empty file, that reports the missing header.
         for start in range(0, nbytes, split_size) or (0,):
             yield file, start, min(split_size, nbytes - start)
 
@@ -99,7 +100,8 @@ def _read_in_order(splits, options, nthreads):
                 _records_and_warnings(split[0], _records_of(split, options, skipped, pool, nthreads), skipped),
             )
     finally:
-        # Not waited for: the garbage collector may run this in a thread of the pool. When the interpreter ends they have ended already.
+        # Not waited for: the garbage collector may run this in a thread of the pool.
+        # When the interpreter ends they have ended already.
         if pool is not None and not is_finalizing():
             pool.shutdown(wait=False, cancel_futures=True)
 
@@ -184,8 +186,9 @@ def _read_in_pool(splits, options, processes, ordered):
             split = running.pop(first)
             yield split[2], _records_and_warnings(split[0], *first.result())
     except GeneratorExit:
-        # The garbage collector may run this in any thread, even one of the pool, which cannot join itself, nor drop the last reference to
-        # the pool: the pool's threads would wait for one another. When the interpreter ends they have ended already.
+        # The garbage collector may run this in any thread, even one of the pool, which cannot join itself, nor drop
+        # the last reference to the pool: the pool's threads would wait for one another. When the interpreter ends
+        # they have ended already.
         if not is_finalizing():
             Thread(target=pool.shutdown, args=(True,), kwargs={"cancel_futures": True}).start()
         raise

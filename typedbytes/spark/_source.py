@@ -59,8 +59,9 @@ class _Partition(InputPartition):
 
 
 class _Reader(DataSourceReader):
-    # Without pushFilters(): Spark 4.1 to 4.3 keeps the read function that follows from it for all later queries of the same data frame.
-    # A query without filters does not ask again, so that each row that is left out for one query would be missing from another.
+    # Without pushFilters(): Spark 4.1 to 4.3 keeps the read function that follows from it for all later queries of the
+    # same data frame. A query without filters does not ask again, so that each row that is left out for one query would
+    # be missing from another.
 
     def __init__(self, path, options, schema):
         self._path = path

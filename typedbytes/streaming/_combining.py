@@ -12,7 +12,8 @@ from typedbytes._sorting._native import Sorter
 from typedbytes.streaming._user_code import StopEarly, UserCode
 from typedbytes.streaming.formats.typed_bytes import TypedBytesOutput
 
-#: For pairs and for sorting them, twice: a task has half a gigabyte or more, and most of the gain is there with much less.
+#: For pairs and for sorting them, twice: a task has half a gigabyte or more,
+#: and most of the gain is there with much less.
 MEMORY_NBYTES = 64 << 20
 
 

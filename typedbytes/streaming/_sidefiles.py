@@ -92,8 +92,8 @@ class SideFiles:
                 pass  # the folder of a failed attempt is removed anyway
 
     def _final_name(self, name):
-        # As Hadoop names a task's files. A map task may run its combiner many times, each time in a process. The files of all
-        # steps of a job end in one folder.
+        # As Hadoop names a task's files. A map task may run its combiner many times, each time in a process. The files
+        # of all steps of a job end in one folder.
         task = Task(os.environ)
         step = f"step{task.step}-" if task.step else ""
         process = f"-{os.getpid()}" if self._role == "combine" else ""

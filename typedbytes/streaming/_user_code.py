@@ -181,7 +181,8 @@ class UserCode:
         if not callable(self.process):
             raise TypeError(f"{user_function!r} is not a function and has no method {METHODS[role]}()")
         self.takes_all = _takes_all(self.process)
-        # mrjob's names for what is called before the first record and after the last: they would be left out without a word.
+        # mrjob's names for what is called before the first record and after the last:
+        # they would be left out without a word.
         for ending, ours in (("init", "configure"), ("final", "close")):
             theirs = f"{NAMES[role]}_{ending}"
             if hasattr(user_function, theirs):

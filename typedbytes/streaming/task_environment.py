@@ -23,8 +23,9 @@ COMBINER_ALONE = "combiner= needs reducer=: without reduce tasks no combiner is 
 FORMATS = ("typedbytes", "rawbytes", "text", "split")
 PARAM = "typedbytes_param_"  # prefix of the variable that holds a parameter
 STEP_LINE = "typedbytes: step: "  # prefix of the lines that `script steps` prints, one per step, followed by its roles
-# A variable, whatever its value. `typedbytes run` starts the script with it, with the null device as input and output, to learn what its job
-# has: run() then processes nothing, and says by its exit code whether there is code for the role, or on standard error which roles each step has.
+# A variable, whatever its value. `typedbytes run` starts the script with it, with the null device as input and output,
+# to learn what its job has: run() then processes nothing, and says by its exit code whether there is code for the role,
+# or on standard error which roles each step has.
 ROLE_QUERY = "TYPEDBYTES_HAS_ROLE"
 HASH_PARTITIONER = "org.apache.hadoop.mapred.lib.HashPartitioner"
 TYPED_BYTES_WRITABLE = "org.apache.hadoop.typedbytes.TypedBytesWritable"

@@ -27,12 +27,14 @@ READ_TABLES = ("arrow", "parquet", "arrow-file")
 _PIECE_NBYTES = 1 << 20  # a declared length allocates no more than the data has
 _HEAD_NBYTES = 5  # by which an Arrow stream is recognised
 _ARROW_MAGIC, _PARQUET_MAGIC = b"ARROW1", b"PAR1"
-# Thrift's compact protocol: the type of a page and the first byte of the next field; an offset, an i64, and then a length, an i32.
+# Thrift's compact protocol: the type of a page and the first byte of the next field;
+# an offset, an i64, and then a length, an i32.
 _PAGE_HEADER = re.compile(rb"\x15[\0\2\4\6]\x15")
 _INDEX = re.compile(
     rb"(?=[%b]([\x80-\xff]{0,9}[\0-\x7f])\x15([\x80-\xff]{0,4}[\0-\x7f]))" % bytes(range(0x16, 0x100, 0x10))
 )
-# before the first message of an Arrow file, and after the last: an end mark, and the widest alignment. A file is longer.
+# before the first message of an Arrow file, and after the last: an end mark,
+# and the widest alignment. A file is longer.
 _MAX_PADDING = 64
 
 

@@ -85,7 +85,8 @@ class _Search:
             self._search = re.compile(re.escape(text) if is_fixed else text, flags).search
         except re.error as error:
             raise Failure(USAGE, f"argument PATTERN: {error}") from None
-        # Search for bytes that every match must hold, if there are any: not if numbers, or letters of both cases, may match.
+        # Search for bytes that every match must hold, if there are any:
+        # not if numbers, or letters of both cases, may match.
         has_bytes = is_fixed and NEVER_IN_A_NUMBER.search(text) and not settings.ignore_case
         self._find = re.compile(re.escape(text.encode("utf-8", "surrogateescape"))).finditer if has_bytes else None
         self._part = {"any": slice(None), "key": slice(0, 1), "value": slice(1, 2)}[settings.part]
