@@ -1,9 +1,10 @@
 """The extensions and the build switches; everything else is in pyproject.toml.
 
-Switches, all off by default, set to 1 in the environment: TYPEDBYTES_DEBUG (no optimisation, debug information), TYPEDBYTES_TRACE (counts
-lines and branches, -O0), TYPEDBYTES_SANITIZE (AddressSanitizer and UBSan), TYPEDBYTES_WERROR (warnings are errors),
-TYPEDBYTES_ANNOTATE (HTML of the generated C), TYPEDBYTES_PORTABLE (only public interpreter API),
-TYPEDBYTES_QUICK (compiles in half the time, -O1), TYPEDBYTES_NO_UNWIND_TABLES (smaller; debuggers and profilers cannot unwind our frames).
+Switches, all off by default, set to 1 in the environment: TYPEDBYTES_DEBUG (no optimisation, debug information),
+TYPEDBYTES_TRACE (counts lines and branches, -O0), TYPEDBYTES_SANITIZE (AddressSanitizer and UBSan), TYPEDBYTES_WERROR
+(warnings are errors), TYPEDBYTES_ANNOTATE (HTML of the generated C), TYPEDBYTES_PORTABLE (only public interpreter
+API), TYPEDBYTES_QUICK (compiles in half the time, -O1), TYPEDBYTES_NO_UNWIND_TABLES (smaller; debuggers and profilers
+cannot unwind our frames).
 """
 
 import glob
@@ -168,8 +169,8 @@ class BuildExt(build_ext):
     def shadow_stack(self):
         """Return the options that let x86's shadow stack, of CET, check our returns, where compiler and linker have them.
 
-        They cost no instruction. CET's other half, which Linux does not use for programs, takes one in each function that is called
-        by its address.
+        They cost no instruction. CET's other half, which Linux does not use for programs,
+        takes one in each function that is called by its address.
         """
         options = ["-fcf-protection=return", "-Wl,-z,shstk"]
         if not for_linux:

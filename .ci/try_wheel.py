@@ -1,6 +1,7 @@
 """Try an installed typedbytes out: the lines of the README, the vectors there and back, one job on this machine.
 
-The argument is the folder of the sources, from which nothing is imported: `typedbytes` must come from elsewhere. Needs only Python.
+The argument is the folder of the sources, from which nothing is imported:
+`typedbytes` must come from elsewhere. Needs only Python.
 """
 
 import json

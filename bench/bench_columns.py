@@ -1,8 +1,8 @@
 """Columns: pairs in memory to arrays and back, beside objects of the same values, and structure counted without either.
 
-Here: how columns, our own objects and msgspec go over the same pairs. Invariant: columns are released batch by batch or held as two whole
-arrays, as the name says; "memcpy" copies the encoded bytes and nothing else. What has two threads is by the clock, and so is what it is
-compared with.
+Here: how columns, our own objects and msgspec go over the same pairs. Invariant: columns are released batch by batch or
+held as two whole arrays, as the name says; "memcpy" copies the encoded bytes and nothing else. What has two threads is
+by the clock, and so is what it is compared with.
 """
 
 import io

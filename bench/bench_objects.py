@@ -1,7 +1,7 @@
 """Objects to bytes and back, in memory: a whole list in one call, and item by item.
 
-Here: which shape is measured with whom. Invariant: all contenders get equal objects in the same order; what they are to decode they have
-encoded themselves.
+Here: which shape is measured with whom. Invariant: all contenders get equal objects in the same order;
+what they are to decode they have encoded themselves.
 """
 
 import time

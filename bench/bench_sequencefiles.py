@@ -2,8 +2,8 @@
 
     python bench/bench_sequencefiles.py    a table; needs a JDK and Maven, as the tests of Hadoop do
 
-Here: how each form is read and written. Invariant: times are CPU times of one thread, the least of many rounds, all forms in turn; a Java
-virtual machine is warm, and its start is not counted.
+Here: how each form is read and written. Invariant: times are CPU times of one thread, the least of many rounds, all
+forms in turn; a Java virtual machine is warm, and its start is not counted.
 """
 
 import io

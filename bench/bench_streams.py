@@ -1,7 +1,7 @@
 """Streams of keys and values over files and pipes: reading, writing, and copying, which is both.
 
-Here: how each contender reads and writes pairs one after the other, in the fastest way it documents. Invariant: everyone reads what a
-library of its own format wrote; opening and closing are not timed, flushing is.
+Here: how each contender reads and writes pairs one after the other, in the fastest way it documents. Invariant:
+everyone reads what a library of its own format wrote; opening and closing are not timed, flushing is.
 """
 
 import marshal

@@ -11,10 +11,10 @@ from typing import Callable
 class Row:
     """One row: its name, its contenders, and its goal.
 
-    contenders: called once, gives name -> function that moves messages and gives how many (None: one), or their times in
-    nanoseconds as a list. goal_ns: p50 at most; goal_ratio: the same as a part of the best that is not ours. one_cpu: both ends
-    share a processor, so that a round trip costs the work and not what it takes to wake another processor up (on a virtual
-    machine 5 to 50 us, from one run to the next).
+    contenders: called once, gives name -> function that moves messages and gives how many (None: one), or their times
+    in nanoseconds as a list. goal_ns: p50 at most; goal_ratio: the same as a part of the best that is not ours.
+    one_cpu: both ends share a processor, so that a round trip costs the work and not what it takes to wake another
+    processor up (on a virtual machine 5 to 50 us, from one run to the next).
     """
 
     name: str

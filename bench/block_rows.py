@@ -1,6 +1,7 @@
 """The rows of the race of block messages: what is moved, by whom, and what is to be reached.
 
-Here: contenders as functions that move one message and wait for what shows that it was moved. Not here: how time is taken.
+Here: contenders as functions that move one message and wait for what shows that it was moved.
+Not here: how time is taken.
 """
 
 import contextlib

@@ -1,7 +1,8 @@
 """The rows of many small messages in one direction: CPU of the client for a message, and how late messages are.
 
-Here: our coalescing writers and the nine published ways, each sending the same frames to a receiver in a process of its own. Invariant: a
-frame carries the time at which it was made, and is late by the receiver's clock, which is the same one, when its last byte is there.
+Here: our coalescing writers and the nine published ways, each sending the same frames to a receiver in a process of its
+own. Invariant: a frame carries the time at which it was made, and is late by the receiver's clock, which is the same
+one, when its last byte is there.
 """
 
 import array

@@ -4,9 +4,10 @@
     python bench/blocks.py --only bytes    the rows with this in their name; the record is in build/bench/ too
     python bench/blocks.py --quick         each row once and small, likewise
 
-Here: rows and their contenders. Invariant: a row's contenders are measured in turn within each round; a JVM has answered 5,000
-messages before it is measured; times are p50 by the clock that never goes back. Baselines named "published" are our own
-re-implementations of published algorithms, in Python as there; Py4J, pyarrow and multiprocessing.connection are themselves.
+Here: rows and their contenders. Invariant: a row's contenders are measured in turn within each round; a JVM has
+answered 5,000 messages before it is measured; times are p50 by the clock that never goes back. Baselines named
+"published" are our own re-implementations of published algorithms, in Python as there; Py4J, pyarrow and
+multiprocessing.connection are themselves.
 """
 
 import argparse

@@ -4,12 +4,12 @@
     python bench/bounds.py deep maps    only what has one of these words in its name
     python bench/bounds.py --quick      once each, with the limits as they are
 
-Here: limits, and the measuring against them. Not here: how the input is made (tests/support/families.py and short_parts.py,
-tests/core/test_pickle.py).
-Invariant: time is CPU time of the process that works, the least of several rounds, so that a busy machine changes little; the growth is
-that of a doubling, taken over two of them. Both sizes of a growth are measured by turns, and each time by a new process: whatever else
-runs meets both, and neither gets memory that is in the caches already. Growth and signals are measured without the collector: its turns
-are the interpreter's, and depend on what else there is.
+Here: limits, and the measuring against them. Not here: how the input is made (tests/support/families.py and
+short_parts.py, tests/core/test_pickle.py). Invariant: time is CPU time of the process that works, the least of several
+rounds, so that a busy machine changes little; the growth is that of a doubling, taken over two of them. Both sizes of a
+growth are measured by turns, and each time by a new process: whatever else runs meets both, and neither gets memory
+that is in the caches already. Growth and signals are measured without the collector: its turns are the interpreter's,
+and depend on what else there is.
 """
 
 import argparse

@@ -3,8 +3,8 @@
     python bench/compare.py HEAD~1                 a few minutes; ratios below 1 are gains
     python bench/compare.py HEAD~1 --only int64    what has that in its name
 
-Here: building the base, two workers, their turns. Invariant: both workers run the benches of this checkout, each with its own build of
-the package, in turn and never at once.
+Here: building the base, two workers, their turns. Invariant: both workers run the benches of this checkout, each with
+its own build of the package, in turn and never at once.
 """
 
 import argparse

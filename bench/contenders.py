@@ -1,7 +1,8 @@
 """The codecs that are measured: this project, what a user could pick instead, and our own slow reference.
 
-Here: how each is asked, in the fastest way it documents, and which shapes it cannot do. Not here: clocks, reports. Invariant: an answer
-can be checked, since each has both directions; a library that is not installed is left out, and `versions` says so.
+Here: how each is asked, in the fastest way it documents, and which shapes it cannot do. Not here: clocks,
+reports. Invariant: an answer can be checked, since each has both directions; a library that is not installed is
+left out, and `versions` says so.
 """
 
 import importlib

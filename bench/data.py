@@ -1,10 +1,11 @@
 """The named shapes that everything here is measured on.
 
-Here: how the objects of each shape are made, from a fixed seed. Not here: codecs, clocks. Invariant: the same name, variant and size give
-equal objects in every process and on every Python.
+Here: how the objects of each shape are made, from a fixed seed. Not here: codecs, clocks. Invariant: the same name,
+variant and size give equal objects in every process and on every Python.
 
-A shape is a list of items. Its variants hold different items of the same kind: measured in turn, they keep the processor from
-learning one list by heart, which flatters every branch. The usual size stays in warm memory; LARGE times as many items do not.
+A shape is a list of items. Its variants hold different items of the same kind: measured in turn, they keep the
+processor from learning one list by heart, which flatters every branch. The usual size stays in warm memory; LARGE
+times as many items do not.
 """
 
 import bisect

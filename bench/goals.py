@@ -1,7 +1,7 @@
 """The goals of a benchmark run, and whether they are met.
 
-Here: limits and the judgement on a run's results. Not here: how anything is measured. Invariant: a ratio is between times of one run; a
-goal whose shape was not measured is left out, not met.
+Here: limits and the judgement on a run's results. Not here: how anything is measured. Invariant: a ratio is between
+times of one run; a goal whose shape was not measured is left out, not met.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
 """What a Python task costs a Hadoop job: the identity map of (int, long) pairs by /bin/cat, which reads nothing, and by us.
 
-Real Hadoop Streaming jobs in one warm virtual machine, with ``-io typedbytes``, a SequenceFile as input, one split, no reducer,
-and the output thrown away after the reader of the pipe. The jobs take turns. Wall is that of the whole job as its client sees
-it; CPU is that of the virtual machine and of the task's process, each of them.
+Real Hadoop Streaming jobs in one warm virtual machine, with ``-io typedbytes``, a SequenceFile as input, one split, no
+reducer, and the output thrown away after the reader of the pipe. The jobs take turns. Wall is that of the whole job as
+its client sees it; CPU is that of the virtual machine and of the task's process, each of them.
 """
 
 import argparse

@@ -1,10 +1,11 @@
 """What whole splits save a Hadoop job, beside Hadoop's own way of handing over single pairs.
 
-Real Hadoop Streaming jobs in one warm virtual machine, in turn: the identity map of (int, long) pairs from a SequenceFile to a
-SequenceFile, with a mapper that is called for each pair, one that is called once and yields each, one that is called once and
-returns the pairs themselves, and one of batches; a filter of text in the first two ways and by batches; a word count. Wall is that
-of the whole job as its client sees it, less that of the same job on an empty input; CPU is that of the virtual machine and of its
-tasks' processes, less that of the same. An output is deleted at once, so that no job waits until the outputs of others are on the disk.
+Real Hadoop Streaming jobs in one warm virtual machine, in turn: the identity map of (int, long) pairs from a
+SequenceFile to a SequenceFile, with a mapper that is called for each pair, one that is called once and yields each, one
+that is called once and returns the pairs themselves, and one of batches; a filter of text in the first two ways and by
+batches; a word count. Wall is that of the whole job as its client sees it, less that of the same job on an empty input;
+CPU is that of the virtual machine and of its tasks' processes, less that of the same. An output is deleted at once, so
+that no job waits until the outputs of others are on the disk.
 """
 
 import argparse

@@ -4,8 +4,8 @@
     python bench/instructions.py --check     the same; fail where there are more than the bound allows
     python bench/instructions.py --update    count, and write bench/instructions.json
 
-Here: the paths that are counted, and the comparison. Invariant: counts of another interpreter, compiler, C library, valgrind or processor
-are not compared; then it says so, and does not fail.
+Here: the paths that are counted, and the comparison. Invariant: counts of another interpreter, compiler, C library,
+valgrind or processor are not compared; then it says so, and does not fail.
 """
 
 import argparse
@@ -176,7 +176,8 @@ def count():
 def run_under_callgrind(out):
     """Run this file in a process of its own, with callgrind's files beginning like `out`; return what it prints, in fields.
 
-    It runs once without callgrind before: a process that compiles its modules takes up to 1 % more than one that finds their byte code.
+    It runs once without callgrind before: a process that compiles its modules takes up to 1 % more than one
+    that finds their byte code.
     """
     command = [sys.executable, __file__, "--run"]
     callgrind = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", f"--dump-before={MARK}"]
@@ -196,8 +197,9 @@ def least(out, nfiles):
 def total(path):
     """Return the number of instructions in one of callgrind's files, without those of allocators and of what they call.
 
-    A line of costs belongs to the function last named by fn=, or, after calls=, to the one that it calls, named by cfn=: then it says
-    again what that one took with all that it called. A name is written once, and its number alone from there on.
+    A line of costs belongs to the function last named by fn=, or, after calls=, to the one that it calls, named
+    by cfn=: then it says again what that one took with all that it called. A name is written once, and its
+    number alone from there on.
     """
     ninstructions, names, called = 0, {}, False
     for line in path.read_text().splitlines():

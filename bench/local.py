@@ -3,10 +3,11 @@
     python bench/local.py words GIGABYTES [CONTENDER...]     count the words of that much text
     python bench/local.py sort GIGABYTES [MEMORY]            sort that much of word-count pairs, within MEMORY (512M), beside GNU sort
 
-Contenders of words: typedbytes (the command run), counter (a plain script), mrjob (its local runner, fetched from the package index into
-an environment of its own) and hadoop (its local mode, with the same script); all but the plain script have as many map tasks at once as
-there are processors. What is counted is compared. Files go to build/bench-local, and a table to stdout, where a contender that cannot run
-has its reason. Invariant: GNU sort gets the same records as text, in the C locale, with the same memory and two threads.
+Contenders of words: typedbytes (the command run), counter (a plain script), mrjob (its local runner, fetched from the
+package index into an environment of its own) and hadoop (its local mode, with the same script); all but the plain
+script have as many map tasks at once as there are processors. What is counted is compared. Files go to
+build/bench-local, and a table to stdout, where a contender that cannot run has its reason. Invariant: GNU sort gets the
+same records as text, in the C locale, with the same memory and two threads.
 """
 
 import itertools

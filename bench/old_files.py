@@ -1,8 +1,8 @@
 """The 17 files of the benchmark that the older Python libraries were measured on, made again.
 
-Here: what is in each file. Not here: clocks. Invariant: a file holds an even number of values, keys and values in turn, and is the same
-in every run; the four that the old libraries themselves wrote and that are kept in test_vectors/foreign/python2 are taken from there.
-Beside each file are the same objects as one marshal.
+Here: what is in each file. Not here: clocks. Invariant: a file holds an even number of values, keys and values in turn,
+and is the same in every run; the four that the old libraries themselves wrote and that are kept in
+test_vectors/foreign/python2 are taken from there. Beside each file are the same objects as one marshal.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """Decode large values, each contender in a process of its own: time and page faults.
 
-What a process has freed before changes what the C library does with memory, so a process that contenders share hides what each costs alone.
-Times are CPU time with the release of the value, the least of many calls.
+What a process has freed before changes what the C library does with memory, so a process that contenders share hides
+what each costs alone. Times are CPU time with the release of the value, the least of many calls.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """The published algorithms, written again from their descriptions: baselines of the race of block messages.
 
-Here: the six wires with one send for each part, as the experiments with Py4J's successors had them, and the best of them with all parts
-joined. Not here: typedbytes' encoders. Invariant: the parts of a message, joined, are the message.
+Here: the six wires with one send for each part, as the experiments with Py4J's successors had them, and the best of
+them with all parts joined. Not here: typedbytes' encoders. Invariant: the parts of a message, joined, are the message.
 """
 
 import base64

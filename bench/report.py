@@ -5,8 +5,8 @@
     python bench/report.py --vectors 1     text alone, as on a processor without AVX-512; the record has a name of its own
     python bench/report.py --quick         a small round of the first race of each kind, into build/bench/
 
-Here: the order of the run, and its record. Invariant: pages are made from the record alone, and bench/results/ holds the
-records of whole runs, and of all races of `--vectors`.
+Here: the order of the run, and its record. Invariant: pages are made from the record alone, and bench/results/ holds
+the records of whole runs, and of all races of `--vectors`.
 """
 
 import argparse
@@ -123,7 +123,8 @@ def run_race(make, seconds):
     """Return the result of a race, run in a process of its own.
 
     A process that has run other races has a fragmented heap, which would scatter the first contender's data. The main
-    thread forks each: a child of another thread goes on with that thread's heap, which the C library gives back to the system more eagerly.
+    thread forks each: a child of another thread goes on with that thread's heap, which the C library gives back to
+    the system more eagerly.
     """
     race = make()
     race.run(seconds, FILTER_NROUNDS if race.level == "filters" else MIN_NROUNDS)

@@ -2,9 +2,10 @@
 
     python bench/threads.py [ROUNDS]        the table of the running interpreter (5 rounds)
 
-Each thread does the same work, so the speed-up is the number of threads times the time of one, by that of all; of work that is divided
-among threads it is the time of one by that of all. What one thread takes is measured too for what the interpreter does by itself: marshal,
-list.reverse, which locks a list as our encoder does, and a loop in Python. Least of the rounds.
+Each thread does the same work, so the speed-up is the number of threads times the time of one, by that of all; of
+work that is divided among threads it is the time of one by that of all. What one thread takes is measured too for
+what the interpreter does by itself: marshal, list.reverse, which locks a list as our encoder does, and a loop in
+Python. Least of the rounds.
 """
 
 import marshal

@@ -1,7 +1,7 @@
 """How time is taken: CPU time, the least of many rounds, all runners in turn within each round.
 
-Here: clocks, rounds, the collector. Not here: what is measured. Invariant: arguments are made, and the collector is run, outside the time
-taken; a runner's result is released after it, and the time with that is kept apart.
+Here: clocks, rounds, the collector. Not here: what is measured. Invariant: arguments are made, and the collector is
+run, outside the time taken; a runner's result is released after it, and the time with that is kept apart.
 """
 
 import contextlib

@@ -2,8 +2,8 @@
 
     python docs/command_tour.py
 
-The page holds the output of each command, stdout before stderr, and the exit code unless it is 0. The files are made from the
-test vectors, so that everybody gets the same. A test runs the commands again.
+The page holds the output of each command, stdout before stderr, and the exit code unless it is 0. The files are made
+from the test vectors, so that everybody gets the same. A test runs the commands again.
 """
 
 import collections

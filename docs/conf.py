@@ -1,7 +1,7 @@
 """The site that `make docs` builds: these pages, the documents beside the sources, and the docstrings.
 
-The documents link to each other as files of the repository, so that they can be read there; `resolve_links` makes these links
-links between pages. The build fails when a public name is missing from the reference.
+The documents link to each other as files of the repository, so that they can be read there; `resolve_links` makes these
+links links between pages. The build fails when a public name is missing from the reference.
 """
 
 import importlib

@@ -1,7 +1,8 @@
 """Join functions with their calls: two kinds of files meet under the name of a function, without keeping a side in memory.
 
-A file whose name has "definitions" in it has lines of a name and the file that defines it, separated by a TAB; every other file is
-source text. The output has a pair for each function that is called: the name, and where it is defined and how often it is called.
+A file whose name has "definitions" in it has lines of a name and the file that defines it, separated by a TAB; every
+other file is source text. The output has a pair for each function that is called: the name, and where it is defined
+and how often it is called.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Totals of the larger measures of each sensor, over columns: mapper and reducer get batches and give columns back.
 
-The input is typed bytes: pairs of a sensor's number and (measure, count). NumPy does the work of a whole batch at once; a
-reducer's batch holds all pairs of its sensors, so that a total is never cut in two.
+The input is typed bytes: pairs of a sensor's number and (measure, count). NumPy does the work of a whole batch at once;
+a reducer's batch holds all pairs of its sensors, so that a total is never cut in two.
 """
 
 import numpy

@@ -1,7 +1,8 @@
 """Two jobs on this machine, without Java: count the words of real text, and join its functions with their calls.
 
-The text is Python's own standard library. Both jobs run by the command that is printed, on the engine of ``typedbytes run``; a cluster
-would run the same scripts. The results are shown as a table and as Arrow, and compared with a plain count in Python.
+The text is Python's own standard library. Both jobs run by the command that is printed, on the engine of
+``typedbytes run``; a cluster would run the same scripts. The results are shown as a table and as Arrow, and compared
+with a plain count in Python.
 """
 
 import collections

@@ -1,7 +1,7 @@
 """An inverted index: for every word the files that hold it, and at which bytes its lines begin.
 
-The input is text, in any number of files; a file is known by its name without the folder. The output has one pair per word: the
-word, and a dict from file to an ascending list of offsets, each line once.
+The input is text, in any number of files; a file is known by its name without the folder. The output has one pair per
+word: the word, and a dict from file to an ascending list of offsets, each line once.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Join customers with their orders: records of two kinds that meet in the reducer under one key.
 
-The input is CSV text of both kinds, distinguished by the first field: ``customer,7,Ada`` and ``order,7,19.90``. The output
-has one pair per customer with orders: the name, and the prices in ascending order.
+The input is CSV text of both kinds, distinguished by the first field: ``customer,7,Ada`` and ``order,7,19.90``. The
+output has one pair per customer with orders: the name, and the prices in ascending order.
 """
 
 import csv

@@ -1,8 +1,9 @@
 """The product of two matrices too large for one machine: blocks that are NumPy arrays, multiplied where they meet.
 
-The input is a SequenceFile as inputs.py makes it, ``python inputs.py matrices 64 matrices.seq``: the key ("A", i, j) or ("B", i, j)
-and the block in row i and column j, each matrix of BLOCKS x BLOCKS blocks. The output has the same form, with the key (i, j).
-A block of the product needs a row of A's blocks and a column of B's, so each block travels to all that need it.
+The input is a SequenceFile as inputs.py makes it, ``python inputs.py matrices 64 matrices.seq``: the key ("A", i, j)
+or ("B", i, j) and the block in row i and column j, each matrix of BLOCKS x BLOCKS blocks. The output has the same
+form, with the key (i, j). A block of the product needs a row of A's blocks and a column of B's, so each block
+travels to all that need it.
 """
 
 from typedbytes import streaming

@@ -1,8 +1,9 @@
 """The highest temperature of each year, and the station that measured it: a secondary sort, whose first value is the answer.
 
-The input is text as inputs.py makes it, ``python inputs.py weather 100000``: station, date, degrees and a mark for the quality on
-each line. A key is the year and the temperature as a descending sort key. The job sorts by both and groups by the year alone: the
-reducer is called once for a year and reads no further than the highest; of several stations it takes the first by name.
+The input is text as inputs.py makes it, ``python inputs.py weather 100000``: station, date, degrees and a mark for the
+quality on each line. A key is the year and the temperature as a descending sort key. The job sorts by both and groups
+by the year alone: the reducer is called once for a year and reads no further than the highest; of several stations it
+takes the first by name.
 """
 
 from operator import itemgetter

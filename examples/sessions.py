@@ -1,9 +1,9 @@
 """The sessions of each visitor of a web site: runs of requests with less than half an hour between them.
 
-The input is text as inputs.py makes it, ``python inputs.py log 100000``: time in seconds, visitor and page on each line, in no
-order. Keys are the visitor and the time as a sort key, and requests are grouped by the visitor alone, so the reducer sees a
-visitor's requests in time and keeps none of them. The output has one pair per session: (visitor, start), and (number of
-pages, seconds, first page, last page).
+The input is text as inputs.py makes it, ``python inputs.py log 100000``: time in seconds, visitor and page on each
+line, in no order. Keys are the visitor and the time as a sort key, and requests are grouped by the visitor alone, so
+the reducer sees a visitor's requests in time and keeps none of them. The output has one pair per session: (visitor,
+start), and (number of pages, seconds, first page, last page).
 """
 
 from operator import itemgetter

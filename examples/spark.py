@@ -1,9 +1,9 @@
 """Exchange SequenceFiles with a real Spark on this machine, both ways, and see that nothing is another.
 
-``make spark`` installs PySpark into its own folder and runs this. Spark reads files that ``typedbytes.sequencefile`` wrote
-(simple Writables in compressed blocks; typed bytes, whose class is in Hadoop's streaming jar), and writes ones that it reads.
-Spark gives a TypedBytesWritable as its bytes, and makes a BytesWritable of bytes, or with ``TypedBytesConverter.java`` a
-TypedBytesWritable: ``loads`` and ``dumps`` do the rest.
+``make spark`` installs PySpark into its own folder and runs this. Spark reads files that ``typedbytes.sequencefile``
+wrote (simple Writables in compressed blocks; typed bytes, whose class is in Hadoop's streaming jar), and writes ones
+that it reads. Spark gives a TypedBytesWritable as its bytes, and makes a BytesWritable of bytes, or with
+``TypedBytesConverter.java`` a TypedBytesWritable: ``loads`` and ``dumps`` do the rest.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Write the vectors of this folder, or check that the files are what this script writes.
 
-Here: the description of every vector, its bytes spelled by hand or by struct, its value in the notation of README.md. Not here:
-typedbytes, or any other codec. Invariant: the same script writes the same files.
+Here: the description of every vector, its bytes spelled by hand or by struct, its value in the notation of README.md.
+Not here: typedbytes, or any other codec. Invariant: the same script writes the same files.
 
     python test_vectors/generate.py            write the files
     python test_vectors/generate.py --check    say which files differ, and fail if any does

@@ -117,8 +117,8 @@ class _Opaque:
 class Ext(_Opaque, tuple[int, bytes]):
     r"""Hold the payload of an application code that has no meaning here; it re-encodes byte for byte.
 
-    `code` is 50..200 (in Hive's dialect also 11, 12 and 177 with the payloads it defines), `data` any bytes-like object.
-    Raises ValueError for another code.
+    `code` is 50..200 (in Hive's dialect also 11, 12 and 177 with the payloads it defines), `data` any bytes-like
+    object. Raises ValueError for another code.
 
     >>> import typedbytes
     >>> typedbytes.loads(bytes.fromhex("9000000002abcd"))

@@ -46,8 +46,8 @@ def relocated(error: _Error, message: str, *where: object) -> _Error:
 class TypedBytesError(Exception):
     """The base of every error of this library.
 
-    `option` is the name of the option by which what is refused here can be read or written, such as "pickle", None where there is
-    none; `hint` is the part of the message that says so.
+    `option` is the name of the option by which what is refused here can be read or written, such as "pickle", None
+    where there is none; `hint` is the part of the message that says so.
 
     >>> import typedbytes
     >>> issubclass(typedbytes.FormatError, typedbytes.TypedBytesError)
@@ -87,7 +87,8 @@ class EncodeTypeError(EncodeError, TypeError):
     >>> import typedbytes
     >>> typedbytes.dumps(object())
     Traceback (most recent call last):
-    typedbytes.errors.EncodeTypeError: cannot encode an object of type object: pass default=, or pickle="trust" for your own data
+    typedbytes.errors.EncodeTypeError: cannot encode an object of type object:
+    pass default=, or pickle="trust" for your own data
     """
 
 
@@ -104,9 +105,10 @@ class EncodeValueError(EncodeError, ValueError):
 class DecodeError(TypedBytesError, ValueError):
     r"""Report bytes that are not valid.
 
-    `offset` counts bytes from the start of the input, `code` is the type code being read (None: none), `path` leads to the
-    value inside its record (like ``[3]["key"]``, a key of more than 1000 characters cut), `record` is the record's index in a
-    stream (None: not a stream), `filename` the path that a Reader has opened (None: it was given something else).
+    `offset` counts bytes from the start of the input, `code` is the type code being read (None: none), `path`
+    leads to the value inside its record (like ``[3]["key"]``, a key of more than 1000 characters cut), `record`
+    is the record's index in a stream (None: not a stream), `filename` the path that a Reader has opened (None: it
+    was given something else).
 
     >>> import typedbytes
     >>> try:

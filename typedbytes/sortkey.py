@@ -4,9 +4,9 @@
     decode(key)         the value again
     Descending(value)   a part of a tuple, or all of it, in descending order
 
-Hadoop sorts by the bytes of encoded keys: texts by their length first, negative numbers after positive ones. A sort key is
-an ordinary key, a LIST of LONGs, that Hadoop sorts as Python sorts the value it was made of. Every number takes two LONGs,
-so the encoded key of a single number is 20 bytes long, whatever the number.
+Hadoop sorts by the bytes of encoded keys: texts by their length first, negative numbers after positive ones. A sort key
+is an ordinary key, a LIST of LONGs, that Hadoop sorts as Python sorts the value it was made of. Every number takes two
+LONGs, so the encoded key of a single number is 20 bytes long, whatever the number.
 
 >>> import typedbytes as tb
 >>> numbers = [10, -3, 2.5, 0, -7]

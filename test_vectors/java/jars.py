@@ -1,9 +1,9 @@
 """A Java virtual machine with Hadoop's classes and ours: what the tests, the vectors and the demo start.
 
-Here: finding the JDK and Maven, fetching Hadoop's jars, compiling the Java sources beside this file, and the command line that starts
-them. Not here: the commands of ``Main.java``. Invariant: typedbytes is never imported; the jars and the classes in ``build/`` are whole,
-and made from the ``pom.xml`` and the sources of now; the classes are compiled with the Hadoop that the ``pom.xml`` names, whichever the
-variable HADOOP_VERSION has them run with.
+Here: finding the JDK and Maven, fetching Hadoop's jars, compiling the Java sources beside this file, and the command
+line that starts them. Not here: the commands of ``Main.java``. Invariant: typedbytes is never imported; the jars and
+the classes in ``build/`` are whole, and made from the ``pom.xml`` and the sources of now; the classes are compiled with
+the Hadoop that the ``pom.xml`` names, whichever the variable HADOOP_VERSION has them run with.
 """
 
 import functools

@@ -1,9 +1,10 @@
 """The legacy layouts against the bytes that the published programs write, by their digests.
 
-The programs are those of bartdag/javapythonperfbench at commit 83535f4: `writeprotocolperf.py` under Python 3 with a socket that records,
-`WriteProtocolApplication` under JDK 17, both with known bytes instead of random ones. Only `total` was changed: its call of
-`encode_bytes_total` lacks `total=True` and fails as published. No layout may be compared with our own idea of it alone: `header` once had
-decimal text in the specification, in both of our sides, in the reference and in the baseline, and binary numbers in the original.
+The programs are those of bartdag/javapythonperfbench at commit 83535f4: `writeprotocolperf.py` under Python 3 with a
+socket that records, `WriteProtocolApplication` under JDK 17, both with known bytes instead of random ones. Only `total`
+was changed: its call of `encode_bytes_total` lacks `total=True` and fails as published. No layout may be compared with
+our own idea of it alone: `header` once had decimal text in the specification, in both of our sides, in the reference
+and in the baseline, and binary numbers in the original.
 """
 
 import hashlib

@@ -32,8 +32,9 @@ def test_diff_without_order(file):
 def test_diff_without_order_of_a_record_and_of_a_digest_that_are_the_same_bytes(file):
     """Records that differ cannot be made so that they are counted as one. Two ways that were open:
 
-    The second pair is the digest of the first, by BLAKE2b of 16 bytes without key or salt: a search through some 2**28 pairs like the
-    first finds one whose digest is a pair. And where the digests are known beforehand, two records with one digest may be searched for.
+    The second pair is the digest of the first, by BLAKE2b of 16 bytes without key or salt: a search through some 2**28
+    pairs like the first finds one whose digest is a pair. And where the digests are known beforehand, two records with
+    one digest may be searched for.
     """
     longer, shorter = (
         bytes.fromhex("0400000100119e566d060000000000000000"),

@@ -1,7 +1,8 @@
 """What follows the end of an input in a format that says itself where it ends: read, or refused, but never left out.
 
-A foreign reader that is given an input decides where it ends. pyarrow stops at the end mark of an Arrow stream, and takes a footer at its
-word: of two Arrow or Parquet files, one after the other, it returned the records of the first as those of the second.
+A foreign reader that is given an input decides where it ends. pyarrow stops at the end mark of an Arrow stream,
+and takes a footer at its word: of two Arrow or Parquet files, one after the other, it returned the records of the
+first as those of the second.
 """
 
 import bz2

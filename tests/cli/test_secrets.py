@@ -1,6 +1,7 @@
 """Passwords in URLs, and signatures in their queries, stay out of what the command and its tasks write: messages, reports, logs, plans.
 
-The secrets are in what a user types, and so are in the errors of any library that quotes it, whole or in parts, with the URL or without.
+The secrets are in what a user types, and so are in the errors of any library that quotes it, whole or in parts,
+with the URL or without.
 """
 
 import io

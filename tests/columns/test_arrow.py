@@ -1,7 +1,7 @@
 """What Arrow's consumers and producers make of columns: pyarrow, polars, pandas and DuckDB, each through the C data interface.
 
-Here: batches handed to those libraries and their data written as typed bytes. Not here: how columns are read. Invariant: a library that
-is missing fails the run; expected values come from objects.
+Here: batches handed to those libraries and their data written as typed bytes. Not here: how columns are read.
+Invariant: a library that is missing fails the run; expected values come from objects.
 """
 
 import ctypes

@@ -1,7 +1,8 @@
 """Columns hold what an exact decoder gives for the same bytes, whatever the source, the policy and the batch size.
 
-Here: types, values, text, mismatches and projections, held against the decoder, the reference and the vectors. Not here: threads and
-faults of sources (test_reader), writing (test_writing), Arrow's consumers (test_arrow). Invariant: expected values come from objects.
+Here: types, values, text, mismatches and projections, held against the decoder, the reference and the vectors. Not
+here: threads and faults of sources (test_reader), writing (test_writing), Arrow's consumers (test_arrow). Invariant:
+expected values come from objects.
 """
 
 import ctypes

@@ -1,8 +1,8 @@
 """Memory that is refused, at every allocation: a MemoryError, nothing lost, nothing half-done, and life goes on.
 
-Here: operations, and the sweep over their allocations. Not here: how much memory is used. Invariant: an operation gives the same each
-time it is called, and a sweep runs in a process of its own, since it may crash. The allocators of C itself are not seen; the core uses
-Python's.
+Here: operations, and the sweep over their allocations. Not here: how much memory is used. Invariant: an operation gives
+the same each time it is called, and a sweep runs in a process of its own, since it may crash. The allocators of C
+itself are not seen; the core uses Python's.
 """
 
 import array

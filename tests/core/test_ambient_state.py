@@ -1,7 +1,7 @@
 """The bytes of a value depend on the value alone: Hadoop groups keys by their bytes, and each task encodes them in a process of its own.
 
-What else could decide is set to other values: the decimal context, the locale, the time zone, the hash seed, the limit on digits. Each
-type that is encoded is among the values, so a new one that asks its object for text is found here.
+What else could decide is set to other values: the decimal context, the locale, the time zone, the hash seed, the limit
+on digits. Each type that is encoded is among the values, so a new one that asks its object for text is found here.
 """
 
 import datetime

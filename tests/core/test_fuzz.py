@@ -1,6 +1,7 @@
 """Fuzzing, short: every target on inputs that are the same each time, and proof that the engine sees what it must.
 
-`python tests/fuzz/run.py` runs as long as one likes; what has been found once stays in tests/fuzz/corpus.txt and runs here too.
+`python tests/fuzz/run.py` runs as long as one likes; what has been found once stays in
+tests/fuzz/corpus.txt and runs here too.
 """
 
 import subprocess

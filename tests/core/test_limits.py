@@ -1,7 +1,8 @@
 """Memory: what input may cost that declares large sizes, or that was made to cost much for its size.
 
-Here: bounds on memory, and the measuring of it. Not here: clocks (bench/bounds.py has them). Invariant: the memory of a process is
-measured from outside the interpreter, in a process of its own for each input, and counted from when the input was there.
+Here: bounds on memory, and the measuring of it. Not here: clocks (bench/bounds.py has them). Invariant: the memory
+of a process is measured from outside the interpreter, in a process of its own for each input, and counted from
+when the input was there.
 """
 
 import contextlib

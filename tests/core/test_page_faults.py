@@ -1,7 +1,7 @@
 """Page faults: memory that the last value, output or piece freed is used again, and the C library keeps its pages.
 
-Not here: the form on the public interpreter API, which copies an output to shorten it. Invariant: a process of its own counts, since what
-the C library keeps depends on what was freed before.
+Not here: the form on the public interpreter API, which copies an output to shorten it. Invariant: a process of its own
+counts, since what the C library keeps depends on what was freed before.
 """
 
 import io

@@ -1,7 +1,7 @@
 """Block messages: whole and in pieces, held against the slow implementation, and written again.
 
-Here: what must hold for any bytes on each wire, and how bytes come about that are nearly a message. Not here: engines. Invariant: a
-buffer that is decoded ends where an unreadable page begins.
+Here: what must hold for any bytes on each wire, and how bytes come about that are nearly a message. Not here: engines.
+Invariant: a buffer that is decoded ends where an unreadable page begins.
 """
 
 import numpy

@@ -1,8 +1,8 @@
 """Sequences of calls: operations, hooks, kinds of sources and sinks, use after an error, and coming back while busy.
 
-Here: small programs read from bytes, and the model that each is held against. Not here: the wire, but for what a whole buffer decodes to.
-Invariant: whatever is called in whatever order, only documented exceptions come out, a failed reader stays failed, and a sink has whole
-records in order, once each.
+Here: small programs read from bytes, and the model that each is held against. Not here: the wire, but for what a whole
+buffer decodes to. Invariant: whatever is called in whatever order, only documented exceptions come out, a failed reader
+stays failed, and a sink has whole records in order, once each.
 """
 
 import io

@@ -1,7 +1,7 @@
 """Decisions out of bytes: the same bytes always decide the same.
 
-Here: numbers, picks and pieces of bytes. Not here: what is decided. Invariant: bytes that have run out go on as zeros, so every input
-decides everything; a cheap choice takes one byte, so that a change of one byte changes one decision.
+Here: numbers, picks and pieces of bytes. Not here: what is decided. Invariant: bytes that have run out go on as zeros,
+so every input decides everything; a cheap choice takes one byte, so that a change of one byte changes one decision.
 """
 
 

@@ -1,8 +1,8 @@
 """Columns beside objects: what both make of the same bytes must be the same, whatever the policy and the source.
 
-Here: reading columns by choices, and the exact decoder that each reading is held against. Not here: how columns are made. Invariant: a
-batch holds the next records; what ends the reading is the decoder's own error, or a mismatch or a limit of columns in a record that the
-decoder can read.
+Here: reading columns by choices, and the exact decoder that each reading is held against. Not here: how columns are
+made. Invariant: a batch holds the next records; what ends the reading is the decoder's own error, or a mismatch or a
+limit of columns in a record that the decoder can read.
 """
 
 import io

@@ -6,8 +6,8 @@
 Wants clang, and atheris in the Python that runs it (`pip install '.[fuzz]'`). The core is built in a copy with clang's
 instrumentation; what libFuzzer has found interesting stays under build/fuzz/corpus from run to run.
 
-Here: that build, and talking to libFuzzer. Not here: checks. Invariant: memory comes from malloc, so that an access one byte too far is a
-report.
+Here: that build, and talking to libFuzzer. Not here: checks. Invariant:
+memory comes from malloc, so that an access one byte too far is a report.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Whole buffers: values, structure and encoded bytes must agree with one another and with the reference.
 
-Here: what must hold of any bytes that are decoded, skipped, counted, indexed, read raw. Not here: sources and chunks. Invariant: the
-bytes looked at end at an unreadable page.
+Here: what must hold of any bytes that are decoded, skipped, counted, indexed, read raw. Not here: sources and chunks.
+Invariant: the bytes looked at end at an unreadable page.
 """
 
 import reference

@@ -1,7 +1,7 @@
 """Objects to encode, among them such as a program should not write; every way of encoding gives the same bytes.
 
-Here: objects out of bytes, and what must hold of their encoding. Not here: sinks. Invariant: an object that cannot be encoded raises
-EncodeError and leaves nothing; what can be reads back.
+Here: objects out of bytes, and what must hold of their encoding. Not here: sinks. Invariant: an object that cannot be
+encoded raises EncodeError and leaves nothing; what can be reads back.
 """
 
 import array

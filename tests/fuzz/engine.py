@@ -1,7 +1,7 @@
 """One target in a process of its own, watched: executions, findings, and the input that killed it.
 
-Here: the loop, the clock, the process. Not here: what a target checks. Invariant: the input being run is kept in a file that
-outlives the process; a finding is an exception that came out, a death, or an input that took long.
+Here: the loop, the clock, the process. Not here: what a target checks. Invariant: the input being run is kept in a file
+that outlives the process; a finding is an exception that came out, a death, or an input that took long.
 """
 
 import gc

@@ -1,7 +1,7 @@
 """Memory that ends exactly where an unreadable page begins, so that reading one byte too many is a crash in any build.
 
-Here: the pages and the views of them. Not here: what is read. Invariant: after the last byte of the view that `put` returned last, and
-before the first byte of the one that `put_first` returned last, is a page without permissions.
+Here: the pages and the views of them. Not here: what is read. Invariant: after the last byte of the view that `put`
+returned last, and before the first byte of the one that `put_first` returned last, is a page without permissions.
 """
 
 import ctypes

@@ -1,7 +1,7 @@
 """Making inputs: the vectors as seeds, a grammar of the wire, and ways to spoil both.
 
-Here: bytes that are nearly right. Not here: the checks. Invariant: the same seed makes the same inputs; most are short, because many
-small inputs find more than few large ones.
+Here: bytes that are nearly right. Not here: the checks. Invariant: the same seed makes the same inputs; most are short,
+because many small inputs find more than few large ones.
 """
 
 import functools

@@ -2,12 +2,13 @@
 
     python tests/fuzz/java.py --cases 100000 [--seed S]
 
-Wants a JDK and Maven, as the tests marked `hadoop` do. Each case is a value with whatever follows it. Java's read, readRaw,
-write, hashCode and partitions are held against decoding, skipping, tb.hash_code and tb.partition. The two readers of Hadoop
-disagree with the format in known ways; each that was met is counted under its name, and anything else is a finding.
+Wants a JDK and Maven, as the tests marked `hadoop` do. Each case is a value with whatever follows it. Java's
+read, readRaw, write, hashCode and partitions are held against decoding, skipping, tb.hash_code and tb.partition.
+The two readers of Hadoop disagree with the format in known ways; each that was met is counted under its name, and
+anything else is a finding.
 
-Here: the comparison and the list of explained differences. Not here: how inputs are made. Invariant: what we read, Java reads as the same
-value and over the same bytes, or it has a MAP whose keys its tree cannot order.
+Here: the comparison and the list of explained differences. Not here: how inputs are made. Invariant: what we read, Java
+reads as the same value and over the same bytes, or it has a MAP whose keys its tree cannot order.
 """
 
 import argparse

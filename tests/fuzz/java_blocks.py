@@ -2,11 +2,12 @@
 
     python tests/fuzz/java_blocks.py --cases 100000 [--seed S]
 
-Wants a JDK. For each input the Java reader has to give as many messages as the slow reference, and to end as that does: with the
-input, or with the exception that it documents. Bombs declare large sizes in few bytes; anything but the right exception is a finding.
+Wants a JDK. For each input the Java reader has to give as many messages as the slow reference, and to end as that
+does: with the input, or with the exception that it documents. Bombs declare large sizes in few bytes; anything but the
+right exception is a finding.
 
-Here: the comparison, the bombs, the list of explained differences. Not here: how other inputs are made. Invariant: whatever the input,
-nothing but BlockException and EOFException comes out of the reader.
+Here: the comparison, the bombs, the list of explained differences. Not here: how other inputs are made. Invariant:
+whatever the input, nothing but BlockException and EOFException comes out of the reader.
 """
 
 import argparse

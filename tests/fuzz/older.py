@@ -1,7 +1,7 @@
 """The names of the older libraries, held against the readers and the encoder of the new ones.
 
-Here: Input, PairedInput, Output and PairedOutput over files of many kinds, with and without handlers. Not here: the wire. Invariant: an
-Input returns what a Reader returns, and its file position is where the last value ended.
+Here: Input, PairedInput, Output and PairedOutput over files of many kinds, with and without handlers. Not here: the
+wire. Invariant: an Input returns what a Reader returns, and its file position is where the last value ended.
 """
 
 import io

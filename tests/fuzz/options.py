@@ -1,7 +1,7 @@
 """The sets of options that targets choose from: one byte of an input names one.
 
-Here: tables of options and the hooks in them. Not here: the checks. Invariant: no set names the pickle policy "trust", which runs what
-the bytes say.
+Here: tables of options and the hooks in them. Not here: the checks. Invariant:
+no set names the pickle policy "trust", which runs what the bytes say.
 """
 
 from typedbytes import DecodeError

@@ -1,7 +1,7 @@
 """Pickles that are made to hurt: nested values, shared values, and values in every position.
 
-Here: pickles built of those three, and what must hold of each under the safe policy. Not here: the wire. Invariant: a pickle is read in a
-thread with a small stack, so that what recurses on it dies at once.
+Here: pickles built of those three, and what must hold of each under the safe policy. Not here: the wire. Invariant: a
+pickle is read in a thread with a small stack, so that what recurses on it dies at once.
 """
 
 import sys

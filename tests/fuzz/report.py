@@ -1,7 +1,7 @@
 """Lines of JSON and statistics of records: code that reads encoded bytes without checks must find what the checked walk finds.
 
-Here: `lines`, `RecordStatistics` and `Schema` compared with skipping, the slow JSON form and counts by hand; JSON that is nearly right.
-Not here: the command. Invariant: the bytes that are read end at an unreadable page.
+Here: `lines`, `RecordStatistics` and `Schema` compared with skipping, the slow JSON form and counts by hand; JSON that
+is nearly right. Not here: the command. Invariant: the bytes that are read end at an unreadable page.
 """
 
 import collections

@@ -5,8 +5,8 @@
     python tests/fuzz/run.py --replay bytes FILE ...    run inputs again, such as those that a run has saved
     python tests/fuzz/run.py --engine atheris ...       led by coverage; see coverage.py
 
-Here: the command line and the table. Not here: checks. Invariant: exit code 0 means that no execution crashed, raised what is not
-documented, or took over a second.
+Here: the command line and the table. Not here: checks. Invariant: exit code 0 means that no execution crashed, raised
+what is not documented, or took over a second.
 """
 
 import argparse

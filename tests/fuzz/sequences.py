@@ -1,7 +1,7 @@
 """SequenceFiles, whole and in pieces, split and repaired: every way to read one must give the same records.
 
-Here: files that are nearly right, and what must hold of reading any bytes at all. Not here: what is in the records. Invariant: memory
-that is read ends at an unreadable page; seeds are files that Hadoop wrote.
+Here: files that are nearly right, and what must hold of reading any bytes at all. Not here: what is in the records.
+Invariant: memory that is read ends at an unreadable page; seeds are files that Hadoop wrote.
 """
 
 import functools

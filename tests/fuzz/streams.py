@@ -1,7 +1,7 @@
 """The same bytes in pieces: what a stream gives must not hang on how it comes in.
 
-Here: sources that give what they like, feeding, pairs, groups, raw copies. Not here: misuse. Invariant: the answer that the pieces are
-held against is that of one whole buffer.
+Here: sources that give what they like, feeding, pairs, groups, raw copies. Not here: misuse. Invariant: the answer that
+the pieces are held against is that of one whole buffer.
 """
 
 import io

@@ -1,7 +1,7 @@
 """The targets by name: each a function of bytes that returns when all is well, and how its inputs are made.
 
-Here: names and makers. Not here: engines. Invariant: a target documents what may be raised by catching it; whatever comes out of it is a
-finding.
+Here: names and makers. Not here: engines. Invariant: a target documents what may be raised by catching it;
+whatever comes out of it is a finding.
 """
 
 import ctypes

@@ -2,9 +2,9 @@
 
     python tests/gates/debug_python.py [--thorough]
 
-Takes python3.11-dbg where there is one (Debian: apt-get install python3-dbg python3-venv), else builds CPython with pyenv, once, into
-build/. Here: getting that interpreter, and running leaks.py and the core's tests on it. Not here: what they look for. Invariant: its
-virtual environment and its copy of the sources are under build/.
+Takes python3.11-dbg where there is one (Debian: apt-get install python3-dbg python3-venv), else builds CPython with
+pyenv, once, into build/. Here: getting that interpreter, and running leaks.py and the core's tests on it. Not here:
+what they look for. Invariant: its virtual environment and its copy of the sources are under build/.
 """
 
 import os

@@ -4,12 +4,12 @@
     python tests/gates/faults.py --list          their names and gates
     python tests/gates/faults.py NAME ...        these only
 
-A fault is a text that occurs once in one file of src/ and its replacement. It is put into a copy under build/, of
-which only the extensions affected are built again, with little optimisation; then the gate runs in the copy. A gate that ends well
-has missed the fault. Faults that only a sanitizer can see for sure go into a copy that is built with one.
+A fault is a text that occurs once in one file of src/ and its replacement. It is put into a copy under build/, of which
+only the extensions affected are built again, with little optimisation; then the gate runs in the copy. A gate that ends
+well has missed the fault. Faults that only a sanitizer can see for sure go into a copy that is built with one.
 
-Here: the faults, their gates, the drill. Not here: what gates look for. Invariant: every gate ends well on the copy without a fault,
-which the drill looks at first.
+Here: the faults, their gates, the drill. Not here: what gates look for. Invariant: every gate ends well on the copy
+without a fault, which the drill looks at first.
 """
 
 import argparse

@@ -2,12 +2,12 @@
 
     python tests/gates/free_threads.py
 
-Builds CPython 3.13 from Debian's source package, once, into ~/.cache/typedbytes (some ten minutes; needs clang, make and
-apt-get). The threads run with the GIL (PYTHON_GIL=1) and without it, each on values of its own; without it they also share and change
-containers and objects.
+Builds CPython 3.13 from Debian's source package, once, into ~/.cache/typedbytes (some ten minutes; needs clang, make
+and apt-get). The threads run with the GIL (PYTHON_GIL=1) and without it, each on values of its own; without it they
+also share and change containers and objects.
 
-Here: getting that interpreter, the threads, reading the report. Not here: checks. Invariant: only reports with a frame of ours count,
-and there must be none.
+Here: getting that interpreter, the threads, reading the report. Not here: checks. Invariant:
+only reports with a frame of ours count, and there must be none.
 """
 
 import os

@@ -2,9 +2,9 @@
 
     python tests/gates/leaks.py [--thorough]    one line for each group of operations that leaks, and a summary
 
-Here: operations over the vectors, and the count. Not here: what is right: an error is as good as a value. Invariant: what caches fill
-once does not count, since only what grows in every round does; numbers that the interpreter and the core share must be referred to as
-often afterwards as before.
+Here: operations over the vectors, and the count. Not here: what is right: an error is as good as a value. Invariant:
+what caches fill once does not count, since only what grows in every round does; numbers that the interpreter and the
+core share must be referred to as often afterwards as before.
 """
 
 import argparse

@@ -2,15 +2,16 @@
 
     python tests/gates/line_coverage.py [ARGUMENT OF PYTEST ...]
 
-The core is built twice with counters (gcc's --coverage): as it is, for the whole suite but Hadoop's jobs, and with the public
-API alone, for the codec's tests, so that both forms of the headers' functions are counted. The C that Cython makes says from
-which source line it came. Python's lines are counted by coverage.py meanwhile.
+The core is built twice with counters (gcc's --coverage): as it is, for the whole suite but Hadoop's jobs, and with the
+public API alone, for the codec's tests, so that both forms of the headers' functions are counted. The C that Cython
+makes says from which source line it came. Python's lines are counted by coverage.py meanwhile.
 
-A branch is an outcome of a decision in our sources: of an `if`, a loop, an `and`, a comparison of `min`. What
-Cython adds to find out whether a call has failed is counted apart, as outcomes of calls: most of them fail only without memory.
+A branch is an outcome of a decision in our sources: of an `if`, a loop, an `and`, a comparison of `min`.
+What Cython adds to find out whether a call has failed is counted apart, as outcomes of calls: most of them
+fail only without memory.
 
-Here: the builds and the counts. Not here: tests. Invariant: a line of the core that is not reached fails this gate, but for those that
-only gigabytes of memory reach, which are listed and reported.
+Here: the builds and the counts. Not here: tests. Invariant: a line of the core that is not reached fails this gate, but
+for those that only gigabytes of memory reach, which are listed and reported.
 """
 
 import collections

@@ -2,9 +2,9 @@
 
     python tests/gates/memory_check.py
 
-Wants valgrind (Debian: apt-get install valgrind). Here: that run, and reading its report. Not here: checks. Invariant: only errors in our
-code count, since the interpreter and its libraries have some of their own; a read of uninitialised memory is planted first and must be
-found.
+Wants valgrind (Debian: apt-get install valgrind). Here: that run, and reading its report. Not here: checks. Invariant:
+only errors in our code count, since the interpreter and its libraries have some of their own; a read of uninitialised
+memory is planted first and must be found.
 """
 
 import pathlib

@@ -4,8 +4,8 @@
     python tests/gates/reliability.py faults soak       these; the others keep the figures of their last run
     python tests/gates/reliability.py --write           run nothing, write the page
 
-Here: the commands of a full run, and the words for what they count. Not here: how they count. Invariant: a gate that failed keeps no
-figures, and what is on the page says of which sources it was counted.
+Here: the commands of a full run, and the words for what they count. Not here: how they count. Invariant: a gate that
+failed keeps no figures, and what is on the page says of which sources it was counted.
 """
 
 import argparse

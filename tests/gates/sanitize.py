@@ -2,9 +2,9 @@
 
     python tests/gates/sanitize.py [ARGUMENT OF PYTEST ...]
 
-Here: the switches, the environment of such a build, the runs. Not here: tests. Invariant: memory comes from malloc, since pymalloc's
-blocks have no red zones; leaks are not looked for here, since an interpreter never frees everything (leaks.py does); the first report
-ends the process.
+Here: the switches, the environment of such a build, the runs. Not here: tests. Invariant: memory comes from malloc,
+since pymalloc's blocks have no red zones; leaks are not looked for here, since an interpreter never frees everything
+(leaks.py does); the first report ends the process.
 """
 
 import pathlib

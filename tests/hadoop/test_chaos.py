@@ -1,8 +1,8 @@
 """Mappers and reducers that misbehave, as real Hadoop jobs: no job succeeds with output that is wrong or not all there.
 
-Here: what happens between streaming.run and Hadoop itself, which trusts the exit code, takes a stray MARKER for the end and an open LIST
-for a whole one. What needs no Hadoop is in streaming/test_exit.py. Invariant: a job is judged by its pairs in full, against what plain
-Python gives for the same lines.
+Here: what happens between streaming.run and Hadoop itself, which trusts the exit code, takes a stray MARKER for the end
+and an open LIST for a whole one. What needs no Hadoop is in streaming/test_exit.py. Invariant: a job is judged by its
+pairs in full, against what plain Python gives for the same lines.
 """
 
 import random

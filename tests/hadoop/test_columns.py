@@ -1,7 +1,7 @@
 """A real Hadoop Streaming job whose mapper and reducer work on columns, beside the same job on pairs.
 
-Both go through Hadoop's own code from the input file to the output file; what they give must be the same bytes. The CPU time of
-their Python processes is counted by the jobs themselves and printed, and decides nothing.
+Both go through Hadoop's own code from the input file to the output file; what they give must be the same bytes. The CPU
+time of their Python processes is counted by the jobs themselves and printed, and decides nothing.
 """
 
 import random

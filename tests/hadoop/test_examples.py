@@ -1,7 +1,7 @@
 """The examples as real Hadoop jobs, with the exact options of docs/hadoop.md; and what a job leaves beside its output.
 
-Here: one job for each example. Invariant: what Hadoop gives is compared with what the example gives in this process, and with plain
-Python that knows nothing of jobs.
+Here: one job for each example. Invariant: what Hadoop gives is compared with what the example gives in this process,
+and with plain Python that knows nothing of jobs.
 """
 
 import collections

@@ -1,7 +1,7 @@
 """Words on their way to a node: Hadoop's own classes read the command lines of typedbytes.hadoop.
 
-Here: what Hadoop makes of values that its syntax could take for something else. Which values are refused, and how, is in test_submit.py.
-Invariant: no job runs; Hadoop parses each command line, and sends the job as XML.
+Here: what Hadoop makes of values that its syntax could take for something else. Which values are refused, and how, is
+in test_submit.py. Invariant: no job runs; Hadoop parses each command line, and sends the job as XML.
 """
 
 import pytest

@@ -1,7 +1,7 @@
 """Jobs on their way to Hadoop: the command lines, what travels with a job, archives, and messages to users.
 
-Here: everything of typedbytes.hadoop that needs no Hadoop. Invariant: what Hadoop said in these tests was recorded from Hadoop 3.4.2 and
-its Java.
+Here: everything of typedbytes.hadoop that needs no Hadoop. Invariant:
+what Hadoop said in these tests was recorded from Hadoop 3.4.2 and its Java.
 """
 
 import contextlib

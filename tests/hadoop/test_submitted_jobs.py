@@ -1,7 +1,7 @@
 """Jobs submitted as a user does: the command ``typedbytes submit`` with a real Hadoop in local mode.
 
-Here: what runs a job, and what users meet when they do something wrong. What needs no Hadoop is in test_submit.py. Invariant: the tasks
-of these jobs run on a bare Python that has only the bundle.
+Here: what runs a job, and what users meet when they do something wrong. What needs no Hadoop is in test_submit.py.
+Invariant: the tasks of these jobs run on a bare Python that has only the bundle.
 """
 
 import subprocess

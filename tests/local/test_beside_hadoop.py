@@ -1,7 +1,7 @@
 """Jobs on this machine beside the same jobs of a real Hadoop: equal part files, record by record and in the same order.
 
-Here: what Hadoop has the last word on: order and partition of keys of every type, lines and splits of text, and the examples. The
-examples run here with few of the ways to run them; ``make -C tests/soak beside-hadoop`` runs all.
+Here: what Hadoop has the last word on: order and partition of keys of every type, lines and splits of text, and the
+examples. The examples run here with few of the ways to run them; ``make -C tests/soak beside-hadoop`` runs all.
 """
 
 import random

@@ -1,7 +1,7 @@
 """Jobs and filters that are ended from outside: by a signal, by many, by one that nothing can handle, by a terminal that is closed.
 
-What jobs leave at random moments is tested by tests/soak/chaos.py. Invariant: a test waits for events, and what it looks for is looked for
-until it is there or gone.
+What jobs leave at random moments is tested by tests/soak/chaos.py. Invariant: a test waits for events, and what it
+looks for is looked for until it is there or gone.
 """
 
 import contextlib

@@ -1,8 +1,8 @@
 """Every iterator that users get, and what becomes of it when something breaks in.
 
-Here: finding the iterators among the public names, breaking into each in every way there is, and tasks whose user code catches what came.
-Invariant: after an error an iterator says it again or goes on without loss; it never says "end" before all has come. A new iterator fails
-the first test until it has a recipe here.
+Here: finding the iterators among the public names, breaking into each in every way there is, and tasks whose user code
+catches what came. Invariant: after an error an iterator says it again or goes on without loss; it never says "end"
+before all has come. A new iterator fails the first test until it has a recipe here.
 """
 
 import ast

@@ -1,7 +1,8 @@
 """The examples as jobs on this machine and as jobs of a real Hadoop, with 1, 2 and 7 reducers, with and without combiner.
 
-``python tests/soak/beside_hadoop.py`` runs all cases and says for each whether the part files are equal, record by record; the suite runs
-SOME of them. Here: the inputs of the examples and both ways to run them. Invariant: both read the same files.
+``python tests/soak/beside_hadoop.py`` runs all cases and says for each whether the part files are equal, record
+by record; the suite runs SOME of them. Here: the inputs of the examples and both ways to run them. Invariant:
+both read the same files.
 """
 
 import subprocess

@@ -1,7 +1,7 @@
 """Producers that share a CoalescingWriter and a slow reader, as many messages as one likes: `python tests/soak/block_coalescing.py 10000000`.
 
-Here: the run, long or short, and its check that nothing was lost, written in part or out of a thread's order. Invariant: the reader is
-another process, so that it and the writer can stall each other.
+Here: the run, long or short, and its check that nothing was lost, written in part or out of a thread's order.
+Invariant: the reader is another process, so that it and the writer can stall each other.
 """
 
 import os

@@ -1,9 +1,10 @@
 """Jobs to which something happens at a random moment: none may report success with output that is wrong, or leave anything.
 
-``python tests/soak/chaos.py LOCAL HADOOP`` runs LOCAL jobs of typedbytes.local, two at a time, and HADOOP jobs of a real Hadoop in its local mode,
-each from a seed of its own; it prints how each ended and counts that by fault. The suite does a few. Here: faults, and the
-judgement of a run. Invariant: a run either has exactly the pairs that plain Python gives for its input, without the records in its side
-files, or it had a reason to fail and has left no output that looks whole; a job of typedbytes.local has left no other file, and no job a process.
+``python tests/soak/chaos.py LOCAL HADOOP`` runs LOCAL jobs of typedbytes.local, two at a time, and HADOOP jobs of a
+real Hadoop in its local mode, each from a seed of its own; it prints how each ended and counts that by fault. The suite
+does a few. Here: faults, and the judgement of a run. Invariant: a run either has exactly the pairs that plain Python
+gives for its input, without the records in its side files, or it had a reason to fail and has left no output that looks
+whole; a job of typedbytes.local has left no other file, and no job a process.
 """
 
 import argparse

@@ -1,9 +1,10 @@
 """Threads that encode, decode, and change and share what is encoded: `shared_by_threads.py SECONDS NTHREADS`, without the GIL.
 
-`make test-3.13t` runs it. Each thread has a task at a time, chosen at random. What a thread encodes by itself comes back as it was; of what
-threads share, each call gives a right result, RuntimeError or the ValueError of what is closed; what two threads feed in pieces may also be invalid. An
-interpreter that crashes ends with a signal, and one that hangs with a traceback of each thread.
-Not here: bytearrays that threads resize, which crash CPython 3.13 without a call of ours.
+`make test-3.13t` runs it. Each thread has a task at a time, chosen at random. What a thread encodes by itself
+comes back as it was; of what threads share, each call gives a right result, RuntimeError or the ValueError of
+what is closed; what two threads feed in pieces may also be invalid. An interpreter that crashes ends with a
+signal, and one that hangs with a traceback of each thread. Not here: bytearrays that threads resize, which crash
+CPython 3.13 without a call of ours.
 """
 
 import collections

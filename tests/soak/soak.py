@@ -4,12 +4,12 @@
     python tests/soak/soak.py 100        100 GB
     python tests/soak/soak.py 1 --seed 7
 
-One process makes the records, one moves them, one compares what arrives with what was made, byte for byte. The one in the
-middle is measured: its memory and its descriptors after each way of moving records had its turn once, and at the end. Exit
-code 1 when the memory has grown by more than 1 MiB, a descriptor was left open, or a byte was another.
+One process makes the records, one moves them, one compares what arrives with what was made, byte for byte. The one in
+the middle is measured: its memory and its descriptors after each way of moving records had its turn once, and at the
+end. Exit code 1 when the memory has grown by more than 1 MiB, a descriptor was left open, or a byte was another.
 
-Here: the pipes, the ways, the measuring. Invariant: the same seed moves the same bytes; each turn has pipes, readers and writers of its
-own, so that making and closing them is a part of it.
+Here: the pipes, the ways, the measuring. Invariant: the same seed moves the same bytes; each turn has pipes, readers
+and writers of its own, so that making and closing them is a part of it.
 """
 
 import argparse

@@ -3,8 +3,9 @@
     python tests/soak/soak_sequencefile.py       5 GB each way
     python tests/soak/soak_sequencefile.py 100   100 GB
 
-Exit code 1 when the memory has grown by more than 1 MiB after the first tenth, or a record was another. Here: files that are made while
-they are read, since there may be any number of parts between sync markers. Invariant: every way of reading goes over the same bytes.
+Exit code 1 when the memory has grown by more than 1 MiB after the first tenth, or a record was another. Here: files
+that are made while they are read, since there may be any number of parts between sync markers. Invariant: every way of
+reading goes over the same bytes.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Sort keys: their bytes are ordered as Python orders the values, and the values come back.
 
-Here: Python's own order against that of encoded bytes, and against Java's comparator. Not here: how a key is made. Invariant: an order is
-judged by all pairs of neighbours of a sorted list, or by two values.
+Here: Python's own order against that of encoded bytes, and against Java's comparator. Not here: how a key is made.
+Invariant: an order is judged by all pairs of neighbours of a sorted list, or by two values.
 """
 
 import functools

@@ -1,6 +1,7 @@
 """Writers that are open when the interpreter ends: every kind, every way to end, and sinks that refuse.
 
-One child for each way to end has a writer of every kind, all open; what is in their files afterwards is looked at kind by kind.
+One child for each way to end has a writer of every kind, all open;
+what is in their files afterwards is looked at kind by kind.
 """
 
 import gzip

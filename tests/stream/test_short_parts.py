@@ -1,7 +1,7 @@
 """Compressed input of very many parts with hardly any contents: what it takes, and that none of it is lost.
 
-A decompressor of zstd is for one frame and is expensive to make, so empty frames are passed without one, and very many very short frames
-are refused. That the frames passed are empty is for the library to say.
+A decompressor of zstd is for one frame and is expensive to make, so empty frames are passed without one, and very many
+very short frames are refused. That the frames passed are empty is for the library to say.
 """
 
 import io

@@ -1,6 +1,7 @@
 """Records that are left out on request: which, what becomes of them, and when that is too many.
 
-Here: tasks as child processes with max_bad. Invariant: what is left out is in the side file, and what is not is in the output, each once.
+Here: tasks as child processes with max_bad. Invariant: what is left out is in the side file,
+and what is not is in the output, each once.
 """
 
 import struct

@@ -1,7 +1,7 @@
 """Groups of a part of the keys: the same ones with any number of reducers, with no option given, or an error before anything is grouped.
 
-Here: what ``group_by`` and ``partition_by`` send between map and reduce, and what they refuse. What a real Hadoop makes of it is in
-test_hadoop_jobs.py.
+Here: what ``group_by`` and ``partition_by`` send between map and reduce, and what they refuse.
+What a real Hadoop makes of it is in test_hadoop_jobs.py.
 """
 
 import collections

@@ -1,7 +1,7 @@
 """Ready-made mappers and reducers, and the helpers to test jobs with.
 
-Here: jobs in this process, through the testing helpers. Invariant: what a job gives is compared with plain Python, and a combiner may run
-never, once or several times without a difference.
+Here: jobs in this process, through the testing helpers. Invariant: what a job gives is compared with plain Python, and
+a combiner may run never, once or several times without a difference.
 """
 
 import collections

@@ -1,7 +1,7 @@
 """What the test suites of typedbytes, ctypedbytes, dumbo and hadoopy asked of these libraries, asked of ours.
 
-Each test says which one it follows; the assertions are the old ones, in our words. What does not carry over is asserted too, with
-the way in which it differs.
+Each test says which one it follows; the assertions are the old ones, in our words.
+What does not carry over is asserted too, with the way in which it differs.
 """
 
 import datetime

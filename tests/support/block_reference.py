@@ -1,8 +1,8 @@
 """Block messages, slow and obvious: the other implementation, which tests compare the compiled one with.
 
-Here: encode and decode of whole messages on both wires, written from docs/block-format.md by struct and slices, and the published lists
-of arguments. Not here: buffers, descriptors, speed. Invariant: bytes are walked once from left to right, and the first thing that is
-wrong is the error.
+Here: encode and decode of whole messages on both wires, written from docs/block-format.md by struct and slices, and the
+published lists of arguments. Not here: buffers, descriptors, speed. Invariant: bytes are walked once from left to
+right, and the first thing that is wrong is the error.
 """
 
 import base64

@@ -1,7 +1,7 @@
 """Every way of reading a value, as a function from chunks of bytes and options to the values in them.
 
-Here: calls of typedbytes that must all come to the same. Not here: what is right. Invariant: a way puts the values before a fault into
-`values`, which the caller passes in, and raises the fault itself.
+Here: calls of typedbytes that must all come to the same. Not here: what is right. Invariant: a way puts the values
+before a fault into `values`, which the caller passes in, and raises the fault itself.
 """
 
 import io

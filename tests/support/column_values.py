@@ -1,8 +1,8 @@
 """What columns hold, as the values that an exact decoder gives for the same bytes.
 
-Here: the way from a batch's memory to objects, by the type of each column, slow and obvious; a struct as the pairs of its fields that
-are not null. Not here: how columns were filled.
-Invariant: only the bytes of `buffers` are looked at, by struct.
+Here: the way from a batch's memory to objects, by the type of each column, slow and obvious; a struct as the
+pairs of its fields that are not null. Not here: how columns were filled. Invariant: only the bytes of `buffers`
+are looked at, by struct.
 """
 
 import struct

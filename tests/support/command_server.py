@@ -2,8 +2,8 @@
 
     python command_server.py SOCKET [MODULE ...]
 
-Here: the server, and `run`, which uses it. Not here: what is being tested. Invariant: each command has a process of its own, with the
-environment, the folder and the three pipes of the caller, and ends as an interpreter does.
+Here: the server, and `run`, which uses it. Not here: what is being tested. Invariant: each command has a process of its
+own, with the environment, the folder and the three pipes of the caller, and ends as an interpreter does.
 """
 
 import atexit

@@ -1,7 +1,8 @@
 """Jobs that leave out bad records through the wrappers of streaming.lib, and what plain Python makes of the same lines.
 
-Lines and words fail by their own checksum, in whatever attempt they are read and at one of five steps. Here: the scripts, the side files of an
-output, and the pairs that it must have. Not here: what else happens to a job. Invariant: what is expected uses nothing of streaming.
+Lines and words fail by their own checksum, in whatever attempt they are read and at one of five steps. Here: the
+scripts, the side files of an output, and the pairs that it must have. Not here: what else happens to a job. Invariant:
+what is expected uses nothing of streaming.
 """
 
 import collections

@@ -1,7 +1,7 @@
 """Families of input made to cost much for its size: each gives about as many bytes as are asked for.
 
-Here: bytes, made from a size alone, the same each time. Not here: what they cost, and what may be made of them. Invariant: the cost that
-a family is after grows with its size, and its name says what it is.
+Here: bytes, made from a size alone, the same each time. Not here: what they cost, and what may be made of them.
+Invariant: the cost that a family is after grows with its size, and its name says what it is.
 """
 
 import functools

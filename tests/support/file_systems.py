@@ -2,8 +2,8 @@
 
     make test-file-systems
 
-HDFS is Hadoop's own, in a small cluster; S3 and GCS are servers that speak as these do. Here: the servers, and one check that all must
-pass. Invariant: fsspec gets no options beyond a user's environment.
+HDFS is Hadoop's own, in a small cluster; S3 and GCS are servers that speak as these do. Here: the servers, and one
+check that all must pass. Invariant: fsspec gets no options beyond a user's environment.
 """
 
 import getpass

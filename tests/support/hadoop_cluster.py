@@ -1,8 +1,8 @@
 """YARN on this machine, with or without HDFS, and the commands of a user of it.
 
-Here: starting tests/cluster/Cluster.java, and jobs submitted to it by ``typedbytes submit``. Not here: what a job should give. Invariant:
-each task of a job is a virtual machine and a process of its own, on a bare Python that has only the bundle; all files are in the folder
-given; a command that fails raises ClusterError with what it said.
+Here: starting tests/cluster/Cluster.java, and jobs submitted to it by ``typedbytes submit``. Not here: what a job
+should give. Invariant: each task of a job is a virtual machine and a process of its own, on a bare Python that has only
+the bundle; all files are in the folder given; a command that fails raises ClusterError with what it said.
 """
 
 import os

@@ -1,7 +1,7 @@
 """A HADOOP_HOME with what a job needs of one: the commands hadoop and yarn, and the streaming jar.
 
-Here: the folder, made of jars from Maven. Invariant: the commands run Hadoop's own classes, the ones that its own scripts run; what is
-missing here is only what those scripts find out about a machine.
+Here: the folder, made of jars from Maven. Invariant: the commands run Hadoop's own classes, the ones that its own
+scripts run; what is missing here is only what those scripts find out about a machine.
 """
 
 import shutil

@@ -1,7 +1,8 @@
 """A warm Java virtual machine: Hadoop Streaming jobs in local mode, and Hadoop's own readers of TypedBytes.
 
-Here: talking to the ``serve`` command of test_vectors/java. Not here: what a test expects. Invariant: the scripts of a job see the
-package this test run sees; a command that Hadoop does not finish in time ends the machine, and the test with it.
+Here: talking to the ``serve`` command of test_vectors/java. Not here: what a test expects. Invariant: the
+scripts of a job see the package this test run sees; a command that Hadoop does not finish in time ends the
+machine, and the test with it.
 
 Without a JDK, Maven or a way to fetch the jars, ``hadoop()`` raises and says what to install: the tests that need
 Hadoop fail then. ``-m "not hadoop"`` leaves them out.

@@ -1,7 +1,8 @@
 """The tagged JSON in which Hadoop's Java describes what it has read, and the same for a value of ours.
 
-Here: what java_view gives for a Python value and bits_only for Java's own JSON are equal exactly when both sides read the same. Floats
-are compared by their bits, since digits do not distinguish NaNs; the entries of a MAP are in one order, since Java sorts them.
+Here: what java_view gives for a Python value and bits_only for Java's own JSON are equal exactly when both sides read
+the same. Floats are compared by their bits, since digits do not distinguish NaNs; the entries of a MAP are in one
+order, since Java sorts them.
 """
 
 import re

@@ -1,6 +1,7 @@
 """Jobs of typedbytes.local for the tests: scripts, inputs, and what is read back of an output.
 
-Not here: what a test expects. Invariant: a job runs in the test's own folder and sees the package that this test run sees.
+Not here: what a test expects. Invariant: a job runs in the test's own folder and sees the package
+that this test run sees.
 """
 
 import collections

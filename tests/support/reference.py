@@ -1,8 +1,8 @@
 """TypedBytes, slow and obvious: the other implementation, which tests compare the compiled one with.
 
-Here: decode, encode and skip of single values, and Java's hash, written from the format's description and from our own decisions, never
-from the compiled sources. Not here: buffers, streams, caches, speed. Invariant: bytes are walked once from left to right, and the first
-thing that is wrong is the error.
+Here: decode, encode and skip of single values, and Java's hash, written from the format's description and from our own
+decisions, never from the compiled sources. Not here: buffers, streams, caches, speed. Invariant: bytes are walked once
+from left to right, and the first thing that is wrong is the error.
 """
 
 import array

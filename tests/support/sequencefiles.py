@@ -1,7 +1,7 @@
 """SequenceFiles for the tests: those that Hadoop wrote, what is in them, and headers spelled by hand.
 
-Here: reading the vectors, and comparing what Hadoop's reader gives with Python values. Not here: which implementation is being tested.
-Invariant: a float is compared by its bits.
+Here: reading the vectors, and comparing what Hadoop's reader gives with Python values. Not here: which implementation
+is being tested. Invariant: a float is compared by its bits.
 """
 
 import functools

@@ -1,6 +1,7 @@
 """Families of compressed streams, block messages and SequenceFiles that consist of parts with no contents, or hardly any.
 
-Here: bytes, about as many as are asked for, and what reads them. Not here: what that may cost. Invariant: each part is valid.
+Here: bytes, about as many as are asked for, and what reads them. Not here: what that may cost.
+Invariant: each part is valid.
 """
 
 import bz2

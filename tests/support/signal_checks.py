@@ -1,7 +1,7 @@
 """Count how often code written in C checks for signals, and send one at a known moment; times would depend on the machine.
 
-Here: a signal that is raised again each time it is handled, the count, and a signal that an event causes. Not here: what is being tested.
-Invariant: no Python code of this file runs for the signal, so that nothing else handles it.
+Here: a signal that is raised again each time it is handled, the count, and a signal that an event causes. Not here:
+what is being tested. Invariant: no Python code of this file runs for the signal, so that nothing else handles it.
 """
 
 import contextlib

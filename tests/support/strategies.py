@@ -1,7 +1,7 @@
 """What hypothesis makes up: values, encoded bytes good and spoiled, options, ways to cut a stream.
 
-Here: strategies, each with a word on what it leaves out. Not here: the compiled implementation and what it does. Invariant: sizes are
-small, because many small inputs find more than few large ones.
+Here: strategies, each with a word on what it leaves out. Not here: the compiled implementation and what it does.
+Invariant: sizes are small, because many small inputs find more than few large ones.
 """
 
 import datetime

@@ -1,7 +1,7 @@
 """Streaming scripts as Hadoop runs them: a child process with three pipes and the environment of a task.
 
-Here: starting such a child and reading what it left. Not here: what a test expects. Invariant: the child sees the package this test run
-sees, none of Hadoop's variables but those given, and every warning as an error.
+Here: starting such a child and reading what it left. Not here: what a test expects. Invariant: the child sees the
+package this test run sees, none of Hadoop's variables but those given, and every warning as an error.
 """
 
 import os

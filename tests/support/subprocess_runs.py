@@ -1,7 +1,7 @@
 """A fresh interpreter for what may crash, fork or leak, and a bound for what may hang.
 
-Here: starting a process, waiting, measuring. Not here: what is being tested. Invariant: a child sees the package that this run sees,
-takes every warning as an error, and has to end well and silently.
+Here: starting a process, waiting, measuring. Not here: what is being tested. Invariant: a child sees the package that
+this run sees, takes every warning as an error, and has to end well and silently.
 """
 
 import contextlib

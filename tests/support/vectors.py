@@ -1,7 +1,7 @@
 """The vectors as tests see them: where they lie, how a value is spelled, what a call came to.
 
-Here: reading test_vectors/ and comparing to the bit. Not here: which implementation is being tested. Invariant: two values are the same
-when they are spelled the same.
+Here: reading test_vectors/ and comparing to the bit. Not here: which implementation is being tested. Invariant: two
+values are the same when they are spelled the same.
 """
 
 import array

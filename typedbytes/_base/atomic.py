@@ -1,8 +1,9 @@
 """Files and folders that get their names once they are complete and on the disk; and temporary folders.
 
 Here: syncing, renaming, locking, and removing what was not finished; the only module that does so. Not here: what is
-written. Invariant: even after a crash of the machine, a file of the name holds all that was written, or what it held before; a
-folder replaces nothing, and an empty folder only on request. Unfinished files and folders are named .NAME.PID.TOKEN.partial.
+written. Invariant: even after a crash of the machine, a file of the name holds all that was written, or what it held
+before; a folder replaces nothing, and an empty folder only on request. Unfinished files and folders are named
+.NAME.PID.TOKEN.partial.
 """
 
 import errno

@@ -1,7 +1,8 @@
 """Bound what comparing the keys of one MAP may cost when their hash values are equal.
 
-A dict compares keys of equal hash with one another, and for most types equal hashes are easily made. str and bytes are hashed
-with a secret, and of numbers in 64 bits only a few share a hash; all other keys are counted here, in the rare MAP that has many.
+A dict compares keys of equal hash with one another, and for most types equal hashes are easily made. str and bytes
+are hashed with a secret, and of numbers in 64 bits only a few share a hash; all other keys are counted here, in
+the rare MAP that has many.
 """
 
 __all__ = ["Collisions"]

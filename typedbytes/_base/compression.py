@@ -1,8 +1,8 @@
 """Files compressed as a whole with gzip, bzip2, xz or Zstandard: inputs are recognised by their first bytes, outputs by their names.
 
-Zlib's own format, which Hadoop names .deflate, has no signature: it is recognised by that name, and only read. No more is decompressed
-at once than was asked for; damage is a DecodeError whose offset counts the decompressed bytes before it. A SequenceFile inside is
-refused: it has to be decompressed first.
+Zlib's own format, which Hadoop names .deflate, has no signature: it is recognised by that name, and only read. No more
+is decompressed at once than was asked for; damage is a DecodeError whose offset counts the decompressed bytes before
+it. A SequenceFile inside is refused: it has to be decompressed first.
 """
 
 import io

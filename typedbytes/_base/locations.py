@@ -1,7 +1,7 @@
 """Paths, URLs and folders of part files and of MapFiles.
 
-Here: opening, listing and sizes. Not here: the contents of files, except what distinguishes a MapFile. Invariants: fsspec is imported for
-a URL only; the index of a MapFile is read only if its own path is given.
+Here: opening, listing and sizes. Not here: the contents of files, except what distinguishes a MapFile. Invariants:
+fsspec is imported for a URL only; the index of a MapFile is read only if its own path is given.
 """
 
 from __future__ import annotations
@@ -112,8 +112,9 @@ def files(paths: Any) -> list[Any]:
 def parts(path: str) -> list[str]:
     """Return the files of a location: itself, or those of a folder that `visible_names` leaves, and of each MapFile its data.
 
-    As for Hadoop's SequenceFileInputFormat, a folder inside it means its file `data`; one without a SequenceFile of that name raises
-    IsADirectoryError: its files would be missing from the result. Hadoop reads the index of a MapFile that is named itself, as records.
+    As for Hadoop's SequenceFileInputFormat, a folder inside it means its file `data`; one without a SequenceFile of
+    that name raises IsADirectoryError: its files would be missing from the result. Hadoop reads the index of a MapFile
+    that is named itself, as records.
     """
     found = _visible_entries(path)
     return (
@@ -229,7 +230,8 @@ def is_hidden(name: str) -> bool:
 def visible_names(names: Iterable[str]) -> list[str]:
     """Return the sorted names of a folder that an input of it means: not the hidden ones, nor side files beside part files.
 
-    What tasks write beside their output, as log-r-00000 and bad-records-m-00003, is not output. Without part files it is read.
+    What tasks write beside their output, as log-r-00000 and bad-records-m-00003, is not output.
+    Without part files it is read.
     """
     visible = sorted(name for name in names if not is_hidden(name))
     if not any(name.startswith("part-") for name in visible):

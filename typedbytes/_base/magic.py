@@ -1,7 +1,7 @@
 """The first bytes of files of known formats.
 
-Here: signatures, the names of the formats, what could be text or JSON, and the sentence that an error says about input of another format.
-Not here: reading any of them, and raising the error.
+Here: signatures, the names of the formats, what could be text or JSON, and the sentence that an error says about input
+of another format. Not here: reading any of them, and raising the error.
 """
 
 __all__ = [

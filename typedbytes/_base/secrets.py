@@ -1,6 +1,7 @@
 """Secrets in URLs, hidden in what people and their logs get to see: users and passwords, and the keys and signatures in queries.
 
-Not here: where text is shown. Invariant: records, and command lines that are printed to be run, do not pass through here.
+Not here: where text is shown. Invariant: records, and command lines that are printed to be run,
+do not pass through here.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ def _remember(text, end):
 def _user(end):
     """Return the pattern of a URL's user and password. end: characters that end a URL.
 
-    They end at the last @ before the path. Where what seems to be the port is not a number, a password has a slash, a ? or a #.
+    They end at the last @ before the path. Where what seems to be the port is not a number,
+    a password has a slash, a ? or a #.
     """
     return rf"{_NOT_AZURE}://([^/?#{end}]*|[^/?#@:\[{end}]*:(?!\d*[/?#])(?:(?!://)[^@{end}])*)@"
 

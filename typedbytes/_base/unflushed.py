@@ -1,7 +1,7 @@
 """The end of a process whose open writers could not write their buffers when the interpreter ended.
 
-The loss is reported on standard error, and the exit code becomes 120, with which the interpreter also ends when it cannot flush
-standard output. Ending at once with os._exit would lose the buffers of other files.
+The loss is reported on standard error, and the exit code becomes 120, with which the interpreter also ends when it
+cannot flush standard output. Ending at once with os._exit would lose the buffers of other files.
 """
 
 import sys

@@ -1,7 +1,8 @@
 """The Zstandard library of this Python, and frames that would cost more than they hold.
 
-Importing this module raises ModuleNotFoundError if there is no library. A decompressor is for one frame, and making it executes CPUID
-twice, which takes 15 microseconds in some virtual machines. Empty frames and stored bytes need none; very many short frames are refused.
+Importing this module raises ModuleNotFoundError if there is no library. A decompressor is for one frame, and making it
+executes CPUID twice, which takes 15 microseconds in some virtual machines. Empty frames and stored bytes need none;
+very many short frames are refused.
 """
 
 import re

@@ -4,8 +4,9 @@ r"""Sort streams of encoded records that are larger than memory: sorted runs in 
     Spills                             runs in a folder, each with a segment for every partition; written and merged
     memory_for_records(memory)         the part of a process's memory that is left for both
 
-Here: files, how many are open at once, and the threads that make them. Not here: the order, which the Sorter has. Invariant: records
-with equal keys come out in the order in which they went in; a run that lacks something is an error, not a shorter run.
+Here: files, how many are open at once, and the threads that make them. Not here: the order, which the Sorter has.
+Invariant: records with equal keys come out in the order in which they went in; a run that lacks something is an
+error, not a shorter run.
 
 >>> import io
 >>> sink = io.BytesIO()
@@ -48,9 +49,10 @@ Segment = namedtuple("Segment", "path start nbytes nrecords codec largest", defa
 def sort(sources, sink, *, nparts=2, memory=1 << 28, folder=None, threads=1, **options):
     """Sort the records of all sources into one sink, and return their number.
 
-    sources: binary files with readinto(). sink: an object with write(). nparts: 2 for pairs, 1 for values. memory: bytes of a process that
-    does nothing else. folder: where temporary files go. threads: how many sort and write temporary files while the calling one reads.
-    reverse, dialect, max_depth and errors as for `typedbytes._sorting._native.Sorter`.
+    sources: binary files with readinto(). sink: an object with write(). nparts: 2 for pairs, 1 for values. memory:
+    bytes of a process that does nothing else. folder: where temporary files go. threads: how many sort and write
+    temporary files while the calling one reads. reverse, dialect, max_depth and errors as for
+    `typedbytes._sorting._native.Sorter`.
     """
     if threads < 1:
         raise ValueError(f"threads must be at least 1, not {threads}")
@@ -70,8 +72,9 @@ def sort(sources, sink, *, nparts=2, memory=1 << 28, folder=None, threads=1, **o
 class _Rounds:
     """The rounds of a sort: fill `sorter`, and threads sort those that are full and write them to files; a context manager.
 
-    The sorters share the memory, one for each thread and one more. Nothing is written before all are full. With one thread, and from the
-    first large record on, there is one sorter, and no other thread. Invariant: segments are in the order in which their records came.
+    The sorters share the memory, one for each thread and one more. Nothing is written before all are full. With one
+    thread, and from the first large record on, there is one sorter, and no other thread. Invariant: segments are in the
+    order in which their records came.
     """
 
     def __init__(self, spills, threads, memory, **options):
@@ -187,8 +190,8 @@ def memory_for_records(memory, threads=1):
 class Spills:
     """Write sorted runs to files of a folder and merge them.
 
-    codec: the compression of the files, one of CODECS. memory: bytes that merging may hold. max_files: how many it may have open. Other options
-    as for `sort`.
+    codec: the compression of the files, one of CODECS. memory: bytes that merging may hold. max_files:
+    how many it may have open. Other options as for `sort`.
     """
 
     def __init__(

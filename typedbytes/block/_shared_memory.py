@@ -1,7 +1,7 @@
 """Large bodies in memory that two processes share: a message over a socket says where in it a body is.
 
-Here: the channel, its messages, its free ranges. Not here: the memory itself, which _system_memory makes; the bytes of messages, which
-are compiled.
+Here: the channel, its messages, its free ranges. Not here: the memory itself, which _system_memory makes;
+the bytes of messages, which are compiled.
 """
 
 import struct
@@ -28,8 +28,8 @@ class _Range:
 class SharedBody:
     """Hold a part of a channel's memory: to be filled and published, or received and released.
 
-    view: its bytes, a memoryview, which the sender can write to until the body is published. values: those of its message. nbytes,
-    offset: its range in the memory. A context manager, which releases it on exit.
+    view: its bytes, a memoryview, which the sender can write to until the body is published. values: those of its
+    message. nbytes, offset: its range in the memory. A context manager, which releases it on exit.
     """
 
     __module__ = "typedbytes.block"
@@ -50,7 +50,8 @@ class SharedBody:
     def release(self):
         """Return the memory to the sender; the view, and arrays made of it, must not be used any more.
 
-        On the sending side: discard a body that is not published. Calling it again, or after the channel is closed, does nothing.
+        On the sending side: discard a body that is not published.
+        Calling it again, or after the channel is closed, does nothing.
         """
         self._channel._release(self)
 
@@ -64,11 +65,11 @@ class SharedBody:
 class SharedChannel:
     """Send large bodies to another process on this machine through memory that both map.
 
-    sock: a connected socket, whose other side calls `SharedChannel.accept`. nbytes: the size of the memory. Neither side can remove
-    the memory from the other, and it is freed when both have ended. Bodies are sent in one direction; the other direction needs a
-    second channel. Raises ConnectionError or TruncatedError when the peer has ended, the socket's timeout when it stalls, BlockError
-    for a body that does not match its message, and OSError where the system has no such memory, or not enough memory. Needs Linux 5.1
-    or later, or macOS; one user has to run both sides.
+    sock: a connected socket, whose other side calls `SharedChannel.accept`. nbytes: the size of the memory. Neither
+    side can remove the memory from the other, and it is freed when both have ended. Bodies are sent in one direction;
+    the other direction needs a second channel. Raises ConnectionError or TruncatedError when the peer has ended, the
+    socket's timeout when it stalls, BlockError for a body that does not match its message, and OSError where the system
+    has no such memory, or not enough memory. Needs Linux 5.1 or later, or macOS; one user has to run both sides.
 
     >>> import socket, threading
     >>> ours, theirs = socket.socketpair()
@@ -104,7 +105,8 @@ class SharedChannel:
     def accept(cls, sock):
         """Map the memory that the other side of a socket offers, and return the receiving end.
 
-        Raises BlockError for memory that the other side could remove, or that cannot be opened: another user's, or another PID namespace's.
+        Raises BlockError for memory that the other side could remove, or that cannot be opened:
+        another user's, or another PID namespace's.
         """
         self = cls.__new__(cls)
         self._start(sock)

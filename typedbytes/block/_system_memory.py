@@ -3,8 +3,8 @@
     Linux    anonymous memory with seals, which the other side opens by /proc/PID/fd/N
     macOS    shared memory of POSIX, which the other side opens by its name; the kernel sets its size once, and refuses to change it
 
-Here: making and mapping it. Not here: what is in it. Invariant: memory of another process is mapped only when no page of it can go
-away; on Linux shared memory of POSIX can be truncated, so it is used on macOS alone.
+Here: making and mapping it. Not here: what is in it. Invariant: memory of another process is mapped only when no page
+of it can go away; on Linux shared memory of POSIX can be truncated, so it is used on macOS alone.
 """
 
 import errno

@@ -1,7 +1,7 @@
 """The settings of a command: a class whose attributes are its options, and whose objects hold what a command line gives for them.
 
-Here: how options are declared, those that several commands share, and the types of their values. What an option does is not known here.
-Invariant: nothing changes settings once they are parsed.
+Here: how options are declared, those that several commands share, and the types of their values. What an option does is
+not known here. Invariant: nothing changes settings once they are parsed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """End the command in order on SIGHUP, SIGINT and SIGTERM.
 
-The first signal raises Stopped wherever the command is; while that exception is handled and cleanup runs, further signals do nothing.
-A signal that was ignored at the start, for example by nohup, stays ignored.
+The first signal raises Stopped wherever the command is; while that exception is handled and cleanup runs, further
+signals do nothing. A signal that was ignored at the start, for example by nohup, stays ignored.
 """
 
 import _signal  # as in a task: signal itself would cost each command its import

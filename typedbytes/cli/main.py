@@ -1,8 +1,8 @@
 """Run a command line: find the command, parse its arguments, do its work, and turn every error into an exit code.
 
-The module of a command is imported when that command runs, and so is argparse. Commands import helpers, the modules in the folders
-beside this one, and helpers import no command; nothing imports this module but the package, whose one name `main` is.
-Data goes to stdout and everything else to stderr; 0 means that all input was read and all output written.
+The module of a command is imported when that command runs, and so is argparse. Commands import helpers, the modules in
+the folders beside this one, and helpers import no command; nothing imports this module but the package, whose one name
+`main` is. Data goes to stdout and everything else to stderr; 0 means that all input was read and all output written.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ __all__ = ["Batch", "BatchStream", "split_name"]
 class Batch(_native.Batch):
     """Hold the columns of some records; returned by `read`, immutable.
 
-    len() gives the number of rows. Consumers of Arrow data import a Batch by `__arrow_c_array__` or `__arrow_c_stream__`, any number
-    of times; arrays and exports keep its memory alive.
+    len() gives the number of rows. Consumers of Arrow data import a Batch by `__arrow_c_array__` or
+    `__arrow_c_stream__`, any number of times; arrays and exports keep its memory alive.
 
     >>> import typedbytes
     >>> (batch,) = read(typedbytes.Encoder().encode_pairs([("a", 1.5), ("b", 2.5)]))
@@ -56,12 +56,13 @@ class Batch(_native.Batch):
     def column(self, name: int | str) -> NDArray[Any] | tuple[Any, ...]:
         """Return a column as a NumPy array, read-only, over the memory of the batch.
 
-        name: the number of a column, its name, or a path of names such as "value.0" to a part of it. Numbers and BOOLs are one
-        array of int8, bool, int16, int32, int64, float32 or float64; VECTORs of one arity and one kind of number are an array
-        of shape (rows, items), other VECTORs a tuple of arrays, one for each item. A LIST column is a tuple of int32 offsets
-        (rows + 1) and the column of all items; MAPs are offsets, keys, values, or as a struct a dict of arrays by field. STRINGs and all else are copied into an
-        array of str or bytes objects. Nulls are masked among numbers, in a numpy.ma.MaskedArray, and None among objects; a LIST or
-        a MAP that is null is empty here. Raises LookupError if there is no such column, ImportError without NumPy.
+        name: the number of a column, its name, or a path of names such as "value.0" to a part of it. Numbers and BOOLs
+        are one array of int8, bool, int16, int32, int64, float32 or float64; VECTORs of one arity and one kind of
+        number are an array of shape (rows, items), other VECTORs a tuple of arrays, one for each item. A LIST column is
+        a tuple of int32 offsets (rows + 1) and the column of all items; MAPs are offsets, keys, values, or as a struct
+        a dict of arrays by field. STRINGs and all else are copied into an array of str or bytes objects. Nulls are
+        masked among numbers, in a numpy.ma.MaskedArray, and None among objects; a LIST or a MAP that is null is empty
+        here. Raises LookupError if there is no such column, ImportError without NumPy.
 
         >>> import typedbytes
         >>> batch = next(read(typedbytes.Encoder().encode_pairs([("a", (1, 2.5)), ("b", (3, 4.5))])))
@@ -75,9 +76,9 @@ class Batch(_native.Batch):
     def buffers(self, name: int | str) -> dict[str, Any]:
         """Return the memory of a column as memoryviews by name; NumPy is not needed.
 
-        Numbers have "data"; STRINGs, BYTES and raw columns "offsets" (int32, rows + 1) and "data"; LISTs and MAPs "offsets" and the
-        buffers of their parts by name, VECTORs those of their items, structs those of their fields. A column with nulls has "valid" too: a bit for each row, the
-        least significant first, which is 0 for a null.
+        Numbers have "data"; STRINGs, BYTES and raw columns "offsets" (int32, rows + 1) and "data"; LISTs and MAPs
+        "offsets" and the buffers of their parts by name, VECTORs those of their items, structs those of their fields. A
+        column with nulls has "valid" too: a bit for each row, the least significant first, which is 0 for a null.
 
         >>> import typedbytes
         >>> held = next(read(typedbytes.dumps("ab") + typedbytes.dumps("c"), pairs=False)).buffers("value")

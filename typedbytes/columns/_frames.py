@@ -1,6 +1,7 @@
 """Columns of pandas and Polars, and frames, whose export to Arrow would not keep their values.
 
-Here: which those are, and what is written instead. Not here: how it is written. Neither library is imported here: a caller with such a column has imported it.
+Here: which those are, and what is written instead. Not here: how it is written. Neither library is imported here: a
+caller with such a column has imported it.
 """
 
 from __future__ import annotations

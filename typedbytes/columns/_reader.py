@@ -1,7 +1,7 @@
 """The BatchReader: reads records from any source, as batches.
 
-Here: reading, the order of batches and errors, whole groups. Not here: sources, how records become batches, and how that is divided
-among threads.
+Here: reading, the order of batches and errors, whole groups. Not here:
+sources, how records become batches, and how that is divided among threads.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ class MismatchError(DecodeError):
     >>> import typedbytes
     >>> list(read(typedbytes.dumps(1) + typedbytes.dumps("a"), schema=["int"], pairs=False))
     Traceback (most recent call last):
-    typedbytes.columns.MismatchError: STRING in column 'value', which holds int (on_mismatch="widen" or "split" continues), at offset 5, record 1
+    typedbytes.columns.MismatchError: STRING in column 'value', which holds int (on_mismatch="widen" or "split"
+    continues), at offset 5, record 1
     """
 
     __module__ = "typedbytes.columns"
@@ -56,27 +57,28 @@ def read(
 ) -> BatchReader:  # fmt: skip
     """Read a stream of pairs of one shape, or of values, as batches of columns.
 
-    source: any source that a Reader accepts; the path or the bytes of a SequenceFile, or a Reader of one; a folder of part files, a
-    pattern such as `out/part-*`, a list of paths, or a Split: errors then name the file, with the offset and the record in it. batch_rows: rows of a batch,
-    fewer in the last one, or if a column would exceed 2^31-1 bytes or items. batch_nbytes: a batch also ends with the record by
-    which it has that many encoded bytes, so that memory does not depend on the size of records; None: 8 MiB, or 128 bytes for each
-    of batch_rows if that is more. schema: a type for each value of a record, by
-    order (["string", "long"]), or in a dict with new names in order ({"word": "string", "n": "long"}), or with the present names
-    (key and value, or 0 and 1) in any order; None: taken from the first record. columns: the names of those wanted, or
-    paths to items of VECTORs, such as "value.1", and to fields of MAPs, such as "value.price", which are null where a MAP lacks them; all
-    else is skipped. pairs: whether records are pairs, named key and value, or single
-    values. on_mismatch: what to do with a value of another type than its column: "error" raises MismatchError after the rows
-    before it; "widen" changes the column to a type for both (INT to LONG, numbers of several types to DOUBLE unless an integer
-    beyond 2**53 would lose digits, VECTORs of one length to VECTORs of any, all else to raw: encoded values); "split" ends the batch, and that record sets a new schema,
-    with raw for a value with items of several types. threads: the number
-    of decoding threads; each takes one batch or 16 MiB at a time. dialect, max_depth: as for Reader.
+    source: any source that a Reader accepts; the path or the bytes of a SequenceFile, or a Reader of one; a folder of
+    part files, a pattern such as `out/part-*`, a list of paths, or a Split: errors then name the file, with the offset
+    and the record in it. batch_rows: rows of a batch, fewer in the last one, or if a column would exceed 2^31-1 bytes
+    or items. batch_nbytes: a batch also ends with the record by which it has that many encoded bytes, so that memory
+    does not depend on the size of records; None: 8 MiB, or 128 bytes for each of batch_rows if that is more. schema: a
+    type for each value of a record, by order (["string", "long"]), or in a dict with new names in order ({"word":
+    "string", "n": "long"}), or with the present names (key and value, or 0 and 1) in any order; None: taken from the
+    first record. columns: the names of those wanted, or paths to items of VECTORs, such as "value.1", and to fields of
+    MAPs, such as "value.price", which are null where a MAP lacks them; all else is skipped. pairs: whether records are
+    pairs, named key and value, or single values. on_mismatch: what to do with a value of another type than its column:
+    "error" raises MismatchError after the rows before it; "widen" changes the column to a type for both (INT to LONG,
+    numbers of several types to DOUBLE unless an integer beyond 2**53 would lose digits, VECTORs of one length to
+    VECTORs of any, all else to raw: encoded values); "split" ends the batch, and that record sets a new schema, with
+    raw for a value with items of several types. threads: the number of decoding threads; each takes one batch or 16 MiB
+    at a time. dialect, max_depth: as for Reader.
 
-    The pickle of None, or in Hive's dialect its NULL, is a null in a column of any type but raw and ext<100>, which keep it
-    as a value. It is a mismatch as a key of a MAP, as an item of a VECTOR of numbers of one type, and in place of a VECTOR that
-    takes more than 128 bytes in a column. If all values of a column are null, its type is unknown.
+    The pickle of None, or in Hive's dialect its NULL, is a null in a column of any type but raw and ext<100>, which
+    keep it as a value. It is a mismatch as a key of a MAP, as an item of a VECTOR of numbers of one type, and in place
+    of a VECTOR that takes more than 128 bytes in a column. If all values of a column are null, its type is unknown.
 
-    Returns a BatchReader. Iterating raises TruncatedError, FormatError and LimitError as a Reader does. In a SequenceFile the
-    offset of an error is that of the record, or of its block.
+    Returns a BatchReader. Iterating raises TruncatedError, FormatError and LimitError as a Reader does. In a
+    SequenceFile the offset of an error is that of the record, or of its block.
 
     >>> import typedbytes
     >>> data = typedbytes.Encoder().encode_pairs([(1, 0.5), (2, 1.5), (3, 2.5)])
@@ -93,9 +95,9 @@ def read(
 class BatchReader(_core.RecordIterator):
     """Iterate over the batches of a stream; returned by `read`.
 
-    Consumers of Arrow data import the remaining batches by `__arrow_c_stream__`, once. After an error every call raises it again.
-    Iterating, `schema` and `close` raise RuntimeError if another call of them is in progress, in another thread or in the source; that
-    call is not affected.
+    Consumers of Arrow data import the remaining batches by `__arrow_c_stream__`, once. After an error every call raises
+    it again. Iterating, `schema` and `close` raise RuntimeError if another call of them is in progress, in another
+    thread or in the source; that call is not affected.
 
     >>> list(BatchReader(b""))
     []
@@ -174,9 +176,10 @@ class BatchReader(_core.RecordIterator):
     def groups(self) -> Self:
         """End batches only where a key ends, so that all records of a key are in one batch; return the reader.
 
-        The records must be sorted or grouped by key, as in a reducer; keys are compared by their encoded bytes. A batch has
-        more than batch_rows rows if one key has. The records of the last key before an error are not returned. Cannot be combined
-        with threads, on_mismatch="split" or columns, and comes before the first batch, which `schema` reads too.
+        The records must be sorted or grouped by key, as in a reducer; keys are compared by their encoded bytes. A
+        batch has more than batch_rows rows if one key has. The records of the last key before an error are not
+        returned. Cannot be combined with threads, on_mismatch="split" or columns, and comes before the first batch,
+        which `schema` reads too.
 
         >>> import typedbytes
         >>> data = typedbytes.Encoder().encode_pairs([("a", 1), ("a", 2), ("b", 3), ("c", 4)])

@@ -1,6 +1,7 @@
 """What a BatchReader reads from: a stream of records, a SequenceFile, or memory.
 
-A source is used by an internal protocol, which typedbytes.Reader, PairReader and the TypedPairs of a SequenceFile implement:
+A source is used by an internal protocol, which typedbytes.Reader,
+PairReader and the TypedPairs of a SequenceFile implement:
 
     __use_encoded__(use, nbytes)    call use(view) with whole or partial encoded records, at least nbytes unless fewer are left;
                                     it returns the bytes and records used. Return False, without a call, at the end of input
@@ -53,8 +54,9 @@ Split.__doc__ = """Hold what one process reads of a file: a part of a SequenceFi
 def splits(paths: _Path | Sequence[_Path], split_size: int = 128 << 20) -> list[Split]:
     """Return the splits of files: each record is in exactly one, and those of a file are in its order.
 
-    paths: a path, URL, folder of part files or pattern such as `out/part-*`, or a list of them. split_size: the bytes of a SequenceFile
-    that a split has; it is cut at the sync markers after them. Files of typed bytes have none, and are one split each.
+    paths: a path, URL, folder of part files or pattern such as `out/part-*`, or a list of them. split_size: the
+    bytes of a SequenceFile that a split has; it is cut at the sync markers after them. Files of typed bytes have
+    none, and are one split each.
 
     Raises ValueError for a split_size below 1, FileNotFoundError for what is not there.
 

@@ -1,7 +1,7 @@
 """Splits as Arrow record batches of one schema. Needs pyarrow.
 
-Here: the schema of some files, and conversion to it. Not here: types that a consumer lacks (spark/_splits). Invariant: all batches have
-the schema; a value that does not fit is an error that names the file.
+Here: the schema of some files, and conversion to it. Not here: types that a consumer lacks (spark/_splits). Invariant:
+all batches have the schema; a value that does not fit is an error that names the file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Threads that decode batches of an Assembly whose bytes are in memory.
 
-Here: dividing the bytes among threads, and taking over their batches in order. Not here: sources, errors, policies; whatever a thread
-cannot decode is left to the reader.
+Here: dividing the bytes among threads, and taking over their batches in order. Not here: sources, errors, policies;
+whatever a thread cannot decode is left to the reader.
 """
 
 from __future__ import annotations
@@ -65,11 +65,12 @@ _workers = _Workers()
 class Parallel:
     """Decode runs of batches on several threads, in order.
 
-    The calling thread decodes the run that starts at the reader's offset. Each worker decodes one that starts where the run before it
-    is expected to end: a number of records further on, found by a multiplication if records have one size, and otherwise by a
-    scan of their structure. If the source is in memory, workers continue while the caller uses batches. The last worker has the
-    longest scan, so it is stopped, even within a batch, when the caller needs its run. A run is used only if the run before it
-    ended at its start with the same types, and is discarded otherwise: the batches are those that one thread would have made.
+    The calling thread decodes the run that starts at the reader's offset. Each worker decodes one that starts where the
+    run before it is expected to end: a number of records further on, found by a multiplication if records have one
+    size, and otherwise by a scan of their structure. If the source is in memory, workers continue while the caller uses
+    batches. The last worker has the longest scan, so it is stopped, even within a batch, when the caller needs its run.
+    A run is used only if the run before it ended at its start with the same types, and is discarded otherwise: the
+    batches are those that one thread would have made.
 
     memory: a view of the whole source, None if that has to be read.
     """
@@ -173,12 +174,13 @@ class Parallel:
 class _Run:
     """Batches to be decoded by one thread: those of one builder, starting `nbefore` batches after an offset in a view.
 
-    begun: the rows and bytes before that offset that the first of these batches already has. A worker has a view for itself, which the
-    reader makes and releases: without the GIL, threads that use one view miscount its users.
+    begun: the rows and bytes before that offset that the first of these batches already has. A worker has a view for
+    itself, which the reader makes and releases: without the GIL, threads that use one view miscount its users.
 
-    The first to claim a run owns it: the worker that decodes it, or the reader, which then knows that no worker ever will. An
-    exception from a signal handler may come between any two instructions of the main thread, at the exit of a with statement too,
-    so the reader holds no lock that another thread needs, and `finish` can be called again after any interruption.
+    The first to claim a run owns it: the worker that decodes it, or the reader, which then knows that no worker
+    ever will. An exception from a signal handler may come between any two instructions of the main thread, at the
+    exit of a with statement too, so the reader holds no lock that another thread needs, and `finish` can be called
+    again after any interruption.
     """
 
     def __init__(self, assembly, builder, types, offset, nbefore, nbatches, begun=(0, 0)):

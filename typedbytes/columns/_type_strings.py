@@ -1,7 +1,7 @@
 """The types of columns as text, and as the tuples ("descriptions") that the compiled code uses.
 
-Here: conversion between ``"vector<string, double>"`` and its description, both ways; the named parts of a type. Not here: values.
-Invariant: every description has exactly one text.
+Here: conversion between ``"vector<string, double>"`` and its description, both ways; the named parts of a type. Not
+here: values. Invariant: every description has exactly one text.
 """
 
 import re

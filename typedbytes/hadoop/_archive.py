@@ -1,8 +1,8 @@
 """The files of an archive before it is written: names, contents, and the source of each.
 
-Here: which names an archive may have, and which files of a folder go into it. Not here: wheels, pip,
-jobs. Invariant: a name is a relative path of printable characters inside the archive's folder; no two names differ in case
-only; files left out of a folder are listed in `left_out`, except those of no use in an archive.
+Here: which names an archive may have, and which files of a folder go into it. Not here: wheels, pip, jobs. Invariant: a
+name is a relative path of printable characters inside the archive's folder; no two names differ in case only; files
+left out of a folder are listed in `left_out`, except those of no use in an archive.
 """
 
 import fnmatch

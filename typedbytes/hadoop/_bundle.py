@@ -1,11 +1,11 @@
 """The archive with our package, and the other modules of a job, for nodes that have only Python.
 
-Here: what goes into the archive and where. Not here: which names an archive may have, jobs, Hadoop's
-command line. Invariant: the archive is a zip of exactly the files that imports need; its bytes depend on the files only; the
-name of a compiled module has its Python version and platform, so that those for several can be in one folder.
+Here: what goes into the archive and where. Not here: which names an archive may have, jobs, Hadoop's command line.
+Invariant: the archive is a zip of exactly the files that imports need; its bytes depend on the files only; the name of
+a compiled module has its Python version and platform, so that those for several can be in one folder.
 
-Our own package is one tree for all versions. Other packages can have another release for each, so each version has a folder of
-its own, cp311 and so on, and a sitecustomize.py adds the folder for the running Python to the path.
+Our own package is one tree for all versions. Other packages can have another release for each, so each version has a
+folder of its own, cp311 and so on, and a sitecustomize.py adds the folder for the running Python to the path.
 """
 
 from __future__ import annotations
@@ -58,13 +58,14 @@ def bundle(
 ) -> int:
     """Write the archive `target`, a .zip, and return the number of files in it.
 
-    It contains our installed package, `modules` (paths of files and folders, imported by their names) and `wheels`. With
-    `python_versions` ("3.9") or `platforms` ("manylinux2014_x86_64"), pip downloads the wheels of our package and of
-    `requirements` for them, from its index or from the folders `find_links`. Raises SubmitError for files that do not exist,
-    and for names that would not reach the nodes unchanged.
+    It contains our installed package, `modules` (paths of files and folders, imported by their names) and `wheels`.
+    With `python_versions` ("3.9") or `platforms` ("manylinux2014_x86_64"), pip downloads the wheels of our package and
+    of `requirements` for them, from its index or from the folders `find_links`. Raises SubmitError for files that do
+    not exist, and for names that would not reach the nodes unchanged.
 
-    Hidden files, backups of editors and virtual environments in folders are left out, and `say` is called with a line that
-    lists them; caches and files of version control are left out too. A link in a folder must point inside that folder.
+    Hidden files, backups of editors and virtual environments in folders are left out, and `say` is called
+    with a line that lists them; caches and files of version control are left out too. A link in a folder must
+    point inside that folder.
 
     >>> import tempfile, os
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,7 @@
 """The format of a job's inputs, where they can be looked at from here.
 
-Here: the first bytes of local files. Not here: Hadoop's options and classes. Invariant: a given format is not checked; inputs
-visible only to the cluster are assumed to be text, and a message says so.
+Here: the first bytes of local files. Not here: Hadoop's options and classes. Invariant: a given format is not checked;
+inputs visible only to the cluster are assumed to be text, and a message says so.
 """
 
 import glob

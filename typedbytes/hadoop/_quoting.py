@@ -1,12 +1,12 @@
 """Quote the values of a Hadoop command line, and refuse those that would not reach a node unchanged.
 
-Here: the syntax of Hadoop's options, of Streaming's commands and variables, of the URLs in -files and -archives. Not here:
-jobs. Invariant: a value returned here reaches a node unchanged, with any Hadoop 2 or 3; for any other the functions raise SubmitError
-with the value.
+Here: the syntax of Hadoop's options, of Streaming's commands and variables, of the URLs in -files and -archives. Not
+here: jobs. Invariant: a value returned here reaches a node unchanged, with any Hadoop 2 or 3; for any other the
+functions raise SubmitError with the value.
 
-Older versions of Hadoop (with commons-cli 1.2) strip a double quote from either end of an option's value, and a value that
-starts like an option is read as one. A job is sent to the nodes as XML, in which ${name} is replaced by the property of that name:
-refused, except in the properties that users give themselves, where they may want it.
+Older versions of Hadoop (with commons-cli 1.2) strip a double quote from either end of an option's value, and a value
+that starts like an option is read as one. A job is sent to the nodes as XML, in which ${name} is replaced by the
+property of that name: refused, except in the properties that users give themselves, where they may want it.
 """
 
 import os

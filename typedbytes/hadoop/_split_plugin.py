@@ -27,8 +27,8 @@ _FORMAT_PROPERTY = "typedbytes.split.format"
 def with_feed(plan, say=lambda line: None):
     """Return a plan whose formats are known with its feed, "splits" or "pairs", and the plug-in if it needs one.
 
-    A plan that leaves it open has splits if the job allows them and the plug-in is installed. Raises SubmitError for splits that the
-    job cannot have.
+    A plan that leaves it open has splits if the job allows them and the plug-in is installed.
+    Raises SubmitError for splits that the job cannot have.
     """
     plug_in = plan.feed_jar or JAR
     if plan.feed == "pairs":

@@ -1,6 +1,7 @@
 """Run a job on the Hadoop installed here.
 
-Here: processes of Hadoop's commands. Not here: Hadoop's options, the format of its logs, what is checked before a job starts.
+Here: processes of Hadoop's commands. Not here: Hadoop's options, the format of its logs,
+what is checked before a job starts.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The standard error of tasks: counters are added up, other lines are passed on.
 
-The lines are those of Hadoop Streaming: "reporter:counter:group,name,amount" and "reporter:status:text". Invariant: a line counts
-here if it counts in Hadoop, with the same amount; as in Hadoop, the counters of an attempt count only once it has succeeded, and a task
-or job that exceeds Hadoop's limits fails.
+The lines are those of Hadoop Streaming: "reporter:counter:group,name,amount" and "reporter:status:text". Invariant: a
+line counts here if it counts in Hadoop, with the same amount; as in Hadoop, the counters of an attempt count only once
+it has succeeded, and a task or job that exceeds Hadoop's limits fails.
 """
 
 from __future__ import annotations

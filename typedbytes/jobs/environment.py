@@ -1,8 +1,8 @@
 """The environment of a task, with Hadoop's names, which `typedbytes.streaming` and every other streaming script reads.
 
-It maps the job's settings to strings. Hadoop exports its whole configuration; this has the parts that
-a task can use. Variables of another Hadoop task, in which this job may be running, are left out, and so are properties that have no effect here
-but would have one on what a task does.
+It maps the job's settings to strings. Hadoop exports its whole configuration; this has the parts that a task can use.
+Variables of another Hadoop task, in which this job may be running, are left out, and so are properties that have no
+effect here but would have one on what a task does.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What Hadoop's properties do to a job here: which of them are followed, and which would change its result in Hadoop and have no effect.
 
-Here: names, old and new, and what a value asks for. Not here: writing part files, and the properties of a job's own, which only its tasks
-read. Invariant: a property of Hadoop that changes which records a job reads or writes, or how, is followed, reported or an error;
-tests compare the tables with the properties and the old names that Hadoop itself lists.
+Here: names, old and new, and what a value asks for. Not here: writing part files, and the properties of a job's own,
+which only its tasks read. Invariant: a property of Hadoop that changes which records a job reads or writes, or how, is
+followed, reported or an error; tests compare the tables with the properties and the old names that Hadoop itself lists.
 """
 
 from __future__ import annotations

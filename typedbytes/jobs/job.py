@@ -41,8 +41,9 @@ class Job:
 
     Raises OptionError for an option that is wrong by itself; an engine does so for one that it does not follow.
 
-    script: ends with `streaming.run(...)`. inputs: paths of files and folders, patterns, "-" for standard input; one or a list. Or, on this
-    machine and on Spark, records in memory: an iterable of tuples of a key and a value. output: a folder that does not exist yet.
+    script: ends with `streaming.run(...)`. inputs: paths of files and folders, patterns, "-" for standard input; one or
+    a list. Or, on this machine and on Spark, records in memory: an iterable of tuples of a key and a value. output: a
+    folder that does not exist yet.
 
     Options; where it says nothing else, one is off or empty if it is not given::
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 def local_modules(script: str, bundled: Container[str] = ()) -> tuple[list[str], set[str]]:
     """Return the paths of the modules beside a script that it imports, directly or not, and the names of all others.
 
-    A package is a folder. Raises SubmitError for a script that does not exist or is not Python, and for a package beside it
-    whose name is not in `bundled`.
+    A package is a folder. Raises SubmitError for a script that does not exist or is not Python, and for a package
+    beside it whose name is not in `bundled`.
     """
     folder = os.path.dirname(os.path.abspath(script))
     files: list[str] = []

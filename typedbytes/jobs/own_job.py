@@ -1,7 +1,8 @@
 """Refuses to start a job from within a task of the same script: a script that submits itself would do so again in each task.
 
-Here: what a task of a script is known by. Not here: starting processes. On this machine a variable names the scripts that a
-process is a task of; on a node of a cluster, where nothing of ours starts it, the words of its command are those of a task.
+Here: what a task of a script is known by. Not here: starting processes. On this machine a variable names the
+scripts that a process is a task of; on a node of a cluster, where nothing of ours starts it, the words of its
+command are those of a task.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Absolute paths that mean what the given ones mean to the system.
 
-Not here: what is at a path. Invariant: `link/..` is the parent of what the link leads to, which os.path.abspath takes for the folder of the link.
+Not here: what is at a path. Invariant: `link/..` is the parent of what the link leads to,
+which os.path.abspath takes for the folder of the link.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What the options of a job mean, on this machine and on a cluster: its properties and parameters.
 
-Here: names and their meaning, and the option of Hadoop Streaming itself from which it sets a property. Not here: how an engine passes them
-on. A task itself does not import this.
+Here: names and their meaning, and the option of Hadoop Streaming itself from which it sets a property. Not here: how an
+engine passes them on. A task itself does not import this.
 """
 
 from __future__ import annotations

@@ -16,7 +16,8 @@ __all__ = ["Result"]
 class Result:
     """The result of a job that has succeeded; of a job of several steps, the counters, tasks and seconds are totals.
 
-    nmaps and nreducers are the numbers of its tasks, None where Hadoop does not say; job_id is Hadoop's, None elsewhere.
+    nmaps and nreducers are the numbers of its tasks, None where Hadoop does not say;
+    job_id is Hadoop's, None elsewhere.
     """
 
     output: str

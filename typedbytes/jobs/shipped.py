@@ -1,7 +1,7 @@
 """The files that travel with a job: a folder that holds them under their names, in which the tasks run.
 
-Here: that folder. Not here: tasks. Invariant: the folder is removed with the job; the files themselves are links to where they are,
-archives are unpacked.
+Here: that folder. Not here: tasks. Invariant: the folder is removed with the job;
+the files themselves are links to where they are, archives are unpacked.
 """
 
 from __future__ import annotations

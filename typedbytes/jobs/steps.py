@@ -1,8 +1,9 @@
 """A job of several steps: one job after the other, each on the output of the one before.
 
-Here: what is between the steps. Not here: running one of them, and asking a script for its steps, which script.py does. Invariant: the
-input of a step is the part files of the one before, as on a cluster; what is between two steps is removed with the job, however that
-ends, and as soon as the second has succeeded; side files of every step end in the output.
+Here: what is between the steps. Not here: running one of them, and asking a script for its steps, which
+script.py does. Invariant: the input of a step is the part files of the one before, as on a cluster; what is
+between two steps is removed with the job, however that ends, and as soon as the second has succeeded; side files
+of every step end in the output.
 """
 
 from __future__ import annotations

@@ -3,11 +3,12 @@
     Input, PairedInput      values, and pairs of them, from a binary file object
     Output, PairedOutput    into one
 
-Code written for those modules depends on this: handlers registered for a type code or a Python type read and write ``self.file``
-themselves, so the file's position is exact whenever a handler or a caller of ``read`` uses it, and what ``write`` was given is in
-the file when it returns. One exception, for a file opened with a buffer and for standard output: while a loop over an Input has
-records that are read already, those written wait, and are sent before the loop reads more, ends or is left, and before any method
-of the file does its work. The compiled streams encode and decode; only a container whose items may have handlers is walked here.
+Code written for those modules depends on this: handlers registered for a type code or a Python type read and write
+``self.file`` themselves, so the file's position is exact whenever a handler or a caller of ``read`` uses it, and what
+``write`` was given is in the file when it returns. One exception, for a file opened with a buffer and for standard
+output: while a loop over an Input has records that are read already, those written wait, and are sent before the loop
+reads more, ends or is left, and before any method of the file does its work. The compiled streams encode and decode;
+only a container whose items may have handlers is walked here.
 
 What differs from the originals, always so that no data is lost silently:
 

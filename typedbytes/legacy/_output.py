@@ -27,11 +27,11 @@ _MAX_LENGTH = 2**31 - 1
 class Output(_Legacy, RecordOutput):
     """Write values to a binary file object, each as soon as it is given.
 
-    While a loop over an Input has input left that it has read ahead, records for a file with a buffer, or for standard output, may
-    wait; flush(), taking `file`, or a call of the file's own methods writes them. unicode_errors: as in str.encode. pickle: "safe",
-    "trust" or "raw", as for `typedbytes.dumps`. A handler writes to `file` itself; where handlers are registered, an object that
-    fails inside a container leaves the part before it in the file.
-    Raises TypeError for a file opened as text.
+    While a loop over an Input has input left that it has read ahead, records for a file with a buffer, or for standard
+    output, may wait; flush(), taking `file`, or a call of the file's own methods writes them. unicode_errors: as in
+    str.encode. pickle: "safe", "trust" or "raw", as for `typedbytes.dumps`. A handler writes to `file` itself; where
+    handlers are registered, an object that fails inside a container leaves the part before it in the file. Raises
+    TypeError for a file opened as text.
 
     >>> import io
     >>> file = io.BytesIO()

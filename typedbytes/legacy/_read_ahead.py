@@ -1,7 +1,8 @@
 """Reading ahead from a file whose position is exact afterwards.
 
-An iteration is several times as fast when its reader asks for many bytes at once. A file of this module lets it do that, and moves the
-user's file to where the reader stopped when it closes. A file that can neither peek nor seek is read value by value.
+An iteration is several times as fast when its reader asks for many bytes at once. A file of this module lets it
+do that, and moves the user's file to where the reader stopped when it closes. A file that can neither peek nor
+seek is read value by value.
 """
 
 import io

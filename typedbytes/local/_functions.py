@@ -1,6 +1,7 @@
 """The commands of tasks whose code is a function, or a command itself.
 
-Here: how a process finds a function. Invariant: a task is a process of its own, which finds its code as Hadoop's would: in a file.
+Here: how a process finds a function. Invariant: a task is a process of its own,
+which finds its code as Hadoop's would: in a file.
 """
 
 from __future__ import annotations

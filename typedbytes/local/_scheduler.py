@@ -1,8 +1,9 @@
 """A job from inputs to output: map tasks side by side, the shuffle between, reduce tasks side by side.
 
-Here: which task runs when, with how much memory, and what becomes of its failure. Not here: processes, files and formats, the order of
-keys. Invariant: a pair goes through no Python object between two tasks; of equal keys the values come in the order of the map
-tasks and, of one task, as it wrote them; the output is there when the job has succeeded, and only then.
+Here: which task runs when, with how much memory, and what becomes of its failure. Not here: processes, files and
+formats, the order of keys. Invariant: a pair goes through no Python object between two tasks; of equal keys the
+values come in the order of the map tasks and, of one task, as it wrote them; the output is there when the job has
+succeeded, and only then.
 """
 
 from __future__ import annotations

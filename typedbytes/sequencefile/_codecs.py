@@ -1,8 +1,8 @@
 """Hadoop's compression codecs by class name: compress bytes, and decompress them within a limit.
 
-Here: Hadoop's own framing, and the library for each codec, imported when a file needs it. Not here: what the bytes mean. Invariant:
-output is no longer than the limit, and temporary memory is in proportion to the input; bytes that the codec cannot have
-written raise FormatError, TruncatedError or LimitError, with offset 0.
+Here: Hadoop's own framing, and the library for each codec, imported when a file needs it. Not here: what the bytes
+mean. Invariant: output is no longer than the limit, and temporary memory is in proportion to the input; bytes that the
+codec cannot have written raise FormatError, TruncatedError or LimitError, with offset 0.
 """
 
 from collections import namedtuple
@@ -22,8 +22,8 @@ Codec = namedtuple("Codec", "class_name decompress compress")
 def find(name, *, to_write=False):
     """Return the Codec of a class name, or of a short name such as "gzip".
 
-    Raises FormatError for an unknown name; ValueError for one to write with that is only read; and ModuleNotFoundError, which
-    says what to install, for a missing library.
+    Raises FormatError for an unknown name; ValueError for one to write with that is only read; and ModuleNotFoundError,
+    which says what to install, for a missing library.
     """
     short = _SHORT.get(name, name)
     known = TO_WRITE if to_write else tuple(CLASSES)

@@ -1,7 +1,8 @@
 """MapFile: a folder with a sorted SequenceFile, `data`, and a file with every n-th key and its offset, `index`.
 
-Here: look-up by key. Not here: reading records. Invariant: keys are compared as Hadoop's comparators do, so a class whose order
-is not known here is refused; an index that contradicts its data is an error, and an incomplete one only costs time.
+Here: look-up by key. Not here: reading records. Invariant: keys are compared as Hadoop's comparators do, so a
+class whose order is not known here is refused; an index that contradicts its data is an error, and an
+incomplete one only costs time.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ class MapFile:
     """Look up values by key in a MapFile, or in a BloomMapFile, whose filter is not used.
 
     path: of the folder; or a URL. Options as for `Reader`. Supports a part of a read-only mapping: `[key]`, `key in`,
-    `get`, and iteration, which yields (key, value) pairs in order and opens a Reader of its own. The index is held in memory.
-    Raises FormatError, TruncatedError and LimitError as a Reader does; with resync=True `skipped` lists what look-ups and
-    iterations have skipped.
+    `get`, and iteration, which yields (key, value) pairs in order and opens a Reader of its own. The index is held in
+    memory. Raises FormatError, TruncatedError and LimitError as a Reader does; with resync=True `skipped` lists what
+    look-ups and iterations have skipped.
 
     >>> import os, tempfile
     >>> from typedbytes.sequencefile import Writer

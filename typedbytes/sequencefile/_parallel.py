@@ -1,7 +1,7 @@
 """Read many files, with threads that decompress blocks ahead or, for decoders in Python, processes that decode whole splits.
 
-Here: dividing files into splits and distributing them. Not here: the records of a split. Invariant: at most two blocks or splits per
-worker are in progress, which bounds memory; every record is returned once.
+Here: dividing files into splits and distributing them. Not here: the records of a split. Invariant: at most two blocks
+or splits per worker are in progress, which bounds memory; every record is returned once.
 """
 
 from __future__ import annotations
@@ -32,14 +32,15 @@ def read(
 ) -> Iterator[tuple[Any, Any]]:  # fmt: skip
     """Iterate over the (key, value) pairs of files and folders of part files.
 
-    paths: a path, URL or pattern such as `out/part-*`, or several. The files of a folder are read in the order of their names, except
-    those whose names start with _ or a dot; of a MapFile its data; any other folder inside it raises IsADirectoryError. processes: how
-    many do the work that can be divided. Without `decoders` that is the decompression of blocks, up to twice as many ahead, which threads of this process
-    do; records keep their order. With `decoders`, which must be picklable, processes decode whole splits, or threads where there is no GIL.
-    ordered: keep the order there too; otherwise splits are returned as they are ready. progress: called with (bytes done, total bytes) after
-    each split. split_size: bytes. Other options as for `Reader`. Errors in the data name the file and are raised after the records before
-    them. Any other error in a process loses the records of its split; if it cannot be pickled, a RuntimeError names it. With resync=True
-    each skipped part of a file is reported by a RuntimeWarning.
+    paths: a path, URL or pattern such as `out/part-*`, or several. The files of a folder are read in the order of their
+    names, except those whose names start with _ or a dot; of a MapFile its data; any other folder inside it raises
+    IsADirectoryError. processes: how many do the work that can be divided. Without `decoders` that is the decompression
+    of blocks, up to twice as many ahead, which threads of this process do; records keep their order. With `decoders`,
+    which must be picklable, processes decode whole splits, or threads where there is no GIL. ordered: keep the order
+    there too; otherwise splits are returned as they are ready. progress: called with (bytes done, total bytes) after
+    each split. split_size: bytes. Other options as for `Reader`. Errors in the data name the file and are raised after
+    the records before them. Any other error in a process loses the records of its split; if it cannot be pickled, a
+    RuntimeError names it. With resync=True each skipped part of a file is reported by a RuntimeWarning.
 
     >>> import os, tempfile
     >>> from typedbytes.sequencefile import Writer

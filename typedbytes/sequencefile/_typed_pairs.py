@@ -1,7 +1,7 @@
 """The pairs of a SequenceFile as typed bytes, in chunks, for columns.
 
-Here: the part of PairReader's interface that columns uses. Not here: decoding. Invariant: pairs are passed on whole, and those
-before damage before its error; every pair has the offset of its record, or of its block, in the file.
+Here: the part of PairReader's interface that columns uses. Not here: decoding. Invariant: pairs are passed on whole,
+and those before damage before its error; every pair has the offset of its record, or of its block, in the file.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Writables that contain others and name their classes: maps, objects, arrays of primitives.
 
-Here: the self-describing classes of org.apache.hadoop.io. Not here: the simple classes, which are compiled (writables.pxi). Invariant:
-no class is decoded that this file does not name; nesting is bounded, and counts are checked against the bytes that
-remain.
+Here: the self-describing classes of org.apache.hadoop.io. Not here: the simple classes, which are compiled
+(writables.pxi). Invariant: no class is decoded that this file does not name; nesting is bounded, and counts are checked
+against the bytes that remain.
 """
 
 import struct

@@ -1,7 +1,7 @@
 """SequenceFiles and typed bytes as data frames of Apache Spark, both ways; and the jobs of Hadoop Streaming on Spark.
 
-Here: the format `typedbytes` of a Spark session, the function for a Spark before 4.0, and those for jobs. Spark is imported when one of
-them is called.
+Here: the format `typedbytes` of a Spark session, the function for a Spark before 4.0, and those for jobs.
+Spark is imported when one of them is called.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ def __dir__() -> list[str]:
 def register(spark: Any) -> None:
     """Make `typedbytes` a format of a session of Spark 4.0 or newer.
 
-    Then `spark.read.format("typedbytes").load(path)` reads a file, a folder of part files or a pattern, of SequenceFiles or typed bytes, on
-    this machine or at any URL that fsspec knows; `frame.write.format("typedbytes").mode("append").save(path)` writes a folder of SequenceFiles.
-    The options of both are in the guide of Spark. Raises ModuleNotFoundError without PySpark 4 and pyarrow.
+    Then `spark.read.format("typedbytes").load(path)` reads a file, a folder of part files or a pattern, of
+    SequenceFiles or typed bytes, on this machine or at any URL that fsspec knows;
+    `frame.write.format("typedbytes").mode("append").save(path)` writes a folder of SequenceFiles. The options of both
+    are in the guide of Spark. Raises ModuleNotFoundError without PySpark 4 and pyarrow.
     """
     from typedbytes.spark._source import TypedBytesDataSource
 
@@ -41,8 +42,9 @@ def register(spark: Any) -> None:
 def read(spark: Any, path: str, schema: Any = None, **options: Any) -> Any:
     """Return a data frame of the records of a path, as the format reads them; for Spark 3.5 and newer.
 
-    schema: a StructType, None: taken from the first records. Options as for the format: `pairs`, `splitSize`, `mergeSchema`, `dialect`,
-    `pathColumn`. Raises ModuleNotFoundError without PySpark and pyarrow, FormatError and its like for damaged files.
+    schema: a StructType, None: taken from the first records. Options as for the format: `pairs`, `splitSize`,
+    `mergeSchema`, `dialect`, `pathColumn`. Raises ModuleNotFoundError without PySpark and pyarrow, FormatError and
+    its like for damaged files.
     """
     from typedbytes.spark._frames import read
 
@@ -58,9 +60,10 @@ def run_script(
 ) -> Result:  # fmt: skip
     """Run the job of a script as tasks of a Spark session, and return its Result; raises local.JobError when it fails, and leaves no output then.
 
-    The script, the options and the Result are those of `typedbytes.local.run_script`, and so are the part files. spark: a session; its
-    machines share the file system of inputs and output, and have this package. A task runs in a folder of its own, with the script, the
-    modules beside it that it imports, and files and archives. Raises ModuleNotFoundError without PySpark.
+    The script, the options and the Result are those of `typedbytes.local.run_script`, and so are the part files. spark:
+    a session; its machines share the file system of inputs and output, and have this package. A task runs in a folder
+    of its own, with the script, the modules beside it that it imports, and files and archives. Raises
+    ModuleNotFoundError without PySpark.
     """
     import os
 

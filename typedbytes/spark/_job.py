@@ -1,7 +1,7 @@
 """A streaming job on Spark: an engine whose tasks are Spark's.
 
-Here: what the driver does. Invariant: Spark chooses where and how often a task runs; which pairs it gets, their order and the part files
-are those of the other engines, and the output is there when the job has succeeded, and only then.
+Here: what the driver does. Invariant: Spark chooses where and how often a task runs; which pairs it gets, their order
+and the part files are those of the other engines, and the output is there when the job has succeeded, and only then.
 """
 
 from __future__ import annotations

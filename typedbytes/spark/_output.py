@@ -1,9 +1,9 @@
 """A folder of SequenceFiles that several tasks write. Needs pyarrow, and no Spark.
 
-Invariant: files have their names only after all tasks have succeeded, and a job that fails leaves none of them and the old ones in place;
-a folder in which not all files have their names, or old ones are still there, has no _SUCCESS. What a failed or killed task leaves is in
-one hidden folder, and the old files that are replaced are in another; both are removed at the end of the job. Old files that cannot be
-moved back, or whose job was killed meanwhile, stay in theirs.
+Invariant: files have their names only after all tasks have succeeded, and a job that fails leaves none of them and the
+old ones in place; a folder in which not all files have their names, or old ones are still there, has no _SUCCESS. What
+a failed or killed task leaves is in one hidden folder, and the old files that are replaced are in another; both are
+removed at the end of the job. Old files that cannot be moved back, or whose job was killed meanwhile, stay in theirs.
 """
 
 from __future__ import annotations

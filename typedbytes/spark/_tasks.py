@@ -1,8 +1,8 @@
 """The tasks of a streaming job within Spark's: what runs on a worker. Needs no Spark.
 
-A map task sorts its output as it would for Hadoop and hands Spark's shuffle pieces of its sorted runs; a reduce task merges those of its
-partition. Invariant: Spark moves bytes, and no pair becomes an object; what a task has counted, and which files it has written, travels
-with its output, so that it counts once however often Spark tries the task.
+A map task sorts its output as it would for Hadoop and hands Spark's shuffle pieces of its sorted runs; a reduce task
+merges those of its partition. Invariant: Spark moves bytes, and no pair becomes an object; what a task has counted, and
+which files it has written, travels with its output, so that it counts once however often Spark tries the task.
 """
 
 import io
@@ -134,8 +134,8 @@ def run_map_only(setting, number, split, attempt_number, bundle):
 def run_map(setting, number, split, attempt_number, bundle):
     """Run a map task; yield its outcome for the first partition, and the pieces of its sorted runs, by keys in the order of reading.
 
-    A key is the partition, the number of the map task, that of the run and that of the piece; a value the number of records in the
-    segment and bytes.
+    A key is the partition, the number of the map task, that of the run and that of the piece;
+    a value the number of records in the segment and bytes.
     """
     with _attempt(setting, "m", number, attempt_number, bundle, map_environment(split), described(split)) as (
         attempt,

@@ -1,10 +1,10 @@
 """Skip bad records: a job with max_bad loses a few records instead of failing.
 
-A record is skipped when its end is known and it cannot be decoded, or user code raises an exception for it or for its group.
-Its bytes go to a side file, a counter counts it, and beyond the limit the task fails. Never skipped:
-truncated input and input without structure, since the start of its next record is unknown, and errors of the input
-and the output themselves. The output of a record is encoded as a whole before any of it is written, and what our wrappers have kept of it is
-undone. Groups are of the records that can be decoded: one without any has no call.
+A record is skipped when its end is known and it cannot be decoded, or user code raises an exception for it or for its
+group. Its bytes go to a side file, a counter counts it, and beyond the limit the task fails. Never skipped: truncated
+input and input without structure, since the start of its next record is unknown, and errors of the input and the output
+themselves. The output of a record is encoded as a whole before any of it is written, and what our wrappers have kept of
+it is undone. Groups are of the records that can be decoded: one without any has no call.
 """
 
 from itertools import islice

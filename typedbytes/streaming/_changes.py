@@ -1,8 +1,8 @@
 """What our wrappers keep between records, and how a record that fails is taken out of it again.
 
-A wrapper notes what it is about to change. Where the record is left out, whatever failed and however wrappers are nested, the changes are
-undone, the last one first. Here: the notes of the current record. Not here: which records are left out. Invariant: where a record that fails
-fails the task, nothing is noted.
+A wrapper notes what it is about to change. Where the record is left out, whatever failed and however wrappers are
+nested, the changes are undone, the last one first. Here: the notes of the current record. Not here: which records are
+left out. Invariant: where a record that fails fails the task, nothing is noted.
 """
 
 from __future__ import annotations

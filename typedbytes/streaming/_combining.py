@@ -1,8 +1,8 @@
 """A map task's output, combined before Hadoop gets it: what would be handed over, sorted and read back is fewer pairs.
 
-Here: gathering pairs, sorting them, and the combiner's calls. Not here: when a job combines so. Invariant: the combiner gets all
-gathered values of a key in one call, in the order in which they came; what it gives goes on to Hadoop, which may run the job's
-combiner on it again.
+Here: gathering pairs, sorting them, and the combiner's calls. Not here: when a job combines so. Invariant: the combiner
+gets all gathered values of a key in one call, in the order in which they came; what it gives goes on to Hadoop, which
+may run the job's combiner on it again.
 """
 
 import io

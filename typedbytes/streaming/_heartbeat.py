@@ -1,8 +1,8 @@
 """A heartbeat while records are read and none are written.
 
-Hadoop kills a task after ten minutes without output records or lines on standard error. So once a minute the task reports
-its progress, but only when it has read more records or user code has called ping(): a task that hangs is not kept alive.
-The content of records is not known here.
+Hadoop kills a task after ten minutes without output records or lines on standard error. So once a minute the task
+reports its progress, but only when it has read more records or user code has called ping(): a task that hangs is not
+kept alive. The content of records is not known here.
 """
 
 import sys

@@ -1,10 +1,10 @@
 """The exit code of the process: Python code cannot end it with 0 before the task is done.
 
-Hadoop looks only at the exit code. A task that calls os._exit(0), that execs another program, or whose script
-catches the SystemExit of run() would look successful, and the output not yet written would be lost silently. From
-the start of a task to the end of its process, the exit code of the task is used instead. The meaning of other codes is not
-known here, and processes forked by the task are not affected. C's exit() cannot be intercepted, nor can os._exit where something else
-than a name in a module holds it since before the start: an attribute, a default argument.
+Hadoop looks only at the exit code. A task that calls os._exit(0), that execs another program, or whose script catches
+the SystemExit of run() would look successful, and the output not yet written would be lost silently. From the start of
+a task to the end of its process, the exit code of the task is used instead. The meaning of other codes is not known
+here, and processes forked by the task are not affected. C's exit() cannot be intercepted, nor can os._exit where
+something else than a name in a module holds it since before the start: an attribute, a default argument.
 """
 
 import _signal  # signal itself imports enum, half of the start-up time of a task

@@ -1,9 +1,9 @@
 """The messages of a task on standard error: counters, status, and why it failed.
 
-Hadoop reads standard error line by line and treats those that begin with "reporter:" as messages. Each line
-is one write of at most 4096 bytes, which is atomic on a pipe, so lines of threads and children do not
-mix; a message starts with a line feed, since other code may have left its line open. A failed write never fails the task.
-Records and formats are not known here, but for the error of damaged ones.
+Hadoop reads standard error line by line and treats those that begin with "reporter:" as messages. Each line is one
+write of at most 4096 bytes, which is atomic on a pipe, so lines of threads and children do not mix; a message starts
+with a line feed, since other code may have left its line open. A failed write never fails the task. Records and formats
+are not known here, but for the error of damaged ones.
 """
 
 import os
@@ -57,8 +57,8 @@ def _field(name, nchars):
 class CounterBuffer:
     """Amounts added since they were last sent, and all names used so far.
 
-    A signal handler may count in the middle of any method here, and raise. So it can take the lock of its own thread again, its
-    amount only joins a list while amounts are summed up or sent, and no amount is sent twice.
+    A signal handler may count in the middle of any method here, and raise. So it can take the lock of its own thread
+    again, its amount only joins a list while amounts are summed up or sent, and no amount is sent twice.
     """
 
     def __init__(self):

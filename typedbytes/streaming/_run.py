@@ -71,8 +71,8 @@ def run(
 ):
     """Run one task of a Hadoop Streaming job and end the process.
 
-    The role is the first argument of the script: ``job.py map``, ``job.py combine`` or ``job.py reduce``.
-    Without one it is map or reduce as the environment says; a job with a combiner must name it. A combiner needs a reducer.
+    The role is the first argument of the script: ``job.py map``, ``job.py combine`` or ``job.py reduce``. Without one
+    it is map or reduce as the environment says; a job with a combiner must name it. A combiner needs a reducer.
 
     A mapper is called as ``mapper(key, value)``, a reducer or combiner as ``reducer(key, values)`` for each run
     of pairs whose encoded keys are equal; both return an iterable of pairs, or None. ``values`` is an iterator
@@ -81,32 +81,34 @@ def run(
     returns None, and ``close()``, if defined, after the last: it may return pairs too.
 
     One with a single parameter is called once instead, as ``mapper(pairs)`` or ``reducer(groups)``: an iterator of all
-    (key, value) or (key, values), which it takes to the end. So there is no call for each record; a combiner may be called
-    once for each part of the pairs. ``values`` then end where the next group is asked for.
+    (key, value) or (key, values), which it takes to the end. So there is no call for each record; a combiner may be
+    called once for each part of the pairs. ``values`` then end where the next group is asked for.
 
     The formats are those Hadoop names in the environment, and typed bytes outside Hadoop. As text, keys and
     values are str; lines of a plain text file have their number as key. As raw bytes they are bytes.
     *argv* replaces sys.argv; *read_options* and *write_options* are keywords for PairReader and PairWriter.
 
-    *group_by* is a function of a key: the reducer is called once for each run of adjacent pairs for whose keys *group_by* returns
-    the same result, with the first of these keys and all their values. For keys like (year, order) ``group_by=operator.itemgetter(0)``
-    makes one call for a year with its values in order. All keys of a group reach the same reducer, whatever the number of reducers,
-    and are adjacent there: map tasks send each key in a form that Hadoop sorts and partitions by the result of *group_by*. A reducer
-    with an attribute ``partition_by``, a function of a key too, is called for each key, and one task has all keys of a part.
+    *group_by* is a function of a key: the reducer is called once for each run of adjacent pairs for whose keys
+    *group_by* returns the same result, with the first of these keys and all their values. For keys like (year, order)
+    ``group_by=operator.itemgetter(0)`` makes one call for a year with its values in order. All keys of a group reach
+    the same reducer, whatever the number of reducers, and are adjacent there: map tasks send each key in a form that
+    Hadoop sorts and partitions by the result of *group_by*. A reducer with an attribute ``partition_by``, a function of
+    a key too, is called for each key, and one task has all keys of a part.
 
-    *max_bad* is the number of records that a task may leave out, as a float the share of its records: those that cannot be
-    decoded, and those for which user code raises an exception: in a reducer all records of its group, each of which counts. They are
-    counted as typedbytes, BadRecords, and kept in the side file ``bad-records``. Their output is left out as a whole. Truncated
-    input and input without valid structure still fail the task. *max_bad* needs functions that are called for each record.
+    *max_bad* is the number of records that a task may leave out, as a float the share of its records: those that cannot
+    be decoded, and those for which user code raises an exception: in a reducer all records of its group, each of which
+    counts. They are counted as typedbytes, BadRecords, and kept in the side file ``bad-records``. Their output is left
+    out as a whole. Truncated input and input without valid structure still fail the task. *max_bad* needs functions
+    that are called for each record.
 
     With *batch* the function is called as ``mapper(batch)`` or ``reducer(batch)`` for one columns.Batch after another
     and may return columns instead of pairs: anything that columns.write takes, such as a dict, a batch or Arrow data. A
-    reducer's or combiner's batches hold all pairs of their keys. Both sides are typed bytes then, and *read_options* are
-    keywords for columns.read; *write_options* may have those of columns.write for nulls and structs too.
+    reducer's or combiner's batches hold all pairs of their keys. Both sides are typed bytes then, and *read_options*
+    are keywords for columns.read; *write_options* may have those of columns.write for nulls and structs too.
 
-    *steps* is a list of Step for a job of several, each with its own mapper, reducer and options: the output of a step is the
-    input of the next. ``typedbytes run`` and ``typedbytes submit`` start one after the other; by hand, the variable
-    ``typedbytes_step`` chooses one, from 1.
+    *steps* is a list of Step for a job of several, each with its own mapper, reducer and options: the output of a step
+    is the input of the next. ``typedbytes run`` and ``typedbytes submit`` start one after the other; by hand, the
+    variable ``typedbytes_step`` chooses one, from 1.
 
     While the task runs, standard output is standard error and standard input is empty, for child processes
     too, and os._exit(0) and os.exec* do not end it. Never returns; the exit code, even where user code

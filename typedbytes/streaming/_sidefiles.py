@@ -1,9 +1,9 @@
 """Files beside the records: a task's own files in the folder of the job's output.
 
-Hadoop gives each attempt a folder of its own and moves its files to the output when the attempt has succeeded, so a task
-that is run twice, or fails, leaves no duplicate or partial file. A file is written under a hidden name, synced, and renamed as
-the last step of the task. Hadoop's own shell copies files to a folder that is not a path of this machine, such as one of HDFS.
-Here: names and ends of files. Not here: what is in one.
+Hadoop gives each attempt a folder of its own and moves its files to the output when the attempt has succeeded, so a
+task that is run twice, or fails, leaves no duplicate or partial file. A file is written under a hidden name, synced,
+and renamed as the last step of the task. Hadoop's own shell copies files to a folder that is not a path of this
+machine, such as one of HDFS. Here: names and ends of files. Not here: what is in one.
 """
 
 from __future__ import annotations
@@ -124,9 +124,10 @@ side_files = SideFiles()
 def side_file(name):
     """Open a binary file that is moved beside the part files of the job's output when the task has succeeded.
 
-    It is named like ``name-m-00003``, after the kind of task and its number; in a job of several steps, ``step1-name-m-00003``. The file is closed at the end of the task, if
-    it is not yet, and removed when the task fails. Outside Hadoop it is moved to the current folder. Raises RuntimeError
-    outside run(), ValueError for a second file of one name in a task and for a name with a prefix of Hadoop's own files.
+    It is named like ``name-m-00003``, after the kind of task and its number; in a job of several steps,
+    ``step1-name-m-00003``. The file is closed at the end of the task, if it is not yet, and removed when the task
+    fails. Outside Hadoop it is moved to the current folder. Raises RuntimeError outside run(), ValueError for a second
+    file of one name in a task and for a name with a prefix of Hadoop's own files.
 
     >>> side_file("rejected")
     Traceback (most recent call last):

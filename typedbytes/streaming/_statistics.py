@@ -1,8 +1,8 @@
 """Number, mean, deviation, least and greatest of values, and what a combiner sends of them.
 
-A variance is a small difference of large sums where values are close to one another. So the sums are exact: integers, for each denominator
-that the values have. A result that is beyond all floats is infinite; a combiner sends such a sum as an int. Here: numbers. Not here: keys,
-and how values arrive.
+A variance is a small difference of large sums where values are close to one another. So the sums are exact: integers,
+for each denominator that the values have. A result that is beyond all floats is infinite; a combiner sends such a sum
+as an int. Here: numbers. Not here: keys, and how values arrive.
 """
 
 import math

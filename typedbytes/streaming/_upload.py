@@ -1,7 +1,7 @@
 """Files of this machine into a folder of Hadoop's file systems, from inside a task, by Hadoop's own shell.
 
-A container of YARN has all that is needed in its environment: a Java, the class path, the tokens. Where that is missing the
-command ``hadoop`` must be on PATH or under HADOOP_HOME.
+A container of YARN has all that is needed in its environment: a Java, the class path, the tokens. Where that is missing
+the command ``hadoop`` must be on PATH or under HADOOP_HOME.
 """
 
 import os

@@ -339,8 +339,8 @@ class JoinReducer(JoinCombiner):
 class Combining:
     """Wrap a mapper so that the values of equal keys are added up in the mapper, up to `nkeys` keys at a time.
 
-    `add` makes one value of two. With more keys, all sums are written and adding starts again, so memory is bounded, and the
-    reducer adds up the rest. Unlike a combiner this costs no round trip through Hadoop.
+    `add` makes one value of two. With more keys, all sums are written and adding starts again, so memory is bounded,
+    and the reducer adds up the rest. Unlike a combiner this costs no round trip through Hadoop.
 
     >>> from typedbytes.streaming import testing
     >>> testing.call_map(Combining(countmapper), [(0, "a"), (1, "b"), (2, "a")])

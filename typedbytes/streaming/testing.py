@@ -6,8 +6,8 @@
     run_job(pairs, mapper, reducer)     a whole job
     counted()                           the counters counted inside a with block
 
-Every pair is encoded and decoded, as on Hadoop: a tuple stays a tuple, a NumPy scalar does not stay one. Hadoop itself, its
-processes and files are not here: ``typedbytes run`` has those.
+Every pair is encoded and decoded, as on Hadoop: a tuple stays a tuple, a NumPy scalar does not stay one. Hadoop itself,
+its processes and files are not here: ``typedbytes run`` has those.
 
 >>> from typedbytes.streaming import lib
 >>> run_job([(0, "b a"), (4, "b")], lambda key, line: [(word, 1) for word in line.split()], lib.sumreducer)

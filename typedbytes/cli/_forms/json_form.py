@@ -1,7 +1,8 @@
 """The JSON form: lines of JSON to encoded values, by the grammar of docs/json-form.md.
 
 A *tree* is what the json module reads and writes. The other direction is compiled (typedbytes._report).
-``from_tree(to_tree(encoded)) == encoded`` holds for every structurally valid value. Nothing is unpickled and no class is looked up.
+``from_tree(to_tree(encoded)) == encoded`` holds for every structurally valid value. Nothing is unpickled
+and no class is looked up.
 """
 
 import binascii

@@ -1,7 +1,7 @@
 """The values of JSON one after the other: one a line, indented on several lines, or several on a line.
 
-Here: where a value ends, and what is not JSON. Not here: what a value means. Invariant: no more is held than the longest value, or
-line, takes, a few times over, and each character is decoded a few times at most.
+Here: where a value ends, and what is not JSON. Not here: what a value means. Invariant: no more is held than the
+longest value, or line, takes, a few times over, and each character is decoded a few times at most.
 """
 
 from __future__ import annotations
@@ -87,7 +87,8 @@ def _is_cut(error):
 def json_values(lines, plain=False, max_nbytes=None):
     """Yield (location, tree, text, start, end) of each value in (location, line)s, bytes of UTF-8; text[start:end] is the value.
 
-    A line may come in pieces, of which only the last ends with a newline. A JsonFormError has the location of what is wrong.
+    A line may come in pieces, of which only the last ends with a newline.
+    A JsonFormError has the location of what is wrong.
     """
     pending, decode = _Pending(plain, max_nbytes), (_plain_decoder if plain else _decoder).decode
     for location, line in lines:

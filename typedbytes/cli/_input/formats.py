@@ -39,7 +39,8 @@ _SIGNATURES = (SEQUENCE_FILE + b"\6", BLOCK_MESSAGE, *FOREIGN, *BYTE_ORDER_MARKS
 def recognise(head, is_all=False):
     """Return the format of an input that starts with these bytes, possibly a foreign one, or "text"; None if more bytes are needed.
 
-    A value with an application code starts like text only if its length is one of four printable characters: 150 MB or more.
+    A value with an application code starts like text only if its length is one of four printable
+    characters: 150 MB or more.
     """
     if not is_all and (
         is_ambiguous(head) or any(signature.startswith(head) for signature in _SIGNATURES if signature != head)

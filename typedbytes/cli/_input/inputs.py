@@ -71,8 +71,8 @@ class Inputs:
     ) -> Iterator[Any]:
         """Open an input and yield its reader; any error meanwhile becomes a Failure that names the input.
 
-        raw: records are read as bytes. others: for further formats, by name, a function of the source that returns a reader.
-        mixed: pairs may follow values.
+        raw: records are read as bytes. others: for further formats, by name,
+        a function of the source that returns a reader. mixed: pairs may follow values.
         """
         with opened(name) as source:
             form, source = self.recognised(source)

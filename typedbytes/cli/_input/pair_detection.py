@@ -1,7 +1,7 @@
 """Guess from the types of the first values whether a stream holds single values, or keys and values in turn.
 
-A command that would separate keys from their values is ended, others say what they took the input for. Bytes that were examined are
-read again, and a pipe is not read further than the command would read it.
+A command that would separate keys from their values is ended, others say what they took the input for. Bytes that were
+examined are read again, and a pipe is not read further than the command would read it.
 """
 
 import io

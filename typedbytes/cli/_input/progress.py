@@ -1,9 +1,9 @@
 """A line on the terminal that shows how much of an input has been read, after the first second.
 
-There is no line unless stderr is a terminal and stdout is not, and it is erased before a message is written. A timer's signal
-asks the file for its offset, so that reading itself is not slowed. The signal may interrupt a write to sys.stderr, which is not
-re-entrant, so the line is written to descriptor 2. If the terminal is stopped (Ctrl-S) that write blocks, and signals meanwhile
-draw nothing.
+There is no line unless stderr is a terminal and stdout is not, and it is erased before a message is written. A timer's
+signal asks the file for its offset, so that reading itself is not slowed. The signal may interrupt a write to
+sys.stderr, which is not re-entrant, so the line is written to descriptor 2. If the terminal is stopped (Ctrl-S) that
+write blocks, and signals meanwhile draw nothing.
 """
 
 import io

@@ -28,7 +28,8 @@ def format_of(form, output):
 class Records:
     """Write the encoded records of one or more readers to a CommandOutput.
 
-    form: a RecordForm; what more some formats have is a Layout of text, or the compression and the codec of a SequenceFile.
+    form: a RecordForm; what more some formats have is a Layout of text,
+    or the compression and the codec of a SequenceFile.
     """
 
     def __init__(self, form, output, **more):

@@ -14,7 +14,8 @@ def is_refused_value(error):
 def name_option(error, is_damaged=False):
     """Have the message of a DecodeError name the option of the command that accepts what it is about.
 
-    Not for text of an input whose structure is damaged elsewhere: the text is then more likely damaged than in another encoding.
+    Not for text of an input whose structure is damaged elsewhere:
+    the text is then more likely damaged than in another encoding.
     """
     if is_refused_value(error) and not (is_damaged and error.option == "unicode_errors"):
         advise(error, _ADVICE[error.option])

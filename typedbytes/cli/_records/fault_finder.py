@@ -1,7 +1,8 @@
 """Find what is wrong with an input: every record with wrong contents, and the offset where its structure breaks.
 
-Whole chunks of records are checked first, then the single records of a chunk that fails. A bad record whose length is known is
-skipped; after a fault in the structure there is no offset to continue from. Large BYTES and STRINGs are checked in pieces, not held.
+Whole chunks of records are checked first, then the single records of a chunk that fails. A bad record whose length is
+known is skipped; after a fault in the structure there is no offset to continue from. Large BYTES and STRINGs are
+checked in pieces, not held.
 """
 
 import io
@@ -60,8 +61,9 @@ class RecentBytesReader(io.RawIOBase):
 class FaultFinder:
     """Decode the records of an input, which `source`, a RecentBytesReader, reads.
 
-    `faults` are the first few (DecodeError, bytes around it, offset of the first of these bytes), `nfaults` is the number of all faults,
-    and `nintact` that of intact records. decoding: options of a Decoder. keep: a function that is called with the bytes of intact records.
+    `faults` are the first few (DecodeError, bytes around it, offset of the first of these bytes), `nfaults` is the
+    number of all faults, and `nintact` that of intact records. decoding: options of a Decoder. keep: a function that is
+    called with the bytes of intact records.
     """
 
     def __init__(self, source, nfaults, max_bytes, decoding, keep=None):

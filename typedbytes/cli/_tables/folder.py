@@ -1,7 +1,8 @@
 """A folder of Arrow or Parquet files, one for each split of the inputs.
 
-Here: what is to be done and what is done already, and the threads that do the rest. Invariant: all files have one schema, and the folder
-gets its name when they are complete; until then FOLDER.unfinished holds those that are, and the same command goes on with the others.
+Here: what is to be done and what is done already, and the threads that do the rest. Invariant: all files have one
+schema, and the folder gets its name when they are complete; until then FOLDER.unfinished holds those that are, and the
+same command goes on with the others.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The record batches of inputs that are Arrow streams, Arrow files and Parquet files.
 
-pyarrow reads a stream up to its end mark, and of a file what its footer names. Here it is checked that nothing else is in the input.
-Invariant: when the last batch has been yielded, the input has been read to its end.
+pyarrow reads a stream up to its end mark, and of a file what its footer names. Here it is checked that nothing else is
+in the input. Invariant: when the last batch has been yielded, the input has been read to its end.
 """
 
 from __future__ import annotations
@@ -161,7 +161,8 @@ def _number(varint):
 def _start_of_second_parquet_file(source, nbytes, chunks):
     """Return the offset where the file begins whose footer was read, None for 0; nbytes: between the last column and the footer.
 
-    They may be an index. Else they are so many because the offsets in the footer count from a later start, after no more bytes than these.
+    They may be an index. Else they are so many because the offsets in the footer count from a later start,
+    after no more bytes than these.
     """
     for offset in range(0, nbytes, _PIECE_NBYTES):
         data = source.read_at(offset + 1, min(_PIECE_NBYTES, nbytes - offset) + len(_PARQUET_MAGIC) - 1)

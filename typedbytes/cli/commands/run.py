@@ -1,7 +1,7 @@
 """The command run: a job on this machine, by typedbytes.local.
 
-Only messages are written, to stderr; exit code 0 means that the output is complete. A job reads several files at once, so it reports
-progress itself: bars with rich, lines elsewhere. _progress polls the offset of one file.
+Only messages are written, to stderr; exit code 0 means that the output is complete. A job reads several files at once,
+so it reports progress itself: bars with rich, lines elsewhere. _progress polls the offset of one file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One attempt of a map or a reduce task, whichever engine runs the job.
 
-Here: what a task does from its input to its sorted runs or its part file. Not here: which task runs when and where, and what becomes of
-its failure. Invariant: a pair goes through no Python object.
+Here: what a task does from its input to its sorted runs or its part file. Not here: which task runs when and where, and
+what becomes of its failure. Invariant: a pair goes through no Python object.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """A process that outlives the job's: it ends the job's remaining processes and removes its remaining files.
 
-It reads a pipe whose other end only the job's process has. It stops at the message that the job is done, and at the end of the pipe, when
-that process has died for any reason, SIGKILL included; then it kills the process groups and removes the folders that were reported to it
-and not forgotten. It removes whatever is left, however the job ends; attempts that fail and finished steps are removed earlier. No signal
-to the job's process can interrupt it: it runs in a session of its own, out of reach of the terminal, and ignores every signal that can be
-ignored. Invariant: a folder is reported before it is created, a process as soon as its process ID is known.
+It reads a pipe whose other end only the job's process has. It stops at the message that the job is done, and at the end
+of the pipe, when that process has died for any reason, SIGKILL included; then it kills the process groups and removes
+the folders that were reported to it and not forgotten. It removes whatever is left, however the job ends; attempts that
+fail and finished steps are removed earlier. No signal to the job's process can interrupt it: it runs in a session of
+its own, out of reach of the terminal, and ignores every signal that can be ignored. Invariant: a folder is reported
+before it is created, a process as soon as its process ID is known.
 
 The class is the job's side; run as a script, this file is the caretaker itself, which imports nothing of ours.
 """

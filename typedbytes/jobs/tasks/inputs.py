@@ -1,12 +1,13 @@
 """The input of a job: paths and patterns, the files they name, and their splits, as Hadoop's FileInputFormat makes them.
 
-Here: names, sizes, kinds of files and the bytes of a split as pairs of typed bytes. Not here: tasks. Invariant: a file belongs
-to the job once for each path that names it; no named file is skipped silently.
+Here: names, sizes, kinds of files and the bytes of a split as pairs of typed bytes. Not here: tasks. Invariant: a file
+belongs to the job once for each path that names it; no named file is skipped silently.
 
-A SequenceFile gives the typed bytes that Hadoop's streaming gives to a task. A file of typed bytes, known by its name (.tb or
-.typedbytes), gives its pairs and is one split. Anything else is lines of text, as TextInputFormat reads them, decompressed when the
-name or the first bytes say so (.gz, .bz2, .zst, .xz, .deflate) and then one split too; other binary data is refused. A file whose size
-is reported as 0 is read to its end: files of /proc and of some file systems in user space report that.
+A SequenceFile gives the typed bytes that Hadoop's streaming gives to a task. A file of typed bytes, known by its name
+(.tb or .typedbytes), gives its pairs and is one split. Anything else is lines of text, as TextInputFormat reads them,
+decompressed when the name or the first bytes say so (.gz, .bz2, .zst, .xz, .deflate) and then one split too; other
+binary data is refused. A file whose size is reported as 0 is read to its end: files of /proc and of some file systems
+in user space report that.
 """
 
 from __future__ import annotations

@@ -50,7 +50,8 @@ def feed_split(split: Split, sink: Any, report_progress: Callable[[int], object]
 class MapTask:
     """Collect a mapper's output; `runs` are its sorted runs, each with a Segment for every partition.
 
-    partitioning: options of a Sorter. combine(feed, collect): runs the combiner as Processes.run runs a process, None for a job without one.
+    partitioning: options of a Sorter. combine(feed, collect): runs the combiner as Processes.run runs a process,
+    None for a job without one.
     """
 
     def __init__(

@@ -1,9 +1,10 @@
 """The output folder of a job: part files as Hadoop names them, all of them at once or none.
 
-Here: formats of part files, and the folder beside the output in which everything grows until the job is done. Not here: tasks.
-Invariant: the output folder appears by one rename, with everything in it, on the disk; an attempt's files come into it only when
-the attempt has succeeded; what a failed job leaves is nothing, or what the user asked to keep. Attempts that fail are removed here, and
-finished steps by steps; the caretaker removes whatever is left, however the job ends.
+Here: formats of part files, and the folder beside the output in which everything grows until the job is done. Not
+here: tasks. Invariant: the output folder appears by one rename, with everything in it, on the disk; an attempt's
+files come into it only when the attempt has succeeded; what a failed job leaves is nothing, or what the user
+asked to keep. Attempts that fail are removed here, and finished steps by steps; the caretaker removes whatever is
+left, however the job ends.
 """
 
 from __future__ import annotations

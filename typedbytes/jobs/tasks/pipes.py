@@ -1,8 +1,9 @@
 """The job's ends of pipes whose readers wait until every copy is closed.
 
-Here: a process that the program forks meanwhile, from another thread than the job's, closes its copies. Not here: processes that
-subprocess starts, which get none. Limits: a copy stays open until its process ends if that was forked by other means than os.fork, or
-while the end was being closed; and so do copies of subprocess's own pipes, if a process was forked while another was started.
+Here: a process that the program forks meanwhile, from another thread than the job's, closes its copies. Not here:
+processes that subprocess starts, which get none. Limits: a copy stays open until its process ends if that was forked by
+other means than os.fork, or while the end was being closed; and so do copies of subprocess's own pipes, if a process
+was forked while another was started.
 """
 
 from __future__ import annotations

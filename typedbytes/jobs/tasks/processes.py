@@ -1,9 +1,10 @@
 """The processes of a job, and one attempt of a task: a process with three pipes, a thread that writes its input and one that reads its standard error.
 
-Here: starting and ending processes, and finding which failure came first. Not here: what goes through the
-pipes. Invariant: an attempt has succeeded only when its process has read all of its input, has closed its output and has
-exit code 0; no process outlives its attempt, nor do its children, and none outlives the job, however that ends.
-Processes are started by threads of their own, in which no signal is handled: a signal between the start of a process and the storing of its process ID would leak it.
+Here: starting and ending processes, and finding which failure came first. Not here: what goes through the pipes.
+Invariant: an attempt has succeeded only when its process has read all of its input, has closed its output and has exit
+code 0; no process outlives its attempt, nor do its children, and none outlives the job, however that ends. Processes
+are started by threads of their own, in which no signal is handled: a signal between the start of a process and the
+storing of its process ID would leak it.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ A job that groups by a part G of its keys K sends, between its map and reduce ta
 
     VECTOR of [G, K, LONG]
 
-Hadoop sorts by encoded bytes: by G first, then by K. The LONG is chosen so that the hash of the whole equals the hash of G,
-so Hadoop's HashPartitioner sends all keys of a part to the reducer of G. For a BinaryPartitioner that ignores
+Hadoop sorts by encoded bytes: by G first, then by K. The LONG is chosen so that the hash of the whole equals the hash
+of G, so Hadoop's HashPartitioner sends all keys of a part to the reducer of G. For a BinaryPartitioner that ignores
 bytes at the end, as many padding bytes follow the LONG. So a job needs no option for this, and no Java class.
 
 Here: reading and writing that form. Not here: what a part or a record means. Invariant:
@@ -38,8 +38,8 @@ def find_composite_keys(
 ) -> CompositeKeys | None:
     """Return the CompositeKeys of a job's keys, or None if its tasks pass keys on unchanged: without a reducer, or with its own partitioner.
 
-    part_of: returns the part of a key; groups_by_part: whether reducers are called for parts. formats: of the role's input and output.
-    Raises GroupingError for a job whose keys cannot be grouped so.
+    part_of: returns the part of a key; groups_by_part: whether reducers are called for parts. formats: of the role's
+    input and output. Raises GroupingError for a job whose keys cannot be grouped so.
     """
     secondary = find_secondary(environ)
     nreducers = Task(environ).nreducers
@@ -58,8 +58,8 @@ def find_composite_keys(
 class CompositeKeys:
     """The form of a job's keys between map and reduce.
 
-    secondary: bytes at the end of a key that Hadoop's partitioner ignores. nreducers: their number if keys that arrive without this
-    form would be grouped wrongly, else None.
+    secondary: bytes at the end of a key that Hadoop's partitioner ignores. nreducers: their number if keys that arrive
+    without this form would be grouped wrongly, else None.
     """
 
     def __init__(

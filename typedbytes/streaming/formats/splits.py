@@ -1,8 +1,8 @@
 """Whole splits: the task's side of the Java classes in src/java/hadoop, which hand over files' bytes instead of pairs.
 
-Here: what a split's bytes are, and the same pairs as typed bytes, so that all that reads typed bytes reads splits too, or as
-objects; a SequenceFile as the task's output. Not here: when a job uses them. Invariant: the pairs are those that Hadoop would have
-passed on one by one; the input is read to its end.
+Here: what a split's bytes are, and the same pairs as typed bytes, so that all that reads typed bytes reads splits too,
+or as objects; a SequenceFile as the task's output. Not here: when a job uses them. Invariant: the pairs are those that
+Hadoop would have passed on one by one; the input is read to its end.
 """
 
 from __future__ import annotations
