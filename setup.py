@@ -154,7 +154,8 @@ class BuildExt(build_ext):
                 self.compiler.compile([source], output_dir=folder)
             except CompileError as error:
                 message = (
-                    "building typedbytes needs a C compiler, named by CC or the one that Python was built with, and Python's headers; "
+                    "building typedbytes needs a C compiler, named by CC or the one that Python was built with, "
+                    "and Python's headers; "
                     f"on Debian and Ubuntu: apt install gcc python3-dev ({error})"
                 )
                 raise PlatformError(message) from None

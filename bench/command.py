@@ -224,7 +224,8 @@ def main():
         check(folder, {title for title, _ in commands})
         starts = start_up(folder, 3 if options.quick else 30)
         lines = [
-            f"{npairs:,} pairs, {nbytes / 1e6:,.0f} MB of typed bytes; whole processes; of {runs} runs the one with the least CPU.",
+            f"{npairs:,} pairs, {nbytes / 1e6:,.0f} MB of typed bytes; whole processes; "
+            f"of {runs} runs the one with the least CPU.",
             "", *rows(commands, best, nbytes, folder),
             "", f"A bare Python takes {1000 * starts['python'][0]:.1f} ms of CPU, median {1000 * starts['python'][1]:.1f} ms.",
             "", *goal_rows(judged(commands, best, nbytes, starts)),

@@ -103,7 +103,8 @@ def report(figures, options):
     """Print a row for each mapper: least and median wall time, how the medians compare with cat's, median CPU."""
     cat = statistics.median(wall for wall, _, _ in figures["/bin/cat"])
     print(
-        f"{options.pairs:,} pairs of (int, long), {options.rounds} rounds; to cat: the median wall time by that of cat, {GOAL} at most"
+        f"{options.pairs:,} pairs of (int, long), {options.rounds} rounds; "
+        f"to cat: the median wall time by that of cat, {GOAL} at most"
     )
     print(f"{'mapper':<12}{'least':>8}{'median':>9}{'to cat':>8}{'':9}{'CPU: JVM':>10}{'task':>8}")
     for name, rounds in figures.items():

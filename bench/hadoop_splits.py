@@ -103,7 +103,8 @@ def main():
         for name, text in SCRIPTS.items():
             (folder / f"{name}.py").write_text(f"from typedbytes import streaming\n\n{text}\n")
         print(
-            f"{options.pairs:,} pairs of (int, long), {options.megabytes} MB of text, {options.rounds} rounds, medians in seconds"
+            f"{options.pairs:,} pairs of (int, long), {options.megabytes} MB of text, {options.rounds} rounds, "
+            "medians in seconds"
         )
         print(
             f"{'job':<16}{'input':<16}{'wall: pairs':>12}{'splits':>9}{'ratio':>7}{'CPU: pairs':>12}{'splits':>9}{'ratio':>7}"

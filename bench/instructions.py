@@ -81,7 +81,8 @@ def main():
     if too_many and arguments.check:
         sys.exit(
             f"more than {BOUND:.0%} more instructions than recorded: {', '.join(too_many)}.\n"
-            "Find out why, or show in the same change what the instructions are for and run `make -C bench instructions-update`."
+            "Find out why, or show in the same change what the instructions are for and run `make -C bench "
+            "instructions-update`."
         )
 
 

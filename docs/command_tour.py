@@ -146,10 +146,13 @@ SECTIONS = [
             "typedbytes grep -F det --in key --pairs words.tb | typedbytes count --pairs",
             "typedbytes sort --reverse --pairs words.tb | typedbytes head -2 --pairs --to json",
             "typedbytes sort --by value --reverse --pairs counts.tb | typedbytes head -3 --pairs --to json",
-            "typedbytes grep '^u.*[st]$' --pairs words.tb | typedbytes uniq --pairs --all --by key | typedbytes to-json --pairs",
-            "typedbytes sort --pairs words.tb -o sorted.tb; typedbytes uniq --by key --pairs sorted.tb | typedbytes count --pairs",
+            "typedbytes grep '^u.*[st]$' --pairs words.tb | typedbytes uniq --pairs --all --by key | "
+            "typedbytes to-json --pairs",
+            "typedbytes sort --pairs words.tb -o sorted.tb; typedbytes uniq --by key --pairs sorted.tb | "
+            "typedbytes count --pairs",
             "typedbytes partition -n 3 --pairs words.tb -o by-reducer; typedbytes count --table --pairs by-reducer",
-            "typedbytes cut -f \"value['name']\" -f \"value['n']\" --missing null lines.json | typedbytes to-text --csv",
+            "typedbytes cut -f \"value['name']\" -f \"value['n']\" --missing null lines.json | "
+            "typedbytes to-text --csv",
             "typedbytes diff --unordered --pairs words.tb sorted.tb && echo the same",
         ],
     ),
@@ -160,7 +163,8 @@ SECTIONS = [
             "typedbytes sniff --table words.seq; typedbytes cat words.seq | cmp - words.tb && echo the same",
             "typedbytes loadtb loaded.seq < words.tb; typedbytes count loaded.seq",
             "typedbytes head -n 2 --to block --pairs words.tb | typedbytes block decode --wire native",
-            "gzip -c words.tb > words.tb.gz; typedbytes count --pairs words.tb.gz; typedbytes sniff --table words.tb.gz",
+            "gzip -c words.tb > words.tb.gz; typedbytes count --pairs words.tb.gz; "
+            "typedbytes sniff --table words.tb.gz",
             "head -c 1000 words.tb.gz | typedbytes tail -n 1 --pairs --to json",
             "typedbytes convert --to parquet --pairs words.tb -o words.parquet; typedbytes count words.parquet",
         ],

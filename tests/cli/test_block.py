@@ -172,7 +172,8 @@ def test_messages_as_records():
     [
         (
             BAD_TEXT,
-            "STRING is not UTF-8: invalid start byte at its byte 0 (--unicode-errors surrogateescape accepts it) at offset {}, record 3",
+            "STRING is not UTF-8: invalid start byte at its byte 0 "
+            "(--unicode-errors surrogateescape accepts it) at offset {}, record 3",
         ),
         (
             map_of(("k", 1), ("k", 2)),

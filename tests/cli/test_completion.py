@@ -14,7 +14,10 @@ def test_completion_for_bash(tmp_path):
 
     def completed(*words):
         line = " ".join(f"'{word}'" for word in words)
-        command = f"source {script}; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _typedbytes; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+        command = (
+            f"source {script}; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _typedbytes; "
+            f"printf '%s\\n' \"${{COMPREPLY[@]}}\""
+        )
         done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path)
         assert done.stderr == ""
         return done.stdout.split()

@@ -211,6 +211,9 @@ def test_damage(file):
 
 def test_a_library_that_is_missing(file):
     packed = file(COMPRESS["zstd"](STREAM), "a.zst")
-    script = "import sys; sys.modules['compression'] = sys.modules['backports'] = None; from typedbytes.cli import main; sys.exit(main(sys.argv[1:]))"
+    script = (
+        "import sys; sys.modules['compression'] = sys.modules['backports'] = None; from typedbytes.cli import main; "
+        "sys.exit(main(sys.argv[1:]))"
+    )
     done = subprocess.run([sys.executable, "-c", script, "cat", packed], capture_output=True, text=True)
     assert done.returncode == 69 and done.stderr.endswith("pip install 'typedbytes[zstd]'\n")

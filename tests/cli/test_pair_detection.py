@@ -105,7 +105,10 @@ def test_what_may_be_pairs_of_one_type_is_said_to_be_taken_for_values(command, t
     path.write_bytes(TEXTS)
     words = [command, *(word.format(tmp_path) for word in TAKEN_APART[command]), str(path)]
     done = run(*words)
-    note = f"typedbytes: {path}: read as single values: use --pairs for pairs of two STRINGs, or --values to leave out this line"
+    note = (
+        f"typedbytes: {path}: read as single values: use --pairs for pairs of two STRINGs, "
+        "or --values to leave out this line"
+    )
     assert done.returncode == 0 and set(done.stderr.decode().splitlines()) == {note}
     _remove(tmp_path / "parts")
     assert good(*words[:-1], "--values", words[-1]) == done.stdout or command == "sample"
@@ -119,9 +122,9 @@ def test_an_input_is_not_replaced_before_it_is_clear_what_a_record_is(command, t
     os.symlink("in.tb", tmp_path / "link")
     for name in ("in.tb", "link", "./in.tb"):
         message = bad(64, *command, "in.tb", "-o", name, cwd=tmp_path)[1]
-        assert (
-            message
-            == "in.tb: these may be values, or pairs of two STRINGs: pass --values or --pairs, because -o replaces an input"
+        assert message == (
+            "in.tb: these may be values, or pairs of two STRINGs: pass --values or --pairs, "
+            "because -o replaces an input"
         )
     assert (tmp_path / "in.tb").read_bytes() == TEXTS
     good(*command, "--pairs", str(tmp_path / "in.tb"), "-o", str(tmp_path / "in.tb"))

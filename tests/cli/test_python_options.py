@@ -11,7 +11,10 @@ from typedbytes.cli.registry import COMMANDS
 
 VALUES = tb.dumps({"items": [1, "x"], "b": (1, 2.5)}) + tb.dumps({"items": [], 3: b"x"}) + tb.dumps(["items"])
 PAIRS = tb.Encoder().encode_pairs([("a", 1), ("b", 2), ("a", 3)])
-SCRIPT = "import typedbytes.streaming\n\n\ndef mapper(key, value):\n    yield value, 1\n\n\nif __name__ == '__main__':\n    typedbytes.streaming.run(mapper)\n"
+SCRIPT = (
+    "import typedbytes.streaming\n\n\ndef mapper(key, value):\n    yield value, 1\n\n\nif __name__ == '__main__':\n"
+    "    typedbytes.streaming.run(mapper)\n"
+)
 OPTIONS = {"-bb": ["-bb"], "-OO": ["-OO"], "-W error": ["-W", "error"], "-X dev": ["-X", "dev", "-bb"]}
 
 # What each command is given, beside pairs on its stdin; a command that is not here is given the values.

@@ -263,7 +263,10 @@ def test_a_number_that_would_lose_digits_is_refused(tmp_path):
     files = [str(tmp_path / f"{number}.tb") for number in range(2)]
     words = ["convert", "--to", "parquet", "--pairs", *files, "-o", f"{tmp_path}/out/"]
     refused = run(*words)
-    said = f"{files[1]}: the column value holds values of several types or integers beyond 2**53, and the schema has double"
+    said = (
+        f"{files[1]}: the column value holds values of several types or integers beyond 2**53, "
+        "and the schema has double"
+    )
     assert (refused.returncode, said in refused.stderr.decode()) == (65, True), refused.stderr
     shutil.rmtree(tmp_path / "out.unfinished")
     assert run(*words, "--widen").returncode == 0
@@ -279,7 +282,10 @@ def test_columns_that_become_bytes_are_noted_once(tmp_path, out):
     form = "arrow" if out == "out.arrow" else "parquet"
     words = ["convert", "--to", form, "--pairs", "-o", str(tmp_path / out)]
     noted = run(*words, str(dates), str(dates))
-    pickled = "typedbytes: note: value.1, value.2.item: pickled values, such as dates and Decimals: each is written as the bytes of its pickle\n"
+    pickled = (
+        "typedbytes: note: value.1, value.2.item: pickled values, such as dates and Decimals: "
+        "each is written as the bytes of its pickle\n"
+    )
     assert (noted.returncode, noted.stdout, noted.stderr.decode()) == (0, b"", pickled)
     noted = run(*words[:-1], str(tmp_path / f"mixed.{out}"), "--widen", str(mixed))
     raw = "typedbytes: note: value: values of several types: each is written as bytes, which typedbytes.loads reads\n"
@@ -313,7 +319,10 @@ def test_types_for_all_records_of_a_pipe(tmp_path, how, names):
         writer.writes(rows[:3])
     (tmp_path / "tmp").mkdir()
     inputs = how.replace("PAIRS", f"{tmp_path}/pairs.tb").replace("SEQUENCE", f"{tmp_path}/pairs.seq")
-    script = f"TMPDIR={tmp_path}/tmp {' '.join(COMMAND)} convert --to parquet --widen --pairs -o {tmp_path}/out.parquet {inputs}"
+    script = (
+        f"TMPDIR={tmp_path}/tmp {' '.join(COMMAND)} convert --to parquet --widen --pairs -o "
+        f"{tmp_path}/out.parquet {inputs}"
+    )
     done = subprocess.run(["bash", "-c", script], capture_output=True, timeout=SECONDS)
     assert (done.returncode, done.stderr) == (0, b"")
     assert rows_of(tmp_path / "out.parquet") == sum((rows if name == "PAIRS" else rows[:3] for name in names), [])
@@ -329,7 +338,8 @@ def test_types_for_all_records_of_a_pipe(tmp_path, how, names):
         ),
         (
             b"[1]\n[2]\n",
-            "standard input: --widen works only with SequenceFiles and typed bytes, and this is json: leave out --widen",
+            "standard input: --widen works only with SequenceFiles and typed bytes, and this is json: "
+            "leave out --widen",
         ),
         (b"", "there are no records to take the columns from"),
     ],
@@ -346,7 +356,10 @@ def test_a_sequencefile_that_is_compressed_as_a_whole_has_no_splits(counts, tmp_
     path = tmp_path / "a.seq.gz"
     with gzip.open(path, "wb") as file, sequencefile.Writer(file) as writer:
         writer.write("a", 1)
-    message = f"{path}: a SequenceFile inside gzip data, to be decompressed first (typedbytes convert --to sequencefile FILE -o OUT does)"
+    message = (
+        f"{path}: a SequenceFile inside gzip data, to be decompressed first "
+        "(typedbytes convert --to sequencefile FILE -o OUT does)"
+    )
     for out in (["--widen", "-o", f"{tmp_path}/out.arrow"], ["-o", f"{tmp_path}/out/"]):
         assert bad(65, "convert", "--to", "arrow", str(path), *out)[1].startswith(message)
     good("convert", "--to", "sequencefile", str(path), "-o", f"{tmp_path}/a.seq")

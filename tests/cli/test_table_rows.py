@@ -107,9 +107,9 @@ def test_columns_that_have_one_name_are_not_put_in_order(tables):
     )
     assert len(good("convert", "--to", "json", first, same).splitlines()) == 2
     message = bad(65, "convert", "--to", "json", first, other)[1]
-    assert (
-        message
-        == f"{other}: the columns are in another order than in {first}, and several have one name (--structs map keeps their names)"
+    assert message == (
+        f"{other}: the columns are in another order than in {first}, and several have one name "
+        "(--structs map keeps their names)"
     )
 
 

@@ -83,7 +83,10 @@ def test_inputs_that_only_look_alike_in_arrow_are_refused(tmp_path, inputs, form
     for first, second in itertools.permutations(range(3), 2):
         done = run("convert", "--values", "--to", form, names[first], names[second], "-o", f"{tmp_path}/out.x")
         kinds = ("bytes", "ext<60>", "ext<100>")
-        said = f"{names[second]}: the column value holds {kinds[second]}, and that of the inputs before {kinds[first]} (--widen finds a type for all)"
+        said = (
+            f"{names[second]}: the column value holds {kinds[second]}, and that of the inputs before {kinds[first]} "
+            "(--widen finds a type for all)"
+        )
         assert (done.returncode, said in done.stderr.decode()) == (65, True), done.stderr
     assert run("convert", "--values", "--widen", "--to", "arrow", *names, "-o", f"{tmp_path}/out.arrow").returncode == 0
     assert values_of(tmp_path / "out.arrow") == encoded(b"raw bytes", Ext(60, b"app payload"), decimal.Decimal("1.5"))

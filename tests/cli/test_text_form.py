@@ -340,7 +340,10 @@ ROWS_OF_A_TABLE = b"".join(b"%d,x\n" % number for number in range(20_000)) + b"0
 def test_inputs_of_every_kind_are_read_twice(file, tmp_path, how):
     """And a copy of what can be read only once is removed."""
     (tmp_path / "tmp").mkdir()
-    script = f"TMPDIR={tmp_path}/tmp {' '.join(COMMAND)} from-text --csv --infer {how.replace('FILE', file(ROWS_OF_A_TABLE, 'a.csv'))}"
+    script = (
+        f"TMPDIR={tmp_path}/tmp {' '.join(COMMAND)} from-text --csv --infer "
+        f"{how.replace('FILE', file(ROWS_OF_A_TABLE, 'a.csv'))}"
+    )
     done = subprocess.run(["bash", "-c", script], capture_output=True, timeout=SECONDS)
     assert (done.returncode, done.stderr) == (0, b"")
     expected = [(float(number), "x") for number in range(20_000)] + [(0.5, "y")]

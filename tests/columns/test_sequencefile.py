@@ -282,7 +282,10 @@ def test_a_record_that_no_column_holds():
 def test_a_sequencefile_that_is_compressed_as_a_whole_is_refused_with_advice(name, compress, tmp_path):
     path = tmp_path / "a.seq.packed"
     path.write_bytes(compress(written([("a", 1)])))
-    message = f"{path}: a SequenceFile inside {name} data, to be decompressed first (typedbytes convert --to sequencefile FILE -o OUT does)"
+    message = (
+        f"{path}: a SequenceFile inside {name} data, to be decompressed first "
+        "(typedbytes convert --to sequencefile FILE -o OUT does)"
+    )
     for read in (columns.read, columns.splits, sequencefile.Reader, sequencefile.read):
         with pytest.raises(tb.FormatError) as caught:
             for _ in read([str(path)] if read is columns.read else str(path)):

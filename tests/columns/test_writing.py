@@ -273,9 +273,17 @@ def test_large_columns_are_written_in_parts(tmp_path):
 SIZES_BEYOND_MEMORY = {
     "numbers": "[numpy.broadcast_to(numpy.uint8(1), (2**62,))] * 2",
     "rows of numbers": "[numpy.broadcast_to(numpy.uint8(1), (2**32, 2**30))] * 2",
-    "values of no bytes": "[pyarrow.Array.from_buffers(pyarrow.binary(0), 2**61 - 1, [None, pyarrow.py_buffer(b'')])] * 2",
-    "VECTORs of one length": "[pyarrow.Array.from_buffers(pyarrow.list_(pyarrow.null(), 0), 2**61 - 1, [None], children=[pyarrow.nulls(0)])] * 2",
-    "items that are nulls": "[pyarrow.Array.from_buffers(pyarrow.large_list(pyarrow.null()), 1, [None, offsets], children=[pyarrow.Array.from_buffers(pyarrow.null(), 2**62, [None])])] * 2",
+    "values of no bytes": (
+        "[pyarrow.Array.from_buffers(pyarrow.binary(0), 2**61 - 1, [None, pyarrow.py_buffer(b'')])] * 2"
+    ),
+    "VECTORs of one length": (
+        "[pyarrow.Array.from_buffers(pyarrow.list_(pyarrow.null(), 0), 2**61 - 1, [None], "
+        "children=[pyarrow.nulls(0)])] * 2"
+    ),
+    "items that are nulls": (
+        "[pyarrow.Array.from_buffers(pyarrow.large_list(pyarrow.null()), 1, [None, offsets], "
+        "children=[pyarrow.Array.from_buffers(pyarrow.null(), 2**62, [None])])] * 2"
+    ),
 }
 
 

@@ -73,7 +73,10 @@ SHOW = """
 CONTEXTS = {
     "capitals": "capitals=0",
     "precision": "prec=1, rounding=decimal.ROUND_UP, Emax=1, Emin=-1, clamp=1, traps=[]",
-    "traps": "prec=1, capitals=0, traps=[decimal.Inexact, decimal.Rounded, decimal.FloatOperation, decimal.Subnormal, decimal.Clamped]",
+    "traps": (
+        "prec=1, capitals=0, traps=[decimal.Inexact, decimal.Rounded, decimal.FloatOperation, decimal.Subnormal, "
+        "decimal.Clamped]"
+    ),
 }
 
 

@@ -815,7 +815,10 @@ def in_small_stacks(loop):
 )
 def test_what_nests_is_refused_on_a_small_stack(levels, depth, positions):
     """Hashing, building, showing and releasing a deep tuple all recurse: its levels are counted before any of these."""
-    loop = f"print({{read(start + nested([level], b'K\\x01', {depth}) + end) for level in {levels} for start, end in {positions}}})"
+    loop = (
+        f"print({{read(start + nested([level], b'K\\x01', {depth}) + end) for level in {levels} for start, "
+        f"end in {positions}}})"
+    )
     assert in_small_stacks(loop) == "{'refused'}"
 
 

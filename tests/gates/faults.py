@@ -52,11 +52,15 @@ FAULTS = [
     Fault("INT of three bytes", "core/codec/decode.pxi", fuzz("bytes"),
           "    if code == INT:\n        if likely(left >= 5):", "    if code == INT:\n        if likely(left >= 4):"),
     Fault("STRING one byte beyond the end", "core/codec/decode.pxi", fuzz("bytes"),
-          "            if likely(0 <= length <= left - 5):\n                d.buf.cursor = p + 5 + length\n                return decode_short_string",
-          "            if likely(0 <= length <= left - 4):\n                d.buf.cursor = p + 5 + length\n                return decode_short_string"),
+          "            if likely(0 <= length <= left - 5):\n                d.buf.cursor = p + 5 + length\n"
+          "                return decode_short_string",
+          "            if likely(0 <= length <= left - 4):\n                d.buf.cursor = p + 5 + length\n"
+          "                return decode_short_string"),
     Fault("BYTES wraps round", "core/codec/decode.pxi", VECTORS,
-          "            if likely(0 <= length <= left - 5):\n                d.buf.cursor = p + 5 + length\n                return decode_bytes",
-          "            if likely(<uint64_t>(length + 5) <= <uint64_t>left):\n                d.buf.cursor = p + 5 + length\n                return decode_bytes"),
+          "            if likely(0 <= length <= left - 5):\n                d.buf.cursor = p + 5 + length\n"
+          "                return decode_bytes",
+          "            if likely(<uint64_t>(length + 5) <= <uint64_t>left):\n"
+          "                d.buf.cursor = p + 5 + length\n                return decode_bytes"),
     Fault("LIST looks for its MARKER after the end", "core/codec/containers.pxi", fuzz("bytes"),
           "        if unlikely(d.buf.cursor == d.buf.end):\n            require(d, 1, LIST)", "        pass"),
     Fault("class name into what follows the WRITABLE", "core/codec/application.pxi", fuzz("reference"),
@@ -79,7 +83,8 @@ FAULTS = [
           "        if length < 0:\n            return raise_negative(d, length, code)\n        return decode_vector",
           "        return decode_vector"),
     Fault("skip accepts a negative length", "core/codec/skip.pxi", fuzz("bytes"),
-          "                if unlikely(length < 0):\n                    return BAD_LENGTH\n                p += 5\n                if unlikely(length > end - p):",
+          "                if unlikely(length < 0):\n                    return BAD_LENGTH\n                p += 5\n"
+          "                if unlikely(length > end - p):",
           "                p += 5\n                if unlikely(length > end - p):"),
     Fault("a pickled int in a run read without its last bytes", "core/codec/pickle/recognise.pxi", tests("core/test_pickle.py", "-k", "in_a_row"),
           " and p[16] >= 0x80 and p[17] == 0", ""),
@@ -131,8 +136,10 @@ FAULTS = [
           "    memcpy(smaller, b.cursor, nheld)\n    b.start_offset += b.cursor - b.start\n    PyMem_Free(b.storage)",
           "    PyMem_Free(b.storage)\n    memcpy(smaller, b.cursor, nheld)\n    b.start_offset += b.cursor - b.start"),
     Fault("buffer released while a Reader looks at it", "core/stream/reader.pxi", fuzz("reading"),
-          "        borrow(&self.d.buf, <const unsigned char*>view.buf, view.len)\n        return 0\n\n    def __dealloc__",
-          "        borrow(&self.d.buf, <const unsigned char*>view.buf, view.len)\n        self.memory = None\n        return 0\n\n    def __dealloc__"),
+          "        borrow(&self.d.buf, <const unsigned char*>view.buf, view.len)\n        return 0\n\n"
+          "    def __dealloc__",
+          "        borrow(&self.d.buf, <const unsigned char*>view.buf, view.len)\n        self.memory = None\n"
+          "        return 0\n\n    def __dealloc__"),
     Fault("part of a feed kept when memory ends", "core/buffer.pxi", MEMORY,
           "    except MemoryError:\n        b.end -= done\n        raise", "    except MemoryError:\n        raise"),
     Fault("collector left switched off", "core/cpython.h", fuzz("bytes"),
@@ -144,11 +151,14 @@ FAULTS = [
     Fault("error of close() only printed", "core/stream.pxi", tests("core/test_decoder.py"),
           "    cdef int check_rest(self) except -1:", "    cdef int check_rest(self) noexcept:"),
     Fault("failed Reader goes on", "core/stream/reader.pxi", fuzz("reading"),
-          "            self.failure = as_failure(error)\n            self.state = HAS_FAILED\n        raise self.failure",
+          "            self.failure = as_failure(error)\n            self.state = HAS_FAILED\n"
+          "        raise self.failure",
           "            self.failure = as_failure(error)\n            self.state = OPEN\n        raise self.failure"),
     Fault("busy Reader lets a hook in", "core/stream/reader.pxi", fuzz("reading"),
-          "        if unlikely(self.value_due or not claim_state(&self.state, OPEN, BUSY)):\n            return self.refuse()",
-          "        if self.state == HAS_FAILED or self.state == CLOSED or self.value_due:\n            return self.refuse()\n        self.state = BUSY"),
+          "        if unlikely(self.value_due or not claim_state(&self.state, OPEN, BUSY)):\n"
+          "            return self.refuse()",
+          "        if self.state == HAS_FAILED or self.state == CLOSED or self.value_due:\n"
+          "            return self.refuse()\n        self.state = BUSY"),
     Fault("depth kept after an error of encoding", "core/codec/encode.pxi", fuzz("writing"),
           "    e.depth = e.nreplaced = 0\n", ""),
     Fault("hook ends an iteration by StopIteration", "core/cpython.pxd", tests("core/test_hostile.py"),
@@ -175,10 +185,13 @@ FAULTS = [
     Fault("partial write ignored", "core/stream/writer.pxi", fuzz("writing"),
           "        self.unsent_start += nbytes\n", "        self.unsent_start = self.unsent_end\n"),
     Fault("records passed over before they are kept", "core/stream/writer.pxi", MEMORY,
-          "                self.append(reader.d.buf.cursor, nbytes)\n                reader.consume_records(nbytes, nrecords)\n",
-          "                reader.consume_records(nbytes, nrecords)\n                self.append(reader.d.buf.cursor - nbytes, nbytes)\n"),
+          "                self.append(reader.d.buf.cursor, nbytes)\n"
+          "                reader.consume_records(nbytes, nrecords)\n",
+          "                reader.consume_records(nbytes, nrecords)\n"
+          "                self.append(reader.d.buf.cursor - nbytes, nbytes)\n"),
     Fault("failed pair leaves its key", "core/stream/writer.pxi", tests("stream/test_writer.py"),
-          "                self.e.buf.cursor = self.e.buf.start + before\n                raise", "                raise"),
+          "                self.e.buf.cursor = self.e.buf.start + before\n"
+          "                raise", "                raise"),
     # Columns.
     Fault("number of a column beyond the end", "columns/load.pxi", fuzz("columns"),
           "    if unlikely(end - p <= width or p[0] != c.code", "    if unlikely(end - p < width or p[0] != c.code"),
@@ -213,13 +226,16 @@ FAULTS = [
     Fault("value beyond the end of its frame", "block/parse.pxi", fuzz("layouts"),
           "        if self.frame_left >= 0 and nbytes > self.frame_left:\n            return True\n", ""),
     Fault("array larger than its bytes", "block/_native.pyx", tests("block/test_messages.py", "-k", "as_large_as_its_bytes"),
-          "        if array.shape[i] > PY_SSIZE_T_MAX // stride:    # also where another length is 0: NumPy rejects such an array\n"
+          "        if array.shape[i] > PY_SSIZE_T_MAX // stride:    # also where another length is 0: "
+          "NumPy rejects such an array\n"
           "            raise ValueError(\"the dimensions of an array come to more than 2^63-1 bytes\")\n", ""),
     Fault("writer continues after a partial write", "block/writer.pxi", tests("block/test_sockets.py", "-k", "stalls_while_we_write"),
-          "            if self.sink.sent or self.sink.may_have_sent:\n                self.failure = error\n            raise", "            raise"),
+          "            if self.sink.sent or self.sink.may_have_sent:\n                self.failure = error\n"
+          "            raise", "            raise"),
     Fault("message follows a large value that was sent in part", "block/coalesce_threads.pxi",
           tests("block/test_coalescing.py", "-k", "follows_a_large_value"),
-          "            if self.failure is not None:\n                self.failed = EPIPE    # nothing may follow a partial message\n", ""),
+          "            if self.failure is not None:\n                self.failed = EPIPE    # nothing may follow a "
+          "partial message\n", ""),
     Fault("table of a message is written beyond its end", "block/encoder.pxi", tests("block/test_messages.py", "-k", "after_its_table"),
           "        while i < count and i < len(args):\n            value = args[i]\n", "        while i < len(args):\n            value = args[i]\n"),
     Fault("partial send taken for all", "block/sockets.pxi", tests("block/test_sockets.py", "-k", "partial"),
@@ -231,7 +247,8 @@ FAULTS = [
     Fault("error that there was no memory for", "block/encoder.pxi", tests("core/test_allocation.py", "-k", "block"),
           "            except EncodeError as error:\n                reraise_memory_error(error)\n", "            except EncodeError as error:\n"),
     Fault("large value that fails is kept for the next message", "block/encoder.pxi", tests("block/test_sockets.py", "-k", "fails_to_encode"),
-          "            self.buf.cursor = self.buf.start + base\n            self.drop_external_parts(nexternal)\n            raise",
+          "            self.buf.cursor = self.buf.start + base\n            self.drop_external_parts(nexternal)\n"
+          "            raise",
           "            self.buf.cursor = self.buf.start + base\n            raise"),
     # SequenceFiles.
     Fault("sync marker not compared", "sequencefile/frames.pxi", tests("sequencefile/test_damage.py"),
@@ -254,7 +271,8 @@ FAULTS = [
           "        self.out.buf.cursor = self.out.buf.start + self.written_before[0]\n", ""),
     Fault("partial write of a file taken for all", "sequencefile/writer.pxi", tests("sequencefile/test_misuse.py", "-k", "takes_a_part"),
           "            n = write_part(self.method, full, ntaken, nwritten, self.is_raw)\n",
-          "            write_part(self.method, full, ntaken, nwritten, self.is_raw)\n            n = nwritten - ntaken\n"),
+          "            write_part(self.method, full, ntaken, nwritten, self.is_raw)\n"
+          "            n = nwritten - ntaken\n"),
     Fault("skipping begins after the blocks ahead", "sequencefile/reader.pxi", tests("sequencefile/test_many_files.py", "-k", "moves_as_before"),
           "        self.forget_ahead()\n        while True:", "        while True:"),
     Fault("an exception of the source is forgotten", "sequencefile/frames.pxi", tests("sequencefile/test_many_files.py", "-k", "source_raises"),

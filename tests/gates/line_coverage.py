@@ -276,7 +276,8 @@ def main(arguments):
     totals.update(python_lines=statements, python_lines_missed=missing)
     for part in ("lines", "branches", "calls", "python_lines"):
         print(
-            f"{part.replace('_', ' '):<16}{totals[part]:>6}  missed {totals[part + '_missed']:>5}  {share(totals, part):6.1%}"
+            f"{part.replace('_', ' '):<16}{totals[part]:>6}  missed {totals[part + '_missed']:>5}  "
+            f"{share(totals, part):6.1%}"
         )
     figures.report(**totals)
     return 0 if passed and enough and share(totals, "python_lines") >= MIN_PYTHON else 1

@@ -56,7 +56,8 @@ GATES = {
     "coverage": (
         "tests/gates/line_coverage.py",
         "Lines and branches that the suite reaches",
-        "core: {lines_missed} of {lines:,} lines missed, {branches_missed} of {branches:,} branches, {calls_missed} of {calls:,}"
+        "core: {lines_missed} of {lines:,} lines missed, {branches_missed} of {branches:,} branches, "
+        "{calls_missed} of {calls:,}"
         " outcomes of calls; Python: {python_lines_missed} of {python_lines:,} lines",
     ),
     "sanitize": (
@@ -73,17 +74,20 @@ GATES = {
     "free-threads": (
         "tests/gates/free_threads.py",
         "Threads on a CPython without the GIL, under ThreadSanitizer",
-        "reports with a frame of ours: {without_gil}, {shared_without_gil} where threads share what they change, {with_gil} with the GIL",
+        "reports with a frame of ours: {without_gil}, {shared_without_gil} where threads share what they change, "
+        "{with_gil} with the GIL",
     ),
     "bounds": (
         "bench/bounds.py",
         "CPU time, its growth, and how long a signal waits, for the worst input known",
-        "1 MiB in {worst[seconds]} s at most, a doubling takes {worst[doubling]} times as long, a signal waits {worst[latency_seconds]} s",
+        "1 MiB in {worst[seconds]} s at most, a doubling takes {worst[doubling]} times as long, "
+        "a signal waits {worst[latency_seconds]} s",
     ),
     "chaos": (
         "tests/soak/chaos.py 1000 100",
         "Jobs whose tasks misbehave, and which get signals and full disks at random moments",
-        "{local:,} jobs here, {hadoop} in Hadoop, {faults} kinds of faults: {right} right, {failed} failed; {wrong} with success and wrong"
+        "{local:,} jobs here, {hadoop} in Hadoop, {faults} kinds of faults: {right} right, {failed} failed; "
+        "{wrong} with success and wrong"
         " output, {left_processes} left processes, {left_files} left files, {failed_for_nothing} failed without cause",
     ),
     "soak": (

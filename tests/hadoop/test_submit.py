@@ -605,7 +605,10 @@ def test_what_is_in_a_bundle(archive, tmp_path):
     assert not [name for name in names if name.endswith((".pyc", ".pyi")) or "dist-info" in name]
     version = "%d.%d" % sys.version_info[:2]
     assert version in _bundle.versions_in(str(archive))
-    code = "import typedbytes, mine, single; print(typedbytes.loads(typedbytes.dumps(mine.number)), single.name, typedbytes.__file__)"
+    code = (
+        "import typedbytes, mine, single; print(typedbytes.loads(typedbytes.dumps(mine.number)), single.name, "
+        "typedbytes.__file__)"
+    )
     environ = {"PYTHONPATH": str(tmp_path), "PATH": os.environ["PATH"]}
     said = subprocess.run(
         [sys.executable, "-s", "-c", code], cwd="/", env=environ, stdout=subprocess.PIPE, text=True, check=True
@@ -829,8 +832,8 @@ def test_what_pip_says_is_on_the_line_of_the_message(tmp_path, monkeypatch, capf
     code, _, message = run_command(capfdbinary, "bundle", tmp_path / "b.zip", "--require", "no_such_package")
     assert code == 69 and message.count("\n") == 1 and "\\n" not in message
     assert (
-        "; pip says: Could not find a version that satisfies the requirement no_such_package (from versions: none); No matching"
-        in message
+        "; pip says: Could not find a version that satisfies the requirement no_such_package (from versions: "
+        "none); No matching" in message
     )
 
 
@@ -939,9 +942,9 @@ json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)
 def test_a_failure_on_yarn_starts_with_the_users_own_line():
     log, _ = parsed("".join(PYTHON_FAILURE.replace("ATTEMPT", str(attempt)) + LOG for attempt in range(4)))
     own, lines = summarize(log.report)
-    assert (
-        own
-        == "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0) (helper.py, line 3: return json.loads(value))"
+    assert own == (
+        "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0) (helper.py, line 3: "
+        "return json.loads(value))"
     )
     assert lines[:3] == [
         "task failed: user code failed (exit code 1)",
@@ -996,7 +999,9 @@ SAID = {
     "ModuleNotFoundError: No module named 'numpy'": "the nodes have no module numpy: ship",
     "usage: job.py map|combine|reduce": "streaming.run",
     "ImportError: /lib64/libc.so.6: version `GLIBC_2.34' not found": "--platform",
-    "Caused by: java.io.IOException: file:/x/in.txt not a SequenceFile": "file:/x/in.txt is not a SequenceFile: read its lines",
+    "Caused by: java.io.IOException: file:/x/in.txt not a SequenceFile": (
+        "file:/x/in.txt is not a SequenceFile: read its lines"
+    ),
     "Caused by: java.io.EOFException\n\tat java.io.DataInputStream.readFully(x)\n\tat org.apache.hadoop.io.SequenceFile$Reader.init(x)": "--repair GOOD",
     "LimitExceededException: Too many counters: 121 max=120": "120 counters",
     "java.net.ConnectException: Call From x to y failed on connection exception: Connection refused": "does not answer",
@@ -1578,7 +1583,8 @@ def test_steps_that_a_script_does_not_say(tmp_path):
         (
             STEPS,
             {},
-            "fails before it reads any input, with exit code 1: KeyError: 'times'; it must run here too, to say what its steps are",
+            "fails before it reads any input, with exit code 1: KeyError: 'times'; "
+            "it must run here too, to say what its steps are",
         ),
         (
             STEPS,

@@ -399,7 +399,10 @@ def test_task_has_what_hadoop_passes_in_the_environment(tmp_path):
 
 @pytest.mark.parametrize("options, found", [({}, "job.py"), ({"name": "my own"}, "my own")])
 def test_a_job_of_a_script_has_a_name(words, tmp_path, options, found):
-    text = "import os\nfrom typedbytes import streaming\nstreaming.run(lambda *pair: [(os.environ['mapreduce_job_name'], 0)])\n"
+    text = (
+        "import os\nfrom typedbytes import streaming\nstreaming.run(lambda *pair: "
+        "[(os.environ['mapreduce_job_name'], 0)])\n"
+    )
     (tmp_path / "in.txt").write_text("one line\n")
     run(write_script(tmp_path, text), tmp_path / "in.txt", tmp_path / "out", **options)
     assert pairs_of(tmp_path / "out") == [(found, 0)]
@@ -585,7 +588,10 @@ def test_a_combiner_and_a_reducer_that_fail_fail_the_job(words, tmp_path, role, 
 
 
 def test_a_task_is_tried_again(tmp_path):
-    body = "path = os.path.join(os.path.dirname(__file__), 'tried'); tried = os.path.exists(path); open(path, 'w').close(); "
+    body = (
+        "path = os.path.join(os.path.dirname(__file__), 'tried'); tried = os.path.exists(path); "
+        "open(path, 'w').close(); "
+    )
     body += "streaming.counter('task', 'tries'); tried or os.kill(os.getpid(), signal.SIGKILL)"
     with pytest.raises(pytest.fail.Exception):
         failing(tmp_path, body, attempts=2)
@@ -653,7 +659,8 @@ def test_what_failed_is_kept_when_asked_for(tmp_path):
         ({"script": "terminated.py"}, "terminated.py was ended by SIGTERM when it was started without input"),
         (
             {"script": "broken.py"},
-            "broken.py fails before it reads any input, with exit code 1: ModuleNotFoundError: .*; install the module for /.*",
+            "broken.py fails before it reads any input, with exit code 1: ModuleNotFoundError: .*; "
+            "install the module for /.*",
         ),
         (
             {"script": "unported.py"},
@@ -775,7 +782,8 @@ def test_the_command_runs_a_job_and_prints_its_counters(words, tmp_path):
         (
             ["bad.py", "in.txt", "-o", "out"],
             1,
-            "exit code 65: 2 bad records exceed max_bad=1, and no record so far was good; the job's own code may be wrong; first error: ValueError: x",
+            "exit code 65: 2 bad records exceed max_bad=1, and no record so far was good; "
+            "the job's own code may be wrong; first error: ValueError: x",
         ),
     ],
 )
@@ -783,7 +791,8 @@ def test_the_command_says_what_is_wrong(words, tmp_path, words_given, code, said
     write_script(tmp_path, "import no_such_module", "broken.py")
     write_script(
         tmp_path,
-        "from typedbytes import streaming\ndef mapper(key, value):\n    raise ValueError('x')\nstreaming.run(mapper, max_bad=1)",
+        "from typedbytes import streaming\ndef mapper(key, value):\n    raise ValueError('x')\n"
+        "streaming.run(mapper, max_bad=1)",
         "bad.py",
     )
     for name, returned in (("failing", "1 / 0"), ("pair", "(key, value)"), ("text", "value"), ("noisy", "[]")):
@@ -890,7 +899,10 @@ def test_a_job_finds_its_archives_unpacked(name, tmp_path, monkeypatch):
         with zipfile.ZipFile(name, "w") as archive:
             archive.write("a/words")
     for output, given, folder in (("out1", name, name), ("out2", f"{name}#known", "known")):
-        read = f"from typedbytes import streaming\nstreaming.run(lambda key, value: [(open({folder + '/a/words'!r}).read(), 1)])"
+        read = (
+            "from typedbytes import streaming\nstreaming.run(lambda key, value: "
+            f"[(open({folder + '/a/words'!r}).read(), 1)])"
+        )
         words = command(write_script(tmp_path, read), "in.txt", "-o", output, "--archive", given)
         done = subprocess.run(words, capture_output=True, text=True, env=environment({"TMPDIR": str(tmp_path)}))
         assert done.returncode == 0, done.stderr
@@ -1028,7 +1040,10 @@ def test_a_file_system_that_is_full_at_any_moment_is_reported_as_that(words, tmp
     left = "out\n" if role == "--output" else ""
     codes = []
     while not codes or codes[-1] != 0:
-        mount = f'{program("mount")} -t tmpfs -o nr_inodes={len(codes) + 2} tmpfs {folder} && "$@"; code=$?; ls -A {folder}; exit $code'
+        mount = (
+            f'{program("mount")} -t tmpfs -o nr_inodes={len(codes) + 2} tmpfs {folder} && "$@"; code=$?; '
+            f"ls -A {folder}; exit $code"
+        )
         started = [*NAMESPACE, "sh", "-c", mount, "sh", *command(script, path, *options)]
         given = environment({"TMPDIR": str(folders["TMPDIR"])})
         done = subprocess.run(started, capture_output=True, env=given, text=True)
@@ -1120,7 +1135,10 @@ def test_counters_count_when_standard_error_is_not_read(words, tmp_path):
             streaming.run(mapper)
         """,
     )
-    code = "import sys; from typedbytes import local; r = local.run_script(*sys.argv[1:2], inputs=sys.argv[2], output=sys.argv[3]); "
+    code = (
+        "import sys; from typedbytes import local; r = local.run_script(*sys.argv[1:2], inputs=sys.argv[2], "
+        "output=sys.argv[3]); "
+    )
     code += "print(r.counters['lines']['read'])"
     reader, writer = os.pipe()
     os.close(reader)
@@ -1139,7 +1157,10 @@ def test_counters_count_when_standard_error_is_not_read(words, tmp_path):
 def test_few_files_may_be_open(tmp_path):
     (tmp_path / "in.tb").write_bytes(b"\2\0\2\1\2\1\2\0" * 1_000_000)
     code = "import sys; from typedbytes import local; "
-    code += "local.run('cat', 'cat', inputs=sys.argv[1], output=sys.argv[2], output_format='pairs', memory=1 << 20, processes=1)"
+    code += (
+        "local.run('cat', 'cat', inputs=sys.argv[1], output=sys.argv[2], output_format='pairs', "
+        "memory=1 << 20, processes=1)"
+    )
     limited = [
         "bash",
         "-c",
@@ -1171,7 +1192,10 @@ def test_a_program_that_has_the_package_to_itself_is_told_what_its_tasks_lack(tm
     )
     folder = str(pathlib.Path(tb.__file__).parents[1])
     python = str(pathlib.Path(sys.base_prefix) / "bin" / "python{}.{}".format(*sys.version_info))
-    start = f"import sys; sys.path[:0] = [{folder!r}]; {{}}; from typedbytes import cli; sys.argv[1:] = {['run', 'job.py', 'in.txt', '-o', 'out']}; sys.exit(cli.main())"
+    start = (
+        f"import sys; sys.path[:0] = [{folder!r}]; {{}}; from typedbytes import cli; "
+        f"sys.argv[1:] = {['run', 'job.py', 'in.txt', '-o', 'out']}; sys.exit(cli.main())"
+    )
     plain = {"cwd": tmp_path, "env": {"PATH": os.environ["PATH"]}, "capture_output": True, "text": True}
     done = subprocess.run([python, "-c", start.format("pass")], **plain)
     assert done.returncode == 64 and done.stderr.endswith(f"install it there, or set PYTHONPATH={folder}\n"), (

@@ -151,7 +151,10 @@ def test_a_variable_that_is_given_reaches_the_tasks_whatever_its_name(tmp_path, 
 def test_a_variable_of_ours_does_not_change_what_a_pipe_or_a_job_writes(tmp_path, name):
     """It may be left over in the environment of a shell that a task has started."""
     (tmp_path / "in.txt").write_text("a\n")
-    code = "from typedbytes import streaming; streaming.run(lambda key, line: [(line, sorted(streaming.task().params))], lambda key, values: [(key, *values)])"
+    code = (
+        "from typedbytes import streaming; streaming.run(lambda key, line: [(line, sorted(streaming.task().params))], "
+        "lambda key, values: [(key, *values)])"
+    )
     script = write_script(tmp_path, code)
     for value in ("1", str(script)):
         given = environment({name: value, "stream_map_input": "text"})

@@ -192,7 +192,8 @@ def test_a_long_line_has_one_separator(tmp_path):
     (tmp_path / "in.txt").write_text("a\n")
     script = write_script(
         tmp_path,
-        'from typedbytes import streaming; streaming.run(lambda key, line: [("k" * 300_000, "v\\t" * 300_000), ("k", "\\tv")])',
+        'from typedbytes import streaming; streaming.run(lambda key, line: [("k" * 300_000, "v\\t" * 300_000), '
+        '("k", "\\tv")])',
     )
     run(script, tmp_path / "in.txt", tmp_path / "out", output_format="text", properties={SEPARATOR: "=>"})
     assert (tmp_path / "out" / "part-00000").read_text() == "k" * 300_000 + "=>" + "v\t" * 300_000 + "\nk=>\tv\n"
@@ -226,7 +227,8 @@ def test_a_variable_wins_over_a_property_of_its_name_as_in_hadoop(tmp_path):
     (tmp_path / "in.txt").write_text("a\n")
     script = write_script(
         tmp_path,
-        'import os; from typedbytes import streaming; streaming.run(lambda key, line: [(os.environ["my_limit"], os.environ["my_name"])])',
+        'import os; from typedbytes import streaming; streaming.run(lambda key, line: [(os.environ["my_limit"], '
+        'os.environ["my_name"])])',
     )
     properties = {"my.limit": "property", "my.name": "property"}
     job = hadoop().job(
@@ -267,7 +269,8 @@ def test_what_is_reported_changes_the_result_of_hadoop(tmp_path, name, value, ch
     (tmp_path / "in.txt").write_text("a|b\nlong line\n")
     script = write_script(
         tmp_path,
-        "from typedbytes import streaming; streaming.run(lambda key, line: [(line, 1)], lambda key, values: [(key, 1)])",
+        "from typedbytes import streaming; streaming.run(lambda key, line: [(line, 1)], lambda key, "
+        "values: [(key, 1)])",
     )
     job = hadoop().job(
         input=tmp_path / "in.txt", output=tmp_path / "hadoop", mapper=python_command(script, "map"), reducer=python_command(script, "reduce"), properties={name: value}

@@ -237,7 +237,10 @@ def test_what_is_to_be_kept_is_kept_by_a_job_that_is_killed(start, tmp_path):
 def test_a_program_that_runs_a_job_leaves_nothing_when_it_is_killed(tmp_path):
     script = write_script(tmp_path, WAITING)
     (tmp_path / "in.txt").write_text("line\n")
-    code = "import sys; from typedbytes import local; local.run_script(sys.argv[1], inputs=sys.argv[2], output=sys.argv[3])"
+    code = (
+        "import sys; from typedbytes import local; local.run_script(sys.argv[1], inputs=sys.argv[2], "
+        "output=sys.argv[3])"
+    )
     with subprocess.Popen(
         [sys.executable, "-c", code, script, tmp_path / "in.txt", tmp_path / "out"], env=environment()
     ) as program:

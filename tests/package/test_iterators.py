@@ -804,7 +804,10 @@ def reducer(key, values):
 
 
 def test_what_group_by_raises_fails_the_task(tmp_path):
-    text = "def at(key, n): pass\ndef group_by(key):\n    return key if key != 7 else int('seven')\nrun(reducer=reducer, group_by=group_by)"
+    text = (
+        "def at(key, n): pass\ndef group_by(key):\n    return key if key != 7 else int('seven')\n"
+        "run(reducer=reducer, group_by=group_by)"
+    )
     outcome = run_script(tmp_path, CATCHING + text, "reduce", data=encode(*((number, 1) for number in range(20))))
     assert outcome.code == 1 and "ValueError" in outcome.messages
 

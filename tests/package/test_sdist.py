@@ -112,5 +112,6 @@ def test_without_a_compiler_a_build_ends_before_the_translation(compiler, tmp_pa
     last = done.stderr.splitlines()[-1]
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert last.startswith(
-        "error: building typedbytes needs a C compiler, named by CC or the one that Python was built with, and Python's headers; "
+        "error: building typedbytes needs a C compiler, named by CC or the one that Python was built with, "
+        "and Python's headers; "
     )

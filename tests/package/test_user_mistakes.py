@@ -59,7 +59,10 @@ def test_a_subclass_of_a_class_without_parameters_of_its_own_shows_its_own():
 
 
 THREE = tb.Encoder().encode_all(["a", 1, "b"])
-ODD = "input ends after a key, where its value should start: pairs are an even number of values (a Reader reads single ones) at offset 17, record 1"
+ODD = (
+    "input ends after a key, where its value should start: pairs are an even number of values "
+    "(a Reader reads single ones) at offset 17, record 1"
+)
 
 
 @pytest.mark.parametrize(

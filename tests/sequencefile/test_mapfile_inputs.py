@@ -140,7 +140,9 @@ def test_submit_refuses_what_hadoop_would_read_with_its_index(folder, tmp_path, 
         for path in (folder / "part-r-00000", folder / "*", folder / "*" / "*", f"file://{folder}/part-r-00000"):
             with pytest.raises(
                 hadoop.SubmitError,
-                match="part-r-00000 is a MapFile, whose index Hadoop would read as records: give the folder that holds it",
+                match=(
+                    "part-r-00000 is a MapFile, whose index Hadoop would read as records: give the folder that holds it"
+                ),
             ):
                 hadoop.check(hadoop.Plan(script, [str(path)], str(tmp_path / "new"), input_format=given))
         assert (

@@ -478,7 +478,8 @@ def main(nlocal, nhadoop, first):
             for run in pool.map(functools.partial(run_once, engine=engine), range(first, first + number)):
                 runs.append(run)
                 print(
-                    f"{run.seed:6} {run.engine:6} {run.outcome.upper() if run.outcome in BAD else run.outcome}: {run.story}",
+                    f"{run.seed:6} {run.engine:6} {run.outcome.upper() if run.outcome in BAD else run.outcome}: "
+                    f"{run.story}",
                     flush=True,
                 )
     counted = collections.Counter(run.outcome for run in runs)

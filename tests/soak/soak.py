@@ -241,7 +241,8 @@ def main():
     options = parser.parse_args()
     moved, growth, ndescriptors = soak(options.gigabytes, options.seed)
     say(
-        f"memory has grown by {growth / MEBIBYTE:.2f} MiB (at most {MAX_GROWTH / MEBIBYTE:g}), descriptors by {ndescriptors}"
+        f"memory has grown by {growth / MEBIBYTE:.2f} MiB (at most {MAX_GROWTH / MEBIBYTE:g}), "
+        f"descriptors by {ndescriptors}"
     )
     figures.report(gigabytes=moved / GIGABYTE, growth_mebibytes=round(growth / MEBIBYTE, 3), descriptors=ndescriptors)
     return 1 if growth > MAX_GROWTH or ndescriptors else 0

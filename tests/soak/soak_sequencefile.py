@@ -125,7 +125,8 @@ def main():
             for name, done, growth in way(compression, codec, share):
                 seconds, started = time.monotonic() - started, time.monotonic()
                 print(
-                    f"{compression:<7}{codec:<8} {name:<13} {done / GIGABYTE:7.2f} GB {seconds:7.1f} s  grown by {growth / 1024:8.0f} KiB",
+                    f"{compression:<7}{codec:<8} {name:<13} {done / GIGABYTE:7.2f} GB {seconds:7.1f} s  grown by "
+                    f"{growth / 1024:8.0f} KiB",
                     flush=True,
                 )
                 bad |= growth > MAX_GROWTH

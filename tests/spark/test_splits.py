@@ -72,7 +72,10 @@ def test_numbers_become_those_of_the_schema(tmp_path):
     write(tmp_path / "b.seq", [("b", 1)])
     with pytest.raises(
         SchemaError,
-        match="z.seq: the column value holds int64, and the schema has int32, which cannot hold all of the numbers: give another schema, or mergeSchema",
+        match=(
+            "z.seq: the column value holds int64, and the schema has int32, which cannot hold all of the numbers: "
+            "give another schema, or mergeSchema"
+        ),
     ):
         rows_of(str(tmp_path))
     assert rows_of(str(tmp_path), mergeSchema="true") == [("b", 1), ("a", 1 << 40)]

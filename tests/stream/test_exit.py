@@ -37,7 +37,9 @@ KINDS = {
     "Writer_descriptor": "w = tb.Writer(os.open(path, os.O_WRONLY | os.O_CREAT)); w.writes(VALUES)",
     "Writer_buffered": "w = tb.Writer(open(path, 'wb')); w.writes(VALUES)",
     "Writer_gzip": "w = tb.Writer(gzipped(path)); w.writes(VALUES)",
-    "Writer_cycle": "w = tb.Writer(path); w.writes(VALUES); gc.disable(); cycle = [w]; cycle.append(cycle); w = cycle = None",
+    "Writer_cycle": (
+        "w = tb.Writer(path); w.writes(VALUES); gc.disable(); cycle = [w]; cycle.append(cycle); w = cycle = None"
+    ),
     "columns": "w = tb.PairWriter(path); columns.write(w, {'key': [k for k, _ in PAIRS], 'value': VALUES})",
     "Output": "w = tb.Output(open(path, 'wb')); w.writes(VALUES)",
     "PairedOutput": "w = tb.PairedOutput(open(path, 'wb')); w.writes(PAIRS)",
@@ -46,7 +48,9 @@ KINDS = {
     "sequencefile_block": "w = sequencefile.Writer(path, compression='block'); w.writes(PAIRS)",
     "sequencefile_buffered": "w = sequencefile.Writer(open(path, 'wb'), compression='block'); w.writes(PAIRS)",
     "BlockWriter": "w = BlockWriter(open(path, 'wb'), 'native', buffer_size=65536); w.writes([[v] for v in VALUES])",
-    "BlockWriter_plain": "w = BlockWriter(open(path, 'wb', buffering=0), 'native', buffer_size=65536); w.writes([[v] for v in VALUES])",
+    "BlockWriter_plain": (
+        "w = BlockWriter(open(path, 'wb', buffering=0), 'native', buffer_size=65536); w.writes([[v] for v in VALUES])"
+    ),
     "CoalescingWriter": """
         w = CoalescingWriter(open(path, 'wb', buffering=0), 'native', max_delay=None)
         for v in VALUES: w.write([v])
@@ -100,7 +104,8 @@ ENDS = {
     "sys.exit": ("writers = make(*KINDS); sys.exit(3)", 3),
     "exception": ("writers = make(*KINDS); raise LookupError", 1),
     "at exit": (
-        "writers = [tb.Writer(os.devnull)]; atexit._run_exitfuncs(); writers += make(*KINDS); gc.enable(); close_files()",
+        "writers = [tb.Writer(os.devnull)]; atexit._run_exitfuncs(); writers += make(*KINDS); "
+        "gc.enable(); close_files()",
         0,
     ),
     "fork": (

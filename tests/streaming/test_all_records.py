@@ -30,7 +30,9 @@ MAPPERS = {
 }
 REDUCERS = {
     "function": "def reducer(groups):\n    for key, values in groups:\n        yield key, sum(values)\n",
-    "class": "class reducer:\n    def reduce(self, groups):\n        return [(key, sum(values)) for key, values in groups]\n",
+    "class": (
+        "class reducer:\n    def reduce(self, groups):\n        return [(key, sum(values)) for key, values in groups]\n"
+    ),
 }
 
 

@@ -73,7 +73,10 @@ MAY_BE_WRONG = "the job's own code may be wrong"
 @pytest.mark.parametrize("limit", [3, 0.001])
 def test_code_that_fails_for_every_record_is_shown_when_that_is_too_many(run_here, role, limit):
     outcome = run_here(MISTAKEN % limit, role, data=encode(*GOOD))
-    said = f"bad records exceed max_bad={limit}, and no record so far was good; {MAY_BE_WRONG}; first error: AttributeError: "
+    said = (
+        f"bad records exceed max_bad={limit}, and no record so far was good; {MAY_BE_WRONG}; "
+        "first error: AttributeError: "
+    )
     assert outcome.code == 65 and said in outcome.lines[-1]
     assert [line.split(", ")[-1] for line in outcome.lines if line.startswith("  File ")][-1] == "in helper"
 
@@ -84,7 +87,8 @@ def test_code_that_fails_for_every_record_is_shown_when_that_is_allowed(run_here
     outcome = run_here(MISTAKEN % limit, role, data=encode(*GOOD))
     assert (outcome.code, outcome.output) == (0, b"")
     start = outcome.lines.index(
-        f"typedbytes: no record was good: 20 were left out, as max_bad={limit} allows; {MAY_BE_WRONG}; its first error follows"
+        f"typedbytes: no record was good: 20 were left out, as max_bad={limit} allows; {MAY_BE_WRONG}; "
+        "its first error follows"
     )
     shown = outcome.lines[start + 1 :]
     assert shown[0] == "Traceback (most recent call last):" and 'job.py", line' in shown[1] and "foo" in "".join(shown)
@@ -231,7 +235,10 @@ run(mapper, max_bad=1)
 
 
 def test_lines_of_text(run_here, tmp_path):
-    script = "run(lambda number, line: [(line, 1 // int(line))], lambda key, values: [(key, sum(map(int, values)))], max_bad=2)"
+    script = (
+        "run(lambda number, line: [(line, 1 // int(line))], lambda key, values: [(key, sum(map(int, "
+        "values)))], max_bad=2)"
+    )
     text = {
         "stream_map_input": "text",
         "stream_map_output": "text",

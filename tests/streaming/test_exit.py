@@ -196,7 +196,10 @@ def test_no_way_out_looks_like_success(tmp_path, leave, data):
 
 
 # As coverage.py does.
-REPLACED = "import os\ndef wrapped(leave):\n    return lambda status: leave(status)\nos._exit = wrapped(os._exit)\nfrom posix import _exit"
+REPLACED = (
+    "import os\ndef wrapped(leave):\n    return lambda status: leave(status)\nos._exit = wrapped(os._exit)\n"
+    "from posix import _exit"
+)
 
 
 @pytest.mark.parametrize(
@@ -224,8 +227,12 @@ def test_an_exit_code_of_the_tasks_own_is_kept(tmp_path):
 ENDS = {
     "SystemExit caught": "try:\n    {run}\nexcept SystemExit:\n    pass",
     "all caught": "try:\n    {run}\nexcept:\n    status('caught')",
-    "its code read": "try:\n    {run}\nexcept SystemExit as error:\n    print('ended with', error.code, file=sys.stderr)",
-    "its code returned": "def main():\n    try:\n        {run}\n    except SystemExit as error:\n        return error.code\nmain()",
+    "its code read": (
+        "try:\n    {run}\nexcept SystemExit as error:\n    print('ended with', error.code, file=sys.stderr)"
+    ),
+    "its code returned": (
+        "def main():\n    try:\n        {run}\n    except SystemExit as error:\n        return error.code\nmain()"
+    ),
     "run again": "try:\n    {run}\nexcept SystemExit:\n    run(lambda *pair: None)",
     "os._exit after it": "try:\n    {run}\nfinally:\n    os._exit(0)",
     "os._exit at the end": "import atexit; atexit.register(lambda: os._exit(0))\n{run}",
@@ -382,7 +389,10 @@ def pipe(folder, command):
     """Run a line of bash beside a script of word counting, over a text, and return its output and its last message."""
     write_script(folder, WORDS)
     (folder / "a.txt").write_bytes(TEXT)
-    bins = f'python() {{ {shlex.quote(sys.executable)} "$@"; }}; typedbytes() {{ python -m typedbytes "$@"; }}; set -o pipefail; '
+    bins = (
+        f'python() {{ {shlex.quote(sys.executable)} "$@"; }}; typedbytes() {{ python -m typedbytes "$@"; }}; '
+        "set -o pipefail; "
+    )
     done = subprocess.run(
         ["bash", "-c", bins + command], cwd=folder, env=environment({"LC_ALL": "C"}), capture_output=True
     )
@@ -473,7 +483,10 @@ def test_descriptors_closed_by_user_code(tmp_path):
 @pytest.mark.parametrize("data", [GOOD, LARGE], ids=["small", "large"])
 @pytest.mark.parametrize("before", ["os.closerange(3, 50)", "pass"], ids=["closed", "open"])
 def test_descriptors_that_user_code_opens_again(tmp_path, before, data):
-    other = f"{before}; self.other = [os.dup2(os.open({str(tmp_path / 'other')!r}, os.O_RDWR | os.O_CREAT), n) for n in range(3, 10)]"
+    other = (
+        f"{before}; self.other = [os.dup2(os.open({str(tmp_path / 'other')!r}, os.O_RDWR | os.O_CREAT), "
+        "n) for n in range(3, 10)]"
+    )
     outcome = run_script(tmp_path, LATE.format(leave=other), "map", data=data)
     assert outcome.code == 74 or (data is LARGE and outcome.code == 65)
     assert outcome.output == b"" or data is LARGE

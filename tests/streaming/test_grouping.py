@@ -246,7 +246,10 @@ def test_a_job_says_why_its_keys_cannot_be_grouped(tmp_path, secondary):
     script = write_script(tmp_path, GROUPED.format(part="key[0]", combiner=None, max_bad=0))
     with pytest.raises(
         local.JobError,
-        match=rf"map task 0 .* failed: exit code 64: --secondary {secondary} cannot be combined with grouping by a part of the key: leave it out, grouping needs none$",
+        match=(
+            rf"map task 0 .* failed: exit code 64: --secondary {secondary} cannot be combined with grouping by a part "
+            r"of the key: leave it out, grouping needs none$"
+        ),
     ):
         run(script, tmp_path / "in.tb", tmp_path / "out", reducers=2, secondary=secondary)
 

@@ -17,7 +17,10 @@ def job(key, value):
     print(key, value)
 run(job, job, job)
 """
-SAID = "read 3 records and wrote no pairs: if that is not intended, yield pairs or return a list of them; what it prints goes to standard error"
+SAID = (
+    "read 3 records and wrote no pairs: if that is not intended, yield pairs or return a list of them; "
+    "what it prints goes to standard error"
+)
 PAIRS = encode(("a", 1), ("b", 2), ("c", 3))
 
 

@@ -37,7 +37,8 @@ _SIDE_FILE = r".+-(?:[mr]-\d{5,}|c-\d{5,}-\d+)(?:\..+)?"  # of a map task, a red
 _CLASSES_NBYTES = 1 << 12  # of a header, up to its class names
 _HDFS = ("hdfs://", "arrow_hdfs://")
 _HDFS_NEEDS = (
-    "hdfs:// needs pyarrow, a JDK in JAVA_HOME, Hadoop with libhdfs.so in HADOOP_HOME, and CLASSPATH=$(hadoop classpath --glob); "
+    "hdfs:// needs pyarrow, a JDK in JAVA_HOME, Hadoop with libhdfs.so in HADOOP_HOME, "
+    "and CLASSPATH=$(hadoop classpath --glob); "
     "webhdfs://me@namenode:9870/path needs only the library requests"
 )
 

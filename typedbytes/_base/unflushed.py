@@ -14,7 +14,8 @@ def report(kind, sink, error):
     if not isinstance(sys.stderr, _FailingStderr):
         sys.stderr = _FailingStderr(sys.stderr)
     sys.stderr.report(
-        f"typedbytes: unclosed {kind}: what it held for {_sink_name(sink)} at the end is lost: {type(error).__name__}: {error}\n"
+        f"typedbytes: unclosed {kind}: what it held for {_sink_name(sink)} at the end is lost: "
+        f"{type(error).__name__}: {error}\n"
     )
 
 

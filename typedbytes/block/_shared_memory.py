@@ -148,7 +148,8 @@ class SharedChannel:
                 break
             if not any(each.is_published for each in self._ranges.values()):
                 raise ValueError(
-                    f"{nbytes} bytes do not fit into shared memory of {len(self._memory)}: publish or release bodies first"
+                    f"{nbytes} bytes do not fit into shared memory of {len(self._memory)}: "
+                    "publish or release bodies first"
                 )
             self._wait_for_release()
         self._epoch += 1
@@ -175,7 +176,8 @@ class SharedChannel:
         reserved = self._ranges.get(body.id)
         if reserved is None or reserved.is_published:
             raise ValueError(
-                "a body is published once, by the side that reserved it: this one was already published, or was received"
+                "a body is published once, by the side that reserved it: this one was already published, "
+                "or was received"
             )
         _HEAD.pack_into(self._memory, body.offset - _HEAD.size, body.id, body.nbytes)
         self._writer.write(

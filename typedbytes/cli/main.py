@@ -143,7 +143,10 @@ def _pop_command_name(arguments):
         elif argument in COMMANDS:
             return arguments.pop(index)
         elif option not in (None, "--", *OPTIONS_WITHOUT_VALUE):  # the argument may be its value
-            message = f"option {option} must follow the command: typedbytes COMMAND {option} {argument} (see typedbytes --help)"
+            message = (
+                f"option {option} must follow the command: typedbytes COMMAND {option} {argument} "
+                "(see typedbytes --help)"
+            )
             raise Failure(USAGE, message)
         else:
             raise Failure(USAGE, f"no command {argument!r}{nearest(argument, COMMANDS)} (see typedbytes --help)")

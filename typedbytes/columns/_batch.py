@@ -233,6 +233,7 @@ class BatchStream(_core.RecordIterator):
         batch = next(self._batches, _core.END)
         if batch is not _core.END and batch._types != self._first._types:
             raise ValueError(
-                f"schema changed to {batch.schema} from {self._first.schema}: a stream has one schema; pass schema= to set it"
+                f"schema changed to {batch.schema} from {self._first.schema}: a stream has one schema; "
+                "pass schema= to set it"
             )
         return batch

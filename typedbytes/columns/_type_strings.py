@@ -102,7 +102,8 @@ def _tokens(text):
 def _not_a_type(text):
     names = ", ".join([*_FIXED, *_VARIABLE])
     return ValueError(
-        f"{text!r} is not a column type: {names}, raw, vector<...>, tuple<...>, list<...>, map<..., ...>, struct<name: ...> or ext<N>; ext<100> holds pickles"
+        f"{text!r} is not a column type: {names}, raw, vector<...>, tuple<...>, list<...>, map<..., ...>, struct<name: "
+        "...> or ext<N>; ext<100> holds pickles"
     )
 
 

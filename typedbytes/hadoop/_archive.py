@@ -89,7 +89,8 @@ class Archive:
                 folder = self._by_lower.get("/".join(parts[:length]).lower())
                 if folder:
                     raise SubmitError(
-                        f"{self._sources[name]} provides {name}, and {self._sources[folder]} the file {folder}: leave one of them out"
+                        f"{self._sources[name]} provides {name}, and {self._sources[folder]} the file {folder}: "
+                        "leave one of them out"
                     )
         file = io.BytesIO()
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as zipped:
@@ -130,7 +131,8 @@ def _files_below(folder, above, name, left_out):
         real = os.path.realpath(path)
         if os.path.commonpath([above[0], real]) != above[0]:
             raise SubmitError(
-                f"{path} cannot be put into a bundle: it is a link to {real}, outside of {above[0]}: copy it, or remove the link"
+                f"{path} cannot be put into a bundle: it is a link to {real}, outside of {above[0]}: copy it, "
+                "or remove the link"
             )
         if real in above:
             raise SubmitError(

@@ -57,7 +57,8 @@ def check(plan: Plan, say: Callable[[str], object] = lambda line: None) -> Plan:
     for name in sorted(set(third_party(others)) - shipped - inside):
         if not is_importable(name):
             raise SubmitError(
-                f"{plan.script} imports {name}, which is neither beside it nor installed here: correct the name, ship the file with "
+                f"{plan.script} imports {name}, which is neither beside it nor installed here: correct the name, "
+                "ship the file with "
                 "--ship, or put the package into the bundle with --module or --require"
             )
         say(f"the nodes must have the module {name}, or a bundle that holds it (--require {name})")
@@ -81,7 +82,8 @@ def check_words(words: Iterable[str], environ: Mapping[str, str] = os.environ) -
     strange = [word for word in words if not word.isascii()]
     if strange and locale in ("C", "POSIX"):  # Python itself uses UTF-8 then
         raise SubmitError(
-            f"Hadoop's Java cannot read {strange[0]!r} in the locale {locale}: export LC_ALL=C.UTF-8, or another with UTF-8"
+            f"Hadoop's Java cannot read {strange[0]!r} in the locale {locale}: export LC_ALL=C.UTF-8, "
+            "or another with UTF-8"
         )
 
 
@@ -115,6 +117,7 @@ def _check_same(path, bundle):
     names = differences(bundle, path)
     if names:
         raise SubmitError(
-            f"{names[0]} in the bundle {bundle} differs from {path}, and the tasks would import the bundle's: make it again with "
+            f"{names[0]} in the bundle {bundle} differs from {path}, and the tasks would import the bundle's: "
+            "make it again with "
             f"typedbytes bundle --module {path} {bundle}, or rename one"
         )

@@ -82,7 +82,8 @@ def _gcloud_list(items):
         if not any(separator in item for item in items):
             return f"^{separator}^{separator.join(items)}"
     raise SubmitError(
-        f"gcloud cannot separate the properties, because they contain all of {DELIMITERS}: use --target hadoop on the cluster"
+        f"gcloud cannot separate the properties, because they contain all of {DELIMITERS}: "
+        "use --target hadoop on the cluster"
     )
 
 

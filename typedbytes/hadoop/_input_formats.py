@@ -53,7 +53,8 @@ def _check_indexes(found):
         data = os.path.join(folder, "data")
         if (not name or name == "index" and data in found) and is_map_file(folder):
             raise SubmitError(
-                f"{folder} is a MapFile, whose index Hadoop would read as records: give the folder that holds it, or {data}"
+                f"{folder} is a MapFile, whose index Hadoop would read as records: "
+                f"give the folder that holds it, or {data}"
             )
 
 

@@ -47,7 +47,8 @@ ADVICE = [
     ),
     (
         r"No module named '?([\w.]+)",
-        "the nodes have no module {}: ship a file with --ship, or put a package into the bundle with --module or --require",
+        "the nodes have no module {}: ship a file with --ship, "
+        "or put a package into the bundle with --module or --require",
     ),
     (
         r"usage: \S+ map\|combine\|reduce",
@@ -55,15 +56,18 @@ ADVICE = [
     ),
     (
         r"GLIBC_\d|GLIBCXX_\d",
-        "the nodes' system is older than the one that the bundle was made on: have one made of wheels for manylinux with --platform",
+        "the nodes' system is older than the one that the bundle was made on: "
+        "have one made of wheels for manylinux with --platform",
     ),
     (
         r"(\S+) not a SequenceFile",
-        "{} is not a SequenceFile: read its lines with --input-format text, or make one of pairs with typedbytes loadtb",
+        "{} is not a SequenceFile: read its lines with --input-format text, "
+        "or make one of pairs with typedbytes loadtb",
     ),
     (
         r"(?:EOF|Checksum)Exception.*\n(?:\s+at .*\n){,12}?\s+at org\.apache\.hadoop\.io\.SequenceFile\$Reader",
-        "an input file is damaged: typedbytes validate FILE says where, and with --repair GOOD it saves the intact records",
+        "an input file is damaged: typedbytes validate FILE says where, "
+        "and with --repair GOOD it saves the intact records",
     ),
     (
         r"Too many counters",

@@ -142,7 +142,8 @@ class Plan(Job):
 def _java_class(option, formats, name):
     if name == "pairs":
         raise OptionError(
-            'the format "pairs" works only with typedbytes run: for Hadoop, convert inputs with typedbytes loadtb, and read SequenceFile '
+            'the format "pairs" works only with typedbytes run: for Hadoop, convert inputs with typedbytes loadtb, '
+            "and read SequenceFile "
             "output with dumptb"
         )
     if name and name not in formats and "." not in name:

@@ -31,12 +31,14 @@ def check_python(plan, say):
     if not versions.issuperset(found):
         version = sorted(found.keys() - versions)[0]
         raise SubmitError(
-            f"the bundle {os.path.basename(plan.bundle)} is for Python {wanted}, and {found[version]}: have one made for the "
+            f"the bundle {os.path.basename(plan.bundle)} is for Python {wanted}, and {found[version]}: "
+            "have one made for the "
             f"nodes with --python-version {version}, or name their Python with --python and --python-version"
         )
     if not found:
         say(
-            f"the nodes must have Python {wanted} as {plan.python}: if they have another, give its version with --python-version"
+            f"the nodes must have Python {wanted} as {plan.python}: if they have another, "
+            "give its version with --python-version"
         )
 
 

@@ -101,7 +101,8 @@ def assignment(name, key, value):
         raise OptionError(f"{key!r} is not a name for Hadoop's {name}: a name has no = in it, and no space at its ends")
     if not value:
         raise SubmitError(
-            f"{name} {key}= has no value, and Hadoop sends no empty values to the nodes: give it a value, or leave it out"
+            f"{name} {key}= has no value, and Hadoop sends no empty values to the nodes: give it a value, "
+            "or leave it out"
         )
     return option(name, f"{key}={value}")
 
@@ -114,7 +115,8 @@ def variable(key, value):
         raise SubmitError("Hadoop sets the variable TMPDIR of each task itself: give the tasks another variable")
     if " " in key or " " in value:
         raise SubmitError(
-            f"Hadoop ends the variable {key}={value!r} at its space: have the script read the value from a file (--ship)"
+            f"Hadoop ends the variable {key}={value!r} at its space: "
+            "have the script read the value from a file (--ship)"
         )
     return option("-cmdenv", literal("-cmdenv", f"{key}={value}"))
 
@@ -123,7 +125,8 @@ def input_location(path):
     """Return the value of an option -input."""
     if _has_comma_outside_braces(path):
         raise SubmitError(
-            f"Hadoop reads {path!r}, the value of -input, as several paths: give each as an argument of its own, or rename the file"
+            f"Hadoop reads {path!r}, the value of -input, as several paths: give each as an argument of its own, "
+            "or rename the file"
         )
     return location("-input", path)
 
@@ -195,7 +198,8 @@ def url_path(name, file):
         found = NOT_URL.search(text)
         if found:
             raise SubmitError(
-                f"Hadoop's {name} cannot ship {text!r}: the {what} contains {found[0]!r}: rename it, or copy it elsewhere"
+                f"Hadoop's {name} cannot ship {text!r}: the {what} contains {found[0]!r}: rename it, "
+                "or copy it elsewhere"
             )
     if ":" in file.path and not given_by_url:
         raise SubmitError(f"Hadoop's {name} reads {file.path!r} as a URL: rename it, or copy it elsewhere")

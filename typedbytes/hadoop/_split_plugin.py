@@ -42,7 +42,8 @@ def with_feed(plan, say=lambda line: None):
         raise SubmitError(f"the job cannot have whole splits: {hindrance}; submit it with --feed pairs")
     elif not is_url(plug_in) and not os.path.isfile(plug_in):
         raise SubmitError(
-            f"whole splits need the plug-in {plug_in}: run make jar in the sources of typedbytes, or give its path with --feed-jar"
+            f"whole splits need the plug-in {plug_in}: run make jar in the sources of typedbytes, "
+            "or give its path with --feed-jar"
         )
     return replace(plan, feed="splits", feed_jar=plug_in)
 

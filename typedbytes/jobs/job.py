@@ -198,7 +198,8 @@ class Job:
     def _check(self) -> None:
         for name in filter(STREAMING_OPTION_OF.__contains__, self.properties):
             raise OptionError(
-                f"Hadoop Streaming sets the property {name} from {STREAMING_OPTION_OF[name]} and ignores -D: leave it out"
+                f"Hadoop Streaming sets the property {name} from {STREAMING_OPTION_OF[name]} and ignores "
+                "-D: leave it out"
             )
         properties_of(self.params, self.properties)
         reducers, _ = self.asked_reducers

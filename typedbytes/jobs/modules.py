@@ -42,7 +42,8 @@ def local_modules(script: str, bundled: Container[str] = ()) -> tuple[list[str],
             elif name != "typedbytes" and os.path.isdir(package) and _holds_python(package):
                 if name not in bundled:
                     raise SubmitError(
-                        f"{script} imports the package {name} beside it, and Hadoop's -files takes no folders: put it into the "
+                        f"{script} imports the package {name} beside it, and Hadoop's -files takes no folders: "
+                        "put it into the "
                         f"bundle with --module {package}"
                     )
                 files.append(package)

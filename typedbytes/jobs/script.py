@@ -142,7 +142,8 @@ def _start_of(script):
         return [path]
     if getattr(sys, "frozen", False):  # by PyInstaller: sys.executable is this program
         raise CommandError(
-            f"a program with a Python of its own cannot start {script}: run it by a Python that has typedbytes installed"
+            f"a program with a Python of its own cannot start {script}: "
+            "run it by a Python that has typedbytes installed"
         )
     return [sys.executable, path]
 

@@ -54,7 +54,8 @@ def _import_path_of(code):
         )
     if _found(module, name) != code:
         raise CommandError(
-            f"another process would not find {code!r} as {name} of {module}: give it a name of its own at the top level of a module"
+            f"another process would not find {code!r} as {name} of {module}: "
+            "give it a name of its own at the top level of a module"
         )
     if module != "__main__":
         return module, name

@@ -152,7 +152,8 @@ def _chunk_decompressor(decompress_chunk, error):
             if name is None:
                 raise
         raise FormatError(
-            f"expected the chunks of Hadoop's codec, found {name} data in a format of its own, which Hadoop does not read either"
+            f"expected the chunks of Hadoop's codec, found {name} data in a format of its own, "
+            "which Hadoop does not read either"
         )
 
     def decompress_blocks(data, limit):

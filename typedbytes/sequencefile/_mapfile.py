@@ -81,7 +81,8 @@ class MapFile:
         with Reader(path, raw=True) as index:
             if index.key_class != self._data.key_class or index.value_class != f"{_IO}LongWritable":
                 raise FormatError(
-                    f"expected an index from {self._data.key_class} to LongWritable, not from {index.key_class} to {index.value_class}",
+                    f"expected an index from {self._data.key_class} to LongWritable, "
+                    f"not from {index.key_class} to {index.value_class}",
                     0,
                 )
             last, end = self._first, locations.size(self._path)
@@ -175,12 +176,14 @@ def _order_of(class_name, decoders):
     """Return a function of a key's bytes whose results compare as Hadoop compares the keys."""
     if class_name in _writables.by_full_name(decoders):
         raise TypeError(
-            f"cannot look up keys that a function decodes, of class {class_name!r:.80}: read the MapFile's data as a SequenceFile"
+            f"cannot look up keys that a function decodes, of class {class_name!r:.80}: "
+            "read the MapFile's data as a SequenceFile"
         )
     if class_name in _ORDERS:
         return _ORDERS[class_name]
     raise TypeError(
-        f"cannot look up keys of unknown order, of class {class_name!r:.80}: read the MapFile's data as a SequenceFile; "
+        f"cannot look up keys of unknown order, of class {class_name!r:.80}: "
+        "read the MapFile's data as a SequenceFile; "
         f"known: {', '.join(name.rpartition('.')[2] for name in _ORDERS)}"
     )
 

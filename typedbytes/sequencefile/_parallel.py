@@ -55,7 +55,8 @@ def read(
     for path in paths if isinstance(paths, (list, tuple)) else [paths]:
         if not isinstance(path, (str, os.PathLike)):
             raise TypeError(
-                f"sequencefile.read takes paths, not a {type(path).__name__}: sequencefile.open reads bytes and binary files"
+                f"sequencefile.read takes paths, not a {type(path).__name__}: "
+                "sequencefile.open reads bytes and binary files"
             )
     splits = list(_make_splits(locations.files(paths), split_size))
     if processes > 1 and options.get("decoders"):

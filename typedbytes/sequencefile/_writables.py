@@ -35,7 +35,8 @@ def checked_name(name, encoders):
 
         for near in get_close_matches(name, _FULL_NAMES, 1, 0.85):
             raise ValueError(
-                f"unknown class {name!r}: is it {near}? A class of your own has a package in its name, or an entry in encoders"
+                f"unknown class {name!r}: is it {near}? A class of your own has a package in its name, "
+                "or an entry in encoders"
             )
     return full_name(name)
 

@@ -28,7 +28,8 @@ class Options:
         self.merge = _flag(given, "mergeSchema", False)
         if _flag(given, "pushFilters", False):  # see _Reader in _source.py
             raise ValueError(
-                "pushFilters cannot be true: Spark keeps the filters of a query for later ones of the same data frame, which would lack rows"
+                "pushFilters cannot be true: Spark keeps the filters of a query for later ones of the same data frame, "
+                "which would lack rows"
             )
         self.split_size = _size(given.get("splitsize", SPLIT_NBYTES))
         self.path_column = given.get("pathcolumn")

@@ -291,7 +291,10 @@ class TaskRun:
         except BaseException:
             self._note_failure_details(loop.key, loop.value if self._role == "map" else END, loop.returned)
             if user_code.takes_all:
-                how = "once, because it has a single parameter: with an iterator of all records, to be taken to the end; or raise StopEarly"
+                how = (
+                    "once, because it has a single parameter: with an iterator of all records, to be taken to the end; "
+                    "or raise StopEarly"
+                )
                 self._details.append(("called", how))
             raise
 

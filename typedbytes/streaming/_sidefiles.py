@@ -44,7 +44,8 @@ class SideFiles:
         _check_owner(self._pid)  # the process would empty the file that the task has under the same name
         if not name or "/" in name or name.startswith((".", "_", "part-")):
             raise ValueError(
-                f"{name!r} cannot be the name of a side file: it must be a plain name that does not start with part-, _ or ."
+                f"{name!r} cannot be the name of a side file: it must be a plain name that does not start "
+                "with part-, _ or ."
             )
         name = self._final_name(name)
         if name in self._files:

@@ -77,7 +77,8 @@ def check_steps(steps, others):
     has_others = others.roles or vars(others.options) != vars(Step().options)
     if has_others or not hasattr(steps, "__getitem__") or not len(steps):
         raise TypeError(
-            "steps must be a list of at least one Step(...), without other arguments of run(): give each option to its Step"
+            "steps must be a list of at least one Step(...), without other arguments of run(): "
+            "give each option to its Step"
         )
     for step in steps:
         if not isinstance(step, Step):
@@ -193,7 +194,8 @@ class UserCode:
         returned = None if self.configure is None else self.configure()
         if returned is not None:
             raise TypeError(
-                f"configure() must return None, not an object of type {type(returned).__name__}: it is called before the first record; "
+                f"configure() must return None, not an object of type {type(returned).__name__}: "
+                "it is called before the first record; "
                 f"yield pairs from {self._method}() at the first record, or from close()"
             )
 
@@ -201,7 +203,8 @@ class UserCode:
         """Return process, to be called for each record; raises TypeError if it takes all records in one call."""
         if self.takes_all:
             raise TypeError(
-                f"{self._name} has a single parameter, so it takes all records in one call, which max_bad and wrappers of mappers "
+                f"{self._name} has a single parameter, so it takes all records in one call, "
+                "which max_bad and wrappers of mappers "
                 "do not support: give it two parameters"
             )
         return self.process

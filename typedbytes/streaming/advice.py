@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 SHOWN_NCHARS, SHOWN_NBYTES = 200, 64  # of a key or a value in a report: as an object, and encoded
 # Text of Python 2, which dumbo and hadoopy wrote: under Hadoop too.
-NOT_UTF8 = 'options = {"unicode_errors": "surrogateescape"}; run(..., read_options=options, write_options=options) keeps the bytes of such text'
+NOT_UTF8 = (
+    'options = {"unicode_errors": "surrogateescape"}; run(..., read_options=options, '
+    "write_options=options) keeps the bytes of such text"
+)
 
 
 def advice_on(role: str, error: Any, environ: Mapping[str, str]) -> str | None:
@@ -33,9 +36,15 @@ def advice_on(role: str, error: Any, environ: Mapping[str, str]) -> str | None:
         return None
     if role == "map":
         script = os.path.basename(sys.argv[0])
-        advice = f'for lines of text: "cat FILE | stream_map_input=text python {script} map", or "typedbytes run {script} FILE -o FOLDER"'
+        advice = (
+            f'for lines of text: "cat FILE | stream_map_input=text python {script} map", '
+            f'or "typedbytes run {script} FILE -o FOLDER"'
+        )
         return None if error.record else advice
-    return 'sort pairs with "typedbytes sort --pairs", sort alone takes them apart; for lines of text set stream_reduce_input=text'
+    return (
+        'sort pairs with "typedbytes sort --pairs", sort alone takes them apart; '
+        "for lines of text set stream_reduce_input=text"
+    )
 
 
 def details_of(error: Any) -> list[tuple[str, str]]:
@@ -54,7 +63,10 @@ def details_of(error: Any) -> list[tuple[str, str]]:
     if isinstance(error, SystemExit):
         return [("exit", "the script called sys.exit(); to end a task early, raise StopEarly")]
     if isinstance(error, EncodeTypeError) and error.message.startswith("cannot encode an object of type"):
-        advice = 'pass run(..., write_options={"default": function}), where function(object) returns an object that can be encoded'
+        advice = (
+            'pass run(..., write_options={"default": function}), '
+            "where function(object) returns an object that can be encoded"
+        )
         return [("what to do", advice)]
     if isinstance(error, EncodeValueError) and error.message.startswith("value is null"):
         return [("what to do", 'pass run(..., write_options={"nulls": "hive"}), or "value" with "null_value"')]

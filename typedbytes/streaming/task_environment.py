@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 ROLES = ("map", "combine", "reduce")
 NAMES = {"map": "mapper", "combine": "combiner", "reduce": "reducer"}  # of the code of each role
-COMBINER_ALONE = "combiner= needs reducer=: without reduce tasks no combiner is called; give a reducer too, or leave the combiner out"
+COMBINER_ALONE = (
+    "combiner= needs reducer=: without reduce tasks no combiner is called; "
+    "give a reducer too, or leave the combiner out"
+)
 FORMATS = ("typedbytes", "rawbytes", "text", "split")
 PARAM = "typedbytes_param_"  # prefix of the variable that holds a parameter
 STEP_LINE = "typedbytes: step: "  # prefix of the lines that `script steps` prints, one per step, followed by its roles
@@ -282,7 +285,8 @@ def find_secondary(environ: Mapping[str, str]) -> int | None:
     if comparator not in (None, BYTES_COMPARATOR):
         raise GroupingError(
             f"group_by and partition_by need the comparator BytesWritable$Comparator, not {comparator}: leave out "
-            "mapreduce.job.output.key.comparator.class, or, if the job's own keys already sort and partition correctly, name a partitioner (-partitioner)"
+            "mapreduce.job.output.key.comparator.class, or, if the job's own keys already sort and partition "
+            "correctly, name a partitioner (-partitioner)"
         )
     if partitioner == HASH_PARTITIONER:
         return 0
@@ -292,6 +296,7 @@ def find_secondary(environ: Mapping[str, str]) -> int | None:
     )
     if left or right >= 0:
         raise GroupingError(
-            f"group_by and partition_by do not support BinaryPartitioner with the offsets {left} and {right}: leave out -partitioner"
+            f"group_by and partition_by do not support BinaryPartitioner with the offsets {left} and {right}: "
+            "leave out -partitioner"
         )
     return -right - 1

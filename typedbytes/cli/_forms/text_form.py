@@ -27,7 +27,8 @@ class Layout:
         if self.is_rows and (len(self.separator) != 1 or self.separator in '"\r\n'):
             raise Failure(
                 USAGE,
-                f"argument --separator: a row needs one character other than a quote or a line end, not {self.separator!r}",
+                "argument --separator: a row needs one character other than a quote or a line end, "
+                f"not {self.separator!r}",
             )
         if separator == "" or "\n" in self.separator or "\r" in self.separator:
             raise Failure(USAGE, f"argument --separator: expected text without a line end, not {separator!r}")

@@ -94,7 +94,8 @@ def source_of(source, name, shown, pairs, dialect, max_bytes):
     if name == "text":
         raise Failure(
             BAD_DATA,
-            f"{shown}: text that is neither typed bytes nor lines of JSON (typedbytes from-text reads lines, CSV and TSV)",
+            f"{shown}: text that is neither typed bytes nor lines of JSON "
+            "(typedbytes from-text reads lines, CSV and TSV)",
         )
     if name in FOREIGN.values():
         hint = _HINTS.get(name, "")

@@ -110,7 +110,8 @@ def _check_undecided(type_name, name, files, output):
         raise Failure(USAGE, f"{name}: {message}")
     if files:  # with a pipe the original input is unchanged
         say(
-            f"typedbytes: {name}: read as single values: use --pairs for pairs of two {type_name}s, or --values to leave out this line"
+            f"typedbytes: {name}: read as single values: use --pairs for pairs of two {type_name}s, "
+            "or --values to leave out this line"
         )
 
 

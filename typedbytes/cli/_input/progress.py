@@ -113,7 +113,10 @@ def line(name, done, nbytes, seconds):
     if not nbytes or not done:
         return f"{_format_size(done)}, {_format_size(rate)}/s, {_clock(seconds)}: {name}"
     left = _clock(max(0, nbytes - done) / rate)
-    return f"{_format_size(done)} of {_format_size(nbytes)}, {100 * done // nbytes} %, {_format_size(rate)}/s, {left} left: {name}"
+    return (
+        f"{_format_size(done)} of {_format_size(nbytes)}, {100 * done // nbytes} %, {_format_size(rate)}/s, "
+        f"{left} left: {name}"
+    )
 
 
 def _format_size(nbytes):

@@ -81,7 +81,8 @@ def job_of(settings: JobSettings, kind: type[AnyJob], **more: Any) -> AnyJob:
         advice = "--read writes" if command == "submit" else "then typedbytes dumptb FOLDER writes"
         raise Failure(
             USAGE,
-            f"the output of {command} is a folder, not standard output: give --output FOLDER; {advice} its pairs to standard output",
+            f"the output of {command} is a folder, not standard output: give --output FOLDER; "
+            f"{advice} its pairs to standard output",
         )
     try:
         values = Job.values(vars(settings), command)

@@ -68,7 +68,8 @@ class CommandOutput:
         if self.is_terminal:
             raise Failure(
                 USAGE,
-                "binary output is not written to a terminal: give -o FILE, or pipe it, for instance to typedbytes to-json",
+                "binary output is not written to a terminal: give -o FILE, or pipe it, "
+                "for instance to typedbytes to-json",
             )
 
     def fileno(self) -> int:

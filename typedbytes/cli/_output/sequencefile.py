@@ -47,7 +47,8 @@ def check_same_header(header, other):
         both = " and ".join("/".join(name.rpartition(".")[2] for name in each[:2]) for each in (header, other))
         raise Failure(
             USAGE,
-            f"inputs of different classes, {both} (typedbytes dumptb FILE... | typedbytes loadtb OUT converts them all)",
+            f"inputs of different classes, {both} (typedbytes dumptb FILE... "
+            "| typedbytes loadtb OUT converts them all)",
         )
     if header.metadata != other.metadata:
         raise Failure(USAGE, "inputs with different metadata: a SequenceFile has only one")
@@ -70,7 +71,8 @@ class SequenceFileOutput:
             if name in _MAPS:
                 raise Failure(
                     USAGE,
-                    f"a {name.rpartition('.')[2]} cannot be made from its typed bytes (typedbytes convert copies such files)",
+                    f"a {name.rpartition('.')[2]} cannot be made from its typed bytes "
+                    "(typedbytes convert copies such files)",
                 )
 
     def _open(self, reader):

@@ -117,7 +117,8 @@ def _bar_chart(rows):
     """Return an SVG bar chart of the rates."""
     highest = max(row["MB/s"] for row in rows)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="640" height="{40 * len(rows) + 20}" font-family="sans-serif" font-size="14">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="640" height="{40 * len(rows) + 20}" font-family="sans-serif" '
+        'font-size="14">'
     ]
     for number, row in enumerate(rows):
         y, width = 40 * number + 15, 400 * row["MB/s"] / highest

@@ -54,7 +54,10 @@ class Settings(FileSettings, RecordForm):
     )
     widen: bool = switch(
         "--widen",
-        help="arrow, parquet: choose column types that fit all records; reads the inputs twice (a pipe is copied to disk first)",
+        help=(
+            "arrow, parquet: choose column types that fit all records; "
+            "reads the inputs twice (a pipe is copied to disk first)"
+        ),
     )
     structs: str | None = option(
         "--structs",
@@ -231,7 +234,10 @@ def _check_types(found, types, name):
     for column, kind in found.items():
         before = types.setdefault(column, kind)
         if kind != before:
-            message = f"the column {column} holds {kind}, and that of the inputs before {before} (--widen finds a type for all)"
+            message = (
+                f"the column {column} holds {kind}, and that of the inputs before {before} "
+                "(--widen finds a type for all)"
+            )
             raise Failure(BAD_DATA, f"{display_name(name)}: {message}")
 
 

@@ -29,7 +29,9 @@ class Settings(RecordSettings):
     )
     by: list[str] | None = option(
         "--by", action="append", metavar="ORDER",
-        help="what to sort by: bytes (Hadoop's order), key, value, or a path as for cut; repeat it to break ties (bytes)",
+        help=(
+            "what to sort by: bytes (Hadoop's order), key, value, or a path as for cut; repeat it to break ties (bytes)"
+        ),
     )  # fmt: skip
     reverse: bool = switch("-r", "--reverse", help="the largest first")
 

@@ -174,7 +174,8 @@ def _check_text(path, head, codec):
         what = f"{name or 'binary data'}{f' inside {codec}' if codec else ''}"
         convert = "; typedbytes convert makes records of a table" if name in ("parquet", "arrow", "arrow-file") else ""
         raise InputError(
-            f"{path}: cannot tell the format: {what}, not text, not a SequenceFile, not named .tb; --input-format pairs reads it as typed "
+            f"{path}: cannot tell the format: {what}, not text, not a SequenceFile, not named .tb; "
+            "--input-format pairs reads it as typed "
             f"bytes, --input-format text as lines{convert}"
         )
 

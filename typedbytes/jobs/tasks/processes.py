@@ -225,7 +225,8 @@ class Processes:
             raise TaskError(f"its output is truncated: {read_error}{_advice(read_error)}")
         if feed_error is not None or has_unread:
             raise TaskError(
-                "it ended with exit code 0 before it had read all of its input; a script of typedbytes ends with streaming.run(...)"
+                "it ended with exit code 0 before it had read all of its input; "
+                "a script of typedbytes ends with streaming.run(...)"
             )
         if messages.exceeded_limit:
             raise TaskError(f"it has {messages.exceeded_limit}", final=True)

@@ -48,7 +48,8 @@ def find_composite_keys(
     between = {"map": formats[1:], "combine": formats, "reduce": formats[:1]}[role]
     if set(between) != {"typedbytes"}:
         raise GroupingError(
-            f"grouping by a part of the keys needs typed bytes between map and reduce, not {' and '.join(between)}: add -io typedbytes "
+            f"grouping by a part of the keys needs typed bytes between map and reduce, not {' and '.join(between)}: "
+            "add -io typedbytes "
             "(or -D stream.map.output=typedbytes -D stream.reduce.input=typedbytes)"
         )
     trusts = nreducers is None or (nreducers == 1 and not groups_by_part)
@@ -72,7 +73,8 @@ class CompositeKeys:
         odd = secondary % 2 * len(EMPTY_BYTES)
         if secondary < odd:
             raise GroupingError(
-                f"--secondary {secondary} cannot be combined with grouping by a part of the key: leave it out, grouping needs none"
+                f"--secondary {secondary} cannot be combined with grouping by a part of the key: leave it out, "
+                "grouping needs none"
             )
         nfalse = (secondary - odd) // len(FALSE)
         self._padding = EMPTY_BYTES * bool(odd) + FALSE * nfalse
@@ -135,8 +137,10 @@ class CompositeKeyInput(UndecodedInput):
             raise self._failure
         if not is_composite and composite_keys.nreducers is not None:
             raise GroupingError(
-                f"the keys come from a mapper without group_by or partition_by, and {composite_keys.nreducers} reducers could group them wrongly: "
-                "give the same run(...) that mapper too (lib.identitymapper passes pairs on), or name a partitioner that sends each group to one reducer (-partitioner CLASS)"
+                "the keys come from a mapper without group_by or partition_by, "
+                f"and {composite_keys.nreducers} reducers could group them wrongly: "
+                "give the same run(...) that mapper too (lib.identitymapper passes pairs on), "
+                "or name a partitioner that sends each group to one reducer (-partitioner CLASS)"
             )
         composite_keys.input_is_composite = is_composite
 

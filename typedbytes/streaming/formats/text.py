@@ -65,7 +65,8 @@ class TextOutput(RecordOutput):
         for separator, nfields in self._key_ends:
             if any((b"%b%b" % (encoded, separator)).split(separator, nfields)[nfields:]):
                 raise ValueError(
-                    f"a separator inside a key of text would end it before the reducer: {line[:80]!r}; replace {separator!r} in keys, "
+                    f"a separator inside a key of text would end it before the reducer: {line[:80]!r}; "
+                    f"replace {separator!r} in keys, "
                     "or send typed bytes between map and reduce"
                 )
         return line + b"\n"
