@@ -190,9 +190,9 @@ def copied(data):
 
 LONG_WORK = {
     **{f"decode: {name}": lambda name=name: family(name) for name in (
-        "ints", "empty lists", "deep lists", "deep maps", "keys of equal low bits", "keys that are not equal to themselves",
-        "maps of keys of one hash", "maps of long keys of one hash", "few keys of many items", "texts that widen late",
-        "empty application values", "pickled sets", "arrays",
+        "ints", "empty lists", "deep lists", "deep maps", "keys of equal low bits",
+        "keys that are not equal to themselves", "maps of keys of one hash", "maps of long keys of one hash",
+        "few keys of many items", "texts that widen late", "empty application values", "pickled sets", "arrays",
     )},
     **{f"stream: {name}": lambda name=name: family(name, "stream") for name in ("ints", "deep lists", "keys of equal low bits")},
     "decode: one long text": lambda: family("text of wide characters"),

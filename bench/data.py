@@ -325,6 +325,6 @@ ALWAYS_LARGE = frozenset(("large_pairs", "large_double", "nested", "list_50", "t
 #: Shapes small enough in each item to be encoded and decoded value by value.
 BY_VALUE = (
     "bool", "small_int", "int32", "int64", "wide_int", "double", "ascii_8", "ascii_20", "text_100", "bytes_100",
-    "uint64", "bytearray_20", "empty", "ints_5", "word_count", "deep_20", "deep_200", "word_pairs", "tuple_2", "dict_5", "nested",
-    *sorted(PICKLED),
+    "uint64", "bytearray_20", "empty", "ints_5", "word_count", "deep_20", "deep_200", "word_pairs", "tuple_2", "dict_5",
+    "nested", *sorted(PICKLED),
 )  # fmt: skip

@@ -20,14 +20,15 @@ DECODE = {
     "int64": 0.55, "int32": 0.55, "small_int": 0.5, "double": 0.85, "bool": 0.4, "ascii_8": 0.65, "word_pairs": 0.75,
     "tuple_2": 0.75, "wide_int": 0.8, "text_1000": 0.65, "bytes_100": 1.02, "bytes_10k": 1.02, "dict_5": 0.95,
     "dict_100": 0.6, "tuple_keys": 1.0, "nested": 0.45, "none": 1.0, "uint64": 1.0, "bytearray_20": 1.0, "empty": 1.0,
-    "ints_5": 1.0, "word_count": 1.0, "deep_20": 1.0, "deep_200": 1.0, "long_keys": 1.0, "many_keys": 1.0, "cyrillic_keys": 1.0,
-    **dict.fromkeys(TEXTS, 0.9),
+    "ints_5": 1.0, "word_count": 1.0, "deep_20": 1.0, "deep_200": 1.0, "long_keys": 1.0, "many_keys": 1.0,
+    "cyrillic_keys": 1.0, **dict.fromkeys(TEXTS, 0.9),
 }  # fmt: skip
 ENCODE = {
     "int64": 0.5, "int32": 0.75, "small_int": 0.85, "double": 1.05, "bool": 0.7, "ascii_8": 1.0, "word_pairs": 0.95,
-    "text_100": 0.6, "text_1000": 0.6, "bytes_100": 1.02, "bytes_1k": 1.02, "bytes_10k": 1.02, "dict_5": 0.85, "list_50": 0.75,
-    "none": 1.0, "large_pairs": 0.9, "large_double": 0.9, "uint64": 1.0, "bytearray_20": 1.0, "empty": 1.0, "ints_5": 1.0,
-    "word_count": 1.0, "deep_20": 1.0, "deep_200": 1.0, "long_keys": 1.0, "cyrillic_keys": 1.0, **dict.fromkeys(TEXTS, 0.9),
+    "text_100": 0.6, "text_1000": 0.6, "bytes_100": 1.02, "bytes_1k": 1.02, "bytes_10k": 1.02, "dict_5": 0.85,
+    "list_50": 0.75, "none": 1.0, "large_pairs": 0.9, "large_double": 0.9, "uint64": 1.0, "bytearray_20": 1.0,
+    "empty": 1.0, "ints_5": 1.0, "word_count": 1.0, "deep_20": 1.0, "deep_200": 1.0, "long_keys": 1.0,
+    "cyrillic_keys": 1.0, **dict.fromkeys(TEXTS, 0.9),
 }  # fmt: skip
 #: The same with vectors of 512 bits.
 DECODE_WIDE = {"text_1000": 0.4}
@@ -83,9 +84,10 @@ IMPORT_MS = 8
 #: beyond an empty process, bytes_10k takes ten times as long as bytes_1k, and gb_100k ten times as long as a tenth of
 #: it did. In the string rows the fastest leave text undecoded.
 PREDECESSOR = {
-    "double_100k": 0.037, "float_100k": 0.037, "bool_100k": 0.047, "byte_100k": 0.038, "int_100k": 0.055, "long_100k": 0.207,
-    "gb_100k": 0.977, "list_50": 0.132, "tuple_50": 0.138, "dict_50": 0.132, "bytes_100_10k": 0.015, "bytes_1k_10k": 0.030,
-    "bytes_10k_10k": 0.147, "string_100_10k": 0.0245, "string_1k_10k": 0.061, "string_10k_10k": 0.271, "gb_single": 0.017,
+    "double_100k": 0.037, "float_100k": 0.037, "bool_100k": 0.047, "byte_100k": 0.038, "int_100k": 0.055,
+    "long_100k": 0.207, "gb_100k": 0.977, "list_50": 0.132, "tuple_50": 0.138, "dict_50": 0.132, "bytes_100_10k": 0.015,
+    "bytes_1k_10k": 0.030, "bytes_10k_10k": 0.147, "string_100_10k": 0.0245, "string_1k_10k": 0.061,
+    "string_10k_10k": 0.271, "gb_single": 0.017,
 }  # fmt: skip
 #: An empty process of today's Python on that machine: to carry the figures over,
 #: they are scaled by the ratio of empty processes.

@@ -178,7 +178,8 @@ def run(folder, script, source, feed, number):
     wall, machine, tasks = measured(
         lambda: hadoop().job(
             input=folder / source, output=output, mapper=python_command(path, "map"), nreducers=int(reduces), io=io,
-            options=("-inputformat", classes[0], "-outputformat", classes[1]), properties={**ONE_SPLIT, **properties}, **how,
+            options=("-inputformat", classes[0], "-outputformat", classes[1]), properties={**ONE_SPLIT, **properties},
+            **how,
         )
     )  # fmt: skip
     shutil.rmtree(output)

@@ -32,8 +32,8 @@ RECORD = Path(__file__).with_suffix(".json")
 BOUND = 0.01
 SCALES = 0.1, 0.4
 SHAPES = (
-    "bool", "small_int", "int32", "int64", "wide_int", "double", "ascii_8", "text_100", "bytes_100", "word_pairs", "tuple_2",
-    "dict_5",
+    "bool", "small_int", "int32", "int64", "wide_int", "double", "ascii_8", "text_100", "bytes_100", "word_pairs",
+    "tuple_2", "dict_5",
 )  # fmt: skip
 CALLED_EACH = ("small_int", "ascii_8", "dict_5")
 STREAM_SHAPE = "small_int"

@@ -16,11 +16,13 @@ from tables import yardstick  # noqa: E402
 STABLE = {"svg.hashsalt": "typedbytes", "svg.fonttype": "none"}
 OURS, YARDSTICK, GRID = "#c0392b", "#2c3e50", "#dddddd"
 COLOURS = {
-    "typedbytes": OURS, "typedbytes stream": "#e59866", "marshal": YARDSTICK, "msgspec": "#2980b9", "msgspec typed": "#85c1e9",
-    "ormsgpack": "#8e44ad", "msgpack": "#27ae60", "pickle": "#7f8c8d", "cbor2": "#d4ac0d", "orjson": "#16a085",
+    "typedbytes": OURS, "typedbytes stream": "#e59866", "marshal": YARDSTICK, "msgspec": "#2980b9",
+    "msgspec typed": "#85c1e9", "ormsgpack": "#8e44ad", "msgpack": "#27ae60", "pickle": "#7f8c8d", "cbor2": "#d4ac0d",
+    "orjson": "#16a085",
 }  # fmt: skip
 FILTER_COLOURS = {
-    "typedbytes": OURS, "typedbytes bulk": "#e59866", "typedbytes copy": "#f5cba7", "marshal": YARDSTICK, "older": "#7f8c8d",
+    "typedbytes": OURS, "typedbytes bulk": "#e59866", "typedbytes copy": "#f5cba7", "marshal": YARDSTICK,
+    "older": "#7f8c8d",
 }  # fmt: skip
 
 

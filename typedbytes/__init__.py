@@ -56,10 +56,10 @@ _CONSTANTS = "BYTES BYTE BOOL INT LONG FLOAT DOUBLE STRING VECTOR LIST MAP PICKL
 _LATER.update(dict.fromkeys(_CONSTANTS.split(), "typedbytes.legacy"))
 
 __all__ = [
-    "BlockError", "Byte", "Bytes", "DecodeError", "Decoder", "EncodeError", "EncodeTypeError", "EncodeValueError", "Encoder",
-    "Ext", "Float", "FormatError", "Input", "LimitError", "Long", "Output", "PairReader", "PairWriter", "PairedInput",
-    "PairedOutput", "Reader", "TruncatedError", "TypeCode", "TypedBytesError", "Writable", "Writer", "count", "dump",
-    "dump_all", "dumps", "hash_code", "index", "iter_load", "load", "loads", "partition", "skip",
+    "BlockError", "Byte", "Bytes", "DecodeError", "Decoder", "EncodeError", "EncodeTypeError", "EncodeValueError",
+    "Encoder", "Ext", "Float", "FormatError", "Input", "LimitError", "Long", "Output", "PairReader", "PairWriter",
+    "PairedInput", "PairedOutput", "Reader", "TruncatedError", "TypeCode", "TypedBytesError", "Writable", "Writer",
+    "count", "dump", "dump_all", "dumps", "hash_code", "index", "iter_load", "load", "loads", "partition", "skip",
 ]  # fmt: skip
 
 

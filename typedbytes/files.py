@@ -174,8 +174,8 @@ class PairWriter(_Opening, _core.PairWriter):
 
 
 def dump(
-    obj: Any, file: Any, *, int_width: _IntWidth = "auto", pickle: PicklePolicy = "safe", default: _Default = None, sort_keys: bool = False,
-    unicode_errors: str = "strict", dialect: Dialect = "hadoop", max_depth: int = 256,
+    obj: Any, file: Any, *, int_width: _IntWidth = "auto", pickle: PicklePolicy = "safe", default: _Default = None,
+    sort_keys: bool = False, unicode_errors: str = "strict", dialect: Dialect = "hadoop", max_depth: int = 256,
 ) -> None:  # fmt: skip
     """Encode one object and write it to a file object, descriptor, path or socket.
 
@@ -205,8 +205,9 @@ def dump(
 
 
 def load(
-    file: Any, *, pickle: PicklePolicy = "safe", exact: bool = False, map_pairs: bool = False, ext_hook: _ExtHook = None,
-    unicode_errors: str = "strict", dialect: Dialect = "hadoop", max_depth: int = 256, max_bytes: int | None = None,
+    file: Any, *, pickle: PicklePolicy = "safe", exact: bool = False, map_pairs: bool = False,
+    ext_hook: _ExtHook = None, unicode_errors: str = "strict", dialect: Dialect = "hadoop", max_depth: int = 256,
+    max_bytes: int | None = None,
 ) -> Any:  # fmt: skip
     r"""Read one value from a file object, descriptor, path or socket, and nothing after it.
 
@@ -234,8 +235,9 @@ def load(
 
 
 def dump_all(
-    iterable: Iterable[Any], file: Any, *, int_width: _IntWidth = "auto", pickle: PicklePolicy = "safe", default: _Default = None,
-    sort_keys: bool = False, unicode_errors: str = "strict", dialect: Dialect = "hadoop", max_depth: int = 256,
+    iterable: Iterable[Any], file: Any, *, int_width: _IntWidth = "auto", pickle: PicklePolicy = "safe",
+    default: _Default = None, sort_keys: bool = False, unicode_errors: str = "strict", dialect: Dialect = "hadoop",
+    max_depth: int = 256,
 ) -> int:  # fmt: skip
     """Write every object of an iterable and return their number; options and errors as for `dump`.
 
@@ -259,8 +261,8 @@ def dump_all(
 
 def iter_load(
     file: Any, *, raw: bool = False, read_ahead: bool = True, buffer_size: int = 131072, pickle: PicklePolicy = "safe",
-    exact: bool = False, map_pairs: bool = False, ext_hook: _ExtHook = None, unicode_errors: str = "strict", dialect: Dialect = "hadoop",
-    max_depth: int = 256, max_bytes: int | None = None,
+    exact: bool = False, map_pairs: bool = False, ext_hook: _ExtHook = None, unicode_errors: str = "strict",
+    dialect: Dialect = "hadoop", max_depth: int = 256, max_bytes: int | None = None,
 ) -> Reader:  # fmt: skip
     r"""Iterate over the values of a file or of a bytes-like buffer; the same as `Reader`.
 

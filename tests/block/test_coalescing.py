@@ -744,8 +744,10 @@ def test_bytes_in_flight_are_bounded(writer_of):
 @pytest.mark.parametrize(
     "use",
     [
-        lambda sink: CoalescingWriter(sink, flush_bytes=0), lambda sink: CoalescingWriter(sink, flush_bytes=100, buffer_size=99),
-        lambda sink: CoalescingWriter(sink, max_delay=0), lambda sink: CoalescingWriter(sink, max_inflight=0), lambda sink: CoalescingWriter(sink, "wire"),
+        lambda sink: CoalescingWriter(sink, flush_bytes=0),
+        lambda sink: CoalescingWriter(sink, flush_bytes=100, buffer_size=99),
+        lambda sink: CoalescingWriter(sink, max_delay=0), lambda sink: CoalescingWriter(sink, max_inflight=0),
+        lambda sink: CoalescingWriter(sink, "wire"),
     ],
 )  # fmt: skip
 def test_options_are_checked(use):

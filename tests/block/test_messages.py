@@ -393,9 +393,10 @@ def test_encode_into():
 @pytest.mark.parametrize(
     "use",
     [
-        lambda: BlockEncoder("wire"), lambda: BlockEncoder(2), lambda: BlockDecoder("wire"), lambda: BlockEncoder(checksum=True),
-        lambda: BlockDecoder(max_bytes=0), lambda: BlockReader(b"", buffer_size=0), lambda: BlockWriter(io.BytesIO(), buffer_size=-1),
-        lambda: BlockEncoder().encode([], id=1), lambda: BlockEncoder("native").encode([], id=2**32), lambda: BlockEncoder().encode([], reply=True),
+        lambda: BlockEncoder("wire"), lambda: BlockEncoder(2), lambda: BlockDecoder("wire"),
+        lambda: BlockEncoder(checksum=True), lambda: BlockDecoder(max_bytes=0), lambda: BlockReader(b"", buffer_size=0),
+        lambda: BlockWriter(io.BytesIO(), buffer_size=-1), lambda: BlockEncoder().encode([], id=1),
+        lambda: BlockEncoder("native").encode([], id=2**32), lambda: BlockEncoder().encode([], reply=True),
         lambda: BlockReader(io.BytesIO(), "native").read_bytes(-1),
     ],
 )  # fmt: skip

@@ -38,8 +38,8 @@ def sparse(tmp_path_factory):
 
 
 COMMANDS = [
-    ["count", "--values"], ["count", "--pairs"], ["sniff"], ["schema", "--values"], ["schema", "--pairs"], ["stats", "--values"],
-    ["stats", "--pairs", "--reducers", "3"], ["validate", "--values"], ["validate", "--pairs"],
+    ["count", "--values"], ["count", "--pairs"], ["sniff"], ["schema", "--values"], ["schema", "--pairs"],
+    ["stats", "--values"], ["stats", "--pairs", "--reducers", "3"], ["validate", "--values"], ["validate", "--pairs"],
 ]  # fmt: skip
 
 

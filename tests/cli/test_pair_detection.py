@@ -16,7 +16,8 @@ PICKING = {
     "head": ["-n", "3"], "tail": ["-n", "3"], "slice": ["-r", "::2"], "sample": ["-n", "3", "--seed", "1"],
     "grep": ["key"], "uniq": [], "sort": [],
     "cut": ["-f", "value"],
-    "partition": ["-n", "2", "-o", "{}/parts"], "diff": ["--unordered", "{}/pairs.tb"], "validate": ["--repair", "{}/repaired"],
+    "partition": ["-n", "2", "-o", "{}/parts"], "diff": ["--unordered", "{}/pairs.tb"],
+    "validate": ["--repair", "{}/repaired"],
 }  # fmt: skip
 
 
@@ -176,7 +177,8 @@ def test_pairs_in_a_pipe_are_seen_as_they_come():
     "command",
     ["cat", "to-json", "to-text", "tail", "head -n 200", "sample --seed 1 -p 1", "sample -n 200",
      "grep key", "grep -c .", "uniq", "cut -f value",
-     "slice", "slice -r -200:", "count", "diff", "diff --unordered", "freq", "schema", "convert --to json", "cat --to block"],
+     "slice", "slice -r -200:", "count", "diff", "diff --unordered", "freq", "schema", "convert --to json",
+     "cat --to block"],
 )  # fmt: skip
 def test_pairs_and_values_are_not_mixed(command, file):
     words, single, pairs, nothing = command.split(), file(TEXT * 3), file(sequence_file(), "a.seq"), file(b"", "b.tb")

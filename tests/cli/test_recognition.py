@@ -93,8 +93,9 @@ def test_an_rcfile_is_named_and_gives_no_record(data, file):
 
 
 LINES_OF_TEXT = [
-    "[INFO] started", "[2024-01-01 10:00:00] started", "2024-01-01 10:00:00 started", "127.0.0.1 - - [01/Jan/2024]", '"GET / HTTP/1.1" 200',
-    '"a, b",1', "1,2,3", "1\t2", "[section]", "{hello}", "truck 7", "nullable", "12 bottles", "-x", "3.5kg", '{"a": 1} trailing', '"open',
+    "[INFO] started", "[2024-01-01 10:00:00] started", "2024-01-01 10:00:00 started", "127.0.0.1 - - [01/Jan/2024]",
+    '"GET / HTTP/1.1" 200', '"a, b",1', "1,2,3", "1\t2", "[section]", "{hello}", "truck 7", "nullable", "12 bottles",
+    "-x", "3.5kg", '{"a": 1} trailing', '"open',
 ]  # fmt: skip
 LINES_OF_JSON = [
     '{"a": 1}',
@@ -127,8 +128,9 @@ def test_json_is_what_its_first_line_is(line, file):
 def test_several_values_on_the_first_line(file):
     """Those of arrays and objects: numbers and words one after the other are more likely text."""
     for line, name in (
-        ('{"a": 1}{"a": 2}', "json"), ('{"a": 1} {"a": 2}', "json"), ("[1][2] [3]", "json"), ('[1] {"a": ', "json"), ("[1] {", "json"),
-        ('{"a": 1}\r{"a": 2}\r', "json"), ("{}" * 50_000, "json"), ("[1] [x]", "text"), ("[1] 2", "text"), ("1 2", "text"), ('1 {"a": 2}', "text"),
+        ('{"a": 1}{"a": 2}', "json"), ('{"a": 1} {"a": 2}', "json"), ("[1][2] [3]", "json"), ('[1] {"a": ', "json"),
+        ("[1] {", "json"), ('{"a": 1}\r{"a": 2}\r', "json"), ("{}" * 50_000, "json"), ("[1] [x]", "text"),
+        ("[1] 2", "text"), ("1 2", "text"), ('1 {"a": 2}', "text"),
     ):  # fmt: skip
         assert sniffed(file, f"{line}\n".encode()) == name, line
 

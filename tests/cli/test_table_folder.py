@@ -205,7 +205,8 @@ def test_an_interrupted_conversion_goes_on(tmp_path):
     assert "left by an unfinished run with other inputs or options" in bad(64, *command, "--codec", "gzip")[1]
     done = run(*command)
     assert (done.returncode, done.stderr.decode()) == (
-        0, f"typedbytes: {len(kept)} of {len(json.loads((out / '_conversion.json').read_text())['splits'])} files are in {unfinished} already\n",
+        0,
+        f"typedbytes: {len(kept)} of {len(json.loads((out / '_conversion.json').read_text())['splits'])} files are in {unfinished} already\n",
     )  # fmt: skip
     assert {name: (out / name).stat().st_mtime_ns for name in kept} == kept
     assert rows_of(out) == rows * 100

@@ -281,8 +281,9 @@ def test_tables_and_frames():
     expected = tb.Encoder().encode_pairs(WORDS)
     table = pyarrow.table({"key": [word for word, _ in WORDS], "value": [number for _, number in WORDS]})
     for given_columns in (
-        table, table.to_batches()[0], table.to_reader(7), pyarrow.concat_tables([table[:9], table[9:]]), polars.DataFrame(table),
-        polars.DataFrame(table).lazy().collect(), table.select(["value", "key"]), table.rename_columns(["a", "b"]), columns.read(expected, 9),
+        table, table.to_batches()[0], table.to_reader(7), pyarrow.concat_tables([table[:9], table[9:]]),
+        polars.DataFrame(table), polars.DataFrame(table).lazy().collect(), table.select(["value", "key"]),
+        table.rename_columns(["a", "b"]), columns.read(expected, 9),
         pandas.DataFrame({"key": [word for word, _ in WORDS], "value": [number for _, number in WORDS]}),
     ):  # fmt: skip
         assert written(given_columns) == expected, type(given_columns)
@@ -379,15 +380,17 @@ def test_nulls_that_pandas_marks_without_pyarrow():
 
 
 @pytest.mark.parametrize("column", [
-    pandas.array([0.5, float("nan")], dtype="float64"), pandas.Index([0.5, float("nan")]), pandas.Index([BIG, 1]), pandas.Index([BIG, 1]).array,
-    pandas.arrays.SparseArray([0.5, float("nan")]), pandas.arrays.SparseArray([BIG, 0]), pandas.Categorical([BIG, 1]), pandas.Index(["a", "b"], dtype=object),
+    pandas.array([0.5, float("nan")], dtype="float64"), pandas.Index([0.5, float("nan")]), pandas.Index([BIG, 1]),
+    pandas.Index([BIG, 1]).array, pandas.arrays.SparseArray([0.5, float("nan")]), pandas.arrays.SparseArray([BIG, 0]),
+    pandas.Categorical([BIG, 1]), pandas.Index(["a", "b"], dtype=object),
 ], ids=lambda column: f"{type(column).__name__}-{column.dtype}")  # fmt: skip
 def test_pandas_arrays_that_mark_nothing(column):
     assert written([column], pairs=False) == tb.Encoder().encode_all(list(numpy.asarray(column)))
 
 
 @pytest.mark.parametrize("column", [pandas.period_range("2020", periods=2).array, pandas.interval_range(0, 2).array,
-                                    pandas.date_range("2020", periods=2), pandas.date_range("2020", periods=2, tz="UTC").array], ids=str)  # fmt: skip
+                                    pandas.date_range("2020", periods=2),
+                                    pandas.date_range("2020", periods=2, tz="UTC").array], ids=str)  # fmt: skip
 def test_pandas_types_without_a_code(column):
     with pytest.raises(tb.EncodeTypeError):
         written([column], pairs=False)
@@ -404,7 +407,8 @@ def test_the_row_of_a_null_counts_from_the_first_row_of_all():
     numbers = [*range(300_000), None]
     for given_columns in (
         [pyarrow.array(numbers)], [pyarrow.chunked_array([numbers[:7], numbers[7:]])],
-        pyarrow.table({"value": numbers}).to_reader(1000), pyarrow.table({"value": pyarrow.chunked_array([numbers[:7], numbers[7:]])}),
+        pyarrow.table({"value": numbers}).to_reader(1000),
+        pyarrow.table({"value": pyarrow.chunked_array([numbers[:7], numbers[7:]])}),
     ):  # fmt: skip
         with pytest.raises(tb.EncodeValueError, match=r"column 0, at \[300000\]"):
             written(given_columns, pairs=False)

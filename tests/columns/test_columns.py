@@ -61,7 +61,8 @@ def test_the_type_is_that_of_the_first_record(text):
 
 
 @pytest.mark.parametrize("text", ["", "integer", "vector<int", "list<>", "map<int>", "vector<int * 0>", "vector<string * 2>", "ext<7>", "int int",
-                                  "vector<int, int...>", "list<int>>", "Int", "int;", "list<" * 40 + "int" + ">" * 40])  # fmt: skip
+                                  "vector<int, int...>", "list<int>>", "Int", "int;",
+                                  "list<" * 40 + "int" + ">" * 40])  # fmt: skip
 def test_text_that_is_not_a_type_is_refused(text):
     with pytest.raises(ValueError, match="column"):
         columns.read(b"", schema=[text], pairs=False)
@@ -168,8 +169,9 @@ def test_every_vector_and_every_cut_of_it(policy):
 
 
 SECONDS = [
-    (2**40, 5), (1.5, tb.Float(0.5)), ((2**40, 2**41), (2**42, 7)), ((1, 2, 3), (4, 5, 6)), ((1.5, 2.5), (0.5, tb.Float(0.5))),
-    ({"a": 1}, {"b": 2, "c": 3}), ([1], [2, 3]), ([[1]], [[2], [3]]), ((1, "a"), (2, "b")), ("abc", "de"), ((2**40, "a"), (5, "a")),
+    (2**40, 5), (1.5, tb.Float(0.5)), ((2**40, 2**41), (2**42, 7)), ((1, 2, 3), (4, 5, 6)),
+    ((1.5, 2.5), (0.5, tb.Float(0.5))), ({"a": 1}, {"b": 2, "c": 3}), ([1], [2, 3]), ([[1]], [[2], [3]]),
+    ((1, "a"), (2, "b")), ("abc", "de"), ((2**40, "a"), (5, "a")),
 ]  # fmt: skip
 
 

@@ -36,10 +36,11 @@ HERE = Path(__file__).parent
 
 # many of each, so that what the interpreter keeps for reuse does not hide allocations
 VALUES = [
-    *range(300, 350), *(2**40 + number for number in range(30)), *(number * 1.5 for number in range(30)), *("s%d" % number for number in range(30)),
-    "\u20ac" * 3000, b"b" * 3000, [[number] for number in range(1000, 1030)], tuple((number,) for number in range(1000, 1030)),
-    {"k%d" % number: {(number, "x"): [number]} for number in range(1000, 1030)}, 2**100, None, tb.Ext(144, b"e" * 20), tb.Writable("a.B", b"w"),
-    [2**63 + number for number in range(20)],
+    *range(300, 350), *(2**40 + number for number in range(30)), *(number * 1.5 for number in range(30)),
+    *("s%d" % number for number in range(30)), "\u20ac" * 3000, b"b" * 3000, [[number] for number in range(1000, 1030)],
+    tuple((number,) for number in range(1000, 1030)),
+    {"k%d" % number: {(number, "x"): [number]} for number in range(1000, 1030)}, 2**100, None, tb.Ext(144, b"e" * 20),
+    tb.Writable("a.B", b"w"), [2**63 + number for number in range(20)],
 ]  # fmt: skip
 DATA = b"".join(map(tb.dumps, VALUES))
 PAIRS = b"".join(tb.dumps("key%d" % (number // 3)) + tb.dumps([number]) for number in range(60))
@@ -263,7 +264,8 @@ def lent_by_others():
     texts = ["a", None, "longer than what a view holds itself", "b"]
     halves = pyarrow.array([1.5, 2.5]).cast(pyarrow.float16())
     columns = [
-        pyarrow.array(texts, pyarrow.string_view()), pyarrow.array(["a", "b", "a"]).dictionary_encode(), pyarrow.array([b"ab", b"cd"], pyarrow.binary(2)), halves,
+        pyarrow.array(texts, pyarrow.string_view()), pyarrow.array(["a", "b", "a"]).dictionary_encode(),
+        pyarrow.array([b"ab", b"cd"], pyarrow.binary(2)), halves,
         pyarrow.array([[1, 2], [3, 4]], pyarrow.list_(pyarrow.uint16(), 2)), pyarrow.array([True, False]),
     ]  # fmt: skip
     return [[column.__arrow_c_array__() for _ in range(2000)] for column in columns]

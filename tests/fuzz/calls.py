@@ -262,8 +262,8 @@ def rewrite(reading, reader):
 
 
 READER_CALLS = [
-    read_one, read_one, read_one, take_all, skip_some, skip_some, iterate, look, close, detach, make_again, copy_rest, group,
-    one_group, rewrite,
+    read_one, read_one, read_one, take_all, skip_some, skip_some, iterate, look, close, detach, make_again, copy_rest,
+    group, one_group, rewrite,
 ]  # fmt: skip
 GROUP_CALLS = (group, one_group, read_one, take_all, skip_some, iterate, copy_rest)
 CALLS_OF_FAILED = (look, close, detach, make_again, rewrite, group, one_group, skip_some)

@@ -55,17 +55,19 @@ class Odd(dict):
 
 
 FIXED = [
-    None, True, False, 2**63, -(2**63) - 1, 2**2039, -(2**2039), 2**2040, 2**4000, "\ud800", "a\udfff" * 9, "\udc80", float("nan"),
-    float("-inf"), -0.0, 5e-324, decimal.Decimal("1.50"), decimal.Decimal("sNaN"), 1j, uuid.UUID(int=5), datetime.date(2020, 2, 29),
-    datetime.datetime(2020, 1, 1, fold=1), datetime.timedelta(-1, 5), datetime.timezone.utc, {1, "a"}, frozenset((1, (2,))),
-    {Thing}, Thing(), object, Ellipsis, range(3), Colour.RED, Point(1, "x"), Number(2**70), Number(5), Name("n\xe9"), Odd(),
-    Ext(51, b"x"), Ext(200, b""), Writable("a.B", b"z"), Writable("\ud800", b""), Byte(-128), Long(5), Float(1.5), Float(1e39),
-    tuple.__new__(Ext, (1, 2, 3)), tuple.__new__(Ext, (300, b"")), tuple.__new__(Writable, ("a",)), int.__new__(Byte, 300),
-    int.__new__(Long, 2**70), Ext(11, b"ab"), Ext(12, b""), Ext(177, b""), Ext(177, b"x"), bytearray(b"ba"), memoryview(b"abcdef")[::2],
-    memoryview(array.array("i", [1, 2])), array.array("d", [1.5]), numpy.int8(-3), numpy.uint64(2**64 - 1), numpy.float16(2.5),
-    numpy.float32(1.1), numpy.float64(1.1), numpy.bool_(True), numpy.complex64(1), numpy.longdouble(1), numpy.datetime64(1, "s"),
-    numpy.arange(6).reshape(2, 3).T, numpy.array([Thing()]), numpy.zeros(0), numpy.str_("s"), io.BytesIO, "x" * 600, b"y" * 600,
-    "\xe9" * 300, "\u20ac" * 200, "\U0001f600" * 150,
+    None, True, False, 2**63, -(2**63) - 1, 2**2039, -(2**2039), 2**2040, 2**4000, "\ud800", "a\udfff" * 9, "\udc80",
+    float("nan"), float("-inf"), -0.0, 5e-324, decimal.Decimal("1.50"), decimal.Decimal("sNaN"), 1j, uuid.UUID(int=5),
+    datetime.date(2020, 2, 29), datetime.datetime(2020, 1, 1, fold=1), datetime.timedelta(-1, 5), datetime.timezone.utc,
+    {1, "a"}, frozenset((1, (2,))), {Thing}, Thing(), object, Ellipsis, range(3), Colour.RED, Point(1, "x"),
+    Number(2**70), Number(5), Name("n\xe9"), Odd(), Ext(51, b"x"), Ext(200, b""), Writable("a.B", b"z"),
+    Writable("\ud800", b""), Byte(-128), Long(5), Float(1.5), Float(1e39), tuple.__new__(Ext, (1, 2, 3)),
+    tuple.__new__(Ext, (300, b"")), tuple.__new__(Writable, ("a",)), int.__new__(Byte, 300), int.__new__(Long, 2**70),
+    Ext(11, b"ab"), Ext(12, b""), Ext(177, b""), Ext(177, b"x"), bytearray(b"ba"), memoryview(b"abcdef")[::2],
+    memoryview(array.array("i", [1, 2])), array.array("d", [1.5]), numpy.int8(-3), numpy.uint64(2**64 - 1),
+    numpy.float16(2.5), numpy.float32(1.1), numpy.float64(1.1), numpy.bool_(True), numpy.complex64(1),
+    numpy.longdouble(1), numpy.datetime64(1, "s"), numpy.arange(6).reshape(2, 3).T, numpy.array([Thing()]),
+    numpy.zeros(0), numpy.str_("s"), io.BytesIO, "x" * 600, b"y" * 600, "\xe9" * 300, "\u20ac" * 200,
+    "\U0001f600" * 150,
 ]  # fmt: skip
 
 

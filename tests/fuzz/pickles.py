@@ -107,13 +107,16 @@ POSITIONS = {
 }
 
 LEAVES = [
-    b"N", b"\x88", b"K\x01", b"J\xff\xff\xff\xff", b"\x8a\x00", b"I01\n", b"I7\n", b"L12L\n", b"F1.5\n", b"F-2\n", b"G" + bytes(8), b")", b"S'a'\n",
-    b"U\x01\xff", b"\x8c\x01a", b"C\x04\x07\xdb\x01\x14", b"V\\u0031\n", BLANK, FROZENSET, FROZENSET + b"]", b"(\x91", BLANK + b"}",
-    b"h\x00", b"g0\n", b"\x94", b"q\x00", b"p4294967296\n", b"r\xff\xff\xff\xff", b"\x95\x00\x00\x00\x00\x00\x00\x00\x00", b"\x80\x04",
-    b"cdatetime\ntimedelta\nK\x01K\x01K\x01\x87R", b"cdatetime\ntimezone\ncdatetime\ntimedelta\nK\x01K\x01K\x01\x87R\x85R",
+    b"N", b"\x88", b"K\x01", b"J\xff\xff\xff\xff", b"\x8a\x00", b"I01\n", b"I7\n", b"L12L\n", b"F1.5\n", b"F-2\n",
+    b"G" + bytes(8), b")", b"S'a'\n", b"U\x01\xff", b"\x8c\x01a", b"C\x04\x07\xdb\x01\x14", b"V\\u0031\n", BLANK,
+    FROZENSET, FROZENSET + b"]", b"(\x91", BLANK + b"}", b"h\x00", b"g0\n", b"\x94", b"q\x00", b"p4294967296\n",
+    b"r\xff\xff\xff\xff", b"\x95\x00\x00\x00\x00\x00\x00\x00\x00", b"\x80\x04",
+    b"cdatetime\ntimedelta\nK\x01K\x01K\x01\x87R",
+    b"cdatetime\ntimezone\ncdatetime\ntimedelta\nK\x01K\x01K\x01\x87R\x85R",
     b"cdecimal\nDecimal\n" + _text(b"1E+999999") + b"\x85R", b"cdecimal\nDecimal\n" + _text(b"sNaN") + b"\x85R",
     b"cdecimal\nDecimal\n" + _text(b"9" * 5000) + b"\x85R", _text(b"latin1"), _text(b"x" * 300),
-    BLANK + b"}" + _text(b"int") + b"K\x01sb", _number(1 << 40_000), _number(7), _number(7 + MODULUS), _number(-1), _number(-2),
+    BLANK + b"}" + _text(b"int") + b"K\x01sb", _number(1 << 40_000), _number(7), _number(7 + MODULUS), _number(-1),
+    _number(-2),
 ]  # fmt: skip
 
 

@@ -195,8 +195,8 @@ def check_copy(choices, wire, options, pairs, trouble):
     sink = io.BytesIO()
     with sequencefile.Writer(
         sink, key_class=reader.key_class + ".", value_class=reader.value_class + ".", sync_marker=reader.sync_marker,
-        compression=choices.pick(("none", "record", "block")), sync_interval=1 + choices.below(300), block_size=1 + choices.below(300),
-        metadata=reader.metadata,
+        compression=choices.pick(("none", "record", "block")), sync_interval=1 + choices.below(300),
+        block_size=1 + choices.below(300), metadata=reader.metadata,
     ) as writer:  # fmt: skip
         for key, value in found:
             writer.write_raw(key, value)

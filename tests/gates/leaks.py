@@ -289,8 +289,9 @@ def without_memory(wire, **options):
 PLAIN_WIRES = [
     typedbytes.dumps(value)
     for value in (
-        [2**40] * 300, tuple([number * 1.5] for number in range(200)), {2**40 + number: b"b" * 30 for number in range(100)},
-        ["\u20ac" * 40, "a" * 600, "key"] * 3, [[2**50]] * 9000, (2**40, "word" * 9, {"k": (1.5,)}), "\u20ac" * 500, b"b" * 70_000,
+        [2**40] * 300, tuple([number * 1.5] for number in range(200)),
+        {2**40 + number: b"b" * 30 for number in range(100)}, ["\u20ac" * 40, "a" * 600, "key"] * 3, [[2**50]] * 9000,
+        (2**40, "word" * 9, {"k": (1.5,)}), "\u20ac" * 500, b"b" * 70_000,
     )
 ]  # fmt: skip
 REFUSED = 25  # of the first allocations of a call

@@ -199,8 +199,9 @@ def run_job(tmp_path):
         if with_combiner:
             how["combiner"] = python_command(path, "combine")
         return hadoop().job(
-            input=tmp_path / "in", output=tmp_path / name, mapper=python_command(path, "map"), nreducers=nreducers, io=None,
-            options=(*SPLIT_INPUT, *(SPLIT_OUTPUT if whole_output else SEQUENCE_OUTPUT), *options), properties={**formats, **dict(properties)}, **how,
+            input=tmp_path / "in", output=tmp_path / name, mapper=python_command(path, "map"), nreducers=nreducers,
+            io=None, options=(*SPLIT_INPUT, *(SPLIT_OUTPUT if whole_output else SEQUENCE_OUTPUT), *options),
+            properties={**formats, **dict(properties)}, **how,
         )  # fmt: skip
 
     (tmp_path / "in").mkdir()

@@ -121,7 +121,8 @@ def test_whole_splits_are_chosen_where_the_job_allows_them(job_and_jar):
     assert chosen.feed == "splits" and "-libjars" in chosen.words() and any("--feed pairs" in line for line in said)
     for changes in (
         {"feed": "pairs"}, {"bundle": None}, {"input_format": "com.example.F"}, {"feed_jar": "/none.jar"},
-        {"properties": {"textinputformat.record.delimiter": ";"}}, {"properties": {OUTPUT: "true", f"{OUTPUT}.codec": "a.B"}},
+        {"properties": {"textinputformat.record.delimiter": ";"}},
+        {"properties": {OUTPUT: "true", f"{OUTPUT}.codec": "a.B"}},
     ):  # fmt: skip
         checked = hadoop.check(dataclasses.replace(job, **{"feed_jar": jar, **changes}))
         assert checked.feed == "pairs" and "-io" in checked.words(), changes
@@ -174,9 +175,9 @@ def test_the_plug_in_is_staged_for_a_cloud(job_and_jar):
 
 def test_the_command_line_of_a_large_job():
     words = plan(
-        "/here/job.py", ["a", "b"], "out", nreducers=7, combiner=True, secondary=20, input_format="sequencefile", output_format="com.example.F",
-        name="my job", python="/opt/my python/bin/python3", bundle="/tmp/b.zip", files=["x.py"], archives=["y.zip#y"],
-        properties={"a.b": "c,d"}, environment={"LANG": "C", "PYTHONPATH": "y"},
+        "/here/job.py", ["a", "b"], "out", nreducers=7, combiner=True, secondary=20, input_format="sequencefile",
+        output_format="com.example.F", name="my job", python="/opt/my python/bin/python3", bundle="/tmp/b.zip",
+        files=["x.py"], archives=["y.zip#y"], properties={"a.b": "c,d"}, environment={"LANG": "C", "PYTHONPATH": "y"},
     ).words()  # fmt: skip
     assert words == [
         *("-D", "mapreduce.job.name=my job", "-D", "mapreduce.job.reduces=7", "-D", COMPARATOR),

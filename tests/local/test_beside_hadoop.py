@@ -29,19 +29,22 @@ FOX = "\U0001f98a"  # two characters to Java
 #: What a task may say of its counters, and what only looks so; each begins a line unless it says otherwise.
 REPORTS = [
     *(f"reporter:counter:amounts,{number},{text}" for number, text in enumerate((
-        "1", "+4", "-2", "-0", "007", "0" * 30 + "1", "0" * 5000 + "9", GREATEST, GREATEST + 1, -GREATEST - 1, -GREATEST - 2, 10**25, "1.5", "1e3", " 3", "3 ",
-        "3\t", "3\x1c", "3\xa0", "", "+", "-", "--1", "0x10", "1_000", "\u0663", "\uff17", "\U0001d7d1", "\xb2", "5L", "1,", "1,,", "1,x", "\x001\x00",
+        "1", "+4", "-2", "-0", "007", "0" * 30 + "1", "0" * 5000 + "9", GREATEST, GREATEST + 1, -GREATEST - 1,
+        -GREATEST - 2, 10**25, "1.5", "1e3", " 3", "3 ", "3\t", "3\x1c", "3\xa0", "", "+", "-", "--1", "0x10", "1_000",
+        "\u0663", "\uff17", "\U0001d7d1", "\xb2", "5L", "1,", "1,,", "1,x", "\x001\x00",
     ))),
     f"reporter:counter:sums,wraps,{GREATEST}", "reporter:counter:sums,wraps,1",
     f"reporter:counter:sums,falls,-{GREATEST}", f"reporter:counter:sums,falls,-{GREATEST}",
     *(f"reporter:counter:{'g' * group},{'n' * name},1" for group, name in ((127, 63), (128, 64), (129, 65), (300, 3), (3, 300), (70_000, 5))),
     f"reporter:counter:{FOX * 64},{FOX * 32},1", f"reporter:counter:{FOX * 65},a,1",
-    "reporter:counter: trimmed , not trimmed ,1", "reporter:counter:,no group,1", "reporter:counter:no name,,1", "reporter:counter:,,1", "reporter:counter:fields,1",
-    "reporter:counter:fields,a,b,1", "reporter:counters:other,a,1", "Reporter:counter:other,b,1", " reporter:counter:other,c,1", "partial reporter:counter:other,d,1",
-    "reporter:", "reporter:counter:", "reporter:status:at work", "reporter:status", "",
+    "reporter:counter: trimmed , not trimmed ,1", "reporter:counter:,no group,1", "reporter:counter:no name,,1",
+    "reporter:counter:,,1", "reporter:counter:fields,1", "reporter:counter:fields,a,b,1", "reporter:counters:other,a,1",
+    "Reporter:counter:other,b,1", " reporter:counter:other,c,1", "partial reporter:counter:other,d,1", "reporter:",
+    "reporter:counter:", "reporter:status:at work", "reporter:status", "",
     *(f"{'x' * nbytes}reporter:counter:long,{nbytes},1" for nbytes in (65535, 65536, 65537, 131072)),
-    "50 %\rreporter:counter:ends,return,1\rreporter:counter:ends,both,1\r", "\x0breporter:counter:ends,a,1", "\u2028reporter:counter:ends,b,1",
-    "reporter:counter:ends,next line\x85,1", "reporter:counter:ends,form feed\x0c,1", "reporter:counter:ends,separator\u2028,1",
+    "50 %\rreporter:counter:ends,return,1\rreporter:counter:ends,both,1\r", "\x0breporter:counter:ends,a,1",
+    "\u2028reporter:counter:ends,b,1", "reporter:counter:ends,next line\x85,1", "reporter:counter:ends,form feed\x0c,1",
+    "reporter:counter:ends,separator\u2028,1",
 ]  # fmt: skip
 SAID = "\n".join(REPORTS).encode() + b"\nreporter:counter:bytes \xff\xc3(,a,1\nreporter:counter:ends,of all,1"
 
@@ -199,8 +202,8 @@ def test_a_join_needs_no_option_for_several_reducers(tmp_path):
     script = write_script(tmp_path, JOIN)
     mapper, combiner, reducer = (python_command(script, role) for role in ("map", "combine", "reduce"))
     job = hadoop().job(
-        input=tmp_path / "in", output=tmp_path / "hadoop", mapper=mapper, combiner=combiner, reducer=reducer, nreducers=3,
-        options=("-inputformat", SEQUENCE_FILE_INPUT, *SEQUENCES),
+        input=tmp_path / "in", output=tmp_path / "hadoop", mapper=mapper, combiner=combiner, reducer=reducer,
+        nreducers=3, options=("-inputformat", SEQUENCE_FILE_INPUT, *SEQUENCES),
     )  # fmt: skip
     assert job.code == 0, job.log
     run(script, tmp_path / "in", tmp_path / "local", reducers=3)

@@ -156,8 +156,9 @@ def test_text_is_joined_and_compressed_as_in_hadoop(tmp_path, properties):
     (tmp_path / "in.txt").write_text(TEXT)
     script = write_script(tmp_path, WORD_COUNT.replace("line.split()", 'line.split(" ")'))  # keys with a TAB among them
     job = hadoop().job(
-        input=tmp_path / "in.txt", output=tmp_path / "hadoop", mapper=python_command(script, "map"), reducer=python_command(script, "reduce"),
-        nreducers=2, io=None, properties={**LAST_AS_TEXT, **properties}, options=("-inputformat", "org.apache.hadoop.mapred.TextInputFormat"),
+        input=tmp_path / "in.txt", output=tmp_path / "hadoop", mapper=python_command(script, "map"),
+        reducer=python_command(script, "reduce"), nreducers=2, io=None, properties={**LAST_AS_TEXT, **properties},
+        options=("-inputformat", "org.apache.hadoop.mapred.TextInputFormat"),
     )  # fmt: skip
     assert job.code == 0, job.log
     run(script, tmp_path / "in.txt", tmp_path / "local", reducers=2, output_format="text", properties=properties)
@@ -175,8 +176,9 @@ def test_sequence_files_are_compressed_as_in_hadoop(tmp_path, kind):
         **({f"{COMPRESS}.type": kind} if kind else {}),
     }
     job = hadoop().job(
-        input=tmp_path / "in.txt", output=tmp_path / "hadoop", mapper=python_command(script, "map"), reducer=python_command(script, "reduce"),
-        properties=properties, options=("-outputformat", SEQUENCE_FILE_OUTPUT),
+        input=tmp_path / "in.txt", output=tmp_path / "hadoop", mapper=python_command(script, "map"),
+        reducer=python_command(script, "reduce"), properties=properties,
+        options=("-outputformat", SEQUENCE_FILE_OUTPUT),
     )  # fmt: skip
     assert job.code == 0, job.log
     run(script, tmp_path / "in.txt", tmp_path / "local", properties=properties)
@@ -273,7 +275,8 @@ def test_what_is_reported_changes_the_result_of_hadoop(tmp_path, name, value, ch
         "values: [(key, 1)])",
     )
     job = hadoop().job(
-        input=tmp_path / "in.txt", output=tmp_path / "hadoop", mapper=python_command(script, "map"), reducer=python_command(script, "reduce"), properties={name: value}
+        input=tmp_path / "in.txt", output=tmp_path / "hadoop", mapper=python_command(script, "map"),
+        reducer=python_command(script, "reduce"), properties={name: value}
     )  # fmt: skip
     found = {path.name: path.read_bytes() for path in (tmp_path / "hadoop").glob("[!.]*")}
     assert (job.code != 0 or found != PLAIN) == changes, job.log

@@ -384,8 +384,8 @@ BLOCKS = b"".join(block.BlockEncoder("native").encode(message) for message in ME
 def sequence_file(compression="none", value_class="Text"):
     file = io.BytesIO()
     with sequencefile.Writer(
-        file, key_class="Text", value_class=value_class, compression=compression, sync_interval=40, sync_marker=bytes(range(16)),
-        encoders={"Mine": str.encode},
+        file, key_class="Text", value_class=value_class, compression=compression, sync_interval=40,
+        sync_marker=bytes(range(16)), encoders={"Mine": str.encode},
     ) as writer:  # fmt: skip
         writer.writes(PAIRS)
     return file.getvalue()

@@ -18,8 +18,8 @@ from typedbytes.streaming import testing
 
 ROOT = Path(__file__).parents[2]
 MODULES = [
-    "", ".block", ".columns", ".errors", ".files", ".hadoop", ".legacy", ".local", ".sequencefile", ".sortkey", ".spark", ".streaming", ".streaming.lib",
-    ".streaming.testing",
+    "", ".block", ".columns", ".errors", ".files", ".hadoop", ".legacy", ".local", ".sequencefile", ".sortkey",
+    ".spark", ".streaming", ".streaming.lib", ".streaming.testing",
 ]  # fmt: skip
 
 

@@ -109,8 +109,8 @@ def marked(compression, codec="default", **options):
     """Return a file of 60 records with a marker every few of them."""
     sink = io.BytesIO()
     with sequencefile.Writer(
-        sink, key_class="IntWritable", value_class="Text", compression=compression, codec=codec, sync_marker=bytes(range(16)),
-        **{"sync_interval": 150, "block_size": 100, **options},
+        sink, key_class="IntWritable", value_class="Text", compression=compression, codec=codec,
+        sync_marker=bytes(range(16)), **{"sync_interval": 150, "block_size": 100, **options},
     ) as writer:  # fmt: skip
         writer.writes((i, f"value {i}") for i in range(60))
     return sink.getvalue()

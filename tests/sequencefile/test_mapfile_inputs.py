@@ -32,8 +32,8 @@ def folder(tmp_path):
 
 
 LOCATIONS = {
-    "{}": RECORDS, "{}/": RECORDS, "{}/*": RECORDS, "{}/part-r-*": RECORDS, "{}/*/*": RECORDS, "{}/part-r-00001": RECORDS[1:], "{}/part-r-00000/*": RECORDS[:1],
-    "{}/part-r-00001/data": RECORDS[1:],
+    "{}": RECORDS, "{}/": RECORDS, "{}/*": RECORDS, "{}/part-r-*": RECORDS, "{}/*/*": RECORDS,
+    "{}/part-r-00001": RECORDS[1:], "{}/part-r-00000/*": RECORDS[:1], "{}/part-r-00001/data": RECORDS[1:],
 }  # fmt: skip
 
 
@@ -62,8 +62,10 @@ def test_every_way_of_reading_files(location, scheme, folder, tmp_path):
 @pytest.mark.parametrize(
     "command",
     [
-        ("cat",), ("head", "-n", "99"), ("tail", "-n", "3"), ("slice", "-r", "3:70"), ("sample", "-n", "9", "--seed", "1"), ("count",), ("freq",), ("uniq",), ("sort",), ("cut", "-f", "key"),
-        ("grep", "1-00"), ("schema",), ("stats",), ("to-json",), ("to-text",), ("validate", "--values"), ("dumptb",), ("convert", "--to", "arrow"),
+        ("cat",), ("head", "-n", "99"), ("tail", "-n", "3"), ("slice", "-r", "3:70"),
+        ("sample", "-n", "9", "--seed", "1"), ("count",), ("freq",), ("uniq",), ("sort",), ("cut", "-f", "key"),
+        ("grep", "1-00"), ("schema",), ("stats",), ("to-json",), ("to-text",), ("validate", "--values"), ("dumptb",),
+        ("convert", "--to", "arrow"),
     ],
     ids=lambda words: words[0],
 )  # fmt: skip

@@ -23,10 +23,13 @@ pytestmark = [pytest.mark.free_threaded, pytest.mark.oldest_python]
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"compression": "all"}, "compression"), ({"compression": "block", "codec": "lzo"}, "cannot be written, only read"), ({"version": 3}, "version must be 4 to 6"),
-        ({"version": 7}, "version must be 4 to 6"), ({"version": 4, "compression": "block", "codec": "gzip"}, "no codec but DefaultCodec"),
-        ({"version": 5, "metadata": {"a": "b"}}, "metadata"), ({"sync_marker": b"short"}, "16 bytes"), ({"sync_interval": 0}, "at least 1"),
-        ({"block_size": 0}, "at least 1"), ({"block_size": 1 << 31}, "less than 2.30"),
+        ({"compression": "all"}, "compression"),
+        ({"compression": "block", "codec": "lzo"}, "cannot be written, only read"),
+        ({"version": 3}, "version must be 4 to 6"), ({"version": 7}, "version must be 4 to 6"),
+        ({"version": 4, "compression": "block", "codec": "gzip"}, "no codec but DefaultCodec"),
+        ({"version": 5, "metadata": {"a": "b"}}, "metadata"), ({"sync_marker": b"short"}, "16 bytes"),
+        ({"sync_interval": 0}, "at least 1"), ({"block_size": 0}, "at least 1"),
+        ({"block_size": 1 << 31}, "less than 2.30"),
     ],
 )  # fmt: skip
 def test_writer_options_that_are_refused(options, message, tmp_path):

@@ -175,9 +175,9 @@ def test_numbers_beyond_a_class(name):
 @pytest.mark.parametrize(
     "name, obj",
     [
-        ("IntWritable", "1"), ("IntWritable", True), ("IntWritable", 1.0), ("Text", b"a"), ("BytesWritable", "a"), ("BytesWritable", 5),
-        ("NullWritable", 0), ("BooleanWritable", 1), ("DoubleWritable", "1"), ("FloatWritable", True), ("a.B", "text"),
-        ("a.B", tb.Writable("a.C", b"")), ("TypedBytesWritable", object()),
+        ("IntWritable", "1"), ("IntWritable", True), ("IntWritable", 1.0), ("Text", b"a"), ("BytesWritable", "a"),
+        ("BytesWritable", 5), ("NullWritable", 0), ("BooleanWritable", 1), ("DoubleWritable", "1"),
+        ("FloatWritable", True), ("a.B", "text"), ("a.B", tb.Writable("a.C", b"")), ("TypedBytesWritable", object()),
     ],
 )  # fmt: skip
 def test_objects_that_a_class_cannot_hold(name, obj):

@@ -67,10 +67,13 @@ def test_without_a_data_source(spark, path, size):
 Record = collections.namedtuple("Record", "key value path")
 CONDITIONS = [
     ("value = 7", lambda record: record.value == 7), ("value >= 20", lambda record: record.value >= 20),
-    ("value IN (1, 5, 11)", lambda record: record.value in (1, 5, 11)), ("value = 2 OR key = 'c'", lambda record: record.value == 2 or record.key == "c"),
+    ("value IN (1, 5, 11)", lambda record: record.value in (1, 5, 11)),
+    ("value = 2 OR key = 'c'", lambda record: record.value == 2 or record.key == "c"),
     ("key = 'a'", lambda record: record.key == "a"), ("key <> 'b'", lambda record: record.key != "b"),
-    ("key LIKE 'd%'", lambda record: record.key.startswith("d")), ("upper(key) = 'A'", lambda record: record.key == "a"),
-    ("path LIKE '%part-2'", lambda record: record.path.endswith("part-2")), ("path NOT LIKE '%part-0'", lambda record: not record.path.endswith("part-0")),
+    ("key LIKE 'd%'", lambda record: record.key.startswith("d")),
+    ("upper(key) = 'A'", lambda record: record.key == "a"),
+    ("path LIKE '%part-2'", lambda record: record.path.endswith("part-2")),
+    ("path NOT LIKE '%part-0'", lambda record: not record.path.endswith("part-0")),
 ]  # fmt: skip
 
 
@@ -125,7 +128,8 @@ def test_pushing_filters_is_refused(spark, path):
 
 VALUES = {
     "bool": (True, types.BooleanType()), "byte": (tb.Byte(-3), types.ByteType()), "int": (7, types.IntegerType()),
-    "long": (1 << 40, types.LongType()), "float": (tb.Float(0.5), types.FloatType()), "double": (1.25, types.DoubleType()),
+    "long": (1 << 40, types.LongType()), "float": (tb.Float(0.5), types.FloatType()),
+    "double": (1.25, types.DoubleType()),
     "text": ("caf\u00e9 \U0001f600", types.StringType()), "bytes": (b"\xff\0", types.BinaryType()),
     "list": ([1, 2], types.ArrayType(types.IntegerType())), "vector": ((1, 2), types.ArrayType(types.IntegerType())),
     "map": ({"a": 1}, types.MapType(types.StringType(), types.IntegerType())),

@@ -52,7 +52,8 @@ WRONG = [(Script, *row) for row in WRONG_DATA.values()] + [(ScriptInto, *row) fo
 
 @pytest.mark.parametrize("cut", [2, 4])
 @pytest.mark.parametrize(
-    "source, result, kind, message", WRONG, ids=[f"read_{name}" for name in WRONG_DATA] + [f"readinto_{name}" for name in WRONG_COUNTS]
+    "source, result, kind, message", WRONG,
+    ids=[f"read_{name}" for name in WRONG_DATA] + [f"readinto_{name}" for name in WRONG_COUNTS]
 )  # fmt: skip
 def test_a_wrong_answer_is_named_and_final(source, result, kind, message, cut):
     script = source([DATA[:cut], result])

@@ -12,8 +12,8 @@ from typedbytes.streaming import StopEarly
 from typedbytes.streaming._combining import CombiningSink
 
 COMBINES = {
-    "stream_combine_streamprocessor": "python3+job.py+combine", "stream_map_input": "split", "typedbytes_split_format": "typedbytes",
-    "stream_map_output": "typedbytes",
+    "stream_combine_streamprocessor": "python3+job.py+combine", "stream_map_input": "split",
+    "typedbytes_split_format": "typedbytes", "stream_map_output": "typedbytes",
 }  # fmt: skip
 WORDS = encode(*((number, "the fox the end of the %d" % (number % 5)) for number in range(1000)))
 COUNTED = Counter(word for number in range(1000) for word in ("the fox the end of the %d" % (number % 5)).split())
@@ -49,8 +49,9 @@ def test_the_output_is_combined(tmp_path):
 
 
 @pytest.mark.parametrize("combiner, options, environ", [
-    ("Combiner", "", {**COMBINES, "stream_combine_streamprocessor": ""}), ("Combiner", "", {**COMBINES, "stream_map_input": "typedbytes"}),
-    ("None", "", COMBINES), ("Combiner", "max_bad=1", COMBINES), ("Combiner", "group_by=lambda key: key", COMBINES),
+    ("Combiner", "", {**COMBINES, "stream_combine_streamprocessor": ""}),
+    ("Combiner", "", {**COMBINES, "stream_map_input": "typedbytes"}), ("None", "", COMBINES),
+    ("Combiner", "max_bad=1", COMBINES), ("Combiner", "group_by=lambda key: key", COMBINES),
 ], ids=["no combiner in the job", "no whole splits", "none in the script", "max_bad", "group_by"])  # fmt: skip
 def test_other_output_is_left_to_hadoop(combiner, options, environ, tmp_path):
     _, pairs = outcome_of(tmp_path, combiner, options, environ)

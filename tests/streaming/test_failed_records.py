@@ -238,7 +238,8 @@ REDUCERS = {
     "statsreducer": ("lib.statsreducer", NUMBERS, "x", statistics_of),
     "statscombiner": (
         "lib.statscombiner", NUMBERS, "x",
-        lambda key, values: [(key, (len(values), sum(values), sum(value * value for value in values), min(values), max(values)))],
+        lambda key,
+        values: [(key, (len(values), sum(values), sum(value * value for value in values), min(values), max(values)))],
     ),
 }  # fmt: skip
 

@@ -82,10 +82,12 @@ GIVING, NOTHING = "yield line, 1", "print(1)"
 
 
 @pytest.mark.parametrize("mapper, reducer, combiner, said", [
-    (GIVING, "yield key, 1", "reducer", []), (NOTHING, "yield key, 1", "reducer", ["mapper"]), (GIVING, NOTHING, None, ["reducer"]),
-    (GIVING, NOTHING, "reducer", ["combiner"]), (GIVING + ' if line == "y" else 2', NOTHING, None, ["reducer"]),
-    ("if line == 'y1': yield line, 1", "yield key, 1", None, []), ("counter('lines', 'seen')", "yield key, 1", None, []),
-    ("side_file(line).write(b'x')", "yield key, 1", None, []), (GIVING, "side_file(key).write(b'x')", None, []),
+    (GIVING, "yield key, 1", "reducer", []), (NOTHING, "yield key, 1", "reducer", ["mapper"]),
+    (GIVING, NOTHING, None, ["reducer"]), (GIVING, NOTHING, "reducer", ["combiner"]),
+    (GIVING + ' if line == "y" else 2', NOTHING, None, ["reducer"]),
+    ("if line == 'y1': yield line, 1", "yield key, 1", None, []),
+    ("counter('lines', 'seen')", "yield key, 1", None, []), ("side_file(line).write(b'x')", "yield key, 1", None, []),
+    (GIVING, "side_file(key).write(b'x')", None, []),
 ])  # fmt: skip
 def test_a_job_of_many_tasks_says_it_once(tmp_path, mapper, reducer, combiner, said):
     script = local_jobs.write_script(tmp_path, JOB.format(mapper=mapper, reducer=reducer, combiner=combiner))

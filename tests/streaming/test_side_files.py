@@ -364,8 +364,8 @@ run(None, reducer, group_by=lambda key: key[0])
 
 #: Modules that nothing in a plain task needs; each would be milliseconds of every task of every job.
 HEAVY = [
-    "argparse", "ast", "dataclasses", "enum", "inspect", "json", "logging", "numpy", "re", "shutil", "signal", "subprocess",
-    "tempfile", "threading", "traceback", "typing",
+    "argparse", "ast", "dataclasses", "enum", "inspect", "json", "logging", "numpy", "re", "shutil", "signal",
+    "subprocess", "tempfile", "threading", "traceback", "typing",
 ]  # fmt: skip
 
 

@@ -37,8 +37,9 @@ def published(size, raw=None):
             else raw
         )
     return [
-        [], [A], [A, REF], [A, A, REF], [A, HELLO, SMALL, HELLO], [A, A, HELLO, THIRD, THIRD], [A, A, HELLO, HELLO, WIDE, WIDE],
-        [A, A, TEXT, *[HELLO] * 4], [A, raw, *[HELLO] * 6], [A, raw, *[HELLO] * 7], [A, raw, *[HELLO] * 8],
+        [], [A], [A, REF], [A, A, REF], [A, HELLO, SMALL, HELLO], [A, A, HELLO, THIRD, THIRD],
+        [A, A, HELLO, HELLO, WIDE, WIDE], [A, A, TEXT, *[HELLO] * 4], [A, raw, *[HELLO] * 6], [A, raw, *[HELLO] * 7],
+        [A, raw, *[HELLO] * 8],
     ][size]  # fmt: skip
 
 

@@ -43,8 +43,8 @@ FILTERS = [
     NEEDED.get(name, [name])
     for name in COMMANDS
     if name in (
-        "cat", "head", "tail", "slice", "sample", "count", "stats", "schema", "freq", "sniff", "validate", "grep", "uniq", "to-json",
-        "from-json", "convert",
+        "cat", "head", "tail", "slice", "sample", "count", "stats", "schema", "freq", "sniff", "validate", "grep",
+        "uniq", "to-json", "from-json", "convert",
     )
 ]  # fmt: skip
 

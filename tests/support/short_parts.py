@@ -45,8 +45,8 @@ STREAMS = {
 }
 SKIPPED = bytes.fromhex("502a4d18 00000000")  # a file is not recognised by it
 MESSAGES = {
-    "line": b"e\n", "block": bytes(4), "bytes": bytes(4), "type8": bytes(4), "total": b"\0\0\0\4" + bytes(4), "header": bytes(4),
-    "native": bytes.fromhex("f5424201 00030000") + bytes(16),
+    "line": b"e\n", "block": bytes(4), "bytes": bytes(4), "type8": bytes(4), "total": b"\0\0\0\4" + bytes(4),
+    "header": bytes(4), "native": bytes.fromhex("f5424201 00030000") + bytes(16),
 }  # fmt: skip
 
 

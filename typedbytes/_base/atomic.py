@@ -12,7 +12,8 @@ import stat
 from contextlib import contextmanager
 
 __all__ = [
-    "atomic_file", "atomic_folder", "locked_folder", "name_files", "name_folder", "remove_unfinished", "sync", "sync_contents", "temporary_folder",
+    "atomic_file", "atomic_folder", "locked_folder", "name_files", "name_folder", "remove_unfinished", "sync",
+    "sync_contents", "temporary_folder",
 ]  # fmt: skip
 
 # The errors of syncing a folder, or a file that is not on a disk, where that is not supported.

@@ -58,8 +58,9 @@ OLD_RCFILE_KEY = "org.apache.hadoop.hive.ql.io.RCFile$KeyBuffer"
 # Arrow stream has four bytes ff and then its length, a multiple of 8 in little-endian order.
 FOREIGN = {
     **OTHER_COMPRESSIONS, SEQUENCE_FILE + b"\6" + bytes([len(OLD_RCFILE_KEY)]) + OLD_RCFILE_KEY.encode(): "rcfile",
-    b"PAR1": "parquet", b"ARROW1\0\0": "arrow-file", **{b"\xff\xff\xff\xff" + bytes([low]): "arrow" for low in range(0, 256, 8)},
-    b"Obj\x01": "avro", b"ORC": "orc", b"RCF": "rcfile", b"PK\x03\x04": "zip", b"\x7fELF": "program",
+    b"PAR1": "parquet", b"ARROW1\0\0": "arrow-file",
+    **{b"\xff\xff\xff\xff" + bytes([low]): "arrow" for low in range(0, 256, 8)}, b"Obj\x01": "avro", b"ORC": "orc",
+    b"RCF": "rcfile", b"PK\x03\x04": "zip", b"\x7fELF": "program",
 }  # fmt: skip
 BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "UTF-8", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
@@ -180,9 +181,9 @@ def is_json(head):
 
 
 _KINDS = {
-    "sequencefile": "a SequenceFile", "block": "a block message", "parquet": "a Parquet file", "arrow-file": "an Arrow file",
-    "arrow": "an Arrow stream", "avro": "an Avro file", "orc": "an ORC file", "rcfile": "an RCFile", "zip": "a ZIP archive",
-    "program": "a program",
+    "sequencefile": "a SequenceFile", "block": "a block message", "parquet": "a Parquet file",
+    "arrow-file": "an Arrow file", "arrow": "an Arrow stream", "avro": "an Avro file", "orc": "an ORC file",
+    "rcfile": "an RCFile", "zip": "a ZIP archive", "program": "a program",
 }  # fmt: skip
 DECOMPRESS_FIRST = "to be decompressed first (typedbytes convert --to sequencefile FILE -o OUT does)"  # a SequenceFile
 _OURS = {"sequencefile": "which typedbytes.sequencefile reads", "block": "which typedbytes.block reads"}

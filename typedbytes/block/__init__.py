@@ -37,8 +37,8 @@ except ModuleNotFoundError:
 from typedbytes.block._shared_memory import SharedBody, SharedChannel
 
 __all__ = [
-    "ArrowStream", "AsyncCoalescingWriter", "BlockDecoder", "BlockEncoder", "BlockReader", "BlockWriter", "CoalescingWriter",
-    "Command", "Message", "SharedBody", "SharedChannel",
+    "ArrowStream", "AsyncCoalescingWriter", "BlockDecoder", "BlockEncoder", "BlockReader", "BlockWriter",
+    "CoalescingWriter", "Command", "Message", "SharedBody", "SharedChannel",
 ]  # fmt: skip
 
 

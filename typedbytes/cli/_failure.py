@@ -27,9 +27,9 @@ from typedbytes._base.exit_codes import (
 from typedbytes._base.secrets import without_secrets
 
 __all__ = [
-    "BAD_DATA", "DIFFERENT", "INTERNAL", "INTERRUPTED", "IO_ERROR", "JOB_FAILED", "NO_INPUT", "OK", "UNAVAILABLE", "USAGE",
-    "Failure", "advise", "display_name",
-    "escaped", "nearest", "reason_of", "say", "say_lines", "without_secrets_of",
+    "BAD_DATA", "DIFFERENT", "INTERNAL", "INTERRUPTED", "IO_ERROR", "JOB_FAILED", "NO_INPUT", "OK", "UNAVAILABLE",
+    "USAGE", "Failure", "advise", "display_name", "escaped", "nearest", "reason_of", "say", "say_lines",
+    "without_secrets_of",
 ]  # fmt: skip
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time

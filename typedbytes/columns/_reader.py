@@ -86,8 +86,8 @@ def read(
     [[0.5, 1.5], [2.5]]
     """
     return BatchReader(
-        source, batch_rows, schema, batch_nbytes=batch_nbytes, columns=columns, pairs=pairs, on_mismatch=on_mismatch, threads=threads,
-        dialect=dialect, max_depth=max_depth,
+        source, batch_rows, schema, batch_nbytes=batch_nbytes, columns=columns, pairs=pairs, on_mismatch=on_mismatch,
+        threads=threads, dialect=dialect, max_depth=max_depth,
     )  # fmt: skip
 
 

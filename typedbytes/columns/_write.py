@@ -29,8 +29,8 @@ _CHUNK = 4096  # Python objects encoded together: their bytes stay in the cache 
 
 
 def write(
-    sink: Any, columns: Any, *, pairs: bool = True, nulls: Literal["error", "hive", "value"] = "error", null_value: Any = None,
-    structs: Literal["vector", "map"] = "vector",
+    sink: Any, columns: Any, *, pairs: bool = True, nulls: Literal["error", "hive", "value"] = "error",
+    null_value: Any = None, structs: Literal["vector", "map"] = "vector",
 ) -> int:  # fmt: skip
     """Write columns as a stream of pairs, or of values, and return the number of rows.
 

@@ -19,8 +19,8 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 
 #: Left out without a message: of no use in an archive of modules.
 IGNORED = (
-    "__pycache__", "*.pyc", "*.pyo", "*.dist-info", "*.egg-info", ".DS_Store", ".git", ".gitignore", ".gitattributes", ".hg", ".svn", ".*_cache",
-    ".tox", ".nox",
+    "__pycache__", "*.pyc", "*.pyo", "*.dist-info", "*.egg-info", ".DS_Store", ".git", ".gitignore", ".gitattributes",
+    ".hg", ".svn", ".*_cache", ".tox", ".nox",
 )  # fmt: skip
 #: Left out with a message: hidden files, which can contain secrets, and backups of editors and merges.
 LEFT_OUT = (".*", "*~", "#*#", "*.bak", "*.orig", "*.rej", "*.swo", "*.swp")

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 __all__ = [
-    "ADVICE", "CommandError", "InputError", "JobError", "JobFailedError", "OptionError", "OutputError", "SubmitError", "unwritten",
+    "ADVICE", "CommandError", "InputError", "JobError", "JobFailedError", "OptionError", "OutputError", "SubmitError",
+    "unwritten",
 ]  # fmt: skip
 
 NO_SPACE = "free disk space, or choose other folders: for the output, and tmp (--tmp) for temporary files"

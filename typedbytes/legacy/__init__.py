@@ -43,6 +43,6 @@ from typedbytes.legacy._input import Input, PairedInput
 from typedbytes.legacy._output import Output, PairedOutput
 
 __all__ = [
-    "BYTES", "BYTE", "BOOL", "INT", "LONG", "FLOAT", "DOUBLE", "STRING", "VECTOR", "LIST", "MAP", "PICKLE", "BYTESTRING",
-    "MARKER", "Bytes", "Input", "Output", "PairedInput", "PairedOutput",
+    "BYTES", "BYTE", "BOOL", "INT", "LONG", "FLOAT", "DOUBLE", "STRING", "VECTOR", "LIST", "MAP", "PICKLE",
+    "BYTESTRING", "MARKER", "Bytes", "Input", "Output", "PairedInput", "PairedOutput",
 ]  # fmt: skip

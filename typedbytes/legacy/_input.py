@@ -257,10 +257,10 @@ class Input(_Legacy):
 
     # A subclass may have its own table; `register` is for a single Input.
     TYPECODE_HANDLER_MAP: ClassVar[Mapping[int, Callable[[Any], Any]]] = read_only({
-        codes.BYTES: read_bytes, codes.BYTE: read_byte, codes.BOOL: read_bool, codes.INT: read_int, codes.LONG: read_long,
-        codes.FLOAT: read_float, codes.DOUBLE: read_double, codes.STRING: read_string, codes.VECTOR: read_vector,
-        codes.LIST: read_list, codes.MAP: read_map, codes.PICKLE: read_pickle, codes.BYTESTRING: read_bytestring,
-        codes.MARKER: read_marker,
+        codes.BYTES: read_bytes, codes.BYTE: read_byte, codes.BOOL: read_bool, codes.INT: read_int,
+        codes.LONG: read_long, codes.FLOAT: read_float, codes.DOUBLE: read_double, codes.STRING: read_string,
+        codes.VECTOR: read_vector, codes.LIST: read_list, codes.MAP: read_map, codes.PICKLE: read_pickle,
+        codes.BYTESTRING: read_bytestring, codes.MARKER: read_marker,
     })  # fmt: skip
 
     # Calls of the reader, which keep it, its read-ahead file and the file consistent.

@@ -234,8 +234,8 @@ class Output(_Legacy, RecordOutput):
 
     # As TYPECODE_HANDLER_MAP of Input.
     TYPE_HANDLER_MAP: ClassVar[Mapping[type, Callable[[Any, Any], object]]] = read_only({
-        bool: write_bool, int: write_int, float: write_double, str: write_string, bytes: write_bytes, Bytes: write_bytes,
-        tuple: write_vector, list: write_list, dict: write_map,
+        bool: write_bool, int: write_int, float: write_double, str: write_string, bytes: write_bytes,
+        Bytes: write_bytes, tuple: write_vector, list: write_list, dict: write_map,
     })  # fmt: skip
 
     def _pickled(self, obj):

@@ -56,10 +56,11 @@ def __dir__() -> list[str]:
 
 
 def run(
-    mapper: Code, reducer: Code | None = None, combiner: Code | None = None, *, inputs: Inputs, output: Path, reducers: int = 1,
-    name: str | None = None, output_format: OutputFormat = "sequencefile", input_format: InputFormat = "auto", secondary: int = 0,
-    split_size: int | None = None, processes: int | None = None, memory: int = 512 << 20, tmp: Path | None = None, codec: Codec = "none",
-    attempts: int = 1, keep_failed: bool = False, params: Values = None, environ: Values = None, properties: Values = None,
+    mapper: Code, reducer: Code | None = None, combiner: Code | None = None, *, inputs: Inputs, output: Path,
+    reducers: int = 1, name: str | None = None, output_format: OutputFormat = "sequencefile",
+    input_format: InputFormat = "auto", secondary: int = 0, split_size: int | None = None, processes: int | None = None,
+    memory: int = 512 << 20, tmp: Path | None = None, codec: Codec = "none", attempts: int = 1,
+    keep_failed: bool = False, params: Values = None, environ: Values = None, properties: Values = None,
     files: Iterable[Path] = (), archives: Iterable[Path] = (), quiet: bool = False, progress: Progress | None = None,
 ) -> Result:  # fmt: skip
     """Run a job and return its Result; raises JobError when it fails, and leaves no output then.
@@ -97,10 +98,11 @@ def run(
 
 
 def run_script(
-    script: Path, arguments: Sequence[str] = (), *, inputs: Inputs, output: Path, reducers: int | None = None, combiner: bool | None = None,
-    name: str | None = None, output_format: OutputFormat = "sequencefile", input_format: InputFormat = "auto", secondary: int = 0,
-    split_size: int | None = None, processes: int | None = None, memory: int = 512 << 20, tmp: Path | None = None, codec: Codec = "none",
-    attempts: int = 1, keep_failed: bool = False, params: Values = None, environ: Values = None, properties: Values = None,
+    script: Path, arguments: Sequence[str] = (), *, inputs: Inputs, output: Path, reducers: int | None = None,
+    combiner: bool | None = None, name: str | None = None, output_format: OutputFormat = "sequencefile",
+    input_format: InputFormat = "auto", secondary: int = 0, split_size: int | None = None, processes: int | None = None,
+    memory: int = 512 << 20, tmp: Path | None = None, codec: Codec = "none", attempts: int = 1,
+    keep_failed: bool = False, params: Values = None, environ: Values = None, properties: Values = None,
     files: Iterable[Path] = (), archives: Iterable[Path] = (), quiet: bool = False, progress: Progress | None = None,
 ) -> Result:  # fmt: skip
     """Run the job of a script as `run` does; raises as it does.

@@ -182,8 +182,8 @@ class Writer(_native.Writer):
 
     def __init__(
         self, file: Any, *, key_class: str = _TYPED_BYTES, value_class: str = _TYPED_BYTES,
-        compression: Literal["none", "record", "block"] | None = None, codec: str | None = None, sync_marker: bytes | None = None,
-        encoders: Encoders = None, **options: Unpack[SequenceWriterOptions],
+        compression: Literal["none", "record", "block"] | None = None, codec: str | None = None,
+        sync_marker: bytes | None = None, encoders: Encoders = None, **options: Unpack[SequenceWriterOptions],
     ) -> None:  # fmt: skip
         encoders = _writables.by_full_name(encoders)
         key_class, value_class = (_writables.checked_name(each, encoders) for each in (key_class, value_class))

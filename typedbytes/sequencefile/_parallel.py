@@ -27,8 +27,8 @@ __all__ = ["read"]
 
 
 def read(
-    paths: _Path | Sequence[_Path], *, processes: int = 1, ordered: bool = False, progress: Callable[[int, int], Any] | None = None,
-    split_size: int = 1 << 24, **options: Any,
+    paths: _Path | Sequence[_Path], *, processes: int = 1, ordered: bool = False,
+    progress: Callable[[int, int], Any] | None = None, split_size: int = 1 << 24, **options: Any,
 ) -> Iterator[tuple[Any, Any]]:  # fmt: skip
     """Iterate over the (key, value) pairs of files and folders of part files.
 

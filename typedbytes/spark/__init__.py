@@ -52,11 +52,12 @@ def read(spark: Any, path: str, schema: Any = None, **options: Any) -> Any:
 
 
 def run_script(
-    spark: Any, script: Path, arguments: Sequence[str] = (), *, inputs: Inputs, output: Path, reducers: int | None = None,
-    combiner: bool | None = None, output_format: Literal["sequencefile", "pairs", "text"] = "sequencefile",
-    input_format: Literal["auto", "text", "pairs", "sequencefile"] = "auto", secondary: int = 0, split_size: int | None = None,
-    params: Values = None, environ: Values = None, properties: Values = None, files: Iterable[Path] = (), archives: Iterable[Path] = (),
-    keep_failed: bool = False, quiet: bool = False,
+    spark: Any, script: Path, arguments: Sequence[str] = (), *, inputs: Inputs, output: Path,
+    reducers: int | None = None, combiner: bool | None = None,
+    output_format: Literal["sequencefile", "pairs", "text"] = "sequencefile",
+    input_format: Literal["auto", "text", "pairs", "sequencefile"] = "auto", secondary: int = 0,
+    split_size: int | None = None, params: Values = None, environ: Values = None, properties: Values = None,
+    files: Iterable[Path] = (), archives: Iterable[Path] = (), keep_failed: bool = False, quiet: bool = False,
 ) -> Result:  # fmt: skip
     """Run the job of a script as tasks of a Spark session, and return its Result; raises local.JobError when it fails, and leaves no output then.
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 TASK_GROUPS = TASK_COUNTERS, "Map-Reduce Framework"
 #: Groups of counters that jobs have without code of their own.
 HADOOP_GROUPS = {
-    *TASK_GROUPS, "File System Counters", "Job Counters", "Shuffle Errors", "File Input Format Counters", "File Output Format Counters",
+    *TASK_GROUPS, "File System Counters", "Job Counters", "Shuffle Errors", "File Input Format Counters",
+    "File Output Format Counters",
 }  # fmt: skip
 
 
