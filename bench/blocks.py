@@ -1,6 +1,6 @@
 """Measure block messages beside what moves such data otherwise, in one run, all in turn.
 
-    python bench/blocks.py                 some minutes; the record is bench/results/blocks.json, its page build/bench/blocks.md
+    python bench/blocks.py                 some minutes; into bench/results/blocks.json, its page into build/bench/
     python bench/blocks.py --only bytes    the rows with this in their name; the record is in build/bench/ too
     python bench/blocks.py --quick         each row once and small, likewise
 

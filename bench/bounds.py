@@ -194,7 +194,9 @@ LONG_WORK = {
         "keys that are not equal to themselves", "maps of keys of one hash", "maps of long keys of one hash",
         "few keys of many items", "texts that widen late", "empty application values", "pickled sets", "arrays",
     )},
-    **{f"stream: {name}": lambda name=name: family(name, "stream") for name in ("ints", "deep lists", "keys of equal low bits")},
+    **{f"stream: {name}": lambda name=name: family(name, "stream") for name in (
+        "ints", "deep lists", "keys of equal low bits",
+    )},
     "decode: one long text": lambda: family("text of wide characters"),
     "skip: lists": lambda: family("empty lists", "skip"),
     "count": lambda: records(tb.count),

@@ -228,7 +228,8 @@ def main():
             f"of {runs} runs the one with the least CPU.",
             "", *rows(commands, best, nbytes, folder),
             "",
-            f"A bare Python takes {1000 * starts['python'][0]:.1f} ms of CPU, median {1000 * starts['python'][1]:.1f} ms.",
+            f"A bare Python takes {1000 * starts['python'][0]:.1f} ms of CPU, "
+            f"median {1000 * starts['python'][1]:.1f} ms.",
             "", *goal_rows(judged(commands, best, nbytes, starts)),
         ]  # fmt: skip
     print(*lines, sep="\n")

@@ -107,7 +107,8 @@ def main():
             "medians in seconds"
         )
         print(
-            f"{'job':<16}{'input':<16}{'wall: pairs':>12}{'splits':>9}{'ratio':>7}{'CPU: pairs':>12}{'splits':>9}{'ratio':>7}"
+            f"{'job':<16}{'input':<16}{'wall: pairs':>12}{'splits':>9}{'ratio':>7}"
+            f"{'CPU: pairs':>12}{'splits':>9}{'ratio':>7}"
         )
         for number, (script, source) in enumerate(jobs()):
             if options.scripts and script not in options.scripts:

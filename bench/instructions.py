@@ -47,8 +47,10 @@ NTIMES = 3
 #: they make: a block takes more of them where it fills its pool, lies in the upper part of an arena or cannot grow
 #: where it is. All this depends on what was mapped and made before, even on the length of this file's path.
 ALLOCATORS = re.compile(
-    r"_?Py(Object|Mem)_(Raw)?(Malloc|Calloc|Realloc|Free)|_PyObject_Arena\w+|new_arena|allocate_from_new_pool|insert_to_\w+pool"
-    r"|(_int_|sys)?(malloc|calloc|realloc|free)(_consolidate|_mmap)?|systrim|\w+_(chunk|perturb)|mmap(64)?|munmap|mremap|s?brk"
+    r"_?Py(Object|Mem)_(Raw)?(Malloc|Calloc|Realloc|Free)|_PyObject_Arena\w+"
+    r"|new_arena|allocate_from_new_pool|insert_to_\w+pool"
+    r"|(_int_|sys)?(malloc|calloc|realloc|free)(_consolidate|_mmap)?|systrim|\w+_(chunk|perturb)"
+    r"|mmap(64)?|munmap|mremap|s?brk"
 )
 #: All of the environment that the counted process sees: the size of the rest would move its stack.
 KEPT = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "VIRTUAL_ENV") if name in os.environ}

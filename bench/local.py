@@ -1,7 +1,8 @@
 """Jobs on one machine, each contender in a process of its own: wall time, CPU time and memory.
 
-    python bench/local.py words GIGABYTES [CONTENDER...]     count the words of that much text
-    python bench/local.py sort GIGABYTES [MEMORY]            sort that much of word-count pairs, within MEMORY (512M), beside GNU sort
+    python bench/local.py words GIGABYTES [CONTENDER...]    count the words of that much text
+    python bench/local.py sort GIGABYTES [MEMORY]           sort that much of word-count pairs, within MEMORY (512M),
+                                                            beside GNU sort
 
 Contenders of words: typedbytes (the command run), counter (a plain script), mrjob (its local runner, fetched from the
 package index into an environment of its own) and hadoop (its local mode, with the same script); all but the plain

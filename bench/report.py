@@ -1,8 +1,8 @@
 """Measure everything in one run, all contenders in turn, and write the results.
 
-    python bench/report.py                 a quarter of an hour; the record is in bench/results/, its page in build/bench/
+    python bench/report.py                 a quarter of an hour; into bench/results/, with a page in build/bench/
     python bench/report.py --only decode   what has that in its name; the record is in build/bench/ too
-    python bench/report.py --vectors 1     text alone, as on a processor without AVX-512; the record has a name of its own
+    python bench/report.py --vectors 1     text alone, as on a processor without AVX-512; a record of its own
     python bench/report.py --quick         a small round of the first race of each kind, into build/bench/
 
 Here: the order of the run, and its record. Invariant: pages are made from the record alone, and bench/results/ holds

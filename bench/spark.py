@@ -1,6 +1,6 @@
 """Read pairs into a data frame of a real Spark and add them up: typed bytes, PySpark's own SequenceFiles, and Parquet, in turn.
 
-    build/spark/bin/python bench/spark.py --pairs 10000000 --rounds 3     after make spark, which installs PySpark; JDK 17
+    build/spark/bin/python bench/spark.py --pairs 10000000 --rounds 3    after make spark, which installs PySpark
 
 Here: the files, three ways of reading them, the least wall time of each. Invariant: each way gives the same sum,
 checked in every round; the ways take turns, and the first round, which warms the virtual machine, does not count.

@@ -115,8 +115,9 @@ def filter_section(results, name):
     if seconds:
         contenders = list(next(iter(seconds.values())))
         yield from ("", "## Filters: a whole process from file to file", "")
-        yield "CPU seconds. `older` is what the fastest of the older libraries took on another machine, carried over by what an"
-        yield "empty process took on both; at the right, parts of what the marshal filter took on the same machine."
+        yield "CPU seconds. `older` is what the fastest of the older libraries took on another machine, carried over by"
+        yield "what an empty process took on both; at the right, parts of what the marshal filter took on the same"
+        yield "machine."
         yield from ("", f"![ratios by file]({name}-filters.svg)", "")
         head = ("file", *contenders, "typedbytes / marshal", "older / marshal")
         yield table(head, (filter_row(file, seconds[file]) for file in seconds))

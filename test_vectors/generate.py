@@ -441,10 +441,10 @@ def pickles():
               "datetime.timedelta(days=1, seconds=2, microseconds=3)")  # fmt: skip
     # Python 3 carries the bytes of a date through protocol 2 as text and names the codec that undoes it
     latin1 = wire("58 06 00 00 00", b"latin1", "86 52")
-    file.decode("date", sized(100, "80 02", b"cdatetime\ndate\nc_codecs\nencode\n", "58 05 00 00 00", b"\x07\xc3\x9b\x01\x14",
-                              latin1, "85 52 2e"), "datetime.date(2011, 1, 20)")  # fmt: skip
-    file.decode("key", map_(sized(100, "80 02", b"cdecimal\nDecimal\n", "58 01 00 00 00", b"1", "85 52 2e"), integer(1)),
-              "{Decimal('1'): 1}")  # fmt: skip
+    file.decode("date", sized(100, "80 02", b"cdatetime\ndate\nc_codecs\nencode\n", "58 05 00 00 00",
+                              b"\x07\xc3\x9b\x01\x14", latin1, "85 52 2e"), "datetime.date(2011, 1, 20)")  # fmt: skip
+    file.decode("key", map_(sized(100, "80 02", b"cdecimal\nDecimal\n", "58 01 00 00 00", b"1", "85 52 2e"),
+                          integer(1)), "{Decimal('1'): 1}")  # fmt: skip
     # with the memo, as pickle.dumps writes them
     file.decode(
         "complex_memo", sized(100, "80 02", b"c__builtin__\ncomplex\n", "71 00", floats, "86 71 01 52 71 02 2e"), "1j"
@@ -463,8 +463,8 @@ def pickles():
                 "Decimal('1.5')")  # fmt: skip
     # only trust runs what a pickle names
     file.decode("list_trust", sized(100, "80 02 5d 71 00 4b 01 61 2e"), "[1]", pickle="trust")
-    file.decode("class_trust", sized(100, "80 02", b"ccollections\nOrderedDict\n", "71 00 29 52 71 01 2e"), "OrderedDict()",
-                pickle="trust")  # fmt: skip
+    file.decode("class_trust", sized(100, "80 02", b"ccollections\nOrderedDict\n", "71 00 29 52 71 01 2e"),
+                "OrderedDict()", pickle="trust")  # fmt: skip
     return file
 
 
@@ -512,8 +512,8 @@ def options():
     file.encode("sort_keys_ints", map_(one, a, two, a, integer(-1), a), "{-1: 'a', 2: 'a', 1: 'a'}", sort_keys=True)
     file.encode("sort_keys_mixed", map_("00 00000001 61", one, one, one, a, one, vector(), one),
                 "{(): 1, 'a': 1, 1: 1, b'a': 1}", sort_keys=True)  # fmt: skip
-    file.encode("sort_keys_inside", list_(map_(a, map_(a, one, b, one), b, map_())), "[{'b': {}, 'a': {'b': 1, 'a': 1}}]",
-                sort_keys=True)  # fmt: skip
+    file.encode("sort_keys_inside", list_(map_(a, map_(a, one, b, one), b, map_())),
+                "[{'b': {}, 'a': {'b': 1, 'a': 1}}]", sort_keys=True)  # fmt: skip
     file.encode("sort_keys_equal_bytes", map_("06 7ff8000000000000", b, "06 7ff8000000000000", a),
                 "{double(0x7ff8000000000000): 'b', double(0x7ff8000000000000): 'a'}", sort_keys=True)  # fmt: skip
 
@@ -888,8 +888,8 @@ def streams():
     stream(
         "values",
         "values",
-        ["02 01", one, long(2**40), "06 3ff8000000000000", a, "00 00000001 62", vector(one), list_(a, list_()), map_(a, one),
-         writable("C", "00"), sized(144, "ab"), sized(100, "80 02 4e 2e")],
+        ["02 01", one, long(2**40), "06 3ff8000000000000", a, "00 00000001 62", vector(one), list_(a, list_()),
+         map_(a, one), writable("C", "00"), sized(144, "ab"), sized(100, "80 02 4e 2e")],
         ["True", "1", "1099511627776", "1.5", "'a'", "b'b'", "(1,)", "['a', []]", "{'a': 1}", "Writable('C', b'\\x00')",
          "Ext(144, b'\\xab')", "None"],
     )  # fmt: skip

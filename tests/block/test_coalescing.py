@@ -232,7 +232,8 @@ def test_a_time_of_day_that_is_set_back_delays_nothing(tmp_path):
         #include <dlfcn.h>
         #include <time.h>
         int clock_gettime(clockid_t clock, struct timespec *t) {
-            int (*usual)(clockid_t, struct timespec *) = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+            typedef int function(clockid_t, struct timespec *);
+            function *usual = (function *)dlsym(RTLD_NEXT, "clock_gettime");
             int result = usual(clock, t);
             if (clock == CLOCK_REALTIME) t->tv_sec += 100000;
             return result;

@@ -593,7 +593,10 @@ MALFORMED = {
     "native_reserved": ("native", "f5424201 00030001 00000000 00000000 0000000000000000", tb.BlockError, 6),
     "native_shared": ("native", "f5424201 08030000 00000000 00000000 0000000000000000", tb.BlockError, 4),
     "native_long_body": ("native", "f5424201 00030000 00000000 00000000 8000000000000000", tb.BlockError, 16),
-    "native_promise": ("native", "f5424201 00030000 00000001 00000000 4000000000000000 00000000 00000000 4000000000000000", tb.TruncatedError, 40),
+    "native_promise": (
+        "native", "f5424201 00030000 00000001 00000000 4000000000000000 00000000 00000000 4000000000000000",
+        tb.TruncatedError, 40,
+    ),
 }  # fmt: skip
 
 
@@ -631,7 +634,8 @@ def test_the_memory_of_a_long_message_is_freed(wire):
     code = f"""
         import gc, tracemalloc
         from typedbytes.block import BlockDecoder, BlockEncoder
-        few, many = (BlockEncoder({wire!r}).encode([None if {wire!r} == "native" else ""] * count) for count in (10, 100_000))
+        item, encoder = None if {wire!r} == "native" else "", BlockEncoder({wire!r})
+        few, many = (encoder.encode([item] * count) for count in (10, 100_000))
         decoder = BlockDecoder({wire!r})
         decoder.feed(few)
         tracemalloc.start()
@@ -845,8 +849,10 @@ def test_refused_memory_is_an_error_and_no_crash(wire):
         encoder = BlockEncoder(wire)
         data = encoder.encode(args) * 2
         nrefused = 0
-        for_good = [0] if sys.version_info >= (3, 11) else []  # before, the interpreter gives itself up without memory for its errors
-        for call, right in ((lambda: BlockDecoder(wire).feed(data), [args, args]), (lambda: encoder.encode(args) * 2, data)):
+        # before, the interpreter gives itself up without memory for its errors
+        for_good = [0] if sys.version_info >= (3, 11) else []
+        calls = (lambda: BlockDecoder(wire).feed(data), [args, args]), (lambda: encoder.encode(args) * 2, data)
+        for call, right in calls:
             for number in range(120):
                 for stop in [number + 1, *for_good]:
                     _testcapi.set_nomemory(number, stop)

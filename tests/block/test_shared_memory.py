@@ -285,8 +285,9 @@ def test_messages_that_lie_are_faults(name):
 
 @pytest.mark.parametrize(
     "offer",
-    [["/etc/passwd", 10], ["/dev/shm/typedbytes-1-0", 10], ["/proc/self/fd/1", 10], ["/proc/1/fd/1/../../../etc/passwd", 10], [5, 5], ["/proc/1/fd/1\0", 5],
-              ["/proc/1/fd/1\n", 5], ["/proc/9999999999/fd/1", 5], ["/proc/1/fd/1", 5, 5], ["/proc/1/fd/1"], []],
+    [["/etc/passwd", 10], ["/dev/shm/typedbytes-1-0", 10], ["/proc/self/fd/1", 10],
+     ["/proc/1/fd/1/../../../etc/passwd", 10], [5, 5], ["/proc/1/fd/1\0", 5], ["/proc/1/fd/1\n", 5],
+     ["/proc/9999999999/fd/1", 5], ["/proc/1/fd/1", 5, 5], ["/proc/1/fd/1"], []],
 )  # fmt: skip
 def test_offers_that_lie_are_faults(offer):
     with socket_pair() as (ours, theirs):

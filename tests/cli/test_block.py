@@ -54,9 +54,10 @@ def test_native_messages(tmp_path):
 
 @pytest.mark.parametrize(
     "line",
-    [b"1", b"{}", b'{"args": 1}', b'{"args": [], "id": "x"}', b'{"args": [], "x": 1}', b"[", b"[true]", b"[null]", b'[{"arrow": "?"}]',
-     b'[{"array": "f3", "shape": [1], "data": ""}]', b'[{"array": "f8", "shape": [1], "data": ""}]',
-     b'[{"array": "f8", "shape": [-1], "data": ""}]', b'[{"string": "/w=="}]', b'[{"map": [[[1], 2]]}]'],
+    [b"1", b"{}", b'{"args": 1}', b'{"args": [], "id": "x"}', b'{"args": [], "x": 1}', b"[", b"[true]", b"[null]",
+     b'[{"arrow": "?"}]', b'[{"array": "f3", "shape": [1], "data": ""}]',
+     b'[{"array": "f8", "shape": [1], "data": ""}]', b'[{"array": "f8", "shape": [-1], "data": ""}]',
+     b'[{"string": "/w=="}]', b'[{"map": [[[1], 2]]}]'],
 )  # fmt: skip
 def test_lines_that_are_not_messages(line):
     assert bad(65, "block", "encode", stdin=b"[1]\n" + line)[0] == slow.encode("bytes", [1])

@@ -50,7 +50,8 @@ def test_stats_of_every_type():
     ]
     data = tb.Encoder().encode_all(stream)
     found = {row["type"]: row for row in rows(good("stats", stdin=data)) if row["section"] == "types"}
-    assert {name: (row["count"], row.get("least"), row.get("most"), row.get("mean")) for name, row in found.items()} == {
+    columns = "count", "least", "most", "mean"
+    assert {name: tuple(map(row.get, columns)) for name, row in found.items()} == {
         "BYTES": (1, 2, 2, 2), "BYTE": (1, -3, -3, -3), "BOOL": (1, 1, 1, 1), "INT": (1, 5, 5, 5),
         "LONG": (1, 2**40, 2**40, 2**40), "FLOAT": (1, 1.5, 1.5, 1.5), "DOUBLE": (2, 2.5, 2.5, 2.5),
         "STRING": (1, 3, 3, 3), "VECTOR": (1, 2, 2, 2), "LIST": (1, 7, 7, 7), "MAP": (1, 1, 1, 1),

@@ -255,7 +255,8 @@ def test_binaries_of_all_kinds():
 
 
 NESTED = [
-    ([{"a": 2**40, "b": "x"}, {"a": 2**41, "b": ""}, {"a": 1, "b": "yz"}], lambda item: (tb.Long(item["a"]) if item["a"] < 9 else item["a"], item["b"]), None),
+    ([{"a": 2**40, "b": "x"}, {"a": 2**41, "b": ""}, {"a": 1, "b": "yz"}],
+     lambda item: (tb.Long(item["a"]) if item["a"] < 9 else item["a"], item["b"]), None),
     ([[0.5, 1.5], [], [2.5]], list, None),
     ([[0.5, 1.5], [], [2.5]], list, pyarrow.large_list(pyarrow.float64())),
     ([["a"], ["b", "c"], []], list, None),

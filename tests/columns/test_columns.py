@@ -60,8 +60,8 @@ def test_the_type_is_that_of_the_first_record(text):
     assert rows_of(read_one(data, schema=[text], pairs=False)) == rows_of(batch)
 
 
-@pytest.mark.parametrize("text", ["", "integer", "vector<int", "list<>", "map<int>", "vector<int * 0>", "vector<string * 2>", "ext<7>", "int int",
-                                  "vector<int, int...>", "list<int>>", "Int", "int;",
+@pytest.mark.parametrize("text", ["", "integer", "vector<int", "list<>", "map<int>", "vector<int * 0>",
+                                  "vector<string * 2>", "ext<7>", "int int", "vector<int, int...>", "list<int>>", "Int", "int;",
                                   "list<" * 40 + "int" + ">" * 40])  # fmt: skip
 def test_text_that_is_not_a_type_is_refused(text):
     with pytest.raises(ValueError, match="column"):
@@ -350,13 +350,16 @@ HINT = ' (on_mismatch="widen" or "split" continues)'
     [
         ([(1, 2), (1, 2.0)], ("DOUBLE in column 'value', which holds int{HINT},", 10 + 5, 6, "", 1)),
         ([(1, 2), ("a", 2)], ("STRING in column 'key', which holds int{HINT},", 10, 7, "", 1)),
-        ([(1, (1, 2)), (1, (1, 2**40))], ("LONG in column 'value', which holds vector<int * 2>{HINT},", 20 + 5 + 5 + 5, 4, "[1]", 1)),
+        ([(1, (1, 2)), (1, (1, 2**40))],
+         ("LONG in column 'value', which holds vector<int * 2>{HINT},", 20 + 5 + 5 + 5, 4, "[1]", 1)),
         ([(1, (1, 2)), (1, (1,))], ("VECTOR in column 'value', which holds vector<int * 2>{HINT},", 20 + 5, 8, "", 1)),
         ([(1, [1, "a"])], ("STRING in column 'value', which holds int{HINT},", 5 + 1 + 5, 7, "[1]", 0)),
-        ([(1, ("a", [5, [1, "a"]]))], ("LIST in column 'value', which holds int{HINT},", 5 + 5 + 6 + 1 + 5, 9, "[1][1]", 0)),
+        ([(1, ("a", [5, [1, "a"]]))],
+         ("LIST in column 'value', which holds int{HINT},", 5 + 5 + 6 + 1 + 5, 9, "[1][1]", 0)),
         ([(1, {1: 2, 3: 4.5})], ("DOUBLE in column 'value', which holds int{HINT},", 5 + 5 + 15, 6, ".value(1)", 0)),
         ([(1, {1: 2, "a": 4})], ("STRING in column 'value', which holds int{HINT},", 5 + 5 + 10, 7, ".key(1)", 0)),
-        ([(1, 2**70), (1, 5)], ("INT in column 'value', which holds ext<100>{HINT},", 10 + len(tb.dumps(2**70)), 3, "", 1)),
+        ([(1, 2**70), (1, 5)],
+         ("INT in column 'value', which holds ext<100>{HINT},", 10 + len(tb.dumps(2**70)), 3, "", 1)),
     ],
 )  # fmt: skip
 def test_a_mismatch_says_what_and_where(rows, said):
@@ -572,7 +575,8 @@ def test_no_memory_is_left_allocated():
         import typedbytes as tb
         from fuzz import inputs
         from typedbytes import columns
-        nested = [(n, {"k": [float(n)], "l": []}) for n in range(200)], [((n, n), "text") for n in range(200)], [(n, 1.5) for n in range(200)]
+        makers = lambda n: (n, {"k": [float(n)], "l": []}), lambda n: ((n, n), "text"), lambda n: (n, 1.5)
+        nested = [list(map(make, range(200))) for make in makers]
         wires = [tb.Encoder().encode_pairs(pairs) for pairs in nested]
         wires += [wire[:-3] for wire in wires] + [wires[1] + wires[2], wires[2] + wires[1], *inputs.seeds()[::7]]
 
@@ -588,7 +592,8 @@ def test_no_memory_is_left_allocated():
             for batch in columns.read(wires[1], 70).groups():
                 len(batch)
             for batch in columns.read(wires[1], 70, columns=["value", "key.1"]):
-                columns.write(io.BytesIO(), [array.array("H", range(len(batch))), (array.array("d", [0.5] * len(batch)), batch.buffers(0)["data"].cast("B")[: len(batch)])])
+                keys, halves = array.array("H", range(len(batch))), array.array("d", [0.5] * len(batch))
+                columns.write(io.BytesIO(), [keys, (halves, batch.buffers(0)["data"].cast("B")[: len(batch)])])
                 try:
                     columns.write(io.BytesIO(), [[1, 2], (array.array("H", [1]), ["a", "b"])])
                 except tb.EncodeError:

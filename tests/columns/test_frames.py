@@ -44,8 +44,9 @@ def test_objects_of_polars_that_are_refused():
         written([column], pairs=False)
 
 
-OBJECTS = [["y", b"x"], [1.0, True], [1, 2.5], [True, 2], [{1}, {2}], [(1, "a"), ()], [[(1, "a")], []], [2**64, 1], [1, 2], ["a", "b"],
-           [datetime.date(2020, 1, 1), "a"], [{"a": 1}, "a"], [numpy.int8(1), tb.Long(2)], IDS]  # fmt: skip
+OBJECTS = [["y", b"x"], [1.0, True], [1, 2.5], [True, 2], [{1}, {2}], [(1, "a"), ()], [[(1, "a")], []], [2**64, 1],
+           [1, 2], ["a", "b"], [datetime.date(2020, 1, 1), "a"], [{"a": 1}, "a"],
+           [numpy.int8(1), tb.Long(2)], IDS]  # fmt: skip
 
 
 @pytest.mark.parametrize("values", OBJECTS, ids=str)

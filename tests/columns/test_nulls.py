@@ -164,7 +164,8 @@ def test_a_batch_without_memory_for_its_nulls_keeps_them():
         from typedbytes.columns import _native
 
         # the bits of the values, whose only null comes early, have to grow when those of the keys have been cut
-        data = tb.Encoder().encode_pairs([(0, None if row == 1 else row) for row in range(3000)] + [(None, 5), (None, 6)])
+        pairs = [(0, None if row == 1 else row) for row in range(3000)] + [(None, 5), (None, 6)]
+        data = tb.Encoder().encode_pairs(pairs)
 
         def filled():
             builder = _native.Builder(None, 2, None, "error")
@@ -173,8 +174,9 @@ def test_a_batch_without_memory_for_its_nulls_keeps_them():
 
         def batches(builder):
             found = [builder.finish(_native.Batch, ("key", "value"), *rows) for rows in ([3000], [])]
+            rows_of = _native.rows_of_batch
             return b"".join(
-                _native.encode_rows([_native.rows_of_batch(batch, number) for number in (0, 1)], [0, 0], len(batch), 1 << 30, None, 0)[0]
+                _native.encode_rows([rows_of(batch, 0), rows_of(batch, 1)], [0, 0], len(batch), 1 << 30, None, 0)[0]
                 for batch in found
             )
 

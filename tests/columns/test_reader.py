@@ -416,8 +416,8 @@ def test_threads_that_share_a_reader():
 
 
 def test_options_that_make_no_sense():
-    for options in ({"batch_rows": 0}, {"threads": 0}, {"on_mismatch": "ignore"}, {"schema": ["int"]}, {"dialect": "pig"},
-                    {"max_depth": -1}, {"schema": ["short", "int"]},
+    for options in ({"batch_rows": 0}, {"threads": 0}, {"on_mismatch": "ignore"}, {"schema": ["int"]},
+                    {"dialect": "pig"}, {"max_depth": -1}, {"schema": ["short", "int"]},
                     {"schema": ["int", "list<ext<177>>"], "dialect": "hive"},
                     {"schema": ["int", "ext< 177 >"], "dialect": "hive"},
                     {"schema": ["int", "list<ext<0177>>"], "dialect": "hive"}):  # fmt: skip

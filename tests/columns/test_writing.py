@@ -89,11 +89,13 @@ def test_arrays_of_ctypes_are_columns():
         from typedbytes import columns
         shared = multiprocessing.Array("d", 3, lock=False)
         shared[:] = [0.5, 1.5, 2.5]
-        longs, flags, rows = (ctypes.c_int64 * 3)(1, 2, 3), (ctypes.c_bool * 2)(True, False), ((ctypes.c_short * 2) * 3)((1, 2), (3, 4), (5, 6))
+        longs, flags = (ctypes.c_int64 * 3)(1, 2, 3), (ctypes.c_bool * 2)(True, False)
+        rows = ((ctypes.c_short * 2) * 3)((1, 2), (3, 4), (5, 6))
         encode = tb.Encoder().encode_all
         for column, values in [
-            (longs, map(tb.Long, longs)), (flags, flags), (rows, map(tuple, rows)), ((ctypes.c_int64 * 0)(), []), (shared, shared),
-            (((ctypes.c_short * 0) * 2)(), [(), ()]), ((ctypes.c_int32.__ctype_be__ * 2)(1, 2), [1, 2]),
+            (longs, map(tb.Long, longs)), (flags, flags), (rows, map(tuple, rows)), ((ctypes.c_int64 * 0)(), []),
+            (shared, shared), (((ctypes.c_short * 0) * 2)(), [(), ()]),
+            ((ctypes.c_int32.__ctype_be__ * 2)(1, 2), [1, 2]),
         ]:
             sink = io.BytesIO()
             columns.write(sink, [column], pairs=False)

@@ -37,17 +37,22 @@ VALUES = """
     words = ["hadoop", "typed", "bytes", "caf\\u00e9", "", "\\U0001f600", *map(str, range(40))]
 
     scalars = [
-        None, True, False, 0, 2**31, -(2**63), 2**64 - 1, 2**100, -(2**2000), 10**4000, 10**5000, 0.1, 1e300, -0.0, float("inf"), "text", "caf\\u00e9",
-        b"bytes", bytearray(b"array"), memoryview(b"view"), array.array("i", [1, 2]), tb.Byte(1), tb.Long(2), tb.Float(2.5), tb.Ext(60, b"x"),
-        tb.Writable("class", b"x"), Weekday.TUE, Point(1, Decimal("1E+9")), collections.OrderedDict(a=1), 1.5 + 2j, UUID(int=5),
-        UUID(int=2**127, is_safe=SafeUUID.safe), noon, noon.replace(tzinfo=east), noon.replace(fold=1, tzinfo=datetime.timezone.utc),
-        noon.date(), noon.time(), noon.time().replace(tzinfo=datetime.timezone(datetime.timedelta(0), "Zulu")), datetime.timedelta(-1, 5, 7),
-        Decimal("12345678.90"), Decimal("1E+100"), Decimal("-1.5E-30"), Decimal("Infinity"), Decimal("-sNaN12"), Decimal("0E-9"),
-        Decimal("1." + 90 * "3"), numpy.float32(0.1), numpy.int64(5), numpy.complex128(1j), numpy.arange(3), numpy.array(["2024"], "M8[Y]"),
+        None, True, False, 0, 2**31, -(2**63), 2**64 - 1, 2**100, -(2**2000), 10**4000, 10**5000, 0.1, 1e300, -0.0,
+        float("inf"), "text", "caf\\u00e9", b"bytes", bytearray(b"array"), memoryview(b"view"),
+        array.array("i", [1, 2]), tb.Byte(1), tb.Long(2), tb.Float(2.5), tb.Ext(60, b"x"), tb.Writable("class", b"x"),
+        Weekday.TUE, Point(1, Decimal("1E+9")), collections.OrderedDict(a=1), 1.5 + 2j,
+        UUID(int=5), UUID(int=2**127, is_safe=SafeUUID.safe),
+        noon, noon.replace(tzinfo=east), noon.replace(fold=1, tzinfo=datetime.timezone.utc), noon.date(), noon.time(),
+        noon.time().replace(tzinfo=datetime.timezone(datetime.timedelta(0), "Zulu")), datetime.timedelta(-1, 5, 7),
+        Decimal("12345678.90"), Decimal("1E+100"), Decimal("-1.5E-30"), Decimal("Infinity"), Decimal("-sNaN12"),
+        Decimal("0E-9"), Decimal("1." + 90 * "3"),
+        numpy.float32(0.1), numpy.int64(5), numpy.complex128(1j), numpy.arange(3), numpy.array(["2024"], "M8[Y]"),
     ]
     frozensets = [
-        frozenset(), frozenset(words), frozenset(map(str.encode, words)), frozenset({("a", "b"), ("b", "a"), ("c",), ()}),
-        frozenset({frozenset(words[:3]), frozenset(words[2:5]), frozenset()}), frozenset({Decimal("1E+9"), noon.date(), UUID(int=7), None}),
+        frozenset(), frozenset(words), frozenset(map(str.encode, words)),
+        frozenset({("a", "b"), ("b", "a"), ("c",), ()}),
+        frozenset({frozenset(words[:3]), frozenset(words[2:5]), frozenset()}),
+        frozenset({Decimal("1E+9"), noon.date(), UUID(int=7), None}),
     ]
     sets = [set(words), {frozenset(words[:3]), frozenset(words[3:])}]
 

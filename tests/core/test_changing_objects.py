@@ -229,7 +229,8 @@ def test_what_is_too_long_is_refused_before_it_is_looked_at(name, count):
         thing = {FORGED[name]}
         length = ctypes.c_ssize_t.from_address(id(thing) + object.__basicsize__)
         encoder, target, true_length = tb.Encoder(), bytearray(), length.value
-        for use in (encoder.encode, lambda thing: encoder.encode_into(thing, target), lambda thing: encoder.encode([1, thing])):
+        into, inside = lambda thing: encoder.encode_into(thing, target), lambda thing: encoder.encode([1, thing])
+        for use in (encoder.encode, into, inside):
             length.value = {count}
             try:
                 use(thing)

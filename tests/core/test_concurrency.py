@@ -64,7 +64,8 @@ def test_threads_that_share_an_output_lose_no_record(kind, tmp_path):
             for count in range(5_000):
                 output.write((number, "text" * (count % 50)))
         kind, path = sys.argv[1:]
-        with io.BytesIO() if kind == "BytesIO" else open(path, "w+b", buffering=-1 if kind == "buffered" else 0) as file:
+        buffering = -1 if kind == "buffered" else 0
+        with io.BytesIO() if kind == "BytesIO" else open(path, "w+b", buffering=buffering) as file:
             output, start = PairedOutput(file), threading.Barrier(4)
             threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
             for thread in threads:
@@ -131,7 +132,8 @@ def test_threads_that_share_a_sequencefile_get_each_pair_once_or_an_error():
             thread.start()
         for thread in threads:
             thread.join()
-        print(sorted(found) == [(number, str(number)) for number in range(20_000)], all("in use" in error for error in refused))
+        right = [(number, str(number)) for number in range(20_000)]
+        print(sorted(found) == right, all("in use" in error for error in refused))
     """
     assert run_fresh(code) == "True True"
 
@@ -146,7 +148,10 @@ def test_closing_what_another_thread_uses_is_refused_or_leaves_it_closed(kind):
         reader_of, writer_of, read, write = {
             "stream": (PairReader, PairWriter, next, lambda writer, pair: writer.write(*pair)),
             "sequencefile": (sequencefile.Reader, sequencefile.Writer, next, lambda writer, pair: writer.write(*pair)),
-            "block": (block.BlockReader, block.BlockWriter, lambda reader: reader.read(), lambda writer, pair: writer.write(pair)),
+            "block": (
+                block.BlockReader, block.BlockWriter,
+                lambda reader: reader.read(), lambda writer, pair: writer.write(pair),
+            ),
         }[sys.argv[1]]
 
         def use(call, counts):
@@ -251,7 +256,8 @@ def test_another_interpreter_in_the_process_is_refused():
         except Exception as error:
             said = str(error)
         interpreters.destroy(other)
-        print(tb.loads(tb.dumps([1])), "Interpreter change detected" in said or "does not support loading in subinterpreters" in said)
+        refusals = "Interpreter change detected", "does not support loading in subinterpreters"
+        print(tb.loads(tb.dumps([1])), any(refusal in said for refusal in refusals))
     """
     assert run_fresh(code) == "[1] True"
 

@@ -134,7 +134,8 @@ def test_a_hook_that_calls_init_of_its_decoder_again_harms_nothing(method):
                 fresh = [Hook() for _ in range(1000)]
                 return 5
         decoder = tb.Decoder(ext_hook=Hook(), unicode_errors="".join(["ig", "nore"]))
-        print(decoder.{method}(bytes.fromhex("09" + "900000000161" * 4 + "0700000002ff61ff") * (2 if "pairs" in "{method}" else 1)))
+        data = bytes.fromhex("09" + "900000000161" * 4 + "0700000002ff61ff")
+        print(decoder.{method}(data * (2 if "pairs" in "{method}" else 1)))
     """
     assert "[5, 5, 5, 5, 'a']" in run_fresh(code, flags=("-X", "dev"))  # which overwrites what is freed
 
@@ -182,7 +183,8 @@ def test_a_hook_sees_no_half_made_tuple():
                     repr(type(obj)(obj))[:0], obj == ()
             return gc.collect() and []
         ext, one = b"\\x90\\0\\0\\0\\1x", b"\\x03\\0\\0\\0\\1"
-        for data in (b"\\x08\\0\\0\\0\\4" + ext * 4, b"\\x09" + ext * 4 + b"\\xff", b"\\x0a\\0\\0\\0\\2" + (one + ext) * 2):
+        vector, list_ = b"\\x08\\0\\0\\0\\4" + ext * 4, b"\\x09" + ext * 4 + b"\\xff"
+        for data in (vector, list_, b"\\x0a\\0\\0\\0\\2" + (one + ext) * 2):
             tb.loads(data, ext_hook=hook)
             tb.loads(data, ext_hook=hook, map_pairs=True)
             list(tb.PairReader(data + ext, ext_hook=hook))

@@ -112,8 +112,9 @@ def messages(maker, wire):
     """Return one or two messages, spoiled or not."""
     rng = maker.rng
     data = b"".join(
-        slow.encode(wire if rng.random() < 0.95 else "native", arguments(maker, wire), rng.choice(inputs.NUMBERS) & 0xFFFFFFFF,
-                    rng.random() < 0.5, wire == "native" and rng.random() < 0.3)
+        slow.encode(wire if rng.random() < 0.95 else "native", arguments(maker, wire),
+                    rng.choice(inputs.NUMBERS) & 0xFFFFFFFF, rng.random() < 0.5,
+                    wire == "native" and rng.random() < 0.3)
         for _ in range(rng.choice((1, 1, 2)))
     )  # fmt: skip
     return data if rng.random() < 0.25 else maker.spoiled(data)

@@ -1,7 +1,7 @@
 """The targets under atheris: libFuzzer leads the inputs by the branches of the core that they reach, under ASan and UBSan.
 
     python tests/fuzz/run.py --engine atheris --seconds 600
-    python tests/fuzz/coverage.py --keep NAME ...    put short inputs that together reach all that was reached into corpus.txt
+    python tests/fuzz/coverage.py --keep NAME ...    put short inputs that reach all that was reached into corpus.txt
 
 Wants clang, and atheris in the Python that runs it (`pip install '.[fuzz]'`). The core is built in a copy with clang's
 instrumentation; what libFuzzer has found interesting stays under build/fuzz/corpus from run to run.

@@ -71,7 +71,8 @@ def report(options, watch):
     command = [sys.executable, __file__, "--slow", options.slow]
     print(f"seed {options.seed}")
     print(
-        f"{'target':<12}{'executions':>12}{'crashes':>9}{'exceptions':>12}{f'over {options.slow:g} s':>10}{'slowest':>9}{'MiB':>6}"
+        f"{'target':<12}{'executions':>12}{'crashes':>9}{'exceptions':>12}{f'over {options.slow:g} s':>10}"
+        f"{'slowest':>9}{'MiB':>6}"
     )
     executions, slowest, bad = {}, 0.0, 0
     for name in names:

@@ -35,12 +35,16 @@ LEFT_OUT = {
     "sorting/test_external.py::test_large_records_of_several_threads_stay_within_the_limit_too": "as above",
     "sorting/test_external.py::test_a_process_that_sorts_stays_within_the_limit": "as above",
     "sorting/test_external.py::test_a_process_that_merges_stays_within_the_limit_whatever_the_codec": "as above",
-    "sorting/test_external.py::test_memory_that_cannot_be_had_is_an_error_wherever_it_is_wanted": "it cannot run where memory is limited",
+    "sorting/test_external.py::test_memory_that_cannot_be_had_is_an_error_wherever_it_is_wanted": (
+        "it cannot run where memory is limited"
+    ),
     "hadoop/test_submit.py::test_what_is_in_a_bundle": (
         "its environment has nothing but what a node's has, so no sanitizer"
     ),
     "local/test_local.py::test_a_program_that_has_the_package_to_itself_is_told_what_its_tasks_lack": "as above",
-    "block/test_coalescing.py::test_a_time_of_day_that_is_set_back_delays_nothing": "AddressSanitizer asks its clock before there is memory",
+    "block/test_coalescing.py::test_a_time_of_day_that_is_set_back_delays_nothing": (
+        "AddressSanitizer asks its clock before there is memory"
+    ),
     "package/test_gates.py": "blocks are not counted where malloc gives them",
     "cli/test_cli.py::test_text_by_mistake": "AddressSanitizer cannot start where memory is limited",
     "cli/test_cli.py::test_out_of_memory": "as above",

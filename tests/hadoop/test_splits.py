@@ -162,7 +162,11 @@ JOB = """
 IDENTITY = """
     from typedbytes import streaming
 
-    streaming.run(lambda key, value: [(key, value)], lambda key, values: [(key, value) for value in values], read_options={"exact": True})
+    streaming.run(
+        lambda key, value: [(key, value)],
+        lambda key, values: [(key, value) for value in values],
+        read_options={"exact": True},
+    )
 """
 BATCHES = """
     from typedbytes import streaming

@@ -991,10 +991,14 @@ SAID = {
     "Output directory file:/x/out already exists": "give another --output",
     "Input path does not exist: file:/x/in": "the input does not exist",
     "ERROR: JAVA_HOME is not set and could not be found.": "export JAVA_HOME",
-    "java.lang.UnsupportedClassVersionError: org/apache/hadoop/x has been compiled by a more recent version": "the Java is too old",
+    "java.lang.UnsupportedClassVersionError: org/apache/hadoop/x has been compiled by a more recent version": (
+        "the Java is too old"
+    ),
     "java.lang.UnsupportedOperationException: getSubject is not supported": "the Java is too new",
     "java.lang.reflect.InaccessibleObjectException: Unable to make": "the Java is too new",
-    'java.io.IOException: Cannot run program "/x/python3": error=2, No such file or directory': "the nodes have no program /x/python3: give",
+    'java.io.IOException: Cannot run program "/x/python3": error=2, No such file or directory': (
+        "the nodes have no program /x/python3: give"
+    ),
     "ModuleNotFoundError: No module named 'typedbytes._core'": "another version of Python",
     "ModuleNotFoundError: No module named 'typedbytes'": "without --no-bundle",
     "ModuleNotFoundError: No module named 'numpy'": "the nodes have no module numpy: ship",
@@ -1003,10 +1007,13 @@ SAID = {
     "Caused by: java.io.IOException: file:/x/in.txt not a SequenceFile": (
         "file:/x/in.txt is not a SequenceFile: read its lines"
     ),
-    "Caused by: java.io.EOFException\n\tat java.io.DataInputStream.readFully(x)\n\tat org.apache.hadoop.io.SequenceFile$Reader.init(x)": "--repair GOOD",
+    "Caused by: java.io.EOFException\n\tat java.io.DataInputStream.readFully(x)\n"
+    "\tat org.apache.hadoop.io.SequenceFile$Reader.init(x)": "--repair GOOD",
     "LimitExceededException: Too many counters: 121 max=120": "120 counters",
     "java.net.ConnectException: Call From x to y failed on connection exception: Connection refused": "does not answer",
-    "org.apache.hadoop.security.AccessControlException: Permission denied: user=x, access=WRITE": "access denied by the cluster",
+    "org.apache.hadoop.security.AccessControlException: Permission denied: user=x, access=WRITE": (
+        "access denied by the cluster"
+    ),
     "SafeModeException: Cannot create file. Name node is in safe mode.": "starting up",
     "Container is running beyond physical memory limits": "more memory",
 }
@@ -1424,7 +1431,8 @@ def test_the_log_of_a_task_on_another_node_is_read_from_yarn(tmp_path, monkeypat
     (folder / "bin" / "yarn").chmod(0o755)
     value = str(gathers).lower()
     (tmp_path / "yarn-site.xml").write_text(
-        f"<configuration><property><name>yarn.log-aggregation-enable</name><value>{value}</value></property></configuration>"
+        "<configuration><property><name>yarn.log-aggregation-enable</name>"
+        f"<value>{value}</value></property></configuration>"
     )
     monkeypatch.setenv("HADOOP_HOME", str(folder))
     monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))

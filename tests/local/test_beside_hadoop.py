@@ -35,7 +35,9 @@ REPORTS = [
     ))),
     f"reporter:counter:sums,wraps,{GREATEST}", "reporter:counter:sums,wraps,1",
     f"reporter:counter:sums,falls,-{GREATEST}", f"reporter:counter:sums,falls,-{GREATEST}",
-    *(f"reporter:counter:{'g' * group},{'n' * name},1" for group, name in ((127, 63), (128, 64), (129, 65), (300, 3), (3, 300), (70_000, 5))),
+    *(f"reporter:counter:{'g' * group},{'n' * name},1" for group, name in (
+        (127, 63), (128, 64), (129, 65), (300, 3), (3, 300), (70_000, 5),
+    )),
     f"reporter:counter:{FOX * 64},{FOX * 32},1", f"reporter:counter:{FOX * 65},a,1",
     "reporter:counter: trimmed , not trimmed ,1", "reporter:counter:,no group,1", "reporter:counter:no name,,1",
     "reporter:counter:,,1", "reporter:counter:fields,1", "reporter:counter:fields,a,b,1", "reporter:counters:other,a,1",

@@ -74,7 +74,10 @@ def test_the_middle_of_a_line_is_not_a_report(size):
     [
         ("+4", 4), ("-2", -2), ("0" * 5000 + "9", 9), (str(GREATEST), GREATEST), (str(-GREATEST - 1), -GREATEST - 1),
         ("\u0663", 3), ("1,,", 1), ("3 \t", 3),
-        *((text, None) for text in (str(GREATEST + 1), str(-GREATEST - 2), "9" * 5000, "1.5", "1e3", " 3", "", "+", "--1", "1_000", "\U0001d7d1", "\xb2", "1,x", "3\xa0")),
+        *((text, None) for text in (
+            str(GREATEST + 1), str(-GREATEST - 2), "9" * 5000, "1.5", "1e3", " 3", "", "+", "--1", "1_000",
+            "\U0001d7d1", "\xb2", "1,x", "3\xa0",
+        )),
     ],
 )  # fmt: skip
 def test_amounts(text, amount):

@@ -348,7 +348,7 @@ def test_task_has_what_hadoop_passes_in_the_environment(tmp_path):
 
         def attributes(role):
             task = streaming.task()
-            names = ("job_id", "task_id", "attempt_id", "is_map", "partition", "input_file", "input_start", "input_length")
+            names = "job_id task_id attempt_id is_map partition input_file input_start input_length".split()
             yield role, {name: getattr(task, name) for name in names}
             yield "mine", os.environ["mine"]
             yield "stream", sorted(name for name in os.environ if name.startswith("stream_"))
@@ -509,7 +509,8 @@ def test_a_configure_that_yields_fails_the_job(words, tmp_path, role):
                 yield "line", 1
 
         if __name__ == "__main__":
-            jobs = {{"map": lambda key, value: [(value, 1)], "combine": lib.sumreducer, "reduce": lib.sumreducer, "{role}": Job}}
+            jobs = {{"map": lambda key, value: [(value, 1)], "combine": lib.sumreducer, "reduce": lib.sumreducer}}
+            jobs["{role}"] = Job
             streaming.run(*[jobs[each] for each in ("map", "reduce", "combine")])
         """,
         "yielding.py",
@@ -735,7 +736,10 @@ def command(*words):
 def test_the_command_runs_a_job_and_prints_its_counters(words, tmp_path):
     path, script, counts = words
     done = subprocess.run(
-        command(script, path, "-o", tmp_path / "out", "-r", "2", "--memory", "64M", "--no-combiner", "--output-format", "pairs"),
+        command(
+            script, path, "-o", tmp_path / "out", "-r", "2", "--memory", "64M", "--no-combiner",
+            "--output-format", "pairs",
+        ),
         capture_output=True, env=environment(), text=True,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "")

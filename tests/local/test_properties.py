@@ -34,16 +34,20 @@ WITHOUT_EFFECT = re.compile(
     r"yarn\..*|security\..*|(?!fs\.default)(hadoop|fs|ipc|ha|net|file|ftp|dfs|tfile|rpc|adl|seq|nfs)\..*"
     r"|io\.(file|bytes|erasurecode|seqfile|mapfile|map\.index|serializations|compression\.codec)\b.*"
     r"|map\.sort\.class|mapred\.child\.java\.opts"
-    r"|mapreduce\.(jobhistory|shuffle|cluster|client|am|ifile|jvm|framework|application|app-submission|outputcommitter)\b.*"
+    r"|mapreduce\.(jobhistory|shuffle|cluster|client|am|ifile|jvm|framework|application|app-submission"
+    r"|outputcommitter)\b.*"
     r"|mapreduce\.fileoutputcommitter\.(algorithm\.version|task\.cleanup\.enabled)"
     r"|mapreduce\.(map|reduce)\.(maxattempts|memory\.mb|cpu\.vcores|log\.level|speculative|node-label-expression)"
     r"|mapreduce\.map\.(sort\.spill\.percent|output\.compress(\.codec)?)"
-    r"|mapreduce\.(map|reduce)\.skip\.proc-count\.auto-incr|mapreduce\.task\.skip\.start\.attempts|mapreduce\.job\.skip\.outdir"
+    r"|mapreduce\.(map|reduce)\.skip\.proc-count\.auto-incr|mapreduce\.task\.skip\.start\.attempts"
+    r"|mapreduce\.job\.skip\.outdir"
     r"|mapreduce\.reduce\.(shuffle|merge|input\.buffer|markreset)\..*"
-    r"|mapreduce\.task\.(io\.sort|profile|timeout|stuck|ping-for|exit\.timeout|userlog|files\.preserve|spill\.files|local-fs|merge|combine)\b.*"
-    r"|mapreduce\.job\.(hdfs-servers|committer|local-fs|dfs|running|max|reducer|split|maxtaskfailures|ubertask|emit-timeline-data|sharedcache"
-    r"|queuename|tags|acl|finish-when|token|reduce|complete|node-label|am|end-notification|log4j|classloader|heap|encrypted|cache\.limit|redacted"
-    r"|send-token|speculative|map\.output\.collector)\b.*"
+    r"|mapreduce\.task\.(io\.sort|profile|timeout|stuck|ping-for|exit\.timeout|userlog|files\.preserve|spill\.files"
+    r"|local-fs|merge|combine)\b.*"
+    r"|mapreduce\.job\.(hdfs-servers|committer|local-fs|dfs|running|max|reducer|split|maxtaskfailures|ubertask"
+    r"|emit-timeline-data|sharedcache|queuename|tags|acl|finish-when|token|reduce|complete|node-label|am"
+    r"|end-notification|log4j|classloader|heap|encrypted|cache\.limit|redacted|send-token|speculative"
+    r"|map\.output\.collector)\b.*"
     r"|mapreduce\.input\.(fileinputformat\.list-status\.num-threads|lineinputformat\.linespermap)"
 )  # fmt: skip
 
@@ -51,12 +55,16 @@ WITHOUT_EFFECT = re.compile(
 #: and what changes no result.
 STREAMING_WITHOUT_EFFECT = re.compile(
     r"stream\.(map|reduce)\.(input\.writer|output\.reader)\.class|stream\.(map|reduce|combine)\.streamprocessor"
-    r"|stream\.(map|reduce)\.(input|output)\.field\.separator|stream\.map\.input\.ignoreKey|stream\.num\.(map|reduce)\.output\.key\.fields"
+    r"|stream\.(map|reduce)\.(input|output)\.field\.separator|stream\.map\.input\.ignoreKey"
+    r"|stream\.num\.(map|reduce)\.output\.key\.fields"
     r"|stream\.recordreader(\..*)?|stream\.(shipped\.hadoopstreaming|tmpdir|joindelay\.milli|minRecWrittenToEnableSkip)"
 )
 #: The classes of the formats that jobs here have, and their properties that only other formats
 #: or the newer API look at.
-FORMATS = r"org/apache/hadoop/mapred(uce/lib/(in|out)put)?/(FileInput|TextInput|SequenceFileInput|FileOutput|TextOutput|SequenceFileOutput)Format\.class"
+FORMATS = (
+    r"org/apache/hadoop/mapred(uce/lib/(in|out)put)?/"
+    r"(FileInput|TextInput|SequenceFileInput|FileOutput|TextOutput|SequenceFileOutput)Format\.class"
+)
 FORMATS_WITHOUT_EFFECT = re.compile(
     r"mapreduce\.(input\.fileinputformat\.(numinputfiles|split\.maxsize)|output\.fileoutputformat\.outputdir)"
 )

@@ -69,7 +69,8 @@ def test_modules_come_when_asked_for():
     code = """
         import sys, typedbytes as tb
         before = {name for name in sys.modules if name.startswith("typedbytes")}
-        print([name for name in ("block", "columns", "hadoop", "local", "sequencefile", "streaming") if f"typedbytes.{name}" in before])
+        names = "block", "columns", "hadoop", "local", "sequencefile", "streaming"
+        print([name for name in names if f"typedbytes.{name}" in before])
         print(tb.columns.read.__name__, tb.sortkey is sys.modules["typedbytes.sortkey"], tb.streaming.run.__name__)
         sys.modules["typedbytes.block"] = None
         print(hasattr(tb, "block"))
@@ -786,7 +787,8 @@ def test_the_older_names_bring_nothing_heavy():
         before = set(sys.modules)
         from typedbytes import PairedInput, PairedOutput
         PairedOutput(io.BytesIO()).writes(PairedInput(io.BytesIO(bytes.fromhex("02010200"))))
-        print(sorted((set(sys.modules) - before) & {{*{HEAVY!r}, "importlib", "operator", "types", "warnings"}} - {{"typedbytes.legacy"}}))
+        heavy = {{*{HEAVY!r}, "importlib", "operator", "types", "warnings"}} - {{"typedbytes.legacy"}}
+        print(sorted((set(sys.modules) - before) & heavy))
     """
     assert run_fresh(code, flags=("-S",)) == "[]"
 

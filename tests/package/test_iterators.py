@@ -531,8 +531,12 @@ RECIPES = {
     "typedbytes.streaming.lib.statsreducer": [reduced(lib.statsreducer)],
     "typedbytes.streaming.lib.MultiMapper.map": [lib_mapper(multi)],
     "typedbytes.streaming.lib.MultiMapper.close": [ending_of_many],
-    "typedbytes.streaming.lib.JoinCombiner.reduce": [lambda tools: lib.JoinCombiner().reduce(("key", True), tools.values(1, 2, 3))],
-    "typedbytes.streaming.lib.JoinReducer.reduce": [lambda tools: lib.JoinReducer().reduce(("key", False), tools.values(1, 2, 3))],
+    "typedbytes.streaming.lib.JoinCombiner.reduce": [
+        lambda tools: lib.JoinCombiner().reduce(("key", True), tools.values(1, 2, 3)),
+    ],
+    "typedbytes.streaming.lib.JoinReducer.reduce": [
+        lambda tools: lib.JoinReducer().reduce(("key", False), tools.values(1, 2, 3)),
+    ],
     "typedbytes.streaming.lib.JoinCombiner.primary": [reduced(lib.JoinCombiner().primary)],
     "typedbytes.streaming.lib.JoinCombiner.secondary": [reduced(lib.JoinCombiner().secondary)],
     "typedbytes.streaming.lib.Combining.map": [lib_mapper(lambda tools: lib.Combining(Ending(tools), nkeys=2))],

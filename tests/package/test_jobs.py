@@ -162,6 +162,7 @@ def test_the_process_of_a_task_that_is_a_function_loads_no_job():
     code = """
         import sys
         import typedbytes.jobs.function_task
-        print(sorted({"dataclasses", "typing", "inspect", "typedbytes.jobs.job", "typedbytes.local", "subprocess"} & {*sys.modules}))
+        heavy = {"dataclasses", "typing", "inspect", "typedbytes.jobs.job", "typedbytes.local", "subprocess"}
+        print(sorted(heavy & {*sys.modules}))
     """
     assert run_fresh(code) == "[]"

@@ -12,7 +12,7 @@ WITHOUT_POSIX = """
 
     for name in ("fcntl", "grp", "pty", "pwd", "resource", "termios", "tty", "typedbytes.block._native"):
         sys.modules[name] = None
-    for name in ("fork", "killpg", "memfd_create", "posix_fallocate", "register_at_fork", "setsid", "O_CLOEXEC", "O_PATH"):
+    for name in "fork killpg memfd_create posix_fallocate register_at_fork setsid O_CLOEXEC O_PATH".split():
         delattr(os, name)
     for module in (_signal, signal):
         for name in ("SIGALRM", "SIGCHLD", "SIGHUP", "SIGKILL", "SIGPIPE", "SIGUSR1", "setitimer", "pthread_sigmask"):

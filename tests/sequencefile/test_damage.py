@@ -311,29 +311,61 @@ BAD = {
     "negative name": (b"SEQ\6\x90", "negative Text length -112", 4, None),
     "blocks without compression": (header("a", "b", blocks=True), "blocks without compression", 9, None),
     "negative metadata": (b"SEQ\6\1a\1b\0\0\xff\xff\xff\xff", "negative metadata count -1", 10, None),
-    "unknown codec": (header("a", "b", compressed=True, codec="c.D"), "unknown codec 'c.D'; known: default, gzip, ", 0, None),
-    "negative length": (START + GOOD + b"\xff\xff\xff\xfe\0\0\0\0", "does not fit record length -2", len(START + GOOD), 1),
-    "negative key": (START + b"\0\0\0\4\xff\xff\xff\xff\0\0\0\0", "key length -1 does not fit record length 4", len(START), 0),
-    "key longer than the record": (START + b"\0\0\0\4\0\0\0\5\0\0\0\0", "key length 5 does not fit record length 4", len(START), 0),
+    "unknown codec": (
+        header("a", "b", compressed=True, codec="c.D"), "unknown codec 'c.D'; known: default, gzip, ", 0, None,
+    ),
+    "negative length": (
+        START + GOOD + b"\xff\xff\xff\xfe\0\0\0\0", "does not fit record length -2", len(START + GOOD), 1,
+    ),
+    "negative key": (
+        START + b"\0\0\0\4\xff\xff\xff\xff\0\0\0\0", "key length -1 does not fit record length 4", len(START), 0,
+    ),
+    "key longer than the record": (
+        START + b"\0\0\0\4\0\0\0\5\0\0\0\0", "key length 5 does not fit record length 4", len(START), 0,
+    ),
     "marker of another file": (START + b"\xff" * 4 + b"x" * 16, "differs from that of the header", len(START), 0),
-    "int of three bytes": (START + record(b"\0\0\1", b"\1a"), "expected 4 bytes for an IntWritable, got 3", len(START) + 8, 0),
-    "text longer than its record": (START + record(bytes(4), b"\2a"), "Text length 2 with 1 bytes left", len(START) + 12, 0),
-    "text shorter than its record": (START + record(bytes(4), b"\0a"), "Text length 0 with 1 bytes left", len(START) + 12, 0),
-    "text of no bytes": (START + record(bytes(4), b""), "expected at least 1 byte for a Text, got 0", len(START) + 12, 0),
+    "int of three bytes": (
+        START + record(b"\0\0\1", b"\1a"), "expected 4 bytes for an IntWritable, got 3", len(START) + 8, 0,
+    ),
+    "text longer than its record": (
+        START + record(bytes(4), b"\2a"), "Text length 2 with 1 bytes left", len(START) + 12, 0,
+    ),
+    "text shorter than its record": (
+        START + record(bytes(4), b"\0a"), "Text length 0 with 1 bytes left", len(START) + 12, 0,
+    ),
+    "text of no bytes": (
+        START + record(bytes(4), b""), "expected at least 1 byte for a Text, got 0", len(START) + 12, 0,
+    ),
     "block without a marker": (BLOCKS + GOOD, "expected a sync marker at the start of a block", len(BLOCKS), 0),
-    "negative count": (BLOCKS + block(0, b"", b"", b"", b"").replace(bytes(17), bytes(16) + b"\x90", 2), "invalid count or length -112 in a block", None, 0),
-    "too few lengths": (BLOCKS + block(2, b"\4", bytes(4), b"\2\2", b"\1a\1b"), "2 records has 1 key lengths", len(BLOCKS), 0),
-    "too many lengths": (BLOCKS + block(1, b"\4\0", bytes(4), b"\2", b"\1a"), "1 records has 2 key lengths", len(BLOCKS), 0),
-    "lengths beyond the data": (BLOCKS + block(1, b"\5", bytes(4), b"\2", b"\1a"), "key length 5 in a block with 4", len(BLOCKS), 0),
+    "negative count": (
+        BLOCKS + block(0, b"", b"", b"", b"").replace(bytes(17), bytes(16) + b"\x90", 2),
+        "invalid count or length -112 in a block", None, 0,
+    ),
+    "too few lengths": (
+        BLOCKS + block(2, b"\4", bytes(4), b"\2\2", b"\1a\1b"), "2 records has 1 key lengths", len(BLOCKS), 0,
+    ),
+    "too many lengths": (
+        BLOCKS + block(1, b"\4\0", bytes(4), b"\2", b"\1a"), "1 records has 2 key lengths", len(BLOCKS), 0,
+    ),
+    "lengths beyond the data": (
+        BLOCKS + block(1, b"\5", bytes(4), b"\2", b"\1a"), "key length 5 in a block with 4", len(BLOCKS), 0,
+    ),
     "lengths whose sum wraps round": (
-        BLOCKS + block(3, b"\x88\x7f" + b"\xff" * 7 + b"\x88\x7f" + b"\xff" * 7 + b"\6", bytes(4), b"\2\2\2", b"\1a" * 3),
+        BLOCKS
+        + block(3, b"\x88\x7f" + b"\xff" * 7 + b"\x88\x7f" + b"\xff" * 7 + b"\6", bytes(4), b"\2\2\2", b"\1a" * 3),
         "key length 9223372036854775807 in a block with 4",
         len(BLOCKS),
         0,
     ),
-    "data beyond the lengths": (BLOCKS + block(1, b"\3", bytes(4), b"\2", b"\1a"), "and 1 bytes after its keys", len(BLOCKS), 0),
-    "negative value length": (BLOCKS + block(1, b"\4", bytes(4), b"\xff", b""), "value length -1 in a block with", len(BLOCKS), 0),
-    "a truncated length": (BLOCKS + block(1, b"\4", bytes(4), b"\x8e\1", b""), "value length of a block is truncated", len(BLOCKS), 0),
+    "data beyond the lengths": (
+        BLOCKS + block(1, b"\3", bytes(4), b"\2", b"\1a"), "and 1 bytes after its keys", len(BLOCKS), 0,
+    ),
+    "negative value length": (
+        BLOCKS + block(1, b"\4", bytes(4), b"\xff", b""), "value length -1 in a block with", len(BLOCKS), 0,
+    ),
+    "a truncated length": (
+        BLOCKS + block(1, b"\4", bytes(4), b"\x8e\1", b""), "value length of a block is truncated", len(BLOCKS), 0,
+    ),
     "a bad value in a block": (
         BLOCKS + block(2, b"\4\4", bytes(8), b"\2\2", b"\1a\1\xff"),
         "Text is not UTF-8: invalid start byte at its byte 0, byte 0 of the decompressed value", len(BLOCKS), 1,

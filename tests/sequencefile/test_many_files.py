@@ -441,7 +441,8 @@ def test_processes_that_share_nothing(folder):
         import multiprocessing
         from typedbytes import sequencefile
         multiprocessing.set_start_method("spawn")
-        found = list(sequencefile.read({str(root)!r}, processes=2, decoders={{'not.In.The.Files': bytes}}, ordered=True, split_size=30000))
+        options = {{"processes": 2, "decoders": {{'not.In.The.Files': bytes}}, "ordered": True, "split_size": 30000}}
+        found = list(sequencefile.read({str(root)!r}, **options))
         print(len(found), found[-1])
     """
     assert run_fresh(code) == f"{len(pairs)} {pairs[-1]}"

@@ -54,20 +54,19 @@ REFUSED = {
     ("VIntWritable", -(2**31) - 1): "the int -2147483649 does not fit in a VIntWritable (-2147483648 to 2147483647)",
     ("ShortWritable", 32768): "the int 32768 does not fit in a ShortWritable (-32768 to 32767)",
     ("ByteWritable", 128): "the int 128 does not fit in a ByteWritable (-128 to 127)",
-    (
-        "LongWritable",
-        2**70,
-    ): "an int of 71 bits does not fit in a LongWritable (-9223372036854775808 to 9223372036854775807)",
+    ("LongWritable", 2**70): (
+        "an int of 71 bits does not fit in a LongWritable (-9223372036854775808 to 9223372036854775807)"
+    ),
     ("FloatWritable", 1e39): "the number 1e+39 is too large for a FloatWritable",
     ("DoubleWritable", 10**400): "an int of 1329 bits is too large for a DoubleWritable",
     ("BooleanWritable", 1): "a BooleanWritable cannot hold an object of type int",
     ("BytesWritable", "text"): "expected a bytes-like object for a BytesWritable, not str",
     ("Text", 1): "expected a str for a Text, not int",
-    (
-        "Foo",
-        1,
-    ): "unknown class 'Foo': pass encoders=, or bytes instead of int; known: TypedBytesWritable, BytesWritable, Text, IntWritable, "
-    "LongWritable, VIntWritable, VLongWritable, ShortWritable, ByteWritable, FloatWritable, DoubleWritable, BooleanWritable, NullWritable",
+    ("Foo", 1): (
+        "unknown class 'Foo': pass encoders=, or bytes instead of int; known: TypedBytesWritable, BytesWritable, "
+        "Text, IntWritable, LongWritable, VIntWritable, VLongWritable, ShortWritable, ByteWritable, FloatWritable, "
+        "DoubleWritable, BooleanWritable, NullWritable"
+    ),
 }
 
 

@@ -137,7 +137,8 @@ def test_what_hdfs_takes_is_said(missing):
         import sys
         {missing}
         from typedbytes import sequencefile
-        for act in (sequencefile.open, lambda path: sequencefile.open(path, "w"), lambda path: list(sequencefile.read(path))):
+        write, read = lambda path: sequencefile.open(path, "w"), lambda path: list(sequencefile.read(path))
+        for act in (sequencefile.open, write, read):
             try:
                 act("hdfs://no-such-host.invalid:8020/part-00000")
             except ({"ImportError" if missing else "OSError"}) as error:
@@ -155,7 +156,8 @@ def test_importing_brings_no_library():
         from typedbytes import sequencefile
         with sequencefile.Writer(io.BytesIO()) as writer:
             writer.write(1, 2)
-        print(sorted({"cramjam", "fsspec", "bz2", "zlib", "numpy", "concurrent.futures", "typedbytes.streaming"} & set(sys.modules)))
+        libraries = {"cramjam", "fsspec", "bz2", "zlib", "numpy", "concurrent.futures", "typedbytes.streaming"}
+        print(sorted(libraries & set(sys.modules)))
     """
     assert run_fresh(code, flags=("-S",)) == "[]"
 

@@ -125,7 +125,8 @@ SCRIPT = """
             disarm()    # whatever ticks: the interpreter's end knows no handlers
 
         def alarmed(self, counts):
-            # what is counted, and how often the alarm has come: of what came then, one value may be lost between two steps of this
+            # what is counted, and how often the alarm has come: of what came then,
+            # one value may be lost between two steps of this
             total = nalarms = 0
             signal.signal(signal.SIGALRM, ring)
             while True:

@@ -480,7 +480,8 @@ def test_memory_that_cannot_be_had_is_an_error_wherever_it_is_wanted():
                 return int(file.read().split()[0]) * resource.getpagesize()
         def sort(nbytes):
             sorter, sink = Sorter(memory=1 << 30), io.BytesIO()
-            resource.setrlimit(resource.RLIMIT_AS, (address_space() + nbytes if nbytes else resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            limit = address_space() + nbytes if nbytes else resource.RLIM_INFINITY
+            resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
             try:
                 sorter.fill(io.BytesIO(data))
                 sorter.sort()

@@ -72,11 +72,16 @@ in_both_ways = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 # The names of the originals.
 
 ORIGINAL_NAMES = {
-    Input: "close eof file invalid_typecode lookup read read_bool read_byte read_bytes read_bytestring read_double read_float read_int "
-    "read_list read_long read_map read_marker read_pickle read_string read_vector reads register t unicode_errors TYPECODE_HANDLER_MAP",
-    Output: "close file flush lookup register unicode_errors write write_array write_bool write_byte write_bytes write_bytestring "
-    "write_double write_float write_int write_list write_long write_map write_pickle write_string write_unicode write_vector writes "
-    "TYPE_HANDLER_MAP",
+    Input: (
+        "close eof file invalid_typecode lookup read read_bool read_byte read_bytes read_bytestring read_double "
+        "read_float read_int read_list read_long read_map read_marker read_pickle read_string read_vector reads "
+        "register t unicode_errors TYPECODE_HANDLER_MAP"
+    ),
+    Output: (
+        "close file flush lookup register unicode_errors write write_array write_bool write_byte write_bytes "
+        "write_bytestring write_double write_float write_int write_list write_long write_map write_pickle "
+        "write_string write_unicode write_vector writes TYPE_HANDLER_MAP"
+    ),
 }
 
 

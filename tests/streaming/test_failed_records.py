@@ -57,7 +57,9 @@ MAPPERS = {  # by the names that each covers: the mapper, and by how many mapper
     "Combining of what returns": ("lib.Combining(returning, nkeys=3)", 1),
     "Combining of MultiMapper": ("lib.Combining(several(mapper, mapper), nkeys=2)", 2),
     "Combining of Combining": ("lib.Combining(lib.Combining(mapper, nkeys=2), nkeys=3)", 1),
-    "MultiMapper of Combining": ("several(lib.Combining(mapper), lib.primary(lib.Combining(mapper, nkeys=3)), mapper)", 3),
+    "MultiMapper of Combining": (
+        "several(lib.Combining(mapper), lib.primary(lib.Combining(mapper, nkeys=3)), mapper)", 3,
+    ),
     "primary of Combining": ("lib.primary(lib.Combining(mapper, nkeys=2))", 1),
     "a mapper that has a Combining": ("Own", 1),
     "a subclass of Combining": ("Sub(mapper, nkeys=2)", 1),

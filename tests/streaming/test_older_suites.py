@@ -152,8 +152,8 @@ EXAMPLES = {
                 yield letter, 1
 
         if __name__ == "__main__":
-            steps = [streaming.Step(words, frequent, lib.sumreducer), streaming.Step(letters, lib.sumreducer, lib.sumreducer)]
-            streaming.run(steps=steps)
+            first = streaming.Step(words, frequent, lib.sumreducer)
+            streaming.run(steps=[first, streaming.Step(letters, lib.sumreducer, lib.sumreducer)])
         """,
     "join": """
         def host(key, line):

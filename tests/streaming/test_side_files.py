@@ -71,7 +71,8 @@ def test_a_side_file_is_on_the_disk_before_it_has_its_name(tmp_path, then):
     script = write_script(tmp_path, SIDE.format(then=then))
     log, folder = tmp_path / "calls", tmp_path / "out"
     child = subprocess.run(
-        [program("strace"), "-f", "-y", "-o", log, "-e", "trace=fsync,rename,renameat,renameat2", sys.executable, script, "map"],
+        [program("strace"), "-f", "-y", "-o", log, "-e", "trace=fsync,rename,renameat,renameat2",
+         sys.executable, script, "map"],
         input=PAIRS, capture_output=True, env=environment({"mapreduce_task_output_dir": str(folder)}),
     )  # fmt: skip
     assert child.returncode == 0, child.stderr

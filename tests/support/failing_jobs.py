@@ -90,7 +90,10 @@ COMBINING = "lib.Combining(Wrapped, nkeys={nkeys})"
 JOBS = {
     "combining": (COMBINING, "Wrapped", "Wrapped"),
     "several mappers": (f"several({COMBINING}, lambda offset, line: None)", "Wrapped", "lib.sumreducer"),
-    "join": (f"several(lib.primary(lib.Combining(offsets, max, {{nkeys}})), lib.secondary({COMBINING}))", "Joined", "lib.JoinCombiner"),
+    "join": (
+        f"several(lib.primary(lib.Combining(offsets, max, {{nkeys}})), lib.secondary({COMBINING}))",
+        "Joined", "lib.JoinCombiner",
+    ),
 }  # fmt: skip
 
 

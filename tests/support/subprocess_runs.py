@@ -15,7 +15,7 @@ import textwrap
 # far beyond what anything needs, on a machine that stands still for a while too: only what hangs takes so long
 SECONDS = 600
 
-# (pid=1) is multi-threaded: tests fork beside threads to see what happens then
+# "(pid=1) is multi-threaded": tests fork beside threads to see what happens then
 FORKING = "ignore:This process:DeprecationWarning"
 
 

@@ -115,8 +115,8 @@ def is_ambiguous(head):
 def is_sequence_file(head):
     r"""Return whether a file that starts with these bytes is a SequenceFile.
 
-    >>> is_sequence_file(b"SEQ\x06"), is_sequence_file(b"SEQ"), is_sequence_file(b"SEQUENCE"), is_sequence_file(b"SEQ\tname")
-    (True, False, False, False)
+    >>> [is_sequence_file(head) for head in (b"SEQ\x06", b"SEQ", b"SEQUENCE", b"SEQ\tname")]
+    [True, False, False, False]
     """
     return head.startswith(SEQUENCE_FILE) and not _TEXT.issuperset(head[3:4])  # a version
 
@@ -152,8 +152,10 @@ def may_be_json(head):
 def is_json(head):
     r"""Return whether text that starts with these bytes is JSON: its first line is a value, arrays and objects, or the start of one that goes on.
 
-    >>> is_json(b'{"a": 1}\n{'), is_json(b"[\n1"), is_json(b'{"a": "cut he'), is_json(b"[1] [2"), is_json(b"[INFO] up\n"), is_json(b"1 2\n")
-    (True, True, True, True, False, False)
+    >>> is_json(b'{"a": 1}\n{'), is_json(b"[\n1"), is_json(b'{"a": "cut he'), is_json(b"[1] [2")
+    (True, True, True, True)
+    >>> is_json(b"[INFO] up\n"), is_json(b"1 2\n")
+    (False, False)
     """
     if not may_be_json(head):
         return False
@@ -209,8 +211,10 @@ def kind_of(head):
 def description_of(head):
     r"""Return what a message says of input that is not typed bytes and starts with these, or None if the format is not known.
 
-    >>> description_of(b"SEQ\x06"), description_of(b"\x1f\x8b\x08")
-    ('a SequenceFile, which typedbytes.sequencefile reads', 'gzip data, to be decompressed first, as a Reader of a path does')
+    >>> description_of(b"SEQ\x06")
+    'a SequenceFile, which typedbytes.sequencefile reads'
+    >>> description_of(b"\x1f\x8b\x08")
+    'gzip data, to be decompressed first, as a Reader of a path does'
     """
     kind, name = kind_of(head), name_of(head)
     if name in COMPRESSIONS.values():

@@ -13,7 +13,10 @@ _MIN_SECRET = 4  # characters: shorter ones occur in any text
 _MIN_VALUE = 8  # characters of a query's value: shorter ones are words, as in auth=none
 _SPACE = r"\s"
 _NOT_AZURE = "(?<!abfs)(?<!abfss)(?<!wasb)(?<!wasbs)"  # whose URLs have the container before the @
-_QUERY = r"(?i)([?&][^=&?\s]{0,64}(?:sig|token|secret|pass|pwd|credential|key|auth|delegation)[^=&?\s]{0,64}=)((?:[^&#\s'\"]*[^&#\s'\":,;)])?)"
+_QUERY = (
+    r"(?i)([?&][^=&?\s]{0,64}(?:sig|token|secret|pass|pwd|credential|key|auth|delegation)[^=&?\s]{0,64}=)"
+    r"((?:[^&#\s'\"]*[^&#\s'\":,;)])?)"
+)
 
 
 def remember_secrets(words):

@@ -2,7 +2,8 @@
 
     BlockEncoder, BlockDecoder     one message as bytes; messages from input in pieces
     BlockWriter, BlockReader       messages over sockets, descriptors and file objects
-    CoalescingWriter               many small messages in few system calls, from threads; AsyncCoalescingWriter for asyncio
+    CoalescingWriter               many small messages in few system calls, from threads
+    AsyncCoalescingWriter          the same for asyncio
     SharedChannel, SharedBody      large bodies in shared memory, with messages that give their offsets
     Message, Command, ArrowStream  a decoded message, and types of its values
 

@@ -1,7 +1,7 @@
 """Memory that two processes map and neither can remove, so that no page of it is missing when it is read: a missing one kills the reader.
 
     Linux    anonymous memory with seals, which the other side opens by /proc/PID/fd/N
-    macOS    shared memory of POSIX, which the other side opens by its name; the kernel sets its size once, and refuses to change it
+    macOS    shared memory of POSIX, which the other side opens by its name; the kernel lets its size be set only once
 
 Here: making and mapping it. Not here: what is in it. Invariant: memory of another process is mapped only when no page
 of it can go away; on Linux shared memory of POSIX can be truncated, so it is used on macOS alone.

@@ -3,8 +3,9 @@
 A source is used by an internal protocol, which typedbytes.Reader,
 PairReader and the TypedPairs of a SequenceFile implement:
 
-    __use_encoded__(use, nbytes)    call use(view) with whole or partial encoded records, at least nbytes unless fewer are left;
-                                    it returns the bytes and records used. Return False, without a call, at the end of input
+    __use_encoded__(use, nbytes)    call use(view) with whole or partial encoded records, at least nbytes unless fewer
+                                    are left; it returns the bytes and records used. Return False, without a call,
+                                    at the end of input
     read()                          decode the next record, to raise its error
     offset, record                  where the next record is
     close()
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
 else:
     Split = namedtuple("Split", "path start length", module="typedbytes.columns")
-Split.__doc__ = """Hold what one process reads of a file: a part of a SequenceFile, or a whole file, whose start and length are None.
+Split.__doc__ = """What one process reads of a file: a part of a SequenceFile, or a whole file, without start and length.
 
 `read` takes it as a source. It is a tuple, which can be sent to any process.
 

@@ -7,9 +7,9 @@
     bundle          an archive with our package, for nodes that have only Python
     emr, dataproc   descriptions of the job for Amazon EMR and Google Dataproc
 
->>> plan = Plan("wordcount.py", ["books"], "counts", nreducers=2, combiner=True)
+>>> plan = Plan("count.py", ["books"], "counts", nreducers=2, combiner=True)
 >>> plan.words()[-6:]
-['-mapper', 'python3 wordcount.py map', '-combiner', 'python3 wordcount.py combine', '-reducer', 'python3 wordcount.py reduce']
+['-mapper', 'python3 count.py map', '-combiner', 'python3 count.py combine', '-reducer', 'python3 count.py reduce']
 """
 
 from __future__ import annotations

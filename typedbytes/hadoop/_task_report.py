@@ -17,7 +17,8 @@ START, TRACEBACK = "typedbytes: task failed", "Traceback (most recent call last)
 def summarize(report):
     """Return the error with the line of the user's code, None if there is none, and the lines of the last attempt's report.
 
-    >>> error, lines = summarize(["Traceback (most recent call last):", '  File "/x/container_1/job.py", line 2, in m', "    1 / 0", "ZeroDivisionError: by zero"])
+    >>> frame = ['  File "/x/container_1/job.py", line 2, in m', "    1 / 0"]
+    >>> error, lines = summarize(["Traceback (most recent call last):", *frame, "ZeroDivisionError: by zero"])
     >>> error, lines[1]
     ('ZeroDivisionError: by zero (job.py, line 2: 1 / 0)', '  File "job.py", line 2, in m')
     """

@@ -47,7 +47,9 @@ REPORTED: dict[str, tuple[str, str | None]] = {
     PARTITIONER_CLASS: (PARTITIONER_HINT, HASH_PARTITIONER),
     "mapred.combiner.class": ("the combiner is the script's", None),
     "mapreduce.job.combine.class": ("the combiner is the script's", None),
-    **{f"mapreduce.job.{each}.class": (_REFUSED, None) for each in ("partitioner", "inputformat", "outputformat", "map", "reduce")},
+    **{f"mapreduce.job.{each}.class": (_REFUSED, None) for each in (
+        "partitioner", "inputformat", "outputformat", "map", "reduce",
+    )},
     **{f"mapred.{each}.new-api": (_REFUSED, "false") for each in ("mapper", "reducer")},
     "mapreduce.output.basename": ("names of part files start with part-, in Hadoop Streaming too", "part"),
     "mapreduce.fileoutputcommitter.marksuccessfuljobs": ("a complete output has a file _SUCCESS", "true"),
@@ -70,13 +72,16 @@ REPORTED: dict[str, tuple[str, str | None]] = {
     "mapreduce.job.counters.groups.max": (_COUNTERS, "50"),
     "mapreduce.job.counters.group.name.max": (_COUNTERS, "128"),
     "mapreduce.job.counters.counter.name.max": (_COUNTERS, "64"),
-    **dict.fromkeys(["mapred.child.env", "mapreduce.map.env", "mapreduce.reduce.env", "mapreduce.admin.user.env"], (_VARIABLES, None)),
+    "mapred.child.env": (_VARIABLES, None),
+    **{f"mapreduce.{each}.env": (_VARIABLES, None) for each in ("map", "reduce", "admin.user")},
     "mapreduce.job.cache.files": (_SHIPPED, None),
     "mapreduce.job.cache.archives": (_SHIPPED, None),
     "stream.non.zero.exit.is.failure": ("a task that ends with an exit code other than 0 has failed", "true"),
     "stream.stderr.reporter.prefix": ("lines with counters and a status start with reporter:", "reporter:"),
     "stream.jobconf.truncate.limit": ("tasks find the whole values of properties", "-1"),
-    "stream.io.identifier.resolver.class": ("tasks exchange typed bytes", "org.apache.hadoop.streaming.io.IdentifierResolver"),
+    "stream.io.identifier.resolver.class": (
+        "tasks exchange typed bytes", "org.apache.hadoop.streaming.io.IdentifierResolver",
+    ),
 }  # fmt: skip
 
 #: The names of now of properties above, by their old ones.

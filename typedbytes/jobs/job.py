@@ -47,17 +47,21 @@ class Job:
 
     Options; where it says nothing else, one is off or empty if it is not given::
 
-      nreducers      how many reduce tasks, hence part files (1, or 0 for a script without a reducer); a property with the number wins
-      combiner       False leaves the script's combiner out, None uses it if there is one, and with True there must be one
+      nreducers      how many reduce tasks, hence part files (1, or 0 for a script without a reducer); a property with
+                     the number wins
+      combiner       False leaves the script's combiner out, None uses it if there is one, with True there must be one
       secondary      how many bytes at the end of each encoded key affect only the order, not the choice of reducer:
                      as BinaryPartitioner does it with the right offset -secondary - 1; jobs with group_by do not
                      need it (0)
-      input_format   "auto" (by content), "text", "sequencefile"; "pairs" but for Hadoop, which takes names of Java classes
-      output_format  "sequencefile", "text" (as with stream.reduce.output=text); "pairs" (typed bytes, part-00000.tb), or Java classes
+      input_format   "auto" (by content), "text", "sequencefile"; "pairs" but for Hadoop, which takes
+                     names of Java classes
+      output_format  "sequencefile", "text" (as with stream.reduce.output=text); "pairs" (typed bytes, part-00000.tb),
+                     or Java classes
       name           of the job (that of the script)
       python         Hadoop and Spark: the Python of the nodes ("python3")
       bundle         Hadoop: an archive of this package; None: the nodes have it installed
-      files          paths, or "PATH#NAME", of files that each task finds in its folder, which is then a folder of the task's own
+      files          paths, or "PATH#NAME", of files that each task finds in its folder, which is then a folder of
+                     the task's own
       archives       the same of archives, zip or tar, that each task finds unpacked
       properties     as Hadoop's -D: tasks find "a.b" as the variable a_b. Of Hadoop's own, those have the same effect
                      everywhere that give the number of reduce tasks, and the compression and the separator of the
@@ -77,7 +81,8 @@ class Job:
       tmp            this machine: folder for temporary files (a folder beside the output)
       codec          this machine: of temporary files, "none", "zlib", "lz4" or "zstd" ("none")
       attempts       this machine: how often a task is tried (1)
-      functions      this machine, in the place of a script: the code of "map", "combine" and "reduce", as `local.run` takes it
+      functions      this machine, in the place of a script: the code of "map", "combine" and "reduce", as
+                     `local.run` takes it
     """
 
     script: str

@@ -83,7 +83,8 @@ def run(
     ...     with open(os.path.join(folder, "in.txt"), "w") as file:
     ...         _ = file.write("one line" + chr(10))
     ...     result = run("cat", inputs=file.name, output=os.path.join(folder, "out"), output_format="pairs")
-    ...     sorted(os.listdir(result.output)), result.counters["org.apache.hadoop.mapreduce.TaskCounter"]["MAP_INPUT_RECORDS"]
+    ...     tasks = result.counters["org.apache.hadoop.mapreduce.TaskCounter"]
+    ...     sorted(os.listdir(result.output)), tasks["MAP_INPUT_RECORDS"]
     (['_SUCCESS', 'part-00000.tb'], 1)
     """
     check_functions(mapper, reducer, combiner)

@@ -45,7 +45,8 @@ def _write(text, start=b""):
 
 
 def _send(message):
-    _write(os.environ.get("stream_stderr_reporter_prefix", "reporter:") + message, b"\n")  # noqa: SIM112, the name is Hadoop's
+    prefix = os.environ.get("stream_stderr_reporter_prefix", "reporter:")  # noqa: SIM112, the name is Hadoop's
+    _write(prefix + message, b"\n")
 
 
 def _field(name, nchars):

@@ -11,7 +11,10 @@ from typedbytes import TypeCode
 from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._records.encoded import split
 
-STEP = r"""(?:\[(?:0|-?[1-9]\d{0,8}|'(?:[^'\\]|\\[\\'"nrtxuU])*'|"(?:[^"\\]|\\[\\'"nrtxuU])*")\]|\.(?:0|[1-9]\d{0,8}|[^\W\d]\w*))"""
+STEP = (
+    r"""(?:\[(?:0|-?[1-9]\d{0,8}|'(?:[^'\\]|\\[\\'"nrtxuU])*'|"(?:[^"\\]|\\[\\'"nrtxuU])*")\]"""
+    r"""|\.(?:0|[1-9]\d{0,8}|[^\W\d]\w*))"""
+)
 
 
 class Fields:
