@@ -161,14 +161,14 @@ class BuildExt(build_ext):
                 raise PlatformError(message) from None
 
     def inlining(self):
-        """Return the option by which only functions marked so are inlined: else a level of nesting takes twice the stack."""
+        """Return the option to inline only functions marked so: else a level of nesting takes twice the stack."""
         if with_msvc:
             return []
         version = subprocess.run([*self.compiler.compiler_so, "--version"], capture_output=True, text=True).stdout
         return ["-finline-hint-functions" if "clang" in version else "-fno-inline-functions-called-once"]
 
     def shadow_stack(self):
-        """Return the options that let x86's shadow stack, of CET, check our returns, where compiler and linker have them.
+        """Return the options that let the shadow stack of x86's CET check our returns, where the tools have them.
 
         They cost no instruction. CET's other half, which Linux does not use for programs,
         takes one in each function that is called by its address.

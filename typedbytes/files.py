@@ -1,4 +1,4 @@
-"""Readers and writers over files, paths, descriptors, sockets and buffers, and the four functions named as in json and pickle.
+"""Readers and writers over files, paths, descriptors, sockets and buffers; load, iter_load, dump, dump_all.
 
 Here: opening paths and URLs, wrapping descriptors, closing what was opened. The streams themselves are compiled.
 """
@@ -42,7 +42,7 @@ def _is_path(file):
 
 
 def _opened(file, mode):
-    """Return (file, whether we opened it): paths and URLs are opened, descriptors wrapped, other objects returned as they are."""
+    """Return (file, whether we opened it): opens paths and URLs, wraps descriptors, returns others as they are."""
     if _is_path(file):
         stream = None if mode == "rb" else _compressor(file)  # before the file is emptied
         if isinstance(file, str) and "://" in file:

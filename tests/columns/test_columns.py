@@ -61,8 +61,8 @@ def test_the_type_is_that_of_the_first_record(text):
 
 
 @pytest.mark.parametrize("text", ["", "integer", "vector<int", "list<>", "map<int>", "vector<int * 0>",
-                                  "vector<string * 2>", "ext<7>", "int int", "vector<int, int...>", "list<int>>", "Int", "int;",
-                                  "list<" * 40 + "int" + ">" * 40])  # fmt: skip
+                                  "vector<string * 2>", "ext<7>", "int int", "vector<int, int...>", "list<int>>", "Int",
+                                  "int;", "list<" * 40 + "int" + ">" * 40])  # fmt: skip
 def test_text_that_is_not_a_type_is_refused(text):
     with pytest.raises(ValueError, match="column"):
         columns.read(b"", schema=[text], pairs=False)

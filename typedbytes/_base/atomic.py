@@ -61,7 +61,10 @@ def _publish(partial, path, overwrite):
 
 @contextmanager
 def atomic_folder(path):
-    """Make a folder and yield its path; after the block it is renamed to `path`, where only an empty folder may be. After an error it is gone."""
+    """Make a folder and yield its path; after the block it is renamed to `path`, after an error it is gone.
+
+    Only an empty folder may be at `path`.
+    """
     path = os.path.realpath(path)
     partial = _partial(path)
     try:
@@ -91,7 +94,7 @@ def temporary_folder(prefix, parent=None):
 
 @contextmanager
 def locked_folder(path):
-    """Hold the lock of a folder, where the system has such locks; raises BlockingIOError if another process holds it."""
+    """Hold the lock of a folder, where the system has such locks; BlockingIOError if another process holds it."""
     try:
         import fcntl
     except ModuleNotFoundError:

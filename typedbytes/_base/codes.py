@@ -1,6 +1,7 @@
-"""The type codes of the wire, as plain ints; `src/typedbytes/core/typecode.pxd` holds them for the core, and a test compares both.
+"""The type codes of the wire, as plain ints.
 
-This file imports nothing: enum, which TypeCode needs, takes as long as half a task's start.
+The core has them in `src/typedbytes/core/typecode.pxd`; a test compares both. This file imports nothing: enum, which
+TypeCode needs, takes as long as half a task's start.
 """
 
 BYTES = 0

@@ -25,7 +25,7 @@ class Collisions:
         self.met = {}
 
     def are_many(self, key, nbytes, nbytes_of_map):
-        """Count a key before it is compared; return whether comparing the keys of its hash may take disproportionately long."""
+        """Count a key before it is compared; return whether comparing the keys of its hash may take too long."""
         # Found by text: the hash values themselves may have been chosen to collide in a dict.
         bucket = self.met.setdefault(str(hash(key)), [0, 0, 0])
         nkeys, total, longest = bucket

@@ -1,8 +1,9 @@
-"""Files compressed as a whole with gzip, bzip2, xz or Zstandard: inputs are recognised by their first bytes, outputs by their names.
+"""Files compressed as a whole with gzip, bzip2, xz or Zstandard.
 
-Zlib's own format, which Hadoop names .deflate, has no signature: it is recognised by that name, and only read. No more
-is decompressed at once than was asked for; damage is a DecodeError whose offset counts the decompressed bytes before
-it. A SequenceFile inside is refused: it has to be decompressed first.
+Inputs are recognised by their first bytes, outputs by their names. Zlib's own format, which Hadoop names .deflate,
+has no signature: it is recognised by that name, and only read. No more is decompressed at once than was asked for;
+damage is a DecodeError whose offset counts the decompressed bytes before it. A SequenceFile inside is refused: it has
+to be decompressed first.
 """
 
 import io
@@ -36,7 +37,7 @@ _UNREADABLE_SUFFIXES = (".snappy", ".lz4", ".lzo", ".lzo_deflate", ".Z")  # of H
 
 
 def compression_of_text(path):
-    """Return the compression that the name of a file of text says, or None; raises FormatError for one that cannot be read.
+    """Return the compression that the name of a file of text says, or None; FormatError if it cannot be read.
 
     Hadoop goes by the name too. Compressed bytes could be taken for lines.
     """
@@ -49,9 +50,9 @@ def compression_of_text(path):
 
 
 def decompressed(source, name=""):
-    """Return a source of the decompressed contents; a source that is not compressed is returned as it is. name: of the file.
+    """Return a source of the decompressed contents, or the source itself if it is not compressed.
 
-    A compression whose library is missing raises ModuleNotFoundError.
+    name: of the file. A compression whose library is missing raises ModuleNotFoundError.
     """
     head = b""
     while any(signature.startswith(head) for signature in COMPRESSIONS if signature != head):
@@ -85,7 +86,7 @@ def refuse_compressed_sequence_file(file, path):
 
 
 def _read(source, nbytes):
-    """Return the next bytes of a source, b"" at the end; raises BlockingIOError if they have not arrived and the source does not wait."""
+    """Return the next bytes of a source, b"" at the end; BlockingIOError if it does not wait for them."""
     data = source.read(nbytes)
     if data is None:
         raise BlockingIOError("the source must be in blocking mode")

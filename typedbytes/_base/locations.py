@@ -69,7 +69,10 @@ def file_system(path: str) -> tuple[Any, str]:
 
 
 def glob_paths(path: str) -> list[str]:
-    """Return the paths or URLs that a pattern matches, in order, and anything else as it is; names that start with _ or a dot match only patterns that do."""
+    """Return the paths or URLs that a pattern matches, in order, and anything else as it is.
+
+    Names that start with _ or a dot match only patterns that do.
+    """
     import glob  # lazy import: start-up time
 
     pattern = os.fspath(path)
@@ -88,7 +91,10 @@ def _without_query(path):
 
 
 def visible_paths(found: Iterable[str], pattern: str) -> list[str]:
-    """Return in order what a pattern has found, without indexes of MapFiles, and without hidden names, unless it starts as they do."""
+    """Return in order what a pattern has found, without indexes of MapFiles.
+
+    Hidden names are left out too, unless the pattern starts as they do.
+    """
     first = _name(pattern)[:1]
     return _without_indexes(
         sorted(each for each in found if not is_hidden(_name(each)) or _name(each).startswith(first))
@@ -100,7 +106,7 @@ def _name(path):
 
 
 def files(paths: Any) -> list[Any]:
-    """Return the files of a path, URL, folder or pattern, or of several of them; raises FileNotFoundError for a pattern that matches none."""
+    """Return the files of paths, URLs, folders or patterns; FileNotFoundError for a pattern that matches none."""
     found = []
     for path in paths if isinstance(paths, (list, tuple)) else [paths]:
         matches = glob_paths(path)
@@ -111,7 +117,7 @@ def files(paths: Any) -> list[Any]:
 
 
 def parts(path: str) -> list[str]:
-    """Return the files of a location: itself, or those of a folder that `visible_names` leaves, and of each MapFile its data.
+    """Return the files of a location: itself, or the visible ones of a folder, and of each MapFile its data.
 
     As for Hadoop's SequenceFileInputFormat, a folder inside it means its file `data`; one without a SequenceFile of
     that name raises IsADirectoryError: its files would be missing from the result. Hadoop reads the index of a MapFile
@@ -126,7 +132,10 @@ def parts(path: str) -> list[str]:
 
 
 def part_files(path: str) -> list[str]:
-    """Return the files of a location in the same way, but MapFiles as they are stored: a folder of them raises IsADirectoryError."""
+    """Return the files of a location in the same way, but MapFiles as they are stored.
+
+    A folder of them raises IsADirectoryError.
+    """
     found = _visible_entries(path)
     return [path] if found is None else [_refused(each) if is_folder else each for each, is_folder in found]
 
@@ -141,7 +150,7 @@ def is_map_file(folder: str) -> bool:
 
 
 def _classes_of(path):
-    """Return the names of the classes of keys and values in the header of a SequenceFile; (None, None) for any other file."""
+    """Return the names of the classes of keys and values of a SequenceFile; (None, None) for any other file."""
     head, start, names = _head(path, _CLASSES_NBYTES), SEQUENCE_FILE_NBYTES, []
     if not is_sequence_file(head):
         return None, None
@@ -191,7 +200,7 @@ def _head(path, nbytes):
 
 
 def _visible_entries(path):
-    """Return (path, whether it is a folder) of what `visible_names` leaves of a folder, in order; None for what is not a folder."""
+    """Return (path, whether it is a folder) of the visible entries of a folder, in order; None if it is a file."""
     if is_url(path):
         fs, remote = file_system(path)
         if not fs.isdir(remote):
@@ -229,7 +238,7 @@ def is_hidden(name: str) -> bool:
 
 
 def visible_names(names: Iterable[str]) -> list[str]:
-    """Return the sorted names of a folder that an input of it means: not the hidden ones, nor side files beside part files.
+    """Return the sorted names of a folder that an input of it means: visible ones, without side files.
 
     What tasks write beside their output, as log-r-00000 and bad-records-m-00003, is not output.
     Without part files it is read.

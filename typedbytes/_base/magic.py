@@ -104,7 +104,7 @@ def format_of(head):
 
 
 def is_ambiguous(head):
-    r"""Return whether these bytes are too few to distinguish text that starts with a word from the format whose signature the word is.
+    r"""Return whether these bytes are too few to tell text that starts with a word from the format of that word.
 
     >>> is_ambiguous(b"ORC\x8aF"), is_ambiguous(b"ORC\x8aF\0"), is_ambiguous(b"ORCHARDS")
     (True, False, False)
@@ -131,7 +131,7 @@ def is_text(head):
 
 
 def may_be_text(head):
-    """Return whether these bytes could be the first of text; not those that start with TAB, the code of LIST, or beyond ASCII."""
+    """Return whether these bytes could be the first of text, in ASCII and not TAB, which is the code of LIST."""
     return _TEXT.issuperset(head) and head[:1] not in (b"", b"\t") and head[0] < 0x7F
 
 
@@ -150,7 +150,9 @@ def may_be_json(head):
 
 
 def is_json(head):
-    r"""Return whether text that starts with these bytes is JSON: its first line is a value, arrays and objects, or the start of one that goes on.
+    r"""Return whether text that starts with these bytes is JSON.
+
+    Its first line is then a value, arrays and objects, or the start of one that goes on.
 
     >>> is_json(b'{"a": 1}\n{'), is_json(b"[\n1"), is_json(b'{"a": "cut he'), is_json(b"[1] [2")
     (True, True, True, True)
@@ -209,7 +211,7 @@ def kind_of(head):
 
 
 def description_of(head):
-    r"""Return what a message says of input that is not typed bytes and starts with these, or None if the format is not known.
+    r"""Return what a message says of input that is not typed bytes, by its first bytes; None if unknown.
 
     >>> description_of(b"SEQ\x06")
     'a SequenceFile, which typedbytes.sequencefile reads'

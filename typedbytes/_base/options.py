@@ -1,4 +1,4 @@
-"""The types of the options that many functions and classes take. For type checkers: nothing imports this module when it runs."""
+"""The types of the options of many functions and classes, for type checkers: no code imports this module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The size of pipes between a task and the process that started it: through a larger one, bytes wait for the other side less often."""
+"""The size of pipes between a task and the process that started it: with larger ones both wait less often."""
 
 __all__ = ["enlarge_pipe"]
 

@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 
 def require_posix(part):
-    """Raise ImportError if this system lacks modules of POSIX; called where a module that the part needs was not found."""
+    """Raise ImportError if this system lacks modules of POSIX; called where such a module was not found."""
     for name in ("fcntl", "resource"):
         if not _is_there(name):
             raise ImportError(

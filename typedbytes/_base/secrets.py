@@ -1,7 +1,7 @@
-"""Secrets in URLs, hidden in what people and their logs get to see: users and passwords, and the keys and signatures in queries.
+"""Secrets in URLs, hidden in what people and their logs get to see.
 
-Not here: where text is shown. Invariant: records, and command lines that are printed to be run,
-do not pass through here.
+They are users and passwords, and the keys and signatures in queries. Not here: where text is shown. Invariant: records,
+and command lines that are printed to be run, do not pass through here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def remember_secrets(words):
 
 
 def without_secrets(text):
-    """Return text with the user and password in URLs hidden, and the values of what a query calls a key, a signature and the like.
+    """Return text with the user and password in URLs hidden, and the values of keys and signatures in queries.
 
     >>> without_secrets("ftp://me:pass@host/a: not found"), without_secrets("https://host/a?sig=abc%3D&n=1")
     ('ftp://***@host/a: not found', 'https://host/a?sig=***&n=1')

@@ -43,7 +43,7 @@ def skip_empty_frames(data, offset=0, *, zeros=False):
 
 
 def stored_contents(data):
-    """Return the contents of a frame that is one raw block of at most 255 bytes, as values of a few bytes are; None of anything else."""
+    """Return the contents of a frame that is one raw block of at most 255 bytes; None of anything else."""
     if data[:5] != b"\x28\xb5\x2f\xfd\x20" or len(data) < 10 or len(data) != 9 + data[5]:
         return None
     return bytes(data[9:]) if data[6:9] == (data[5] << 3 | 1).to_bytes(3, "little") else None

@@ -1,4 +1,4 @@
-"""What PyInstaller cannot see: modules that compiled ones import, commands that are imported by name, and Hadoop's plug-in."""
+"""What PyInstaller cannot see: what compiled modules import, commands imported by name, Hadoop's plug-in."""
 
 from PyInstaller.utils.hooks import collect_data_files, collect_submodules
 

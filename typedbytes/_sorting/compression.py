@@ -47,7 +47,7 @@ _CODECS = {"zlib": _zlib, "lz4": _lz4, "zstd": _zstd}
 
 
 def find_codec(name):
-    """Return the codec of that name, None for "none"; raise ModuleNotFoundError for a missing library, ValueError for another name."""
+    """Return the codec of that name, None for "none"; ModuleNotFoundError without its library, or ValueError."""
     if name not in CODECS:
         raise ValueError(f"codec must be one of {', '.join(CODECS)}, not {name!r}")
     try:

@@ -70,7 +70,7 @@ def sort(sources, sink, *, nparts=2, memory=1 << 28, folder=None, threads=1, **o
 
 
 class _Rounds:
-    """The rounds of a sort: fill `sorter`, and threads sort those that are full and write them to files; a context manager.
+    """The rounds of a sort: fill `sorter`, and threads sort and write those that are full; a context manager.
 
     The sorters share the memory, one for each thread and one more. Nothing is written before all are full. With one
     thread, and from the first large record on, there is one sorter, and no other thread. Invariant: segments are in the
@@ -176,9 +176,10 @@ class _Rounds:
 
 
 def memory_for_records(memory, threads=1):
-    """Return how much of a process's memory is left for records: the interpreter takes 24 MiB, or half of less than 48 MiB.
+    """Return how much of a process's memory is left for records.
 
-    threads: of a sort; several take more, with the modules that start them, up to an eighth.
+    The interpreter takes 24 MiB, or half of less than 48 MiB. threads: of a sort;
+    several take more, with the modules that start them, up to an eighth.
 
     >>> memory_for_records(512 << 20) >> 20
     488
@@ -206,7 +207,7 @@ class Spills:
         self._options = options
 
     def add(self, sorter: Sorter) -> list[Segment]:
-        """Sort the records of a Sorter, write them to a file of their own and clear it; return a Segment for each partition."""
+        """Sort the records of a Sorter, write them to a file and clear it; return a Segment for each partition."""
         return self.write(sorter, sorter.sort())
 
     def write(self, sorter: Sorter, counts: Iterable[int]) -> list[Segment]:
@@ -221,7 +222,7 @@ class Spills:
         return segments
 
     def merge(self, segments: Iterable[Segment], sink: Any) -> int:
-        """Merge segments into a sink and return the number of records; of equal keys, those of earlier segments go first."""
+        """Merge segments into a sink, with equal keys in the order of the segments; return the number of records."""
         segments = [segment for segment in segments if segment.nrecords]
         buffer_nbytes = max([BUFFER_NBYTES[0], *(segment.largest for segment in segments)])  # which holds whole records
         max_segments = max(2, min(self._max_files, self._memory // (buffer_nbytes + self._decompressor_nbytes) - 1))

@@ -44,7 +44,7 @@ class SharedBody:
         self.id = id
 
     def publish(self, *values):
-        """Send the other side a message that the body is filled, with some values; its memory is reused after the answer."""
+        """Send a message that the body is filled, with some values; its memory is reused after the answer."""
         self._channel._publish(self, values)
 
     def release(self):
@@ -245,7 +245,7 @@ class SharedChannel:
 
 
 def _leave(release, error):
-    """Release memory at the end of a with block; after an error its traceback may keep arrays that use the memory, and it goes on."""
+    """Release memory at the end of a with block; goes on where an error's traceback keeps arrays of it."""
     try:
         release()
     except BufferError:

@@ -1,4 +1,4 @@
-"""Memory that two processes map and neither can remove, so that no page of it is missing when it is read: a missing one kills the reader.
+"""Memory that two processes map and neither can remove: a missing page would kill the one that reads it.
 
     Linux    anonymous memory with seals, which the other side opens by /proc/PID/fd/N
     macOS    shared memory of POSIX, which the other side opens by its name; the kernel lets its size be set only once
@@ -29,7 +29,7 @@ _POSIX_NAME = re.compile(r"/typedbytes-[0-9a-f]{16}")  # macOS takes 31 characte
 
 
 def make_memory(nbytes):
-    """Return a context manager of new memory, mapped for writing, and the path by which another process can map it meanwhile."""
+    """Return a context manager of new memory, mapped for writing, and the path by which others can map it."""
     return _make_posix(nbytes) if sys.platform == "darwin" else _make_sealed(nbytes)
 
 

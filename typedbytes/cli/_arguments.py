@@ -1,4 +1,4 @@
-"""The settings of a command: a class whose attributes are its options, and whose objects hold what a command line gives for them.
+"""The settings of a command: a class has its options as attributes, an object what a command line gives.
 
 Here: how options are declared, those that several commands share, and the types of their values. What an option does is
 not known here. Invariant: nothing changes settings once they are parsed.
@@ -48,7 +48,10 @@ def either(group: str, *options: Any) -> Any:
 
 
 class Settings:
-    """What a command line says. A subclass has an attribute for each option; another attribute is the value for want of an option."""
+    """What a command line says.
+
+    A subclass has an attribute for each option; another attribute is the value for want of an option.
+    """
 
     output: str | None = None
 
@@ -59,7 +62,7 @@ class Settings:
         raise AttributeError(f"{name} is set by the command line alone")
 
     def output_file(self) -> str | None:
-        """Return the path of the file that the output of the command becomes; None: it is written to stdout, or by the command itself."""
+        """Return the path of the file that the output becomes; None: stdout, or the command writes it itself."""
         return self.output
 
     @classmethod
@@ -97,7 +100,7 @@ def positive(text):
 
 
 def _memory(text):
-    """Return the number of bytes that a sort may use: with less than 64 KiB every few records would need a temporary file."""
+    """Return the number of bytes for a sort, 64 KiB or more: with less, every few records make a temporary file."""
     nbytes = parse_size(text)
     if nbytes < MIN_MEMORY:
         raise argparse.ArgumentTypeError(f"expected at least 64K, not {text!r}: a number without a unit is in bytes")

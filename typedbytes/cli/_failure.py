@@ -72,7 +72,7 @@ def say(text):
 
 
 def without_secrets_of(hook):
-    """Return a hook for exceptions that writes what another hook, which may be the user's, writes to stderr, without secrets."""
+    """Return a hook for exceptions that writes what another hook, maybe the user's, says, without secrets."""
 
     def write_report(*exception):
         if sys.stderr is None:
@@ -88,7 +88,7 @@ def without_secrets_of(hook):
 
 
 def forget_unwritable_stderr():
-    """Leave out sys.stderr if it cannot be flushed: Python 3.14 would end the process with 120 instead of the exit code."""
+    """Leave out sys.stderr if it cannot be flushed: Python 3.14 would end with 120, not with the exit code."""
     try:
         if sys.stderr is not None:
             sys.stderr.flush()
@@ -108,7 +108,7 @@ def escaped(text):
 
 
 def advise(error, hint):
-    """Have the message of an error of the library give a hint at an option of the command, in place of its own if it has one."""
+    """Give an error of the library a hint at an option of the command, in place of its own hint if it has one."""
     error.message = error.message.replace(error.hint, hint) if error.hint else error.message + hint
     error.hint = hint
 

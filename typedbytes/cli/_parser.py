@@ -1,4 +1,4 @@
-"""The parser of a command's arguments: argparse, which is imported once a command is known, with the exit codes of this command.
+"""The parser of a command's arguments: argparse with our exit codes, imported once a command is known.
 
 A parser never prints and never exits: a wrong command line is a Failure, and help is a text.
 """
@@ -51,7 +51,7 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("-h", "--help", action="store_true", help="show this text and exit")
 
     def parse(self, arguments: list[str]) -> dict[str, Any] | None:
-        """Return what the options say, None for --help; options and FILEs may be mixed, and everything after -- is a FILE."""
+        """Return what the options say, None for --help; FILEs may be among the options, and follow after --."""
         end = arguments.index("--") if "--" in arguments else len(arguments)
         if not {"-h", "--help"}.isdisjoint(arguments[:end]):
             return None
@@ -77,7 +77,10 @@ class Parser(argparse.ArgumentParser):
         return [action for action in self._actions if not action.option_strings]
 
     def _without_negatives(self, arguments):
-        """Return the arguments with -3 as -n 3 where records are counted; a value such as -3: joins its option: argparse would refuse it."""
+        """Return the arguments with -3 as -n 3 where records are counted, and a value such as -3: in its option.
+
+        Argparse would refuse either.
+        """
         options = {name: action for action in self._actions for name in action.option_strings}
         has_count = any(action.dest == "nrecords" for action in self._actions)
         given = []

@@ -46,7 +46,7 @@ exit codes:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command line and return its exit code; with argv=None this is the console script, and the process ends after it."""
+    """Run a command line and return its exit code; with argv=None, as the console script, end the process."""
     if argv is None:
         sys.unraisablehook = without_secrets_of(sys.unraisablehook)
     status = _status_of(argv)
@@ -67,7 +67,7 @@ def _status_of(argv):
 
 
 def _end_at_once(status):
-    """End the process, and leave the interpreter as it is: while that ends, a thread of pyarrow that needs it would abort the process."""
+    """End the process and leave the interpreter as it is: while that ends, a thread of pyarrow would abort it."""
     import atexit  # imported lazily: start-up time
     import os
 
@@ -133,7 +133,7 @@ def _run(arguments):
 
 
 def _pop_command_name(arguments):
-    """Remove the command's name, the first argument that is neither an option nor the value of a shared one, and return it."""
+    """Remove and return the command's name, the first argument that is not an option nor the value of one."""
     option = None
     for index, argument in enumerate(arguments):
         if argument.startswith("-"):

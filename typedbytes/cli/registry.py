@@ -1,4 +1,4 @@
-"""The commands, the exit codes, and the options that may precede a command: words only, this module imports no other of the command."""
+"""The commands, the exit codes, and the options before a command, in words: imports none of our modules."""
 
 from typedbytes._base.exit_codes import (
     BAD_DATA,

@@ -1,4 +1,4 @@
-"""Records become batches: the types of the columns, the rows of the batch that is next, and the batches that are complete.
+"""Records become batches: the types of the columns, the rows of the next batch, and the complete batches.
 
 Here: what a BatchReader and its threads share. Not here: sources, errors, threads; the decoding itself is compiled.
 """
@@ -72,7 +72,7 @@ class Assembly:
         return _native.Builder(types, len(types), None, self.policy, **self.structure).finish(Batch, self.visible)
 
     def _make_column_raw(self):
-        """If the first record does not fit the types inferred from it (a value with items of several types), make that column raw.
+        """Make a column raw whose first value does not fit the type inferred from it, with items of several types.
 
         Return False if only parts of that column were selected.
         """

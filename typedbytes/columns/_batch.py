@@ -97,7 +97,7 @@ class Batch(_native.Batch):
         return _native.arrow_stream(BatchStream(iter((self,)), self))
 
     def _find_part(self, column):
-        """Return the number of a column, the path to a part, the part's type, and the item number within an ARRAY or None."""
+        """Return the number of a column, the path to a part, its type, and the item number in an ARRAY or None."""
         number, names = self._find_column(column)
         column_type = self._types[number]
         path: list[int] = []
@@ -174,7 +174,7 @@ def _numpy():
 
 
 def split_name(path, names):
-    """Return the number of the column that a path starts with, and the names after it; None if there is no such column."""
+    """Return the number of the column that a path starts with, and the names after it; None if there is none."""
     for number, name in enumerate(names):
         if path == name:
             return number, []

@@ -14,7 +14,10 @@ __all__ = ["parts_of", "replaced", "without_unnamed_index"]
 
 
 def replaced(column):
-    """Return what is written instead of a column of objects: a list with None for what is missing, or an Arrow array. None: the column itself."""
+    """Return what is written instead of a column of objects: a list, or an Arrow array. None: the column itself.
+
+    A list has None for what is missing.
+    """
     if _is_a(column, "polars", "Series") and column.dtype == sys.modules["polars"].Object:
         return column.to_list()  # Arrow would be given the addresses of the objects
     if _is_a(column, "pandas", "Series", "Index") and column.dtype == object:
@@ -23,7 +26,10 @@ def replaced(column):
 
 
 def parts_of(frame):
-    """Return the names and the columns of a frame that is to be written column by column. None: Arrow has its values, or it is no frame."""
+    """Return the names and the columns of a frame that is to be written column by column.
+
+    None: Arrow has its values, or it is not a frame.
+    """
     if _is_a(frame, "polars", "DataFrame") and sys.modules["polars"].Object in frame.dtypes:
         return frame.columns, frame.get_columns()
     if _is_a(frame, "pandas", "DataFrame"):
@@ -32,7 +38,10 @@ def parts_of(frame):
 
 
 def without_unnamed_index(frame):
-    """Return a frame of pandas as what Arrow takes the levels of its index from that have a name, and no others; other objects as they are."""
+    """Return a frame of pandas as Arrow takes it with the levels of its index that have a name, and no others.
+
+    Other objects are returned as they are.
+    """
     if not _is_a(frame, "pandas", "DataFrame"):
         return frame
     unnamed = [level for level, name in enumerate(frame.index.names) if name is None]

@@ -292,7 +292,7 @@ class BatchReader(_core.RecordIterator):
         return batch
 
     def _finish(self, before_error):
-        """Return the rows held, or None; before an error without the last group, which may have more records after it."""
+        """Return the rows held, or None; before an error, not the last group, which may have more records."""
         builder = self._assembly.builder
         nrows = builder.last_group() if before_error and self._whole_groups else builder.nrows
         if not nrows:
@@ -301,7 +301,7 @@ class BatchReader(_core.RecordIterator):
         return self._assembly.finish(nrows)
 
     def _read_more(self, nbytes):
-        """Read and decode; False at the end of input, and after an error of the source that is to follow the rows before it."""
+        """Read and decode; False at the end of input, and after a source's error that rows go before."""
         if self._source_failure is not None:
             raise self._source_failure
         self._nbuffered = 0

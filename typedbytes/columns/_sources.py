@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 else:
     Split = namedtuple("Split", "path start length", module="typedbytes.columns")
-Split.__doc__ = """What one process reads of a file: a part of a SequenceFile, or a whole file, without start and length.
+Split.__doc__ = """What one process reads of a file: a part of a SequenceFile, or a whole file: start and length None.
 
 `read` takes it as a source. It is a tuple, which can be sent to any process.
 
@@ -84,7 +84,10 @@ def splits(paths: _Path | Sequence[_Path], split_size: int = 128 << 20) -> list[
 
 
 def is_sequence_file(source):
-    """Return whether a source is a Reader of a SequenceFile, a split, the path or the bytes of one; FormatError for one compressed as a whole."""
+    """Return whether a source is a SequenceFile: a Reader, a split, a path or bytes.
+
+    FormatError for one compressed as a whole.
+    """
     if _is_sequence_reader(source):
         return True
     if isinstance(source, Split):
@@ -135,7 +138,7 @@ def files_of(source):
 
 
 class Files:
-    """The source for the records of several files, one after the other; offset and record are those in the current one."""
+    """The source for the records of several files in turn; offset and record are those in the current one."""
 
     def __init__(self, files, pairs, structure):
         self._files = iter(files)

@@ -44,7 +44,7 @@ def infer_schema(files, structure, *, of_all_files=False, of_all_records=False):
 
 
 def _widened(schema, files, structure, of_all_files, of_all_records):
-    """Return a Schema that holds records and what another does, and whether it surely holds those read before it was so wide."""
+    """Return a Schema for records and another's, and whether it surely holds those read before it was so wide."""
     import pyarrow
 
     types = schema and schema.types
@@ -83,7 +83,7 @@ def batches_of(split, schema, structure, path_column=None):
 
 
 def _reader(split, types, structure):
-    """Return a reader of a split by these types, by name, but by its own for columns whose first value is of another."""
+    """Return a reader of a split by these types, by name, or its own where a first value is of another."""
     how = {"on_mismatch": "widen", **structure}
     reader = read(split, schema=types or None, **how)
     if not types or reader.schema == types:
@@ -117,7 +117,10 @@ def _fitted(batch, path, schema, path_column):
 
 
 def _as_in_schema(array, kind, wanted, field, path):
-    """Return an array as one of a schema's type; kind and wanted: the types of the records, the latter None if unknown."""
+    """Return an array as one of a schema's type.
+
+    kind and wanted: the types of the records, the latter None if unknown.
+    """
     import pyarrow
 
     found, expected = array.type, field.type
@@ -138,7 +141,7 @@ def _as_in_schema(array, kind, wanted, field, path):
 
 
 def _are_alike(kind, wanted):
-    """Return whether the columns of both that Arrow has as binary hold the same: encoded values, BYTES, or what has one type code."""
+    """Return whether two columns that are binary to Arrow hold the same: encoded values, BYTES, or one code."""
     if kind[0] == "unknown":
         return True
     if _is_binary(kind) or _is_binary(wanted):

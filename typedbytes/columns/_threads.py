@@ -90,7 +90,7 @@ class Parallel:
         self._runs = []
 
     def decode(self, view, offset):
-        """Decode from the start of the view, which is at this offset of the source; return the number of bytes and of records used."""
+        """Decode from the start of the view, which has this offset in the source; return bytes and records used."""
         in_memory = self._memory is not None
         view, start = (self._memory, offset) if in_memory else (view, 0)
         end, nrecords = start, 0
@@ -105,7 +105,7 @@ class Parallel:
         return end - start, nrecords
 
     def _start_runs(self, view, start):
-        """Start the own run here and workers after it, unless the next record is a fault or one thread has all that is left."""
+        """Start the own run here and workers after it, unless a fault is next or one thread has all that is left."""
         assembly = self._assembly
         first = assembly.builder
         types = None if first.state in _FAULTS else _types(first, view, start)
@@ -132,7 +132,7 @@ class Parallel:
             _workers.call(run.decode_on_worker)
 
     def _continue_own_run(self, nbatches):
-        """Decode nbatches of the own run, or what is left of it; one at a time if the source is in memory, as the caller uses them."""
+        """Decode nbatches of the own run, or what is left of it; one at a time if the source is in memory."""
         run = self._own_run
         before = run.nrecords
         run.decode(nbatches)
@@ -144,7 +144,7 @@ class Parallel:
         return run.end, run.nrecords - before
 
     def _adopt_runs(self, end, nrecords):
-        """Add the batches of the runs that follow from `end` on; rows are added to the builder of the last of these runs."""
+        """Add the batches of the runs that follow from `end` on; rows go to the builder of the last of them."""
         self._stop_and_wait()
         for run in self._runs:
             builder = self._assembly.builder
@@ -159,7 +159,7 @@ class Parallel:
         return end, nrecords
 
     def _stop_and_wait(self):
-        """Stop the last worker, and wait for all; in a forked child, where no worker would ever end them, discard the runs."""
+        """Stop the last worker, and wait for all; in a forked child, which has no workers, discard the runs."""
         if self._process != os.getpid():
             self._runs = []
         if not self._runs:
@@ -243,7 +243,7 @@ class _Run:
 
 
 def _types(builder, view, start):
-    """Return the types of a builder, or else those of the first record; None if that is incomplete or cannot be a row."""
+    """Return the types of a builder, or of the first record; None if that is incomplete or cannot be a row."""
     if builder.described is None:
         try:
             builder.append_records(view, 0, start=start)
@@ -263,7 +263,10 @@ def _nbatches(assembly, view, start, share):
 
 
 def _after_batches(assembly, builder, view, start, nbatches, nrows, nbytes):
-    """Return the offset after a number of batches, None if it is outside the view; the first already has some rows and bytes."""
+    """Return the offset after a number of batches, None if it is outside the view.
+
+    The first batch already has some rows and bytes.
+    """
     for _ in range(nbatches):
         max_rows, min_nbytes = assembly.batch_rows - nrows, assembly.batch_nbytes - nbytes
         nrows = nbytes = 0

@@ -156,7 +156,7 @@ def _check_names(found, names):
 
 
 def _imported(column, options):
-    """Iterate over the arrays that an object exports through the Arrow C data interface; EncodeTypeError if it has no such method."""
+    """Iterate over the arrays that an object exports through the Arrow C data interface, or EncodeTypeError."""
     column = _frames.without_unnamed_index(column)
     if hasattr(column, "__arrow_c_array__"):
         return iter((_native.ImportedArray(*column.__arrow_c_array__(), structs_as_maps=options.structs_as_maps),))
@@ -198,7 +198,7 @@ def _rows(column, options, chunk=_CHUNK):
 
 
 def _without_objects(column, options):
-    """Return what is written instead of a column or a frame of pandas or Polars that holds objects; other columns as they are."""
+    """Return what is written instead of a column or frame of objects of pandas or Polars; others as they are."""
     replaced = _frames.replaced(column)
     if replaced is not None:
         return replaced
@@ -224,13 +224,13 @@ def _rows_of_grid(grid, options):
 
 
 def _has_null_mask(column):
-    """Return whether a column has a pandas type that stores nulls apart from the values, unlike the NaNs of NumPy floats."""
+    """Return whether a pandas type stores nulls apart from the values, unlike the NaNs of NumPy floats."""
     dtype: Any = getattr(column, "dtype", None)
     return hasattr(dtype, "na_value") and not (dtype.kind == "f" and isinstance(dtype.na_value, float))
 
 
 def _rows_with_mask(column, options, chunk):
-    """Return the Rows of a pandas array with a null mask. NumPy might convert such an array to floats, with NaNs for nulls."""
+    """Return the Rows of a pandas array with a null mask, which NumPy might convert to floats with NaNs."""
     converted = _as_arrow(column)
     if converted is not None:
         return _rows(converted, options, chunk)
@@ -259,7 +259,7 @@ def _single_chunk(part, options):
 
 
 def _is_numbers(column):
-    """Return whether a column is a buffer of numbers; buffers of text or objects have no format, or one of several letters."""
+    """Return whether a column is a buffer of numbers, whose format is one letter, unlike text and objects."""
     try:
         with memoryview(column) as view:
             return len(view.format.lstrip("@=<>!")) == 1 and view.format[-1] in "?bBhHiIlLqQnNefd"
@@ -295,7 +295,10 @@ def _encoded_objects(column, options, chunk):
 
 
 def _in_row(error, encoder, values, start):
-    """Return an error of the encoder with the row of the value, from `start` on, without advice on options that `write` does not have."""
+    """Return an error of the encoder with the row of the value, from `start` on.
+
+    Without advice on options that `write` does not have.
+    """
     path = error.path
     for row, value in enumerate(values[start:], start):
         try:

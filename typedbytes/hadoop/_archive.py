@@ -76,7 +76,7 @@ class Archive:
             raise SubmitError(f"{path} cannot be put into a bundle: {error.strerror}") from None
 
     def add_folder(self, folder, name):
-        """Add the files of a folder and its subfolders. Raises SubmitError for a link out of the folder, or into one of its own parents."""
+        """Add the files of a folder and its subfolders; SubmitError for a link out of it, or to a folder above."""
         root = os.path.realpath(folder)
         for path, below in _files_below(root, (root,), name, self.left_out):
             self.add_file(path, below)
@@ -116,7 +116,10 @@ def _fault_of(name):
 
 
 def _files_below(folder, above, name, left_out):
-    """Yield (path, name in the archive) of the files in a folder and its subfolders; `above`: its parents, from the root on."""
+    """Yield (path, name in the archive) of the files in a folder and its subfolders.
+
+    above: its parents, from the root on.
+    """
     try:
         entries = sorted(os.listdir(folder))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Check a job before it is submitted: its script, the modules that the script imports, the files to ship, and what is in its bundle.
+"""Check a job before it is submitted: its script, what that imports, the files to ship, and its bundle.
 
 Here: what a plan leaves open is taken from the script and the inputs; whether Java can read the command line. Not here:
 processes, except that of a script with steps, which is asked for them. Invariant: a job that could not run raises
@@ -32,7 +32,9 @@ __all__ = ["check", "check_shipped", "check_words"]
 
 
 def check(plan: Plan, say: Callable[[str], object] = lambda line: None) -> Plan:
-    """Return the plan with what its script and its inputs decide: files, reducers, combiner, format. Raises SubmitError for a job that cannot run.
+    """Return the plan with what its script and inputs decide: files, reducers, combiner, format.
+
+    Raises SubmitError for a job that cannot run.
 
     The modules beside the script are added to its files. `say` is called with a line for each requirement that
     only the nodes can meet.

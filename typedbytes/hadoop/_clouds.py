@@ -77,7 +77,7 @@ def dataproc(
 
 
 def _gcloud_list(items):
-    """Return items as a list for gcloud: a prefix like ^;^ selects another separator, since values can contain commas."""
+    """Return items as a list for gcloud, after a prefix like ^;^ for another separator: values can have commas."""
     for separator in DELIMITERS:
         if not any(separator in item for item in items):
             return f"^{separator}^{separator.join(items)}"

@@ -45,7 +45,7 @@ def _local_paths(path):
 
 
 def _check_indexes(found):
-    """Raise SubmitError for a MapFile that is itself an input: SequenceFileInputFormat takes `data` only of folders inside an input."""
+    """Raise SubmitError for a MapFile as an input: Hadoop takes `data` only of folders inside an input."""
     from typedbytes._base.locations import is_map_file  # lazy import: start-up time
 
     for path in found:

@@ -51,7 +51,7 @@ def find_jar(command, environ=os.environ):
 
 
 def default_file_system(environ=os.environ):
-    """Return the URL of the default file system; "file:///" if none is configured, and "" if only Hadoop can know it."""
+    """Return the URL of the default file system, "file:///" if none is configured, "" if only Hadoop knows it."""
     tree = _configuration("core-site.xml", environ)
     if tree is None:
         return "file:///" if environ.get("HADOOP_CONF_DIR") else ""  # the configuration may be anywhere else

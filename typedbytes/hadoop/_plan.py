@@ -156,7 +156,7 @@ def _urls(name, files):
 
 
 def shipped_files(plan: Plan) -> list[list[_quoting.Shipped]]:
-    """Return [files, archives], lists of Shipped, each a path or URL and its name in a task's folder. Raises SubmitError."""
+    """Return [files, archives] of Shipped, each a path or URL and its name in a task's folder, or SubmitError."""
     files = [script_of(plan), *map(_quoting.parse_shipped, plan.files)]
     archives = [*map(_quoting.parse_shipped, plan.archives)]
     if plan.bundle:

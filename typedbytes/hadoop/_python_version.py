@@ -20,7 +20,7 @@ TIMEOUT_SECONDS = 20
 
 
 def check_python(plan, say):
-    """Raise SubmitError if the bundle is for another version of Python than the nodes have; `say` what they must have if that is not known."""
+    """Raise SubmitError if the bundle is for another Python than the nodes'; `say` what they need if unknown."""
     if not plan.bundle or is_url(plan.bundle):
         return
     versions = versions_in(plan.bundle)

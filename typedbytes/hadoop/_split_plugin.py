@@ -1,4 +1,4 @@
-"""How a job's splits reach its map tasks: whole, by the plug-in of src/java/hadoop, or pair by pair, by Hadoop's own formats.
+"""How splits reach the map tasks: whole, by the plug-in of src/java/hadoop, or pair by pair, by Hadoop's own.
 
 Here: where the plug-in is, which jobs it suits, and what a job's command line needs for it. Not here:
 what the tasks do with a split.

@@ -174,7 +174,10 @@ def _outcome(code):
 
 
 def _fetch_task_logs(log):
-    """Parse what YARN has of a failed job's tasks, if its client has printed none of their reports; may take twice LOGS_SECONDS."""
+    """Parse what YARN has of a failed job's tasks, if its client has printed none of their reports.
+
+    May take twice LOGS_SECONDS.
+    """
     if log.job_id and not log.report:
         for line in _aggregated_logs(log.job_id):
             log.parse_line(line)

@@ -1,4 +1,4 @@
-"""The report of a failing task as a user reads it: of one attempt, the user's own line first, without the folders of a node.
+"""The report of a failing task for its user: one attempt, their own line first, without folders of a node.
 
 Not here: where reports come from. Invariant: nothing of the last attempt's report is left out.
 """
@@ -15,7 +15,7 @@ START, TRACEBACK = "typedbytes: task failed", "Traceback (most recent call last)
 
 
 def summarize(report):
-    """Return the error with the line of the user's code, None if there is none, and the lines of the last attempt's report.
+    """Return the error with the line of the user's code, or None, and the lines of the last attempt's report.
 
     >>> frame = ['  File "/x/container_1/job.py", line 2, in m', "    1 / 0"]
     >>> error, lines = summarize(["Traceback (most recent call last):", *frame, "ZeroDivisionError: by zero"])

@@ -36,7 +36,7 @@ def removal(plan: Plan, paths: Iterable[str]) -> list[str]:
 
 
 def removals_of_output(plan: Plan, path: str) -> tuple[list[str], list[str]]:
-    """Return the words of two commands that remove the output of a step, but not a folder in which its tasks left side files."""
+    """Return two commands that remove the output of a step, but not a folder with side files of its tasks."""
     return removal(plan, [f"{path}/part-*", f"{path}/_*"]), [
         "fs",
         *_file_systems(plan),

@@ -49,7 +49,10 @@ class Counters(dict[str, dict[str, int]]):
                 self.add(group, name, amount)
 
     def exceeded_limit(self, ncounters: int = 0, ngroups: int = 0) -> str | None:
-        """Return which limit of Hadoop these counters exceed, or None; ncounters, ngroups: Hadoop's own, which count too."""
+        """Return which limit of Hadoop these counters exceed, or None.
+
+        ncounters, ngroups: Hadoop's own, which count too.
+        """
         groups = [names for group, names in self.items() if not group.startswith(OWN_PREFIX)]
         for what, number, limit in (
             ("counters", sum(map(len, groups)), MAX_COUNTERS - ncounters),
@@ -116,7 +119,7 @@ def _text(data):
 
 
 def _shortened(name, max_units):
-    """Return a name cut as Hadoop does: a character beyond 16 bits counts twice in Java, and half of one becomes a question mark."""
+    """Return a name cut as Hadoop does: a character beyond 16 bits counts twice, half of one becomes "?"."""
     units = name.encode("utf-16-le")
     if len(units) <= 2 * max_units:
         return name
@@ -136,7 +139,10 @@ def _parse_long(text):
 
 
 def lines_of(pipe: Any) -> Iterator[tuple[bytes, bool]]:
-    """Yield (line, whole) of the lines of a pipe, which end with LF, CR or CR LF; long lines are yielded in pieces that are not whole."""
+    """Yield (line, whole) of the lines of a pipe; long lines come in pieces that are not whole.
+
+    Lines end with LF, CR or CR LF.
+    """
     held, is_start, after_return = bytearray(), True, False
     while data := pipe.read(PIECE_NBYTES):
         for line in data.splitlines(True):

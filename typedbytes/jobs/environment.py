@@ -80,7 +80,10 @@ def job_environment(job: Job, job_id: str, nmaps: int) -> dict[str, str]:
 
 
 def property_variables(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return properties as variables, without those of Hadoop that only a task would follow: Streaming's, and the order of a job with its own partitioner."""
+    """Return properties as variables, without those of Hadoop that only a task would follow.
+
+    These are Streaming's, and the order of a job with its own partitioner.
+    """
     variables = variables_of(properties)
     has_own = variables.get("mapred_partitioner_class", HASH_PARTITIONER) not in (HASH_PARTITIONER, BINARY_PARTITIONER)
     without = variables_of(dict.fromkeys(COMPARATORS, "")) if has_own else ()
@@ -88,7 +91,7 @@ def property_variables(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def combiner_environment() -> dict[str, str]:
-    """Return the variables of a combiner. Hadoop gives it the reducer's; here it writes pairs whatever the job's output is."""
+    """Return the variables of a combiner: Hadoop gives it the reducer's, and here it always writes pairs."""
     return _format_environment({("reduce", "output"): "TypedBytes"})
 
 

@@ -79,6 +79,6 @@ class JobFailedError(SubmitError):
 
 
 def unwritten(otherwise: type[JobError], message: str, error: OSError, hint: str | None = None) -> JobError:
-    """Return the exception to raise from an OSError: a JobError for a full disk, otherwise one of the class `otherwise`."""
+    """Return the exception to raise from an OSError: a JobError for a full disk, else one of `otherwise`."""
     full = ADVICE.get(error.errno or 0)
     return JobError(message, hint=full) if full else otherwise(message, hint=hint)

@@ -1,7 +1,8 @@
-"""The process of a task whose code is a function: ``python -m typedbytes.jobs.function_task ROLE MODULE NAME [MODULE NAME]``.
+"""The process of a task whose code is a function.
 
-MODULE is a module, or the path of a file that is run as a module; NAME is the function or class in it. The second pair
-is the job's reducer, for tasks that need its partition_by.
+Started by ``python -m typedbytes.jobs.function_task ROLE MODULE NAME [MODULE NAME]``. MODULE is a module, or the path
+of a file that is run as a module; NAME is the function or class in it. The second pair is the job's reducer, for tasks
+that need its partition_by.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What Hadoop's properties do to a job here: which of them are followed, and which would change its result in Hadoop and have no effect.
+"""What Hadoop's properties do to a job here: some are followed, others would change its result in Hadoop.
 
 Here: names, old and new, and what a value asks for. Not here: writing part files, and the properties of a job's own,
 which only its tasks read. Invariant: a property of Hadoop that changes which records a job reads or writes, or how, is
@@ -121,7 +121,7 @@ OLD_NAMES = {
 
 
 def ignored(properties: Mapping[str, str], output_format: str) -> dict[str, str]:
-    """Return what holds here, by the name of each property with which Hadoop would give another result, and which has no effect here."""
+    """Return, by the property that would change the result in Hadoop and has no effect here, what holds here."""
     found = {}
     for name, value in properties.items():
         now = OLD_NAMES.get(name, name)
@@ -134,7 +134,7 @@ def ignored(properties: Mapping[str, str], output_format: str) -> dict[str, str]
 
 
 def text_suffix(properties: Mapping[str, str], output_format: str) -> str:
-    """Return what the names of compressed part files of text end in; "" where they are not compressed, or a job refuses the codec."""
+    """Return how the names of compressed part files of text end; "" if they are not, or the codec is refused."""
     properties = {OLD_NAMES.get(name, name): value for name, value in properties.items() if value}
     if output_format != "text" or properties.get(_COMPRESS, "").strip().lower() != "true":
         return ""

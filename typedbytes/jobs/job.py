@@ -37,9 +37,10 @@ OURS, LOCAL, HADOOP = ("local", "spark"), ("local",), ("hadoop",)
 
 @dataclass(frozen=True)
 class Job:
-    """A job, for any engine: `local.run_job(job)`, `spark.run_job(session, job)`; `hadoop.Plan` is the Job that `hadoop.submit` takes.
+    """A job, for any engine: `local.run_job(job)`, `spark.run_job(session, job)`.
 
-    Raises OptionError for an option that is wrong by itself; an engine does so for one that it does not follow.
+    `hadoop.Plan` is the Job that `hadoop.submit` takes. Raises OptionError for an option that is wrong by itself; an
+    engine does so for one that it does not follow.
 
     script: ends with `streaming.run(...)`. inputs: paths of files and folders, patterns, "-" for standard input; one or
     a list. Or, on this machine and on Spark, records in memory: an iterable of tuples of a key and a value. output: a
@@ -279,7 +280,7 @@ class Job:
 
     @staticmethod
     def values(words: Mapping[str, Any], command: str) -> dict[str, Any]:
-        """Return the values of options, by the names of their fields, from what a command's parser has made of their words."""
+        """Return the values of options, by field, from what a command's parser has made of their words."""
         found = {}
         for name, each in Job.options(command).items():
             value = words[each.dest]

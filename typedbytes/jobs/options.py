@@ -1,4 +1,4 @@
-"""How an option of a job is declared, beside its field in Job: its words on a command line, and the engines that follow it.
+"""How an option of a job is declared, beside its field in Job: its words in commands, and its engines.
 
 Here: forms of options. Not here: which there are, and parsing a command line.
 """
@@ -56,7 +56,7 @@ def option(
     engines: tuple[str, ...] = ENGINES,
     commands: tuple[str, ...] | None = None,
 ) -> Any:
-    """Return the field of a dataclass for an option; `default` is its value where it is not given, or the class of an empty one.
+    """Return the field of a dataclass for an option; `default`: its value, or the class of an empty one.
 
     Where `commands` does not say otherwise, run has the options of tasks of this machine, and submit those of Hadoop.
     """

@@ -1,4 +1,4 @@
-"""Refuses to start a job from within a task of the same script: a script that submits itself would do so again in each task.
+"""Refuses to start a job from a task of the same script: else each task would start the job again.
 
 Here: what a task of a script is known by. Not here: starting processes. On this machine a variable names the
 scripts that a process is a task of; on a node of a cluster, where nothing of ours starts it, the words of its
@@ -21,7 +21,7 @@ REFUSAL_LINE = "typedbytes: refused: "
 
 
 def variable_of(script: str) -> dict[str, str]:
-    """Return the variable for the processes that are started as tasks of a script, to run or to say which roles it has."""
+    """Return the variable for processes of a script's tasks, which run or say which roles it has."""
     return {TASK_OF: os.pathsep.join([*_scripts(), os.path.realpath(script)])}
 
 

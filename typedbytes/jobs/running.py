@@ -89,5 +89,5 @@ def _splits(job, folder):
 
 
 def _of_tasks(job, commands):
-    """Return a step's job as its tasks have it: with its number of reducers, without inputs that this process alone has."""
+    """Return a step's job as its tasks have it: with its reducers, without inputs of this process alone."""
     return replace(job, inputs=(), nreducers=job.nreducers if commands["reduce"] else 0)

@@ -43,7 +43,10 @@ PORTED = ("dumbo", "hadoopy", "mrjob")  # libraries with a guide on porting thei
 
 
 def find_steps_by_asking(job: Job, processes: Processes) -> list[list[str]]:
-    """Return the roles of each step of a job whose script is started here. Raises CommandError for what the job may not want of it."""
+    """Return the roles of each step of a job whose script is started here.
+
+    Raises CommandError for what the job may not want of it.
+    """
     start = _start_of(job.script)
     try:
         with open(job.script, "rb") as file:
@@ -94,7 +97,7 @@ def find_steps_by_reading(job: Job, say: Callable[[str], object]) -> list[list[s
 
 
 def commands_of(job: Job, steps: list[list[str]]) -> list[Commands]:
-    """Return the command of each role for each step, None for a role that the step has not, or the job does not want."""
+    """Return the command of each role for each step, None for a role that the step or the job does without."""
     start = _start_of(job.script)
     wants_reducer = job.asked_reducers[0] != 0
     wanted = {"map": True, "combine": wants_reducer and job.combiner is not False, "reduce": wants_reducer}
@@ -168,13 +171,16 @@ def _answered_steps(job, start, processes, hint=None):
 
 
 def _answered_roles(job, start, roles, processes):
-    """Return the steps that the script says; those of a job without are of one that has a mapper, and the roles that it does not refuse."""
+    """Return the steps that the script says.
+
+    A job without any has one step, with a mapper and the roles that it does not refuse.
+    """
     found = {role: lines for role, lines in _ask(job, start, roles, processes).items() if lines is not None}
     return steps_in(next(iter(found.values()), [])) or [["map", *found]]
 
 
 def _ask(job, start, roles, processes, hint=None):
-    """Return the lines of standard error of a script started with each role, None for a role that it has not; all are started at once."""
+    """Return the standard error of a script started with each role at once; None for a role that it has not."""
     # Of a variable and a property of one name, the variable reaches the tasks.
     given = {**variables_of(job.own_properties()), **job.environment, **variable_of(job.script)}
     environ = {**inherited_variables(), **given, ROLE_QUERY: "1"}

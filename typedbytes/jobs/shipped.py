@@ -35,9 +35,9 @@ def split_link(text: str) -> tuple[str, str]:
 def ship_files(
     files: Iterable[Path], archives: Iterable[Path], environ: Mapping[str, str], caretaker: Caretaker
 ) -> tuple[str | None, dict[str, str]]:
-    """Return the folder of files and archives given as PATH or PATH#NAME, None if there are none, and the variables of tasks that run in it.
+    """Return the folder of files and archives given as PATH or PATH#NAME, and the variables of tasks in it.
 
-    Raises CommandError.
+    The folder is None if there are none. Raises CommandError.
     """
     environ = dict(environ or {})
     if not files and not archives:

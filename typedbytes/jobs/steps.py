@@ -35,7 +35,7 @@ __all__ = ["run_steps"]
 
 
 def run_steps(run_step: RunStep, job: Job, steps: list[Commands], caretaker: Caretaker) -> Result:
-    """Run the steps of a job and return the Result of all; run_step runs one. Raises JobError, which says which step failed."""
+    """Run the steps of a job, each by run_step, and return the Result of all; a JobError says which step failed."""
     check_output(job.output)
     parent, base = os.path.split(absolute(job.output))
     start = os.path.join(parent, f".{base[:50]}-{os.urandom(8).hex()}-step")

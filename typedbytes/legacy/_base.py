@@ -49,7 +49,7 @@ def checked_code(typecode):
 
 
 def by_one_thread(method):
-    """Have a method that reads a record in several steps refuse other threads meanwhile, each of which would get a part of it."""
+    """Have a method that reads a record in several steps refuse other threads, which would get parts of it."""
 
     def guarded(self):
         if not self._reading.acquire(blocking=False):

@@ -277,14 +277,14 @@ class Input(_Legacy):
             raise
 
     def _keep(self, error, offset):
-        """Store an error of a reader that started at this offset; the record number is only of this reader, so it is dropped."""
+        """Store an error of a reader that started at this offset, without the record number, which is its own."""
         if isinstance(error, DecodeError):
             error.offset += offset
             error.record = None
         self._failure = error
 
     def _break(self, error, offset=0):
-        """Store an error that interrupted reading anywhere: a value may be lost, or half read. After a handler's own error reading can go on."""
+        """Store an error that interrupted reading anywhere; a value may be lost, but not by a handler's own error."""
         if self._failure is None and error is not self._handlers_own:
             self._keep(error, offset)
 

@@ -142,7 +142,10 @@ _BUFFER_NBYTES = 256 * 1024  # io.compression.codec.snappy.buffersize and its li
 
 
 def _chunk_decompressor(decompress_chunk, error):
-    """Return decompress() for chunks, given decompress_chunk(chunk, max_nbytes) -> bytes, which raises `error` for damage."""
+    """Return decompress() for chunks.
+
+    decompress_chunk(chunk, max_nbytes) returns bytes, or raises `error` for damage.
+    """
 
     def decompress(data, limit):
         try:

@@ -78,7 +78,7 @@ _SKIPPED = "What was skipped as damaged, a list of `Skipped`; resync=True fills 
 
 
 def _documented(texts):
-    """Return a decorator that gives attributes docstrings, which those that a compiled class only stores cannot have."""
+    """Return a decorator that documents attributes that a compiled class only stores, without docstrings."""
 
     def document(kind):
         for name, text in texts.items():

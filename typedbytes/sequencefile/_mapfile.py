@@ -98,7 +98,7 @@ class MapFile:
         return keys, offsets
 
     def _records(self, reader):
-        """Yield for each remaining record the offset of the record or its block, its key in comparable form, and its value's bytes."""
+        """Yield for each remaining record the offset of it or its block, its key to compare, and its value's bytes."""
         order, start = self._order, reader.offset
         end = start
         for key, value in reader:

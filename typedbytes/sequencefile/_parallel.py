@@ -1,4 +1,4 @@
-"""Read many files, with threads that decompress blocks ahead or, for decoders in Python, processes that decode whole splits.
+"""Read many files: threads decompress blocks ahead, or processes decode splits for decoders in Python.
 
 Here: dividing files into splits and distributing them. Not here: the records of a split. Invariant: at most two blocks
 or splits per worker are in progress, which bounds memory; every record is returned once.
@@ -109,7 +109,10 @@ def _read_in_order(splits, options, nthreads):
 
 
 def _records_of(split, options, skipped, pool=None, nthreads=1):
-    """Yield the records of a split, and append skipped parts to a list; errors name the file. The threads of the pool decompress."""
+    """Yield the records of a split, decompressed by the pool, and append skipped parts to a list.
+
+    Errors name the file.
+    """
     path, start, length = split
     try:
         with Reader(path, start=start, length=length or None, **options) as reader:

@@ -41,7 +41,7 @@ class TypedPairs:
         return self._offsets[self._index] if self._rest else self._reader.offset
 
     def __use_encoded__(self, use, nbytes):
-        """Call use(view) with whole pairs; it returns the bytes and records it used. Return False, without a call, at the end.
+        """Call use(view) with whole pairs; it returns the bytes and records it used. False, without a call, at the end.
 
         `nbytes` needs no check: pairs are always whole.
         """

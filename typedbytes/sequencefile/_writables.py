@@ -29,7 +29,7 @@ def by_full_name(functions):
 
 
 def checked_name(name, encoders):
-    """Return the full class name for what is to be written; raises ValueError for a short name that is nearly one of Hadoop's own."""
+    """Return the full class name for what is to be written; ValueError for a short one close to Hadoop's."""
     if name not in _FULL_NAMES and name not in encoders and "." not in name:
         from difflib import get_close_matches  # lazy import: start-up time
 
@@ -42,7 +42,7 @@ def checked_name(name, encoders):
 
 
 def find_converters(class_name, decoders):
-    """Return two functions of the bytes of a class, one that decodes and one that converts to typed bytes; each can be None."""
+    """Return functions that decode the bytes of a class and convert them to typed bytes; each can be None."""
     if class_name in decoders:
         decoder = decoders[class_name]
         return decoder, lambda data: Encoder().encode(decoder(data))
@@ -53,7 +53,7 @@ def find_converters(class_name, decoders):
 
 
 def _encode(value):
-    """Encode as Hadoop's TypedBytesWritableOutput does; a map is encoded from its pairs, whose keys can be equal in Python."""
+    """Encode as Hadoop's TypedBytesWritableOutput does: a map from its pairs, with keys that Python finds equal."""
     if type(value) is not _Pairs:
         return Encoder().encode(value)
     return b"\x0a" + struct.pack(">i", len(value)) + b"".join(_encode(part) for pair in value for part in pair)
@@ -126,7 +126,7 @@ class _WritableReader:
         return self.decode_text(self.read_bytes(nbytes), "utf-8", "strict", start)
 
     def read_java_text(self):
-        """Return text as DataOutput.writeUTF and UTF8 write it: u16 length, UTF-8 of UTF-16 code units, NUL as two bytes."""
+        """Return text as DataOutput.writeUTF and UTF8 write it: u16 length, modified UTF-8, NUL as two bytes."""
         start = self.offset
         data = self.read_bytes(self.read_number(">H")).replace(b"\xc0\x80", b"\0")
         halves = self.decode_text(data, "utf-8", "surrogatepass", start)

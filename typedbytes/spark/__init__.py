@@ -59,12 +59,12 @@ def run_script(
     split_size: int | None = None, params: Values = None, environ: Values = None, properties: Values = None,
     files: Iterable[Path] = (), archives: Iterable[Path] = (), keep_failed: bool = False, quiet: bool = False,
 ) -> Result:  # fmt: skip
-    """Run the job of a script as tasks of a Spark session, and return its Result; raises local.JobError when it fails, and leaves no output then.
+    """Run the job of a script as tasks of a Spark session, and return its Result.
 
-    The script, the options and the Result are those of `typedbytes.local.run_script`, and so are the part files. spark:
-    a session; its machines share the file system of inputs and output, and have this package. A task runs in a folder
-    of its own, with the script, the modules beside it that it imports, and files and archives. Raises
-    ModuleNotFoundError without PySpark.
+    Raises local.JobError when it fails, and leaves no output then. The script, the options and the Result are those of
+    `typedbytes.local.run_script`, and so are the part files. spark: a session; its machines share the file system of
+    inputs and output, and have this package. A task runs in a folder of its own, with the script, the modules beside it
+    that it imports, and files and archives. Raises ModuleNotFoundError without PySpark.
     """
     import os
 

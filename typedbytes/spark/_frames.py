@@ -1,4 +1,4 @@
-"""A data frame by mapInArrow, for a Spark without data sources in Python: each task reads the splits that its rows name."""
+"""A data frame by mapInArrow, for a Spark without data sources in Python: tasks read the splits of their rows."""
 
 from __future__ import annotations
 

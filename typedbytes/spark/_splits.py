@@ -1,4 +1,4 @@
-"""What both ways into Spark read: splits as record batches of the schema that a data frame has. Needs pyarrow, and no Spark.
+"""What both ways into Spark read: splits as record batches of a schema. Needs pyarrow, and no Spark.
 
 Here: options, and the types that Spark has. Not here: dividing files, and conversion to a schema, which are columns'.
 """
@@ -60,7 +60,7 @@ def make_splits(path, options):
 
 
 def infer_schema(path, options):
-    """Return the Schema of a path by the first records of its first file that has any, with `mergeSchema` of all its files."""
+    """Return the Schema of a path by the first records of its first file with any, or `mergeSchema` of all."""
     import pyarrow
 
     found = _tables.infer_schema(locations.files(path), options.structure, of_all_files=options.merge)
@@ -73,7 +73,7 @@ def infer_schema(path, options):
 
 
 def given_schema(path, options, arrow):
-    """Return a schema that was given, with the types of the records if they are to be bytes or structs, which it says too little of."""
+    """Return a given schema, with the types of records that become bytes or structs, which it says too little of."""
     says_little = any(word in str(field.type) for field in arrow for word in ("binary", "struct"))
     found = (
         _tables.infer_schema(locations.files(path), options.structure, of_all_files=options.merge)
@@ -108,7 +108,7 @@ def batches_of(split, options, schema):
 
 
 def _refuse_equal_keys(array, name, split):
-    """Raise SchemaError for a MAP with equal keys: Spark takes the last of them in collect(), and the first in an expression."""
+    """Raise SchemaError for a MAP with equal keys: Spark has the last in collect(), the first in expressions."""
     import pyarrow
 
     if pyarrow.types.is_struct(array.type):
@@ -132,7 +132,10 @@ MOST_STEPS = 16
 
 
 def _has_equal_items(lists):
-    """Return whether a list has an item twice. Each is compared with those at some distance before it; of long lists all are counted."""
+    """Return whether a list has an item twice.
+
+    Each is compared with those at some distance before it; of long lists all are counted.
+    """
     import pyarrow
     from pyarrow import compute
 

@@ -38,7 +38,7 @@ Setting = namedtuple("Setting", "id job commands nmaps attempts shipped")
 
 
 class TaskFailed(Exception):
-    """An attempt failed. The text has what the driver needs to report it, in one line, in whatever Spark puts around it."""
+    """An attempt failed. The text has what the driver needs, in one line, in whatever Spark puts around it."""
 
     MARK = "typedbytes-task-failed:"
 
@@ -92,7 +92,7 @@ class _Worker(TaskContext):
 
 @contextmanager
 def _attempt(setting, kind, number, attempt_number, bundle, environ, source):
-    """Yield a TaskAttempt, and the folder of its own that it runs in, with the job's files; failures become TaskFailed."""
+    """Yield a TaskAttempt and its own folder with the job's files; failures become TaskFailed."""
     tail: object = ()
     try:
         with Processes() as processes:
@@ -132,10 +132,10 @@ def run_map_only(setting, number, split, attempt_number, bundle):
 
 
 def run_map(setting, number, split, attempt_number, bundle):
-    """Run a map task; yield its outcome for the first partition, and the pieces of its sorted runs, by keys in the order of reading.
+    """Run a map task; yield its outcome for the first partition, and the pieces of its sorted runs.
 
-    A key is the partition, the number of the map task, that of the run and that of the piece;
-    a value the number of records in the segment and bytes.
+    The keys of the pieces are in the order of reading. A key is the partition, the number of the map task, that of the
+    run and that of the piece; a value the number of records in the segment and bytes.
     """
     with _attempt(setting, "m", number, attempt_number, bundle, map_environment(split), described(split)) as (
         attempt,

@@ -59,7 +59,7 @@ class BadRecords:
         self.check(max(nread, MIN_RECORDS), error, is_too_many)
 
     def check(self, nread, cause=None, is_too_many=False):
-        """Raise TooManyBadRecords when more than the limit are bad among `nread` records, or it is known that they are."""
+        """Raise TooManyBadRecords when more than the limit are bad among `nread` records, or surely will be."""
         if is_too_many or self._nbad > self._allowed(nread):
             said = f"{self._nbad} bad records exceed max_bad={self._limit}"
             if self._first is None:
@@ -72,7 +72,7 @@ class BadRecords:
         return self._limit * nread if isinstance(self._limit, float) else self._limit
 
     def finish(self, nread):
-        """Check the limit at the end of the records; say so if all were bad: a mistake in user code would go unnoticed."""
+        """Check the limit at the end of the records; say so if all were bad, by a mistake in user code."""
         self.check(nread)
         if self._first is None:
             return
@@ -107,7 +107,7 @@ class BadRecordSkipper:
         self._changes = _changes.Changes(sink.check)
 
     def run(self, method, process):
-        """Call user code by the method, map or reduce; a limit given as a share is checked at the end of the records."""
+        """Call user code by the method, map or reduce; a share as a limit is checked at the end of the records."""
         _changes.current = self._changes
         try:
             method(process)
@@ -132,7 +132,7 @@ class BadRecordSkipper:
             self._call(values, lambda: process(key, values))
 
     def _check_end(self):
-        """Raise the error that occurred between the input and user code, or RuntimeError where records were not passed on."""
+        """Raise the error between the input and user code, or RuntimeError where records were not passed on."""
         if self._groups is not None:
             self._groups._check_end()
 
@@ -186,7 +186,7 @@ class BadRecordSkipper:
 
 @step_as_base
 class DecodablePairs(RecordIterator):
-    """The raw pairs whose keys and values can be decoded, as (bytes of the group, key, raw pair); `value` is that of the last one."""
+    """The raw pairs that can be decoded, as (bytes of the group, key, raw pair); `value` is that of the last one."""
 
     def __init__(self, skipper, records):
         self._skipper = skipper
@@ -229,7 +229,7 @@ class GroupValues(RecordIterator):
         return self._pairs.value if self._read_pair() else END
 
     def read_rest(self):
-        """Read the rest of the group and return its raw pairs; of a group that is too large, as many as are too many."""
+        """Read the rest of the group and return its raw pairs; of one that is too large, as many as are too many."""
         while not self.is_too_large and self._read_pair():
             pass
         return self._read[: self._nkept]

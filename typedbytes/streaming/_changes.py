@@ -14,7 +14,10 @@ current: Changes | None = None
 
 
 class Changes:
-    """The changes that the current record has made; check(key, value) raises an error for a pair that the task's output cannot encode."""
+    """The changes that the current record has made.
+
+    check(key, value) raises an error for a pair that the task's output cannot encode.
+    """
 
     def __init__(self, check):
         self.check = check
@@ -26,7 +29,7 @@ class Changes:
         self.notes.append((vars(obj).update, ({name: getattr(obj, name) for name in names},)))
 
     def note_item(self, lists, key):
-        """Have an item of a dict of lists be what it is now if the record fails, also where the objects in it are changed."""
+        """Have an item of a dict of lists, and the objects in it, be what they are now if the record fails."""
         if key in lists:
             self.notes.append((lists.__setitem__, (key, [_copied(part) for part in lists[key]])))
         else:

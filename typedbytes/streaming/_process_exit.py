@@ -79,7 +79,7 @@ class TaskExit(SystemExit):
 
 
 def _replace_in_modules(replacements):
-    """Replace functions under every name that a module has for them: `from os import _exit` may come before a task starts."""
+    """Replace functions under every name in a module: `from os import _exit` may come before a task starts."""
     by_id = {id(function): replacement for function, replacement in replacements.items()}
     for module in list(sys.modules.values()):
         if isinstance(module, type(sys)):

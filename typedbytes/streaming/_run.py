@@ -253,7 +253,7 @@ class TaskRun:
         self._output = open_output(self._output_format, self._file, role, os.environ, writing, keys, self._has_reducer)
 
     def _combines_itself(self):
-        """Return whether this map task runs the combiner on its own output: on whole splits, where the job has a combiner."""
+        """Return whether this map task runs the job's combiner on its own output, since it has a whole split."""
         options = self._options
         is_plain = not (options.batch or options.max_bad) and self._composite_keys is None
         return (
@@ -291,11 +291,9 @@ class TaskRun:
         except BaseException:
             self._note_failure_details(loop.key, loop.value if self._role == "map" else END, loop.returned)
             if user_code.takes_all:
-                how = (
-                    "once, because it has a single parameter: with an iterator of all records, to be taken to the end; "
-                    "or raise StopEarly"
-                )
-                self._details.append(("called", how))
+                from typedbytes.streaming.advice import CALLED_ONCE
+
+                self._details.append(("called", CALLED_ONCE))
             raise
 
     def _process_batches(self, process):
@@ -359,7 +357,7 @@ class TaskRun:
         side_files.commit()
 
     def _has_no_output(self):
-        """Return whether the task had input and has done nothing that lasts. An engine knows that of the whole job, by its counters."""
+        """Return whether the task had input and did nothing that lasts; of a job, its engine finds that out."""
         is_silent = self._input.record and not (self._output.record or counters.are_used or side_files.are_used)
         return is_silent and not Task(os.environ).job_id
 

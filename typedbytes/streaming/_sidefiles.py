@@ -107,7 +107,7 @@ def _check_owner(pid):
 
 
 class _File(io.FileIO):
-    """A file that refuses what a process forked from the task writes, which has a copy of what was buffered, and shares the offset."""
+    """A file that refuses to write in a process forked from the task, which has the same buffer and offset."""
 
     def __init__(self, path, mode):
         super().__init__(path, mode)

@@ -11,7 +11,10 @@ CLOSE = 2**20  # if the sum of squares exceeds this many times the squared devia
 
 
 def statistics(values):
-    """Return number, mean, standard deviation of a sample, least and greatest of values, or of what combined_statistics made of some."""
+    """Return number, mean, standard deviation of a sample, least and greatest.
+
+    values: numbers, or what combined_statistics made of some.
+    """
     n, total, squares, least, greatest, exact = _sums(values)
     mean = _divided(total, n)
     if exact is None:
@@ -43,7 +46,10 @@ def combined_statistics(values):
 
 
 def _sums(values):
-    """Return number, sum, sum of squares, least and greatest, and both sums as fractions without rounding, None unless all are finite."""
+    """Return number, sum, sum of squares, least, greatest, and both sums as exact fractions, or None.
+
+    None: a value is not finite.
+    """
     n = total = squares = 0
     least = greatest = None
     totals: dict = {}  # denominator -> sum of numerators

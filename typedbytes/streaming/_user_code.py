@@ -73,7 +73,10 @@ class Step:
 
 
 def check_steps(steps, others):
-    """Raise TypeError if the steps of a job are not a list of some; others: a Step of the other arguments of run(), of which there must be none."""
+    """Raise TypeError if the steps of a job are not a list of some.
+
+    others: a Step of the other arguments of run(), of which there must be none.
+    """
     has_others = others.roles or vars(others.options) != vars(Step().options)
     if has_others or not hasattr(steps, "__getitem__") or not len(steps):
         raise TypeError(
@@ -147,7 +150,7 @@ def _without_column_options(options):
 
 
 def _checked_options(name, options, taker):
-    """Return options of a step, a dict; raises the error of the function or class that takes them, before any input is read."""
+    """Return options of a step, a dict, or raise the error of what takes them, before any input is read."""
     if not options and (options is None or hasattr(options, "keys")):
         return {}
     if not hasattr(options, "keys"):
@@ -190,7 +193,7 @@ class UserCode:
                 raise TypeError(f"{user_function!r} has a method {theirs}(), which is not called: name it {ours}()")
 
     def start(self):
-        """Call configure(), if defined; TypeError if it returns anything: a generator's body has not run, and pairs would be lost."""
+        """Call configure(), if defined; TypeError if it returns anything: a generator's body has not run."""
         returned = None if self.configure is None else self.configure()
         if returned is not None:
             raise TypeError(

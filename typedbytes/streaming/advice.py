@@ -1,4 +1,4 @@
-"""What to do about the input of a task, an error of user code, or output that is missing: imported only where something went wrong."""
+"""What to do about a task's input, user code's errors, or missing output: imported only when all is not well."""
 
 from __future__ import annotations
 
@@ -20,10 +20,14 @@ NOT_UTF8 = (
     'options = {"unicode_errors": "surrogateescape"}; run(..., read_options=options, '
     "write_options=options) keeps the bytes of such text"
 )
+CALLED_ONCE = (
+    "once, because it has a single parameter: with an iterator of all records, to be taken to the end; "
+    "or raise StopEarly"
+)
 
 
 def advice_on(role: str, error: Any, environ: Mapping[str, str]) -> str | None:
-    """Return what to do about text that is not UTF-8, or by hand about input that is not typed bytes; None where nothing is known.
+    """Return what to do about text that is not UTF-8, or about other input that is not typed bytes; or None.
 
     >>> class Error:
     ...     record = 0
@@ -118,7 +122,7 @@ def details_of_item(name: str, item: object, encode: Callable[[object], bytes]) 
 
 
 def details_of_returned(returned: object) -> list[tuple[str, str]]:
-    """Return what the report says of what user code returned, as pairs of a name and a text: nothing where it may hold pairs.
+    """Return what the report says of what user code returned, as (name, text) pairs, if it cannot hold pairs.
 
     >>> details_of_returned(("a", 1))
     [('returned', 'tuple, expected pairs of key and value: yield them, or return a list')]

@@ -49,7 +49,7 @@ def __dir__() -> list[str]:
 
 
 def _raising_again(function: F) -> F:
-    """Make a generator function return an iterator that raises its error again, instead of ending, after it has failed."""
+    """Make a generator function return an iterator that, after it has failed, raises its error again."""
 
     @functools.wraps(function)
     def wrapped(*arguments, **named):
@@ -87,7 +87,7 @@ def sumreducer(key: Any, values: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
 
 @_raising_again
 def sumsreducer(key: Any, values: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
-    """Yield the key and a tuple of sums, one for each part of its values, which are tuples of one length; a combiner too.
+    """Yield the key and a tuple of sums, one for each part of its values, tuples of one length; a combiner too.
 
     >>> list(sumsreducer("a", [(1, 10.0), (2, 20.0)]))
     [('a', (3, 30.0))]
@@ -147,7 +147,7 @@ def nlargestreducer(
 def nsmallestreducer(
     n: int, key: Callable[[Any], Any] | None = None
 ) -> Callable[[Any, Iterable[Any]], Iterator[tuple[Any, Any]]]:
-    """Return a reducer, and combiner, that yields a list of the n smallest values, the smallest first; see nlargestreducer.
+    """Return a reducer, and combiner, that yields a list of the n smallest values; see nlargestreducer.
 
     >>> list(nsmallestreducer(2)("a", [1, [5, 3], 4]))
     [('a', [1, 3])]

@@ -37,7 +37,7 @@ BYTES_COMPARATOR = "org.apache.hadoop.io.BytesWritable$Comparator"  # the defaul
 
 
 def check_functions(mapper: Any, reducer: Any, combiner: Any) -> None:
-    """Raise TypeError for a map-only job with a combiner; a script of one role may have its other roles in other scripts."""
+    """Raise TypeError for a map-only job with a combiner; other roles may be in other scripts."""
     if mapper is not None and combiner is not None and reducer is None:
         raise TypeError(COMBINER_ALONE)
 
@@ -120,7 +120,7 @@ class Task:
 
     @property
     def params(self) -> dict[str, str]:
-        """The parameters of the job, by name: a str each, as --param NAME=VALUE of the commands run and submit gives it."""
+        """The parameters of the job, by name: each a str, as --param NAME=VALUE of run and submit gives it."""
         nchars = len(PARAM)
         return {name[nchars:]: value for name, value in self._environ.items() if name.startswith(PARAM)}
 
@@ -182,7 +182,7 @@ def find_role(argv: Sequence[str], environ: Mapping[str, str], combines: bool = 
 
 
 def find_step(nsteps: int, environ: Mapping[str, str]) -> int:
-    """Return which step of the job to run, from 1. UsageError: no such step, or a job of several steps was started without one."""
+    """Return which step of the job to run, from 1; UsageError without a step that the job has."""
     task = Task(environ)
     number = 1 if task.step is None and (nsteps == 1 or not task.job_id) else task.step
     if number is None:
@@ -200,11 +200,11 @@ def _side(role):
 
 
 def find_format(role: str, direction: str, environ: Mapping[str, str]) -> str:
-    """Return the format of a role's "input" or "output", one of FORMATS; "split": the bytes of a whole split, SequenceFile or text.
+    """Return the format of a role's "input" or "output", one of FORMATS.
 
-    Hadoop sets the short name only when the job asked for one, and the name of its own class always; for a
-    short name it does not know, it uses text. Outside Hadoop the answer is typed bytes.
-    Raises UsageError for a class whose records we cannot exchange.
+    "split": the bytes of a whole split, SequenceFile or text. Hadoop sets the short name only when the job asked for
+    one, and the name of its own class always; for a short name it does not know, it uses text. Outside Hadoop the
+    answer is typed bytes. Raises UsageError for a class whose records we cannot exchange.
     """
     base = f"stream_{_side(role)}_{direction}"
     name = environ.get(base, "").lower()
@@ -255,7 +255,7 @@ def count_key_fields(role: str, environ: Mapping[str, str]) -> int:
 
 
 def find_key_ends(role: str, environ: Mapping[str, str], has_reducer: bool) -> set[tuple[bytes, int]]:
-    """Return how the keys in a role's text output are found before a reducer gets them: pairs of a separator and a number of fields.
+    """Return how the keys in a role's text output are found, as pairs of a separator and a number of fields.
 
     There are none for output that no reducer reads; has_reducer answers that outside Hadoop.
     """

@@ -96,7 +96,7 @@ def run_job(pairs, mapper, reducer=None, combiner=None, *, group_by=None, params
 
 @contextmanager
 def counted():
-    """Return a context manager whose dict holds, after the block, the amount of each (group, name) counted in the block.
+    """Return a context manager whose dict has, after the block, what it counted by (group, name).
 
     >>> from typedbytes.streaming import counter
     >>> with counted() as amounts:

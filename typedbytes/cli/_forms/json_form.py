@@ -43,7 +43,7 @@ def to_tree(encoded, dialect="hadoop"):
 
 
 def encoded_lines(lines, pairs=False, dialect="hadoop", plain=False, max_bytes=None):
-    """Yield the encoded record of each value in lines of JSON, given as (location, line); a Failure names the location."""
+    """Yield the encoded record of each value in (location, line)s of JSON; a Failure names the location."""
     encoder = typedbytes.Encoder(dialect=dialect, pickle="raw")
     location = None
     try:
@@ -56,7 +56,7 @@ def encoded_lines(lines, pairs=False, dialect="hadoop", plain=False, max_bytes=N
 
 
 def _encoded(tree, encoder, pairs, dialect, plain):
-    """Return the bytes of a record. The encoder writes a plain tree in the same way, except None, and what it refuses."""
+    """Return the bytes of a record. The encoder writes a plain tree the same way, or refuses it, but for None."""
     if plain:
         try:
             return encoder.encode_pairs((tree,)) if pairs else encoder.encode(tree)

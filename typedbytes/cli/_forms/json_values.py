@@ -85,10 +85,10 @@ def _is_cut(error):
 
 
 def json_values(lines, plain=False, max_nbytes=None):
-    """Yield (location, tree, text, start, end) of each value in (location, line)s, bytes of UTF-8; text[start:end] is the value.
+    """Yield (location, tree, text, start, end) of each value in (location, line)s; text[start:end] is the value.
 
-    A line may come in pieces, of which only the last ends with a newline.
-    A JsonFormError has the location of what is wrong.
+    Lines and text are bytes of UTF-8. A line may come in pieces, of which only the last ends with a newline. A
+    JsonFormError has the location of what is wrong.
     """
     pending, decode = _Pending(plain, max_nbytes), (_plain_decoder if plain else _decoder).decode
     for location, line in lines:

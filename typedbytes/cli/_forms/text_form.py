@@ -1,4 +1,4 @@
-"""Records as text and back: one a line, a key and its value with a separator between them, or rows by the rules of the csv module.
+"""Records as text and back: one a line, key, separator and value, or rows by the rules of the csv module.
 
 Text has no types: all that is read becomes STRINGs. What a line or row could not give back as it was is an error.
 """
@@ -217,7 +217,10 @@ class TextOutput:
         return [named[name] for name in self._columns]
 
     def _texts(self, values):
-        """Yield the text of each encoded value, which is plain JSON unless it is a string or bytes; surrogates are other bytes than UTF-8."""
+        """Yield the text of each encoded value: its plain JSON, but of a string or bytes the characters.
+
+        Surrogates stand for bytes that are not UTF-8.
+        """
         lines = _report.lines(values, plain=True, dialect=self._dialect).decode().split("\n")
         for value, line in zip(split(bytes(values), 1, self._dialect), lines):
             if value[0] in _WITH_TEXT:

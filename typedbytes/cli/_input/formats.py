@@ -37,7 +37,7 @@ _SIGNATURES = (SEQUENCE_FILE + b"\6", BLOCK_MESSAGE, *FOREIGN, *BYTE_ORDER_MARKS
 
 
 def recognise(head, is_all=False):
-    """Return the format of an input that starts with these bytes, possibly a foreign one, or "text"; None if more bytes are needed.
+    """Return the format of an input by its first bytes, maybe a foreign one, or "text"; None: more are needed.
 
     A value with an application code starts like text only if its length is one of four printable
     characters: 150 MB or more.
@@ -73,7 +73,10 @@ def _has_open_line(head):
 
 
 def reader_of(source, name, shown, raw, pairs, dialect, max_bytes):
-    """Return a reader of the records of a source in this format; with raw, of encoded records. shown: the input in messages."""
+    """Return a reader of the records of a source in this format, encoded ones with raw.
+
+    shown: the input in messages.
+    """
     if name == "sequencefile" and not raw:
         return sequence_file_reader(source, dialect, max_bytes)
     source = source_of(source, name, shown, pairs, dialect, max_bytes)
@@ -126,7 +129,10 @@ def limited_source_of(source, name, shown, pairs, dialect, max_bytes):
 
 
 def lines_of(source, shown, max_bytes, piece_nbytes=-1):
-    """Yield (location, line); a location is the input and the number of the line. Longer lines come in pieces of piece_nbytes."""
+    """Yield (location, line), with long lines in pieces of piece_nbytes.
+
+    A location is the input and the number of the line.
+    """
     limit = piece_nbytes if max_bytes is None else max_bytes + 1
     with io.BufferedReader(source, CHUNK_NBYTES) as file:
         number, is_end = 0, True

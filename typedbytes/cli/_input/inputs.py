@@ -1,4 +1,4 @@
-"""The inputs of a command: naming, opening and recognising them, one after the other; which of their errors is which exit code.
+"""The inputs of a command: naming, opening and recognising them in turn, and the exit codes of their errors.
 
 The blocks that turn errors into Failure hold reading only: an OSError that leaves a command is one of the output's.
 """
@@ -43,7 +43,7 @@ WILD = frozenset("*?[")
 
 
 class Inputs:
-    """The inputs of a command by name, with folders and patterns replaced by the files they match, and how they are read.
+    """The inputs of a command by name, with the files of folders and patterns, and how they are read.
 
     pair_check: what to do about input that looks like pairs, one of pair_detection; None: nothing.
     """
@@ -107,7 +107,7 @@ class Inputs:
         self._holds_pairs = pairs
 
     def check_for_pairs(self, source: Any, form: str, name: str) -> Any:
-        """Return the source, watched for what looks like pairs if the command depends on it, and no option says what a record is."""
+        """Return the source, watched for what looks like pairs where no option says whether records are pairs."""
         if form != "typedbytes" or not self._pair_check:
             return source
         from typedbytes.cli._input import pair_detection  # imported lazily: start-up time

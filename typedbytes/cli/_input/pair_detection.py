@@ -23,7 +23,7 @@ MAX_NBYTES = 1 << 20
 
 
 def guess_records(codes):
-    """Guess from type codes: pairs if the even positions, or the odd ones, have a single type, and the two sets of types differ."""
+    """Guess from type codes: pairs if even or odd positions have a single type, and the two sets differ."""
     if not codes:
         return "nothing"
     keys, values = set(codes[::2]), set(codes[1::2])
@@ -45,7 +45,10 @@ def _type_name(code):
 
 
 def watch_for_pairs(source, dialect, check):
-    """Return the source, which is examined, here or while it is read; check(codes) is called once there are enough values for a guess."""
+    """Return the source, which is examined here or while it is read.
+
+    check(codes) is called once there are enough values for a guess.
+    """
     guess = _PairGuess(dialect, check)
     if not source.seekable():
         return _GuessedPipe(source, guess)

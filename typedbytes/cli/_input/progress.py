@@ -93,7 +93,7 @@ class _Meter:
 
 
 def _draw(text):
-    """Replace the line on the terminal. A terminal that is gone, or takes no line, is no failure of the command, nor of its input."""
+    """Replace the line on the terminal; one that is gone, or takes no line, is not a failure of the command."""
     try:
         width = (os.get_terminal_size(2).columns or COLUMNS) - 1
         os.write(2, (ERASE + text[:width]).encode(sys.stderr.encoding, "backslashreplace"))

@@ -41,7 +41,7 @@ def rereadable_inputs(inputs):
 
 
 def can_be_read_twice(name):
-    """Return whether an input is the same when it is opened again; one that does not exist is reported by the first reading."""
+    """Return whether an input is the same when it is opened again; reading reports one that does not exist."""
     if "://" in name:
         return True
     return name != "-" and not name.startswith(_OPEN_FILES) and (os.path.isfile(name) or not os.path.exists(name))

@@ -65,7 +65,10 @@ def _has_side_files(folder):
 
 
 def hints(counters):
-    """Return what to say of a role whose tasks all had input, wrote nothing and counted nothing; counters are ours or Hadoop's."""
+    """Return what to say of a role whose tasks had input, wrote nothing and counted nothing.
+
+    The counters are ours or Hadoop's.
+    """
     from typedbytes.streaming.advice import hint_at_no_output  # imported lazily: start-up time
     from typedbytes.streaming.task_environment import NAMES
 
@@ -87,7 +90,7 @@ def hints(counters):
 
 
 def counters_by_step(result):
-    """Return how the lines of each step start and its counters: their sums would count the pairs between steps twice."""
+    """Return the start of each step's lines and its counters: sums would count pairs between steps twice."""
     return [(f"step {number}: ", each.counters) for number, each in enumerate(result.steps, 1)] or [
         ("", result.counters)
     ]

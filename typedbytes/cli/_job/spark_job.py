@@ -16,7 +16,10 @@ NOT_FOR_SPARK = {"streaming_jar": None, "read": False, "dry_run": False, "target
 
 
 def run_on_spark(settings: JobSettings, master: str | None, bundle: str | None = None) -> None:
-    """Run a job by a session of its own. master: None is that of Spark's settings. bundle: the path of an archive with this package."""
+    """Run a job by a session of its own.
+
+    master: None is that of Spark's settings. bundle: the path of an archive with this package.
+    """
     job = job_of(settings, Job)
     refused = [Job.options()[name].flags[-1] for name in job.options_not_for("spark")]
     refused += [
@@ -57,7 +60,7 @@ def _session(job, master, bundle):
 
 
 def _python_of_workers(job, master):
-    """Return what --python or Spark's own variable says; on this machine, and without either, the running Python or `python3`."""
+    """Return what --python or Spark's variable says; else the running Python on this machine, or `python3`."""
     is_here = master is None or master.startswith("local")
     python = "python3"  # what --python is if it is not given
     return (

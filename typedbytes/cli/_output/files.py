@@ -33,7 +33,7 @@ class OutputError(Exception):
 
 
 class CommandOutput:
-    """Write to a raw file, which is flushed and closed here and nowhere else; without one, to a copy of the standard output."""
+    """Write to a raw file, which only this object flushes and closes; without one, to a copy of standard output."""
 
     def __init__(self, raw: io.RawIOBase | None = None, name: str = "standard output") -> None:
         self._name = name
@@ -99,7 +99,7 @@ class CommandOutput:
 
 
 def _standard_output():
-    """Return a copy of the standard output. One that is closed becomes one that cannot be written, an error only for what goes there."""
+    """Return a copy of the standard output, for a closed one a copy that fails only when it is written to."""
     try:
         return os.dup(1)
     except OSError:

@@ -78,7 +78,7 @@ class Records:
 
 
 class UntilFailure:
-    """Pass chunks of whole records on until that fails: a Writer that is closed after a failure writes the same chunk again."""
+    """Pass chunks of whole records on until that fails: a Writer closed then writes the same chunk again."""
 
     def __init__(self, write):
         self._write = write

@@ -8,7 +8,7 @@ from typedbytes.cli._records.decoding import is_refused_value, name_option
 
 
 def repair(damaged, target, decoding):
-    """Copy the intact records of a reader to another SequenceFile of the same classes and codec; return what was skipped."""
+    """Copy intact records to another SequenceFile of the same classes and codec; return what was skipped."""
     how = {each: getattr(damaged, each) for each in ("key_class", "value_class", "version", "compression", "metadata")}
     bad, places = [], []
     # The input may be the file to replace: the copy gets its name when it is complete.

@@ -1,4 +1,4 @@
-"""Paths to the parts of a record, as options give them: the encoded values at key, value[0], value['name'] or value.name.
+"""Paths to the parts of a record, as options give them: key, value[0], value['name'] or value.name.
 
 What is not on the path is not decoded.
 """
@@ -59,7 +59,7 @@ class Fields:
         return None
 
     def _inside_map(self, pairs, key):
-        """Return what decoding gives for a key: the last of the values whose keys are equal to it, such as those of 1, 1.0 and True."""
+        """Return what decoding gives for a key: the last of the values whose keys are equal, like 1 and True."""
         starts = [*typedbytes.index(pairs, dialect=self._dialect), len(pairs)]
         for start, middle, end in zip(starts[-3::-2], starts[-2::-2], starts[-1::-2]):
             if self._is_key(pairs[start:middle], key):

@@ -27,7 +27,10 @@ class SortInputs:
 
     @contextmanager
     def name_failures(self):
-        """Turn an error in the data into a Failure that names the input, and an OSError into one of the temporary files; close the input."""
+        """Turn an error in the data into a Failure that names the input, and close the input.
+
+        An OSError is then one of the temporary files.
+        """
         try:
             with closing(self._opened):  # not left to the collector: tracebacks refer to it
                 yield
@@ -79,7 +82,7 @@ class SortInputs:
 
 
 class _NamedSource(io.RawIOBase):
-    """Read from a source; an OSError becomes a Failure that names the input, so that it is not mistaken for one of an output."""
+    """Read from a source; an OSError becomes a Failure that names the input, unlike one of an output."""
 
     def __init__(self, source, name):
         self._source = source

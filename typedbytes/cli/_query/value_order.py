@@ -1,4 +1,4 @@
-"""Sorting by values, numbers by their size: each record follows a sort key of its value, or of a field of it, while it is sorted."""
+"""Sorting by values, numbers by their size: a sort key of its value, or of a field, goes before each record."""
 
 import typedbytes
 from typedbytes import sortkey
@@ -9,7 +9,7 @@ BYTES_NBYTES = 5  # of the code and the length before a record
 
 
 def with_sort_keys(source, nparts, dialect, fields):
-    """Return a source of pairs, a sort key and a record, for a source of records; what is at the path of `fields` decides."""
+    """Return a source of pairs of a sort key and a record, by what is at the path of `fields`."""
     return Encoded(_pairs(source, nparts, dialect, fields))
 
 
@@ -38,7 +38,7 @@ def _pairs(source, nparts, dialect, fields):
 
 
 def _without_types(value):
-    """Return a value with integers as ints, whatever the type: a sort key ends with the types of its numbers, which would decide among equals."""
+    """Return a value with integers as ints, since the types at the end of a sort key would decide among equals."""
     if type(value) is tuple:
         return tuple(map(_without_types, value))
     if type(value) is bool or (

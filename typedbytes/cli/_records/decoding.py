@@ -1,4 +1,4 @@
-"""What commands that make values of records refuse by default: text that is not UTF-8, and pickles, which no command ever runs."""
+"""What commands that make values refuse by default: text that is not UTF-8, and pickles, which are never run."""
 
 from typedbytes.cli._failure import advise
 
@@ -7,7 +7,7 @@ _ADVICE = {"unicode_errors": " (--unicode-errors surrogateescape accepts it)", "
 
 
 def is_refused_value(error):
-    """Return whether a DecodeError is about a value that an option accepts: its bytes are known, and the structure is whole."""
+    """Return whether an option accepts the value of a DecodeError: its bytes are known, its structure whole."""
     return error.option in _ADVICE
 
 

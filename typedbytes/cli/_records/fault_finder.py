@@ -101,7 +101,7 @@ class FaultFinder:
         self._name_options()
 
     def run_sequence_file(self, reader):
-        """Check the pairs of a SequenceFile, whose reader decodes by the classes in its header and continues after damage."""
+        """Check the pairs of a SequenceFile by the classes in its header, beyond damage too."""
         windows: dict = {}
         nseen = nmissing = 0
         for _ in chain(reader, [None]):  # once more for damage after the last pair

@@ -35,7 +35,7 @@ _HELD_AS_BYTES = {
 
 
 def notes_on_bytes(schema):
-    """Return a line for each kind of values that a table can only hold as bytes, with the paths of the columns that hold them.
+    """Return a line for each kind of values that a table can only hold as bytes, with the paths of its columns.
 
     schema: the types of the columns by name.
     """

@@ -1,4 +1,4 @@
-"""The order of columns in several tables, whose rows become VECTORs and pairs: without the names, values of two columns would be mixed."""
+"""The order of columns in several tables, whose rows become VECTORs and pairs, which have no names."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _PARTS = "value_type", "key_type", "item_type"  # of lists and maps
 
 
 class ColumnOrder:
-    """The columns of the first table, and the order in which those of the others are read. Other names are not compared.
+    """The columns of the first table, and the order in which those of the others are read.
 
-    keeps_fields: structs become MAPs, in which fields have their names.
+    Other names are not compared. keeps_fields: structs become MAPs, in which fields have their names.
     """
 
     def __init__(self, keeps_fields: bool) -> None:

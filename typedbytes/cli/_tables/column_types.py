@@ -1,4 +1,4 @@
-"""The types of columns of text: INT, LONG or DOUBLE where all cells of a column are such numbers as JSON writes them, else STRING.
+"""The types of columns of text: INT, LONG or DOUBLE where all cells are such numbers in JSON, else STRING.
 
 Invariant: the cells of a column become values of one type, and an empty cell among numbers a null.
 """
@@ -92,7 +92,7 @@ class _Column:
 
 
 def _is_kept_by_double(text):
-    """Return whether the DOUBLE of a number, written with as many digits, has the same ones; infinity has none, and 0.0 none but zeros."""
+    """Return whether the DOUBLE of a number has its digits, which infinity has not, and 0.0 only of zeros."""
     if len(text) <= _KEPT_NCHARS and not _EXPONENT.intersection(text):
         return True
     digits = _digits(text)

@@ -28,7 +28,7 @@ PLAN = "_conversion.json"
 
 
 def is_folder(name, files):
-    """Return whether -o is a folder: one that exists, a name with a slash at its end, or without a suffix if an input is a folder."""
+    """Return whether -o is a folder: it exists, ends with a slash, or has no suffix and an input is a folder."""
     if name in (None, "-"):
         return False
     if name.endswith("/") or os.path.isdir(name):

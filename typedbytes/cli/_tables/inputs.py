@@ -39,7 +39,10 @@ _MAX_PADDING = 64
 
 
 def batches_of_table(source: Any, form: str, name: str) -> Iterator[Any]:
-    """Yield the batches of a source that hold rows; if there are none, an empty one with its columns. name: of the input."""
+    """Yield the batches of a source that hold rows; if there are none, an empty one.
+
+    name: of the input.
+    """
     pyarrow, has_rows = imported_pyarrow(), False
     if form != "arrow" and not source.seekable():
         source = io.BytesIO(source.read())
@@ -149,7 +152,7 @@ def _last_chunks(metadata):
 
 
 def _has_index_before(footer, start):
-    """Return whether an index, or a Bloom filter, ends where the footer starts: its offsets then count from the start of the input."""
+    """Return whether an index, or a Bloom filter, ends where the footer starts: offsets then count from there."""
     return any(_number(offset) + _number(nbytes) == start for offset, nbytes in _INDEX.findall(footer))
 
 
@@ -159,10 +162,10 @@ def _number(varint):
 
 
 def _start_of_second_parquet_file(source, nbytes, chunks):
-    """Return the offset where the file begins whose footer was read, None for 0; nbytes: between the last column and the footer.
+    """Return the offset where the file begins whose footer was read, None for 0.
 
-    They may be an index. Else they are so many because the offsets in the footer count from a later start,
-    after no more bytes than these.
+    nbytes: between the last column and the footer. They may be an index. Else they are so many because the offsets in
+    the footer count from a later start, after no more bytes than these.
     """
     for offset in range(0, nbytes, _PIECE_NBYTES):
         data = source.read_at(offset + 1, min(_PIECE_NBYTES, nbytes - offset) + len(_PARQUET_MAGIC) - 1)

@@ -1,4 +1,4 @@
-"""What a conversion to a table reads: the splits of SequenceFiles and files of typed bytes, and one schema for all of them.
+"""What a conversion to a table reads: splits of SequenceFiles, files of typed bytes, and a schema for all.
 
 Not here: what is written. Invariant: a value that does not fit the schema is a Failure that names the file.
 """

@@ -89,7 +89,7 @@ class _Numbers:
         self.minimum = self.maximum = None
 
     def add(self, number):
-        """Add one; raise TypeError if it is not a number, and ArithmeticError if there is no exact sum of Decimals or a float cannot hold it."""
+        """Add one. TypeError: not a number; ArithmeticError: no exact sum, or too large for a float."""
         if type(number) not in (int, float) and not _is_decimal(number):
             raise TypeError(f"expected a number, not an object of type {type(number).__name__}")
         if _is_decimal(number) or _is_decimal(self.total):
@@ -110,7 +110,7 @@ class _Numbers:
 
 
 def _exact_sum(*numbers):
-    """Return the sum of one or two Decimals or ints; raise ArithmeticError if there is none of MAX_NDIGITS, TypeError for a float."""
+    """Return the sum of one or two Decimals or ints; ArithmeticError beyond MAX_NDIGITS, TypeError for a float."""
     from decimal import Inexact, InvalidOperation  # imported lazily: start-up time
 
     context = _context(MAX_NDIGITS, Inexact, InvalidOperation)

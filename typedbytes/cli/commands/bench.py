@@ -1,4 +1,4 @@
-"""The command bench: the speed of the codec on the user's records, from bytes in memory, so that no disk is measured."""
+"""The command bench: the speed of the codec on the user's records in memory, so that no disk is measured."""
 
 from __future__ import annotations
 

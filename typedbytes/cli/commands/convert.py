@@ -213,7 +213,10 @@ def _widened(inputs):
 
 
 def _batches_of(source, name, inputs, notes, types):
-    """Yield the rows of a table, or the records of another input, as batches; notes, types: those on columns and of them so far."""
+    """Yield the rows of a table, or the records of another input, as batches.
+
+    notes, types: those on columns and of them so far.
+    """
     form, source = inputs.recognised(source)
     if form in READ_TABLES:
         yield from batches_of_table(source, form, name)
@@ -230,7 +233,7 @@ def _batches_of(source, name, inputs, notes, types):
 
 
 def _check_types(found, types, name):
-    """Raise Failure for a column of another type than before; Arrow has one for BYTES, application data and encoded values."""
+    """Raise Failure for a column of another type than before, where Arrow has one type for several of ours."""
     for column, kind in found.items():
         before = types.setdefault(column, kind)
         if kind != before:

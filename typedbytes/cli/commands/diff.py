@@ -67,7 +67,7 @@ def _in_order(first, second, dialect):
 
 
 def _unordered(first, second, dialect):
-    """Yield the records that occur more often in one input than in the other, first those of the first input, in its order."""
+    """Yield the records that occur more often in one input than in the other, those of the first input first."""
     from hashlib import blake2b  # imported lazily: start-up time
 
     # Two records can be made to have one digest, but only if the salt is known beforehand.

@@ -80,7 +80,7 @@ def _describe_contents(source, name, inputs, row):
 
 
 def _is_all_text(source):
-    """Return whether the first bytes are those of text, in UTF-16 too: the very first, by which it was recognised, may be so by chance."""
+    """Return whether the first bytes are those of text, in UTF-16 too; the very first may be so by chance."""
     head = piece = source.read(TEXT_NBYTES)
     while piece and len(head) < TEXT_NBYTES:
         piece = source.read(TEXT_NBYTES - len(head))
@@ -132,7 +132,7 @@ def _values(source, form, name, inputs, size):
 
 
 def _beyond(head, offset, size):
-    """Return what is wrong with a value of which only the start was read: a length beyond the end of the input; None if nothing is."""
+    """Return what is wrong with a value that was read in part: a length beyond the input; None if nothing is."""
     if size is None or not (head[0] in (TypeCode.BYTES, TypeCode.STRING) or 50 <= head[0] <= 200):
         return None
     nbytes = int.from_bytes(head[1:], "big")

@@ -76,7 +76,7 @@ def _sort_into(sink, inputs, settings, fields):
 
 
 def _default_threads():
-    """Return one for each processor that this process may use, at most four: more would wait for the thread that reads."""
+    """Return one for each processor of this process, at most four: more would wait for the thread that reads."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(usable, 4)
 

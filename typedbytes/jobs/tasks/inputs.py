@@ -1,4 +1,4 @@
-"""The input of a job: paths and patterns, the files they name, and their splits, as Hadoop's FileInputFormat makes them.
+"""The input of a job: paths and patterns, the files they name, and splits as Hadoop's FileInputFormat makes.
 
 Here: names, sizes, kinds of files and the bytes of a split as pairs of typed bytes. Not here: tasks. Invariant: a file
 belongs to the job once for each path that names it; no named file is skipped silently.
@@ -60,7 +60,7 @@ class Split:
 
 
 def pairs_in(inputs: Iterable[Any]) -> tuple[Iterable[Any] | None, list[Any]]:
-    """Return (pairs, []) for an iterable of tuples, and (None, paths) for one of paths. Raises InputError for anything else."""
+    """Return (pairs, []) for an iterable of tuples, (None, paths) for one of paths; else raise InputError."""
     items = iter(inputs)
     first = [*islice(items, 1)]
     if first and isinstance(first[0], tuple):
@@ -181,16 +181,20 @@ def _check_text(path, head, codec):
 
 
 def _decompressed(file, codec):
-    """Return a source of what a file holds, which is at its start if there is a codec; an empty file is empty however it is called.
+    """Return a source of what a file holds, at its start if there is a codec.
 
-    Not by bz2 and lzma, which take damage at the start of a later stream for the end of the file.
+    An empty file is empty however it is called. Not by bz2 and lzma,
+    which take damage at the start of a later stream for the end of the file.
     """
     head = file.read(1) if codec else b""
     return Decompressed(put_back(head, file), codec) if head else file
 
 
 def open_split(split: Split) -> Any:
-    """Return the split's reader, a context manager: copy_to(sink), `record` pairs copied so far, `position` bytes into the split."""
+    """Return the split's reader, a context manager.
+
+    copy_to(sink), `record` pairs copied so far, `position` bytes into the split.
+    """
     return {TEXT: _Lines, PAIRS: _Pairs, SEQUENCE_FILE: _Sequence}[split.kind](split)
 
 

@@ -1,4 +1,4 @@
-"""The data of one attempt of a map task: from a split to its mapper, and from the mapper to sorted runs by way of the combiner.
+"""The data of one attempt of a map task: from a split to its mapper, then by the combiner to sorted runs.
 
 Here: both ends of the mapper's pipes. Not here: processes. Invariant: what is combined is sorted again, so that a
 combiner that writes other keys than it was given, or another order, spoils nothing.

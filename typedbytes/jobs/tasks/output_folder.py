@@ -48,7 +48,10 @@ def check_output(path: Path) -> None:
 
 
 class OutputFolder:
-    """The working folder of a job; a context manager that leaves the complete output or nothing. `attempts`: the parent of the attempts' folders."""
+    """The working folder of a job; a context manager that leaves the complete output or nothing.
+
+    attempts: the parent of the attempts' folders.
+    """
 
     def __init__(
         self, path: Path, caretaker: Caretaker, keep_failed: bool = False, temporary: Path | None = None
@@ -106,7 +109,7 @@ class OutputFolder:
         return file.name
 
     def keep_records(self, pairs: Iterable[Any]) -> str:
-        """Write pairs into a file, which can be read again, and return its path. Raises InputError for what is not a pair."""
+        """Write pairs into a file, to be read several times, and return its path; InputError if one is no pair."""
         path = os.path.join(self._work, "records.tb")
         try:
             with open(path, "wb", buffering=0) as file, PairWriter(file, buffer_size=BUFFER_NBYTES) as writer:

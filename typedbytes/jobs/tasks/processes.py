@@ -1,4 +1,6 @@
-"""The processes of a job, and one attempt of a task: a process with three pipes, a thread that writes its input and one that reads its standard error.
+"""The processes of a job, and one attempt of a task.
+
+An attempt is a process with three pipes, a thread that writes its input and one that reads its standard error.
 
 Here: starting and ending processes, and finding which failure came first. Not here: what goes through the pipes.
 Invariant: an attempt has succeeded only when its process has read all of its input, has closed its output and has exit
@@ -104,9 +106,10 @@ class Processes:
         collect: Callable[[Any], Any],
         messages: Messages,
     ) -> Any:
-        """Run a process: feed(sink) writes its input, collect(source) reads its output, messages.handle(line) gets its standard error.
+        """Run a process. feed(sink) writes its input, collect(source) reads its output.
 
-        Returns what collect returns. Raises TaskError when the attempt failed.
+        messages.handle(line) gets its standard error. Returns what collect returns.
+        Raises TaskError when the attempt failed.
         """
         process, unread = self._start_with_pipes(command, environ)
         sink = PipeSink(process.stdin)
@@ -233,7 +236,7 @@ class Processes:
 
 
 class _Threads:
-    """A pool of threads as a context manager; after an exception the job's processes are ended, since its threads wait for them."""
+    """A pool of threads as a context manager; after an exception it ends the processes they wait for."""
 
     def __init__(self, processes, nthreads):
         self._processes = processes
@@ -287,7 +290,10 @@ def _try_call(function, *arguments):
 
 
 class _StandardError:
-    """The standard error of a process, read to its end, or soon after that of the process: one in another session may keep it open for long."""
+    """The standard error of a process, read to its end, or soon after that of the process.
+
+    A process in another session may keep it open for long.
+    """
 
     def __init__(self, pipe):
         self._pipe = pipe

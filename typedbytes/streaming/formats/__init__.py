@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def open_files(
     input_format: str, output_format: str, source: Any, sink: Any, environ: Mapping[str, str]
 ) -> tuple[Any, Any]:
-    """Return what records are read from and written to: the task's descriptors, or the files of typed bytes of a whole split."""
+    """Return what records are read from and written to: descriptors, or the typed bytes of a whole split."""
     if "split" in (input_format, output_format):
         from typedbytes._base.pipes import enlarge_pipe
         from typedbytes.streaming.formats.splits import SequenceFileSink, open_split
@@ -90,7 +90,10 @@ def open_output(
     composite_keys: CompositeKeys | None = None,
     has_reducer: bool = False,
 ) -> Any:
-    """Return the output of a role; options are those of PairWriter, for typed bytes; has_reducer: whether the job has one."""
+    """Return the output of a role.
+
+    options: of PairWriter, for typed bytes. has_reducer: whether the job has one.
+    """
     if composite_keys is not None and role != "reduce":
         from typedbytes.streaming.formats.secondary_sort import CompositeKeyOutput
 

@@ -1,4 +1,4 @@
-"""Records as columns: reads batches of typed bytes and writes pairs or columns, with the interface of the other formats."""
+"""Records as columns: reads batches of typed bytes, writes pairs or columns, as the other formats do."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ class ColumnsInput(Input):
 
 
 class ColumnsOutput(TypedBytesOutput):
-    """Write the columns or pairs that a job returns; options are those of PairWriter, column_options those of columns.write."""
+    """Write the columns or pairs that a job returns.
+
+    options: of PairWriter. column_options: of columns.write.
+    """
 
     def __init__(self, sink: Any, options: Mapping[str, Any], column_options: Mapping[str, Any]) -> None:
         super().__init__(sink, options)

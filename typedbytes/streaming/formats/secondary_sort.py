@@ -36,10 +36,11 @@ EMPTY_BYTES, FALSE = bytes(5), b"\x02\x00"  # values of five bytes and of two
 def find_composite_keys(
     part_of: Callable[[Any], Any], groups_by_part: bool, role: str, formats: Sequence[str], environ: Mapping[str, str]
 ) -> CompositeKeys | None:
-    """Return the CompositeKeys of a job's keys, or None if its tasks pass keys on unchanged: without a reducer, or with its own partitioner.
+    """Return the CompositeKeys of a job's keys, or None if its tasks pass keys on unchanged.
 
-    part_of: returns the part of a key; groups_by_part: whether reducers are called for parts. formats: of the role's
-    input and output. Raises GroupingError for a job whose keys cannot be grouped so.
+    They do without a reducer, or with its own partitioner. part_of: returns the part of a key; groups_by_part:
+    whether reducers are called for parts. formats: of the role's input and output. Raises GroupingError for a job
+    whose keys cannot be grouped so.
     """
     secondary = find_secondary(environ)
     nreducers = Task(environ).nreducers
@@ -88,7 +89,7 @@ class CompositeKeys:
         return joined_with_hash(self._head, part, key, MARK, self._padding)
 
     def split(self, whole: bytes) -> bytes | None:
-        """Return the encoded key in a composite key, None for other keys; `start` is then equal for all keys of its part."""
+        """Return the encoded key in a composite key, None for other keys; `start` is equal for keys of a part."""
         if self.start is None or not (whole.startswith(self.start) and whole.startswith(MARK, -self.ntail)):
             start = self.start_of(whole)
             if start is None:

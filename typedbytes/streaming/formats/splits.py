@@ -65,14 +65,14 @@ class _SplitPairs:
 
 
 def holds_objects(split: Any, environ: Mapping[str, str]) -> bool:
-    """Return whether the reader of a split gives the very objects that its typed bytes decode to: it is text, or a SequenceFile of typed bytes."""
+    """Return whether the reader of a split gives the objects of its typed bytes, as for text and typed bytes."""
     if environ.get(FORMAT) == "sequencefile":
         return split.reader.key_class == split.reader.value_class == TYPED_BYTES_WRITABLE
     return environ.get(FORMAT) == "text"
 
 
 class SplitInput(Input):
-    """Read the pairs of a split that holds objects; without copies as typed bytes in between, a sixth of the task's time."""
+    """Read the pairs of a split that holds objects without a copy as typed bytes, a sixth of the task's time."""
 
     def __init__(self, split: Any) -> None:
         super().__init__(split.reader)
@@ -104,7 +104,7 @@ class SplitInput(Input):
 
 
 class SequenceFileSink:
-    """Take whole pairs of typed bytes, as a PairWriter hands them over, and write them as a SequenceFile, compressed as the job says."""
+    """Take whole pairs of typed bytes from a PairWriter, and write them as a SequenceFile, as the job compresses."""
 
     def __init__(self, sink: Any, environ: Mapping[str, str]) -> None:
         self._file = sequencefile.Writer(sink, **compression_of(environ))
@@ -120,7 +120,7 @@ class SequenceFileSink:
 
 
 def compression_of(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Return the options of a Writer for the compression of the job's output, by the rules of SequenceFileOutputFormat."""
+    """Return a Writer's options for the compression of the job's output, as SequenceFileOutputFormat has it."""
     if environ.get(COMPRESSION, "false") != "true":
         return {}
     compression = environ.get(f"{COMPRESSION}_type", "RECORD").lower()

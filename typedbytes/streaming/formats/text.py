@@ -28,7 +28,10 @@ def _encode(value):
 
 
 class TextInput(ReaderInput):
-    """Read lines; without a separator they are values and the key is the number of the line, from 0; raw: as bytes, for decode()."""
+    """Read lines; without a separator they are values, and keys are the numbers of lines, from 0.
+
+    raw: as bytes, for decode().
+    """
 
     def __init__(self, source: Any, separator: bytes | None = None, nfields: int = 1, raw: bool = False) -> None:
         super().__init__(TextReader(source, separator, nfields, raw=raw, buffer_size=BUFFER_NBYTES))
@@ -51,13 +54,13 @@ class TextOutput(RecordOutput):
     """Write lines: bytes as they are, anything else as its str."""
 
     def __init__(self, sink: Any, separator: bytes, key_ends: Collection[tuple[bytes, int]] = ()) -> None:
-        """key_ends: pairs of a separator and the number of fields in a key, by each of which the key must be found again."""
+        """key_ends: (separator, number of fields in a key), by each of which the key must be found again."""
         super().__init__(sink)
         self._separator = separator
         self._key_ends = key_ends
 
     def encode(self, key: Any, value: Any) -> bytes:
-        """Return the line of a pair; raises ValueError when it would be more than one line, or its key be found shorter."""
+        """Return the line of a pair; ValueError if it would be several lines, or its key be found shorter."""
         encoded = _encode(key)
         line = b"%b%b%b" % (encoded, self._separator, _encode(value))
         if b"\n" in line or b"\r" in line:  # Hadoop ends a line at both
