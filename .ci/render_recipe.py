@@ -1,4 +1,4 @@
-"""Render the conda recipe for every supported Python and system, as rattler-build does before it builds; nothing is fetched.
+"""Render the conda recipe for every supported Python and system, as rattler-build does; nothing is fetched.
 
 Fails for a recipe that rattler-build refuses, and where what it needs differs from pyproject.toml.
 """

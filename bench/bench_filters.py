@@ -1,4 +1,4 @@
-"""Whole processes from standard input to standard output, files both: the 17 files of the old benchmark, and starting up.
+"""Whole processes from stdin to stdout, files both: the 17 files of the old benchmark, and starting up.
 
 Here: which program gets which file. Invariant: the time is the CPU time of the process from its birth to its end, in
 itself and in the kernel, as the kernel counts it for the parent.

@@ -1,4 +1,4 @@
-"""SequenceFiles beside the plain stream of the same pairs, beside decompression and decoding alone, and beside Hadoop's Java.
+"""SequenceFiles beside a plain stream of the same pairs, decompression and decoding alone, and Hadoop's Java.
 
     python bench/bench_sequencefiles.py    a table; needs a JDK and Maven, as the tests of Hadoop do
 
@@ -176,7 +176,7 @@ def measured(race):
 
 
 def zstd_parts(path):
-    """Return the compressed buffers of a file of blocks, and the pairs as a plain stream in parts as large as its blocks."""
+    """Return the compressed buffers of a file of blocks, and its pairs as a plain stream in parts as large."""
     from typedbytes.sequencefile import _codecs
 
     codec = _codecs.find("zstd")

@@ -319,7 +319,7 @@ while head := sock.recv(8, socket.MSG_WAITALL):
 
 
 def by_python(peers, value, dumps, loads):
-    """Return a function that sends what dumps makes after its length, and reads it back from a Python that only copies."""
+    """Return a function that sends a length and what dumps makes, and reads it back from a copying Python."""
     ours, theirs = socket.socketpair()
     words = [sys.executable, "-c", ECHO_PYTHON, str(theirs.fileno())]
     process = subprocess.Popen(words, pass_fds=[theirs.fileno()])

@@ -58,7 +58,7 @@ def rows(quick):
 
 
 def runs(ways, nmessages, rate, figure):
-    """Return a function for each way that sends `nmessages` messages and returns the CPU time of one, or the lateness of all."""
+    """Return functions, one for each way to send `nmessages` messages: the CPU time of one, or all lateness."""
     return {name: lambda way=way: run(way, nmessages, rate)[figure] for name, way in ways.items()}
 
 

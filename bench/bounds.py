@@ -220,7 +220,7 @@ class Interrupted(BaseException):
 
 
 def latency(work, after):
-    """Return how much CPU time passed between a signal and its handler, or None when the work was over before it came."""
+    """Return how much CPU time passed between a signal and its handler; None if the work was over before it."""
     handled = []
 
     def handler(*_):

@@ -1,4 +1,4 @@
-"""How the suites run under pytest-benchmark: each runner alone, for a look at one of them; `report.py` runs them in turn.
+"""How the suites run under pytest-benchmark, each runner alone; `report.py` runs them in turn.
 
 With --benchmark-disable each runs once and small, which shows that it still can.
 """

@@ -36,7 +36,7 @@ EMOJI = "".join(map(chr, range(0x1F600, 0x1F640)))
 
 @dataclass(frozen=True)
 class Shape:
-    """A kind of list: its name, the usual number of items, how one item is made, and what msgspec would call the list."""
+    """A kind of list: its name, the usual number of items, how one is made, and what msgspec calls the list."""
 
     name: str
     nitems: int
@@ -189,7 +189,10 @@ CYRILLIC_NAMES = [f"название поля {n:02}" for n in range(10)]
 
 
 def many_keys(rng):
-    """Make a record of ten numbers whose keys are any of 30,000; a list of them would change how many instructions each path takes."""
+    """Make a record of ten numbers whose keys are any of 30,000.
+
+    A list of the keys would change how many instructions each path takes.
+    """
     return {f"user_{n:05}": rng.randrange(1000) for n in rng.sample(range(30_000), 10)}
 
 

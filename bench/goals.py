@@ -211,7 +211,7 @@ def judge_import(races, slack):
 
 
 def judge_filters(results):
-    """Yield the judgements on the 17 files: a filter that looks at every pair, beside the older libraries' figure carried over."""
+    """Yield the judgements on the 17 files: a filter of every pair, beside the older libraries' figure."""
     for name, seconds in filter_seconds(results).items():
         yield Judgement(f"filter {name}", "s", seconds["older"], seconds["typedbytes"])
         limit = min(DROP_IN_TO_LOOP * seconds["typedbytes"], DROP_IN_TO_OLDER * seconds["older"])
@@ -232,7 +232,7 @@ def filter_seconds(results):
 
 
 def older_to_marshal(name):
-    """Return the older libraries' time as a part of a marshal filter's, on the machine of both; None where it is not known."""
+    """Return the older libraries' time as a part of a marshal filter's on the same machine, or None."""
     if name in PREDECESSOR_MARSHAL:
         return PREDECESSOR[name] / (PREDECESSOR_EMPTY + PREDECESSOR_MARSHAL[name])
     return None

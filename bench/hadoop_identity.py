@@ -1,4 +1,4 @@
-"""What a Python task costs a Hadoop job: the identity map of (int, long) pairs by /bin/cat, which reads nothing, and by us.
+"""What a Python task costs a Hadoop job: the identity map of (int, long) pairs by /bin/cat, and by us.
 
 Real Hadoop Streaming jobs in one warm virtual machine, with ``-io typedbytes``, a SequenceFile as input, one split, no
 reducer, and the output thrown away after the reader of the pipe. The jobs take turns. Wall is that of the whole job as

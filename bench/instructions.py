@@ -177,7 +177,7 @@ def count():
 
 
 def run_under_callgrind(out):
-    """Run this file in a process of its own, with callgrind's files beginning like `out`; return what it prints, in fields.
+    """Run this file in a process of its own, with callgrind's files named like `out`; return its fields.
 
     It runs once without callgrind before: a process that compiles its modules takes up to 1 % more than one
     that finds their byte code.
@@ -193,7 +193,10 @@ def run_under_callgrind(out):
 
 
 def least(out, nfiles):
-    """Return the lowest count of a path's turns. nfiles: the number of dumps before this path's; the first dump precedes its first turn."""
+    """Return the lowest count of a path's turns.
+
+    nfiles: the number of dumps before this path's; the first dump precedes its first turn.
+    """
     return min(total(Path(f"{out}.{nfiles + 2 + turn}")) for turn in range(NTIMES))
 
 

@@ -106,7 +106,7 @@ def make_pairs(path, text_path, gigabytes):
 
 
 def measured(name, command, limit="none", **how):
-    """Run a command and print its row: wall seconds, CPU seconds, memory of its largest process; return whether it has succeeded."""
+    """Run a command, print wall and CPU seconds and its largest process's memory; return if it succeeded."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.perf_counter()
     with open(FOLDER / f"{name}.log", "wb") as log:

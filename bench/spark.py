@@ -1,4 +1,4 @@
-"""Read pairs into a data frame of a real Spark and add them up: typed bytes, PySpark's own SequenceFiles, and Parquet, in turn.
+"""Read pairs into a data frame of Spark and add them up: typed bytes, PySpark's SequenceFiles, and Parquet.
 
     build/spark/bin/python bench/spark.py --pairs 10000000 --rounds 3    after make spark, which installs PySpark
 

@@ -76,7 +76,7 @@ def number(value, unit):
 
 
 def section(results, operation, title):
-    """Yield the tables of one operation: nanoseconds for a value, and ratios to the better yardstick where there is one."""
+    """Yield the tables of one operation: nanoseconds for a value, and ratios to the better yardstick."""
     races = [race for race in results["races"] if race["operation"] == operation]
     if races:
         names = [name for name in columns(races) if any(name in race["entries"] for race in races)]

@@ -82,7 +82,7 @@ class Race:
     runners: list
 
     def run(self, seconds, min_nrounds=MIN_NROUNDS):
-        """Run all in turn, round after round, for about `seconds` (0: one round); each round begins with another one."""
+        """Run all in turn for about `seconds` (0: one round); each round begins with another one."""
         deadline = time.monotonic() + seconds
         with collector_frozen():
             for nround in range(MAX_NROUNDS):

@@ -92,7 +92,7 @@ def include(app, docname, source):
 
 
 def resolve_links(docname, folder, text):
-    """Make links to files of the repository, relative to `folder`, links to pages; one to a file without a page becomes its text."""
+    """Make links to files, relative to `folder`, links to pages; one to a file without a page becomes its text."""
 
     def resolved(match):
         label, target, anchor = match.groups()

@@ -1,4 +1,4 @@
-"""Join functions with their calls: two kinds of files meet under the name of a function, without keeping a side in memory.
+"""Join functions with their calls: two kinds of files meet under a function's name, neither kept in memory.
 
 A file whose name has "definitions" in it has lines of a name and the file that defines it, separated by a TAB; every
 other file is source text. The output has a pair for each function that is called: the name, and where it is defined

@@ -16,7 +16,7 @@ INPUT_FILE_NBYTES = 8 << 20
 
 
 def demo_folder(description, name):
-    """Give the folder for input and output that the command line names, emptied of what an earlier demo has put there."""
+    """Give the folder for input and output that the command line names, emptied of an earlier demo's."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / name, help="where input and output go")
     folder = parser.parse_args().folder.resolve()

@@ -14,7 +14,7 @@ PAGES = ["/", "/about", "/cart", "/help", "/login", "/news", "/search", "/shop"]
 
 
 def weather(nlines):
-    """Yield lines of station, date, degrees and quality: winters and summers, gaps, and a broken thermometer now and then."""
+    """Yield lines of station, date, degrees and quality: winters, summers, gaps, now and then a broken thermometer."""
     chance = random.Random(1901)
     for _ in range(nlines):
         day = chance.randrange(20 * 365)

@@ -1,4 +1,4 @@
-"""The highest temperature of each year, and the station that measured it: a secondary sort, whose first value is the answer.
+"""The highest temperature of each year and its station: a secondary sort, whose first value is the answer.
 
 The input is text as inputs.py makes it, ``python inputs.py weather 100000``: station, date, degrees and a mark for the
 quality on each line. A key is the year and the temperature as a descending sort key. The job sorts by both and groups

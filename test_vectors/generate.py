@@ -77,7 +77,7 @@ def long1(nbytes, number):
 
 
 def npy(header, *payload):
-    """Write version 1.0 of the .npy format: magic, header length, header padded with blanks, 128 bytes so far; items."""
+    """Write version 1.0 of the .npy format: magic, header length, header padded to 128 bytes in all; items."""
     header = header.encode("ascii").ljust(128 - 10 - 1) + b"\n"
     return wire(b"\x93NUMPY\x01\x00", struct.pack("<H", len(header)), header, *payload)
 

@@ -21,7 +21,7 @@ FILE_MARKS = ("codec", "windows", "free_threaded", "every_python", "oldest_pytho
 
 
 def pytest_ignore_collect(collection_path, config):
-    """Leave out, unread, files without the marks of files that -m names: they may import what such a run does not have."""
+    """Leave out, unread, files without the marks that -m names: they may import what such a run does not have."""
     wanted = [mark for mark in FILE_MARKS if re.search(rf"(?<!not )\b{mark}\b", config.option.markexpr)]
     if (
         wanted
@@ -34,7 +34,7 @@ def pytest_ignore_collect(collection_path, config):
 
 @pytest.fixture(scope="module", autouse=True)
 def few_objects():
-    """Leave the garbage collector with what the module's tests make themselves: a full collection takes a tenth of the time."""
+    """Leave the collector only what the module's tests make: a full collection takes a tenth of the time."""
     gc.collect()
     if hasattr(gc, "freeze"):  # not on PyPy
         gc.freeze()
@@ -42,7 +42,7 @@ def few_objects():
 
 @pytest.fixture(scope="module", autouse=True)
 def kind_of_loops():
-    """Transcode text by the kind of loops that TYPEDBYTES_VECTORS names, 0 to 2, or else by the best; see make test-dispatch."""
+    """Transcode text by the loops that TYPEDBYTES_VECTORS names, 0 to 2, or by the best; see make test-dispatch."""
     _core._limit_vectors(int(os.environ.get("TYPEDBYTES_VECTORS", 2)))
 
 

@@ -68,7 +68,7 @@ def class_path():
 
 
 def hadoop_jars():
-    """Give the folder of the jars of Hadoop that jobs run with: of the version in HADOOP_VERSION, or else of the ``pom.xml``."""
+    """Give the folder of the jars of Hadoop for jobs, of the version in HADOOP_VERSION or the ``pom.xml``."""
     version = os.environ.get("HADOOP_VERSION")
     if not version:
         return jars_of(POM, "hadoop-jars")

@@ -1,4 +1,4 @@
-"""Write test_vectors/foreign/hadoop/ and test_vectors/sequencefile/: what Hadoop's own classes write and read, a JSON line each."""
+"""Write test_vectors/foreign/hadoop/ and sequencefile/: what Hadoop's classes write and read, as JSON lines."""
 
 import subprocess
 import sys

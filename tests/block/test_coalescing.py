@@ -1,4 +1,4 @@
-"""Coalescing: no message is lost or written in part, and no writer waits for ever, whatever threads, readers and peers do."""
+"""Coalescing: no message is lost or partial, no writer waits for ever, whatever threads and peers do."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""A real JVM on the other side: every size in every layout, echoes of random messages, sums that Java made of what it read."""
+"""A real JVM on the other side: every size in every layout, echoes of random messages, sums by Java."""
 
 import random
 import struct

@@ -45,7 +45,7 @@ def channels(nbytes):
 
 @pytest.fixture(params=["Linux", "macOS"])
 def memory_of(request, monkeypatch):
-    """Make channels as on either system: Linux has the calls that macOS needs, but lets memory made by them be truncated."""
+    """Make channels as on either system: Linux has macOS's calls, but lets their memory be truncated."""
     if request.param == "macOS":
         monkeypatch.setattr(_system_memory, "sys", types.SimpleNamespace(platform="darwin"))
     before = os.listdir("/dev/shm")

@@ -53,7 +53,7 @@ for nbytes in sizes:
 
 
 def traced_calls(kind, wire, *sizes):
-    """Return for each size the names of the system calls between the two lines that a sender writes, counted by strace."""
+    """Return for each size the system calls between the two lines that a sender writes, as strace has them."""
     command = [
         program("strace"),
         "-qq",

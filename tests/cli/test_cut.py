@@ -75,7 +75,7 @@ def test_fields_that_a_record_lacks(path, file):
     ],
 )
 def test_of_equal_keys_of_a_map_a_path_leads_to_the_last_value(path, pairs):
-    """Every option that takes a path finds what Python's dict, and so decoding, has of these pairs: not the first of equal keys."""
+    """Every option that takes a path finds what Python's dict has of these pairs: not the first of equal keys."""
     key = ast.literal_eval(path.strip("[]")) if path[0] == "[" else path[1:]
     wanted = {key: value for key, value in pairs if type(key) is not list}[key]
     record = map_of(*pairs)

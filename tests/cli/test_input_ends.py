@@ -101,7 +101,7 @@ def send(data, writing):
 
 @pytest.fixture(params=["file", "pipe"])
 def converted(request, file, capfdbinary):
-    """Return a function of bytes that converts them, in a file or a pipe, and returns the exit code, the records and stderr."""
+    """Return a function that converts bytes, by file or pipe, and returns exit code, records and stderr."""
 
     def convert(data):
         if request.param == "file":
@@ -192,7 +192,7 @@ def test_the_place_of_what_follows_a_stream(converted):
 
 
 def test_a_stream_without_its_end_mark(converted):
-    """The format allows it, so that it is read. A cut between two batches leaves the same bytes, so that it is not read without a word."""
+    """The format allows it, so it is read; but a cut between two batches leaves the same bytes, so with a word."""
     data = arrow(FIRST)[:-8]
     code, found, message = converted(data)
     assert (code, found) == (0, FIRST)
@@ -267,7 +267,7 @@ def test_a_parquet_file_of_parquet_files(compression, more, file, capfdbinary):
 
 
 def test_arrow_files_of_polars_without_rows(converted):
-    """Before the first batch polars writes the schema without the mark and the length that Arrow's format puts before it."""
+    """Before the first batch polars writes the schema without the mark and the length that Arrow has before it."""
     polars = pytest.importorskip("polars")
     for ending in "", " and a long name" * 100:
         empty = io.BytesIO()

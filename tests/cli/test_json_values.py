@@ -1,4 +1,7 @@
-"""JSON as other programs write it: indented, several values on a line, names that occur twice. Python's json says what each value is."""
+"""JSON as other programs write it: indented, several values on a line, names that occur twice.
+
+Python's json says what each value is.
+"""
 
 import io
 import json

@@ -21,7 +21,10 @@ def limit_memory():
 
 @pytest.fixture(scope="module")
 def sparse(tmp_path_factory):
-    """Return the path of a file with two VECTORs: each has BYTES and a STRING of 600 MB, a MAP of a long key, and one whose key is longest."""
+    """Return the path of a file with two VECTORs.
+
+    Each has BYTES and a STRING of 600 MB, a MAP of a long key, and one whose key is longest.
+    """
     path = tmp_path_factory.mktemp("sparse") / "large.tb"
     with open(path, "wb") as file:
         for _ in range(2):

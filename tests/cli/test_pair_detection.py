@@ -159,7 +159,7 @@ def test_large_pairs_are_seen_too(file):
 
 
 def test_pairs_in_a_pipe_are_seen_as_they_come():
-    """Nothing is waited for: the first pair goes through as two values, and with the second they are known for pairs."""
+    """Nothing is waited for: the first pair passes as two values, and with the second they are known for pairs."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     pair = tb.Encoder().encode_pairs([("a", 1)])
     with subprocess.Popen([*COMMAND, "head", "-n", "9"], **pipes) as process:

@@ -1,4 +1,4 @@
-"""Every command under the options of Python that make it stricter, or leave assertions and docstrings out: the same output and exit code."""
+"""Every command under Python's stricter options, and without assertions and docstrings: the same output."""
 
 import subprocess
 import sys

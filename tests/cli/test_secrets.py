@@ -1,4 +1,4 @@
-"""Passwords in URLs, and signatures in their queries, stay out of what the command and its tasks write: messages, reports, logs, plans.
+"""Passwords in URLs, and signatures in queries, stay out of all that the command and its tasks write.
 
 The secrets are in what a user types, and so are in the errors of any library that quotes it, whole or in parts,
 with the URL or without.
@@ -73,7 +73,7 @@ FAULTS = ("open.x", "open.os", "read.x", "read.os", "write.x", "write.os", "miss
 
 
 class FaultyFiles(fsspec.AbstractFileSystem):
-    """Files that fail at the step that their name begins with, with an OSError if it ends in .os; the error quotes the secrets."""
+    """Files that fail at the step in their name, with an OSError if it ends in .os; errors quote the secrets."""
 
     protocol = "faulty"
 
@@ -194,7 +194,7 @@ def test_a_defect(line, memory, tmp_path, capfdbinary):
 
 
 def test_an_exception_that_the_interpreter_ignores(tmp_path):
-    """A generator over an input that is not read to its end is closed when it is freed: Python writes the error, and goes on."""
+    """A generator over an input that is not read to its end is closed when freed: Python writes the error."""
     code = "import sys, test_secrets; from typedbytes.cli import main; main()"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), *sys.path])}
     done = subprocess.run(
@@ -218,7 +218,7 @@ def test_the_plan_of_a_folder(memory, tmp_path, monkeypatch, capfdbinary):
 
 
 def test_the_line_of_progress(tmp_path):
-    """A URL of a local file whose folder has the form of a password: the command shows its line while nothing reads its output."""
+    """A URL of a local file whose folder looks like a password: the command shows its line while it waits."""
     path = tmp_path / LOCATION.format("big.tb")
     path.parent.mkdir()
     path.write_bytes(PAIRS * 100_000)
@@ -339,7 +339,7 @@ def test_what_is_hidden(text, shown):
 
 @pytest.mark.parametrize("scheme", ["abfs", "abfss", "wasb", "wasbs"])
 def test_the_container_of_azure_is_part_of_the_path(scheme):
-    """abfss://container@account.dfs.core.windows.net/path, as Hadoop's and adlfs' documentation write it: no user and no password."""
+    """abfss://container@account.dfs.core.windows.net/path, as Hadoop and adlfs document it: no password."""
     url = f"{scheme}://logs@account.dfs.core.windows.net/2024/a.tb"
     assert without_secrets(f"{url}: not found") == f"{url}: not found"
     assert without_secrets(f"{url}?sig=abc") == f"{url}?sig=***"

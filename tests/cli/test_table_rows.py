@@ -1,4 +1,4 @@
-"""What convert makes of the rows of Arrow and Parquet, and of the structs in them: VECTORs, or MAPs by the names of columns and fields."""
+"""What convert makes of rows of Arrow and Parquet, and structs in them: VECTORs, or MAPs by field names."""
 
 import io
 import subprocess
@@ -70,7 +70,7 @@ def test_columns_in_another_order_are_found_by_their_names(tables, tmp_path, wor
 
 
 def struct_of(**fields):
-    """Return an array of one struct, with its fields in this order; from dicts some versions of pyarrow take them in another."""
+    """Return an array of one struct, with its fields in this order, which some pyarrow takes otherwise from dicts."""
     return pyarrow.StructArray.from_arrays([pyarrow.array([text]) for text in fields.values()], list(fields))
 
 

@@ -1,4 +1,4 @@
-"""The one schema of a conversion to Arrow or Parquet: values that no column holds together, and types that hold all records."""
+"""The one schema of a conversion to Arrow or Parquet: values that share no column, types that hold all."""
 
 import decimal
 import itertools

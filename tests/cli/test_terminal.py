@@ -1,4 +1,7 @@
-"""The command on a terminal: tables, colours, the line of progress, Ctrl-C, widths. The terminals are the system's own (pty)."""
+"""The command on a terminal: tables, colours, the line of progress, Ctrl-C, widths.
+
+The terminals are the system's own (pty).
+"""
 
 import contextlib
 import fcntl

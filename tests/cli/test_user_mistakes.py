@@ -1,4 +1,4 @@
-"""What a newcomer types first: options that are nearly right, binary output on a terminal, paths in each of their forms."""
+"""What a newcomer types first: options nearly right, binary output on a terminal, paths in each form."""
 
 import bz2
 import gzip

@@ -1,4 +1,4 @@
-"""Jobs on a real cluster on this machine: HDFS and YARN with several nodes, each task in a JVM and a process of its own.
+"""Jobs on a real cluster on this machine: HDFS and YARN with several nodes, each task in a JVM and a process.
 
 ``make cluster`` fetches about 190 jars of Hadoop, once, starts the cluster, submits jobs to it by ``typedbytes submit``
 as a user does, and compares what they wrote with what the examples give in this process. Their tasks run on a bare

@@ -1,4 +1,4 @@
-"""What Arrow's consumers and producers make of columns: pyarrow, polars, pandas and DuckDB, each through the C data interface.
+"""What Arrow's consumers and producers make of columns: pyarrow, polars, pandas, DuckDB, each by the C interface.
 
 Here: batches handed to those libraries and their data written as typed bytes. Not here: how columns are read.
 Invariant: a library that is missing fails the run; expected values come from objects.

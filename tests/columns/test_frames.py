@@ -1,4 +1,4 @@
-"""Columns of Python objects in frames of pandas and Polars, and the index of pandas's: the values are written as those of a list."""
+"""Columns of Python objects in frames of pandas and Polars, and pandas' index: written as those of a list."""
 
 import datetime
 import uuid

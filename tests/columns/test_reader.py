@@ -1,4 +1,7 @@
-"""The BatchReader: sources, threads that decode ahead, signals, faults in order, options. Limits of a column are in test_columns."""
+"""The BatchReader: sources, threads that decode ahead, signals, faults in order, options.
+
+Limits of a column are in test_columns.
+"""
 
 import array
 import contextlib

@@ -1,7 +1,7 @@
-"""Columns of SequenceFiles hold what the file's own reader gives, whatever the classes and the compression, and say where damage is.
+"""Columns of SequenceFiles hold what the file's own reader gives, and say where damage is.
 
-Here: columns straight from SequenceFiles. Not here: how columns are filled, which other files ask. Invariant: expected
-values come from objects, expected offsets from a Reader.
+Whatever the classes and the compression. Here: columns straight from SequenceFiles. Not here: how columns are filled,
+which other files ask. Invariant: expected values come from objects, expected offsets from a Reader.
 """
 
 import bz2

@@ -399,7 +399,10 @@ FINDERS = {
 
 
 def taken_stubbornly(pairs):
-    """Return all pairs of an iterator, which is asked again after a MemoryError, and must raise it again: a pair may be lost."""
+    """Return all pairs of an iterator, asked again after a MemoryError, which it must raise again.
+
+    A pair may be lost.
+    """
     found = []
     while True:
         try:
@@ -691,7 +694,7 @@ CLEAN = 40  # calls in a row that reach no refused allocation end a sweep
 
 
 def sweep(*names):
-    """Refuse one allocation of each operation after the other, once and for good; print how often that was a MemoryError."""
+    """Refuse one allocation of each operation in turn, once and for good; print how often MemoryError came."""
     for name in names:
         sweep_one(name, OPERATIONS[name])
 

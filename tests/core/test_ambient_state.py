@@ -1,4 +1,4 @@
-"""The bytes of a value depend on the value alone: Hadoop groups keys by their bytes, and each task encodes them in a process of its own.
+"""The bytes of a value depend on the value alone: Hadoop groups keys by bytes that different processes make.
 
 What else could decide is set to other values: the decimal context, the locale, the time zone, the hash seed, the limit
 on digits. Each type that is encoded is among the values, so a new one that asks its object for text is found here.
@@ -217,7 +217,7 @@ class Half(Fraction):
     ids=lambda value: type(value).__name__,
 )
 def test_what_could_not_be_read_again_as_it_was_is_refused(value):
-    """Also inside a frozenset. A UUID can hold a bool as its number: its bytes would be those of no int, and be refused by the reader."""
+    """Also inside a frozenset. A UUID can hold a bool as its number: no int has its bytes, which a reader refuses."""
     for each in (value, frozenset({value}), (1, [value])):
         with pytest.raises(tb.EncodeTypeError, match="^cannot encode an object of type "):
             tb.dumps(each)

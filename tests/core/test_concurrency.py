@@ -265,7 +265,7 @@ def test_another_interpreter_in_the_process_is_refused():
 # From 3.14 on CPython warns, at its end, of one that is left.
 @pytest.mark.parametrize("leave", ["import warnings; warnings.simplefilter('ignore')", "interpreters.destroy(other)"])
 def test_a_legacy_interpreter_that_imports_first_is_the_only_one(leave):
-    """As in mod_wsgi: it shares the GIL of the main one, so that CPython itself does not refuse; docs/platforms.md says so."""
+    """As in mod_wsgi: it shares the main one's GIL, so CPython itself does not refuse; docs/platforms.md says so."""
     code = """
         import sys
         try:

@@ -21,7 +21,7 @@ EXECUTIONS = 3000
 
 @pytest.fixture
 def fuzz(capfd):
-    """Return a function that runs the command here, the target in a process of its own; it returns the exit code and what was printed."""
+    """Return a function that runs the command here, the target in a process, and returns exit code and output."""
 
     def fuzz(*arguments):
         code = run.main(list(map(str, arguments)))

@@ -1,4 +1,4 @@
-"""Bytes with nothing after them: the page after the last one cannot be touched, so that reading or writing one byte too far kills.
+"""Bytes with nothing after them: the next page cannot be touched, so one byte too far kills.
 
 Here: walks over memory that ends at a forbidden page. Not here: what is right: that is what comes out for the same
 bytes elsewhere. Invariant: a walk runs in a process of its own.

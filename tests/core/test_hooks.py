@@ -1,4 +1,4 @@
-"""Hooks and error handlers that raise, re-enter, decode, or change what is decoded: an error comes out as it was raised."""
+"""Hooks and error handlers that raise, re-enter, decode, or change what is decoded: errors come out as raised."""
 
 import codecs
 import contextlib

@@ -92,7 +92,7 @@ def without_message(member):
 
 @pytest.fixture
 def installed_jdks(monkeypatch, tmp_path):
-    """Return a function that makes the JDKs of these versions the only ones of this machine, and nothing else be on PATH."""
+    """Return a function that leaves this machine only the JDKs of these versions, and nothing else on PATH."""
 
     def install(*versions):
         for version in versions:

@@ -786,7 +786,10 @@ def test_deep_nesting_does_not_touch_the_stack_of_c(start, end, deep):
 
 
 def in_small_stacks(loop):
-    """Run a loop over NESTING, SHARING and POSITIONS in a fresh interpreter; `read` takes a pickle, in a thread with a small stack."""
+    """Run a loop over NESTING, SHARING and POSITIONS in a fresh interpreter.
+
+    `read` takes a pickle, in a thread with a small stack.
+    """
     code = f"""
         from fuzz.pickles import *
         from typedbytes._core import safe_loads

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.windows
 
 @pytest.fixture(scope="module", autouse=True)
 def described_once():
-    """Keep what messages say of the same first bytes: it takes longer than all else, and no message is compared here."""
+    """Keep messages on the same first bytes: they take longer than all else, and are not compared here."""
     with pytest.MonkeyPatch.context() as patches:
         patches.setattr(magic, "description_of", functools.lru_cache(magic.description_of))
         yield

@@ -1,4 +1,4 @@
-"""Every vector, by every way of reading and writing: whole, in pieces, with more bytes after it, and cut at every byte."""
+"""Every vector, by every way of reading and writing: whole, in pieces, before more bytes, cut at every byte."""
 
 import io
 import pickle

@@ -35,7 +35,7 @@ SCALARS = (
 
 
 def shape(maker):
-    """Return bytes that choose, and then a stream: half of them of records that are alike, as those of a table, but not quite."""
+    """Return bytes that choose, and then a stream: half of them of records that are nearly alike, as a table's."""
     rng = maker.rng
     head = rng.randbytes(HEAD)
     if rng.random() < 0.5:
@@ -47,7 +47,7 @@ def shape(maker):
 
 
 def kind_of_value(rng, depth):
-    """Return what the values of a column are made from: a maker of scalars, or kinds by name, of items, or of one item."""
+    """Return what makes the values of a column: a maker of scalars, or kinds by name, of items, or of one item."""
     form = rng.randrange(6) if depth < 3 else 0
     if form < 3:
         return rng.choice(SCALARS)
@@ -125,7 +125,7 @@ def check_reading(wire, source, options, **manner):
 
 
 def formatted(value, widens):
-    """Format a value; when columns were widened, numbers have lost the widths of their codes, and integers may be DOUBLEs."""
+    """Format a value; widened columns have lost the widths of numbers' codes, and integers may be DOUBLEs."""
     text = exact_repr(value)
     if not widens:
         return text

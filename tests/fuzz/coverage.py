@@ -1,4 +1,4 @@
-"""The targets under atheris: libFuzzer leads the inputs by the branches of the core that they reach, under ASan and UBSan.
+"""The targets under atheris: libFuzzer leads inputs by the branches of the core, under ASan and UBSan.
 
     python tests/fuzz/run.py --engine atheris --seconds 600
     python tests/fuzz/coverage.py --keep NAME ...    put short inputs that reach all that was reached into corpus.txt

@@ -89,7 +89,7 @@ def decode(wire, options, ends):
 
 
 def check_order(wire, ends, fault, trouble, options):
-    """What decoding finds wrong is never after what the walk finds wrong, and of another kind only where it knows more."""
+    """What decoding finds wrong is not after what the walk finds, and of another kind only where it knows more."""
     if fault is None:
         assert not isinstance(trouble, TruncatedError), "decoding wants more bytes than skip"
     elif not isinstance(trouble, sets.HookError):

@@ -136,7 +136,7 @@ def holds_map(data):
 
 
 def tree_view(data):
-    """Return what java_view gives for a value, MAPs with the pairs that Java's tree would have: keys equal to Java are one."""
+    """Return what java_view gives for a value, MAPs with one of the pairs whose keys are equal to Java."""
     view, offset = _tree_view(data, 0)
     assert offset == len(data)
     return view

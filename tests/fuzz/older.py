@@ -51,7 +51,7 @@ def check_older(data):
 
 
 def make_input(kind, wire, choices):
-    """Return an input over a chosen file, its options as those of a Reader, and whether handlers walk its containers."""
+    """Return an input over a chosen file, its options as a Reader's, and whether handlers walk its containers."""
     options = {"unicode_errors": choices.pick(HANDLERS), "pickle": choices.pick(("safe", "raw"))}
     source = kind(choices.pick(FILES)(wire, choices), options["unicode_errors"], pickle=options["pickle"])
     if choices.below(3) == 2:
@@ -108,7 +108,7 @@ def take(source, choices, found):
 
 
 def check_end(source, found, end, expected, trouble):
-    """The values are those of a Reader, and so is the error; but a key that handlers may make hashable is read first."""
+    """The values are those of a Reader, and so is the error; but a key that handlers may hash is read first."""
     assert exact_repr(found) == exact_repr(expected), (found, expected)
     if source._handlers and type(trouble) is FormatError and "MAP key" in str(trouble):
         assert end is not None

@@ -165,7 +165,7 @@ def in_small_stack(function, *arguments):
 
 
 def check_pickle(data):
-    """Read a pickle under the safe policy: a ValueError, or a value that can be shown, hashed, compared, written and read."""
+    """Read a pickle under the safe policy: a ValueError, or a value to show, hash, compare, write and read."""
     in_small_stack(_check, data)
 
 

@@ -1,4 +1,4 @@
-"""Lines of JSON and statistics of records: code that reads encoded bytes without checks must find what the checked walk finds.
+"""Lines of JSON and statistics of records: unchecked reading must find what the checked walk finds.
 
 Here: `lines`, `RecordStatistics` and `Schema` compared with skipping, the slow JSON form and counts by hand; JSON that
 is nearly right. Not here: the command. Invariant: the bytes that are read end at an unreadable page.
@@ -109,7 +109,7 @@ def refuse(name):
 
 
 def counted(choices, walker, wire, fault, *, dialect, pairs):
-    """Have a walker count the records, given as a whole or read in pieces; return whether it has counted whole records only."""
+    """Have a walker count the records, given whole or in pieces; return whether it counted whole records only."""
     if choices.below(2):
         agreed(fault, walker.write, wire)
         return True

@@ -138,7 +138,7 @@ def check_typed(choices, wire, options, pairs, trouble):
 
 
 def check_columns(choices, wire, options, pairs, trouble):
-    """Columns hold the pairs of the stream of typed bytes, and end with its error or with one of a record that it has."""
+    """Columns hold the pairs of the stream of typed bytes, and end with its error or that of one of its records."""
     try:
         reader = sequencefile.Reader(wire, **options)
     except DecodeError:
@@ -162,7 +162,7 @@ def check_columns(choices, wire, options, pairs, trouble):
 
 
 def check_resync(choices, wire, options, pairs, trouble):
-    """Nothing but the header, or a hook, ends a reader that goes on; it gives what comes before the damage, and says what is missing."""
+    """Only the header, or a hook, ends a reader that goes on; it gives what precedes the damage, and names the rest."""
     try:
         reader = sequencefile.Reader(choices.pick([lambda data: data, io.BytesIO])(wire), resync=True, **options)
     except DecodeError as error:

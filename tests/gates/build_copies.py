@@ -1,4 +1,4 @@
-"""Copies of the sources, built with other switches, under build/, so that the checkout's own extensions stay as they are.
+"""Copies of the sources, built with other switches, under build/; the checkout's own extensions stay.
 
 Here: copying and building. Not here: what is run. Invariant: a copy has what git knows and what it does not ignore; a
 copy that is up to date is built again only where a source has changed.

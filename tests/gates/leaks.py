@@ -1,4 +1,4 @@
-"""Count what is still there after every operation: memory blocks, and on an interpreter built for debugging all references.
+"""Count what is there after every operation: memory blocks, and on an interpreter for debugging all references.
 
     python tests/gates/leaks.py [--thorough]    one line for each group of operations that leaks, and a summary
 
@@ -317,7 +317,7 @@ def objects():
 
 
 def is_numpys(subject):
-    """Return whether NumPy has a hand in it, which keeps some things by itself and counts no references on any interpreter."""
+    """Return whether NumPy has a hand in it, which keeps things, and counts no references on any interpreter."""
     return (
         b"NUMPY" in subject
         if type(subject) is bytes

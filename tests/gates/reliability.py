@@ -99,7 +99,7 @@ GATES = {
 
 
 def sources():
-    """Return the commit that is checked out, with a plus when something differs from it besides the figures and their page."""
+    """Return the commit that is checked out, with a plus if anything differs but the figures and their page."""
     git = functools.partial(subprocess.run, cwd=build_copies.ROOT, capture_output=True, text=True, check=True)
     ours = [f":!{path.relative_to(build_copies.ROOT)}" for path in (KEPT, PAGE)]
     differing = git(["git", "status", "--porcelain", "--untracked-files=no", "--", ".", *ours]).stdout

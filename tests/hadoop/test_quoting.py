@@ -34,7 +34,7 @@ def accepted(make, candidates):
 
 
 def unquoted(word):
-    """Return a value as commons-cli 1.2 of older versions of Hadoop takes it; the jars of these tests have a later one."""
+    """Return a value as older Hadoop's commons-cli 1.2 takes it; the jars of these tests have a later one."""
     word = word[1:] if word.startswith('"') else word
     return word[:-1] if word.endswith('"') else word
 

@@ -1,4 +1,4 @@
-"""Whole splits: a task is given a file's bytes, and finds in them the pairs that Hadoop itself would have passed on one by one."""
+"""Whole splits: a task finds in a file's bytes the pairs that Hadoop itself would have passed on one by one."""
 
 import bz2
 import collections
@@ -33,7 +33,7 @@ def cuts(size, step):
 
 
 def check(kind, path, steps):
-    """Compare the pairs of each split, however the file is cut, with what Hadoop's own format passes on; return how many there are."""
+    """Compare the pairs of each split, however the file is cut, with those of Hadoop's own; return the number."""
     splits = [each for step in steps for each in cuts(path.stat().st_size, step)]
     expected = hadoop().pairs_of_splits(kind, path, splits)
     for split, pairs, (piece, told) in zip(splits, expected, hadoop().whole_splits(kind, path, splits)):

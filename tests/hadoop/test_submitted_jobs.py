@@ -30,7 +30,7 @@ def home(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def bare_python(tmp_path_factory):
-    """Return a Python without any site-packages of ours, and with a space in its path: a virtual environment with nothing in it."""
+    """Return a Python without our site-packages, with a space in its path: an empty virtual environment."""
     folder = tmp_path_factory.mktemp("bare python")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     found = subprocess.run(

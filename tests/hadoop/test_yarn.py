@@ -1,4 +1,4 @@
-"""A job on YARN: a resource manager and a node manager, and an application master, a map and a reduce task in containers.
+"""A job on YARN: a resource and a node manager, an application master, a map and a reduce task in containers.
 
 Here: one job, submitted as a user does; ``make cluster`` runs more of them, on three nodes and HDFS. Invariant: its
 tasks run on a bare Python that has only the bundle.

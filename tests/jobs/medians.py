@@ -1,4 +1,4 @@
-"""A job with a dependency from the package index: the median of each key's numbers, by a sorted list of sortedcontainers."""
+"""A job with a dependency: the median of each key's numbers, by a sorted list of sortedcontainers."""
 
 from sortedcontainers import SortedList
 

@@ -112,7 +112,10 @@ def test_lines_and_splits_of_text_are_hadoops(tmp_path):
 
 
 def test_text_of_hadoops_default_codec_is_known_by_its_name(tmp_path):
-    """DefaultCodec: zlib, one stream or several, named .deflate. No byte is NUL in some, and some start as a word does."""
+    """DefaultCodec: zlib, one stream or several, named .deflate.
+
+    No byte is NUL in some, and some start as a word does.
+    """
     folder = tmp_path / "in"
     folder.mkdir()
     rng = random.Random(5)

@@ -1,4 +1,4 @@
-"""A few of the runs of chaos.py: jobs to which something happens at a random moment, here and in Hadoop's local mode; and its judge.
+"""A few runs of chaos.py, jobs to which something happens at a random moment, here and in Hadoop; and its judge.
 
 ``make -C tests/soak chaos`` does 1,000 of them, and 100 in Hadoop.
 """

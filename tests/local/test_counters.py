@@ -1,4 +1,4 @@
-"""What tasks say of their counters, as the local engine parses it: where lines end, what is an amount, what is too many.
+"""Counters as the local engine parses what tasks say: where lines end, what is an amount, what is too many.
 
 That a real Hadoop parses it the same way is in test_local_hadoop.py.
 """

@@ -1189,7 +1189,7 @@ def test_a_job_needs_no_standard_output(words, tmp_path):
 
 
 def test_a_program_that_has_the_package_to_itself_is_told_what_its_tasks_lack(tmp_path):
-    """As archives made by shiv and pex do, it adds to its own path alone; a program made by PyInstaller has no other Python at all."""
+    """Archives of shiv and pex add to their own path alone; a program of PyInstaller has no other Python at all."""
     (tmp_path / "in.txt").write_text("a\n")
     (tmp_path / "job.py").write_text(
         "from typedbytes import streaming\nstreaming.run(lambda offset, line: [(line, 1)])\n"

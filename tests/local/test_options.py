@@ -1,4 +1,4 @@
-"""Options of a job on this machine: properties and variables that could change what its tasks do, values that are not text, code by name."""
+"""Options of a job on this machine that could change what its tasks do; values not text, code by name."""
 
 import functools
 import os

@@ -1,4 +1,7 @@
-"""The six jobs of tests/jobs by ``typedbytes run`` and in a shell's pipe; with a real Hadoop they are in tests/hadoop and tests/cluster."""
+"""The six jobs of tests/jobs by ``typedbytes run`` and in a shell's pipe.
+
+With a real Hadoop they are in tests/hadoop and tests/cluster.
+"""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Hadoop's properties given to a job on this machine: each is followed, reported, or has no effect on the result, as Hadoop itself shows.
+"""Hadoop's properties for a job on this machine: followed, reported, or without effect, as Hadoop shows.
 
 Hadoop lists its properties in its defaults files, in its table of old names, and in the constants of the
 classes that a job uses: each of them must be known here, so that a property of the next Hadoop makes a test

@@ -1,4 +1,4 @@
-"""How a job asks its script which roles and steps it has: nothing of the job runs then, and other programs are asked as ever."""
+"""How a job asks its script for its roles and steps: nothing of the job runs; other programs are asked as ever."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Jobs of several steps on this machine: each step reads what the one before wrote, and nothing is left between them."""
+"""Jobs of several steps on this machine: each reads what the one before wrote, and nothing is left between."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Jobs and filters that are ended from outside: by a signal, by many, by one that nothing can handle, by a terminal that is closed.
+"""Jobs and filters ended from outside: by a signal, by many, by one that cannot be handled, by a closed terminal.
 
 What jobs leave at random moments is tested by tests/soak/chaos.py. Invariant: a test waits for events, and what it
 looks for is looked for until it is there or gone.
@@ -98,7 +98,10 @@ def defaults(ignored=()):
 
 @pytest.fixture
 def start(tmp_path):
-    """Return a function that starts the command over a script and gives it with the numbers of its processes; nothing outlives the test."""
+    """Return a function that starts the command over a script and gives it with its processes' numbers.
+
+    Nothing outlives the test.
+    """
     started = []
 
     def start(text=WAITING, names=("child", "task"), options=("-r", "0"), prepare=defaults, before=(), **more):

@@ -136,7 +136,7 @@ def stub_of(module):
 
 
 def stub_names(body):
-    """Return the public names that the statements of a stub make, with what makes them; overloads and setters count once."""
+    """Return the public names that the statements of a stub make, with what makes them; overloads count once."""
     names = {}
     for node in body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
@@ -170,7 +170,7 @@ def is_public(module):
 
 
 def is_shown(module, name):
-    """Return whether users see a name: what else the stub of a compiled module has is for our own Python, which mypy checks."""
+    """Return whether users see a name: the rest of a compiled module's stub is for our Python, which mypy checks."""
     return is_public(module) or (name in module.__all__ and module.__name__ not in SHOWN_BY_THEIR_PACKAGES)
 
 
@@ -196,7 +196,7 @@ CLASSES = [
 
 
 def stub_class(kind):
-    """Return the class statement of a class, in the stub of its module or of the package that shows it; None for others' classes."""
+    """Return the class statement of a class, in the stub of its module or package; None for others' classes."""
     if not kind.__module__.startswith("typedbytes"):
         return None
     for name in (kind.__module__, kind.__module__.rpartition(".")[0]):

@@ -20,7 +20,7 @@ UNFINISHED, RESUMED = " <unfinished ...>", re.compile(r"<\.\.\. \w+ resumed>")
 
 
 def whole_lines(log):
-    """Return the lines of strace with each call where it ended: one during which another process made a call is in two parts."""
+    """Return the lines of strace, each call where it ended: one that another process's interrupts is two lines."""
     begun = {}
     for line in log.splitlines():
         pid = line.split()[0]
@@ -33,7 +33,7 @@ def whole_lines(log):
 
 
 def calls_of(folder, *words, **options):
-    """Return the calls by which a command that runs in this folder puts its output in place there: (name, path or paths)."""
+    """Return the calls that put a command's output in place in this folder, its own: (name, path or paths)."""
     log = folder.parent / "calls"
     traced = [
         program("strace"),

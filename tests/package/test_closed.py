@@ -1,4 +1,4 @@
-"""What has a close() says whether it was called: every public reader and writer, found in the public modules, so that none is forgotten."""
+"""What has a close() says whether it was called: every reader and writer found in the public modules."""
 
 import asyncio
 import io

@@ -1,4 +1,4 @@
-"""The code of the documents runs, and the names that the guide for the older libraries gives as replacements are there."""
+"""The code of the documents runs, and the names that the guide gives as replacements are there."""
 
 import pathlib
 import re
@@ -37,7 +37,7 @@ PAGES = [path for path in DOCS.parent.rglob("*.md") if not NOT_OURS & set(path.r
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(DOCS.parent).as_posix())
 def test_lines_are_short(path):
-    """Prose ends at 100 columns, but for links and words that are longer; code and output at 120; rows of tables where they end."""
+    """Prose ends at 100 columns, longer links and words apart; code and output at 120; rows of tables anywhere."""
     is_code = False
     for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
         if re.match(r" *(```|~~~)", line):

@@ -1,4 +1,4 @@
-"""A sink that fails, and fails in another way when the writer is closed: the first error comes out of the with block, as it says why.
+"""A sink fails, and otherwise when the writer is closed: the first error leaves the with block, as it says why.
 
 Here: every public writer, with objects, descriptors and sockets as sinks. An error of the with block that is not the
 sink's does not hide that of close(), without which the records would be missing unnoticed.

@@ -1,4 +1,4 @@
-"""The gates themselves: that the list of faults fits the sources, that leaks and lines never reached are seen, and no leaks found."""
+"""The gates themselves: the faults fit the sources, leaks and lines never reached are seen, and none leaks."""
 
 import pytest
 

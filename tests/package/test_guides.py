@@ -1,4 +1,4 @@
-"""The tutorial, the guides and the page of the command: what they say to type runs, block by block, and prints what they show."""
+"""The tutorial, the guides and the command's page: what they say to type runs, and prints what they show."""
 
 import doctest
 import os
@@ -17,7 +17,7 @@ PAGES = ["tutorial.md", "command.md", *sorted(GUIDES)]
 
 
 def run_python(block, folder, names):
-    """Save a block that begins with the name of its file; execute any other as a script in `folder`, after those before it."""
+    """Save a block that begins with its file's name; run any other as a script in `folder`, after those before."""
     script = re.match(r"# (\w+\.py)\n", block)
     if script:
         (folder / script[1]).write_text(block)
@@ -26,7 +26,7 @@ def run_python(block, folder, names):
 
 
 def run_console(block, folder):
-    """Run what follows each `$`, with its lines of `>`, by a shell in `folder`; what it prints is what the block shows."""
+    """Run what follows each `$`, with its lines of `>`, by a shell in `folder`; it prints what the block shows."""
     bin_folder = os.path.dirname(sys.executable)
     environ = environment({"PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}"})
     for command in re.split(r"^\$ ", block, flags=re.M)[1:]:

@@ -1,4 +1,4 @@
-"""The compiled modules have the protection that the compiler and the linker give: what they are built with is read from the files."""
+"""The compiled modules have the protection of compiler and linker: it is read from the built files."""
 
 import importlib
 import platform

@@ -43,7 +43,7 @@ class Broken(Exception):
 
 
 def typed_sources(module):
-    """Return the files with the types of a public module: its stub, or itself and, of a package, the modules that it shows."""
+    """Return the files with the types of a public module: its stub, or itself with what a package shows."""
     path = pathlib.Path(module.__file__)
     if path.with_suffix(".pyi").exists():
         return [path.with_suffix(".pyi")]
@@ -89,7 +89,7 @@ DATA_FRAME = "typedbytes.spark.read"  # returns one, and has the name of functio
 
 
 def found_iterators():
-    """Return the iterators among the public names: classes, and functions and methods that return iterators; each by one name."""
+    """Return the public iterators: classes, and functions and methods that return iterators; each by one name."""
     modules = public_modules()
     public = [(f"{name}.{each}", getattr(module, each)) for name, module in modules.items() for each in module.__all__]
     classes = {found.__name__ for _, found in public if is_iterator(found) and hasattr(found, "__next__")}
@@ -266,7 +266,7 @@ class Executor:
 
 
 def drive(make, tools):
-    """Return the items of an iterator, of groups those of all, what it raised, and whether it said that it was at its end."""
+    """Return the items of an iterator, of groups all items, what it raised, and if it said it was at its end."""
     with contextlib.closing(tools):
         try:
             iterator = make(tools)
@@ -729,7 +729,10 @@ TASKS = {
 
 @pytest.fixture
 def in_a_task(tmp_path, monkeypatch):
-    """Return a function from a name to one that runs its task here: the exit code, the number of values in its output, that of bad records."""
+    """Return a function from a name to one that runs its task here.
+
+    That returns the exit code, and the numbers of values in its output and of bad records.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(_run.Heartbeat, "start", lambda heartbeat: None)
     monkeypatch.setattr("typedbytes.streaming._run.write_failure", lambda details, error: None)

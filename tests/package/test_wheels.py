@@ -18,7 +18,7 @@ pytestmark = pytest.mark.once
 
 @pytest.fixture(scope="module", params=["this system", "busybox"])
 def check(request, tmp_path_factory):
-    """Return a function that gives the exit code and the output of the checks of a wheel with these files, under two sets of tools."""
+    """Return a function for exit code and output of a wheel's checks with these files, under two sets of tools."""
     environ = dict(os.environ)
     if request.param == "busybox":  # what the images of musllinux have
         applets = tmp_path_factory.mktemp("applets")

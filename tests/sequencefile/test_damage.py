@@ -77,7 +77,7 @@ def test_every_truncation(form, kind):
 
 @pytest.mark.parametrize("form, kind", SMALL)
 def test_every_byte_changed(form, kind):
-    """Whatever comes, it ends, in the same way however the bytes come in; with resync nothing but the header can fail."""
+    """Whatever comes, it ends, the same however the bytes come in; with resync only the header can fail."""
     data = files()[f"{form}/{kind}"]
     start = sequencefile.Reader(data).offset
     rng = random.Random(f"{form} {kind}")
@@ -488,7 +488,7 @@ STREAMS = ["default", "gzip", "bzip2", "zstd"]
 
 @pytest.mark.parametrize("codec", STREAMS)
 def test_streams_in_a_row(codec):
-    """Some short, some longer than what they are given at once; an end within any is reported, and the limit counts them all."""
+    """Some short, some longer than one piece; an end within any is reported, and the limit counts them all."""
     decompress, compress = _codecs.find(codec)[1:]
     rng = random.Random(codec)
     parts = [rng.randbytes(nbytes) for nbytes in (10, 0, 5000, 1, 1023, 1024, 0, 100_000, 3)]

@@ -1,4 +1,4 @@
-"""SequenceFiles and Hadoop's own classes, live: what we write it reads, what it writes we read, split by split and key by key."""
+"""SequenceFiles and Hadoop's own classes, live: each reads what the other writes, split by split, key by key."""
 
 import io
 import json
@@ -81,7 +81,7 @@ def test_hadoop_reads_our_objects(kind, tmp_path):
 
 @pytest.mark.parametrize("compression, codec", FORMS)
 def test_large_values_and_many_chunks(compression, codec, tmp_path):
-    """Longer than the buffers of Hadoop's block codecs, and blocks of several such values: chunks within chunks, both ways."""
+    """Longer than the buffers of Hadoop's block codecs, and blocks of such values: chunks within chunks, both ways."""
     size = 700_000
     hadoop().write_sequence_file(tmp_path / "theirs", compression, codec, nrecords=4, nbytes=size)
     pairs = [(f"key {i}", bytes([i * 31]) * (size + i)) for i in range(4)]
@@ -177,7 +177,10 @@ def test_map_files(compression, bloom, nrecords, tmp_path):
 
 
 def test_a_folder_of_map_files_is_the_input_that_it_is_to_hadoop(tmp_path):
-    """And so is a folder inside an input with a SequenceFile `data` and no index. Of a MapFile that is itself an input Hadoop reads the index too."""
+    """And so is a folder inside an input with a SequenceFile `data` and no index.
+
+    Of a MapFile that is itself an input Hadoop reads the index too.
+    """
     for part, bloom in enumerate((False, True)):
         hadoop().write_map_file(tmp_path / "in" / f"part-r-{part:05}", "block", bloom=bloom, nrecords=10 + part)
     (tmp_path / "odd" / "inner").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Folders of part files, read in one thread, with threads that decompress blocks, or by several processes, in order or not."""
+"""Folders of part files, read in one thread, with threads that decompress, or by processes, in order or not."""
 
 import io
 import os

@@ -1,4 +1,4 @@
-"""MapFiles as inputs: a folder of them, one itself and patterns have the records of `data`, through every function and command that reads files.
+"""MapFiles as inputs, a folder of them, one itself and patterns: the records of `data`, by all that reads files.
 
 Hadoop's SequenceFileInputFormat takes `data` of each folder inside an input (listStatus). Of a MapFile that is itself
 an input it reads `index` too, as records, which no job wants: here the index is read only by its own path.

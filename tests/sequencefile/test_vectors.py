@@ -1,4 +1,4 @@
-"""SequenceFiles that Hadoop wrote: every kind of key and value, every codec, every compression, read to the bit, and written again."""
+"""SequenceFiles that Hadoop wrote, of every class, codec and compression, read to the bit and written again."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""The examples as jobs on this machine and as jobs of a real Hadoop, with 1, 2 and 7 reducers, with and without combiner.
+"""The examples as jobs here and of a real Hadoop, with 1, 2 and 7 reducers, with and without combiner.
 
 ``python tests/soak/beside_hadoop.py`` runs all cases and says for each whether the part files are equal, record
 by record; the suite runs SOME of them. Here: the inputs of the examples and both ways to run them. Invariant:

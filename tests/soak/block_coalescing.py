@@ -1,7 +1,8 @@
-"""Producers that share a CoalescingWriter and a slow reader, as many messages as one likes: `python tests/soak/block_coalescing.py 10000000`.
+"""Producers that share a CoalescingWriter and a slow reader, as many messages as one likes.
 
-Here: the run, long or short, and its check that nothing was lost, written in part or out of a thread's order.
-Invariant: the reader is another process, so that it and the writer can stall each other.
+Run by `python tests/soak/block_coalescing.py 10000000`. Here: the run, long or short, and its check that nothing
+was lost, written in part or out of a thread's order. Invariant: the reader is another process, so that it and the
+writer can stall each other.
 """
 
 import os
@@ -14,7 +15,10 @@ from typedbytes.block import BlockReader, CoalescingWriter
 
 
 def run(nthreads, nmessages, sndbuf, slow_every):
-    """Send messages of several threads to a slow reader; return the writer's statistics. AssertionError: something is missing."""
+    """Send messages of several threads to a slow reader; return the writer's statistics.
+
+    AssertionError: something is missing.
+    """
     ours, theirs = socket.socketpair()
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, sndbuf)
     child = os.fork()

@@ -1,7 +1,7 @@
-"""Every published size to a JVM, and random messages there and back, as many as one likes: `python tests/soak/block_echo.py 100000`.
+"""Every published size to a JVM, and random messages there and back, as many as one likes.
 
-Here: the long version of two tests of tests/block/test_java.py. Not here: values. Invariant:
-it ends well only when every message came back as it was.
+Run by `python tests/soak/block_echo.py 100000`. Here: the long version of two tests of tests/block/test_java.py. Not
+here: values. Invariant: it ends well only when every message came back as it was.
 """
 
 import contextlib

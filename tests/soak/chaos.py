@@ -1,4 +1,4 @@
-"""Jobs to which something happens at a random moment: none may report success with output that is wrong, or leave anything.
+"""Jobs to which something happens at a random moment: none reports success with wrong output, or leaves anything.
 
 ``python tests/soak/chaos.py LOCAL HADOOP`` runs LOCAL jobs of typedbytes.local, two at a time, and HADOOP jobs of a
 real Hadoop in its local mode, each from a seed of its own; it prints how each ended and counts that by fault. The suite
@@ -150,7 +150,7 @@ ONCE = "not os.path.exists(FOLDER + '/happened') and not open(FOLDER + '/happene
 
 
 class WrongError(AssertionError):
-    """A run has reported success with wrong output, left something, or failed for nothing: `outcome` is which of BAD."""
+    """A run reported success with wrong output, left something, or failed for nothing: `outcome`, of BAD."""
 
     def __init__(self, outcome, story=""):
         super().__init__(story or outcome)
@@ -450,7 +450,10 @@ def _judge(folder, engine, code, counts, has_reason, is_limited=False):
 
 
 def _agrees(pairs, counts):
-    """Return whether an output has each word once, with its count; where an alarm came as often as it says, one may be missing each time."""
+    """Return whether an output has each word once, with its count.
+
+    Where an alarm came as often as it says, one may be missing each time.
+    """
     if counts is None:
         return False
     found = dict(pairs)

@@ -1,4 +1,4 @@
-"""Threads that encode, decode, and change and share what is encoded: `shared_by_threads.py SECONDS NTHREADS`, without the GIL.
+"""Threads that encode, decode, and change and share what is encoded: `shared_by_threads.py SECONDS NTHREADS`.
 
 `make test-3.13t` runs it. Each thread has a task at a time, chosen at random. What a thread encodes by itself
 comes back as it was; of what threads share, each call gives a right result, RuntimeError or the ValueError of

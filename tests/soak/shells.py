@@ -1,7 +1,8 @@
-"""Try the completion of three shells: lines are typed into the real bash, zsh and fish, Tab and all. `make -C tests/soak shells` runs it.
+"""Try the completion of three shells: lines are typed into the real bash, zsh and fish, Tab and all.
 
-In each shell `typedbytes` is a function that shows its arguments, so that what Tab made of a line is seen. Zsh finds
-the script in its fpath, the others read it when they start. Needs the three shells, and about half a minute for each.
+`make -C tests/soak shells` runs it. In each shell `typedbytes` is a function that shows its arguments, so that what Tab
+made of a line is seen. Zsh finds the script in its fpath, the others read it when they start. Needs the three shells,
+and about half a minute for each.
 """
 
 import os

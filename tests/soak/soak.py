@@ -1,4 +1,4 @@
-"""Move gigabytes through decoding and encoding in one process, over real pipes, and see that its memory stays as it was.
+"""Move gigabytes through decoding and encoding in one process, over real pipes; its memory has to stay as it was.
 
     python tests/soak/soak.py            5 GB
     python tests/soak/soak.py 100        100 GB

@@ -24,7 +24,7 @@ PAIRS = [(f"key {i}", (i, i / 3, b"x" * (i % 200))) for i in range(NRECORDS)]
 
 
 class Endless(io.RawIOBase):
-    """Give a header, and then the same records again and again until there are `nbytes` bytes; measure memory at the first tenth."""
+    """Give a header, and the same records up to `nbytes` bytes; measure memory at the first tenth."""
 
     def __init__(self, head, body, nbytes):
         self.parts = self.repeat(head, body, max(10, nbytes // len(body)))

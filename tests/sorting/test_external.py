@@ -1,4 +1,4 @@
-"""The order of encoded records: what Python's own sorted() gives for their bytes, by whatever way they are sorted and merged.
+"""The order of encoded records: what sorted() gives for their bytes, whatever way they are sorted and merged.
 
 That Hadoop has the same order and the same partitions is tested in local/test_beside_hadoop.py.
 """

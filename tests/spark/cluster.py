@@ -1,4 +1,4 @@
-"""A standalone cluster of Spark, a master and two workers as processes of their own; executors are killed while they read and write.
+"""A cluster of Spark, a master and two workers as processes; executors are killed while they read and write.
 
 `make spark` runs these tests. Each kill comes when the job has done a part of its work and not all:
 the files that its tasks write say so.

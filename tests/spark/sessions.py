@@ -1,4 +1,4 @@
-"""A real Spark reads and writes typed bytes on this machine; `make spark` runs these tests, which need PySpark and a JDK."""
+"""A real Spark reads and writes typed bytes here; `make spark` runs these tests, which need PySpark and a JDK."""
 
 import collections
 import datetime
@@ -97,7 +97,7 @@ def random_query(generator, frame, records, depth=3):
 
 @pytest.mark.parametrize("columns", [("key", "value"), ("key", "value", "path")])
 def test_each_query_of_one_frame_finds_its_own_records(spark, tmp_path, columns):
-    """Spark 4.1 to 4.3 keeps what a format has answered to the filters of a query for the later queries of the same data frame.
+    """Spark 4.1 to 4.3 keeps a format's answer to a query's filters for later queries of the same data frame.
 
     A query without filters does not ask again, and two sides of a union or a join use the same answer.
     """

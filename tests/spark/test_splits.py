@@ -1,4 +1,4 @@
-"""What Spark's tasks read and write, without Spark: splits as record batches of one schema, and folders that are whole or not there."""
+"""What Spark's tasks read and write, without Spark: splits as record batches, folders whole or not there."""
 
 import decimal
 import os

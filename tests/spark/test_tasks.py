@@ -1,4 +1,4 @@
-"""The tasks of a job on Spark, without Spark: the pieces that a shuffle would move, tasks that are tried again; and what is said without it."""
+"""The tasks of a job on Spark, without Spark: pieces of a shuffle, tasks tried again; and what is said without it."""
 
 import contextlib
 import errno
@@ -19,7 +19,7 @@ from typedbytes.spark import _job, _tasks
 
 
 class Shuffle:
-    """A session whose tasks run here, one after the other; every map task is tried twice, and the second attempt counts."""
+    """A session whose tasks run here in turn; every map task is tried twice, and the second attempt counts."""
 
     def __init__(self):
         self.sparkContext = self

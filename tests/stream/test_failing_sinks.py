@@ -117,7 +117,7 @@ def write_one(writer):
 @pytest.mark.parametrize("method", ["write", "flush"])
 @pytest.mark.parametrize("make", WRITERS)
 def test_the_first_error_of_a_sink_leaves_a_with_block(make, method):
-    """The end of the block writes again what the sink has not taken; what the sink raises then must not hide the reason."""
+    """The end of the block writes again what the sink refused; what it then raises must not hide the reason."""
     sink = Closing(method)
     with pytest.raises(OSError) as raised, make(sink) as writer:
         write_one(writer)

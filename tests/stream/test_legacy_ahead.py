@@ -25,7 +25,7 @@ for pair in source:
 
 
 def run(code, data=DATA, unbuffered="1", **options):
-    """Return what a program writes to a standard output, which has no buffer of its own unless `unbuffered` is empty."""
+    """Return what a program writes to a standard output, without a buffer unless `unbuffered` is empty."""
     env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     return subprocess.run(
         [sys.executable, "-c", code],

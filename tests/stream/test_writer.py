@@ -1,4 +1,4 @@
-"""Writing: every kind of sink gets the same bytes, whole records only; objects that cannot be written, close, forks, threads."""
+"""Writing: every kind of sink gets the same bytes, whole records only; unwritable objects, close, forks, threads."""
 
 import array
 import bz2

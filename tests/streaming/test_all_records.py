@@ -1,4 +1,4 @@
-"""Functions with a single parameter, which a task calls once with an iterator of all its records: dumbo's second interface."""
+"""Functions with a single parameter, called once with an iterator of all records: dumbo's second interface."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Jobs on columns: what mappers and reducers with batch=True get, and what becomes of the columns and pairs that they return.
+"""Jobs on columns: what mappers and reducers with batch=True get, and what becomes of what they return.
 
 Here: tasks as child processes with batches. Not here: how columns are read. Invariant:
 the same job on pairs says what is right.

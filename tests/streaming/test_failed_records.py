@@ -1,4 +1,4 @@
-"""A record that fails under max_bad leaves nothing behind, in whatever wrapper or helper of ours it was: the output is as if it had not been read.
+"""A record that fails under max_bad leaves nothing behind in any helper of ours, as if it had not been read.
 
 Here: each name of streaming and of streaming.lib with a failure at each of its steps. Invariant: what a job gives is
 compared with what plain Python makes of the records that did not fail, without the wrapper; those that did are in the

@@ -1,4 +1,4 @@
-"""Groups of a part of the keys: the same ones with any number of reducers, with no option given, or an error before anything is grouped.
+"""Groups of a part of the keys: the same with any number of reducers, without options, or an error before any.
 
 Here: what ``group_by`` and ``partition_by`` send between map and reduce, and what they refuse.
 What a real Hadoop makes of it is in test_hadoop_jobs.py.

@@ -146,7 +146,7 @@ def test_threads_count_together(counters, capfd):
 
 
 def call_with_handler(function, handler, at):
-    """Call a function, and a handler before one of the opcodes that it takes, as for a signal; return whether it takes as many."""
+    """Call a function, and a handler before one of its opcodes, as for a signal; return whether it has as many."""
     nopcodes = 0
 
     def trace(frame, event, arg):

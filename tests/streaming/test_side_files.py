@@ -118,7 +118,7 @@ run(Job)
 
 
 def test_a_fork_of_the_task_opens_no_side_file(tmp_path):
-    """It would be the task's own of that name, emptied: here when the task has written it, and before it gets its name."""
+    """It would be the task's own of that name, emptied: after the task has written it, before it has its name."""
     script = """
 from typedbytes.streaming import side_file
 read, ready = os.pipe()

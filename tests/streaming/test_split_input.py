@@ -31,7 +31,7 @@ def open_whole(data, options, split=SPLIT):
 
 
 def drive(task_input):
-    """Return the error, the pairs with their types, and what the task reports: the bad record, how many were read, whether all were."""
+    """Return the error, the pairs with types, and the task's report: the bad record, the number read, if all were."""
     pairs = []
     with pytest.raises((DecodeError, StopIteration)) as raised:
         while True:

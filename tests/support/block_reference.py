@@ -27,7 +27,7 @@ SMALL, WIDE, THIRD = -789456123, 361231231231231231, 1 / 3
 
 
 def published(size, raw=None):
-    """Return the arguments of a published size, 0 to 10; raw: the bytes of the larger ones instead of those of their size."""
+    """Return the arguments of a published size, 0 to 10; raw: larger ones' bytes instead of those of their size."""
     if size >= 8:
         raw = (
             bytes(range(64))

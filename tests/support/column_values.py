@@ -54,7 +54,7 @@ def decoded_null(dialect):
 
 
 def as_struct(value, dialect="hadoop"):
-    """Return a value, with the pairs of all MAPs that may be structs in order of their keys, and without those that are null."""
+    """Return a value, with the pairs of MAPs that may be structs in order of their keys, and without nulls."""
     if type(value) not in (list, tuple):
         return value
     items = [as_struct(item, dialect) for item in value]

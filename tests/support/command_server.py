@@ -1,4 +1,4 @@
-"""The command in processes that start in a tenth of the time: forks of one that has imported it, and what it often needs.
+"""The command in processes that start in a tenth of the time: forks of one that has imported what it needs.
 
     python command_server.py SOCKET [MODULE ...]
 
@@ -30,7 +30,7 @@ IMPORTED = tuple(
 
 
 def run(flags, arguments, stdin, seconds):
-    """Run the command with these arguments and bytes for its stdin, which ends by SIGALRM if it hangs; return what subprocess.run does."""
+    """Run the command with these arguments and stdin, as subprocess.run does; SIGALRM ends it if it hangs."""
     modules = IMPORTED if "convert" not in arguments else (*IMPORTED, "pyarrow.parquet")
     server = _server(flags, modules, tuple(_read_at_start(os.environ).items()))
     (their_stdin, source), (stdout, their_stdout), (stderr, their_stderr) = os.pipe(), os.pipe(), os.pipe()

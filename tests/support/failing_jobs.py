@@ -111,7 +111,7 @@ def call(name, rng):
 
 
 def expected_counts(folder, lines, name, may_fail_elsewhere):
-    """Return the count of each word that the output in a folder must have, None where its side files are not those of the job.
+    """Return the counts of words that the output in a folder must have; None if its side files are not the job's.
 
     may_fail_elsewhere: whether records may be bad that the job itself does not fail for.
     """

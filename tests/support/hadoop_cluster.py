@@ -22,11 +22,11 @@ LOG4J = f"-Dlog4j.configuration=file:{HERE}/log4j.properties"
 
 
 class ClusterError(Exception):
-    """Report a cluster that does not start, or a command that does not do what it should; the message is what was said."""
+    """Report a cluster that does not start, or a command that fails; the message is what was said."""
 
 
 class Cluster:
-    """A running cluster with a given number of node managers; without data nodes its file system is that of this machine."""
+    """A running cluster with a number of node managers; without data nodes its files are this machine's."""
 
     def __init__(self, folder, nnodes=1, ndatanodes=0):
         self.folder = folder
@@ -59,7 +59,7 @@ class Cluster:
         self._machine.communicate()
 
     def kill_node(self):
-        """End a node of YARN that has tasks but no application master, and one of HDFS; return how many containers it had."""
+        """End a node of YARN that has tasks but no application master, and one of HDFS; return its containers."""
         self._machine.stdin.write(b"kill a node\n")
         self._machine.stdin.flush()
         return int(self._machine.stdout.readline())

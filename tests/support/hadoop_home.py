@@ -17,7 +17,7 @@ QUICK = "-Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto"
 
 
 def make_home(home, jars, java, *options):
-    """Make a HADOOP_HOME of a folder of jars and a Java, and return it; its configuration is that of HADOOP_CONF_DIR."""
+    """Make a HADOOP_HOME of a folder of jars and a Java, with the configuration of HADOOP_CONF_DIR; return it."""
     home = Path(home)
     lib = home / "share" / "hadoop" / "tools" / "lib"
     lib.mkdir(parents=True)

@@ -36,7 +36,10 @@ SEQUENCE_FILE_OUTPUT = "org.apache.hadoop.mapred.SequenceFileOutputFormat"
 
 
 def airlift_codec(name):
-    """Return a library's codec for the same bytes as Hadoop's own, which needs native code: for Zstd, and before Hadoop 3.3 also for others."""
+    """Return a library's codec for the same bytes as Hadoop's own, which needs native code.
+
+    For Zstd, and before Hadoop 3.3 also for others.
+    """
     return f"io.airlift.compress.{name.lower()}.{name}Codec"
 
 
@@ -135,7 +138,7 @@ class Hadoop:
         return Job(code, json.loads(result or b"{}"), log)
 
     def read_submissions(self, command_lines):
-        """Return what a node reads of each of Hadoop Streaming's command lines, lists of words; {"refused": why} for those it never gets."""
+        """Return what a node reads of each command line, a list of words; {"refused": why} for those it never gets."""
         lines = [" ".join(word.encode().hex() for word in words) for words in command_lines]
         return [json.loads(line) for line in self._demand("submission", data="\n".join(lines).encode()).splitlines()]
 
@@ -163,7 +166,7 @@ class Hadoop:
         return [data.read(struct.unpack(">i", data.read(4))[0]) for _ in splits]
 
     def whole_splits(self, kind, path, splits):
-        """Return for each (start, length) the bytes that are handed to a task, and the environment that its reader adds."""
+        """Return for each (start, length) the bytes that a task gets, and the environment that its reader adds."""
         data = io.BytesIO(self._demand("splitwhole", kind, path, data=_lines(splits)))
         found = []
         for _ in splits:
@@ -179,7 +182,7 @@ class Hadoop:
         return self._demand("splitsizes", kind, path, size).decode().splitlines()
 
     def write_sequence_file(self, path, compression, codec, *, nrecords, nbytes, sync_interval=0):
-        """Write a SequenceFile of numbered records with Hadoop: Text keys, BytesWritable values of about `nbytes` bytes."""
+        """Write a SequenceFile of numbered records with Hadoop: Text keys, BytesWritables of about `nbytes` bytes."""
         self._demand("seqwrite", path, compression.upper(), codec, nrecords, nbytes, sync_interval)
 
     def write_map_file(self, path, compression, *, bloom, nrecords):

@@ -45,7 +45,7 @@ def java_view(value):
 
 
 def digits_by_value(text):
-    """Return Java's tagged JSON, as bytes, with floats in Python's digits; from Java 19 on its own are the fewest that suffice.
+    """Return Java's tagged JSON, as bytes, with floats in Python's digits; since Java 19 its own are the fewest.
 
     Digits of another number stay those of another number, and nothing else of the text changes.
     """
@@ -60,7 +60,7 @@ def respelled(member):
 
 
 def bits_only(tagged):
-    """Return Java's tagged JSON with floats by their bits, MAPs in one order, and every list as Java's readers see it."""
+    """Return Java's tagged JSON with floats by their bits, MAPs in one order, every list as Java's readers see it."""
     (tag, content), *bits = tagged.items()
     if bits:
         return {tag: tagged["bits"]}

@@ -1,4 +1,4 @@
-"""The JSON form the slow and obvious way: a tree of JSON values for one encoded value, by the grammar of docs/json-form.md.
+"""The JSON form the slow way: a tree of JSON values for one encoded value, by the grammar of docs/json-form.md.
 
 The walk goes over the encoded bytes and builds a tree, which the json module writes: another way than that of the
 compiled writer, so that the two can disagree.

@@ -1,4 +1,4 @@
-"""Mount namespaces: file systems of a process and its children alone; one without /proc and /dev/shm, as macOS has neither."""
+"""Mount namespaces: file systems of a process and its children alone; one as macOS, without /proc and /dev/shm."""
 
 import os
 import subprocess

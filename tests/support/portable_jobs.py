@@ -1,4 +1,4 @@
-"""Six jobs as users write them, tests/jobs/*.py, for every way to run a job: their inputs, options and outputs, and a shell's pipe.
+"""Six jobs as users write them, tests/jobs/*.py, for every way to run a job: inputs, options, outputs, a pipe.
 
 Not here: which engine runs them. Invariant: the same script and the same options give the same pairs everywhere.
 """
@@ -11,7 +11,7 @@ JOBS_FOLDER = Path(__file__).resolve().parents[1] / "jobs"
 
 @dataclass(frozen=True)
 class Job:
-    """A script of tests/jobs: the lines that it reads, its options for run and submit, and the pairs that it gives, sorted."""
+    """A script of tests/jobs: the lines that it reads, its options for run and submit, and its pairs, sorted."""
 
     lines: list
     output: list

@@ -1,4 +1,4 @@
-"""Families of compressed streams, block messages and SequenceFiles that consist of parts with no contents, or hardly any.
+"""Families of compressed streams, block messages and SequenceFiles of parts with no contents, or hardly any.
 
 Here: bytes, about as many as are asked for, and what reads them. Not here: what that may cost.
 Invariant: each part is valid.

@@ -1,4 +1,4 @@
-"""Count how often code written in C checks for signals, and send one at a known moment; times would depend on the machine.
+"""Count how often C code checks for signals, and send one at a known moment; times depend on the machine.
 
 Here: a signal that is raised again each time it is handled, the count, and a signal that an event causes. Not here:
 what is being tested. Invariant: no Python code of this file runs for the signal, so that nothing else handles it.
@@ -19,7 +19,7 @@ _raise_again.argtypes = [ctypes.c_int, ctypes.py_object]
 
 
 def raising(number):
-    """Return a hook that raises a signal and returns 0, whatever it is given: the compiled code that calls it handles the signal next."""
+    """Return a hook that raises a signal and returns 0; the compiled code that calls it handles the signal next."""
     return functools.partial(_raise_again, number)
 
 
@@ -53,7 +53,7 @@ def _endless_signal(number):
 
 @contextlib.contextmanager
 def interrupted_when_readable(source):
-    """Send SIGALRM to this thread once there is something to read: a writer of more than fits is then inside its system call."""
+    """Send SIGALRM to this thread once there is something to read: a large writer is then in its system call."""
     writing_thread, has_ended = threading.get_ident(), threading.Event()
 
     def interrupt():

@@ -28,7 +28,7 @@ def program(name):
 
 
 def run_fresh(code, *arguments, flags=(), warnings="error", folders=()):
-    """Run code in a fresh interpreter, which finds modules in these folders too; return what it printed, without the last newline."""
+    """Run code in a fresh interpreter, with modules in these folders; return its output without the last newline."""
     paths = os.pathsep.join([*sys.path, *map(str, folders)])
     environment = {**os.environ, "PYTHONPATH": paths, "PYTHONWARNINGS": f"{warnings},{FORKING}"}
     command = [sys.executable, *flags, "-c", textwrap.dedent(code), *map(str, arguments)]
