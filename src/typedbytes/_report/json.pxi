@@ -1,9 +1,9 @@
 # Encoded values as lines of JSON, in the lossless form of docs/json-form.md and in its plain one.
 #
 # Here: one direction, from bytes to text. Not here: files, Python values, the other
-# direction. The walk goes over the encoded bytes, because decoding is not lossless: BOOL 5, a MAP with a key twice and a MAP
-# and a LIST of VECTORs look alike as Python values.
-# Invariant: a value is passed over with `skip_value` before it is written, so that writing it needs no checks.
+# direction. The walk goes over the encoded bytes, because decoding is not lossless: BOOL 5, a MAP with a key twice and
+# a MAP and a LIST of VECTORs look alike as Python values. Invariant: a value is passed over with `skip_value` before it
+# is written, so that writing it needs no checks.
 
 from libc.math cimport fabs, isfinite, isnan
 from libc.stdint cimport int32_t, int64_t, uint64_t
@@ -349,8 +349,8 @@ cdef int width_of(const unsigned char* p, const unsigned char* end) noexcept:
 
 
 cdef bint is_control(const unsigned char* p, int width) noexcept:
-    # Control characters of terminals, line ends of some programs, and characters that change the direction of writing: U+0080 to U+009F,
-    # U+2028 to U+202E, U+2066 to U+2069.
+    # Control characters of terminals, line ends of some programs, and characters that change the direction of writing:
+    # U+0080 to U+009F, U+2028 to U+202E, U+2066 to U+2069.
     if width == 2:
         return p[0] == 0xc2 and p[1] < 0xa0
     return width == 3 and p[0] == 0xe2 and (p[1] == 0x80 and 0xa8 <= p[2] <= 0xae or p[1] == 0x81 and 0xa6 <= p[2] <= 0xa9)
@@ -414,7 +414,8 @@ cdef const unsigned char* put_plain_pickle(Walk* w, const unsigned char* p) exce
     return p + 4 + load_i32(p)
 
 
-cdef object NUMBER_LIMIT = 10 ** 4300    # of ints that are written as numbers: the time that it takes grows with the square of their digits
+# of ints that are written as numbers: the time that it takes grows with the square of their digits
+cdef object NUMBER_LIMIT = 10 ** 4300
 
 
 cdef tuple plain_object(value):
@@ -512,8 +513,8 @@ cdef const unsigned char* put_name(Walk* w, const unsigned char* p) except NULL:
 
 
 cdef bint can_be_object(Walk* w, const unsigned char* p, Py_ssize_t npairs) except -1:
-    # Returns whether the keys at p can be the names of an object. The values between them are skipped: each depth does so
-    # once, so the work is at most that of the depth allowed.
+    # Returns whether the keys at p can be the names of an object. The values between them are skipped: each depth does
+    # so once, so the work is at most that of the depth allowed.
     cdef ReadBuffer look
     cdef const unsigned char* keys[FEW_KEYS]
     cdef set many = None if npairs <= FEW_KEYS else set()

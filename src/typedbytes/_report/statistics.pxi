@@ -1,8 +1,8 @@
 # Statistics of many records: number, size and range by type, and the partitions of their keys in Hadoop.
 #
 # Here: counting over encoded bytes. Not here: Python values, files, how statistics are formatted.
-# Invariants: bytes are passed over with `skip_value` before they are visited, so that visiting them needs no checks; a value is visited in
-# pieces as they come, so that none is held.
+# Invariants: bytes are passed over with `skip_value` before they are visited, so that visiting them needs no checks; a
+# value is visited in pieces as they come, so that none is held.
 
 from libc.math cimport isnan
 from libc.stdint cimport INT64_MAX, int64_t, uint32_t
@@ -172,8 +172,8 @@ cdef class Walker:
 cdef class RecordStatistics(Walker):
     """RecordStatistics(*, pairs=False, dialect='hadoop', max_bytes=None, npartitions=0, top=None)\n--\n\nCount types, sizes and partitions of records.
 
-    pairs: a record is a key and a value. dialect, max_bytes: as for a Reader. npartitions: of HashPartitioner, 0 to count none.
-    top: a dict for the number of times that each encoded key (without pairs: value) occurs, or None.
+    pairs: a record is a key and a value. dialect, max_bytes: as for a Reader. npartitions: of HashPartitioner, 0 to
+    count none. top: a dict for the number of times that each encoded key (without pairs: value) occurs, or None.
 
     >>> statistics = RecordStatistics(pairs=True, npartitions=2)
     >>> statistics.write(b"\\x03\\x00\\x00\\x00\\x05\\x02\\x01")
@@ -315,7 +315,8 @@ cdef dict as_dict(const TypeStatistics* s, int code):
 cdef class Node:
     # The types found at one path inside the records.
     cdef long long counts[256]
-    cdef dict parts           # Node by index + 1 (0 has the hash of b""), by a MAP's key (bytes), or by ITEMS, KEYS or VALUES
+    # Node by index + 1 (0 has the hash of b""), by a MAP's key (bytes), or by ITEMS, KEYS or VALUES
+    cdef dict parts
 
     def __cinit__(self):
         memset(self.counts, 0, sizeof(self.counts))

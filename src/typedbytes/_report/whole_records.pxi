@@ -15,9 +15,9 @@ cdef enum:
 cdef class WholeRecords(Walker):
     """WholeRecords(sink, *, pairs=False, dialect='hadoop', max_bytes=None, leaves_out=True, unicode_errors='strict')\n--\n\nCall sink(records, left_out) for chunks of whole records.
 
-    A record with large BYTES or STRINGs comes alone, with the first bytes of each; left_out then has (start, offset, nbytes, defect) for
-    each: where in the record it starts, where bytes were left out, and where in a STRING the first are that are not UTF-8, or None. These
-    are put at the offset.
+    A record with large BYTES or STRINGs comes alone, with the first bytes of each; left_out then has (start, offset,
+    nbytes, defect) for each: where in the record it starts, where bytes were left out, and where in a STRING the first
+    are that are not UTF-8, or None. These are put at the offset.
 
     >>> records = WholeRecords(lambda records, left_out: print(len(records), left_out))
     >>> records.write(b"\\x02\\x01\\x00\\x00\\x01\\x00\\x00" + bytes(65536)); records.flush()

@@ -1,7 +1,7 @@
 # Merges sorted streams: a tournament tree over the first record of each stream.
 #
-# The order is that of order.pxi; of equal keys that of the earlier stream goes first, so the merge is stable. A stream whose next
-# record has the same key needs no new tournament: it has just won against all others with that key.
+# The order is that of order.pxi; of equal keys that of the earlier stream goes first, so the merge is stable. A stream
+# whose next record has the same key needs no new tournament: it has just won against all others with that key.
 
 cdef struct Run:
     ReadBuffer buf            # the first record is at the cursor
@@ -15,7 +15,8 @@ cdef struct Run:
 cdef class Merging:
     cdef Run* runs
     cdef Py_ssize_t nruns
-    cdef Py_ssize_t* tree         # winners: of all at 1, of the children of node i at i, the runs themselves from nruns on
+    # winners: of all at 1, of the children of node i at i, the runs themselves from nruns on
+    cdef Py_ssize_t* tree
     cdef list sources             # which the runs borrow
     cdef Decoding d
     cdef Skipping skipping
@@ -163,7 +164,8 @@ cdef class Merging:
         cdef uint64_t window
         cdef Py_ssize_t nkey, nbytes
         while done[0] < capacity:
-            run = &self.runs[self.tree[1]]    # never one that is over: `fill` checks, and the loop goes on only with a whole record
+            # never one that is over: `fill` checks, and the loop goes on only with a whole record
+            run = &self.runs[self.tree[1]]
             nbytes = min(capacity - done[0], run.nbytes - self.copied)
             memcpy(out + done[0], run.buf.cursor + self.copied, nbytes)
             done[0] += nbytes
@@ -185,8 +187,9 @@ cdef class Merging:
 def merge(sources, sink, *, int nparts=2, bint reverse=False, Py_ssize_t buffer_size=1 << 18, dialect="hadoop", max_depth=256):
     """Merge sorted streams of encoded records, pass them to sink.write(), and return their number.
 
-    sources: binary files with readinto(), such as those that a Sorter has written; their order decides between equal keys.
-    buffer_size: bytes held of each source. Other options and errors as for `Sorter`; that a source is sorted is not checked.
+    sources: binary files with readinto(), such as those that a Sorter has written; their order decides between
+    equal keys. buffer_size: bytes held of each source. Other options and errors as for `Sorter`; that a source
+    is sorted is not checked.
 
     >>> import io
     >>> sink = io.BytesIO()

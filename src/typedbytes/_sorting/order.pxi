@@ -1,14 +1,15 @@
 # The order of records: by partition, then by the bytes of their keys, then as they came in.
 #
-# Goal: as few cache misses a record as there can be. Plan: an entry holds 64 bits of its record, the *window*, and the windows
-# alone are sorted, by radix from the top; where they are equal, the next 64 bits are loaded into them and the sort goes on.
-# The first window packs what a key begins with (type code and length are five bytes with few values), so that most short keys
-# are in it whole. Equal windows hold the same code and length, hence the same number of the key's bytes. Rejected: comparing
-# keys in the arena, which touches both records at every comparison; a merge sort of windows, a third slower; bench: sort.
+# Goal: as few cache misses a record as there can be. Plan: an entry holds 64 bits of its record, the *window*, and the
+# windows alone are sorted, by radix from the top; where they are equal, the next 64 bits are loaded into them and the
+# sort goes on. The first window packs what a key begins with (type code and length are five bytes with few values), so
+# that most short keys are in it whole. Equal windows hold the same code and length, hence the same number of the key's
+# bytes. Rejected: comparing keys in the arena, which touches both records at every comparison; a merge sort of windows,
+# a third slower; bench: sort.
 #
-# Why this is correct: an encoding says itself where it ends, so no key is the beginning of another, and two keys that differ
-# do so before either ends. Windows are padded with zeros after the key; the padding never decides between keys that differ.
-# Descending order is that of the inverted bits, so equal keys keep their order in both.
+# Why this is correct: an encoding says itself where it ends, so no key is the beginning of another, and two keys that
+# differ do so before either ends. Windows are padded with zeros after the key; the padding never decides between keys
+# that differ. Descending order is that of the inverted bits, so equal keys keep their order in both.
 
 cdef struct Entry:
     uint64_t window
@@ -21,7 +22,8 @@ cdef struct Arena:
     int nparts                # values of a record: 2 with a key, 1 when it is its own
     int partition_bits        # of the first window, above the key's
     bint hive
-    uint64_t flip             # all bits set for descending order, which the windows have then; equal keys stay as they came
+    # all bits set for descending order, which the windows have then; equal keys stay as they came
+    uint64_t flip
 
 cdef enum:
     SLACK = 16                # bytes that may be loaded after the last record
@@ -29,7 +31,8 @@ cdef enum:
     CHECK_SIGNALS_FROM = 0x10000    # entries: smaller parts are sorted without a check for signals
     FIRST_WINDOW = -1
     MAX_PARTITION_BITS = 16
-    MIN_LONG_LENGTH = 255     # lengths below it are one byte of the first window; this byte marks the others, which follow whole
+    # lengths below it are one byte of the first window; this byte marks the others, which follow whole
+    MIN_LONG_LENGTH = 255
 
 
 cdef inline bint has_length(int code, bint hive) noexcept nogil:
@@ -65,8 +68,8 @@ cdef inline uint64_t window_at(const unsigned char* key, Py_ssize_t at, Py_ssize
 
 
 cdef inline int head_of(const unsigned char* key, bint hive, uint64_t* head, int* nbits) noexcept nogil:
-    # The packed code and length, their number of bits, and the number of bytes that they encode. Codes below 15 take four
-    # bits, others twelve; a short length takes eight, and a longer one is marked as such and follows whole.
+    # The packed code and length, their number of bits, and the number of bytes that they encode. Codes below 15 take
+    # four bits, others twelve; a short length takes eight, and a longer one is marked as such and follows whole.
     cdef int code = key[0]
     cdef uint32_t length
     head[0] = code if code < 15 else 15 << 8 | code
@@ -143,8 +146,8 @@ cdef Py_ssize_t common_nbytes(Arena* a, const Entry* e, Py_ssize_t n, Py_ssize_t
 
 
 cdef Py_ssize_t deepen(Arena* a, Entry* e, Py_ssize_t n, Py_ssize_t at, bint stuck) noexcept nogil:
-    # Loads the next window of entries whose windows are equal; returns the offset in the keys after it, or -1 if the keys are equal.
-    # stuck: all last windows were equal, so the next one should begin where the keys differ.
+    # Loads the next window of entries whose windows are equal; returns the offset in the keys after it, or -1 if the
+    # keys are equal. stuck: all last windows were equal, so the next one should begin where the keys differ.
     cdef Py_ssize_t nkey, i
     nkey = key_nbytes(a, e)
     if at == FIRST_WINDOW:
@@ -165,8 +168,8 @@ cdef int check_signals() except -1 with gil:
 
 
 cdef int radix_sort(Arena* a, Entry* e, Entry* scratch, Py_ssize_t n, Py_ssize_t at) except -1 nogil:
-    # `at`: how many bytes of the keys the windows reach to. The largest part is sorted by this loop and all others by calls, so calls nest
-    # no deeper than the logarithm of n.
+    # `at`: how many bytes of the keys the windows reach to. The largest part is sorted by this loop and all others by
+    # calls, so calls nest no deeper than the logarithm of n.
     cdef uint32_t ends[256]
     cdef uint64_t differing
     cdef Py_ssize_t i, start, size, largest_start, largest_size

@@ -6,8 +6,8 @@
 #     order.pxi   the order itself
 #     merge.pxi   many sorted streams into one
 #
-# Invariant: records are whole and their structure has been checked before they are moved; records with equal keys keep the
-# order in which they came; memory follows what has come in.
+# Invariant: records are whole and their structure has been checked before they are moved; records with equal keys keep
+# the order in which they came; memory follows what has come in.
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memmove, memset
@@ -50,18 +50,18 @@ include "order.pxi"
 cdef class SortedRecords
 
 
-# ---- sorting -----------------------------------------------------------------------------------------------------------
+# ---- sorting ---------------------------------------------------------------------------------------------------------
 
 cdef class Sorter:
     """Sorter(*, nparts=2, npartitions=1, secondary=0, by='key', reverse=False, memory=268435456, dialect='hadoop', max_depth=256)\n--\n\nCollect the encoded records of a stream and write them sorted, as many at a time as memory allows.
 
     nparts: 2 for pairs, sorted by their keys; 1 for values, sorted by themselves. npartitions: how many HashPartitioner
-    sends the keys to; records are sorted by partition first. secondary: how many bytes at the end of a key are only sorted by, as with
-    BinaryPartitioner and the right offset -secondary - 1. by: "key", or "partition" to leave the order within a partition
-    as it was. reverse: the largest key first, within each partition. memory: bytes for records, for sorting them and for output; one larger record is
-    accepted all the same.
-    Options of structure as for `typedbytes.skip`. The order is that of the encoded bytes, unsigned, as Hadoop sorts
-    TypedBytesWritables; records with equal keys stay as they came.
+    sends the keys to; records are sorted by partition first. secondary: how many bytes at the end of a key are only
+    sorted by, as with BinaryPartitioner and the right offset -secondary - 1. by: "key", or "partition" to leave the
+    order within a partition as it was. reverse: the largest key first, within each partition. memory: bytes for
+    records, for sorting them and for output; one larger record is accepted all the same. Options of structure as for
+    `typedbytes.skip`. The order is that of the encoded bytes, unsigned, as Hadoop sorts TypedBytesWritables; records
+    with equal keys stay as they came.
 
     Used in rounds: `fill` until memory is full or the source ends, `sort`, `write` each partition, `clear`, and again.
     Each round writes one sorted stream; `merge` merges them. Damage raises TruncatedError, FormatError or
@@ -77,7 +77,8 @@ cdef class Sorter:
     (4, 4, '0201020002000201')
     """
 
-    cdef Decoding d               # `buf` is the arena: from `start` records, from `cursor` bytes that have not been indexed
+    # `buf` is the arena: from `start` records, from `cursor` bytes that have not been indexed
+    cdef Decoding d
     cdef Skipping skipping        # how far the value at the cursor has been skipped
     cdef Arena arena
     cdef Py_ssize_t capacity      # bytes of the arena, SLACK not counted
@@ -93,7 +94,8 @@ cdef class Sorter:
     cdef Py_ssize_t nentries_touched
     cdef Py_ssize_t nscratch_touched
     cdef Py_ssize_t* record_counts    # by partition
-    cdef list starts              # where partitions begin among the entries, and where the last one ends; None: not sorted
+    # where partitions begin among the entries, and where the last one ends; None: not sorted
+    cdef list starts
     cdef uint32_t npartitions
     cdef Py_ssize_t secondary     # bytes at the end of a key that the partition does not depend on
     cdef Py_ssize_t memory
@@ -130,7 +132,8 @@ cdef class Sorter:
         self.npartitions = npartitions
         self.secondary = secondary
         self.by_key = by == "key"
-        self.memory = min(memory - min(<Py_ssize_t>WRITE_SIZE, memory // 8), MAX_ARENA_NBYTES)    # without the output buffer
+        # without the output buffer
+        self.memory = min(memory - min(<Py_ssize_t>WRITE_SIZE, memory // 8), MAX_ARENA_NBYTES)
         self.step = max(64, min(<Py_ssize_t>READ_SIZE, memory // 16))
         self.record_counts = <Py_ssize_t*>enlarge(NULL, npartitions * sizeof(Py_ssize_t))
         if self.record_counts == NULL:
@@ -168,8 +171,8 @@ cdef class Sorter:
     def fill(self, source):
         """Read records from a source, a binary file with readinto(), and return whether it may have more.
 
-        True: memory is full; call again with the same source after `clear`. False: the source has ended, between two records.
-        Another source can follow; offsets in errors count from its start.
+        True: memory is full; call again with the same source after `clear`. False: the source has ended, between two
+        records. Another source can follow; offsets in errors count from its start.
         """
         cdef Source filler = open_source(source, True)
         cdef bint more = True
@@ -192,8 +195,8 @@ cdef class Sorter:
         return self.arena_nbytes() + 2 * sizeof(Entry) * self.nentries
 
     cdef Py_ssize_t next_step(self) noexcept:
-        # The number of bytes that fit together with their entries, if records have the mean size of those before. Without a whole
-        # record there is nothing to sort, so reading always goes on.
+        # The number of bytes that fit together with their entries, if records have the mean size of those before.
+        # Without a whole record there is nothing to sort, so reading always goes on.
         if self.nentries == 0:
             return self.step
         return min(<int64_t>self.step, <int64_t>max(0, self.memory - self.memory_nbytes()) * self.arena_nbytes() // self.memory_nbytes())
@@ -211,9 +214,10 @@ cdef class Sorter:
         return nbytes > 0
 
     cdef void return_pages(self, Py_ssize_t step) noexcept:
-        # Goal: a round of large records after one of small ones, which needed as much memory for entries, or the reverse, stays
-        # within the limit. Plan: return the pages that this round does not use as soon as the next step does not fit beside them.
-        # Rejected: at each `clear`; rounds of one kind would have to fault the same pages in again.
+        # Goal: a round of large records after one of small ones, which needed as much memory for entries, or the
+        # reverse, stays within the limit. Plan: return the pages that this round does not use as soon as the
+        # next step does not fit beside them. Rejected: at each `clear`; rounds of one kind would have to fault
+        # the same pages in again.
         cdef Py_ssize_t nbytes = self.arena_nbytes() + step
         cdef Py_ssize_t nentries = self.nentries + (<int64_t>step * self.nentries // self.arena_nbytes() if self.nentries else 0)
         cdef Py_ssize_t touched = max(self.nbytes_touched, nbytes)
@@ -311,7 +315,8 @@ cdef class Sorter:
         self.key_end = -1
 
     cdef inline Py_ssize_t hashed_nbytes(self, Py_ssize_t nkey) noexcept nogil:
-        # As BinaryPartitioner's arithmetic has it, also where it makes no sense: for a key no longer than the part that only sorts.
+        # As BinaryPartitioner's arithmetic has it, also where it makes no sense:
+        # for a key no longer than the part that only sorts.
         if nkey > self.secondary:
             return nkey - self.secondary
         return 1 if (self.secondary + 1 - nkey) % nkey == 0 else 0

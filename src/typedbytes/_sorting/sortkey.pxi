@@ -1,13 +1,15 @@
 # Sort keys: values as LISTs of LONGs whose encoded bytes, which Hadoop compares, have the order of the values.
 #
 # Here: the bytes that sort, and the LONGs that hold them. Not here: streams, files, jobs.
-# Invariant: no sort key's bytes are the beginning of another's, so that the MARKER at the end of a LIST decides nothing.
+# Invariant: no sort key's bytes are the beginning of another's, so that the MARKER at the end
+# of a LIST decides nothing.
 #
-# The plan. BYTES and STRINGs sort by their length first, VECTORs and MAPs by their count, numbers by sign bits. A LIST has
-# neither: its bytes are a type code, the items, a MARKER. LONGs are the densest items of fixed length, eight bytes after a
-# type code that is always the same, so a LIST of LONGs sorts as the bytes inside them. The first of each eight is 1: no such
-# LONG fits an INT, so any library that reads a key and writes it again writes the same bytes. The other seven are the key's.
-# Rejected: LISTs of BYTEs, twice the bytes; BYTES of one length for all keys, which users would have to guarantee.
+# The plan. BYTES and STRINGs sort by their length first, VECTORs and MAPs by their count, numbers by sign bits. A
+# LIST has neither: its bytes are a type code, the items, a MARKER. LONGs are the densest items of fixed length, eight
+# bytes after a type code that is always the same, so a LIST of LONGs sorts as the bytes inside them. The first of
+# each eight is 1: no such LONG fits an INT, so any library that reads a key and writes it again writes the same
+# bytes. The other seven are the key's. Rejected: LISTs of BYTEs, twice the bytes; BYTES of one length for all keys,
+# which users would have to guarantee.
 
 from cpython.bytes cimport PyBytes_FromObject
 from cpython.list cimport PyList_New, PyList_SET_ITEM
@@ -35,7 +37,8 @@ cdef enum:
     TUPLE = 0x05         # parts, then END
     NONE_LAST = 0x06
 
-    # True, 1 and 1.0 are equal to Python, so what distinguishes them comes after all that sorts: a byte for each number.
+    # True, 1 and 1.0 are equal to Python, so what distinguishes them comes after all that
+    # sorts: a byte for each number.
     INTEGER = 0
     FLOATING = 1
     BOOLEAN = 2
@@ -92,12 +95,13 @@ cdef struct Key:
 def encode(value, *, none="error"):
     """Return a value's sort key: a list of ints that is written as a LIST of LONGs.
 
-    `value` is an int from -2^63 to 2^64-1, a float, a bool, a str, a bytes-like object, None, a tuple of such values or a
-    Descending of one. Hadoop's order of the keys is Python's order of the values, in which ints, floats and bools are
-    compared as numbers; NaN comes after all of them. Where Python has no order, None comes before numbers (none="first"),
-    after tuples (none="last") or is refused (none="error"), and numbers before bytes before texts before tuples. Values
-    that are equal but of different types, like 1 and 1.0, have neighbouring keys. Raises EncodeTypeError for what cannot be
-    part of a key, EncodeValueError for ints beyond 64 bits and tuples nested more than 256 deep.
+    `value` is an int from -2^63 to 2^64-1, a float, a bool, a str, a bytes-like object, None, a tuple of such
+    values or a Descending of one. Hadoop's order of the keys is Python's order of the values, in which ints, floats
+    and bools are compared as numbers; NaN comes after all of them. Where Python has no order, None comes before
+    numbers (none="first"), after tuples (none="last") or is refused (none="error"), and numbers before bytes before
+    texts before tuples. Values that are equal but of different types, like 1 and 1.0, have neighbouring keys.
+    Raises EncodeTypeError for what cannot be part of a key, EncodeValueError for ints beyond 64 bits and tuples
+    nested more than 256 deep.
 
     >>> from typedbytes import dumps
     >>> from typedbytes.sortkey import Descending, decode, encode
@@ -224,7 +228,8 @@ cdef int put_int(Key* key, object number) except -1:
 
 
 cdef int put_number(Key* key, double below, int above, unsigned char kind) except -1:
-    # Doubles of one sign are ordered as their bits. With all bits of negative ones inverted, and the sign of the others, all are.
+    # Doubles of one sign are ordered as their bits. With all bits of negative ones inverted,
+    # and the sign of the others, all are.
     cdef unsigned char number[10]
     cdef unsigned char inverted
     cdef int i

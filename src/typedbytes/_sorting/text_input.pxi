@@ -3,9 +3,10 @@
 # Here: where lines start and end, which of them belong to a split, what bytes that are not UTF-8 become. Not
 # here: files, compression; a source is an object with readinto.
 #
-# The rules are those of LineRecordReader and LineReader: a line ends with LF, CR or CR LF; a split has the lines that start after
-# its first byte (in the file's first split: at it) up to the one that starts right after its last; a byte order mark at the start
-# of a file is not part of its first line. And those of Text.toString: what is not UTF-8 becomes U+FFFD.
+# The rules are those of LineRecordReader and LineReader: a line ends with LF, CR or CR LF; a split has the lines
+# that start after its first byte (in the file's first split: at it) up to the one that starts right after its
+# last; a byte order mark at the start of a file is not part of its first line. And those of Text.toString: what is
+# not UTF-8 becomes U+FFFD.
 #
 # Invariant: every line of a file belongs to one split, wherever it is cut; memory follows the longest line.
 
@@ -50,7 +51,8 @@ ctypedef int (*line_function)(LineReader reader, PyObject** key, PyObject** valu
 cdef class LineReader(PairSource):
     """LineReader(source, *, start=0, length=None)\n--\n\nRead lines of text as pairs: a LONG, the offset at which the line starts, and a STRING, the line.
 
-    source: a binary file with readinto(), positioned at `start`. start, length: of the split; None for the rest of the file.
+    source: a binary file with readinto(), positioned at `start`. start, length: of the split;
+    None for the rest of the file.
 
     >>> import io
     >>> LineReader(io.BytesIO(b"one\\ntwo")).read_typed().hex()
@@ -190,8 +192,8 @@ cdef class LineReader(PairSource):
         return 0
 
     cdef inline Py_ssize_t find(self, int byte, long long* known) noexcept nogil:
-        # From the cursor to the first such byte, or to the end of what is held. `known`: the offset where it was found, or from which to
-        # search.
+        # From the cursor to the first such byte, or to the end of what is held. `known`:
+        # the offset where it was found, or from which to search.
         cdef const unsigned char* p = self.buf.cursor
         cdef const void* found
         if known[0] > offset_of(&self.buf, p):

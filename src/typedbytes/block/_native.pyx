@@ -3,12 +3,14 @@
 #
 # Here: layouts, parsing a message, transferring bytes with one system call. Not here: how a
 # descriptor was opened, names of files, the command. docs/block-format.md is the specification.
-#     encoder.pxi             values to bytes: the encoder, and what is shared by encode_legacy.pxi and encode_native.pxi
+#     encoder.pxi             values to bytes: the encoder, and what is shared by
+#                             encode_legacy.pxi and encode_native.pxi
 #     values.pxi              the type of a value, and where its bytes are
 #     parse.pxi               bytes to values: the parser, and what is shared by parse_legacy.pxi and parse_native.pxi
 #     decoder.pxi             input that is fed in pieces
 #     sockets.pxi             system calls on sockets, descriptors and files; used by reader.pxi and writer.pxi
-#     coalesce.pxi            many messages in few system calls: coalesce_threads.pxi (with pthreads.pxi) and coalesce_asyncio.pxi
+#     coalesce.pxi            many messages in few system calls: coalesce_threads.pxi (with pthreads.pxi)
+#                             and coalesce_asyncio.pxi
 #
 # Invariant: a declared length is compared with the bytes that remain; a message is decoded completely or not at all; an
 # object in use raises RuntimeError when it is used again.

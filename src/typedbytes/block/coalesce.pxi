@@ -1,12 +1,14 @@
 # Many small messages in few system calls: the coalescing writers.
 #
-# Goal: a message costs no more than its encoding; one system call sends many. Design: two buffers. Messages are encoded directly
-# into one while the other is being sent; the writer that fills the first up to flush_bytes sends it, and a thread without the
-# GIL sends what has waited longer than max_delay. Rejected: a queue of objects, a timer for each message.
+# Goal: a message costs no more than its encoding; one system call sends many. Design: two buffers. Messages are
+# encoded directly into one while the other is being sent; the writer that fills the first up to flush_bytes
+# sends it, and a thread without the GIL sends what has waited longer than max_delay. Rejected: a queue of
+# objects, a timer for each message.
 #
-# Invariant: no thread waits for the mutex while it holds the GIL; only the thread that set `is_sending` uses the buffer that is
-# being sent; writers wait while the buffer is full. The mutex protects all other fields that are not Python objects, but some are
-# read without it: `holder` and `is_closed`, by which a call is refused that must not wait for the mutex, and what flush_at_exit needs.
+# Invariant: no thread waits for the mutex while it holds the GIL; only the thread that set `is_sending` uses the buffer
+# that is being sent; writers wait while the buffer is full. The mutex protects all other fields that are not Python
+# objects, but some are read without it: `holder` and `is_closed`, by which a call is refused that must not wait for the
+# mutex, and what flush_at_exit needs.
 
 cdef enum:
     FLUSH_BYTES = 16384

@@ -13,10 +13,11 @@ cdef CompletedAwaitable COMPLETED = CompletedAwaitable()
 cdef class AsyncCoalescingWriter(OpenWriter):
     """AsyncCoalescingWriter(sink, wire='bytes', *, flush_bytes=16384, max_delay=0.0, buffer_size=65536, max_inflight=None, checksum=False, int_width='auto', pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nGather small messages and send them in batches, from the tasks of one event loop.
 
-    sink: a socket that does not block. wire and further options: as for `BlockEncoder`. flush_bytes: a batch of this size is
-    sent at once; a smaller one at the next iteration of the loop, or after max_delay seconds. buffer_size: bytes that may wait
-    to be sent; beyond that, `await writer.write(...)` waits. It also waits until a value of 64 KiB or more has been sent, which
-    is not copied. max_inflight: as for `CoalescingWriter`. A forked child process can neither write nor send its parent's messages.
+    sink: a socket that does not block. wire and further options: as for `BlockEncoder`. flush_bytes: a batch of this
+    size is sent at once; a smaller one at the next iteration of the loop, or after max_delay seconds. buffer_size:
+    bytes that may wait to be sent; beyond that, `await writer.write(...)` waits. It also waits until a value of 64 KiB
+    or more has been sent, which is not copied. max_inflight: as for `CoalescingWriter`. A forked child process can
+    neither write nor send its parent's messages.
 
     >>> import asyncio, socket
     >>> async def main():
@@ -218,7 +219,8 @@ cdef class AsyncCoalescingWriter(OpenWriter):
         return self.encoder is not None and self.encoder.state != BUSY and not self.is_inherited
 
     cdef int send(self) except -1:
-        # Send as much as the kernel accepts; `_on_writable` sends the rest. An error is raised by the calls that follow.
+        # Send as much as the kernel accepts; `_on_writable` sends the rest.
+        # An error is raised by the calls that follow.
         cdef Py_ssize_t total = self.encoder.nbytes()
         try:
             self.send_some()

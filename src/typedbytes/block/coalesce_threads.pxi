@@ -8,13 +8,15 @@ cdef enum:
 cdef class CoalescingWriter(OpenWriter):
     """CoalescingWriter(sink, wire='bytes', *, flush_bytes=16384, max_delay=0.0003, buffer_size=65536, max_inflight=None, checksum=False, int_width='auto', pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nGather small messages and send them in batches, from one thread or several.
 
-    sink: a socket, descriptor or raw file, in blocking mode. wire and further options: as for `BlockEncoder`. flush_bytes: a batch of this size
-    is sent at once. max_delay: seconds that a byte may wait for its batch; None: until a batch is full or flush() is called.
-    buffer_size: bytes that may be gathered while a batch is on its way; when they are used up, write() waits. max_inflight:
-    bytes that may wait in the kernel's send buffer, which bounds the time that a message spends there.
+    sink: a socket, descriptor or raw file, in blocking mode. wire and further options: as for `BlockEncoder`.
+    flush_bytes: a batch of this size is sent at once. max_delay: seconds that a byte may wait for its batch; None:
+    until a batch is full or flush() is called. buffer_size: bytes that may be gathered while a batch is on its way;
+    when they are used up, write() waits. max_inflight: bytes that may wait in the kernel's send buffer, which bounds
+    the time that a message spends there.
 
-    Messages of one thread keep their order, and messages are never interleaved. close() sends everything and ends the thread that
-    max_delay needs, which otherwise keeps the writer in memory; an error of the peer is raised by the next call and by every later one. A forked child process can neither write nor send its parent's messages.
+    Messages of one thread keep their order, and messages are never interleaved. close() sends everything and ends the
+    thread that max_delay needs, which otherwise keeps the writer in memory; an error of the peer is raised by the next
+    call and by every later one. A forked child process can neither write nor send its parent's messages.
 
     >>> import socket
     >>> ours, theirs = socket.socketpair()
@@ -46,8 +48,10 @@ cdef class CoalescingWriter(OpenWriter):
     cdef long long nswaps         # of the two buffers
     cdef Py_ssize_t nwaiting      # threads that wait until another has sent something
     cdef Counts counts
-    cdef unsigned long holder     # thread that holds the mutex and runs Python code; 0: none (the timer thread is never recorded)
-    cdef unsigned long large_sender    # thread that sends a large message, without the mutex; its signal handlers run meanwhile
+    # thread that holds the mutex and runs Python code; 0: none (the timer thread is never recorded)
+    cdef unsigned long holder
+    # thread that sends a large message, without the mutex; its signal handlers run meanwhile
+    cdef unsigned long large_sender
     cdef int failed               # errno; EPIPE when `failure` is set
     cdef bint is_finalizing       # the interpreter ends: write() returns after everything was sent
     cdef bint error_reported      # a call has raised the error of sending
@@ -108,7 +112,8 @@ cdef class CoalescingWriter(OpenWriter):
     def __dealloc__(self):
         unregister_writer(self)
         if self.encoder is not None and self.encoder.buf.owner == NULL:
-            self.encoder.buf.start = self.encoder.buf.cursor = self.encoder.buf.end = NULL    # its memory is self.filling
+            # its memory is self.filling
+            self.encoder.buf.start = self.encoder.buf.cursor = self.encoder.buf.end = NULL
         PyMem_Free(self.filling)
         PyMem_Free(self.sending)
         pthread_mutex_destroy(&self.mutex)
@@ -124,7 +129,8 @@ cdef class CoalescingWriter(OpenWriter):
     def __exit__(self, *exception):
         self.close()
 
-    # ---- at interpreter exit, or when the writer is collected; one with a thread is not before close(), since the thread refers to it
+    # ---- at interpreter exit, or when the writer is collected; one with a thread is not before close(),
+    # since the thread refers to it
 
     cdef bint has_unwritten(self) noexcept:
         return self.is_sending or self.nsent < self.nsending or written(&self.encoder.buf) > 0
@@ -233,8 +239,9 @@ cdef class CoalescingWriter(OpenWriter):
     # ---- sending
 
     cdef int send_batch(self) noexcept nogil:
-        # Sends what the descriptor takes at once. The mutex is held on entry and exit and released in between; no other thread is
-        # sending. Returns 0 when everything was sent or `failed` is set, and 1 to have signals handled and be called again.
+        # Sends what the descriptor takes at once. The mutex is held on entry and exit and released in between; no
+        # other thread is sending. Returns 0 when everything was sent or `failed` is set, and 1 to have signals
+        # handled and be called again.
         cdef Py_ssize_t ntaken
         cdef int result = 0
         cdef int failed = 0
@@ -265,8 +272,8 @@ cdef class CoalescingWriter(OpenWriter):
         return result
 
     cdef int wait_writable(self) noexcept nogil:
-        # Returns ETIMEDOUT, or EINTR to have signals handled and try again: also when the descriptor is writable, since send() may
-        # still accept nothing. poll itself fails only with EINTR.
+        # Returns ETIMEDOUT, or EINTR to have signals handled and try again: also when the descriptor is writable, since
+        # send() may still accept nothing. poll itself fails only with EINTR.
         cdef pollfd one
         cdef long long before = now_ns()
         one.fd = self.sink.descriptor
@@ -304,9 +311,9 @@ cdef class CoalescingWriter(OpenWriter):
         return self.check_failed()
 
     cdef int send_full(self) except -1:
-        # Send a full batch, unless another thread is sending: that thread calls this when it has sent its own. A thread that waits
-        # sends the next batch, since otherwise one thread could send those of all others without end. What an exception has
-        # interrupted is sent by the timer, or by the next call where there is none.
+        # Send a full batch, unless another thread is sending: that thread calls this when it has sent its own. A thread
+        # that waits sends the next batch, since otherwise one thread could send those of all others without end. What
+        # an exception has interrupted is sent by the timer, or by the next call where there is none.
         while not self.is_sending and (
                 written(&self.encoder.buf) >= self.flush_bytes or (self.delay_ns < 0 and self.nsent < self.nsending)):
             self.counts.by_size += self.nsent == self.nsending
@@ -332,7 +339,8 @@ cdef class CoalescingWriter(OpenWriter):
             nfilled = self.encoder.buf.cursor - self.encoder.buf.start
             if self.nsent < self.nsending or nfilled:
                 idle_rounds = 0
-                pause = self.first_byte_ns + self.delay_ns - now_ns()    # first_byte_ns is not that of a batch that is sent in part
+                # first_byte_ns is not that of a batch that is sent in part
+                pause = self.first_byte_ns + self.delay_ns - now_ns()
                 if self.nsent < self.nsending or nfilled >= self.flush_bytes or pause <= 0:
                     if self.nsent == self.nsending:
                         self.counts.by_size += nfilled >= self.flush_bytes
@@ -378,8 +386,8 @@ cdef class CoalescingWriter(OpenWriter):
         return 0
 
     cdef int send_large(self, Py_ssize_t before) except -1:
-        # The message that starts at `before` does not fit: it is removed from the buffer and sent from its own memory, after
-        # everything that was written earlier.
+        # The message that starts at `before` does not fit: it is removed from the buffer and sent from its own memory,
+        # after everything that was written earlier.
         cdef BlockEncoder detached = self.detach_message(before)
         cdef long long last = self.nswaps + (before > 0)
         while self.is_sending or self.nsent < self.nsending or self.nswaps < last:
@@ -430,8 +438,8 @@ cdef class CoalescingWriter(OpenWriter):
     def write(self, args, *, id=0, reply=False):
         """Add one message; wait where the buffer is full.
 
-        Arguments and encode errors as for `BlockEncoder.encode`; OSError when the peer is gone or stalls beyond the socket's
-        timeout.
+        Arguments and encode errors as for `BlockEncoder.encode`; OSError when the peer is gone or stalls
+        beyond the socket's timeout.
 
         >>> import os
         >>> with CoalescingWriter(os.open(os.devnull, os.O_WRONLY)) as writer:
@@ -464,7 +472,8 @@ cdef class CoalescingWriter(OpenWriter):
             self.leave()
 
     cdef int restore(self) except -1:
-        # The buffer was reallocated for a message that has been removed again: the messages before it return to `filling`.
+        # The buffer was reallocated for a message that has been removed again:
+        # the messages before it return to `filling`.
         cdef BlockEncoder encoder = self.encoder
         cdef Py_ssize_t nbytes = written(&encoder.buf)
         if encoder.buf.owner == NULL:
@@ -540,8 +549,8 @@ cdef class CoalescingWriter(OpenWriter):
     def stats(self):
         """The statistics so far, as a dict.
 
-        messages, bytes: written. batches: sent; by_size, by_age, by_request: the reasons. waits: how often a writer waited for
-        free capacity. largest: bytes of the largest batch.
+        messages, bytes: written. batches: sent; by_size, by_age, by_request: the reasons. waits: how often a writer
+        waited for free capacity. largest: bytes of the largest batch.
 
         >>> import os
         >>> CoalescingWriter(os.open(os.devnull, os.O_WRONLY)).stats["messages"]

@@ -3,9 +3,10 @@
 cdef class BlockDecoder(Parser):
     """BlockDecoder(wire='bytes', *, max_bytes=None, skip_bad=False, pickle='safe', exact=False, map_pairs=False, ext_hook=None, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nDecode messages from input that is split into pieces of any size.
 
-    wire: as for `BlockEncoder`; native messages are always recognised and decoded too. max_bytes: of one message, None for no
-    limit. skip_bad: skip malformed messages whose end is known, and count them in `skipped`. Other options are those of
-    `Decoder`, for values nested in native messages; exact=True also keeps the widths of the message's own numbers.
+    wire: as for `BlockEncoder`; native messages are always recognised and decoded too. max_bytes: of one
+    message, None for no limit. skip_bad: skip malformed messages whose end is known, and count them in
+    `skipped`. Other options are those of `Decoder`, for values nested in native messages; exact=True also keeps
+    the widths of the message's own numbers.
 
     After an error, also one that a hook raised, a BlockDecoder stays failed and raises the error again.
 
@@ -33,8 +34,9 @@ cdef class BlockDecoder(Parser):
     def feed(self, data):
         """Decode more bytes and return the list of the messages that are now complete.
 
-        Each is a Message: a sequence of its values, with the `id` of a native message. Raises BlockError for malformed bytes and
-        LimitError beyond a limit; when complete messages precede the error, they are returned, and the next call raises.
+        Each is a Message: a sequence of its values, with the `id` of a native message. Raises BlockError for
+        malformed bytes and LimitError beyond a limit; when complete messages precede the error, they are returned,
+        and the next call raises.
 
         >>> decoder = BlockDecoder("total")
         >>> decoder.feed(bytes.fromhex("000000")), decoder.feed(bytes.fromhex("0400000000"))
@@ -62,8 +64,8 @@ cdef class BlockDecoder(Parser):
     def decode(self, data):
         """Decode the bytes of exactly one message, as `BlockEncoder.encode` returns them, and return the Message.
 
-        Raises TruncatedError if they end inside it, BlockError if bytes follow it, ValueError while fed bytes of another
-        message are held.
+        Raises TruncatedError if they end inside it, BlockError if bytes follow it,
+        ValueError while fed bytes of another message are held.
 
         >>> BlockDecoder("total").decode(BlockEncoder("total").encode([5, "a"]))
         Message((5, 'a'))

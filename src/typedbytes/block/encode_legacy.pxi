@@ -34,8 +34,8 @@ cdef inline int legacy_type_of(BlockEncoder encoder, Value* v) except -1:
     return kind
 
 
-# wire    layouts "bytes" and "total": i32 type; then for types 0, 1, 2 an i32 length and the bytes, for 3 an i32, 4 an i64, 5 a binary64.
-#         "type8": the type is one byte.
+# wire    layouts "bytes" and "total": i32 type; then for types 0, 1, 2 an i32 length and the bytes, for 3 an i32, 4 an
+#         i64, 5 a binary64. "type8": the type is one byte.
 # python  bytes-like, str, Command, int, int, float; back: bytes, str, Command, int, int, float.
 # errors  EncodeTypeError: bool, None, containers. EncodeValueError: beyond 64 bits, over 2^31-1 bytes.
 # source  docs/block-format.md, the legacy layouts.
@@ -115,7 +115,8 @@ cdef int append_text_value(BlockEncoder encoder, Value* v, object owner) except 
     return encoder.append_bytes(v.p, v.nbytes, owner)
 
 
-# wire    line: decimal type, LF, text, LF; bytes as base64; in STRING \ CR LF as \\ \r \n, a COMMAND as it is. The end is "e", LF.
+# wire    line: decimal type, LF, text, LF; bytes as base64; in STRING \ CR LF as \\ \r \n,
+#         a COMMAND as it is. The end is "e", LF.
 # python  as above.
 # errors  as above. EncodeValueError: a Command with CR or LF, which end a line.
 # source  docs/block-format.md, the legacy layouts.

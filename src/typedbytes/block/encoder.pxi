@@ -1,7 +1,7 @@
 # Values to bytes. A value is classified once, for all layouts, and then appended in the layout of the encoder.
 #
-# Invariant: a small value is copied into the buffer, a large value becomes an ExternalPart, which points to the caller's memory and
-# owns a reference to it; a message that cannot be encoded leaves neither bytes nor external parts.
+# Invariant: a small value is copied into the buffer, a large value becomes an ExternalPart, which points to the
+# caller's memory and owns a reference to it; a message that cannot be encoded leaves neither bytes nor external parts.
 
 cdef struct ExternalPart:
     Py_ssize_t at                 # offset in the buffer at which the part is inserted
@@ -36,14 +36,14 @@ TYPE_NAMES = {BOOL: "bool", NULL_VALUE: "None"}
 cdef class BlockEncoder:
     """BlockEncoder(wire='bytes', *, checksum=False, int_width='auto', pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nEncode messages: sequences of values that another process reads as a whole.
 
-    wire: the layout, one of the legacy layouts "line", "block", "bytes", "type8", "total" and "header", or "native" (or 1) for
-    the native format. default: a function that is called with a value that the layout has no type for, and returns a
-    replacement. checksum: end native messages with a CRC-32C. Other options are those of `Encoder`, for values nested in native
-    messages.
+    wire: the layout, one of the legacy layouts "line", "block", "bytes", "type8", "total" and "header", or "native" (or
+    1) for the native format. default: a function that is called with a value that the layout has no type for, and
+    returns a replacement. checksum: end native messages with a CRC-32C. Other options are those of `Encoder`, for
+    values nested in native messages.
 
-    The legacy layouts have types for Command, str, int of 64 bits, float and bytes-like objects, including arrays. The native
-    format keeps bool, None, arrays of NumPy and array.array with their type and shape, Arrow streams, and all values that
-    TypedBytes can encode.
+    The legacy layouts have types for Command, str, int of 64 bits, float and bytes-like objects, including arrays. The
+    native format keeps bool, None, arrays of NumPy and array.array with their type and shape, Arrow streams, and all
+    values that TypedBytes can encode.
 
     >>> BlockEncoder().encode([Command("a"), 5]).hex()
     '000000020000000200000001610000000300000005'
@@ -54,7 +54,8 @@ cdef class BlockEncoder:
     cdef Py_ssize_t nexternal
     cdef Py_ssize_t external_capacity
     cdef Py_ssize_t external_nbytes    # of all external parts
-    cdef Py_ssize_t body_start    # of the native message being written: the number of bytes, external parts included, before its body
+    # of the native message being written: the number of bytes, external parts included, before its body
+    cdef Py_ssize_t body_start
     cdef unsigned char* scratch   # the initial memory of buf
     cdef Py_ssize_t scratch_nbytes
     cdef EncodeOptions options
@@ -104,8 +105,8 @@ cdef class BlockEncoder:
     def encode_into(self, args, buffer, Py_ssize_t offset=0, *, id=0, reply=False):
         """Encode one message into a writable buffer at `offset` and return the number of bytes written.
 
-        A bytearray grows as far as needed; any other buffer that is too small raises ValueError. When encoding fails the
-        buffer is as it was.
+        A bytearray grows as far as needed; any other buffer that is too small raises ValueError.
+        When encoding fails the buffer is as it was.
 
         >>> target = bytearray(1)
         >>> BlockEncoder().encode_into([], target, 1), target.hex()
@@ -133,9 +134,9 @@ cdef class BlockEncoder:
     def send(self, args, sink, *, id=0, reply=False):
         """Encode one message and send it to a socket, descriptor or file; return the number of bytes sent.
 
-        Makes one system call, unless the kernel accepts only a part of the message; a value of 64 KiB or more is not copied.
-        TCP_NODELAY is set on a TCP socket, and a file object that has flush() and cannot seek is flushed. Raises OSError; a part of the message
-        may have been sent by then.
+        Makes one system call, unless the kernel accepts only a part of the message; a value of 64 KiB or more is not
+        copied. TCP_NODELAY is set on a TCP socket, and a file object that has flush() and cannot seek is flushed.
+        Raises OSError; a part of the message may have been sent by then.
 
         >>> import io
         >>> sink = io.BytesIO(); BlockEncoder().send([], sink), sink.getvalue().hex()
@@ -423,7 +424,8 @@ cdef class BlockEncoder:
         if isinstance(value, (tuple, list, dict, Ext, Writable)) or self.default is None:
             data = self.encode_nested(value, self.options)
         else:
-            # What the codec cannot encode is replaced here: the replacement may have a type of its own in a native message.
+            # What the codec cannot encode is replaced here: the replacement may have a type of its
+            # own in a native message.
             try:
                 data = self.encode_nested(value, None)
             except EncodeTypeError:

@@ -1,8 +1,8 @@
 # Bytes to values: one pass over a message, which can stop anywhere when it needs more input, and resumes there.
 #
-# Invariant: no byte is read twice; no memory is allocated for a declared length before its bytes arrive; a small value is
-# decoded in the buffer, a large value is read into its final memory. The error is that of the first malformed byte, however
-# the input is split.
+# Invariant: no byte is read twice; no memory is allocated for a declared length before its bytes arrive; a small value
+# is decoded in the buffer, a large value is read into its final memory. The error is that of the first malformed byte,
+# however the input is split.
 
 cdef enum Phase:
     HEAD           # where a message starts
@@ -56,7 +56,8 @@ cdef class Parser:
     cdef bint skip_bad
     cdef object skipped_error     # of a message that is being skipped
     cdef object failure           # the error that all later calls raise
-    cdef bint is_resumable        # waiting for input or checking signals: after an error raised here, parsing can continue
+    # waiting for input or checking signals: after an error raised here, parsing can continue
+    cdef bint is_resumable
     cdef State state
 
     def __cinit__(self, *args, **options):
@@ -206,7 +207,8 @@ cdef class Parser:
     # ---- parsing
 
     cdef object parse(self, ReadBuffer* b):
-        # Returns a Message, or None when more input is needed: `wanted` is the number of bytes that the buffer must hold.
+        # Returns a Message, or None when more input is needed: `wanted` is the number of bytes
+        # that the buffer must hold.
         while True:
             try:
                 done = self.run_phases(b)

@@ -42,7 +42,8 @@ cdef bint read_native_head(Parser parser, ReadBuffer* b) except -1:
 
 # wire    u8 type, u8 element type, u8 number of dimensions, u8 0, u32 0, u64 value or length.
 # python  byte, bool, int, long, float and double are stored in the entry; None has no bytes; all others have a body.
-# errors  BlockError: unknown type or element, reserved bytes, a value out of range for its type, a body longer than the message's.
+# errors  BlockError: unknown type or element, reserved bytes, a value out of range for its type,
+#         a body longer than the message's.
 # source  docs/block-format.md, the native format.
 
 cdef int read_entry(Parser parser, ReadBuffer* b, Entry* entry) except -1:

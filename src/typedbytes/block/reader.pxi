@@ -3,10 +3,10 @@
 cdef class BlockReader(Parser):
     """BlockReader(source, wire='bytes', *, max_bytes=None, skip_bad=False, buffer_size=262144, pickle='safe', exact=False, map_pairs=False, ext_hook=None, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nRead messages from a socket, descriptor, file object or bytes-like buffer.
 
-    wire, max_bytes, skip_bad and further options: as for `BlockDecoder`. buffer_size: bytes requested at once, 131072 at
-    least; values of 64 KiB or more are read into their final memory. Iteration yields Messages. After a decode error, or an
-    exception of a hook, a BlockReader stays failed and raises it again; after a timeout or a signal it continues where it
-    stopped. The source stays open.
+    wire, max_bytes, skip_bad and further options: as for `BlockDecoder`. buffer_size: bytes requested at once, 131072
+    at least; values of 64 KiB or more are read into their final memory. Iteration yields Messages. After a decode
+    error, or an exception of a hook, a BlockReader stays failed and raises it again; after a timeout or a signal it
+    continues where it stopped. The source stays open.
 
     >>> list(BlockReader(bytes.fromhex("000000010000000300000005")))
     [Message((5,))]
@@ -23,8 +23,8 @@ cdef class BlockReader(Parser):
         if not 1 <= buffer_size <= MAX_BUFFER:
             raise ValueError(f"buffer_size must be 1..{MAX_BUFFER}, not {buffer_size}")
         self.configure(wire, max_bytes, skip_bad, options)
-        # Values below LARGE_NBYTES are decoded in the buffer. It doubles when it is half full of one, and shrinks after the message:
-        # at this size or more it never has to for such values.
+        # Values below LARGE_NBYTES are decoded in the buffer. It doubles when it is half full of one, and shrinks after
+        # the message: at this size or more it never has to for such values.
         self.connect(io.BytesIO(source) if has_buffer(source) else source, max(buffer_size, 2 * LARGE_NBYTES))
         self.buf.read_ahead = True
         self.source = source
@@ -83,8 +83,8 @@ cdef class BlockReader(Parser):
     def read(self, default=None):
         """Read the next message; return `default` where the input ends between two messages.
 
-        Raises BlockError and LimitError as `BlockDecoder.feed`, TruncatedError where the input ends inside a message, and
-        OSError.
+        Raises BlockError and LimitError as `BlockDecoder.feed`, TruncatedError where the input ends
+        inside a message, and OSError.
 
         >>> BlockReader(bytes(4)).read()
         Message(())
@@ -95,8 +95,8 @@ cdef class BlockReader(Parser):
     def read_bytes(self, Py_ssize_t nbytes):
         """Read nbytes bytes that are not part of a message, such as the byte that answers a message in a legacy layout.
 
-        Raises ValueError inside a message. Raises TruncatedError where the input ends too early; the BlockReader then stays
-        failed, as after a timeout or a signal in a read of more than 64 KiB.
+        Raises ValueError inside a message. Raises TruncatedError where the input ends too early; the BlockReader then
+        stays failed, as after a timeout or a signal in a read of more than 64 KiB.
 
         >>> BlockReader(b"1" + bytes(4)).read_bytes(1)
         b'1'
@@ -213,8 +213,8 @@ cdef class BlockReader(Parser):
 
 
 cdef Py_ssize_t fill_from_descriptor(void* source, unsigned char* target, Py_ssize_t capacity) except -1:
-    # Reads the descriptor directly, unlike Source: no calls into Python per message, the GIL released, the socket's timeout handled
-    # by wait_for().
+    # Reads the descriptor directly, unlike Source: no calls into Python per message, the GIL released,
+    # the socket's timeout handled by wait_for().
     cdef BlockReader reader = <BlockReader>source
     cdef Py_ssize_t got
     cdef int failed

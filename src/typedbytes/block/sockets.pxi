@@ -1,7 +1,8 @@
 # Sockets, descriptors and files: system calls without the GIL, and the methods of other objects.
 #
-# Invariant: short reads and writes are counted; a call that a signal interrupted is repeated; one that would block waits until
-# the socket's timeout; the return value of an object's method is checked; what a method is given stays valid if it is kept.
+# Invariant: short reads and writes are counted; a call that a signal interrupted is repeated; one that would
+# block waits until the socket's timeout; the return value of an object's method is checked; what a method is
+# given stays valid if it is kept.
 
 cdef class Sink:
     # Where bytes are written to: a descriptor, or the methods of an object.
@@ -11,7 +12,8 @@ cdef class Sink:
     cdef int descriptor           # -1: none
     cdef bint is_socket
     cdef bint is_raw              # the method returns None when it has written nothing
-    cdef bint may_be_awaited      # its bytes may wait in a buffer of the object, and a reader for them: not of a file that can seek
+    # its bytes may wait in a buffer of the object, and a reader for them: not of a file that can seek
+    cdef bint may_be_awaited
     cdef bint may_have_sent       # the method raised: it may have written a part
     cdef Py_ssize_t sent          # bytes sent of the current message, or of the last one
     cdef PyObject* writer         # that this belongs to, borrowed; NULL: none
@@ -62,7 +64,8 @@ cdef class Sink:
 
     cdef int check_signals(self) except -1:
         PyErr_CheckSignals()
-        if self.writer != NULL and (<OpenWriter>self.writer).is_inherited:    # forked by a signal handler: the parent sends the rest
+        # forked by a signal handler: the parent sends the rest
+        if self.writer != NULL and (<OpenWriter>self.writer).is_inherited:
             raise_inherited(<object>self.writer)
         return 0
 
@@ -132,7 +135,8 @@ cdef bint can_seek(object target):
 
 
 cdef void lend_bytes(Py_buffer* view, const unsigned char* p, Py_ssize_t nbytes) noexcept:
-    # All but the owner: Cython has put a None there, which only an assignment in __getbuffer__ gives back, and PyBuffer_FillInfo would not.
+    # All but the owner: Cython has put a None there, which only an assignment in __getbuffer__ gives back,
+    # and PyBuffer_FillInfo would not.
     view.buf = <void*>p
     view.len = nbytes
     view.readonly = True
@@ -229,7 +233,8 @@ cdef int set_no_delay(Sink sink) except -1:
     cdef int one = 1
     if sink.descriptor >= 0:
         if sink.is_socket:
-            setsockopt(sink.descriptor, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one))    # fails for sockets other than TCP, which do not need it
+            # fails for sockets other than TCP, which do not need it
+            setsockopt(sink.descriptor, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one))
     elif getattr(sink.target, "setsockopt", None) is not None:
         try:
             sink.target.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
@@ -247,7 +252,8 @@ cdef int bound_inflight(Sink sink, object max_inflight) except -1:
     nbytes = max_inflight
     if not sink.is_socket or setsockopt(sink.descriptor, SOL_SOCKET, SO_SNDBUF, &nbytes, sizeof(nbytes)) < 0:
         raise ValueError("max_inflight needs a socket")
-    setsockopt(sink.descriptor, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &nbytes, sizeof(nbytes))    # TCP only, where the kernel knows it
+    # TCP only, where the kernel knows it
+    setsockopt(sink.descriptor, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &nbytes, sizeof(nbytes))
     return 0
 
 

@@ -3,15 +3,17 @@
 cdef class BlockWriter(OpenWriter):
     """BlockWriter(sink, wire='bytes', *, buffer_size=0, max_inflight=None, checksum=False, int_width='auto', pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nWrite messages to a socket, descriptor or file object.
 
-    wire and further options: as for `BlockEncoder`. buffer_size: bytes to collect before they are sent; 0 sends each message at
-    once, and flushes a file object that has flush() and cannot seek, such as a pipe. A message is one system call, and values of 64 KiB or more are neither
-    collected nor copied. TCP_NODELAY is set on TCP sockets. max_inflight: bytes that may wait in the kernel's send buffer; with
-    131072, large messages reach a process on the same machine sooner.
+    wire and further options: as for `BlockEncoder`. buffer_size: bytes to collect before they are sent; 0 sends
+    each message at once, and flushes a file object that has flush() and cannot seek, such as a pipe. A message is
+    one system call, and values of 64 KiB or more are neither collected nor copied. TCP_NODELAY is set on TCP
+    sockets. max_inflight: bytes that may wait in the kernel's send buffer; with 131072, large messages reach a
+    process on the same machine sooner.
 
-    A message that cannot be encoded writes nothing. When a timeout or a signal ends a send that has sent nothing, the message of
-    `write` or `write_raw` is not written, earlier ones stay in the buffer, and the BlockWriter can be used again. After a partial
-    write, or when a method of the sink raised while messages were sent, which may have written a part, it stays failed. `record`
-    counts the messages that were sent or are in the buffer, `offset` the bytes sent. The sink stays open.
+    A message that cannot be encoded writes nothing. When a timeout or a signal ends a send that has sent nothing, the
+    message of `write` or `write_raw` is not written, earlier ones stay in the buffer, and the BlockWriter can be used
+    again. After a partial write, or when a method of the sink raised while messages were sent, which may have written
+    a part, it stays failed. `record` counts the messages that were sent or are in the buffer, `offset` the bytes
+    sent. The sink stays open.
 
     >>> import io
     >>> sink = io.BytesIO()
@@ -45,7 +47,8 @@ cdef class BlockWriter(OpenWriter):
         bound_inflight(self.sink, max_inflight)
         self.buffer_size = buffer_size
         self.encoder = BlockEncoder(wire, **options)
-        # The size of one system call, and SCRATCH more: a small message that crosses that size fits without a reallocation.
+        # The size of one system call, and SCRATCH more: a small message that crosses that size
+        # fits without a reallocation.
         self.encoder.enlarge(max(LARGE_NBYTES, buffer_size) + SCRATCH)
         self.state = OPEN
         if register_writer(self):
@@ -86,7 +89,8 @@ cdef class BlockWriter(OpenWriter):
         if self.state == CLOSED or self.state == HAS_FAILED or self.is_inherited or (not unwritten and is_closed(self.sink.target)):
             return 1
         self.disable_buffering()
-        if not claim_state(&self.state, OPEN, BUSY):    # the buffer is sent at the end of the message that is being written
+        # the buffer is sent at the end of the message that is being written
+        if not claim_state(&self.state, OPEN, BUSY):
             return self.flushed_at_exit
         try:
             if unwritten:
@@ -204,10 +208,10 @@ cdef class BlockWriter(OpenWriter):
     def writes(self, messages):
         """Write every message of an iterable as one batch and return their number.
 
-        One system call sends 64 KiB, or `buffer_size` bytes if that is more; at the end, what is left is sent as after `write`.
-        When the iterable raises, or a message cannot be encoded, the messages before it are written. When a timeout or a signal
-        ends a send that has sent nothing, the messages taken from the iterable stay in the buffer and are counted by `record`:
-        flush() sends them, and they must not be written again.
+        One system call sends 64 KiB, or `buffer_size` bytes if that is more; at the end, what is left is sent as after
+        `write`. When the iterable raises, or a message cannot be encoded, the messages before it are written. When a
+        timeout or a signal ends a send that has sent nothing, the messages taken from the iterable stay in the buffer
+        and are counted by `record`: flush() sends them, and they must not be written again.
 
         >>> import io
         >>> BlockWriter(io.BytesIO()).writes([[1], [2]])

@@ -1,7 +1,7 @@
 # Columns: typed bytes to arrays and back, without an object for each value and without the GIL.
 #
-# Here: the memory of columns, decoding into them, encoding from them, Arrow's structures. Not here: sources, sinks, NumPy; the
-# caller passes bytes in and gets bytes back. The parts:
+# Here: the memory of columns, decoding into them, encoding from them, Arrow's structures. Not here: sources, sinks,
+# NumPy; the caller passes bytes in and gets bytes back. The parts:
 #     memory.pxi         Column and Table: their memory, its owners, reserving capacity
 #     type.pxi           a column's type: from a description, from a value, back to a description
 #     strided.pxi        blocks of records of one size, decoded and encoded
@@ -15,8 +15,8 @@
 #     import_buffer.pxi  buffers, encoded values and Batches as columns
 #     import_arrow.pxi   Arrow structures of other libraries as columns
 #
-# Invariants: memory grows with the bytes received, never with a declared count; a Table is changed only by the Builder that fills
-# it, and never once it belongs to a Batch; everything exported from a Batch keeps its Table alive.
+# Invariants: memory grows with the bytes received, never with a declared count; a Table is changed only by the Builder
+# that fills it, and never once it belongs to a Batch; everything exported from a Batch keeps its Table alive.
 
 from libc.errno cimport EIO
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t, INT32_MAX

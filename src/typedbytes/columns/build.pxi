@@ -1,11 +1,11 @@
 # The Builder: decode bytes into the columns of one batch after another.
 #
-# Goal: decode records of one shape at the speed of memory. Plan: load blocks of records of one size as long as they match; walk a
-# block that does not match, and records of other shapes, value by value; then check all texts at once. Rejected: a scan of the
-# structure before the decoding, which doubles the cost.
+# Goal: decode records of one shape at the speed of memory. Plan: load blocks of records of one size as long as they
+# match; walk a block that does not match, and records of other shapes, value by value; then check all texts at once.
+# Rejected: a scan of the structure before the decoding, which doubles the cost.
 
-# Functions called through these types leave their exception set, for conclude(). An except clause in between could crash: if memory
-# is exhausted, an exception may have no traceback.
+# Functions called through these types leave their exception set, for conclude(). An except clause in between could
+# crash: if memory is exhausted, an exception may have no traceback.
 ctypedef int (*reserve_function)(Builder builder) noexcept
 ctypedef Outcome (*resolve_function)(Builder builder) noexcept
 
@@ -20,9 +20,10 @@ cdef enum:
 cdef class Builder:
     """Decode whole records into the columns of one batch after another.
 
-    types: a description for each value of a record; None: inferred from the first record. nvalues: of a record. paths: of each
-    column wanted, (number of the value, name of a part, ...); None: all values. policy: "error", "widen" or "split". max_held: limit for the bytes and
-    items of a column, at most what offsets can address. `append_records` reports in `state` why it stopped.
+    types: a description for each value of a record; None: inferred from the first record. nvalues: of a record. paths:
+    of each column wanted, (number of the value, name of a part, ...); None: all values. policy: "error", "widen" or
+    "split". max_held: limit for the bytes and items of a column, at most what offsets can address. `append_records`
+    reports in `state` why it stopped.
     """
 
     cdef tuple types
@@ -163,10 +164,11 @@ cdef class Builder:
 
         Return the number of bytes and of records used.
 
-        The state afterwards: "more" (the bytes end, maybe inside a record), "full" (there are as many as wanted, or a stop was requested), "limit" (the next record
-        does not fit, and raises LimitError as the first of a batch), "split" (the next record starts another schema), "mismatch"
-        (the next record has another type, see `expected`, `offset`, `code`, `column` and `path`), "broken" (the next record is
-        invalid: decoding it raises the error). If this raises, no record has been appended.
+        The state afterwards: "more" (the bytes end, maybe inside a record), "full" (there are as many as wanted, or a
+        stop was requested), "limit" (the next record does not fit, and raises LimitError as the first of a batch),
+        "split" (the next record starts another schema), "mismatch" (the next record has another type, see `expected`,
+        `offset`, `code`, `column` and `path`), "broken" (the next record is invalid: decoding it raises the error). If
+        this raises, no record has been appended.
         """
         cdef Py_buffer buffer
         PyObject_GetBuffer(view, &buffer, PyBUF_SIMPLE)
@@ -202,8 +204,8 @@ cdef class Builder:
             self.w.p = start
         if outcome == REFUSED or (not is_valid and (outcome != FAILED or PyErr_ExceptionMatches(LimitError))):
             PyErr_Clear()    # LimitError: the invalid text precedes the limit. What a signal handler raised is kept
-            # Rare, and the end of this batch: decode again, checking each text, to find the first invalid one or whether one
-            # precedes the value that was refused.
+            # Rare, and the end of this batch: decode again, checking each text, to find the first invalid one or
+            # whether one precedes the value that was refused.
             self.w.checks_each_text = True
             with nogil:
                 outcome = self.run()
@@ -258,7 +260,8 @@ cdef class Builder:
         return True
 
     cdef int reserve(self) except -1:
-        # Reserve capacity for all rows that the bytes can hold, and for as much data and as many items as the last batch had.
+        # Reserve capacity for all rows that the bytes can hold, and for as much data and as many
+        # items as the last batch had.
         cdef Py_ssize_t nbytes = self.bytes_end - self.w.p
         cdef Py_ssize_t n = min(self.max_rows - self.table.n, nbytes // self.min_record_nbytes)
         cdef Py_ssize_t i
@@ -302,7 +305,8 @@ cdef class Builder:
         return run_signal_handlers() < 0
 
     cdef void load_blocks(self) noexcept nogil:
-        # A block that does not match is wasted work, so the next one is small; a block that matches makes the next one larger.
+        # A block that does not match is wasted work, so the next one is small;
+        # a block that matches makes the next one larger.
         cdef Walk* w = &self.w
         cdef Py_ssize_t i, n
         cdef Py_ssize_t left = min(self.max_rows, self.piece_end) - self.table.n
@@ -362,7 +366,8 @@ cdef class Builder:
                     next = w.p
                 p = next
             if outcome != APPENDED:
-                # Rows are whole: set_row_count() drops what the columns have of this record, and the next walk starts with it.
+                # Rows are whole: set_row_count() drops what the columns have of this record,
+                # and the next walk starts with it.
                 p = start
                 if outcome != COLUMN_FULL:    # a count above its limit says which limit was reached: see conclude()
                     w.missing_nbytes = missing_nbytes
@@ -401,8 +406,9 @@ cdef class Builder:
             return self.adopt_type(c, after)
         if self.policy == "widen" and not c.has_wanted_child and widen(c, w):
             self.changed = True
-            # The column holds encoded values now. It may have values of this record that were converted, INTs to DOUBLEs for example:
-            # walk the record again, and they are stored as they came. Those of earlier records stay converted.
+            # The column holds encoded values now. It may have values of this record that were converted, INTs
+            # to DOUBLEs for example: walk the record again, and they are stored as they came. Those of
+            # earlier records stay converted.
             return RESTARTED if c.kind == ENCODED else APPENDED
         return self.refuse(c)
 
@@ -435,9 +441,9 @@ cdef class Builder:
             found = make_column(describe_value(&inference))
         finally:
             self.w.skipping.depth = self.w.skipping.tail = 0
-        # All rows so far are null, and each takes null_size() in the new type: 8000 bytes in an ARRAY of 1000 DOUBLEs, for 1 or 9 bytes
-        # of input. append_value() does not accept such a null after the first value, so it is refused before it too. Missing fields have
-        # a limit of their own.
+        # All rows so far are null, and each takes null_size() in the new type: 8000 bytes in an ARRAY of 1000 DOUBLEs,
+        # for 1 or 9 bytes of input. append_value() does not accept such a null after the first value, so it is refused
+        # before it too. Missing fields have a limit of their own.
         if null_size(found) > MAX_NULL_NBYTES and c.n and not is_missing:
             free_column(found)
             return self.refuse(c)
@@ -492,8 +498,8 @@ cdef class Builder:
     def finish(self, kind, tuple names, rows=None):
         """Return the rows held as a Batch of class `kind`, and start the next batch with the current types.
 
-        rows: the number of rows to return; the others are kept for the next batch. Raises ValueError while there are no types,
-        and for more rows than there are.
+        rows: the number of rows to return; the others are kept for the next batch. Raises ValueError while there are no
+        types, and for more rows than there are.
         """
         cdef Batch batch = kind.__new__(kind)
         cdef Table* table = self.table

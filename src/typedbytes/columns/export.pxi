@@ -1,7 +1,7 @@
 # Export: Batches, their memory as buffers and as Arrow C structures.
 #
-# The layout of each type and the rules of ownership are those of the Arrow C data and C stream interfaces; the names of the
-# capsules are those of the Arrow PyCapsule interface. Each exported array, child arrays included, is an owner of
+# The layout of each type and the rules of ownership are those of the Arrow C data and C stream interfaces; the names of
+# the capsules are those of the Arrow PyCapsule interface. Each exported array, child arrays included, is an owner of
 # its Table, because a consumer may keep a child after releasing the parent.
 
 cdef enum:
@@ -23,7 +23,7 @@ cdef struct ArrayPrivate:
 cdef int64_t NO_OFFSETS[2]    # the buffer of an array without values
 
 
-# ---- schemas and arrays ----------------------------------------------------------------------------------------------------------------
+# ---- schemas and arrays ----------------------------------------------------------------------------------------------
 
 cdef void release_schema(ArrowSchema* schema) noexcept nogil:
     cdef SchemaPrivate* private = <SchemaPrivate*>schema.private_data

@@ -1,7 +1,7 @@
 # Import: Arrow C structures as columns. Memory that has the layout of a Column is not copied.
 #
-# Rows own what they were imported from; it is released with the last of them. The producer runs in this process: its lengths and
-# offsets are trusted, as the Arrow C data interface requires.
+# Rows own what they were imported from; it is released with the last of them. The producer runs in this process: its
+# lengths and offsets are trusted, as the Arrow C data interface requires.
 
 cdef class ImportedArray:
     """Own an Arrow array imported from capsules, with its schema, and release it when freed."""
@@ -222,13 +222,14 @@ cdef dict ARROW_TYPE_NAMES = {
 }
 
 
-# Extension types whose values are not what their storage holds: numbers of months, bytes that are booleans, another system's own.
+# Extension types whose values are not what their storage holds: numbers of months,
+# bytes that are booleans, another system's own.
 cdef frozenset MEANINGLESS_STORAGE = frozenset({b"pandas.period", b"pandas.interval", b"arrow.bool8", b"arrow.opaque"})
 
 
 cdef bytes extension_of(const ArrowSchema* schema):
-    # The name of an extension type; None: it is not one. Metadata has an i32 count of pairs, and for each key and value an i32 length and
-    # its bytes, with integers in the order of this machine's bytes.
+    # The name of an extension type; None: it is not one. Metadata has an i32 count of pairs, and for each key and value
+    # an i32 length and its bytes, with integers in the order of this machine's bytes.
     cdef const char* p = schema.metadata
     cdef int32_t npairs, nbytes
     cdef list texts = []
@@ -344,7 +345,8 @@ cdef Column* import_bools(const ArrowArray* array, int64_t offset, int64_t n) ex
 
 
 cdef Column* import_views(const ArrowArray* array, int64_t offset, int64_t n, int code) except NULL:
-    # 16 bytes per value: its length, then either up to 12 bytes of text, or 4 bytes of it, a buffer number and an offset.
+    # 16 bytes per value: its length, then either up to 12 bytes of text, or 4 bytes of it,
+    # a buffer number and an offset.
     cdef Column* c = new_column(VARIABLE_LENGTH, code, 0)
     cdef const unsigned char* view = <const unsigned char*>array.buffers[1] + 16 * offset
     cdef const unsigned char* valid = validity_of(array)

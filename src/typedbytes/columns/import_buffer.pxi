@@ -3,8 +3,8 @@
 # Rows own what they were imported from; it is released with the last of them.
 
 cdef bint convert_numbers(Column* c, const unsigned char* p, Py_ssize_t n, Py_ssize_t step, str kind, int itemsize, bint swapped) except -1:
-    # Copy numbers of any width and byte order, converted to the type code that the encoder writes for NumPy scalars. False: a uint64 is
-    # beyond a LONG.
+    # Copy numbers of any width and byte order, converted to the type code that the encoder writes for NumPy scalars.
+    # False: a uint64 is beyond a LONG.
     cdef Py_ssize_t i
     cdef unsigned char item[8]
     cdef int j
@@ -231,7 +231,8 @@ def rows_of_encoded(bytes data, offsets, bytes valid=None, Py_ssize_t first_bit=
 def rows_of_children(list children):
     """Return the Rows of VECTORs whose items come from these Rows, which are empty afterwards.
 
-    Raises EncodeValueError when they differ in length, and ValueError for Rows of a Batch or that have been taken already.
+    Raises EncodeValueError when they differ in length, and ValueError for Rows of a Batch or that
+    have been taken already.
     """
     cdef Rows rows = Rows()
     cdef Rows child

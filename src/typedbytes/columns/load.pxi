@@ -1,16 +1,18 @@
 # The fast path of the walk: values of the types that their columns have.
 #
-# A TUPLE or STRUCT has a list of steps, made when the types are known and again when one of them changes; those within it are parts of its
-# list. A step compares the bytes before a payload that every value has there (type codes, counts of VECTORs, keys of a STRUCT), and
-# stores the payload in the column of that item.
+# A TUPLE or STRUCT has a list of steps, made when the types are known and again when one of them changes; those within
+# it are parts of its list. A step compares the bytes before a payload that every value has there (type codes, counts of
+# VECTORs, keys of a STRUCT), and stores the payload in the column of that item.
 #
-# load_* store value i of a column, and of each child of a TUPLE, at the position that follows from i alone. They do not update `n` and
-# `used`; set_length does that afterwards. They return the position after the value; NULL if it needs the general path (another type,
-# incomplete input, no capacity), in which case the column has no more values than before.
+# load_* store value i of a column, and of each child of a TUPLE, at the position that follows from i alone. They do not
+# update `n` and `used`; set_length does that afterwards. They return the position after the value; NULL if it needs the
+# general path (another type, incomplete input, no capacity), in which case the column has no more values than before.
 
 cdef enum:
     HEAD_NBYTES = 8
-    MAX_HEAD_KEY_NBYTES = 40  # of a key whose bytes are part of heads; a longer one is compared by itself, so that a column has a few steps at most
+    # of a key whose bytes are part of heads; a longer one is compared by itself,
+    # so that a column has a few steps at most
+    MAX_HEAD_KEY_NBYTES = 40
 
 cdef enum StepKind:
     LOAD_VARIABLE     # a length, and so many bytes
@@ -27,7 +29,8 @@ cdef struct Step:
     uint64_t head_mask
     Py_ssize_t head_nbytes
     Column* column
-    Py_ssize_t needed         # bytes that must be there for this step and those after it, up to the next length; HEAD_NBYTES at least
+    # bytes that must be there for this step and those after it, up to the next length; HEAD_NBYTES at least
+    Py_ssize_t needed
     Py_ssize_t needed_after   # the same after a length and what it counts
 
 cdef struct Steps:
@@ -148,7 +151,8 @@ cdef bint add_value(Steps* steps, Column* c) noexcept nogil:
 
 
 cdef inline void copy_padded(unsigned char* out, const unsigned char* p, Py_ssize_t nbytes, const unsigned char* end) noexcept nogil:
-    # If both sides have PADDING bytes, which is usual, a short text is one load and one store, without a branch on its length.
+    # If both sides have PADDING bytes, which is usual, a short text is one load and one store,
+    # without a branch on its length.
     if likely(nbytes <= PADDING and end - p >= PADDING):
         memcpy(out, p, PADDING)
     else:
@@ -172,7 +176,8 @@ cdef inline void store_fixed(unsigned char* out, const unsigned char* p, int cod
         memcpy(out, &short_number, 2)
 
 
-# load_fixed and load_variable could call load_number and load_variable_payload, which steps use; records of two scalars would then take 1.07 of the time.
+# load_fixed and load_variable could call load_number and load_variable_payload, which steps use;
+# records of two scalars would then take 1.07 of the time.
 
 cdef inline const unsigned char* load_fixed(const Column* c, Py_ssize_t i, const unsigned char* p, const unsigned char* end) noexcept nogil:
     cdef Py_ssize_t width = c.width

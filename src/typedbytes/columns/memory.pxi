@@ -4,13 +4,15 @@ cdef enum Kind:
     FIXED                     # scalars of one width: data
     VARIABLE_LENGTH           # BYTES, STRING, application codes: offsets into data
     ENCODED                   # values of any kind as their encoded bytes: offsets into data
-    ARRAY                     # VECTORs of one arity with items of one fixed-width type: data has nitems of them for each value
+    # VECTORs of one arity with items of one fixed-width type: data has nitems of them for each value
+    ARRAY
     TUPLE                     # VECTORs of one arity: a child for each item
     VARIABLE_LIST             # LISTs, or VECTORs of any length: offsets into one child
     MAP_ENTRIES               # MAPs: offsets into two children, keys and mapped values
     STRUCT                    # MAPs whose keys are STRINGs: a child for each key; a MAP may lack some of them
     UNKNOWN                   # items of LISTs and MAPs that have all been empty: no data
-    UNSIGNED_UNCHECKED        # as FIXED: LONGs copied from uint64 without a range check; negative ones were 2^63 or more
+    # as FIXED: LONGs copied from uint64 without a range check; negative ones were 2^63 or more
+    UNSIGNED_UNCHECKED
 
 cdef enum:
     PADDING = 16              # spare bytes after data, so that short copies have a constant length
@@ -71,8 +73,8 @@ cdef struct Table:
     Py_ssize_t n              # rows
 
 
-# Sizes that are more than fits become PY_SSIZE_T_MAX, which no allocation is asked for: lengths of arrays need not have memory behind
-# them, as strides may be 0 and values may take no bytes.
+# Sizes that are more than fits become PY_SSIZE_T_MAX, which no allocation is asked for: lengths of arrays need not have
+# memory behind them, as strides may be 0 and values may take no bytes.
 
 cdef inline Py_ssize_t plus(Py_ssize_t a, Py_ssize_t b) noexcept nogil:
     return a + b if a <= PY_SSIZE_T_MAX - b else PY_SSIZE_T_MAX
@@ -288,7 +290,8 @@ cdef inline int64_t offset_at(const Column* c, Py_ssize_t i) noexcept nogil:
 
 
 cdef void set_length(Column* c, Py_ssize_t n) noexcept nogil:
-    # Make the column hold n values: drop those after, including incomplete ones, or count those that the fast path has loaded.
+    # Make the column hold n values: drop those after, including incomplete ones,
+    # or count those that the fast path has loaded.
     cdef Py_ssize_t i
     cdef Py_ssize_t nitems = n
     if not c.wanted and not c.has_wanted_child:

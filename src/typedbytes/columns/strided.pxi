@@ -1,7 +1,8 @@
-# Records of one size: if every value of a record has a fixed width, records start at equal distances as long as their codes match.
+# Records of one size: if every value of a record has a fixed width,
+# records start at equal distances as long as their codes match.
 #
-# A block of them is loaded or stored column by column, codes and payloads in one pass. A Leaf is a field at the same offset in all
-# of them; the list of leaves is made from the columns, and again when one of them changes its type.
+# A block of them is loaded or stored column by column, codes and payloads in one pass. A Leaf is a field at the same
+# offset in all of them; the list of leaves is made from the columns, and again when one of them changes its type.
 
 cdef enum:
     MAX_BLOCK = 1024          # records: their bytes and those of their columns fit in the L1 cache
@@ -182,8 +183,8 @@ cdef void expect_as_much(Column* c, const Column* last) noexcept nogil:
 
 
 cdef bint reserve_expected(Column* c, Py_ssize_t min_nbytes, Py_ssize_t nbytes, Py_ssize_t max_held) noexcept nogil:
-    # Reserve what is expected of texts and items, and `min_nbytes` of this column, as far as it can come from this number of bytes.
-    # False: out of memory.
+    # Reserve what is expected of texts and items, and `min_nbytes` of this column,
+    # as far as it can come from this number of bytes. False: out of memory.
     cdef Py_ssize_t i
     if not c.wanted and not c.has_wanted_child:
         return True

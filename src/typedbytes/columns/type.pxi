@@ -1,8 +1,8 @@
 # A column's type: from a description, from a value, back to a description.
 #
-# Descriptions are tuples: ("fixed", code), ("variable", code), ("raw",), ("array", code, nitems), ("tuple", (child, ...)),
-# ("list", LIST or VECTOR, item), ("map", key, value), ("struct", ((name, child), ...)), ("unknown",). _type_strings.py converts them to and
-# from text.
+# Descriptions are tuples: ("fixed", code), ("variable", code), ("raw",), ("array", code, nitems), ("tuple", (child,
+# ...)), ("list", LIST or VECTOR, item), ("map", key, value), ("struct", ((name, child), ...)), ("unknown",).
+# _type_strings.py converts them to and from text.
 
 cdef Column* make_column(tuple described) except NULL:
     name = described[0]
@@ -112,8 +112,9 @@ cdef tuple describe_all(Column** columns, Py_ssize_t n):
 
 
 cdef tuple project(tuple described, list paths):
-    # The type of a value of which only these parts are stored, each with a column of its own: items of a VECTOR by their number, fields of
-    # a MAP by their key. A path is the names of parts within parts; the empty one is the whole value.
+    # The type of a value of which only these parts are stored, each with a column of its own: items of a
+    # VECTOR by their number, fields of a MAP by their key. A path is the names of parts within parts; the
+    # empty one is the whole value.
     cdef dict within = {}
     cdef bint is_whole = () in paths
     for path in paths:
@@ -213,7 +214,8 @@ cdef tuple describe_value(TypeInference* inference):
         skip_value(inference.skipping, &inference.buf)
         if width_of(code):
             return "fixed", code
-        return ("raw",) if inference.buf.cursor - start == 1 else ("variable", code)    # Hive's NULL and ENDOFRECORD are bare
+        # Hive's NULL and ENDOFRECORD are bare
+        return ("raw",) if inference.buf.cursor - start == 1 else ("variable", code)
     inference.level += 1
     if inference.level > MAX_LEVELS:
         raise LimitError(f"columns nest at most {MAX_LEVELS} levels: pass a schema with raw for deeper values")
@@ -265,7 +267,8 @@ cdef tuple describe_list(TypeInference* inference):
 
 
 cdef tuple describe_map(TypeInference* inference):
-    # A STRUCT, if the keys can be fields and the values are of several types; otherwise the first pair has the types of all.
+    # A STRUCT, if the keys can be fields and the values are of several types;
+    # otherwise the first pair has the types of all.
     cdef const unsigned char* start = inference.buf.cursor
     cdef tuple key = ("unknown",), value = ("unknown",)
     cdef Py_ssize_t n = load_i32(start + 1)
@@ -311,8 +314,8 @@ cdef object family_of(tuple described):
 
 
 cdef list read_keys(Skipping* skipping, const unsigned char* p, const unsigned char* end):
-    # The keys of a complete MAP at p as str, if they can be the names of a STRUCT's fields: STRINGs, all different, as Arrow can have them.
-    # None: they cannot.
+    # The keys of a complete MAP at p as str, if they can be the names of a STRUCT's fields:
+    # STRINGs, all different, as Arrow can have them. None: they cannot.
     cdef ReadBuffer buf
     cdef Py_ssize_t n = load_i32(p + 1)
     cdef list names = []

@@ -1,7 +1,7 @@
 # The walk: decode values of any size into columns, one after the other.
 #
-# A value that its column cannot hold is passed to the Builder, which applies the policy; the walk goes on with the column as it is
-# then. The cursor of a Walk is at the first byte of a value, or after the last complete one.
+# A value that its column cannot hold is passed to the Builder, which applies the policy; the walk goes on with the
+# column as it is then. The cursor of a Walk is at the first byte of a value, or after the last complete one.
 
 cdef enum Outcome:
     APPENDED
@@ -35,7 +35,8 @@ cdef struct Walk:
 
 
 cdef inline const Null* null_of(bint hive) noexcept nogil:
-    # The one encoding that is read as a null: Hive's own, or the pickle of None that this library and the older ones write.
+    # The one encoding that is read as a null: Hive's own, or the pickle of None that this library
+    # and the older ones write.
     return &HIVE_NULL if hive else &PICKLED_NULL
 
 
@@ -158,7 +159,8 @@ cdef inline bint is_integer(int code) noexcept nogil:
 
 
 cdef inline bint takes_narrower(const Column* c, int code) noexcept nogil:
-    # Whether a column of wider numbers can hold numbers of this type code; a LONG that a DOUBLE cannot represent exactly is refused later.
+    # Whether a column of wider numbers can hold numbers of this type code;
+    # a LONG that a DOUBLE cannot represent exactly is refused later.
     if c.code == LONG:
         return code == INT
     return c.code == DOUBLE and (code == FLOAT or (is_integer(code) and not c.is_map_value))
@@ -337,8 +339,8 @@ cdef Outcome append_list(Walk* w, Column* c) noexcept nogil:
 
 
 cdef inline bint widens_within(const Column* c, int code) noexcept nogil:
-    # Whether a column of a MAP's values may hold this type code too, without becoming encoded values. Integers and real numbers
-    # together are more likely the fields of a STRUCT.
+    # Whether a column of a MAP's values may hold this type code too, without becoming encoded values. Integers and real
+    # numbers together are more likely the fields of a STRUCT.
     if c.kind == FIXED:
         return (c.code == INT and code == LONG) or (c.code == FLOAT and code == DOUBLE)
     return c.kind == ENCODED or code == (VECTOR if c.kind == ARRAY else c.code)
@@ -366,8 +368,8 @@ cdef Outcome append_map(Walk* w, Column* c) noexcept nogil:
 
 
 cdef Outcome append_struct(Walk* w, Column* c) noexcept nogil:
-    # OTHER_TYPE: a key that is not a field, one that comes twice, or a missing field whose null may be too large. If only some fields are
-    # wanted, pairs with other keys are skipped.
+    # OTHER_TYPE: a key that is not a field, one that comes twice, or a missing field whose null may be too large. If
+    # only some fields are wanted, pairs with other keys are skipped.
     cdef const unsigned char* start = w.p
     cdef const unsigned char* key
     cdef Py_ssize_t count
@@ -401,8 +403,9 @@ cdef Outcome skip_pair(Walk* w) noexcept nogil:
 
 
 cdef Outcome find_field(Walk* w, const Column* c, Py_ssize_t* field) noexcept nogil:
-    # Read a key, and find the field of that name that has no value yet; the one after the last found is tried first. OTHER_TYPE: there is
-    # none, and the cursor is at the key; or the field has a value, and the cursor is after the key.
+    # Read a key, and find the field of that name that has no value yet; the one after the last found is
+    # tried first. OTHER_TYPE: there is none, and the cursor is at the key; or the field has a value, and the
+    # cursor is after the key.
     cdef Py_ssize_t i, nbytes
     cdef const Column* child
     cdef const unsigned char* p = w.p

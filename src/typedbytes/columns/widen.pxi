@@ -1,4 +1,5 @@
-# Change the type of a column that meets a value of another: wider numbers, VECTORs of any length, MAPs as STRUCTs, more fields, encoded values.
+# Change the type of a column that meets a value of another: wider numbers, VECTORs of any length, MAPs as STRUCTs,
+# more fields, encoded values.
 
 cdef bint find_path(Column* c, Column* wanted, list steps) except -1:
     # Find the path to a column through its value, as in the paths of errors.

@@ -1,11 +1,12 @@
 # Columns to bytes.
 #
-# Goal: the bytes that the encoder writes for the same values, at the speed of memory. Plan: compute the size of some rows from the
-# offsets alone (an upper bound if there are nulls), allocate once, and write without further bounds checks. Rows of one size are
-# stored column by column in blocks, all others value by value.
+# Goal: the bytes that the encoder writes for the same values, at the speed of memory. Plan: compute the size of some
+# rows from the offsets alone (an upper bound if there are nulls), allocate once, and write without further bounds
+# checks. Rows of one size are stored column by column in blocks, all others value by value.
 
 cdef struct WriteState:
-    const unsigned char* null_data    # what is written for a null, borrowed; NULL: as it was read, and others are refused
+    # what is written for a null, borrowed; NULL: as it was read, and others are refused
+    const unsigned char* null_data
     Py_ssize_t null_nbytes
     const char* refusal       # why a value was refused; NULL: it is null
 
@@ -182,8 +183,8 @@ cdef unsigned char* store_struct(unsigned char* out, const Column* c, Py_ssize_t
 cdef class Rows:
     """Hold one column to be written, in imported memory, which it keeps alive, or our own.
 
-    Made by `rows_of_buffer`, `rows_of_encoded`, `rows_of_arrow`, `rows_of_batch` and `rows_of_children`. len() gives the number of
-    values.
+    Made by `rows_of_buffer`, `rows_of_encoded`, `rows_of_arrow`, `rows_of_batch` and `rows_of_children`.
+    len() gives the number of values.
     """
 
     cdef Column* c
@@ -205,8 +206,8 @@ cdef class Rows:
 def encode_rows(list columns, list starts, Py_ssize_t n, Py_ssize_t max_nbytes, nulls, Py_ssize_t nbefore):
     """Encode up to n rows, about `max_nbytes` bytes but at least one row; return the bytes and the number of rows.
 
-    starts: the first row in each column. nulls: the bytes written for a null, None to refuse them. nbefore: the number of rows
-    written before. Raises EncodeValueError whose path is the number of the row, counting those before.
+    starts: the first row in each column. nulls: the bytes written for a null, None to refuse them. nbefore: the number
+    of rows written before. Raises EncodeValueError whose path is the number of the row, counting those before.
     """
     cdef Py_ssize_t ncolumns = len(columns)
     cdef Column** c = <Column**>PyMem_RawCalloc(ncolumns, sizeof(Column*))

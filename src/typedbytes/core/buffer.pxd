@@ -11,7 +11,8 @@ from typedbytes.core.byteorder cimport copy_short
 from typedbytes.core.cpython cimport new_uninitialized_bytes, unlikely
 from typedbytes.core.refs cimport bytes_data
 
-# Reads at most `capacity` bytes to `target` and returns their number, 0 at the end of input; raises what the source raises.
+# Reads at most `capacity` bytes to `target` and returns their number, 0 at the end of input;
+# raises what the source raises.
 ctypedef Py_ssize_t (*fill_function)(void* source, unsigned char* target, Py_ssize_t capacity) except -1
 
 cdef struct ReadBuffer:
@@ -44,7 +45,8 @@ cdef inline const unsigned char* find_bytes(const unsigned char* p, const unsign
     return NULL
 
 cdef void borrow(ReadBuffer* b, const unsigned char* p, Py_ssize_t nbytes) noexcept nogil
-# 1: `wanted` bytes are held from the cursor on; 0: the input ends before. Pointers into the buffer are stale afterwards.
+# 1: `wanted` bytes are held from the cursor on; 0: the input ends before.
+# Pointers into the buffer are stale afterwards.
 cdef int refill(ReadBuffer* b, Py_ssize_t wanted) except -1
 # Get a view of a bytes-like object; the result may own the bytes, so keep it until the view is released.
 cdef object get_view(object data, Py_buffer* view)
@@ -78,9 +80,11 @@ cdef enum:
     LARGE_OUTPUT = 65536
     RESERVED_FRACTION = 16     # reserve 1/16 more than the previous large output
     TOLERATED_FRACTION = 8     # up to 1/8 of a large output may stay allocated after its end
-    MAX_AT_ONCE = 4 * LARGE_OUTPUT    # what is expected is reserved at once up to here, and when an output is large from here on
+    # what is expected is reserved at once up to here, and when an output is large from here on
+    MAX_AT_ONCE = 4 * LARGE_OUTPUT
 
-# These two set every field, whatever was in them; lend_scratch is for a copy of another buffer, and leaves `expected` as it is.
+# These two set every field, whatever was in them; lend_scratch is for a copy of another buffer,
+# and leaves `expected` as it is.
 cdef inline void start_scratch(WriteBuffer* b, unsigned char* scratch, Py_ssize_t nbytes) noexcept:
     b.expected = 0
     lend_scratch(b, scratch, nbytes)

@@ -48,10 +48,11 @@ cdef extern from "core/utf8/avx512.h":
     pass
 
 cdef extern from "core/utf8.h" nogil:
-    # Characters in the text, and its greatest byte: below 0xc4 a UCS1 string holds it, below 0xf0 a UCS2 string, else UCS4.
+    # Characters in the text, and its greatest byte: below 0xc4 a UCS1 string holds it,
+    # below 0xf0 a UCS2 string, else UCS4.
     Py_ssize_t utf8_measure(const unsigned char* p, Py_ssize_t nbytes, unsigned char* greatest) noexcept
-    # Whether text is likely to hold Latin-1 alone, so that it need not be measured; the number of its characters in `out`, which
-    # has the capacity for one a byte, or -1: others are in it, or it is not UTF-8.
+    # Whether text is likely to hold Latin-1 alone, so that it need not be measured; the number of its characters in
+    # `out`, which has the capacity for one a byte, or -1: others are in it, or it is not UTF-8.
     bint may_be_latin(const unsigned char* p, Py_ssize_t nbytes) noexcept
     Py_ssize_t utf8_to_latin(const unsigned char* p, Py_ssize_t nbytes, void* out) noexcept
     # 1: the whole text is in `out`, which has the capacity for the characters measured; 0: it is not UTF-8.
@@ -60,11 +61,13 @@ cdef extern from "core/utf8.h" nogil:
     bint utf8_to_ucs4(const unsigned char* p, Py_ssize_t nbytes, void* out, Py_ssize_t nchars) noexcept
     # Bytes that text of characters of this width takes, or -1 when one of them is a lone surrogate.
     Py_ssize_t utf8_length(int width, const void* text, Py_ssize_t nchars) noexcept
-    # Bytes written, or -1 at a lone surrogate. `out` has a capacity of that many, or of 2, 3 or 4 a character, and UTF8_SLACK more.
+    # Bytes written, or -1 at a lone surrogate. `out` has a capacity of that many, or of 2,
+    # 3 or 4 a character, and UTF8_SLACK more.
     Py_ssize_t utf8_from_ucs1(unsigned char* out, const void* text, Py_ssize_t nchars) noexcept
     Py_ssize_t utf8_from_ucs2(unsigned char* out, const void* text, Py_ssize_t nchars) noexcept
     Py_ssize_t utf8_from_ucs4(unsigned char* out, const void* text, Py_ssize_t nchars) noexcept
-    # Which kind of loops is used from now on: 0 for every processor's, 1 AVX2, 2 AVX-512, `most` at most; -1: the best there is.
+    # Which kind of loops is used from now on: 0 for every processor's, 1 AVX2, 2 AVX-512,
+    # `most` at most; -1: the best there is.
     int limit_vectors(int limit) noexcept
     enum:
         UTF8_SLACK

@@ -4,8 +4,8 @@ from libc.stdint cimport int64_t
 from cpython.object cimport PyObject
 
 
-# What a container is reading or writing right now. Frames live on the C stack, linked from the innermost outwards; a path
-# is made of them only when an error is built.
+# What a container is reading or writing right now. Frames live on the C stack, linked from the innermost outwards; a
+# path is made of them only when an error is built.
 cdef enum Role:
     ITEM
     KEY
@@ -64,16 +64,16 @@ cdef class DecodeOptions:
 cdef PyObject* decode_record(Decoding* d) except NULL
 # The rest of a record whose start is known already: its last value.
 cdef PyObject* decode_rest(Decoding* d) except NULL
-# A single scalar, the most common message, without a Decoding of its own. NULL without an exception: another value, or options
-# that need more.
+# A single scalar, the most common message, without a Decoding of its own. NULL without an exception:
+# another value, or options that need more.
 cdef PyObject* decode_single_scalar(const Decoding* options, const unsigned char* p, Py_ssize_t nbytes, bint is_key) except? NULL
 cdef int decode_pair(Decoding* d, PyObject** key, PyObject** value) except -1
 # A str of UTF-8; NULL without an exception: it is not UTF-8.
 cdef PyObject* text_from_utf8(const unsigned char* p, Py_ssize_t nbytes) except? NULL
 # Release what a decoding owns besides its buffer; safe after every outcome.
 cdef void abandon(Decoding* d) noexcept
-# Switch the cyclic collector off; True if it was on, and then resume_collector() has to follow. That leaves it off, and returns
-# False, if other code switched it off meanwhile.
+# Switch the cyclic collector off; True if it was on, and then resume_collector() has to follow. That leaves it off, and
+# returns False, if other code switched it off meanwhile.
 cdef bint pause_collector() noexcept
 cdef bint resume_collector() noexcept
 cdef int raise_trailing(Decoding* d, str hint) except -1
@@ -124,13 +124,14 @@ cdef class EncodeOptions:
     cdef object default
     cdef bytes unicode_errors
 
-# The encoded bytes of one scalar, bytearray or None, a new reference; NULL without an exception: encode_record() is needed.
+# The encoded bytes of one scalar, bytearray or None, a new reference; NULL without an exception:
+# encode_record() is needed.
 cdef PyObject* bytes_of_scalar(const Encoding* options, PyObject* obj) except? NULL
 # The same of a small tuple, list or dict of scalars.
 cdef PyObject* bytes_of_small_container(const Encoding* options, PyObject* obj) except? NULL
 # Write one record at the cursor; when that fails the cursor is where it was.
 cdef int encode_record(Encoding* e, PyObject* obj) except -1
 cdef int encode_pair(Encoding* e, PyObject* key, PyObject* value) except -1
-# As encode_pair, with `before` bytes left in front of the key and `between` bytes in front of the value, for the caller to fill.
-# Return how many bytes the key takes.
+# As encode_pair, with `before` bytes left in front of the key and `between` bytes in front of the value, for the caller
+# to fill. Return how many bytes the key takes.
 cdef Py_ssize_t encode_spaced_pair(Encoding* e, PyObject* key, PyObject* value, Py_ssize_t before, Py_ssize_t between) except -1

@@ -7,7 +7,8 @@
 #     core/codec/bytes.pxi           BYTES; values with a length in bytes
 #     core/codec/strings.pxi         STRING, and the table of strings that repeat
 #     core/codec/application.pxi     WRITABLE, PICKLE and the other application codes 50..200
-#     core/codec/pickle/             code 100 under the safe policy: opcode_names, types, write; recognise, machine, opcodes, objects, sets
+#     core/codec/pickle/             code 100 under the safe policy: opcode_names, types, write;
+#                                    recognise, machine, opcodes, objects, sets
 #     core/codec/gc_signals.pxi      when the collector is paused and signals are checked
 #     core/codec/containers.pxi      VECTOR LIST MAP
 #     core/codec/collisions.pxi      MAP keys of equal hash
@@ -19,8 +20,8 @@
 #     core/codec/sort_keys.pxi       MAP entries in the order of their encoded keys
 #     core/codec/skip.pxi            structure without values
 #
-# Invariant: no byte is read before the buffer has confirmed that it holds it; memory follows the bytes received, not the lengths
-# that they declare; items of open containers are owned by the decoding's stack, which abandon() empties.
+# Invariant: no byte is read before the buffer has confirmed that it holds it; memory follows the bytes received, not
+# the lengths that they declare; items of open containers are owned by the decoding's stack, which abandon() empties.
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t, INT32_MAX, INT32_MIN, INT64_MAX
 from libc.stdlib cimport qsort
@@ -95,8 +96,8 @@ cdef class DecodeOptions:
 
     pickle: "safe" builds only the value types from code 100, "trust" is ordinary pickle, "raw" gives Ext(100, data).
     exact: give Byte, Long, Float and Ext where a plain value would lose its width. map_pairs: a MAP as a list of pairs.
-    ext_hook: called as ext_hook(code, data) for application codes without a meaning here. unicode_errors: as in bytes.decode.
-    dialect: "hadoop" or "hive". max_depth: open containers. max_bytes: of one record, None for no limit.
+    ext_hook: called as ext_hook(code, data) for application codes without a meaning here. unicode_errors: as in
+    bytes.decode. dialect: "hadoop" or "hive". max_depth: open containers. max_bytes: of one record, None for no limit.
     """
 
     def __init__(self, *, pickle="safe", exact=False, map_pairs=False, ext_hook=None, unicode_errors="strict",
@@ -121,10 +122,10 @@ cdef class DecodeOptions:
 cdef class EncodeOptions:
     """Hold checked encode options.
 
-    int_width: "auto" writes INT where it fits and LONG else, 32 and 64 fix it. pickle: "safe" pickles only the value types
-    that have no code, "trust" anything, "raw" nothing. default: called with an object that has no type code, gives one that
-    has. sort_keys: MAP entries in the order of their encoded keys, and the elements of sets in that of their bytes.
-    unicode_errors: as in str.encode. dialect, max_depth: as for decoding.
+    int_width: "auto" writes INT where it fits and LONG else, 32 and 64 fix it. pickle: "safe" pickles only the value
+    types that have no code, "trust" anything, "raw" nothing. default: called with an object that has no type code,
+    gives one that has. sort_keys: MAP entries in the order of their encoded keys, and the elements of sets in that of
+    their bytes. unicode_errors: as in str.encode. dialect, max_depth: as for decoding.
     """
 
     def __init__(self, *, int_width="auto", pickle="safe", default=None, sort_keys=False, unicode_errors="strict",

@@ -21,25 +21,29 @@ cdef extern from "core/cpython.h":
     bint int_to_i64(PyObject* number, int64_t* value) noexcept
     # The same for many in a row, whose sizes cannot be predicted.
     bint int_to_i64_branchless(PyObject* number, int64_t* value) noexcept
-    # Two's complement little-endian, the shortest form, as in pickle's LONG1. Length, or -1: too long, or no such API here.
+    # Two's complement little-endian, the shortest form, as in pickle's LONG1. Length, or -1:
+    # too long, or no such API here.
     Py_ssize_t int_to_bytes_le(PyObject* number, unsigned char* out, Py_ssize_t capacity) noexcept
     # 1: a number from 2**63 to 2**64 - 1, stored in *value; 0: another one, or not known here.
     bint int_to_u64(PyObject* number, uint64_t* value) noexcept
     # As int_to_bytes_le, of an int beyond 64 bits, up to 17 bytes; 0: longer, or not known here.
     Py_ssize_t wide_int_to_bytes_le(PyObject* number, unsigned char* out) noexcept
     PyObject* int_from_bytes_le(const unsigned char* p, Py_ssize_t nbytes) except NULL
-    # Decimals of few digits, while Decimal("-12345678901234567.89") is as expected; NULL without an exception: not such a text.
+    # Decimals of few digits, while Decimal("-12345678901234567.89") is as expected;
+    # NULL without an exception: not such a text.
     bint knows_decimals(PyObject* made) noexcept
     PyObject* small_decimal(PyTypeObject* kind, const unsigned char* text, Py_ssize_t nchars) except? NULL
     # The number of digits of 30 bits; the bytes of a set's table outside the object.
     Py_ssize_t ndigits_of(PyObject* number) noexcept
     Py_ssize_t set_table_nbytes(PyObject* o) noexcept
     PyObject** list_items(PyObject* o) noexcept
-    # A new tuple of a set's elements; reserve capacity in a new set; add an element, whose reference the set takes over.
+    # A new tuple of a set's elements; reserve capacity in a new set;
+    # add an element, whose reference the set takes over.
     PyObject* set_elements(PyObject* o) except NULL
     void set_reserve(PyObject* o, Py_ssize_t nitems) noexcept
     int set_add_stolen(PyObject* o, PyObject* item) except -1
-    # Have memory brought into the cache without waiting for it; the entry of a set where the search for that hash value begins.
+    # Have memory brought into the cache without waiting for it; the entry of a set where the search
+    # for that hash value begins.
     void prefetch(const void* p) noexcept nogil
     void prefetch_set_entry(PyObject* o, Py_hash_t hash) noexcept
     # A bytes object whose nbytes, 2**31 + 4 at most, the caller fills in.
@@ -60,7 +64,8 @@ cdef extern from "core/cpython.h":
     void inherit_next(object new_class) noexcept
     # New tuple that takes over the references in items[0:n]; not tracked by the collector when it holds only atoms.
     PyObject* tuple_from_stolen(PyObject** items, Py_ssize_t nitems) except NULL
-    # A pair that steals both references, also on failure: `last` again if the caller holds its only reference; None: no last pair.
+    # A pair that steals both references, also on failure: `last` again if the caller holds its only
+    # reference; None: no last pair.
     PyObject* pair_from_stolen(PyObject* last, PyObject* first, PyObject* second) except NULL
     # The object of an owned pointer, whose reference it takes over.
     object object_from_stolen(PyObject* o)
@@ -81,12 +86,14 @@ cdef extern from "core/cpython.h":
     bint bytes_restore(PyObject* bytes_object, Py_ssize_t nbytes) noexcept
     # The same bytes as a new instance of a subclass that has no attributes and no constructor of its own.
     object bytes_as_subclass(bytes bytes_object, type subclass)
-    # Replace the C function of a builtin function or method with keywords; returns the original one, NULL: nothing was changed.
+    # Replace the C function of a builtin function or method with keywords;
+    # returns the original one, NULL: nothing was changed.
     ctypedef object (*keyword_function)(PyObject* owner, PyObject* const* args, Py_ssize_t nargs, PyObject* names)
     keyword_function replace_calls(object function, keyword_function quick) noexcept
 
 
-# Cython may replace the exception that it matched by a MemoryError while it enters the except clause; if so, raise that.
+# Cython may replace the exception that it matched by a MemoryError while it enters the except
+# clause; if so, raise that.
 cdef inline int reraise_memory_error(object error) except -1:
     if isinstance(error, MemoryError):
         raise error

@@ -24,7 +24,8 @@ cdef Py_ssize_t fill_from(void* source, unsigned char* target, Py_ssize_t capaci
 cdef object find_write_method(object file)
 # All of the bytes, in as many calls of write() as the file needs.
 cpdef int write_all(object file, object data) except -1
-# data[start:end] or its first bytes, at most MAX_TRANSFER, in one call of the method; returns the number of bytes taken. is_raw: as below.
+# data[start:end] or its first bytes, at most MAX_TRANSFER, in one call of the method;
+# returns the number of bytes taken. is_raw: as below.
 cdef Py_ssize_t write_part(object method, object data, Py_ssize_t start, Py_ssize_t end, bint is_raw) except -1
 # How many of nbytes bytes a file took, by what its method returned; is_raw: None means that it took none.
 cdef Py_ssize_t checked_written(object count, Py_ssize_t nbytes, bint is_raw) except -1

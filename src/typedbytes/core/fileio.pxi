@@ -1,7 +1,7 @@
 # File objects as sources and sinks; see fileio.pxd.
 #
-# Invariant: a count that a file returns is checked before it is used; a file that is asked for bytes is asked for at least one;
-# one that returns None, because it would have to wait, raises BlockingIOError and loses nothing.
+# Invariant: a count that a file returns is checked before it is used; a file that is asked for bytes is asked for at
+# least one; one that returns None, because it would have to wait, raises BlockingIOError and loses nothing.
 
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy

@@ -1,7 +1,7 @@
 # The interpreter's public API as the inner loops use it: with bare pointers, because they count references by hand.
 #
-# Here: each function and type declared once, under the name that our code has for it. Not here: what reaches into the interpreter's
-# layout (cpython.pxd), and functions that Cython declares as we use them (cpython.bytes and its like).
+# Here: each function and type declared once, under the name that our code has for it. Not here: what reaches into the
+# interpreter's layout (cpython.pxd), and functions that Cython declares as we use them (cpython.bytes and its like).
 
 from cpython.object cimport PyObject, PyTypeObject
 

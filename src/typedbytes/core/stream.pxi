@@ -4,11 +4,11 @@
 # here: type codes, paths, the environment. Nothing is opened here (the subclasses in typedbytes/files.py open
 # paths); a source or sink is an object with a method to call.
 #
-# Methods like __use_encoded__ are for our other modules: a user's subclass has no names of this form. Those with one underscore are
-# also called from other modules, and a subclass must not override them.
+# Methods like __use_encoded__ are for our other modules: a user's subclass has no names of this form. Those with one
+# underscore are also called from other modules, and a subclass must not override them.
 #
-# Invariant: an object that is in use refuses a second use (a hook or another thread); a reader that failed stays failed;
-# a writer's buffer holds whole records only.
+# Invariant: an object that is in use refuses a second use (a hook or another thread); a reader that failed stays
+# failed; a writer's buffer holds whole records only.
 
 from libc.stdint cimport int64_t
 from libc.string cimport memchr, memcmp, memcpy, memset
@@ -58,9 +58,10 @@ cdef class Encoder:
     """Encoder(*, int_width='auto', pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nEncode objects with fixed options; reusable, and safe to share between threads.
 
     int_width: "auto" (INT where the number fits, else LONG), 32 or 64. pickle: "safe" writes None, wide ints, Decimal,
-    datetime types, sets, complex and UUID as code 100, "trust" pickles anything, "raw" nothing. default: a function that
-    is given an object without a type code and returns one that has. sort_keys: order MAP entries by their encoded keys,
-    and the elements of sets by their bytes. unicode_errors: as in str.encode. dialect: "hadoop" or "hive". max_depth: of containers.
+    datetime types, sets, complex and UUID as code 100, "trust" pickles anything, "raw" nothing. default: a function
+    that is given an object without a type code and returns one that has. sort_keys: order MAP entries by their encoded
+    keys, and the elements of sets by their bytes. unicode_errors: as in str.encode. dialect: "hadoop" or "hive".
+    max_depth: of containers.
 
     >>> Encoder(int_width=64).encode(5).hex()
     '040000000000000005'
@@ -88,8 +89,8 @@ cdef class Encoder:
     def encode_into(self, obj, buffer, Py_ssize_t offset=0):
         """Encode one object into a writable buffer at `offset` and return the number of bytes written.
 
-        A bytearray grows as far as needed; any other buffer that is too small raises ValueError. When encoding fails the
-        buffer is as it was.
+        A bytearray grows as far as needed; any other buffer that is too small raises ValueError.
+        When encoding fails the buffer is as it was.
 
         >>> target = bytearray(1)
         >>> Encoder().encode_into(True, target, 1), target.hex()
@@ -167,9 +168,10 @@ cdef class Decoder:
     """Decoder(*, pickle='safe', exact=False, map_pairs=False, ext_hook=None, unicode_errors='strict', dialect='hadoop', max_depth=256, max_bytes=None)\n--\n\nDecode with fixed options, whole buffers or a stream that is fed in pieces.
 
     pickle: "safe" builds only value types from code 100, "trust" is ordinary pickle (for one's own data), "raw" gives
-    Ext(100, data). exact: give Byte, Long, Float and Ext where plain values would lose their width. map_pairs: a MAP as a list of
-    pairs. ext_hook: called as ext_hook(code, data) for application codes without a meaning here. unicode_errors: as in
-    bytes.decode. dialect: "hadoop" or "hive". max_depth: of containers. max_bytes: of one record, None for no limit.
+    Ext(100, data). exact: give Byte, Long, Float and Ext where plain values would lose their width. map_pairs: a MAP
+    as a list of pairs. ext_hook: called as ext_hook(code, data) for application codes without a meaning here.
+    unicode_errors: as in bytes.decode. dialect: "hadoop" or "hive". max_depth: of containers. max_bytes: of one
+    record, None for no limit.
 
     The decode methods may be used from several threads; feeding and iterating may not.
 
@@ -306,7 +308,8 @@ cdef class Decoder:
         return value
 
     cdef object next_fed(self):
-        # Skipping finds out whether the value is complete. Errors are left to decoding, which reports the first one from left to right.
+        # Skipping finds out whether the value is complete. Errors are left to decoding,
+        # which reports the first one from left to right.
         cdef ReadBuffer* buf = &self.fed.buf
         cdef SkipOutcome outcome
         if buf.storage == NULL or (buf.mark == NULL and not held(buf)):

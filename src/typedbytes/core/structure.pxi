@@ -98,8 +98,8 @@ def count(data, *, dialect="hadoop", max_depth=256):
 def advance(data, Py_ssize_t offset, long long nvalues, *, min_nbytes=None, int step=1, dialect="hadoop", max_depth=256):
     """Return the offset after n values from the one at `offset` on, None when there are fewer complete ones.
 
-    min_nbytes: stop earlier, after the first multiple of `step` values with at least this many bytes. Raises ValueError for an
-    offset outside the data, a negative n, and a `min_nbytes` or `step` below 1.
+    min_nbytes: stop earlier, after the first multiple of `step` values with at least this many bytes. Raises ValueError
+    for an offset outside the data, a negative n, and a `min_nbytes` or `step` below 1.
 
     >>> advance(b"\\x02\\x01\\x02\\x00", 0, 2), advance(b"\\x02\\x01\\x02", 0, 2)
     (4, None)
@@ -113,7 +113,8 @@ def advance(data, Py_ssize_t offset, long long nvalues, *, min_nbytes=None, int 
     if nvalues < 0 or step < 1 or (min_nbytes is not None and min_nbytes < 1):
         raise ValueError(f"expected n >= 0, min_nbytes >= 1 and step >= 1, not {nvalues}, {min_nbytes} and {step}")
     if min_nbytes is not None and min_nbytes <= held(&scan.d.buf):
-        scan.d.buf.end = scan.d.buf.cursor + <Py_ssize_t>(min_nbytes - 1)    # what ends here or before has not reached it
+        # what ends here or before has not reached it
+        scan.d.buf.end = scan.d.buf.cursor + <Py_ssize_t>(min_nbytes - 1)
     outcome = skip_values(scan, nvalues, &nskipped)
     if nskipped < nvalues and scan.d.buf.end < end:
         scan.d.buf.end = end
@@ -185,7 +186,8 @@ def hash_code(encoded):
 def partition(encoded, int npartitions):
     """Return the partition that Hadoop's HashPartitioner gives to a key with these encoded bytes: `partition(dumps(key), n)`.
 
-    The bytes are taken as they are, whether or not they are one value. Raises ValueError when `npartitions` is not positive.
+    The bytes are taken as they are, whether or not they are one value.
+    Raises ValueError when `npartitions` is not positive.
 
     >>> partition(b"\\x03\\x00\\x00\\x00\\x05", 2)
     1

@@ -9,16 +9,17 @@
 #
 # The format, in Hadoop's terms (org.apache.hadoop.io.SequenceFile, versions 4 to 6; numbers big-endian, VInt is
 # WritableUtils.writeVInt, Text is a VInt length and UTF-8):
-#     header   "SEQ", version byte, Text key class, Text value class, boolean compressed, boolean block-compressed, Text codec
-#              class (from 5 on, when compressed; 4 means DefaultCodec), metadata (from 6 on: i32 count, Text name and Text value
-#              each), 16 bytes of sync marker
+#     header   "SEQ", version byte, Text key class, Text value class, boolean compressed, boolean block-compressed, Text
+#              codec class (from 5 on, when compressed; 4 means DefaultCodec), metadata (from 6 on: i32 count, Text name
+#              and Text value each), 16 bytes of sync marker
 #     sync     i32 -1, the 16 bytes of the marker; between records every 100 KiB or so, before every block
-#     record   i32 length of key and value, i32 length of key, key, value (each value compressed on its own with RECORD compression)
-#     block    sync, VInt number of records, then four buffers, each a VInt length and n compressed bytes: the key lengths
-#              as VInts, the keys, the value lengths, the values
+#     record   i32 length of key and value, i32 length of key, key,
+#              value (each value compressed on its own with RECORD compression)
+#     block    sync, VInt number of records, then four buffers, each a VInt length and n compressed bytes: the key
+#              lengths as VInts, the keys, the value lengths, the values
 #
-# Invariant: an object that is in use refuses a second use; a reader that failed stays failed; memory is allocated only for
-# bytes that have arrived, except for a codec's output, which max_bytes bounds.
+# Invariant: an object that is in use refuses a second use; a reader that failed stays failed; memory is allocated only
+# for bytes that have arrived, except for a codec's output, which max_bytes bounds.
 
 # cython: binding=False, embedsignature=True, embedsignature.format=clinic
 

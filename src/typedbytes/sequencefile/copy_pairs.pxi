@@ -31,12 +31,14 @@ cdef int copy_pair(Writer writer, Decoding* d, Skipping* skipping) except -1:
 
 
 cdef inline Py_ssize_t copy_scalars_plain(Writer writer, ReadBuffer* pairs) noexcept:
-    # Copy pairs of two scalars while no sync marker is due and the buffer has room. Return how many; the last is left to be counted.
+    # Copy pairs of two scalars while no sync marker is due and the buffer has room. Return how many;
+    # the last is left to be counted.
     cdef WriteBuffer* b = &writer.out.buf
     cdef const unsigned char* p = pairs.cursor
     cdef unsigned char* out = b.cursor
     cdef unsigned char* end = out + min(b.end - out, WRITE_CAPACITY)    # so that the lengths fit a record
-    # A record that ends here or later is the last: then a marker is due, or the buffer is sent, where signals are looked for.
+    # A record that ends here or later is the last: then a marker is due, or the buffer is sent,
+    # where signals are looked for.
     cdef unsigned char* last = out + min(writer.send_threshold - written(b), writer.sync_interval - (writer.position() - writer.last_sync))
     cdef Py_ssize_t nkey, nvalue
     cdef Py_ssize_t count = 0

@@ -49,11 +49,13 @@ cdef class RecordFrames(PairSource):
     cdef Py_ssize_t declared_count        # records that its header declares, 0: not known
     cdef long long block_end              # its end by its declared lengths
 
-    # The blocks after it, while other threads decompress.
-    cdef object ahead                     # None, or a deque of each one's offset, count, end, and the future of its four buffers
+    # The blocks after it, while other threads decompress:
+    # None, or a deque of each one's offset, count, end, and the future of its four buffers
+    cdef object ahead
     cdef Py_ssize_t max_ahead
     cdef object submit                    # calls a function in another thread and returns a future
-    cdef object failure_ahead             # an exception of the source, to be raised after those blocks; None: it had none
+    # an exception of the source, to be raised after those blocks; None: it had none
+    cdef object failure_ahead
     cdef long process                     # which has the threads
 
     def __dealloc__(self):
@@ -163,9 +165,9 @@ cdef class RecordFrames(PairSource):
         return nbytes
 
     cdef int enter_split(self, long long start, length) except -1:
-        # As in SequenceFileRecordReader, a split has the records after the sync markers that start in it; the first split also
-        # has those after the header.
-        self.end = INT64_MAX if length is None else min(start + PyNumber_Index(length), INT64_MAX)    # NumPy's sums would wrap
+        # As in SequenceFileRecordReader, a split has the records after the sync markers that start in it; the first
+        # split also has those after the header. PyNumber_Index, since sums of NumPy's integers would wrap.
+        self.end = INT64_MAX if length is None else min(start + PyNumber_Index(length), INT64_MAX)
         if start <= self.header_end:
             self.is_empty_split = self.header_end >= self.end
             return 0
@@ -220,7 +222,8 @@ cdef class RecordFrames(PairSource):
     # ---- records and blocks ----
 
     cdef bint advance_to_record(self) except -1:
-        # Skips sync markers up to the next record, or stops at the marker of the next block. False: the end of the file or split.
+        # Skips sync markers up to the next record, or stops at the marker of the next block. False:
+        # the end of the file or split.
         cdef ReadBuffer* b = &self.file
         self.has_valid_lengths = False
         self.declared_count = 0
@@ -250,7 +253,8 @@ cdef class RecordFrames(PairSource):
             self.first_bad_offset = -1
 
     cdef int check_no_header(self) except -1:
-        # The header of another file would be lengths beyond 1 GB, those of the record and of the key, which spell SEQ and the name of a class.
+        # The header of another file would be lengths beyond 1 GB, those of the record and of the key,
+        # which spell SEQ and the name of a class.
         cdef ReadBuffer* b = &self.file
         cdef Py_ssize_t i
         if load_i32(b.cursor) & ~0xff != HEADER_LENGTH or not is_sequence_file(b.cursor[:4]):
@@ -324,7 +328,8 @@ cdef class RecordFrames(PairSource):
         raise type(error)(error.message, self.record_offset, None, "", self.nrecords) from None
 
     cdef Py_ssize_t frame_block(self, Py_ssize_t* starts, Py_ssize_t* sizes) except -1:
-        # Finds the starts, relative to the cursor, and the sizes of the block's four buffers; returns the size of the block.
+        # Finds the starts, relative to the cursor, and the sizes of the block's four buffers;
+        # returns the size of the block.
         cdef Py_ssize_t at = ESCAPED_NBYTES
         cdef int64_t count = self.block_vint(&at)
         cdef int i
@@ -358,7 +363,8 @@ cdef class RecordFrames(PairSource):
             return False
         nbytes = self.frame_block(starts, sizes)
         for i in range(4):
-            self.block[i] = None    # free it first, for the next to reuse its memory: fresh pages cost as much as decompression
+            # free it first, for the next to reuse its memory: fresh pages cost as much as decompression
+            self.block[i] = None
             self.block[i] = self.decompressed(self.file.cursor + starts[i], sizes[i])
         self.keep_capacity(nbytes)
         self.enter_block()
@@ -381,13 +387,15 @@ cdef class RecordFrames(PairSource):
     cdef int start_looking_ahead(self, submit, Py_ssize_t nblocks) except -1:
         if self.ahead is not None:
             raise RuntimeError("blocks are decompressed ahead already")
-        # A source that cannot go back waits for its blocks: after damage, the first block ahead is where reading goes on.
+        # A source that cannot go back waits for its blocks: after damage,
+        # the first block ahead is where reading goes on.
         if self.compression_type == BLOCK and (self.memory is not None or self.can_seek()):
             self.submit, self.max_ahead, self.process, self.ahead = submit, nblocks, os.getpid(), deque()
         return 0
 
     cdef bint take_ahead(self) except -1:
-        # Opens the first of the blocks ahead. False: there is none, and what ends the file, or is wrong with it, comes next.
+        # Opens the first of the blocks ahead. False: there is none, and what ends the file,
+        # or is wrong with it, comes next.
         cdef bytes key_lengths, keys, value_lengths, values
         if self.process != os.getpid():    # a forked child has none of the threads
             self.forget_ahead()
@@ -448,7 +456,8 @@ cdef class RecordFrames(PairSource):
         return 0
 
     cdef int check_lengths(self, bytes lengths, bytes data, str part) except -1:
-        # The number of lengths is the block's declared count and their sum the size of the data: later code relies on both.
+        # The number of lengths is the block's declared count and their sum the size of the data:
+        # later code relies on both.
         cdef const unsigned char* p = <const unsigned char*>PyBytes_AS_STRING(lengths)
         cdef const unsigned char* end = p + PyBytes_GET_SIZE(lengths)
         cdef int64_t left = PyBytes_GET_SIZE(data)

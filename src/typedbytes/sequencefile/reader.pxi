@@ -1,8 +1,8 @@
-# Reader: from records to keys and values. With resync=True, reading continues after damage: with the next record if the lengths are
-# right, else at the next sync marker; a record that contains a marker has a wrong length.
+# Reader: from records to keys and values. With resync=True, reading continues after damage: with the next record if the
+# lengths are right, else at the next sync marker; a record that contains a marker has a wrong length.
 
-# Functions called through these types return -1 or NULL and leave their exception set, for recover() or fail_pending(). An except
-# clause in between could crash: if memory is exhausted, an exception may have no traceback.
+# Functions called through these types return -1 or NULL and leave their exception set, for recover() or fail_pending().
+# An except clause in between could crash: if memory is exhausted, an exception may have no traceback.
 ctypedef int (*record_function)(Reader reader, RecordForm form) noexcept
 ctypedef PyObject* (*scalar_function)(const Decoding* options, const unsigned char* p, Py_ssize_t nbytes, bint is_key) noexcept
 ctypedef PyObject* (*object_function)(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes, bint is_key) noexcept
@@ -25,9 +25,10 @@ cdef enum RecordForm:
 cdef class Reader(RecordFrames):
     """Reader(source, *, start=0, length=None, raw=False, resync=False, pickle='safe', exact=False, map_pairs=False, ext_hook=None, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nRead a SequenceFile from an object with read(), or from bytes; see `typedbytes.sequencefile.Reader`.
 
-    find_codec: called with a codec's class name, returns a function that takes compressed bytes and a limit and returns bytes.
-    find_converters: called with the name of a key or value class, returns two functions of a Writable's bytes, the first of which returns
-    an object and the second typed bytes; either can be None. Without the first, a class that is built in is decoded as such.
+    find_codec: called with a codec's class name, returns a function that takes compressed bytes and a limit and returns
+    bytes. find_converters: called with the name of a key or value class, returns two functions of a Writable's bytes,
+    the first of which returns an object and the second typed bytes; either can be None. Without the first, a class that
+    is built in is decoded as such.
     """
 
     cdef readonly list skipped
@@ -44,7 +45,8 @@ cdef class Reader(RecordFrames):
     cdef bint holds_typed                 # both classes are TypedBytesWritable
     cdef bint owns                        # close() closes the source too
     cdef object filename                  # for errors; None: not opened by its path
-    cdef PyObject* made                   # of the record read last, owned until take_record() takes it: a tuple, or the key alone
+    # of the record read last, owned until take_record() takes it: a tuple, or the key alone
+    cdef PyObject* made
     cdef PyObject* made_value             # and the value
     cdef object last_pair                 # the last tuple returned, reused if no other reference to it exists
 
@@ -202,7 +204,8 @@ cdef class Reader(RecordFrames):
         return True
 
     cdef inline void locate_errors_in_key(self) noexcept:
-        # The offset of an error is one in the file if its bytes are decoded directly, else one in the decompressed key or value.
+        # The offset of an error is one in the file if its bytes are decoded directly,
+        # else one in the decompressed key or value.
         self.d.buf.start_offset = 0 if self.compression_type == BLOCK else self.record_offset + 8
         self.error_space = IN_DECOMPRESSED_KEY if self.compression_type == BLOCK else IN_FILE
 
@@ -218,8 +221,8 @@ cdef class Reader(RecordFrames):
                          self.record_offset, error.code, error.path, error.record)
 
     cdef int skip_damage(self, error) except -1:
-        # A bad record with consistent lengths is skipped alone. If the lengths are wrong, skip to the next sync marker, and skip the bad
-        # records since the last marker with it: one of their lengths may be what is wrong.
+        # A bad record with consistent lengths is skipped alone. If the lengths are wrong, skip to the next sync marker,
+        # and skip the bad records since the last marker with it: one of their lengths may be what is wrong.
         cdef long long start = self.record_offset
         if self.has_valid_lengths and not self.spans_marker():
             if self.first_bad_offset < 0 and self.compression_type != BLOCK:
@@ -238,7 +241,8 @@ cdef class Reader(RecordFrames):
         return 0
 
     cdef int find_marker_after(self, long long start) except -1:
-        # The search starts a little before `start`: a record with a wrong length may have consumed the first bytes of a marker.
+        # The search starts a little before `start`: a record with a wrong length may have consumed the
+        # first bytes of a marker.
         cdef long long earlier = max(start - (ESCAPED_NBYTES - 1), self.header_end)
         self.move_to(earlier if self.can_move_to(earlier) else start + 1)
         if self.find_marker() and self.offset_here() == start:
@@ -303,8 +307,9 @@ cdef class Reader(RecordFrames):
     def read_typed(self, Py_ssize_t nbytes=131072):
         """Return the next whole pairs as a stream of typed bytes, as Hadoop's dumptb writes them; b"" at the end.
 
-        Returns at least `nbytes` bytes, fewer only at the end. Writables without a type code become code 50 with their class
-        name. The structure of a TypedBytesWritable is checked. An error after whole pairs is raised by the next call.
+        Returns at least `nbytes` bytes, fewer only at the end. Writables without a type code become code 50
+        with their class name. The structure of a TypedBytesWritable is checked. An error after whole pairs is
+        raised by the next call.
         """
         return self.typed_pairs(nbytes, NULL)
 
@@ -351,8 +356,9 @@ cdef class Reader(RecordFrames):
         return data
 
     cdef Py_ssize_t append_scalars_of_block(self, Py_ssize_t nbytes, WriteBuffer* offsets) noexcept:
-        # Append records of the open block while both lengths are vints of one byte, and key and value are scalars, until `nbytes` are written
-        # or a buffer is full. Return how many. The record at which signals are looked for is left to next_record().
+        # Append records of the open block while both lengths are vints of one byte, and key and value are scalars,
+        # until `nbytes` are written or a buffer is full. Return how many. The record at which signals are looked for
+        # is left to next_record().
         cdef WriteBuffer* out = &self.typed
         cdef const unsigned char* key_lengths = self.block_cursors[0]
         cdef const unsigned char* key = self.block_cursors[1]
@@ -515,7 +521,8 @@ cdef inline bint take_record(Reader reader, RecordForm form, PyObject** made, Py
 
 
 cdef inline bint take_scalars(Reader reader, PyObject** made, PyObject** made_value) noexcept:
-    # The fast path of take_record, for two short values or strings of typed bytes in a record that is there already; False: nothing was done.
+    # The fast path of take_record, for two short values or strings of typed bytes in a record that is there already;
+    # False: nothing was done.
     cdef const unsigned char* key
     cdef const unsigned char* value
     cdef Py_ssize_t nkey, nvalue

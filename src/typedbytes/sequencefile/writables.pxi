@@ -1,5 +1,5 @@
-# Keys and values: converts the bytes of Hadoop's simple Writables to objects and back, and to typed bytes; composite Writables (arrays, maps) are in
-# typedbytes/sequencefile/_writables.py.
+# Keys and values: converts the bytes of Hadoop's simple Writables to objects and back, and to typed bytes; composite
+# Writables (arrays, maps) are in typedbytes/sequencefile/_writables.py.
 
 cdef enum Kind:
     TYPED_BYTES
@@ -45,7 +45,8 @@ cdef class WritableClass:
     # The class of a file's keys or values, and how its bytes are converted.
     cdef str class_name
     cdef int kind             # a Kind
-    cdef object function      # OTHER: bytes to object when reading, object to bytes when writing, or None; of any class if it is given
+    # OTHER: bytes to object when reading, object to bytes when writing, or None; of any class if it is given
+    cdef object function
     cdef object to_typed      # OTHER: bytes to typed bytes; None: written as code 50
 
     def __cinit__(self, str class_name, function=None, to_typed=None):
@@ -55,8 +56,8 @@ cdef class WritableClass:
         self.to_typed = to_typed
 
 
-# VInt and VLong: a first byte from -112 to 127 is the number itself. A lower one encodes how many big-endian bytes follow, and
-# whether they are the complement of a negative number (WritableUtils.writeVLong).
+# VInt and VLong: a first byte from -112 to 127 is the number itself. A lower one encodes how many big-endian bytes
+# follow, and whether they are the complement of a negative number (WritableUtils.writeVLong).
 
 cdef inline int vint_size(unsigned char first) noexcept nogil:
     cdef int code = <signed char>first
@@ -95,12 +96,12 @@ cdef int store_vint(unsigned char* p, int64_t value) noexcept nogil:
     return size + 1
 
 
-# ---- reading -----------------------------------------------------------------------------------------------------------
+# ---- reading ---------------------------------------------------------------------------------------------------------
 
 cdef object decode_by_class(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes):
-    # wire: as each class of org.apache.hadoop.io writes it. python: bytes, str, int, float, bool, None, or the decoded typed
-    # bytes; float32 becomes a double. errors: FormatError at the start of the bytes unless they are exactly one Writable;
-    # errors inside typed bytes have their own offset. source: the classes' write() and readFields().
+    # wire: as each class of org.apache.hadoop.io writes it. python: bytes, str, int, float, bool, None, or the decoded
+    # typed bytes; float32 becomes a double. errors: FormatError at the start of the bytes unless they are exactly one
+    # Writable; errors inside typed bytes have their own offset. source: the classes' write() and readFields().
     cdef int64_t number
     if writable.kind == TYPED_BYTES:
         return object_from_stolen(new_typed(d, p, nbytes, False))
@@ -137,7 +138,8 @@ cdef inline PyObject* new_object(WritableClass writable, Decoding* d, const unsi
 
 
 cdef inline bint may_be_scalar(const unsigned char* p, Py_ssize_t nbytes) noexcept:
-    # Whether these bytes are a TypedBytesWritable of a string, or of nine bytes at most: what decode_single_scalar is asked for.
+    # Whether these bytes are a TypedBytesWritable of a string, or of nine bytes at most:
+    # what decode_single_scalar is asked for.
     return nbytes > 4 and load_i32(p) == nbytes - 4 and (nbytes <= 13 or p[4] == STRING)
 
 
@@ -229,10 +231,11 @@ cdef str class_of(WritableClass writable):
     return "a TypedBytesWritable" if writable is None else article(writable)
 
 
-# ---- to typed bytes ----------------------------------------------------------------------------------------------------
+# ---- to typed bytes --------------------------------------------------------------------------------------------------
 
 cdef int copy_typed(WritableClass writable, Decoding* d, Skipping* skipping, const unsigned char* p, Py_ssize_t nbytes, WriteBuffer* out) except -1:
-    # Appends what Hadoop's TypedBytesWritableOutput writes for a Writable, which is what streaming tasks receive and dumptb writes.
+    # Appends what Hadoop's TypedBytesWritableOutput writes for a Writable,
+    # which is what streaming tasks receive and dumptb writes.
     cdef int64_t number
     if writable.kind == OTHER and writable.to_typed is not None:
         encoded = convert_to_typed(writable, d, p, nbytes)
@@ -353,11 +356,11 @@ cdef int append_writable(WritableClass writable, Decoding* d, const unsigned cha
     return append_bytes(out, p, nbytes)
 
 
-# ---- writing -----------------------------------------------------------------------------------------------------------
+# ---- writing ---------------------------------------------------------------------------------------------------------
 
 cdef int encode_by_class(WritableClass writable, Encoding* e, object obj) except -1:
-    # The reverse of decode_by_class. errors: EncodeTypeError for an object that the class cannot hold, EncodeValueError for a
-    # number or text outside its range. The caller discards the bytes that a failure leaves.
+    # The reverse of decode_by_class. errors: EncodeTypeError for an object that the class cannot hold, EncodeValueError
+    # for a number or text outside its range. The caller discards the bytes that a failure leaves.
     if writable.kind == TYPED_BYTES:
         return encode_typed(e, obj)
     if writable.kind == BYTES_WRITABLE:

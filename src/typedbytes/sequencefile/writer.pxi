@@ -7,8 +7,9 @@ ctypedef int (*add_function)(Writer writer, PyObject* key, PyObject* value, bint
 cdef class Writer(OpenWriter):
     """Writer(sink, *, metadata=None, version=6, sync_interval=102400, block_size=1000000, int_width='auto', pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nWrite a SequenceFile to an object with write(); see `typedbytes.sequencefile.Writer`.
 
-    compress: a function that takes bytes and returns them compressed; `codec` is its class name. key_function and
-    value_function: for a class that is not built in, a function that takes an object and returns the bytes of its Writable.
+    compress: a function that takes bytes and returns them compressed; `codec` is its class name.
+    key_function and value_function: for a class that is not built in, a function that takes an object and
+    returns the bytes of its Writable.
     """
 
     cdef readonly int version
@@ -235,7 +236,8 @@ cdef class Writer(OpenWriter):
         return 0
 
     cdef int send(self) except -1:
-        # The sink may keep a reference to the bytes: the buffer is reused only if it has not, and not before the next send.
+        # The sink may keep a reference to the bytes: the buffer is reused only if it has not,
+        # and not before the next send.
         cdef Py_ssize_t nwritten = written(&self.out.buf)
         cdef Py_ssize_t ntaken = 0
         cdef Py_ssize_t n
@@ -283,7 +285,8 @@ cdef class Writer(OpenWriter):
         cdef WriteBuffer* b = &self.out.buf
         cdef Py_ssize_t nkey, nbytes
         self.begin_record()
-        nkey = encode_spaced_pair(&self.out, key, value, 12, 4)    # 12 = record, key and inner key lengths; 4 = inner value length
+        # 12 = record, key and inner key lengths; 4 = inner value length
+        nkey = encode_spaced_pair(&self.out, key, value, 12, 4)
         nbytes = written(b) - self.written_before[0]
         check_record(nbytes - 8)
         store_lengths(b.cursor - nbytes, nkey, nbytes - nkey - 16)
@@ -444,8 +447,8 @@ cdef class Writer(OpenWriter):
     def write_typed(self, data):
         """Write the pairs of a stream of typed bytes, as Hadoop's loadtb reads them, and return their number.
 
-        Both classes of the file must be TypedBytesWritable. The structure is checked, without decoding the values. Raises
-        DecodeError for data that is not whole pairs, after writing the pairs before it.
+        Both classes of the file must be TypedBytesWritable. The structure is checked, without decoding the values.
+        Raises DecodeError for data that is not whole pairs, after writing the pairs before it.
         """
         cdef Py_buffer view
         cdef long long before = self.nrecords

@@ -4,8 +4,8 @@
 #         50 WRITABLE: the bytes are i32 length of the class name, class name, the Writable's own bytes.
 #         100 PICKLE, 101 a byte string of typedbytes.py, 102 NDARRAY: an array in .npy format.
 # python  Writable; any picklable value type or Ext by policy; bytes; ndarray; Ext or what ext_hook makes of it.
-# errors  FormatError at the type code: negative length, class name out of bounds or not UTF-8, pickle refused or broken,
-#         bytes that are not an .npy array. EncodeTypeError: an array of objects.
+# errors  FormatError at the type code: negative length, class name out of bounds or not UTF-8, pickle refused or
+#         broken, bytes that are not an .npy array. EncodeTypeError: an array of objects.
 # source  Hadoop TypedBytesWritableOutput.writeWritable, typedbytes.py; vectors ext_*, writable_*, pickle_*, ndarray_*.
 
 cdef inline bint is_pickled_none(const unsigned char* p) noexcept:

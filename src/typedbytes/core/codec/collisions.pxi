@@ -1,4 +1,5 @@
-# Keys of one MAP whose hash values are equal: what comparing them may cost. Elements of pickled sets are in pickle/sets.pxi.
+# Keys of one MAP whose hash values are equal: what comparing them may cost.
+# Elements of pickled sets are in pickle/sets.pxi.
 
 cdef enum:
     MAX_BUCKET_NKEYS = 32       # in one bucket, before they are compared
@@ -14,7 +15,8 @@ cdef struct Bucket:
 
 
 cdef inline bint has_forgeable_hash(PyObject* key) noexcept:
-    # str and bytes have keyed hashes; of the ints of 64 bits ten at most share a hash value, of finite floats some tens.
+    # str and bytes have keyed hashes; of the ints of 64 bits ten at most share a hash value,
+    # of finite floats some tens.
     cdef PyTypeObject* kind = Py_TYPE(key)
     if kind == &PyUnicode_Type or kind == &PyBytes_Type or kind == &PyBool_Type:
         return False
@@ -31,9 +33,10 @@ cdef inline bint is_wide(PyObject* number) noexcept:
 
 
 cdef int check_collisions(Decoding* d, Py_ssize_t base, long long offset) except -1:
-    # Goal: comparing keys of equal hash must not cost out of proportion to the MAP's bytes. Plan: count keys and their weight
-    # in a table with a bucket for each key, selected by hash and a secret; keys are compared only when a bucket is full.
-    # Rejected: a dict by hash value, whose own keys could be made to collide; weighing every key, which takes as long as decoding it.
+    # Goal: comparing keys of equal hash must not cost out of proportion to the MAP's bytes. Plan: count keys and
+    # their weight in a table with a bucket for each key, selected by hash and a secret; keys are compared only when a
+    # bucket is full. Rejected: a dict by hash value, whose own keys could be made to collide; weighing every key,
+    # which takes as long as decoding it.
     cdef Py_ssize_t nbuckets = 64
     cdef Py_ssize_t i
     cdef Bucket* buckets
@@ -70,8 +73,8 @@ cdef inline bint fills_bucket(Bucket* bucket, PyObject** pairs, Py_ssize_t index
 
 
 cdef Py_ssize_t weight_of(PyObject* key, Py_ssize_t limit) except -1:
-    # About the bytes that a comparison reads, or `limit` + 1: a key may be as long as the input. Each level of tuples weighs
-    # something, so `limit` bounds the recursion as well.
+    # About the bytes that a comparison reads, or `limit` + 1: a key may be as long as the input. Each level of tuples
+    # weighs something, so `limit` bounds the recursion as well.
     cdef PyTypeObject* kind = Py_TYPE(key)
     cdef Py_ssize_t weight = 8
     cdef Py_ssize_t i
@@ -94,7 +97,8 @@ cdef Py_ssize_t weight_of(PyObject* key, Py_ssize_t limit) except -1:
 
 
 cdef int check_collisions_exactly(Decoding* d, Py_ssize_t base, long long offset) except -1:
-    # The exact check. Equal keys may repeat without limit; they are recognised by their encodings, unless they contain a NaN.
+    # The exact check. Equal keys may repeat without limit; they are recognised by their encodings,
+    # unless they contain a NaN.
     from typedbytes._base.collisions import Collisions
     cdef dict met = {}
     cdef Py_ssize_t i

@@ -53,9 +53,9 @@ cdef int enlarge_stack(Decoding* d, PyObject* item) except -1:
     return 0
 
 
-# Runs: consecutive items of one type code. Lists of numbers consist of them; a loop for each code keeps cursor and stack in
-# registers and needs no dispatch. A container looks for a run after its first item; if there is none, again at twice that index,
-# and so on: with mixed types, a check after each item would be mispredicted each time.
+# Runs: consecutive items of one type code. Lists of numbers consist of them; a loop for each code keeps cursor and
+# stack in registers and needs no dispatch. A container looks for a run after its first item; if there is none, again at
+# twice that index, and so on: with mixed types, a check after each item would be mispredicted each time.
 
 cdef inline Py_ssize_t first_run_check(Py_ssize_t count) noexcept:
     return 1 if count > 3 else 0    # 0: no index matches, so no run is looked for
@@ -125,7 +125,8 @@ cdef Py_ssize_t decode_run(Decoding* d, Py_ssize_t max_items) except -1:
 
 
 cdef Py_ssize_t decode_pickle_run(Decoding* d, Py_ssize_t max_items) except -1:
-    # The same for None and for ints of 64 bits without a sign, such as hash values. Apart, so that the loops of decode_run keep their registers.
+    # The same for None and for ints of 64 bits without a sign, such as hash values.
+    # Apart, so that the loops of decode_run keep their registers.
     cdef const unsigned char* p = d.buf.cursor
     cdef const unsigned char* end = d.buf.end
     cdef PyObject** item = d.stack + d.nstack
@@ -229,8 +230,8 @@ cdef list spill(Decoding* d, Py_ssize_t base, list target):
 
 # wire    10 MAP: i32 count of pairs, key value key value ...
 # python  dict both ways, order kept, the last of equal keys wins; map_pairs=True gives a list of pairs.
-# errors  FormatError at the type code: negative count; at the LIST or MAP: an unhashable key. LimitError: too deep, or more
-#         than 512 VECTOR or application keys with one hash value (equal hashes make a dict quadratic).
+# errors  FormatError at the type code: negative count; at the LIST or MAP: an unhashable key. LimitError: too deep, or
+#         more than 512 VECTOR or application keys with one hash value (equal hashes make a dict quadratic).
 # source  Hadoop TypedBytesOutput.writeMap; vectors map_*.
 
 cdef PyObject* decode_map(Decoding* d, Py_ssize_t npairs) except NULL:
@@ -337,7 +338,8 @@ cdef inline int close_encoded(Encoding* e, PathFrame* frame) except -1:
     return count_work(&e.work_count, frame.index & SIGNAL_MASK)
 
 
-# Runs, as in decoding: items of one exact type, for which capacity is reserved at once. Encoding them runs no Python code.
+# Runs, as in decoding: items of one exact type, for which capacity is reserved at once.
+# Encoding them runs no Python code.
 
 cdef inline Py_ssize_t try_encode_run(Encoding* e, PyTypeObject* kind, PyObject** items, Py_ssize_t max_items,
                                       Py_ssize_t* run_check) except -1:
@@ -396,7 +398,8 @@ cdef Py_ssize_t encode_run(Encoding* e, PyObject** items, Py_ssize_t max_items) 
     return item - items
 
 
-# A function that iterates over a container owns it, in `kept`: Python code that it calls may drop the caller's reference.
+# A function that iterates over a container owns it, in `kept`: Python code that it calls may
+# drop the caller's reference.
 
 cdef int encode_tuple(Encoding* e, object obj) except -1:
     cdef PathFrame frame
@@ -488,8 +491,8 @@ cdef enum:
     FEW_PAIRS = 4
 
 cdef int encode_shared_dict(Encoding* e, object obj) except -1:
-    # Scalars are encoded while the dict is locked. What encodes any other object may release the lock: pairs from the first such object
-    # on are kept, up to FEW_PAIRS on the C stack; of a dict with more a copy is encoded.
+    # Scalars are encoded while the dict is locked. What encodes any other object may release the lock: pairs from the
+    # first such object on are kept, up to FEW_PAIRS on the C stack; of a dict with more a copy is encoded.
     cdef PathFrame frame
     cdef PyObject* rest[2 * FEW_PAIRS]
     cdef Py_ssize_t nrest = 0, i
@@ -513,13 +516,14 @@ cdef int encode_shared_dict(Encoding* e, object obj) except -1:
 
 
 cdef bint encode_first_pairs(Encoding* e, PathFrame* frame, object mapping, PyObject** rest, Py_ssize_t* nrest) except -1:
-    # Up to the first object that is no scalar; from there on keys and values are stored in `rest`, each a new reference. False: there
-    # are too many. Apart from encode_shared_dict, of which each level of nesting takes stack.
+    # Up to the first object that is no scalar; from there on keys and values are stored in `rest`, each a new
+    # reference. False: there are too many. Apart from encode_shared_dict, of which each level of nesting takes stack.
     cdef Py_ssize_t npairs
     cdef Py_ssize_t position = 0
     cdef PyObject* key
     cdef PyObject* value
-    cdef bint only_scalars = e.default == NULL and e.unicode_errors == NULL and e.pickle == SAFE    # and of these none runs Python code
+    # and of these none runs Python code
+    cdef bint only_scalars = e.default == NULL and e.unicode_errors == NULL and e.pickle == SAFE
     with cython.critical_section(mapping):
         npairs = PyDict_GET_SIZE(<PyObject*>mapping)
         open_counted(e, frame, MAP, npairs)

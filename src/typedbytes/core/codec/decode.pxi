@@ -1,5 +1,6 @@
-# Dispatch by type code. Common values that are in the buffer as a whole are decoded inline; rare, invalid, truncated and not yet
-# read ones out of line. So are pickles: the most frequent ones, None and wide ints, here, all others in application.pxi.
+# Dispatch by type code. Common values that are in the buffer as a whole are decoded inline; rare, invalid,
+# truncated and not yet read ones out of line. So are pickles: the most frequent ones, None and wide ints, here, all
+# others in application.pxi.
 
 cdef inline PyObject* decode_value(Decoding* d) except NULL:
     cdef const unsigned char* p = d.buf.cursor
@@ -46,7 +47,8 @@ cdef inline PyObject* decode_value(Decoding* d) except NULL:
             length = load_length(p + 1)
             if likely(length >= 0):
                 return decode_vector(d, length)
-    elif code == LIST:    # decoded here, not in decode_other: a second call per level would overflow the return-address stack sooner
+    elif code == LIST:
+        # decoded here, not in decode_other: a second call per level would overflow the return-address stack sooner
         if likely(d.in_key == 0):
             if left >= 2 and p[1] == MARKER and likely(d.depth < d.max_depth):
                 d.buf.cursor = p + 2
@@ -62,7 +64,8 @@ cdef inline PyObject* decode_value(Decoding* d) except NULL:
 
 
 cdef inline PyObject* decode_key(Decoding* d, bint in_map) except NULL:
-    # Most keys are short strings that occurred before; in a MAP, usually the key that followed the previous key last time.
+    # Most keys are short strings that occurred before; in a MAP, usually the key that followed
+    # the previous key last time.
     cdef const unsigned char* p = d.buf.cursor
     cdef Py_ssize_t left = d.buf.end - p
     cdef Py_ssize_t length

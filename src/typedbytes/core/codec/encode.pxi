@@ -19,7 +19,8 @@ cdef inline int encode_value(Encoding* e, PyObject* obj) except -1:
         return encode_bytes(e, obj)
     if obj == Py_None:
         return encode_none(e)
-    # Containers are not left to encode_other: a second call per level would overflow the processor's return-address stack sooner.
+    # Containers are not left to encode_other: a second call per level would overflow the processor's
+    # return-address stack sooner.
     if kind == &PyTuple_Type:
         return encode_tuple(e, <object>obj)
     if kind == &PyList_Type:
@@ -133,7 +134,8 @@ cdef int encode_value_type(Encoding* e, object obj) except -1:
 
 
 cdef int encode_plain_or_trusted(Encoding* e, object obj) except -1:
-    # Plain values get the same bytes under both policies; Python's own pickles of them depend on the decimal context and the hash seed.
+    # Plain values get the same bytes under both policies; Python's own pickles of them depend on the decimal
+    # context and the hash seed.
     cdef Py_ssize_t offset = written(&e.buf)
     try:
         return encode_safe_pickle(e, obj)

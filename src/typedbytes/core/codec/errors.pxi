@@ -98,7 +98,8 @@ cdef enum:
     START_NBYTES = 64         # of an input, from which its format is recognised
 
 cdef str with_format_found(Decoding* d, str message):
-    # Where the first value is wrong and the input starts as another format does, its name is worth more than what is wrong.
+    # Where the first value is wrong and the input starts as another format does,
+    # its name is worth more than what is wrong.
     cdef const unsigned char* start = d.buf.start
     cdef Py_ssize_t nbytes = min(d.buf.end - start, START_NBYTES)
     if d.record_index > 0 or d.buf.start_offset != 0 or nbytes < 2 or start[0] <= MAP:

@@ -5,8 +5,8 @@ cdef enum:
 
 
 cdef int maybe_pause_gc(Decoding* d) except -1:
-    # A record of many items would have the collector run repeatedly and find nothing, so it is paused for the rest of the
-    # record, except while a source is read. With hooks or trusted pickles it stays on: they run the user's code.
+    # A record of many items would have the collector run repeatedly and find nothing, so it is paused for the rest of
+    # the record, except while a source is read. With hooks or trusted pickles it stays on: they run the user's code.
     keep_freed(record_nbytes_read(d))
     d.work_count = 0
     d.check_interval = SIGNAL_MASK    # the next check is due when work_count exceeds it

@@ -1,4 +1,5 @@
-# max_bytes is enforced by hiding the bytes beyond it: the inner loops see a shorter buffer and need no check of their own.
+# max_bytes is enforced by hiding the bytes beyond it: the inner loops see a shorter buffer and
+# need no check of their own.
 
 cdef Py_ssize_t parse_max_bytes(max_bytes) except -1:
     if max_bytes is None:

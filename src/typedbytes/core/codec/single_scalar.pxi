@@ -1,5 +1,6 @@
-# A value that is one scalar or one small container, as most are: encoded and decoded without an Encoding or Decoding of its own. Each function
-# returns a new reference, or NULL without an exception: the general path takes the value, or reports what is wrong with it.
+# A value that is one scalar or one small container, as most are: encoded and decoded without an Encoding or Decoding of
+# its own. Each function returns a new reference, or NULL without an exception: the general path takes the value, or
+# reports what is wrong with it.
 
 
 cdef PyObject* decode_single_scalar(const Decoding* options, const unsigned char* p, Py_ssize_t nbytes, bint is_key) except? NULL:
@@ -126,7 +127,8 @@ cdef bytes EMPTY_MAP = b"\x0a\x00\x00\x00\x00"
 
 
 cdef PyObject* bytes_of_small_container(const Encoding* options, PyObject* obj) except? NULL:
-    # Encode an exact tuple, list or dict. NULL without an exception: it is large, has other items, or the options need the general path.
+    # Encode an exact tuple, list or dict. NULL without an exception:
+    # it is large, has other items, or the options need the general path.
     cdef unsigned char scratch[SMALL_NBYTES]
     cdef unsigned char* p = scratch
     cdef PyObject* empty

@@ -1,4 +1,5 @@
-# Skip: walk the structure of a value without creating objects, without the GIL, and in pieces when input comes in pieces.
+# Skip: walk the structure of a value without creating objects, without the GIL,
+# and in pieces when input comes in pieces.
 
 cdef enum:
     UNKNOWN = 0
@@ -48,7 +49,8 @@ cdef void stop_skipping(Skipping* s) noexcept:
 
 
 cdef inline void prefetch_payload(const unsigned char* p, int64_t nbytes) noexcept nogil:
-    # Before a step over a payload: the processor does not foresee where the heads of such values are, and waits for memory at each.
+    # Before a step over a payload: the processor does not foresee where the heads of such values are,
+    # and waits for memory at each.
     cdef const unsigned char* end = p + FETCHED_AHEAD + nbytes
     if nbytes < CACHE_LINE or nbytes > MAX_FETCHED:
         return
@@ -87,17 +89,18 @@ cdef inline int64_t skip_run(const signed char* sizes, const unsigned char** cur
 
 
 cdef int64_t skip_scalars(const Skipping* s, ReadBuffer* buf, int64_t max_values, long long* offsets) noexcept nogil:
-    # Skip scalars, `max_values` of them or fewer, and return how many: the cursor may be at a container, at anything invalid or
-    # at the end. Their offsets are stored in `offsets` unless that is NULL. The Skipping is at a value boundary.
+    # Skip scalars, `max_values` of them or fewer, and return how many: the cursor may be at a container, at
+    # anything invalid or at the end. Their offsets are stored in `offsets` unless that is NULL. The
+    # Skipping is at a value boundary.
     if offsets == NULL:
         return skip_scalars_inline(s, buf, max_values, NULL)
     return skip_scalars_inline(s, buf, max_values, offsets)
 
 
 cdef inline int64_t skip_scalars_inline(const Skipping* s, ReadBuffer* buf, int64_t max_values, long long* offsets) noexcept nogil:
-    # Goal: streams of scalars at a few cycles a value. Plan: two codes of fixed size are remembered, so that the size of a value
-    # that has one of them is not a load that the next value depends on, and a loop without offsets does not ask for them at
-    # each value (a quarter of its time); bench: scan.
+    # Goal: streams of scalars at a few cycles a value. Plan: two codes of fixed size are remembered, so that the size
+    # of a value that has one of them is not a load that the next value depends on, and a loop without offsets does not
+    # ask for them at each value (a quarter of its time); bench: scan.
     cdef const signed char* sizes = SIZES[s.hive]
     cdef const unsigned char* p = buf.cursor
     cdef const unsigned char* end = buf.end

@@ -19,13 +19,13 @@ cdef inline PyObject* decode_ascii(const unsigned char* p, Py_ssize_t nbytes) ex
     return text
 
 
-# Strings that repeat (MAP keys, short words) are shared through a table. The hash of a string's bytes selects two adjacent slots,
-# which are compared in full. On its first occurrence only a string's bytes are recorded, in the first slot; the slot's old content
-# moves to the second. On its second occurrence the str is created from pooled memory and kept. Pooling matters because a long-lived
-# str scattered on the heap would pin the memory around it. Pair keys are always looked up. Other strings are looked up while their
-# balance is above 0: a hit adds 1, a miss subtracts 1; at 0 lookups stop for a while. The balance of short MAP keys may grow to
-# CACHED_STRINGS, so that many misses are allowed. Table and balances are shared by everything that is decoded in this process;
-# without the GIL, in this thread.
+# Strings that repeat (MAP keys, short words) are shared through a table. The hash of a string's bytes selects two
+# adjacent slots, which are compared in full. On its first occurrence only a string's bytes are recorded, in the first
+# slot; the slot's old content moves to the second. On its second occurrence the str is created from pooled memory and
+# kept. Pooling matters because a long-lived str scattered on the heap would pin the memory around it. Pair keys are
+# always looked up. Other strings are looked up while their balance is above 0: a hit adds 1, a miss subtracts 1; at 0
+# lookups stop for a while. The balance of short MAP keys may grow to CACHED_STRINGS, so that many misses are allowed.
+# Table and balances are shared by everything that is decoded in this process; without the GIL, in this thread.
 
 cdef enum:
     CACHED_LENGTH = 24        # bytes of a short string; longer ones that are not MAP keys rarely repeat
@@ -92,7 +92,8 @@ cdef PyObject* decode_and_cache(Decoding* d, CachedString* slot, const short_wor
 
 
 cdef inline unsigned char* long_bytes(const CachedString* slot) noexcept:
-    # The UTF-8 bytes of a long key whose text is cached: those of the str if it is ASCII, else memory that the slot owns.
+    # The UTF-8 bytes of a long key whose text is cached: those of the str if it is ASCII,
+    # else memory that the slot owns.
     cdef unsigned char* p
     memcpy(&p, &slot.words, sizeof(p))
     return p
@@ -144,8 +145,8 @@ cdef inline bint holds_long_key(const CachedString* slot, const unsigned char* p
 
 
 cdef inline PyObject* decode_map_key(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
-    # Records have the same keys in the same order, so the key that came after the previous key last time is compared first, before a
-    # hash is computed.
+    # Records have the same keys in the same order, so the key that came after the previous key last time is compared
+    # first, before a hash is computed.
     cdef short_words words
     cdef CachedString* slot = (<CachedString*>last_key_slot(&d.last_map_key)[0]).next_key
     cdef PyObject* text
@@ -276,7 +277,8 @@ def _limit_vectors(int limit):
 
 
 cdef PyObject* decode_invalid_text(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
-    # `p` is the payload of a STRING; errors report the offset of its type code. The collector runs while an error handler does.
+    # `p` is the payload of a STRING; errors report the offset of its type code.
+    # The collector runs while an error handler does.
     cdef bint was_ours = resume_collector()
     cdef PyObject* text
     try:
@@ -303,9 +305,9 @@ cdef int encode_known_utf8(Encoding* e, PyObject* obj) except -1:
     return encode_payload(e, STRING, utf8, nbytes)
 
 
-# The addresses of the MAP keys that were encoded last and are not ASCII, in pairs. A key that comes again gets its UTF-8 from the
-# interpreter, which keeps it in the str: records are alike, and their keys the same objects. Nothing is read at these addresses,
-# where by now another str may be.
+# The addresses of the MAP keys that were encoded last and are not ASCII, in pairs. A key that comes again gets its
+# UTF-8 from the interpreter, which keeps it in the str: records are alike, and their keys the same objects. Nothing is
+# read at these addresses, where by now another str may be.
 
 cdef enum:
     LAST_KEYS = 128
@@ -344,8 +346,8 @@ cdef int encode_text(Encoding* e, PyObject* obj) except -1:
     kind = PyUnicode_KIND(obj)
     if nchars > MAX_LENGTH:
         return raise_too_long(e, STRING, nchars)
-    # The most that a character of this kind can take; the length is known, and stored, afterwards. Text that might be too long for
-    # the format is measured before memory is allocated for it.
+    # The most that a character of this kind can take; the length is known, and stored, afterwards. Text that might be
+    # too long for the format is measured before memory is allocated for it.
     nbytes = nchars * (2 if kind == 1 else 3 if kind == 2 else 4)
     if unlikely(nchars > (MAX_LENGTH - 5 - UTF8_SLACK) // 4):
         nbytes = utf8_length(kind, PyUnicode_DATA(obj), nchars)

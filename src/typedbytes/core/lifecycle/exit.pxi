@@ -1,15 +1,16 @@
 # Flush open writers when the interpreter exits; mark them as inherited in a forked child.
 #
-# Goal: no record is lost silently because a writer was not closed. Plan: writers are in a list as long as they are open.
-# One function, which the interpreter calls when it ends, while modules, daemon threads and sinks are still there, has each of
-# them write and flush what it holds, and write each later record at once. It stays open, since functions that the
-# interpreter calls later, and daemon threads, may use it. Newest first: a writer may write into an older one.
-# A failure is reported on stderr, and the process ends with exit code 120. Rejected: a set of weak references, which costs more than the
-# rest of making a writer; closing, after which those functions could not write their last records.
+# Goal: no record is lost silently because a writer was not closed. Plan: writers are in a list as long as they are
+# open. One function, which the interpreter calls when it ends, while modules, daemon threads and sinks are still there,
+# has each of them write and flush what it holds, and write each later record at once. It stays open, since functions
+# that the interpreter calls later, and daemon threads, may use it. Newest first: a writer may write into an older one.
+# A failure is reported on stderr, and the process ends with exit code 120. Rejected: a set of weak references, which
+# costs more than the rest of making a writer; closing, after which those functions could not write their last records.
 #
 # Invariant: a writer is in the list from the end of its __init__ until it is closed or gone. The list is used with the
-# GIL held and without a call into Python, by register_writer, unregister_writer, _mark_all_inherited and open_writers alone. Without
-# the GIL the first two hold a mutex; the others run in a child with one thread, and at the end of the interpreter.
+# GIL held and without a call into Python, by register_writer, unregister_writer, _mark_all_inherited and
+# open_writers alone. Without the GIL the first two hold a mutex; the others run in a child with one thread, and at
+# the end of the interpreter.
 
 cdef PyObject* NEWEST = NULL
 cdef bint IS_REGISTERED = False
@@ -72,8 +73,8 @@ cdef int adopt_writer(OpenWriter writer) except -1:
 
 
 def _mark_all_inherited():
-    # In a child: what its parent's writers hold is the parent's to write. Functions registered with atexit may be gone, as they are
-    # in children of multiprocessing.
+    # In a child: what its parent's writers hold is the parent's to write. Functions registered with atexit may be gone,
+    # as they are in children of multiprocessing.
     global IS_REGISTERED
     cdef PyObject* writer = NEWEST
     IS_REGISTERED = False

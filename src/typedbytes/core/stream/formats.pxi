@@ -1,10 +1,12 @@
 # The two formats of Hadoop Streaming that are not typed bytes, read as pairs: lines of text, and raw bytes.
 #
-# wire    text: a line, ended by LF. If a separator is set, the key ends at its nth occurrence, or at the last if there are fewer; if none
-#         is set, the line is the value. raw bytes: i32 length of the key, the key, i32 length of the value, the value.
-# python  text: two str, bytes that are not UTF-8 as lone surrogates; a line without a separator in it is a key with "", and where
-#         none is given the key is the number of the line, from 0. raw=True and raw bytes: bytes as they are.
-# errors  text: none, the last line may lack its LF. raw bytes: TruncatedError where the input ends, FormatError at a negative length.
+# wire    text: a line, ended by LF. If a separator is set, the key ends at its nth occurrence, or at the last if
+#         there are fewer; if none is set, the line is the value. raw bytes: i32 length of the key, the key, i32
+#         length of the value, the value.
+# python  text: two str, bytes that are not UTF-8 as lone surrogates; a line without a separator in it is a key with "",
+#         and where none is given the key is the number of the line, from 0. raw=True and raw bytes: bytes as they are.
+# errors  text: none, the last line may lack its LF. raw bytes: TruncatedError where the input ends,
+#         FormatError at a negative length.
 
 from typedbytes.core.refs cimport text_object
 
@@ -143,8 +145,8 @@ cdef class RawBytesReader(FormatReader):
         return True
 
     cdef Py_ssize_t find_item(self, Py_ssize_t start) except -1:
-        # The size of the item whose length is `start` bytes after the cursor; all of it is held then. Memory grows with the bytes that
-        # have come, not with the declared length.
+        # The size of the item whose length is `start` bytes after the cursor; all of it is held then. Memory grows with
+        # the bytes that have come, not with the declared length.
         cdef ReadBuffer* buf = &self.buf
         cdef Py_ssize_t nbytes
         if held(buf) < start + 4 and not refill(buf, start + 4):

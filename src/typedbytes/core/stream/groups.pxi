@@ -128,8 +128,8 @@ cdef class ReaderGroupValues:
         return found
 
     cdef bint key_repeats(self) except -1:
-        # No encoding is a prefix of another, so bytes that start with this key's encoding are this key. Another key may be shorter: only
-        # the bytes that decide are requested.
+        # No encoding is a prefix of another, so bytes that start with this key's encoding are this key. Another key may
+        # be shorter: only the bytes that decide are requested.
         cdef ReadBuffer* buf = &self.reader.d.buf
         cdef Py_ssize_t nkey = PyBytes_GET_SIZE(self.key)
         cdef const char* key = PyBytes_AS_STRING(self.key)

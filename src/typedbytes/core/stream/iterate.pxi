@@ -1,8 +1,9 @@
 # Iterators that raise their error again, and groups of what any iterator yields.
 #
-# An exception that passes through a generator finishes it, and its next step reports the end: input that was cut short looks whole.
-# So each iterator between an input and the caller's code is a RecordIterator. It steps in C, where no signal handler runs between
-# reading a record and returning it; a step that fails in any way is the last one, and every later call raises its error.
+# An exception that passes through a generator finishes it, and its next step reports the end: input that was cut short
+# looks whole. So each iterator between an input and the caller's code is a RecordIterator. It steps in C, where no
+# signal handler runs between reading a record and returning it; a step that fails in any way is the last one, and every
+# later call raises its error.
 
 from typedbytes.core.refs cimport PyIter_Next
 
@@ -102,8 +103,10 @@ cdef class WrappedIterator(RecordIterator):
         self.over = True
 
 
-ctypedef int (*take_pair_function)(PairRecords pairs, PyObject** key, PyObject** value) noexcept    # -1: an exception is set
-ctypedef PyObject* (*pair_function)(PyObject* last, PyObject* key, PyObject* value) noexcept                 # NULL: the same
+# -1: an exception is set
+ctypedef int (*take_pair_function)(PairRecords pairs, PyObject** key, PyObject** value) noexcept
+# NULL: the same
+ctypedef PyObject* (*pair_function)(PyObject* last, PyObject* key, PyObject* value) noexcept
 
 
 cdef class PairSource:
@@ -174,8 +177,8 @@ cdef class PairIterator(PairRecords):
 cdef class RecordGroups(RecordIterator):
     """Iterate over runs of adjacent records as (key, values); for records that do not come from a PairReader.
 
-    Records are (key, value), grouped by key, or by the encoding of group_by(key) if given; or (group_key, key, value), grouped by group_key.
-    key_of(key, value) and value_of(value) make what is returned.
+    Records are (key, value), grouped by key, or by the encoding of group_by(key) if given; or (group_key, key, value),
+    grouped by group_key. key_of(key, value) and value_of(value) make what is returned.
     """
 
     cdef object records

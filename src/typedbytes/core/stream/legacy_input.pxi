@@ -1,7 +1,7 @@
 # The inner loop of typedbytes.legacy.Input.
 #
-# An iteration over an Input takes its values from a Reader that reads ahead, as long as no code has used the Input or its file in
-# between; the Input then closes that Reader, and the next step asks for another one.
+# An iteration over an Input takes its values from a Reader that reads ahead, as long as no code has used the Input or
+# its file in between; the Input then closes that Reader, and the next step asks for another one.
 
 from typedbytes.core.refs cimport Py_EnterRecursiveCall, Py_LeaveRecursiveCall
 
@@ -21,8 +21,8 @@ ctypedef PyObject* (*step_function)(ReadAheadIterator iterator, Reader reader) n
 cdef class ReadAheadIterator(RecordIterator):
     """Iterate over the values or pairs of an Input, with bytes as the class bytes_type.
 
-    open_reader() returns a Reader that reads ahead, or None; read() then returns the next record, or END. leave(reader, error, at_end) is
-    called when the iteration no longer uses a reader, and for an error.
+    open_reader() returns a Reader that reads ahead, or None; read() then returns the next record, or END. leave(reader,
+    error, at_end) is called when the iteration no longer uses a reader, and for an error.
     """
 
     cdef object open_reader
@@ -157,8 +157,8 @@ cdef inline bint may_have_bytes(PyObject* o) noexcept:
 
 
 cdef bint has_no_bytes(PyObject* o, int depth) noexcept:
-    # May also be False without bytes: for shared or deeper containers, which replace_bytes searches. Searching shared ones here could
-    # take exponential time.
+    # May also be False without bytes: for shared or deeper containers, which replace_bytes searches.
+    # Searching shared ones here could take exponential time.
     cdef Py_ssize_t i = 0
     cdef PyObject* key
     cdef PyObject* value
@@ -228,4 +228,5 @@ cdef dict replace_in_dict(dict entries, type bytes_type):
     return {replace_bytes(key, bytes_type): replace_bytes(value, bytes_type) for key, value in entries.items()}
 
 
-GUARDED = {"write", "flush", "tell", "seek", "truncate", "close", "fileno"}    # writelines() calls write(), detach() calls flush()
+# writelines() calls write(), detach() calls flush()
+GUARDED = {"write", "flush", "tell", "seek", "truncate", "close", "fileno"}

@@ -1,12 +1,14 @@
 # The inner loop of typedbytes.legacy.Output.
 #
-# An Output writes each record to its file at once. If the file has a buffer or is standard output, and in writes() for any file, records are
-# deferred while the iteration that made the last step has input that it has read ahead: they are sent before it reads more, ends or is
-# given up, so that a process never waits for input with records unsent. The files of typedbytes/legacy/_read_ahead.py send them in read1();
-# a file that is read directly is seekable, and reading it does not wait.
-# While records are deferred, the methods of the file are replaced by ones that send them first, where they can be: it is guarded.
+# An Output writes each record to its file at once. If the file has a buffer or is standard output, and in writes() for
+# any file, records are deferred while the iteration that made the last step has input that it has read ahead: they are
+# sent before it reads more, ends or is given up, so that a process never waits for input with records unsent. The files
+# of typedbytes/legacy/_read_ahead.py send them in read1(); a file that is read directly is seekable, and reading it
+# does not wait. While records are deferred, the methods of the file are replaced by ones that send them first, where
+# they can be: it is guarded.
 #
-# Threads may share an Output: a record is written as a whole. Without the GIL they take turns, and no record is deferred.
+# Threads may share an Output: a record is written as a whole. Without the GIL they take turns,
+# and no record is deferred.
 
 cimport cython
 
@@ -61,7 +63,8 @@ cdef class RecordOutput(FlushedAtExit):
     cdef bint may_defer
     cdef bint can_guard         # the file's methods can be replaced by SendFirst: none is overridden on the object
     cdef readonly bint _file_failed  # the last call of the file raised
-    cdef bint may_defer_in_writes    # to any file: neither an overridden write() nor pickling runs user code between two records
+    # to any file: neither an overridden write() nor pickling runs user code between two records
+    cdef bint may_defer_in_writes
     cdef WriteBuffer spare      # for the next record
     cdef WriteBuffer deferred   # whole records
 
@@ -94,7 +97,8 @@ cdef class RecordOutput(FlushedAtExit):
 
     @file.setter
     def file(self, file):
-        send_deferred()    # another Output may have the same file, whose methods are replaced while records are deferred
+        # another Output may have the same file, whose methods are replaced while records are deferred
+        send_deferred()
         method = file.write if type(file) in (io.BufferedWriter, io.BytesIO, io.FileIO) else None
         is_raw = isinstance(file, io.RawIOBase)
         with cython.critical_section(self):
@@ -155,7 +159,8 @@ cdef class RecordOutput(FlushedAtExit):
         if self.spare.owner != NULL or b.end - b.start > 4 * (WRITE_SIZE + SCRATCH):
             drop(b)
         else:
-            self.spare.start = self.spare.cursor = b.start    # field by field: a copy of the struct would stall on the recent store to `cursor`
+            # field by field: a copy of the struct would stall on the recent store to `cursor`
+            self.spare.start = self.spare.cursor = b.start
             self.spare.end = b.end
             self.spare.owner = b.owner
 
@@ -171,7 +176,8 @@ cdef class RecordOutput(FlushedAtExit):
             send_deferred()
             if DEFERRED is None:
                 self.start_deferring()
-            if not self.can_defer_more(b):    # the file that was written to has written records itself, which are deferred now
+            # the file that was written to has written records itself, which are deferred now
+            if not self.can_defer_more(b):
                 return self.write_to_file(b)
         memcpy(self.deferred.cursor, b.start, written(b))
         self.deferred.cursor += written(b)
@@ -202,7 +208,8 @@ cdef class RecordOutput(FlushedAtExit):
         return self.write_to_file(&self.deferred)
 
     cdef int write_to_file(self, WriteBuffer* b) except -1:
-        # The file gets the buffer's own bytes, which are filled again if it keeps no reference to them. A file of the caller's gets a copy.
+        # The file gets the buffer's own bytes, which are filled again if it keeps no reference to them.
+        # A file of the caller's gets a copy.
         cdef Py_ssize_t nbytes = written(b)
         cdef Py_ssize_t capacity = b.end - b.start
         cdef Py_ssize_t ntaken
@@ -234,7 +241,8 @@ cdef class PairRecordOutput(RecordOutput):
         >>> import io; from typedbytes import PairedOutput
         >>> PairedOutput(io.BytesIO()).write(("key", 1))
         """
-        # No cdef method of RecordOutput is overridden here: PairedOutput has the virtual methods of its first base, Output.
+        # No cdef method of RecordOutput is overridden here: PairedOutput has the virtual methods
+        # of its first base, Output.
         cdef EncodeOptions options = self.options
         cdef Encoding e
         key, value = pair

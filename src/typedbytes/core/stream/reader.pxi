@@ -3,11 +3,11 @@
 cdef class Reader:
     """Reader(source, *, raw=False, read_ahead=True, buffer_size=131072, pickle='safe', exact=False, map_pairs=False, ext_hook=None, unicode_errors='strict', dialect='hadoop', max_depth=256, max_bytes=None)\n--\n\nRead a stream of values from a file object, descriptor, socket, path or bytes-like buffer.
 
-    raw: give each value as its encoded bytes, without decoding it. read_ahead: False reads no byte beyond the value that is
-    returned, so that the file's position is exact. buffer_size: bytes asked for at once. Other options as for `Decoder`.
-    Iteration gives the values; after an error the Reader stays failed and raises that error again. Objects and descriptors
-    given stay open; a path, or a URL that fsspec knows, is opened and closed by the Reader, and a compressed file decompressed: gzip,
-    bzip2, xz or Zstandard, recognised by its first bytes.
+    raw: give each value as its encoded bytes, without decoding it. read_ahead: False reads no byte beyond the value
+    that is returned, so that the file's position is exact. buffer_size: bytes asked for at once. Other options as for
+    `Decoder`. Iteration gives the values; after an error the Reader stays failed and raises that error again. Objects
+    and descriptors given stay open; a path, or a URL that fsspec knows, is opened and closed by the Reader, and a
+    compressed file decompressed: gzip, bzip2, xz or Zstandard, recognised by its first bytes.
 
     >>> list(Reader(b"\\x02\\x01\\x02\\x00"))
     [True, False]
@@ -17,7 +17,8 @@ cdef class Reader:
     cdef Decoding d
     cdef Skipping skipping
     cdef object source
-    cdef object memory        # a memoryview of a buffer source: unlike a Py_buffer, it stays valid when the collector breaks a cycle
+    # a memoryview of a buffer source: unlike a Py_buffer, it stays valid when the collector breaks a cycle
+    cdef object memory
     cdef Source input         # fills d.buf; None: the source is a buffer, and all of it is in memory
     cdef object failure
     cdef State state
@@ -250,7 +251,8 @@ cdef class Reader:
         return 0
 
     cdef long long skip_scalar_records(self, Py_ssize_t nbytes, int64_t max_records) noexcept:
-        # Skip at most `max_records` whole scalar records within the next nbytes; return their number, 0 if max_bytes is set.
+        # Skip at most `max_records` whole scalar records within the next nbytes;
+        # return their number, 0 if max_bytes is set.
         cdef ReadBuffer* buf = &self.d.buf
         cdef const unsigned char* start = buf.cursor
         cdef const unsigned char* end = buf.end
@@ -267,8 +269,9 @@ cdef class Reader:
         return nvalues // self.values_per_record
 
     cdef Py_ssize_t measure_records(self, Py_ssize_t enough, long long* nrecords) except -1:
-        # Walk whole records, until `enough` bytes or until more would have to be read, and return the size of those after the
-        # cursor; 0 at the end of input. They are consumed by `consume_records`. An error after them is raised by the next call.
+        # Walk whole records, until `enough` bytes or until more would have to be read, and return the size of those
+        # after the cursor; 0 at the end of input. They are consumed by `consume_records`. An error after them is
+        # raised by the next call.
         cdef Py_ssize_t nbytes = 0
         cdef long long before = self.d.record_index
         self.enter()
@@ -443,7 +446,8 @@ ctypedef int (*key_value_function)(PairReader reader, PyObject** key, PyObject**
 cdef class PairReader(Reader):
     """PairReader(source, *, raw=False, read_ahead=True, buffer_size=131072, pickle='safe', exact=False, map_pairs=False, ext_hook=None, unicode_errors='strict', dialect='hadoop', max_depth=256, max_bytes=None)\n--\n\nRead alternating keys and values, as Hadoop Streaming gives them, as (key, value) tuples.
 
-    Sources and options as for `Reader`; raw=True gives both as encoded bytes. A key without a value raises TruncatedError.
+    Sources and options as for `Reader`; raw=True gives both as encoded bytes.
+    A key without a value raises TruncatedError.
 
     >>> list(PairReader(b"\\x02\\x01\\x02\\x00"))
     [(True, False)]
@@ -496,9 +500,9 @@ cdef class PairReader(Reader):
     def groups(self):
         """Iterate over runs of adjacent pairs whose encoded keys are equal, as (key, values).
 
-        Hadoop groups by encoded bytes, and so does this: True, 1 and 1.0 are three keys, one NaN is one key. `values` is
-        an iterator that reads on demand; going on to the next group skips what was left of it, and using it afterwards raises
-        RuntimeError.
+        Hadoop groups by encoded bytes, and so does this: True, 1 and 1.0 are three keys, one NaN is one key. `values`
+        is an iterator that reads on demand; going on to the next group skips what was left of it, and using it
+        afterwards raises RuntimeError.
 
         >>> pairs = Encoder().encode_pairs([("a", 1), ("a", 2), ("b", 3)])
         >>> [(key, sum(values)) for key, values in PairReader(pairs).groups()]
@@ -518,6 +522,7 @@ cdef inline bint take_key_and_value(PairReader reader, PyObject** key, PyObject*
 
 
 cdef inline bint can_read_key_and_value(object items) except -1:
-    # Whether they are a PairReader whose pairs may be taken apart: iteration over them would give the same keys and values.
+    # Whether they are a PairReader whose pairs may be taken apart:
+    # iteration over them would give the same keys and values.
     return isinstance(items, PairReader) and not (<PairReader>items).raw and type(items).__next__ is PairReader.__next__ \
         and type(items).__iter__ is PairReader.__iter__

@@ -1,7 +1,7 @@
 # The inner loop of a task: each record of its input goes to user code, and what that returns to its output.
 #
-# Between the reader, the function and the writer nothing is called by name: a pair of a PairReader or of PairRecords is not a tuple before
-# the function makes one, and what the function returns is encoded as it is iterated over.
+# Between the reader, the function and the writer nothing is called by name: a pair of a PairReader or of PairRecords is
+# not a tuple before the function makes one, and what the function returns is encoded as it is iterated over.
 
 ctypedef int (*loop_function)(RecordLoop loop, object key, object value) noexcept    # -1: an exception is set
 
@@ -14,8 +14,8 @@ cdef inline int process_record(RecordLoop loop, object key, object value) except
 cdef class RecordLoop:
     """Call function(key, value) for each record of an iterable, and write the pairs it returns to an output; None means none.
 
-    takes_all: call function(records) instead, once.
-    `key` and `returned` are those of the record that was processed last; END and None before. `value` is that of the record that failed.
+    takes_all: call function(records) instead, once. `key` and `returned` are those of the record that was processed
+    last; END and None before. `value` is that of the record that failed.
     """
 
     cdef object records

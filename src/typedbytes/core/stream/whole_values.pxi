@@ -1,8 +1,9 @@
 # One value, or all that memory holds, in one call: dumps, loads, and what Encoder and Decoder share with them.
 
-# Most calls are for one scalar or small container. The caller holds both references, and the short paths use neither after a step that may
-# run Python code (before 3.12, making a list or dict may start the collector), so they are not counted again. The general path holds the
-# options: a hook may call the __init__ of its Encoder, which frees them. So may another thread, without the GIL, while a container is awaited.
+# Most calls are for one scalar or small container. The caller holds both references, and the short paths use neither
+# after a step that may run Python code (before 3.12, making a list or dict may start the collector), so they are not
+# counted again. The general path holds the options: a hook may call the __init__ of its Encoder, which frees them. So
+# may another thread, without the GIL, while a container is awaited.
 
 cdef inline object encode_object(PyObject* options, PyObject* obj):
     cdef PyObject* encoded
@@ -50,8 +51,8 @@ cdef inline Py_ssize_t next_expected(const WriteBuffer* b) noexcept:
     return b.expected // 2 if b.expected <= MAX_AT_ONCE else b.expected
 
 
-# dumps and loads name their options one by one: collecting them in a dict would cost more than a small value does. An option left
-# out is recognised by identity with its default.
+# dumps and loads name their options one by one: collecting them in a dict would cost more than a small value does. An
+# option left out is recognised by identity with its default.
 
 cdef object AUTO = "auto"
 cdef object SAFE_NAME = "safe"
@@ -63,8 +64,8 @@ def dumps(obj, *, int_width="auto", pickle="safe", default=None, sort_keys=False
           max_depth=256):
     """Encode one object as TypedBytes.
 
-    Takes the options of `Encoder`. Returns bytes. Raises EncodeTypeError for a type without a type code and EncodeValueError
-    for a value that the format cannot hold; both say where in `obj` it sits.
+    Takes the options of `Encoder`. Returns bytes. Raises EncodeTypeError for a type without a type code and
+    EncodeValueError for a value that the format cannot hold; both say where in `obj` it sits.
 
     >>> dumps((1, "a")).hex()
     '08000000020300000001070000000161'
@@ -81,8 +82,8 @@ def loads(data, *, pickle="safe", exact=False, map_pairs=False, ext_hook=None, u
           max_depth=256, max_bytes=None):
     """Decode the one TypedBytes value that `data`, any bytes-like object, holds.
 
-    Takes the options of `Decoder`. Raises TruncatedError when the bytes end early (no bytes at all included), FormatError for
-    anything malformed and for bytes after the value, LimitError for input beyond a limit.
+    Takes the options of `Decoder`. Raises TruncatedError when the bytes end early (no bytes at all included),
+    FormatError for anything malformed and for bytes after the value, LimitError for input beyond a limit.
 
     >>> loads(bytes.fromhex("08000000020300000001070000000161"))
     (1, 'a')
@@ -95,8 +96,8 @@ def loads(data, *, pickle="safe", exact=False, map_pairs=False, ext_hook=None, u
     return decode_one(<PyObject*>options, <PyObject*>data)
 
 
-# Most calls give no options. Without these two, which skip parsing the keywords, dumps(7) takes 1.4 times as long and loads 1.5
-# times; for a dict of five it is 1.12 and 1.03 times.
+# Most calls give no options. Without these two, which skip parsing the keywords, dumps(7) takes 1.4 times as long and
+# loads 1.5 times; for a dict of five it is 1.12 and 1.03 times.
 
 cdef object dumps_without_options(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* names):
     if nargs == 1 and names == NULL:

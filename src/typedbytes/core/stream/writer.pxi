@@ -3,17 +3,19 @@
 cdef class Writer(OpenWriter):
     """Writer(sink, *, buffer_size=65536, int_width='auto', pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nWrite a stream of values to a file object, descriptor, socket or path.
 
-    buffer_size: bytes gathered before they are sent, always as whole records. Other options as for `Encoder`. An object
-    that fails to encode writes nothing, and the Writer stays usable. What could not be written stays in the buffer:
-    flush() and close() try again, and raise again. Objects and descriptors given stay open; a path or a URL is opened and
-    closed by the Writer, and written compressed if its name ends with .gz, .bz2, .xz or .zst: complete when the Writer is closed.
+    buffer_size: bytes gathered before they are sent, always as whole records. Other options as for `Encoder`. An
+    object that fails to encode writes nothing, and the Writer stays usable. What could not be written stays in the
+    buffer: flush() and close() try again, and raise again. Objects and descriptors given stay open; a path or a URL
+    is opened and closed by the Writer, and written compressed if its name ends with .gz, .bz2, .xz or .zst: complete
+    when the Writer is closed.
 
-    The end of a with block closes the Writer, after an exception too: the file has the whole records written before it, and nothing
-    says that others are missing. For a file that is complete or not there, write to another name, and after the block os.replace() it.
+    The end of a with block closes the Writer, after an exception too: the file has the whole records written before it,
+    and nothing says that others are missing. For a file that is complete or not there, write to another name, and after
+    the block os.replace() it.
 
-    A Writer that was not closed writes what it holds when it is deleted, or when the interpreter ends. A failure is reported on
-    standard error, and at the end of the interpreter the exit code is 120. Neither happens after os._exit(), nor in forked children of
-    multiprocessing before Python 3.13.
+    A Writer that was not closed writes what it holds when it is deleted, or when the interpreter ends. A failure is
+    reported on standard error, and at the end of the interpreter the exit code is 120. Neither happens after
+    os._exit(), nor in forked children of multiprocessing before Python 3.13.
 
     >>> import io
     >>> sink = io.BytesIO()
@@ -27,7 +29,8 @@ cdef class Writer(OpenWriter):
     cdef Encoding e
     cdef object sink
     cdef object method            # of the sink, takes bytes
-    cdef bint is_raw              # its write() returns None if nothing was written; determined once, since that allocates
+    # its write() returns None if nothing was written; determined once, since that allocates
+    cdef bint is_raw
     cdef bytes unsent             # what the sink has not taken yet is in here
     cdef Py_ssize_t unsent_start  # from here
     cdef Py_ssize_t unsent_end    # to here
@@ -179,8 +182,8 @@ cdef class Writer(OpenWriter):
         return self.flush_sink() if self.is_finalizing else 0
 
     cdef bytes change_buffers(self):
-        # Two buffers in turn: memory that goes back to the system and comes again costs more than writing to it. The full one
-        # is released only when there is another.
+        # Two buffers in turn: memory that goes back to the system and comes again costs more than writing to it. The
+        # full one is released only when there is another.
         cdef WriteBuffer empty = self.e.buf
         spare, self.spare = self.spare, None
         if not NO_GIL and spare is not None and Py_REFCNT(<PyObject*>spare) == 1:
@@ -257,8 +260,8 @@ cdef class Writer(OpenWriter):
     def copy(self, Reader reader not None):
         """Write every record that a Reader has left as its encoded bytes, and return their number.
 
-        Structure is checked, values are not made: a filter that does not look inside runs at the speed of memory. What the
-        reader finds wrong is raised after the records before it.
+        Structure is checked, values are not made: a filter that does not look inside runs at the speed of memory. What
+        the reader finds wrong is raised after the records before it.
 
         >>> import io
         >>> with Writer(io.BytesIO()) as writer:

@@ -1,20 +1,24 @@
-# The pickle machine: what builds a plain value, and only that, from a pickle of protocol 0 to 5. What always holds in it:
+# The pickle machine: what builds a plain value, and only that, from a pickle of protocol 0 to 5.
+# What always holds in it:
 #
-# - nothing is imported, looked up or called by a name from the data: a name is one of those in objects.pxi, or it is refused;
+# - nothing is imported, looked up or called by a name from the data:
+#   a name is one of those in objects.pxi, or it is refused;
 # - no object is changed once it is complete, so no class and no value in use can be reached through BUILD;
 # - memory follows the bytes that are there, and time is linear in them: see charge();
-# - nothing recurses; containers count their levels as they are made and filled, and one more than PICKLE_DEPTH is refused at
-#   once: what walks them, hashing, comparing, printing or freeing, recurses on the C stack, and a thread's may be small;
+# - nothing recurses; containers count their levels as they are made and filled, and one more than PICKLE_DEPTH
+#   is refused at once: what walks them, hashing, comparing, printing or freeing, recurses on the C stack, and
+#   a thread's may be small;
 # - what comes out is of an exact type from the list in objects.pxi, nested PICKLE_DEPTH levels at most.
 #
-# The hazards are sharing and hashing. Shared tuples unfold to sizes exponential in the data, and every hash walks them; elements
-# with equal hashes compare with each other, which is quadratic. Both are charged against a budget of bytes that grows with the
-# data: a GET is charged the size of the value that it repeats; n elements of equal hash are charged n squared. Mutable
-# containers cannot be shared at all, nor a tuple that holds one; that also rules out cycles.
+# The hazards are sharing and hashing. Shared tuples unfold to sizes exponential in the data, and every hash walks them;
+# elements with equal hashes compare with each other, which is quadratic. Both are charged against a budget of bytes
+# that grows with the data: a GET is charged the size of the value that it repeats; n elements of equal hash are charged
+# n squared. Mutable containers cannot be shared at all, nor a tuple that holds one; that also rules out cycles.
 #
-# Beside each value on the stack and in the memo is its extent: its bytes and those of all that it holds, how many levels are inside
-# it, and whether it is or holds what no plain value does. So a container's follows from those of its items, which may be far from
-# the cache by then: what takes many objects off the stack moves pointers, and does not look at what they point to.
+# Beside each value on the stack and in the memo is its extent: its bytes and those of all that it holds, how many
+# levels are inside it, and whether it is or holds what no plain value does. So a container's follows from those of its
+# items, which may be far from the cache by then: what takes many objects off the stack moves pointers, and does not
+# look at what they point to.
 
 cdef enum:
     MAX_MARKS = 2 * PICKLE_DEPTH
@@ -58,8 +62,8 @@ cdef struct PickleMachine:
 
 
 cdef object read_pickle(const unsigned char* p, Py_ssize_t nbytes):
-    # Raises ValueError for whatever is not a plain value: other types, broken bytes, bytes after the end, and pickles made to cost
-    # more than their size.
+    # Raises ValueError for whatever is not a plain value: other types, broken bytes, bytes after the end,
+    # and pickles made to cost more than their size.
     cdef PickleMachine m
     m.start = m.p = p
     m.end = p + nbytes
@@ -253,7 +257,8 @@ cdef int enlarge_slots(PickleMachine* m, PyObject* value) except -1:
 
 
 cdef void* enlarged(void* full, const void* first, Py_ssize_t nbytes) noexcept:
-    # Memory of twice as many bytes with the same contents; `first` is not an allocation of its own. NULL: out of memory.
+    # Memory of twice as many bytes with the same contents; `first` is not an allocation of its
+    # own. NULL: out of memory.
     cdef void* larger = PyMem_Realloc(NULL if full == first else full, 2 * nbytes)
     if larger != NULL and full == first:
         memcpy(larger, first, nbytes)
@@ -368,11 +373,13 @@ cdef PyObject* expect_below(PickleMachine* m, Py_ssize_t start, PyTypeObject* ki
     return m.stack[start - 1]
 
 
-# The memo: entries in the order of storing. Picklers number keys consecutively, so key - first_key is usually the index. For other
-# keys, a hash table with linear probing holds the key and the index in one number, so that a lookup touches only the table.
+# The memo: entries in the order of storing. Picklers number keys consecutively, so key - first_key is usually the
+# index. For other keys, a hash table with linear probing holds the key and the index in one number, so that a
+# lookup touches only the table.
 
 cdef inline uint64_t* index_entry(PickleMachine* m, uint32_t key) noexcept:
-    # The entry of a key, or the free one (0) that it would get; there is a free one. An entry is a key, and its index in the memo plus 1.
+    # The entry of a key, or the free one (0) that it would get; there is a free one.
+    # An entry is a key, and its index in the memo plus 1.
     cdef Py_ssize_t mask = (<Py_ssize_t>1 << m.index_bits) - 1
     cdef Py_ssize_t i = <Py_ssize_t>((<uint64_t>key * SECRET) >> (64 - m.index_bits))
     while m.memo_index[i] != 0 and m.memo_index[i] >> 32 != key:
@@ -418,7 +425,8 @@ cdef inline uint64_t new_index_entry(uint32_t key, Py_ssize_t index) noexcept:
 
 
 cdef int enlarge_index(PickleMachine* m) except -1:
-    # Entries are in the order of what selects them, so those of the old table follow one another in the new one as well.
+    # Entries are in the order of what selects them, so those of the old table follow one
+    # another in the new one as well.
     cdef uint64_t* old = m.memo_index
     cdef Py_ssize_t nold = <Py_ssize_t>1 << m.index_bits if old != NULL else 0
     cdef int nbits = max(3, m.index_bits + 1)

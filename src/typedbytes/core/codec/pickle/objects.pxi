@@ -1,5 +1,5 @@
-# Objects: what a name in a pickle is, and what it may be called with. Each argument has exactly that type, and anything else is
-# refused:
+# Objects: what a name in a pickle is, and what it may be called with.
+# Each argument has exactly that type, and anything else is refused:
 #
 #     set, frozenset          one list of values, not a set among them
 #     bytes                   nothing
@@ -10,10 +10,11 @@
 #     time, datetime          bytes of 6 or 10, or such a str; then nothing, None or a timezone
 #     timedelta               int, int, int
 #     timezone                timedelta; then nothing or a str
-#     UUID                    nothing, by NEWOBJ or copy_reg._reconstructor(UUID, object, None); then once BUILD with a dict
-#                             of "int", an int of 128 bits, and at most "is_safe", which is 0, -1 or None
+#     UUID                    nothing, by NEWOBJ or copy_reg._reconstructor(UUID, object, None); then once BUILD with a
+#                             dict of "int", an int of 128 bits, and at most "is_safe", which is 0, -1 or None
 #
-# The other plain values have opcodes of their own: None, bool, int, float, str, bytes and tuple. A tuple is not a value by itself.
+# The other plain values have opcodes of their own: None, bool, int, float, str, bytes and tuple.
+# A tuple is not a value by itself.
 
 cdef enum NameKind:
     NAME_BYTES
@@ -107,7 +108,8 @@ cdef int call_name(PickleMachine* m) except -1:
 
 
 cdef uint64_t extent_of_list(uint64_t extent, PyObject* arguments) except? 1:
-    # What the only list in a tuple holds, by the extent of the tuple: the values of a set are hashable, and hold no list.
+    # What the only list in a tuple holds, by the extent of the tuple:
+    # the values of a set are hashable, and hold no list.
     cdef uint64_t nbytes = (extent >> SIZE_SHIFT) - <uint64_t>size_of(arguments) - MUTABLE_SIZE
     return nbytes << SIZE_SHIFT | extent & HOLDS_NAME | (extent & LEVELS) - 1
 
@@ -178,7 +180,8 @@ cdef object encoded_text(PickleMachine* m, tuple arguments):
     return (<str>text_to_copy(m, text)).encode("latin-1")
 
 
-# Dates and times. Their state is packed numbers; that of Python 2 is a str, which was read as text where it happened to be UTF-8.
+# Dates and times. Their state is packed numbers; that of Python 2 is a str,
+# which was read as text where it happened to be UTF-8.
 
 cdef const unsigned char* state_of(PickleMachine* m, object value, Py_ssize_t nbytes, list kept) except NULL:
     # `kept` holds what is made.

@@ -1,4 +1,5 @@
-# The opcodes that the other parts use, by their names in Python's pickletools. Several in a row, with their arguments, are byte strings.
+# The opcodes that the other parts use, by their names in Python's pickletools.
+# Several in a row, with their arguments, are byte strings.
 
 cdef enum:
     OP_STOP = 0x2e            # .

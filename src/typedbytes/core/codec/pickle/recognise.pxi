@@ -1,9 +1,9 @@
-# The forms that scalars and flat sets have in pickles of our own and of the older libraries' pickle and cPickle: recognised byte
-# by byte and built at once. NULL without an exception means any other pickle, also one whose value cannot be built: the machine
-# reads it, and reports what is wrong with it.
+# The forms that scalars and flat sets have in pickles of our own and of the older libraries' pickle and cPickle:
+# recognised byte by byte and built at once. NULL without an exception means any other pickle, also one whose value
+# cannot be built: the machine reads it, and reports what is wrong with it.
 #
-# A form is PROTO, fixed opcodes with their arguments, and STOP. Each object may be stored in the memo (BINPUT), as Python's own
-# picklers do: nothing in a form asks for it.
+# A form is PROTO, fixed opcodes with their arguments, and STOP. Each object may be stored in the memo (BINPUT), as
+# Python's own picklers do: nothing in a form asks for it.
 
 cdef struct PickleForm:
     const unsigned char* p
@@ -430,7 +430,8 @@ cdef bint add_element(PickleForm* f, PyObject* target) except -1:
         item = decode_ascii(f.p + 2, nbytes)
         f.p += 2 + nbytes
         skip_put(f)
-    elif left >= 2 and f.p[0] == OP_LONG1 and f.p[1] <= 7 and f.p[1] <= left - 2:    # 56 bits, below the modulus of hashes
+    elif left >= 2 and f.p[0] == OP_LONG1 and f.p[1] <= 7 and f.p[1] <= left - 2:
+        # 56 bits, below the modulus of hashes
         item = int_from_bytes_le(f.p + 2, f.p[1])
         f.p += 2 + f.p[1]
     else:

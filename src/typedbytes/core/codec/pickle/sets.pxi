@@ -1,15 +1,15 @@
-# Sets. What hashing and comparing their elements may cost is charged before they are built; nested tuples and frozensets are walked
-# level by level. Keys of MAPs are in core/codec/collisions.pxi.
+# Sets. What hashing and comparing their elements may cost is charged before they are built; nested tuples and
+# frozensets are walked level by level. Keys of MAPs are in core/codec/collisions.pxi.
 
 cdef enum:
     MAX_EQUAL_HASHES = 512
     BLOCK_LENGTH = 256        # elements
     PREFETCH_DISTANCE = 8     # elements between the one at work and the one that is fetched into the cache
 
-# Goal: elements of equal hash are paid for before any two of them are compared, and each element is looked at while it is in the
-# cache: they may have been read in any order of their addresses. Plan: a bit for each hash value, selected by a secret; block by
-# block, an element whose bit is new goes into the set at once. The others wait until all are hashed, and are sorted, with those that
-# had their bit first. Rejected: sorting all, which takes longer than reading them.
+# Goal: elements of equal hash are paid for before any two of them are compared, and each element is looked at while it
+# is in the cache: they may have been read in any order of their addresses. Plan: a bit for each hash value, selected by
+# a secret; block by block, an element whose bit is new goes into the set at once. The others wait until all are hashed,
+# and are sorted, with those that had their bit first. Rejected: sorting all, which takes longer than reading them.
 cdef struct SetFilling:
     PyObject* target
     PyObject* items           # a list
@@ -141,7 +141,8 @@ cdef int fill_waiting(PickleMachine* m, SetFilling* f) except -1:
 
 
 cdef bint can_share_hash(PyObject* item) noexcept:
-    # Whether an attacker can choose unequal values of one hash: not where it is salted by the interpreter, or unique to its value.
+    # Whether an attacker can choose unequal values of one hash: not where it is salted by the
+    # interpreter, or unique to its value.
     cdef PyTypeObject* kind = Py_TYPE(item)
     cdef int64_t number
     if kind == &PyLong_Type:
@@ -207,8 +208,8 @@ cdef int add_parts(PartsLevel* level, PyObject* holder) except -1:
 
 
 cdef int charge_comparisons(PickleMachine* m, const HashedItem* group, Py_ssize_t ngroup) except -1:
-    # Two quick values compare in steps of the smaller one's size, any two others at worst in the product of both: a frozenset looks
-    # up each element of the other, a Decimal converts an int by schoolbook division.
+    # Two quick values compare in steps of the smaller one's size, any two others at worst in the product of both: a
+    # frozenset looks up each element of the other, a Decimal converts an int by schoolbook division.
     cdef PartsLevel level, below
     cdef Py_ssize_t size = 0
     cdef bint is_quick = True

@@ -1,5 +1,5 @@
-# The plain types that live in modules. They are bound on first use: the start of a task imports neither datetime nor decimal
-# nor uuid, and as long as no code has imported them there is no value of theirs to encode.
+# The plain types that live in modules. They are bound on first use: the start of a task imports neither datetime nor
+# decimal nor uuid, and as long as no code has imported them there is no value of theirs to encode.
 
 from typedbytes.core.datetime cimport *
 from typedbytes.core.refs cimport (

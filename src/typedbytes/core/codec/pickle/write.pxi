@@ -1,6 +1,6 @@
-# Writing pickles of plain values: protocol 2, which Python 2 and 3 read, and no memo. Hadoop groups keys by their bytes, so these depend on
-# the value alone: not on parts that values share, the decimal context, nor, in a frozenset, on the hash seed. What holds values is walked by
-# a stack of its own: that of a thread may be too small.
+# Writing pickles of plain values: protocol 2, which Python 2 and 3 read, and no memo. Hadoop groups keys by their
+# bytes, so these depend on the value alone: not on parts that values share, the decimal context, nor, in a frozenset,
+# on the hash seed. What holds values is walked by a stack of its own: that of a thread may be too small.
 
 cdef enum:
     PICKLE_DEPTH = 100
@@ -23,8 +23,8 @@ cdef inline Py_ssize_t store_unsigned(unsigned char* p, uint64_t number) noexcep
 
 
 cdef inline Py_ssize_t store_wider(unsigned char* p, PyObject* obj) noexcept:
-    # Store an int beyond a LONG; return how many bytes. The caller has reserved WIDE_NBYTES. 0, with nothing stored: it has more
-    # than 128 bits, or this build cannot read an int's digits.
+    # Store an int beyond a LONG; return how many bytes. The caller has reserved WIDE_NBYTES. 0, with nothing stored: it
+    # has more than 128 bits, or this build cannot read an int's digits.
     cdef Py_ssize_t nbytes = wide_int_to_bytes_le(obj, p + 9)
     if nbytes == 0:
         return 0
@@ -36,7 +36,8 @@ cdef inline Py_ssize_t store_wider(unsigned char* p, PyObject* obj) noexcept:
 
 
 cdef Py_ssize_t store_wide(unsigned char* p, PyObject* obj) noexcept:
-    # As store_wider, with a short way for 64 bits without a sign. Out of line: its callers' other cases are more likely.
+    # As store_wider, with a short way for 64 bits without a sign. Out of line:
+    # its callers' other cases are more likely.
     cdef uint64_t number
     return store_unsigned(p, number) if int_to_u64(obj, &number) else store_wider(p, obj)
 
@@ -65,8 +66,8 @@ cdef bytes trusted_pickle_of(object obj):
 
 
 cdef int encode_safe_pickle(Encoding* e, object obj) except -1:
-    # Code 100 and the pickle of a plain value. TypeError for anything else, subclasses included: pickling those runs or names code
-    # of the user's.
+    # Code 100 and the pickle of a plain value. TypeError for anything else, subclasses included:
+    # pickling those runs or names code of the user's.
     cdef Py_ssize_t offset, total
     cdef unsigned char* p
     reserve(&e.buf, 5)
@@ -172,7 +173,8 @@ cdef int write_int(Encoding* e, PyObject* obj) except -1:
 
 
 cdef int write_long(Encoding* e, PyObject* obj) except -1:
-    # LONG1 with a length of one byte, LONG4 with one of four. The object may be of a subclass, which may lie about its value.
+    # LONG1 with a length of one byte, LONG4 with one of four. The object may be of a subclass,
+    # which may lie about its value.
     cdef Py_ssize_t capacity = 264
     cdef Py_ssize_t nbytes
     cdef unsigned char* p
@@ -273,15 +275,16 @@ cdef int write_decimal(Encoding* e, PyObject* obj) except -1:
         write_text(e, text)
     finally:
         decref(text)
-    exponent = memchr(e.buf.cursor - nchars, c"e", nchars)    # the thread's decimal context decides whether it is "e" or "E"
+    # the thread's decimal context decides whether it is "e" or "E"
+    exponent = memchr(e.buf.cursor - nchars, c"e", nchars)
     if exponent != NULL:
         (<unsigned char*>exponent)[0] = c"E"
     return write_opcodes(e, b"\x85R", 2)
 
 
 cdef int write_moment(Encoding* e, PyObject* obj) except -1:
-    # A date, time or datetime: its numbers packed as __reduce_ex__(4) packs them, with the fold of a repeated hour in the highest
-    # bit of the first byte that has one to spare.
+    # A date, time or datetime: its numbers packed as __reduce_ex__(4) packs them, with the fold of a repeated hour in
+    # the highest bit of the first byte that has one to spare.
     cdef PyTypeObject* kind = Py_TYPE(obj)
     cdef PyObject* zone = Py_None
     cdef unsigned char state[10]
@@ -309,7 +312,8 @@ cdef int write_moment(Encoding* e, PyObject* obj) except -1:
     if zone == Py_None:
         return write_opcodes(e, b"\x85R", 2)
     if Py_TYPE(zone) != ZONE_TYPE:
-        # Not a ZoneInfo either: decoding its key would open a file by a name from the data, and the moment would depend on that file.
+        # Not a ZoneInfo either: decoding its key would open a file by a name from the data,
+        # and the moment would depend on that file.
         return raise_unpickled(<object>zone, ", or convert datetimes by .astimezone(datetime.timezone.utc)")
     write_zone(e, <object>zone)
     return write_opcodes(e, b"\x86R", 2)
@@ -499,8 +503,8 @@ cdef int sort_elements(Encoding* e, const Py_ssize_t* starts, Py_ssize_t nelemen
 def safe_dumps(obj):
     """Pickle a value of the plain types by protocol 2, as Python 2 and 3 read it.
 
-    Equal scalars and frozensets of them give equal bytes, whichever parts they share: nothing is memoised. Raises TypeError
-    for anything else, subclasses included, because pickling those runs or names code of the user's.
+    Equal scalars and frozensets of them give equal bytes, whichever parts they share: nothing is memoised. Raises
+    TypeError for anything else, subclasses included, because pickling those runs or names code of the user's.
 
     >>> safe_dumps(2**64).hex()
     '80028a090000000000000000012e'
