@@ -85,10 +85,9 @@ class EncodeTypeError(EncodeError, TypeError):
     """Report an object of a type that has no type code here.
 
     >>> import typedbytes
-    >>> typedbytes.dumps(object())
+    >>> typedbytes.dumps(object())  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    typedbytes.errors.EncodeTypeError: cannot encode an object of type object:
-    pass default=, or pickle="trust" for your own data
+    typedbytes.errors.EncodeTypeError: cannot encode an object of type object: pass default=, ...
     """
 
 

@@ -19,5 +19,6 @@ include "core/stream.pxi"
 include "core/structure.pxi"
 
 __all__ = [
-    "Decoder", "Encoder", "PairReader", "PairWriter", "Reader", "Writer", "count", "dumps", "hash_code", "index", "loads", "partition", "skip",
+    "Decoder", "Encoder", "PairReader", "PairWriter", "Reader", "Writer", "count", "dumps", "hash_code", "index",
+    "loads", "partition", "skip",
 ]

@@ -23,7 +23,8 @@ from typedbytes.core.refs cimport ADD_DOT_0, double_text
 cdef enum:
     FEW_KEYS = 8              # of a MAP are compared one by one
 
-TAGS = frozenset((b"bytes", b"byte", b"bool", b"long", b"float", b"double", b"string", b"vector", b"map", b"writable", b"ext", b"short"))
+TAGS = frozenset((b"bytes", b"byte", b"bool", b"long", b"float", b"double", b"string", b"vector", b"map", b"writable",
+                  b"ext", b"short"))
 cdef const char* HEX = b"0123456789abcdef"
 cdef const char* BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
@@ -142,7 +143,8 @@ cdef const unsigned char* put_value(Walk* w, const unsigned char* p) except NULL
     if w.hive and code == ENDOFRECORD:
         put_text(w, b"null" if w.plain else b'{"ext": [177, ""]}', 4 if w.plain else 18)
         return p
-    if code == PICKLE and not w.hive and memcmp(p - 1, PICKLED_NONE, PICKLED_NONE_NBYTES if load_i32(p) == 4 else 5) == 0:
+    if code == PICKLE and not w.hive \
+            and memcmp(p - 1, PICKLED_NONE, PICKLED_NONE_NBYTES if load_i32(p) == 4 else 5) == 0:
         put_text(w, b"null", 4)
         return p + 8
     return put_ext(w, code, p)
@@ -299,7 +301,8 @@ cdef bint put_utf8(Walk* w, const unsigned char* p, Py_ssize_t nbytes) except -1
             w.out.cursor = w.out.start + before
             return False
         if is_control(p, width):
-            put_code_unit(w, (p[0] & 0x1f) << 6 | p[1] & 0x3f if width == 2 else (p[0] & 0xf) << 12 | (p[1] & 0x3f) << 6 | p[2] & 0x3f)
+            put_code_unit(w, (p[0] & 0x1f) << 6 | p[1] & 0x3f if width == 2
+                          else (p[0] & 0xf) << 12 | (p[1] & 0x3f) << 6 | p[2] & 0x3f)
         else:
             memcpy(w.out.cursor, p, width)
             w.out.cursor += width
@@ -338,7 +341,8 @@ cdef int width_of(const unsigned char* p, const unsigned char* end) noexcept:
     if 0xc2 <= first < 0xe0:
         return 2 if left >= 2 and continues(p[1]) else 0
     if 0xe0 <= first < 0xf0:
-        if left < 3 or not continues(p[1]) or not continues(p[2]) or (first == 0xe0 and p[1] < 0xa0) or (first == 0xed and p[1] > 0x9f):
+        if left < 3 or not continues(p[1]) or not continues(p[2]) or (first == 0xe0 and p[1] < 0xa0) \
+                or (first == 0xed and p[1] > 0x9f):
             return 0
         return 3
     if 0xf0 <= first < 0xf5:
@@ -353,7 +357,8 @@ cdef bint is_control(const unsigned char* p, int width) noexcept:
     # U+0080 to U+009F, U+2028 to U+202E, U+2066 to U+2069.
     if width == 2:
         return p[0] == 0xc2 and p[1] < 0xa0
-    return width == 3 and p[0] == 0xe2 and (p[1] == 0x80 and 0xa8 <= p[2] <= 0xae or p[1] == 0x81 and 0xa6 <= p[2] <= 0xa9)
+    return width == 3 and p[0] == 0xe2 \
+        and (p[1] == 0x80 and 0xa8 <= p[2] <= 0xae or p[1] == 0x81 and 0xa6 <= p[2] <= 0xa9)
 
 
 cdef int put_base64(Walk* w, const unsigned char* p, Py_ssize_t nbytes) except -1:
@@ -366,7 +371,8 @@ cdef int put_base64(Walk* w, const unsigned char* p, Py_ssize_t nbytes) except -
     out += 1
     for i in range(0, nbytes - 2, 3):
         group = p[i] << 16 | p[i + 1] << 8 | p[i + 2]
-        out[0], out[1], out[2], out[3] = BASE64[group >> 18], BASE64[group >> 12 & 63], BASE64[group >> 6 & 63], BASE64[group & 63]
+        out[0], out[1], out[2], out[3] = \
+            BASE64[group >> 18], BASE64[group >> 12 & 63], BASE64[group >> 6 & 63], BASE64[group & 63]
         out += 4
     i = nbytes // 3 * 3
     if i < nbytes:

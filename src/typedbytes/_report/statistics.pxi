@@ -131,7 +131,7 @@ cdef class Walker:
             PyBuffer_Release(&view)
 
     def read(self, reader):
-        """Count the records that a Reader has left; of a large one no more than a piece is held. Raises as skipping does.
+        """Count the records that a Reader has left, large ones in pieces. Raises as skipping does.
 
         >>> import typedbytes
         >>> walker = Walker()
@@ -170,7 +170,8 @@ cdef class Walker:
 
 
 cdef class RecordStatistics(Walker):
-    """RecordStatistics(*, pairs=False, dialect='hadoop', max_bytes=None, npartitions=0, top=None)\n--\n\nCount types, sizes and partitions of records.
+    "RecordStatistics(*, pairs=False, dialect='hadoop', max_bytes=None, npartitions=0, top=None)\n--\n\n" \
+        """Count types, sizes and partitions of records.
 
     pairs: a record is a key and a value. dialect, max_bytes: as for a Reader. npartitions: of HashPartitioner, 0 to
     count none. top: a dict for the number of times that each encoded key (without pairs: value) occurs, or None.
@@ -449,7 +450,7 @@ cdef class Schema(Walker):
         return 0
 
     def paths(self):
-        """Return (path, number of values by type code) for every path, those of a record's parts before those inside them."""
+        """Return (path, number of values by type code) for every path, a record's parts before those inside them."""
         found = []
         names = ("key", "value") if self.nparts == 2 else ("value",)
         for name, node in zip(names, (self.first, self.second)):

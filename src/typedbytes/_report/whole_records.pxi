@@ -13,7 +13,9 @@ cdef enum:
 
 
 cdef class WholeRecords(Walker):
-    """WholeRecords(sink, *, pairs=False, dialect='hadoop', max_bytes=None, leaves_out=True, unicode_errors='strict')\n--\n\nCall sink(records, left_out) for chunks of whole records.
+    "WholeRecords(sink, *, pairs=False, dialect='hadoop', max_bytes=None, leaves_out=True, " \
+        "unicode_errors='strict')\n--\n\n" \
+        """Call sink(records, left_out) for chunks of whole records.
 
     A record with large BYTES or STRINGs comes alone, with the first bytes of each; left_out then has (start, offset,
     nbytes, defect) for each: where in the record it starts, where bytes were left out, and where in a STRING the first
@@ -42,7 +44,8 @@ cdef class WholeRecords(Walker):
     def __cinit__(self, *args, **options):
         start_owned(&self.out, CHUNK_NBYTES)
 
-    def __init__(self, sink, *, pairs=False, dialect="hadoop", max_bytes=None, bint leaves_out=True, unicode_errors="strict"):
+    def __init__(self, sink, *, pairs=False, dialect="hadoop", max_bytes=None, bint leaves_out=True,
+                 unicode_errors="strict"):
         self.sink, self.leaves_out, self.left_out = sink, leaves_out, []
         import codecs    # lazy import: start-up time
         self.new_decoder, self.unicode_errors = codecs.getincrementaldecoder("utf-8"), unicode_errors

@@ -134,7 +134,8 @@ cdef class Merging:
         is_before = difference > 0 if self.flip else difference < 0
         return i if is_before or (difference == 0 and i < j) else j
 
-    cdef inline int compare_rest(self, const unsigned char* x, Py_ssize_t nx, const unsigned char* y, Py_ssize_t ny) noexcept nogil:
+    cdef inline int compare_rest(self, const unsigned char* x, Py_ssize_t nx, const unsigned char* y,
+                                 Py_ssize_t ny) noexcept nogil:
         # Keys with the same window.
         cdef Py_ssize_t at = first_covered(x, self.hive, 0)
         return 0 if nx <= at else memcmp(x + at, y + at, min(nx, ny) - at)
@@ -184,7 +185,8 @@ cdef class Merging:
         return False
 
 
-def merge(sources, sink, *, int nparts=2, bint reverse=False, Py_ssize_t buffer_size=1 << 18, dialect="hadoop", max_depth=256):
+def merge(sources, sink, *, int nparts=2, bint reverse=False, Py_ssize_t buffer_size=1 << 18, dialect="hadoop",
+          max_depth=256):
     """Merge sorted streams of encoded records, pass them to sink.write(), and return their number.
 
     sources: binary files with readinto(), such as those that a Sorter has written; their order decides between

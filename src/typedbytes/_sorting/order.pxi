@@ -85,7 +85,8 @@ cdef inline int head_of(const unsigned char* key, bint hive, uint64_t* head, int
     return 1
 
 
-cdef inline uint64_t first_window(const unsigned char* key, Py_ssize_t nkey, bint hive, uint64_t partition, int partition_bits) noexcept nogil:
+cdef inline uint64_t first_window(const unsigned char* key, Py_ssize_t nkey, bint hive, uint64_t partition,
+                                  int partition_bits) noexcept nogil:
     cdef uint64_t head
     cdef int nbits
     cdef int at = head_of(key, hive, &head, &nbits)

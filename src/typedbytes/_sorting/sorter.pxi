@@ -53,7 +53,9 @@ cdef class SortedRecords
 # ---- sorting ---------------------------------------------------------------------------------------------------------
 
 cdef class Sorter:
-    """Sorter(*, nparts=2, npartitions=1, secondary=0, by='key', reverse=False, memory=268435456, dialect='hadoop', max_depth=256)\n--\n\nCollect the encoded records of a stream and write them sorted, as many at a time as memory allows.
+    "Sorter(*, nparts=2, npartitions=1, secondary=0, by='key', reverse=False, memory=268435456, dialect='hadoop', " \
+        "max_depth=256)\n--\n\n" \
+        """Collect the encoded records of a stream and write them sorted, as many at a time as memory allows.
 
     nparts: 2 for pairs, sorted by their keys; 1 for values, sorted by themselves. npartitions: how many HashPartitioner
     sends the keys to; records are sorted by partition first. secondary: how many bytes at the end of a key are only
@@ -107,7 +109,8 @@ cdef class Sorter:
     def __cinit__(self, *args, **options):
         self.key_end = -1
 
-    def __init__(self, *, int nparts=2, Py_ssize_t npartitions=1, Py_ssize_t secondary=0, by="key", bint reverse=False, Py_ssize_t memory=1 << 28, dialect="hadoop", max_depth=256):
+    def __init__(self, *, int nparts=2, Py_ssize_t npartitions=1, Py_ssize_t secondary=0, by="key", bint reverse=False,
+                 Py_ssize_t memory=1 << 28, dialect="hadoop", max_depth=256):
         if self.record_counts != NULL:
             raise RuntimeError("a Sorter cannot be initialised again")
         if nparts not in (1, 2):
@@ -159,7 +162,8 @@ cdef class Sorter:
         self.state = OPEN
         if self.record_counts == NULL:
             raise RuntimeError("this Sorter was never initialised")
-        raise RuntimeError("call sort() before write() or clear()" if as_sorted else "call clear() before the next fill() or sort()")
+        raise RuntimeError("call sort() before write() or clear()" if as_sorted
+                           else "call clear() before the next fill() or sort()")
 
     cdef int fail(self, error) except -1:
         self.failure = error
@@ -199,7 +203,8 @@ cdef class Sorter:
         # Without a whole record there is nothing to sort, so reading always goes on.
         if self.nentries == 0:
             return self.step
-        return min(<int64_t>self.step, <int64_t>max(0, self.memory - self.memory_nbytes()) * self.arena_nbytes() // self.memory_nbytes())
+        return min(<int64_t>self.step,
+                   <int64_t>max(0, self.memory - self.memory_nbytes()) * self.arena_nbytes() // self.memory_nbytes())
 
     cdef bint is_full(self) noexcept:
         return self.next_step() < max(1, self.step // 16)
@@ -208,7 +213,8 @@ cdef class Sorter:
         cdef Py_ssize_t nbytes = self.next_step()
         self.return_pages(nbytes)
         self.reserve_arena()
-        nbytes = fill_from(<void*>source, self.arena.bytes + self.arena_nbytes(), min(self.capacity - self.arena_nbytes(), nbytes))
+        nbytes = fill_from(<void*>source, self.arena.bytes + self.arena_nbytes(),
+                           min(self.capacity - self.arena_nbytes(), nbytes))
         self.d.buf.end += nbytes
         self.nbytes_touched = max(self.nbytes_touched, self.arena_nbytes())
         return nbytes > 0
@@ -219,7 +225,8 @@ cdef class Sorter:
         # next step does not fit beside them. Rejected: at each `clear`; rounds of one kind would have to fault
         # the same pages in again.
         cdef Py_ssize_t nbytes = self.arena_nbytes() + step
-        cdef Py_ssize_t nentries = self.nentries + (<int64_t>step * self.nentries // self.arena_nbytes() if self.nentries else 0)
+        cdef Py_ssize_t nentries = self.nentries + (<int64_t>step * self.nentries // self.arena_nbytes()
+                                                    if self.nentries else 0)
         cdef Py_ssize_t touched = max(self.nbytes_touched, nbytes)
         touched += sizeof(Entry) * (max(self.nentries_touched, nentries) + max(self.nscratch_touched, nentries))
         if touched <= max(self.memory, nbytes + 2 * <Py_ssize_t>sizeof(Entry) * nentries):
@@ -238,7 +245,8 @@ cdef class Sorter:
         cdef Py_ssize_t used = self.arena_nbytes()
         cdef unsigned char* larger
         if capacity == MAX_ARENA_NBYTES:
-            raise LimitError(f"a record is longer than {MAX_ARENA_NBYTES} bytes", offset_of(&self.d.buf, self.d.buf.start), record=self.d.record_index)
+            raise LimitError(f"a record is longer than {MAX_ARENA_NBYTES} bytes",
+                             offset_of(&self.d.buf, self.d.buf.start), record=self.d.record_index)
         capacity = min(max(2 * capacity, READ_SIZE // 4), MAX_ARENA_NBYTES)
         larger = <unsigned char*>resize_pages(self.arena.bytes, self.capacity + SLACK, capacity + SLACK)
         if larger == NULL:
@@ -257,7 +265,8 @@ cdef class Sorter:
         while held(&self.d.buf) and outcome == SKIPPED:
             if self.nentries == self.entry_capacity:
                 capacity = max(2 * self.entry_capacity, 4096)
-                larger = <Entry*>resize_pages(self.entries, self.entry_capacity * sizeof(Entry), capacity * sizeof(Entry))
+                larger = <Entry*>resize_pages(self.entries, self.entry_capacity * sizeof(Entry),
+                                              capacity * sizeof(Entry))
                 if larger == NULL:
                     raise MemoryError
                 self.entries = larger
@@ -300,7 +309,8 @@ cdef class Sorter:
         cdef Entry* entry = self.entries + self.nentries
         cdef const unsigned char* key = self.arena.bytes + self.record_start
         cdef Py_ssize_t nkey = key_end - self.record_start
-        cdef uint32_t partition = 0 if self.npartitions == 1 else partition_of(key, self.hashed_nbytes(nkey), self.npartitions)
+        cdef uint32_t partition = 0 if self.npartitions == 1 \
+            else partition_of(key, self.hashed_nbytes(nkey), self.npartitions)
         entry.window = partition
         if self.by_key:
             entry.window = first_window(key, nkey, self.arena.hive, partition, self.arena.partition_bits)
@@ -338,7 +348,8 @@ cdef class Sorter:
         try:
             self.make_scratch()
             with nogil:
-                radix_sort(&self.arena, self.entries, self.scratch, self.nentries, FIRST_WINDOW if self.by_key else PY_SSIZE_T_MAX)
+                radix_sort(&self.arena, self.entries, self.scratch, self.nentries,
+                           FIRST_WINDOW if self.by_key else PY_SSIZE_T_MAX)
             counts = []
             for i in range(self.npartitions):
                 counts.append(self.record_counts[i])
@@ -351,7 +362,8 @@ cdef class Sorter:
     cdef int make_scratch(self) except -1:
         cdef Entry* larger
         if self.scratch_capacity < self.nentries:
-            larger = <Entry*>resize_pages(self.scratch, self.scratch_capacity * sizeof(Entry), self.nentries * sizeof(Entry))
+            larger = <Entry*>resize_pages(self.scratch, self.scratch_capacity * sizeof(Entry),
+                                          self.nentries * sizeof(Entry))
             if larger == NULL:
                 raise MemoryError
             self.scratch = larger
@@ -400,11 +412,12 @@ cdef class Sorter:
         self.state = OPEN
 
     def take_rest(self):
-        """Remove the first part of the next record, and return it, its offset and its index in the source: for another Sorter's `put_rest`."""
+        """Remove the first part of the next record; return it, its offset and its index: for another's `put_rest`."""
         cdef ReadBuffer* buf = &self.d.buf
         self.enter(False)
         try:
-            rest = PyBytes_FromStringAndSize(<const char*>self.arena.bytes + self.record_start, self.arena_nbytes() - self.record_start)
+            rest = PyBytes_FromStringAndSize(<const char*>self.arena.bytes + self.record_start,
+                                             self.arena_nbytes() - self.record_start)
             offset = offset_of(buf, buf.start + self.record_start)
             buf.cursor = buf.end = buf.start + self.record_start
             self.skipping.depth = self.skipping.tail = 0
@@ -414,7 +427,7 @@ cdef class Sorter:
         return rest, offset, self.d.record_index
 
     def put_rest(self, bytes rest not None, long long offset, long long record):
-        """Go on in a source where another Sorter is full, with what its `take_rest` has returned. This one must have no records."""
+        """Go on where another Sorter is full, with what its `take_rest` returned. This one must have no records."""
         cdef ReadBuffer* buf = &self.d.buf
         cdef Py_ssize_t nbytes = PyBytes_GET_SIZE(rest)
         self.enter(False)
@@ -450,7 +463,8 @@ cdef class Sorter:
 
 
 cdef class SortedRecords:
-    """SortedRecords(sorter, partition)\n--\n\nRead the sorted records of a partition, as a binary file with readinto(), until the sorter's next `clear`.
+    "SortedRecords(sorter, partition)\n--\n\n" \
+        """Read the sorted records of a partition, as a binary file with readinto(), until the sorter's next `clear`.
 
     >>> import io
     >>> sorter, target = Sorter(nparts=1), bytearray(9)

@@ -53,7 +53,8 @@ cdef long long NAN_BITS = <long long>0x7ff8 << 48
 
 
 cdef class Descending:
-    """Descending(value)\n--\n\nReverse the order of a part of a sort key, and of the value in it for Python's own sorting.
+    "Descending(value)\n--\n\n" \
+        """Reverse the order of a part of a sort key, and of the value in it for Python's own sorting.
 
     Raises TypeError for the Descending of a Descending, which would be the value itself.
 
@@ -448,7 +449,8 @@ cdef object parse_number(Parts* parts, unsigned char mask):
     parts.kind += 1
     if (below == 0.0 and number[0] != 0) or (below != below and load_i64(number) != NAN_BITS):
         raise not_a_key(parts, "a zero or NaN that no key has")
-    if kind == INTEGER and -2.0 ** 63 <= below < 2.0 ** 64 and below == floor(below) and above < nextafter(below, INFINITY) - below:
+    if kind == INTEGER and -2.0 ** 63 <= below < 2.0 ** 64 and below == floor(below) \
+            and above < nextafter(below, INFINITY) - below:
         return int(below) + above
     if above == 0:
         if kind == FLOATING:

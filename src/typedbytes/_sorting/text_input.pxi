@@ -49,7 +49,8 @@ ctypedef int (*line_function)(LineReader reader, PyObject** key, PyObject** valu
 
 
 cdef class LineReader(PairSource):
-    """LineReader(source, *, start=0, length=None)\n--\n\nRead lines of text as pairs: a LONG, the offset at which the line starts, and a STRING, the line.
+    "LineReader(source, *, start=0, length=None)\n--\n\n" \
+        """Read lines of text as pairs: a LONG, the offset at which the line starts, and a STRING, the line.
 
     source: a binary file with readinto(), positioned at `start`. start, length: of the split;
     None for the rest of the file.
@@ -175,7 +176,8 @@ cdef class LineReader(PairSource):
         raise self.failure
 
     cdef int raise_too_long(self) except -1:
-        raise LimitError("a line has more than 2^31-1 bytes as UTF-8", offset_of(&self.buf, self.buf.cursor), record=self.nlines)
+        raise LimitError("a line has more than 2^31-1 bytes as UTF-8", offset_of(&self.buf, self.buf.cursor),
+                         record=self.nlines)
 
     cdef int skip_line(self) except -1:
         # A line that starts before or exactly at the start of this split belongs to the split before.

@@ -44,7 +44,8 @@ from typedbytes._core cimport (
 )
 from typedbytes.core.byteorder cimport *
 from typedbytes.core.cpython cimport (
-    ascii_data, as_failure, bytes_resize, float_from_f64, has_buffer, int_from_i64, int_to_i64, new_ascii, reraise_memory_error,
+    ascii_data, as_failure, bytes_resize, float_from_f64, has_buffer, int_from_i64, int_to_i64, new_ascii,
+    reraise_memory_error,
     tuple_from_stolen, unlikely,
 )
 from typedbytes.block.crc32c cimport crc32c, crc32c_start
@@ -70,7 +71,8 @@ from typedbytes.errors import (
 )
 
 __all__ = [
-    "ArrowStream", "AsyncCoalescingWriter", "BlockDecoder", "BlockEncoder", "BlockReader", "BlockWriter", "CoalescingWriter",
+    "ArrowStream", "AsyncCoalescingWriter", "BlockDecoder", "BlockEncoder", "BlockReader", "BlockWriter",
+    "CoalescingWriter",
     "Command", "ELEMENTS", "Message", "array_view", "element_name",
 ]
 
@@ -166,7 +168,8 @@ cdef uint32_t NATIVE_MAGIC = 0xf5424201
 cdef int64_t MAX_ENTRIES = 0xffffffff
 
 LAYOUTS = {
-    "line": LINE, "block": BLOCK, "bytes": LAYOUT_BYTES, "type8": TYPE8, "total": TOTAL, "header": HEADER, "native": NATIVE, 1: NATIVE,
+    "line": LINE, "block": BLOCK, "bytes": LAYOUT_BYTES, "type8": TYPE8, "total": TOTAL, "header": HEADER,
+    "native": NATIVE, 1: NATIVE,
 }
 
 # i1 i2 i4 i8 u1 u2 u4 u8 f4 f8 bool: the letters for each in a buffer's format, and the one that memoryview uses.
@@ -336,7 +339,7 @@ cdef object array_of(bytes body, int element, int ndim, bint little):
 
 
 def array_view(str element, list shape, bytes data):
-    """Return little-endian elements as a read-only memoryview of a shape; ValueError when their number does not match it.
+    """Return little-endian elements as a read-only memoryview of a shape; ValueError for another number of them.
 
     >>> array_view("i2", [2, 1], bytes([1, 0, 2, 0])).tolist()
     [[1], [2]]

@@ -27,7 +27,8 @@ cdef struct Counts:
 
 cdef int check_sizes(Py_ssize_t flush_bytes, Py_ssize_t buffer_size) except -1:
     if not 1 <= flush_bytes <= buffer_size <= MAX_BUFFER:
-        raise ValueError(f"flush_bytes must be 1..buffer_size, and that at most {MAX_BUFFER}, not {flush_bytes} and {buffer_size}")
+        raise ValueError(f"flush_bytes must be 1..buffer_size, and that at most {MAX_BUFFER}, "
+                         f"not {flush_bytes} and {buffer_size}")
     return 0
 
 

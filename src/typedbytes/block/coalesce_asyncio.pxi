@@ -11,7 +11,10 @@ cdef CompletedAwaitable COMPLETED = CompletedAwaitable()
 
 
 cdef class AsyncCoalescingWriter(OpenWriter):
-    """AsyncCoalescingWriter(sink, wire='bytes', *, flush_bytes=16384, max_delay=0.0, buffer_size=65536, max_inflight=None, checksum=False, int_width='auto', pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nGather small messages and send them in batches, from the tasks of one event loop.
+    "AsyncCoalescingWriter(sink, wire='bytes', *, flush_bytes=16384, max_delay=0.0, buffer_size=65536, " \
+        "max_inflight=None, checksum=False, int_width='auto', pickle='safe', default=None, sort_keys=False, " \
+        "unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\n" \
+        """Gather small messages and send them in batches, from the tasks of one event loop.
 
     sink: a socket that does not block. wire and further options: as for `BlockEncoder`. flush_bytes: a batch of this
     size is sent at once; a smaller one at the next iteration of the loop, or after max_delay seconds. buffer_size:
@@ -210,7 +213,8 @@ cdef class AsyncCoalescingWriter(OpenWriter):
 
     def _flush_due(self):
         self.flush_scheduled = False
-        if self.can_send() and not self.is_blocked and not self.is_closed and self.failure is None and self.unsent_nbytes():
+        if self.can_send() and not self.is_blocked and not self.is_closed and self.failure is None \
+                and self.unsent_nbytes():
             self.counts.by_age += 1
             self.send()
 

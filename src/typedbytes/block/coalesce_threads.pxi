@@ -6,7 +6,10 @@ cdef enum:
 
 
 cdef class CoalescingWriter(OpenWriter):
-    """CoalescingWriter(sink, wire='bytes', *, flush_bytes=16384, max_delay=0.0003, buffer_size=65536, max_inflight=None, checksum=False, int_width='auto', pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nGather small messages and send them in batches, from one thread or several.
+    "CoalescingWriter(sink, wire='bytes', *, flush_bytes=16384, max_delay=0.0003, buffer_size=65536, " \
+        "max_inflight=None, checksum=False, int_width='auto', pickle='safe', default=None, sort_keys=False, " \
+        "unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\n" \
+        """Gather small messages and send them in batches, from one thread or several.
 
     sink: a socket, descriptor or raw file, in blocking mode. wire and further options: as for `BlockEncoder`.
     flush_bytes: a batch of this size is sent at once. max_delay: seconds that a byte may wait for its batch; None:
@@ -62,7 +65,8 @@ cdef class CoalescingWriter(OpenWriter):
     cdef bint is_ready
 
     def __cinit__(self, *args, **options):
-        cdef int failed = pthread_mutex_init(&self.mutex, NULL) or start_condition(&self.changed) or start_condition(&self.woken)
+        cdef int failed = pthread_mutex_init(&self.mutex, NULL) or start_condition(&self.changed) \
+            or start_condition(&self.woken)
         if failed:
             raise_errno(failed)
 
@@ -485,7 +489,7 @@ cdef class CoalescingWriter(OpenWriter):
         return 0
 
     def flush(self):
-        """Send all that was written before, and wait until the kernel has it; what other threads write meanwhile may wait.
+        """Send all that was written before, and wait until the kernel has it; what others write meanwhile may wait.
 
         >>> import os
         >>> CoalescingWriter(os.open(os.devnull, os.O_WRONLY)).flush()

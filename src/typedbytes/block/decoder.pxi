@@ -1,7 +1,9 @@
 # BlockDecoder: input that is fed in pieces.
 
 cdef class BlockDecoder(Parser):
-    """BlockDecoder(wire='bytes', *, max_bytes=None, skip_bad=False, pickle='safe', exact=False, map_pairs=False, ext_hook=None, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nDecode messages from input that is split into pieces of any size.
+    "BlockDecoder(wire='bytes', *, max_bytes=None, skip_bad=False, pickle='safe', exact=False, map_pairs=False, " \
+        "ext_hook=None, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\n" \
+        """Decode messages from input that is split into pieces of any size.
 
     wire: as for `BlockEncoder`; native messages are always recognised and decoded too. max_bytes: of one
     message, None for no limit. skip_bad: skip malformed messages whose end is known, and count them in
@@ -84,7 +86,8 @@ cdef class BlockDecoder(Parser):
                 if message is None:
                     self.raise_truncated(&borrowed)
                 if held(&borrowed):
-                    self.raise_block_error(&borrowed, 0, f"expected one message, found {held(&borrowed)} bytes after it")
+                    self.raise_block_error(&borrowed, 0,
+                                           f"expected one message, found {held(&borrowed)} bytes after it")
                 self.buf.start_offset = offset_of(&borrowed, borrowed.cursor)
                 self.buf.start = self.buf.cursor = self.buf.end = self.buf.storage
             except BaseException as error:

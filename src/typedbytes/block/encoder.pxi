@@ -34,7 +34,9 @@ TYPE_NAMES = {BOOL: "bool", NULL_VALUE: "None"}
 
 
 cdef class BlockEncoder:
-    """BlockEncoder(wire='bytes', *, checksum=False, int_width='auto', pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nEncode messages: sequences of values that another process reads as a whole.
+    "BlockEncoder(wire='bytes', *, checksum=False, int_width='auto', pickle='safe', default=None, sort_keys=False, " \
+        "unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\n" \
+        """Encode messages: sequences of values that another process reads as a whole.
 
     wire: the layout, one of the legacy layouts "line", "block", "bytes", "type8", "total" and "header", or "native" (or
     1) for the native format. default: a function that is called with a value that the layout has no type for, and
@@ -258,7 +260,8 @@ cdef class BlockEncoder:
             offset = max(offset - (end - at), 0)
             if i < self.nexternal:
                 if npieces < max_pieces and self.external_parts[i].nbytes > offset:
-                    npieces += set_piece(&pieces[npieces], self.external_parts[i].p + offset, self.external_parts[i].nbytes - offset)
+                    npieces += set_piece(&pieces[npieces], self.external_parts[i].p + offset,
+                                         self.external_parts[i].nbytes - offset)
                 offset = max(offset - self.external_parts[i].nbytes, 0)
             at = end
         return npieces
@@ -412,7 +415,8 @@ cdef class BlockEncoder:
             name = TYPE_NAMES.get(v.code) or type(value).__name__
             raise EncodeTypeError(f"the legacy layouts have no type for {name}: pass default=, or use wire='native'")
         if nreplaced == MAX_REPLACEMENTS_IN_ROW:
-            raise EncodeValueError(f"default= returned {MAX_REPLACEMENTS_IN_ROW} replacements in a row that cannot be encoded either")
+            raise EncodeValueError(f"default= returned {MAX_REPLACEMENTS_IN_ROW} replacements in a row "
+                                   "that cannot be encoded either")
         replacement = self.default(value)
         if type(replacement) in (str, int, float, bytes, Command):
             return self.classify(replacement, v)
@@ -484,5 +488,6 @@ cdef uint32_t parse_id(object id) except? 0xffffffff:
 cdef Layout layout_of(object wire) except *:
     found = LAYOUTS.get(wire) if type(wire) in (str, int) else None
     if found is None:
-        raise ValueError(f"wire must be one of {', '.join(repr(name) for name in LAYOUTS if name != 1)} or 1, not {wire!r}")
+        raise ValueError(f"wire must be one of {', '.join(repr(name) for name in LAYOUTS if name != 1)} "
+                         f"or 1, not {wire!r}")
     return found

@@ -384,7 +384,8 @@ cdef class Parser:
         if native:
             if self.body_expected != self.body_nbytes:
                 self.phase = HEAD
-                self.raise_block_error(b, 0, f"the body has {self.body_nbytes} bytes, its values have {self.body_expected}")
+                self.raise_block_error(b, 0,
+                                       f"the body has {self.body_nbytes} bytes, its values have {self.body_expected}")
             self.frame_left = self.body_nbytes
         self.phase = VALUES
         return True

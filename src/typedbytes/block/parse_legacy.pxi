@@ -34,7 +34,8 @@ cdef int push_number_text(Parser parser, ReadBuffer* b, int kind, const unsigned
                 return parser.push_int(INT if kind == LEGACY_INT else LONG, number)
     except ValueError:
         pass
-    return parser.raise_or_skip(parser.make_error(BlockError, f"{text[:40]!r} is not a number of type {kind}", offset_of(b, p)))
+    return parser.raise_or_skip(parser.make_error(BlockError, f"{text[:40]!r} is not a number of type {kind}",
+                                                  offset_of(b, p)))
 
 
 cdef bint read_count(Parser parser, ReadBuffer* b) except -1:
@@ -149,7 +150,8 @@ cdef int push_line(Parser parser, ReadBuffer* b, int kind, const unsigned char* 
         return push_number_text(parser, b, kind, p, nbytes)
     if kind == LEGACY_COMMAND:
         if b"\r" in text:
-            return parser.raise_or_skip(parser.make_error(BlockError, "a CR in a COMMAND, where it ends a line", offset_of(b, p)))
+            return parser.raise_or_skip(parser.make_error(BlockError, "a CR in a COMMAND, where it ends a line",
+                                                          offset_of(b, p)))
     elif b"\\" in text or b"\r" in text:
         if not is_escaped_text(text):
             return parser.raise_or_skip(parser.make_error(
@@ -164,5 +166,6 @@ cdef int push_text_of(Parser parser, ReadBuffer* b, const unsigned char* p, byte
         decoded = text_object(text, len(text), parser.options.template.unicode_errors)
     except UnicodeDecodeError as error:
         reraise_memory_error(error)
-        return parser.raise_or_skip(parser.make_error(BlockError, f"text is not UTF-8: {error.reason}", offset_of(b, p)))
+        return parser.raise_or_skip(parser.make_error(BlockError, f"text is not UTF-8: {error.reason}",
+                                                      offset_of(b, p)))
     return parser.push_object(Command(decoded) if is_command else decoded)

@@ -70,7 +70,8 @@ cdef int read_entry(Parser parser, ReadBuffer* b, Entry* entry) except -1:
         if parser.body_expected & (parser.alignment - 1):
             parser.body_expected = (parser.body_expected | (parser.alignment - 1)) + 1
         if not 0 <= number <= parser.body_nbytes - parser.body_expected:
-            parser.raise_block_error(b, 8, f"a value of {<uint64_t>number} bytes ends after the body of {parser.body_nbytes}")
+            parser.raise_block_error(b, 8,
+                                     f"a value of {<uint64_t>number} bytes ends after the body of {parser.body_nbytes}")
         parser.body_expected += number
     entry.number = number
     entry.code = <unsigned char>code
@@ -93,7 +94,8 @@ cdef int push_inline(Parser parser, Entry* entry) except -1:
     return parser.push(new_float(load_f64(bits)))
 
 
-cdef int push_native(Parser parser, ReadBuffer* b, Entry* entry, const unsigned char* p, PyObject* large_object) except -1:
+cdef int push_native(Parser parser, ReadBuffer* b, Entry* entry, const unsigned char* p,
+                     PyObject* large_object) except -1:
     cdef Py_ssize_t nbytes = entry.number
     if entry.code == STRING or entry.code == COMMAND:
         return parser.push_text(b, p, nbytes, entry.code == COMMAND)
@@ -124,7 +126,8 @@ cdef int push_nested(Parser parser, ReadBuffer* b, int code, const unsigned char
     cdef long long offset = offset_of(b, p)
     borrow(&d.buf, p, nbytes)
     if nbytes == 0 or p[0] != code:
-        return parser.raise_or_skip(parser.make_error(BlockError, f"the nested value does not start with its code {code}", offset))
+        return parser.raise_or_skip(parser.make_error(BlockError,
+                                                      f"the nested value does not start with its code {code}", offset))
     keep_freed(nbytes)
     try:
         decoded = decode_record(&d)
@@ -156,7 +159,8 @@ cdef bint read_trailer(Parser parser, ReadBuffer* b) except -1:
     found, right = <uint32_t>load_i32(b.cursor), parser.crc
     parser.flags &= ~CHECKSUM
     if found != right:
-        error = parser.make_error(BlockError, f"the checksum is {found:08x} and should be {right:08x}", offset_of(b, b.cursor))
+        error = parser.make_error(BlockError, f"the checksum is {found:08x} and should be {right:08x}",
+                                  offset_of(b, b.cursor))
         if not parser.skip_bad:
             raise error
         parser.skipped_error = error

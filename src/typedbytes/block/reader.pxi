@@ -1,7 +1,10 @@
 # BlockReader: messages from a socket, descriptor or file object.
 
 cdef class BlockReader(Parser):
-    """BlockReader(source, wire='bytes', *, max_bytes=None, skip_bad=False, buffer_size=262144, pickle='safe', exact=False, map_pairs=False, ext_hook=None, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nRead messages from a socket, descriptor, file object or bytes-like buffer.
+    "BlockReader(source, wire='bytes', *, max_bytes=None, skip_bad=False, buffer_size=262144, pickle='safe', " \
+        "exact=False, map_pairs=False, ext_hook=None, unicode_errors='strict', dialect='hadoop', " \
+        "max_depth=256)\n--\n\n" \
+        """Read messages from a socket, descriptor, file object or bytes-like buffer.
 
     wire, max_bytes, skip_bad and further options: as for `BlockDecoder`. buffer_size: bytes requested at once, 131072
     at least; values of 64 KiB or more are read into their final memory. Iteration yields Messages. After a decode
@@ -17,7 +20,8 @@ cdef class BlockReader(Parser):
     cdef int descriptor
     cdef bint ended               # of a descriptor
 
-    def __init__(self, source, wire="bytes", *, max_bytes=None, skip_bad=False, Py_ssize_t buffer_size=READ_SIZE, **options):
+    def __init__(self, source, wire="bytes", *, max_bytes=None, skip_bad=False, Py_ssize_t buffer_size=READ_SIZE,
+                 **options):
         if self.options is not None:
             raise RuntimeError("a BlockReader cannot be initialised again")
         if not 1 <= buffer_size <= MAX_BUFFER:

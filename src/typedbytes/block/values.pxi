@@ -6,7 +6,8 @@ cdef object borrow_text(object text, Value* v, const char* unicode_errors):
         v.nbytes = PyUnicode_GET_LENGTH(<PyObject*>text)
         return text
     try:
-        data = str.encode(text, "utf-8", "strict" if unicode_errors == NULL else (<bytes>unicode_errors).decode("ascii"))
+        data = str.encode(text, "utf-8",
+                          "strict" if unicode_errors == NULL else (<bytes>unicode_errors).decode("ascii"))
     except UnicodeEncodeError as error:
         reraise_memory_error(error)
         raise EncodeValueError(f"str cannot be encoded as UTF-8: {error.reason}") from error
@@ -43,7 +44,8 @@ cdef object borrow_buffer(object value, Value* v):
 
 cdef bint is_array(object value):
     # Neither module is imported: if it is not loaded, there are no such objects.
-    return isinstance(value, (getattr(sys.modules.get("array"), "array", ()), getattr(sys.modules.get("numpy"), "ndarray", ())))
+    return isinstance(value, (getattr(sys.modules.get("array"), "array", ()),
+                              getattr(sys.modules.get("numpy"), "ndarray", ())))
 
 
 cdef bint is_numpy_number(object value):
@@ -74,4 +76,5 @@ cdef int element_of(str format, Py_ssize_t itemsize) except -1:
     for element in range(NELEMENTS):
         if ELEMENT_SIZES[element] == itemsize and len(letter) == 1 and letter in ELEMENT_LETTERS[element]:
             return element
-    raise EncodeTypeError(f"cannot encode an array of elements {format!r}: they must be ints, floats or bools in native byte order")
+    raise EncodeTypeError(f"cannot encode an array of elements {format!r}: "
+                          "they must be ints, floats or bools in native byte order")

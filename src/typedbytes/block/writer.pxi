@@ -1,7 +1,10 @@
 # BlockWriter: messages to a socket, descriptor or file object.
 
 cdef class BlockWriter(OpenWriter):
-    """BlockWriter(sink, wire='bytes', *, buffer_size=0, max_inflight=None, checksum=False, int_width='auto', pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nWrite messages to a socket, descriptor or file object.
+    "BlockWriter(sink, wire='bytes', *, buffer_size=0, max_inflight=None, checksum=False, int_width='auto', " \
+        "pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', " \
+        "max_depth=256)\n--\n\n" \
+        """Write messages to a socket, descriptor or file object.
 
     wire and further options: as for `BlockEncoder`. buffer_size: bytes to collect before they are sent; 0 sends
     each message at once, and flushes a file object that has flush() and cannot seek, such as a pipe. A message is
@@ -86,7 +89,8 @@ cdef class BlockWriter(OpenWriter):
 
     cdef int flush_at_exit(self) except -1:
         cdef bint unwritten = self.encoder.nbytes() > 0
-        if self.state == CLOSED or self.state == HAS_FAILED or self.is_inherited or (not unwritten and is_closed(self.sink.target)):
+        if self.state == CLOSED or self.state == HAS_FAILED or self.is_inherited \
+                or (not unwritten and is_closed(self.sink.target)):
             return 1
         self.disable_buffering()
         # the buffer is sent at the end of the message that is being written

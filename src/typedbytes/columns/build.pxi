@@ -54,7 +54,8 @@ cdef class Builder:
     cdef readonly str path
     cdef readonly str key_fault   # of a mismatch: what a struct cannot hold of a MAP; None: another type
 
-    def __cinit__(self, types, Py_ssize_t nvalues, paths, policy, *, dialect="hadoop", max_depth=256, Py_ssize_t max_held=INT32_MAX):
+    def __cinit__(self, types, Py_ssize_t nvalues, paths, policy, *, dialect="hadoop", max_depth=256,
+                  Py_ssize_t max_held=INT32_MAX):
         self.options = (<DecodeOptions>DecodeOptions(dialect=dialect, max_depth=max_depth)).template
         start_skipping(&self.w.skipping, &self.options)
         self.w.max_depth = self.options.max_depth
@@ -180,7 +181,8 @@ cdef class Builder:
             PyBuffer_Release(&buffer)
             self.w.p = self.w.end = NULL
 
-    cdef tuple append_from(self, const unsigned char* start, Py_ssize_t nbytes, Py_ssize_t max_rows, Py_ssize_t max_nbytes):
+    cdef tuple append_from(self, const unsigned char* start, Py_ssize_t nbytes, Py_ssize_t max_rows,
+                           Py_ssize_t max_nbytes):
         cdef Py_ssize_t before, missing_nbytes
         cdef Outcome outcome
         cdef bint is_valid = True
@@ -221,7 +223,8 @@ cdef class Builder:
         if outcome == COLUMN_FULL or outcome == FAILED:
             try:
                 if outcome == COLUMN_FULL:
-                    raise missing_limit_error() if self.w.missing_nbytes > MAX_MISSING_NBYTES else column_limit_error(self.w.max_held)
+                    raise missing_limit_error() if self.w.missing_nbytes > MAX_MISSING_NBYTES \
+                        else column_limit_error(self.w.max_held)
                 raise_pending()
             except LimitError:
                 if self.table.n == 0:
@@ -276,14 +279,16 @@ cdef class Builder:
         cdef Outcome outcome = APPENDED
         cdef int pieces_left = SIGNAL_INTERVAL_PIECES
         self.w.depth = 0
-        while self.table.n < self.max_rows and self.wants_bytes() and outcome == APPENDED and not flag_is_set(&self.stop_requested):
+        while self.table.n < self.max_rows and self.wants_bytes() and outcome == APPENDED \
+                and not flag_is_set(&self.stop_requested):
             if self.changed:
                 outcome = self.recompute_layout()
             if outcome == APPENDED and self.stride:
                 self.load_blocks()
             if outcome == APPENDED:
                 # If records have one size: those that load_blocks did not load.
-                outcome = self.walk_records(min(self.piece_end, self.table.n + MIN_BLOCK) if self.stride else self.piece_end)
+                outcome = self.walk_records(min(self.piece_end, self.table.n + MIN_BLOCK) if self.stride
+                                            else self.piece_end)
             if self.table.n >= self.piece_end:
                 self.piece_end += PIECE
                 pieces_left -= 1
@@ -544,7 +549,8 @@ cdef str find_key_fault(const Column* c, Walk* w):
 
 
 cdef object missing_limit_error():
-    return LimitError(f"the fields that MAPs of a column lack take more than {MAX_MISSING_NBYTES} bytes: pass a schema with map or raw")
+    return LimitError(f"the fields that MAPs of a column lack take more than {MAX_MISSING_NBYTES} bytes: "
+                      "pass a schema with map or raw")
 
 
 cdef bint same_values(const Column* c, Py_ssize_t i, Py_ssize_t j) noexcept nogil:

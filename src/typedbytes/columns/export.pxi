@@ -38,7 +38,8 @@ cdef void release_schema(ArrowSchema* schema) noexcept nogil:
     schema.release = NULL
 
 
-cdef SchemaPrivate* start_schema(ArrowSchema* schema, const char* format, bytes name, int64_t flags, Py_ssize_t nchildren) except NULL:
+cdef SchemaPrivate* start_schema(ArrowSchema* schema, const char* format, bytes name, int64_t flags,
+                                 Py_ssize_t nchildren) except NULL:
     # From here on the schema can be released, even if its children are not filled in.
     cdef SchemaPrivate* private = <SchemaPrivate*>PyMem_RawCalloc(1, sizeof(SchemaPrivate))
     cdef Py_ssize_t i
@@ -86,7 +87,8 @@ cdef int export_schema(ArrowSchema* schema, const Column* c, bytes name, int64_t
     elif has_children_per_value(c):
         private = start_schema(schema, b"+s", name, flags, c.nchildren)
         for i in range(c.nchildren):
-            export_schema(&private.children[i], c.children[i], b"%d" % i if c.kind == TUPLE else encoded_name(c.children[i]), ARROW_FLAG_NULLABLE)
+            export_schema(&private.children[i], c.children[i],
+                          b"%d" % i if c.kind == TUPLE else encoded_name(c.children[i]), ARROW_FLAG_NULLABLE)
     elif c.kind == VARIABLE_LIST:
         private = start_schema(schema, b"+l", name, flags, 1)
         export_schema(&private.children[0], c.children[0], b"item", ARROW_FLAG_NULLABLE)
@@ -112,7 +114,8 @@ cdef void release_array(ArrowArray* array) noexcept nogil:
     array.release = NULL
 
 
-cdef ArrayPrivate* start_array(ArrowArray* array, Table* table, Py_ssize_t length, Py_ssize_t nbuffers, Py_ssize_t nchildren) except NULL:
+cdef ArrayPrivate* start_array(ArrowArray* array, Table* table, Py_ssize_t length, Py_ssize_t nbuffers,
+                               Py_ssize_t nchildren) except NULL:
     cdef ArrayPrivate* private = <ArrayPrivate*>PyMem_RawCalloc(1, sizeof(ArrayPrivate))
     cdef Py_ssize_t i
     if private == NULL:
@@ -271,7 +274,8 @@ cdef class Batch:
         capsule = PyCapsule_New(schema, "arrow_schema", free_schema)
         private = start_schema(schema, b"+s", b"", 0, self.table.nvisible)
         for i in range(self.table.nvisible):
-            export_schema(&private.children[i], self.table.visible[i], (<str>self.names[i]).encode("utf-8"), ARROW_FLAG_NULLABLE)
+            export_schema(&private.children[i], self.table.visible[i], (<str>self.names[i]).encode("utf-8"),
+                          ARROW_FLAG_NULLABLE)
         return capsule
 
     def __arrow_c_array__(self, requested_schema=None):

@@ -66,7 +66,8 @@ cdef class ImportedArrayStream:
     cdef int fail(self) except -1:
         cdef ArrowArrayStream* stream = self.stream()
         cdef const char* text = stream.get_last_error(stream)
-        raise OSError("the Arrow stream failed: " + ((<bytes>text).decode("utf-8", "replace") if text != NULL else "no reason given"))
+        raise OSError("the Arrow stream failed: "
+                      + ((<bytes>text).decode("utf-8", "replace") if text != NULL else "no reason given"))
 
     def __iter__(self):
         return self
@@ -140,12 +141,14 @@ cdef Py_ssize_t count_nulls(const ArrowArray* array, int64_t offset, int64_t n) 
 
 
 cdef dict ARROW_NUMBERS = {
-    b"c": ("i", 1), b"s": ("i", 2), b"i": ("i", 4), b"l": ("i", 8), b"C": ("u", 1), b"S": ("u", 2), b"I": ("u", 4), b"L": ("u", 8),
+    b"c": ("i", 1), b"s": ("i", 2), b"i": ("i", 4), b"l": ("i", 8), b"C": ("u", 1), b"S": ("u", 2), b"I": ("u", 4),
+    b"L": ("u", 8),
     b"e": ("f", 2), b"f": ("f", 4), b"g": ("f", 8),
 }
 
 
-cdef Column* import_array(const ArrowSchema* schema, const ArrowArray* array, int64_t before, int64_t n, bint structs_as_maps) except NULL:
+cdef Column* import_array(const ArrowSchema* schema, const ArrowArray* array, int64_t before, int64_t n,
+                          bint structs_as_maps) except NULL:
     # n values, starting at array.offset + before.
     cdef bytes format = schema.format
     cdef int64_t offset = array.offset + before
@@ -181,7 +184,8 @@ cdef Column* import_array(const ArrowSchema* schema, const ArrowArray* array, in
 
 
 cdef Column* import_nested(
-        const ArrowSchema* schema, const ArrowArray* array, int64_t offset, int64_t n, bytes format, bint structs_as_maps) except NULL:
+        const ArrowSchema* schema, const ArrowArray* array, int64_t offset, int64_t n, bytes format,
+        bint structs_as_maps) except NULL:
     cdef Column* c = NULL
     cdef Py_ssize_t i, nitems
     cdef const ArrowSchema* entries = schema.children[0] if schema.n_children else NULL
@@ -207,7 +211,8 @@ cdef Column* import_nested(
             c = new_column(MAP_ENTRIES, MAP, 2)
             borrow_offsets(c, array, offset, n, False)
             for i in range(2):
-                c.children[i] = import_array(entries.children[i], child.children[i], child.offset, child.length, structs_as_maps)
+                c.children[i] = import_array(entries.children[i], child.children[i], child.offset, child.length,
+                                             structs_as_maps)
         else:
             raise no_type_code_error(schema)
     except BaseException:
@@ -217,7 +222,8 @@ cdef Column* import_nested(
 
 
 cdef dict ARROW_TYPE_NAMES = {
-    "ts": "timestamp", "td": "date", "tt": "time", "tD": "duration", "ti": "interval", "d:": "decimal", "+u": "union", "+r": "run-end encoded",
+    "ts": "timestamp", "td": "date", "tt": "time", "tD": "duration", "ti": "interval", "d:": "decimal", "+u": "union",
+    "+r": "run-end encoded",
     "+v": "list view",
 }
 
@@ -377,7 +383,8 @@ cdef Column* import_views(const ArrowArray* array, int64_t offset, int64_t n, in
 
 
 cdef Column* import_dictionary(
-        const ArrowSchema* schema, const ArrowArray* array, int64_t offset, int64_t n, bint structs_as_maps) except NULL:
+        const ArrowSchema* schema, const ArrowArray* array, int64_t offset, int64_t n,
+        bint structs_as_maps) except NULL:
     # Expand to encoded values: typed bytes have no dictionaries.
     cdef Column* c = new_column(ENCODED, -1, 0)
     cdef Column* indices = NULL
@@ -398,7 +405,8 @@ cdef Column* import_dictionary(
     return c
 
 
-cdef int encode_dictionary(Column* c, const Column* indices, const Column* values, const ArrowArray* array, int64_t offset, int64_t n) except -1:
+cdef int encode_dictionary(Column* c, const Column* indices, const Column* values, const ArrowArray* array,
+                           int64_t offset, int64_t n) except -1:
     cdef const unsigned char* valid = validity_of(array)
     cdef int64_t i, index, total = 0
     cdef unsigned char* out
@@ -409,7 +417,8 @@ cdef int encode_dictionary(Column* c, const Column* indices, const Column* value
         if is_valid_at(valid, offset + i):
             index = index_at(indices, i)
             if not 0 <= index < values.n:
-                raise EncodeValueError(f"dictionary index {index} is out of range: the dictionary has {values.n} values", f"[{i}]")
+                raise EncodeValueError(f"dictionary index {index} is out of range: "
+                                       f"the dictionary has {values.n} values", f"[{i}]")
             total = plus(total, bound_of(values, index, index + 1, 0))
         c.wide_offsets[i + 1] = total
     if not reserve_data(c, total):

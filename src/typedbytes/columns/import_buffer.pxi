@@ -2,7 +2,8 @@
 #
 # Rows own what they were imported from; it is released with the last of them.
 
-cdef bint convert_numbers(Column* c, const unsigned char* p, Py_ssize_t n, Py_ssize_t step, str kind, int itemsize, bint swapped) except -1:
+cdef bint convert_numbers(Column* c, const unsigned char* p, Py_ssize_t n, Py_ssize_t step, str kind, int itemsize,
+                          bint swapped) except -1:
     # Copy numbers of any width and byte order, converted to the type code that the encoder writes for NumPy scalars.
     # False: a uint64 is beyond a LONG.
     cdef Py_ssize_t i
@@ -93,7 +94,8 @@ cdef int code_of(str kind, int itemsize) except -1:
 
 
 # The formats of PEP 3118 whose items are numbers; itemsize says how wide.
-cdef dict NUMBERS = {**dict.fromkeys("bhilqn", "i"), **dict.fromkeys("BHILQN", "u"), **dict.fromkeys("efd", "f"), "?": "?"}
+cdef dict NUMBERS = {**dict.fromkeys("bhilqn", "i"), **dict.fromkeys("BHILQN", "u"), **dict.fromkeys("efd", "f"),
+                     "?": "?"}
 
 
 def rows_of_buffer(data):
@@ -154,7 +156,8 @@ cdef bint convert_grid(Column* c, Py_buffer* view, str kind, bint swapped) excep
         if not reserve_data(c, times(times(c.n, c.nitems), c.width)):
             raise MemoryError
         for i in range(c.n):
-            fits &= convert_numbers(row, <const unsigned char*>view.buf + i * view.strides[0], c.nitems, view.strides[1], kind, view.itemsize, swapped)
+            fits &= convert_numbers(row, <const unsigned char*>view.buf + i * view.strides[0], c.nitems,
+                                    view.strides[1], kind, view.itemsize, swapped)
             memcpy(c.data + i * c.nitems * c.width, row.data, c.nitems * c.width)
         c.used = c.n * c.nitems * c.width
     finally:

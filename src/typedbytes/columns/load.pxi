@@ -137,7 +137,8 @@ cdef bint add_value(Steps* steps, Column* c) noexcept nogil:
     if c.kind == VARIABLE_LENGTH:
         return add_head(steps, head, 1) and add_step(steps, LOAD_VARIABLE, c)
     if c.kind == FIXED:
-        return add_head(steps, head, 1) and add_step(steps, LOAD_8 if c.width == 8 else LOAD_4 if c.width == 4 else LOAD_NUMBER, c)
+        return add_head(steps, head, 1) \
+            and add_step(steps, LOAD_8 if c.width == 8 else LOAD_4 if c.width == 4 else LOAD_NUMBER, c)
     if not has_children_per_value(c):
         make_steps(c)    # of what is in it
         return add_step(steps, LOAD_ONE, c)
@@ -150,7 +151,8 @@ cdef bint add_value(Steps* steps, Column* c) noexcept nogil:
     return True
 
 
-cdef inline void copy_padded(unsigned char* out, const unsigned char* p, Py_ssize_t nbytes, const unsigned char* end) noexcept nogil:
+cdef inline void copy_padded(unsigned char* out, const unsigned char* p, Py_ssize_t nbytes,
+                             const unsigned char* end) noexcept nogil:
     # If both sides have PADDING bytes, which is usual, a short text is one load and one store,
     # without a branch on its length.
     if likely(nbytes <= PADDING and end - p >= PADDING):
@@ -179,7 +181,8 @@ cdef inline void store_fixed(unsigned char* out, const unsigned char* p, int cod
 # load_fixed and load_variable could call load_number and load_variable_payload, which steps use;
 # records of two scalars would then take 1.07 of the time.
 
-cdef inline const unsigned char* load_fixed(const Column* c, Py_ssize_t i, const unsigned char* p, const unsigned char* end) noexcept nogil:
+cdef inline const unsigned char* load_fixed(const Column* c, Py_ssize_t i, const unsigned char* p,
+                                            const unsigned char* end) noexcept nogil:
     cdef Py_ssize_t width = c.width
     if unlikely(end - p <= width or p[0] != c.code or c.capacity - i * width < width):
         return NULL
@@ -249,7 +252,8 @@ cdef const unsigned char* load_nested(
     return p
 
 
-cdef inline const unsigned char* load_number(const Column* c, Py_ssize_t width, Py_ssize_t i, const unsigned char* p) noexcept nogil:
+cdef inline const unsigned char* load_number(const Column* c, Py_ssize_t width, Py_ssize_t i,
+                                             const unsigned char* p) noexcept nogil:
     if unlikely(c.capacity - i * width < width):
         return NULL
     store_fixed(c.data + i * width, p, c.code, <int>width)
@@ -313,7 +317,8 @@ cdef const unsigned char* load_steps(
 
 
 cdef inline const unsigned char* load_items_to_marker(
-        const Walk* w, const Column* c, Py_ssize_t* item, const unsigned char* p, const unsigned char* end) noexcept nogil:
+        const Walk* w, const Column* c, Py_ssize_t* item, const unsigned char* p,
+        const unsigned char* end) noexcept nogil:
     # The items of a LIST, and its MARKER.
     if c.kind == FIXED and c.width == 8:
         p = load_run(c, 8, item, p, end)
@@ -330,7 +335,8 @@ cdef inline const unsigned char* load_items_to_marker(
 
 
 cdef inline const unsigned char* load_run(
-        const Column* c, Py_ssize_t width, Py_ssize_t* item, const unsigned char* p, const unsigned char* end) noexcept nogil:
+        const Column* c, Py_ssize_t width, Py_ssize_t* item, const unsigned char* p,
+        const unsigned char* end) noexcept nogil:
     # As many numbers of the column's code as follow each other, are complete and fit; `width` is a constant.
     cdef int code = c.code
     cdef unsigned char* start = c.data + item[0] * width
@@ -344,12 +350,14 @@ cdef inline const unsigned char* load_run(
     return p
 
 
-cdef inline const unsigned char* load_array(const Column* c, Py_ssize_t i, const unsigned char* p, const unsigned char* end) noexcept nogil:
+cdef inline const unsigned char* load_array(const Column* c, Py_ssize_t i, const unsigned char* p,
+                                            const unsigned char* end) noexcept nogil:
     cdef Py_ssize_t width = c.width
     cdef Py_ssize_t nbytes = c.nitems * width
     cdef Py_ssize_t first = i * c.nitems
     cdef Py_ssize_t item = first
-    if unlikely(end - p < 5 + nbytes + c.nitems or p[0] != VECTOR or load_i32(p + 1) != c.nitems or c.capacity - first * width < nbytes):
+    if unlikely(end - p < 5 + nbytes + c.nitems or p[0] != VECTOR or load_i32(p + 1) != c.nitems
+                or c.capacity - first * width < nbytes):
         return NULL
     end = p + 5 + nbytes + c.nitems
     if width == 8:

@@ -124,7 +124,8 @@ cdef bint load_leaf(const Leaf* leaf, const unsigned char* p, Py_ssize_t stride,
     return not load_bytes(p, stride, BYTE, out, step, n)
 
 
-cdef void store_leaf(const Leaf* leaf, unsigned char* p, Py_ssize_t stride, Py_ssize_t first, Py_ssize_t n) noexcept nogil:
+cdef void store_leaf(const Leaf* leaf, unsigned char* p, Py_ssize_t stride, Py_ssize_t first,
+                     Py_ssize_t n) noexcept nogil:
     cdef Column* c = leaf.column
     cdef const unsigned char* source
     cdef Py_ssize_t step, i
@@ -188,10 +189,12 @@ cdef bint reserve_expected(Column* c, Py_ssize_t min_nbytes, Py_ssize_t nbytes, 
     cdef Py_ssize_t i
     if not c.wanted and not c.has_wanted_child:
         return True
-    if c.kind == VARIABLE_LENGTH and c.wanted and not reserve_payload(c, min(nbytes, max(c.expected, min_nbytes)), max_held):
+    if c.kind == VARIABLE_LENGTH and c.wanted \
+            and not reserve_payload(c, min(nbytes, max(c.expected, min_nbytes)), max_held):
         return False
     for i in range(c.nchildren):
-        if has_offsets(c) and c.children[i].kind == FIXED and not reserve_data(c.children[i], min(nbytes, c.children[i].expected)):
+        if has_offsets(c) and c.children[i].kind == FIXED \
+                and not reserve_data(c.children[i], min(nbytes, c.children[i].expected)):
             return False
         if not reserve_expected(c.children[i], 0, nbytes, max_held):
             return False

@@ -219,7 +219,8 @@ cdef tuple describe_value(TypeInference* inference):
     inference.level += 1
     if inference.level > MAX_LEVELS:
         raise LimitError(f"columns nest at most {MAX_LEVELS} levels: pass a schema with raw for deeper values")
-    found = describe_vector(inference) if code == VECTOR else describe_list(inference) if code == LIST else describe_map(inference)
+    found = describe_vector(inference) if code == VECTOR else describe_list(inference) if code == LIST \
+        else describe_map(inference)
     inference.level -= 1
     return found
 
@@ -249,7 +250,8 @@ cdef tuple describe_vector(TypeInference* inference):
         return "array", p[0], nitems
     inference.nchildren += nitems
     if inference.nchildren > MAX_CHILDREN:
-        raise LimitError(f"VECTORs with more than {MAX_CHILDREN} items of different types cannot be columns: pass a schema with raw for them")
+        raise LimitError(f"VECTORs with more than {MAX_CHILDREN} items of different types cannot be columns: "
+                         "pass a schema with raw for them")
     inference.buf.cursor = p
     return "tuple", describe_values(inference, nitems)
 

@@ -18,7 +18,8 @@ cdef str step_to(const Column* c, Py_ssize_t i):
     cdef Py_ssize_t index
     if c.kind == STRUCT:
         return f"[{encoded_name(c.children[i]).decode('utf-8')!r}]"
-    index = c.children[i].n - c.offsets[c.n] if has_offsets(c) and c.offsets_capacity else c.children[i].n if has_offsets(c) else i
+    index = c.children[i].n - c.offsets[c.n] if has_offsets(c) and c.offsets_capacity \
+        else c.children[i].n if has_offsets(c) else i
     return f"[{index}]" if c.kind != MAP_ENTRIES else f".key({index})" if i == 0 else f".value({index})"
 
 

@@ -81,7 +81,8 @@ cdef inline unsigned char* store_number(unsigned char* out, const unsigned char*
     return out + 1 + width
 
 
-cdef inline unsigned char* copy_payload(unsigned char* out, const Column* c, int64_t start, Py_ssize_t nbytes) noexcept nogil:
+cdef inline unsigned char* copy_payload(unsigned char* out, const Column* c, int64_t start,
+                                        Py_ssize_t nbytes) noexcept nogil:
     # Our own data and the output have PADDING; imported data may end with its last text.
     if nbytes <= PADDING and start + PADDING <= c.used:
         memcpy(out, c.data + start, PADDING)
@@ -101,7 +102,8 @@ cdef inline unsigned char* store_encoded(unsigned char* out, const Column* c, Py
     return copy_payload(out, c, start, offset_at(c, i + 1) - start)
 
 
-cdef unsigned char* store_one_value(unsigned char* out, const Column* c, Py_ssize_t i, WriteState* state) noexcept nogil:
+cdef unsigned char* store_one_value(unsigned char* out, const Column* c, Py_ssize_t i,
+                                    WriteState* state) noexcept nogil:
     # Returns the position after the value; NULL if it was refused: `refusal` says why.
     cdef Py_ssize_t start, end, item, child
     cdef int64_t number
@@ -229,13 +231,15 @@ def encode_rows(list columns, list starts, Py_ssize_t n, Py_ssize_t max_nbytes, 
             if not 0 <= first[i] <= (<Rows>columns[i]).n - n:
                 raise IndexError("row range is outside the columns")
         n = fitting(c, first, ncolumns, n, max_nbytes, state.null_nbytes)
-        return fill_bytes(c, first, ncolumns, n, bound_of_rows(c, first, ncolumns, n, state.null_nbytes), &state, nbefore), n
+        return fill_bytes(c, first, ncolumns, n, bound_of_rows(c, first, ncolumns, n, state.null_nbytes), &state,
+                          nbefore), n
     finally:
         PyMem_RawFree(c)
         PyMem_RawFree(first)
 
 
-cdef Py_ssize_t bound_of_rows(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssize_t n, Py_ssize_t null_nbytes) noexcept nogil:
+cdef Py_ssize_t bound_of_rows(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssize_t n,
+                              Py_ssize_t null_nbytes) noexcept nogil:
     cdef Py_ssize_t total = 0
     cdef Py_ssize_t i
     for i in range(ncolumns):
@@ -243,14 +247,16 @@ cdef Py_ssize_t bound_of_rows(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns
     return total
 
 
-cdef Py_ssize_t fitting(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssize_t n, Py_ssize_t max_nbytes, Py_ssize_t null_nbytes) noexcept nogil:
+cdef Py_ssize_t fitting(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssize_t n, Py_ssize_t max_nbytes,
+                        Py_ssize_t null_nbytes) noexcept nogil:
     # A number of rows, at least one, whose bytes are at most `max_nbytes`, to within a factor of two.
     while n > 1 and bound_of_rows(c, first, ncolumns, n, null_nbytes) > max_nbytes:
         n = (n + 1) // 2
     return n
 
 
-cdef bytes fill_bytes(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssize_t n, Py_ssize_t bound, WriteState* state, Py_ssize_t nbefore):
+cdef bytes fill_bytes(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssize_t n, Py_ssize_t bound,
+                      WriteState* state, Py_ssize_t nbefore):
     if bound > PY_SSIZE_T_MAX - PADDING - 64:    # the head of a bytes object
         raise MemoryError
     cdef PyObject* filled = new_bytes(NULL, bound + PADDING)

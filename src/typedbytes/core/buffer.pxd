@@ -35,7 +35,8 @@ cdef inline Py_ssize_t held(const ReadBuffer* b) noexcept nogil:
     return b.end - b.cursor
 
 # The first occurrence of these bytes, one at least; NULL: none.
-cdef inline const unsigned char* find_bytes(const unsigned char* p, const unsigned char* end, const unsigned char* wanted,
+cdef inline const unsigned char* find_bytes(const unsigned char* p, const unsigned char* end,
+                                            const unsigned char* wanted,
                                             Py_ssize_t nbytes) noexcept nogil:
     while end - p >= nbytes:
         p = <const unsigned char*>memchr(p, wanted[0], end - p - nbytes + 1)

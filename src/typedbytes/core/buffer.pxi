@@ -176,7 +176,8 @@ cdef int grow(WriteBuffer* b, Py_ssize_t nbytes) except -1:
     cdef Py_ssize_t capacity = b.end - b.start
     if nbytes > PY_SSIZE_T_MAX // 4 - used:
         raise MemoryError
-    if (2 * capacity > LARGE_OUTPUT or b.expected <= MAX_AT_ONCE) and used + nbytes <= b.expected + b.expected // RESERVED_FRACTION:
+    if (2 * capacity > LARGE_OUTPUT or b.expected <= MAX_AT_ONCE) \
+            and used + nbytes <= b.expected + b.expected // RESERVED_FRACTION:
         # As much as last time and a little more: what was freed is handed out again with its pages, and stays as it is.
         # Twice as much would be mapped, cut and unmapped at each call; bench: encode large_pairs. Grown in two steps,
         # an output of 128 to 192 KiB would leave a freed block below it, and the C library would return its pages.

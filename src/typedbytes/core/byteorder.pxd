@@ -24,18 +24,28 @@ cdef extern from "core/byteorder.h" nogil:
     bint is_ascii(const unsigned char* p, Py_ssize_t nbytes) noexcept
 
     # Nonzero: one of the n has another code, and what is in `out` is useless.
-    bint load_bytes(const unsigned char* p, Py_ssize_t stride, unsigned char code, unsigned char* out, Py_ssize_t step, Py_ssize_t n) noexcept
-    bint load_bools(const unsigned char* p, Py_ssize_t stride, unsigned char code, unsigned char* out, Py_ssize_t step, Py_ssize_t n) noexcept
-    bint load_16s(const unsigned char* p, Py_ssize_t stride, unsigned char code, unsigned char* out, Py_ssize_t step, Py_ssize_t n) noexcept
-    bint load_32s(const unsigned char* p, Py_ssize_t stride, unsigned char code, unsigned char* out, Py_ssize_t step, Py_ssize_t n) noexcept
-    bint load_64s(const unsigned char* p, Py_ssize_t stride, unsigned char code, unsigned char* out, Py_ssize_t step, Py_ssize_t n) noexcept
+    bint load_bytes(const unsigned char* p, Py_ssize_t stride, unsigned char code, unsigned char* out, Py_ssize_t step,
+                    Py_ssize_t n) noexcept
+    bint load_bools(const unsigned char* p, Py_ssize_t stride, unsigned char code, unsigned char* out, Py_ssize_t step,
+                    Py_ssize_t n) noexcept
+    bint load_16s(const unsigned char* p, Py_ssize_t stride, unsigned char code, unsigned char* out, Py_ssize_t step,
+                  Py_ssize_t n) noexcept
+    bint load_32s(const unsigned char* p, Py_ssize_t stride, unsigned char code, unsigned char* out, Py_ssize_t step,
+                  Py_ssize_t n) noexcept
+    bint load_64s(const unsigned char* p, Py_ssize_t stride, unsigned char code, unsigned char* out, Py_ssize_t step,
+                  Py_ssize_t n) noexcept
     bint check_codes(const unsigned char* p, Py_ssize_t stride, unsigned char code, Py_ssize_t n) noexcept
     bint check_heads(const unsigned char* p, Py_ssize_t stride, unsigned char code, int count, Py_ssize_t n) noexcept
-    void store_bytes(unsigned char* p, Py_ssize_t stride, unsigned char code, const unsigned char* source, Py_ssize_t step, Py_ssize_t n) noexcept
-    void store_bools(unsigned char* p, Py_ssize_t stride, unsigned char code, const unsigned char* source, Py_ssize_t step, Py_ssize_t n) noexcept
-    void store_16s(unsigned char* p, Py_ssize_t stride, unsigned char code, const unsigned char* source, Py_ssize_t step, Py_ssize_t n) noexcept
-    void store_32s(unsigned char* p, Py_ssize_t stride, unsigned char code, const unsigned char* source, Py_ssize_t step, Py_ssize_t n) noexcept
-    void store_64s(unsigned char* p, Py_ssize_t stride, unsigned char code, const unsigned char* source, Py_ssize_t step, Py_ssize_t n) noexcept
+    void store_bytes(unsigned char* p, Py_ssize_t stride, unsigned char code, const unsigned char* source,
+                     Py_ssize_t step, Py_ssize_t n) noexcept
+    void store_bools(unsigned char* p, Py_ssize_t stride, unsigned char code, const unsigned char* source,
+                     Py_ssize_t step, Py_ssize_t n) noexcept
+    void store_16s(unsigned char* p, Py_ssize_t stride, unsigned char code, const unsigned char* source,
+                   Py_ssize_t step, Py_ssize_t n) noexcept
+    void store_32s(unsigned char* p, Py_ssize_t stride, unsigned char code, const unsigned char* source,
+                   Py_ssize_t step, Py_ssize_t n) noexcept
+    void store_64s(unsigned char* p, Py_ssize_t stride, unsigned char code, const unsigned char* source,
+                   Py_ssize_t step, Py_ssize_t n) noexcept
 
 # Named here so that a change of them compiles what uses them.
 cdef extern from "core/utf8/plain.h":

@@ -66,7 +66,8 @@ cdef PyObject* decode_record(Decoding* d) except NULL
 cdef PyObject* decode_rest(Decoding* d) except NULL
 # A single scalar, the most common message, without a Decoding of its own. NULL without an exception:
 # another value, or options that need more.
-cdef PyObject* decode_single_scalar(const Decoding* options, const unsigned char* p, Py_ssize_t nbytes, bint is_key) except? NULL
+cdef PyObject* decode_single_scalar(const Decoding* options, const unsigned char* p, Py_ssize_t nbytes,
+                                    bint is_key) except? NULL
 cdef int decode_pair(Decoding* d, PyObject** key, PyObject** value) except -1
 # A str of UTF-8; NULL without an exception: it is not UTF-8.
 cdef PyObject* text_from_utf8(const unsigned char* p, Py_ssize_t nbytes) except? NULL
@@ -134,4 +135,5 @@ cdef int encode_record(Encoding* e, PyObject* obj) except -1
 cdef int encode_pair(Encoding* e, PyObject* key, PyObject* value) except -1
 # As encode_pair, with `before` bytes left in front of the key and `between` bytes in front of the value, for the caller
 # to fill. Return how many bytes the key takes.
-cdef Py_ssize_t encode_spaced_pair(Encoding* e, PyObject* key, PyObject* value, Py_ssize_t before, Py_ssize_t between) except -1
+cdef Py_ssize_t encode_spaced_pair(Encoding* e, PyObject* key, PyObject* value, Py_ssize_t before,
+                                   Py_ssize_t between) except -1

@@ -14,8 +14,8 @@ cdef extern from "Python.h":
     void xdecref "Py_XDECREF"(PyObject* o) noexcept
     Py_ssize_t Py_REFCNT(PyObject* o) noexcept
     PyTypeObject* Py_TYPE(PyObject* o) noexcept
-    PyTypeObject PyBool_Type, PyByteArray_Type, PyBytes_Type, PyComplex_Type, PyDict_Type, PyFloat_Type, PyFrozenSet_Type, PyList_Type
-    PyTypeObject PyLong_Type, PySet_Type, PyTuple_Type, PyUnicode_Type
+    PyTypeObject PyBool_Type, PyByteArray_Type, PyBytes_Type, PyComplex_Type, PyDict_Type, PyFloat_Type
+    PyTypeObject PyFrozenSet_Type, PyList_Type, PyLong_Type, PySet_Type, PyTuple_Type, PyUnicode_Type
     PyObject* Py_True
     PyObject* Py_False
     PyObject* Py_None

@@ -55,7 +55,9 @@ include "stream/whole_values.pxi"
 
 
 cdef class Encoder:
-    """Encoder(*, int_width='auto', pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nEncode objects with fixed options; reusable, and safe to share between threads.
+    "Encoder(*, int_width='auto', pickle='safe', default=None, sort_keys=False, unicode_errors='strict', " \
+        "dialect='hadoop', max_depth=256)\n--\n\n" \
+        """Encode objects with fixed options; reusable, and safe to share between threads.
 
     int_width: "auto" (INT where the number fits, else LONG), 32 or 64. pickle: "safe" writes None, wide ints, Decimal,
     datetime types, sets, complex and UUID as code 100, "trust" pickles anything, "raw" nothing. default: a function
@@ -165,7 +167,9 @@ cdef keyword_function encode_by_name = replace_calls(Encoder.encode, encode_posi
 
 
 cdef class Decoder:
-    """Decoder(*, pickle='safe', exact=False, map_pairs=False, ext_hook=None, unicode_errors='strict', dialect='hadoop', max_depth=256, max_bytes=None)\n--\n\nDecode with fixed options, whole buffers or a stream that is fed in pieces.
+    "Decoder(*, pickle='safe', exact=False, map_pairs=False, ext_hook=None, unicode_errors='strict', " \
+        "dialect='hadoop', max_depth=256, max_bytes=None)\n--\n\n" \
+        """Decode with fixed options, whole buffers or a stream that is fed in pieces.
 
     pickle: "safe" builds only value types from code 100, "trust" is ordinary pickle (for one's own data), "raw" gives
     Ext(100, data). exact: give Byte, Long, Float and Ext where plain values would lose their width. map_pairs: a MAP
@@ -401,7 +405,7 @@ def step_as_base(type cls not None):
 
 
 cdef class PassedOptions:
-    """The `__signature__` of a class made in Python whose **options are those of another class, `target`, except `hidden`."""
+    """The `__signature__` of a class made in Python with the **options of a class, `target`, except `hidden`."""
 
     cdef object target, hidden, init
 
@@ -418,13 +422,14 @@ cdef class PassedOptions:
         _self, *own, _options = signature(self.init).parameters.values()
         names = {parameter.name for parameter in own}
         for parameter in signature(self.target).parameters.values():
-            if parameter.kind is parameter.KEYWORD_ONLY and parameter.name not in names and parameter.name not in self.hidden:
+            if parameter.kind is parameter.KEYWORD_ONLY and parameter.name not in names \
+                    and parameter.name not in self.hidden:
                 own.append(parameter)
         return Signature(own)
 
 
 cdef class ParametersOf:
-    """The `__signature__` of a class made in Python whose compiled base has none: that of a function. A subclass may have its own."""
+    """The `__signature__` of a class made in Python over a compiled one without: a function's, or its own."""
 
     cdef object function, owner
 

@@ -95,7 +95,8 @@ def count(data, *, dialect="hadoop", max_depth=256):
     return nvalues
 
 
-def advance(data, Py_ssize_t offset, long long nvalues, *, min_nbytes=None, int step=1, dialect="hadoop", max_depth=256):
+def advance(data, Py_ssize_t offset, long long nvalues, *, min_nbytes=None, int step=1, dialect="hadoop",
+            max_depth=256):
     """Return the offset after n values from the one at `offset` on, None when there are fewer complete ones.
 
     min_nbytes: stop earlier, after the first multiple of `step` values with at least this many bytes. Raises ValueError
@@ -138,7 +139,7 @@ cdef SkipOutcome skip_values(Scan scan, int64_t max_values, int64_t* nskipped) e
 
 
 def index(data, *, dialect="hadoop", max_depth=256):
-    """Return the offsets at which the values of a bytes-like object start, as array('q'); options and errors as for `skip`.
+    """Return the offsets at which the values of a bytes-like object start, as array('q'); options as for `skip`.
 
     >>> index(b"\\x02\\x01\\x02\\x00")
     array('q', [0, 2])
@@ -170,7 +171,7 @@ def index(data, *, dialect="hadoop", max_depth=256):
 
 
 def hash_code(encoded):
-    """Return Java's hashCode of a TypedBytesWritable that holds these bytes, a signed 32-bit int: `hash_code(dumps(key))`.
+    """Return Java's hashCode of a TypedBytesWritable of these bytes, a signed 32-bit int: `hash_code(dumps(key))`.
 
     >>> hash_code(b"\\x03\\x00\\x00\\x00\\x05")
     31399719
@@ -184,7 +185,7 @@ def hash_code(encoded):
 
 
 def partition(encoded, int npartitions):
-    """Return the partition that Hadoop's HashPartitioner gives to a key with these encoded bytes: `partition(dumps(key), n)`.
+    """Return the partition of Hadoop's HashPartitioner for a key's encoded bytes: `partition(dumps(key), n)`.
 
     The bytes are taken as they are, whether or not they are one value.
     Raises ValueError when `npartitions` is not positive.
@@ -198,7 +199,7 @@ def partition(encoded, int npartitions):
 
 
 def joined_with_hash(bytes head, bytes like, bytes key, bytes sign, bytes padding):
-    """Return these concatenated, with seven bytes before the padding that give all bytes before it the hash code of `like`.
+    """Return these concatenated, with seven bytes before the padding that make the hash code that of `like`.
 
     >>> whole = joined_with_hash(b"head ", b"like", b" key", b"!", b"...")
     >>> whole[:14], whole[21:], hash_code(whole[:21]) == hash_code(b"like")
@@ -211,6 +212,7 @@ def joined_with_hash(bytes head, bytes like, bytes key, bytes sign, bytes paddin
     for part in (head, like, key, sign):
         memcpy(end, PyBytes_AS_STRING(part), PyBytes_GET_SIZE(part))
         end += PyBytes_GET_SIZE(part)
-    store_hash_suffix(end, <uint32_t>hash_of(p, nfront), <uint32_t>hash_of(<const unsigned char*>PyBytes_AS_STRING(like), len(like)))
+    store_hash_suffix(end, <uint32_t>hash_of(p, nfront),
+                      <uint32_t>hash_of(<const unsigned char*>PyBytes_AS_STRING(like), len(like)))
     memcpy(end + 7, PyBytes_AS_STRING(padding), len(padding))
     return whole

@@ -44,7 +44,9 @@ from typedbytes._core cimport (
 from typedbytes.core.byteorder cimport (
     copy_short, load_f32, load_f64, load_i16, load_i32, load_i64, store_f32, store_f64, store_i16, store_i32, store_i64,
 )
-from typedbytes.core.cpython cimport as_failure, has_buffer, object_from_stolen, pair_from_stolen, raise_pending, reraise_memory_error
+from typedbytes.core.cpython cimport (
+    as_failure, has_buffer, object_from_stolen, pair_from_stolen, raise_pending, reraise_memory_error,
+)
 from typedbytes.core.scalars cimport scalar_nbytes
 from typedbytes.core.threads cimport NO_GIL, claim_state
 from typedbytes.core.typecode cimport *
@@ -56,7 +58,9 @@ from collections import deque, namedtuple
 
 from typedbytes._base.magic import OLD_RCFILE_KEY, SEQUENCE_FILE, is_sequence_file, not_a_sequence_file
 from typedbytes._types import Writable
-from typedbytes.errors import DecodeError, EncodeTypeError, EncodeValueError, FormatError, LimitError, TruncatedError, relocated
+from typedbytes.errors import (
+    DecodeError, EncodeTypeError, EncodeValueError, FormatError, LimitError, TruncatedError, relocated,
+)
 
 __all__ = ["Reader", "Skipped", "Writer", "decode", "encode"]
 

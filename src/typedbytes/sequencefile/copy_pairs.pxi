@@ -1,7 +1,8 @@
 # Pairs that are typed bytes already, copied into records without being decoded; the structure of each value is checked.
 
 cdef int copy_pairs(Writer writer, const unsigned char* p, Py_ssize_t nbytes) except -1:
-    cdef DecodeOptions options = DecodeOptions(dialect="hive" if writer.options.template.hive else "hadoop", max_depth=writer.options.template.max_depth)
+    cdef DecodeOptions options = DecodeOptions(dialect="hive" if writer.options.template.hive else "hadoop",
+                                               max_depth=writer.options.template.max_depth)
     cdef Decoding d = options.template
     cdef Skipping skipping
     borrow(&d.buf, p, nbytes)
@@ -39,7 +40,8 @@ cdef inline Py_ssize_t copy_scalars_plain(Writer writer, ReadBuffer* pairs) noex
     cdef unsigned char* end = out + min(b.end - out, WRITE_CAPACITY)    # so that the lengths fit a record
     # A record that ends here or later is the last: then a marker is due, or the buffer is sent,
     # where signals are looked for.
-    cdef unsigned char* last = out + min(writer.send_threshold - written(b), writer.sync_interval - (writer.position() - writer.last_sync))
+    cdef unsigned char* last = out + min(writer.send_threshold - written(b),
+                                         writer.sync_interval - (writer.position() - writer.last_sync))
     cdef Py_ssize_t nkey, nvalue
     cdef Py_ssize_t count = 0
     while out < last:
@@ -57,7 +59,8 @@ cdef inline Py_ssize_t copy_scalars_plain(Writer writer, ReadBuffer* pairs) noex
     return count
 
 
-cdef inline unsigned char* store_plain(unsigned char* out, const unsigned char* key, Py_ssize_t nkey, Py_ssize_t nvalue) noexcept:
+cdef inline unsigned char* store_plain(unsigned char* out, const unsigned char* key, Py_ssize_t nkey,
+                                       Py_ssize_t nvalue) noexcept:
     # A record, the value directly after the key; returns its end.
     store_lengths(out, nkey, nvalue)
     copy_short(out + 12, key, nkey)

@@ -81,7 +81,8 @@ cdef class RecordFrames(PairSource):
         self.read_start()
         self.version = self.read_bytes(1)[0]
         if not MIN_VERSION <= self.version <= MAX_VERSION:
-            raise FormatError(f"unsupported SequenceFile version {self.version}: expected {MIN_VERSION} to {MAX_VERSION}", 3)
+            raise FormatError(f"unsupported SequenceFile version {self.version}: "
+                              f"expected {MIN_VERSION} to {MAX_VERSION}", 3)
         self.key_class, self.value_class = self.read_class_name(), self.read_class_name()
         if self.key_class == OLD_RCFILE_KEY:
             raise FormatError("an RCFile, which Hive reads: its records are not those of a SequenceFile", 0)
@@ -155,7 +156,8 @@ cdef class RecordFrames(PairSource):
         # At least nbytes are buffered from the cursor on.
         if held(&self.file) < nbytes and not refill(&self.file, nbytes):
             raise TruncatedError(f"the file ends early: at least {nbytes - held(&self.file)} more bytes needed",
-                                 offset_of(&self.file, self.file.end), None, "", self.nrecords if self.header_end else None)
+                                 offset_of(&self.file, self.file.end), None, "", self.nrecords if self.header_end
+                                 else None)
         return 0
 
     cdef Py_ssize_t check_limit(self, int64_t nbytes, long long offset) except -1:
@@ -264,7 +266,8 @@ cdef class RecordFrames(PairSource):
         for i in range(5, SHORTEST_HEADER):
             if not 0x20 < b.cursor[i] < 0x7f:
                 return 0
-        raise self.error("another SequenceFile starts here: files that were joined byte by byte, as by hadoop fs -getmerge, cannot be read; "
+        raise self.error("another SequenceFile starts here: files that were joined byte by byte, "
+                         "as by hadoop fs -getmerge, cannot be read; "
                          "typedbytes cat --to sequencefile joins their records")
 
     cdef object error(self, str message):
@@ -473,7 +476,8 @@ cdef class RecordFrames(PairSource):
             nlengths += 1
             p += vint_size(p[0])
         if left or nlengths != self.declared_count:
-            raise self.error(f"a block of {self.declared_count} records has {nlengths} {part} lengths and {left} bytes after its {part}s")
+            raise self.error(f"a block of {self.declared_count} records has {nlengths} {part} lengths "
+                             f"and {left} bytes after its {part}s")
         return 0
 
     cdef bint next_from_block(self) except -1:

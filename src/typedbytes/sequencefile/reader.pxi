@@ -4,14 +4,16 @@
 # Functions called through these types return -1 or NULL and leave their exception set, for recover() or fail_pending().
 # An except clause in between could crash: if memory is exhausted, an exception may have no traceback.
 ctypedef int (*record_function)(Reader reader, RecordForm form) noexcept
-ctypedef PyObject* (*scalar_function)(const Decoding* options, const unsigned char* p, Py_ssize_t nbytes, bint is_key) noexcept
-ctypedef PyObject* (*object_function)(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes, bint is_key) noexcept
+ctypedef PyObject* (*scalar_function)(const Decoding* options, const unsigned char* p, Py_ssize_t nbytes,
+                                      bint is_key) noexcept
+ctypedef PyObject* (*object_function)(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes,
+                                      bint is_key) noexcept
 
 Skipped = namedtuple("Skipped", "offset nbytes nrecords error", module="typedbytes.sequencefile")
 Skipped.__doc__ = """A part of a file that a Reader with resync=True has skipped.
 
-offset: where it starts. nbytes: its size, up to the next sync marker or the end of the file; for a record in a block, its
-decompressed size. nrecords: None where the damage hides the number. error: what was wrong.
+offset: where it starts. nbytes: its size, up to the next sync marker or the end of the file; for a record in a block,
+its decompressed size. nrecords: None where the damage hides the number. error: what was wrong.
 """
 
 cdef enum RecordForm:
@@ -23,7 +25,9 @@ cdef enum RecordForm:
 
 
 cdef class Reader(RecordFrames):
-    """Reader(source, *, start=0, length=None, raw=False, resync=False, pickle='safe', exact=False, map_pairs=False, ext_hook=None, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nRead a SequenceFile from an object with read(), or from bytes; see `typedbytes.sequencefile.Reader`.
+    "Reader(source, *, start=0, length=None, raw=False, resync=False, pickle='safe', exact=False, map_pairs=False, " \
+        "ext_hook=None, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\n" \
+        """Read a SequenceFile from an object with read(), or from bytes; see `typedbytes.sequencefile.Reader`.
 
     find_codec: called with a codec's class name, returns a function that takes compressed bytes and a limit and returns
     bytes. find_converters: called with the name of a key or value class, returns two functions of a Writable's bytes,
@@ -53,7 +57,8 @@ cdef class Reader(RecordFrames):
     def __cinit__(self, *args, **options):
         self.state = CLOSED
 
-    def __init__(self, source, *, long long start=0, length=None, raw=False, resync=False, Py_ssize_t max_bytes=MAX_RECORD_NBYTES,
+    def __init__(self, source, *, long long start=0, length=None, raw=False, resync=False,
+                 Py_ssize_t max_bytes=MAX_RECORD_NBYTES,
                  find_codec=None, find_converters=None, owns=False, filename=None, **options):
         if self.source is not None:
             raise RuntimeError("a Reader cannot be initialised again")
@@ -119,7 +124,8 @@ cdef class Reader(RecordFrames):
         return got if got >= 0 else self.recover(form)
 
     cdef int try_next_record(self, RecordForm form) except -1:
-        if not (self.next_from_block() if self.compression_type == BLOCK else self.read_buffered_record() or self.read_record()):
+        if not (self.next_from_block() if self.compression_type == BLOCK else self.read_buffered_record()
+                or self.read_record()):
             return 0
         if not self.nrecords & SIGNAL_MASK:
             PyErr_CheckSignals()
@@ -195,7 +201,8 @@ cdef class Reader(RecordFrames):
         cdef WriteBuffer* out = &self.typed
         cdef Py_ssize_t nkey = self.nkey - 4
         cdef Py_ssize_t nvalue = self.nvalue - 4
-        if not (self.holds_typed and is_scalar(self.key, self.nkey) and is_scalar(self.value, self.nvalue)) or nkey > MAX_LENGTH - nvalue:
+        if not (self.holds_typed and is_scalar(self.key, self.nkey) and is_scalar(self.value, self.nvalue)) \
+                or nkey > MAX_LENGTH - nvalue:
             return False
         reserve(out, nkey + nvalue)
         copy_short(out.cursor, self.key + 4, nkey)
@@ -256,7 +263,8 @@ cdef class Reader(RecordFrames):
     cdef bint spans_marker(self) noexcept:
         # A record that contains a sync marker has a wrong length. All of it is still buffered.
         return self.compression_type != BLOCK \
-            and find_bytes(self.file.cursor - self.record_nbytes, self.file.cursor, self.escaped_marker, ESCAPED_NBYTES) != NULL
+            and find_bytes(self.file.cursor - self.record_nbytes, self.file.cursor, self.escaped_marker,
+                           ESCAPED_NBYTES) != NULL
 
     cdef inline int enter(self) except -1:
         return 0 if claim_state(&self.state, OPEN, BUSY) else self.refuse()
@@ -314,7 +322,7 @@ cdef class Reader(RecordFrames):
         return self.typed_pairs(nbytes, NULL)
 
     def __read_encoded__(self, Py_ssize_t nbytes):
-        """Return what read_typed does, and as int64 numbers the offset of each pair's record, or of its block. Used by columns."""
+        """Return what read_typed does, and the offsets of the pairs' records or blocks as int64. Used by columns."""
         cdef WriteBuffer offsets
         start_owned(&offsets, 512)
         try:
@@ -395,7 +403,7 @@ cdef class Reader(RecordFrames):
         return count
 
     def __decompress_ahead__(self, submit, Py_ssize_t nblocks):
-        """Have up to `nblocks` blocks ahead decompressed by submit(function, ...), which returns a future. Used by read()."""
+        """Have up to `nblocks` blocks decompressed ahead by submit(function, ...), which returns a future."""
         self.enter()
         try:
             self.start_looking_ahead(submit, nblocks)
@@ -550,13 +558,15 @@ cdef inline bint take_scalars(Reader reader, PyObject** made, PyObject** made_va
     return got
 
 
-cdef inline bint make_scalars(Reader reader, const unsigned char* key, Py_ssize_t nkey, const unsigned char* value, Py_ssize_t nvalue,
+cdef inline bint make_scalars(Reader reader, const unsigned char* key, Py_ssize_t nkey, const unsigned char* value,
+                              Py_ssize_t nvalue,
                               PyObject** made, PyObject** made_value) noexcept:
     # The value first: a key is a scalar more often. Without memory the general path raises again.
     if not (may_be_scalar(key, nkey) and may_be_scalar(value, nvalue)):
         return False
     made_value[0] = (<scalar_function>decode_single_scalar)(&reader.d, value + 4, nvalue - 4, False)
-    made[0] = NULL if made_value[0] == NULL else (<scalar_function>decode_single_scalar)(&reader.d, key + 4, nkey - 4, True)
+    made[0] = NULL if made_value[0] == NULL \
+        else (<scalar_function>decode_single_scalar)(&reader.d, key + 4, nkey - 4, True)
     if made[0] != NULL:
         return True
     xdecref(made_value[0])

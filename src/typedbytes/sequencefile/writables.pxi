@@ -126,7 +126,8 @@ cdef object decode_by_class(WritableClass writable, Decoding* d, const unsigned 
     return decode_other_class(writable, d, PyBytes_FromStringAndSize(<const char*>p, nbytes))
 
 
-cdef inline PyObject* new_object(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes, bint is_key) except NULL:
+cdef inline PyObject* new_object(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes,
+                                 bint is_key) except NULL:
     # decode_by_class with a fast path for the most common kind. After a failure the caller abandons `d`.
     cdef PyObject* value
     if writable.kind == TYPED_BYTES:
@@ -160,7 +161,8 @@ cdef inline PyObject* new_typed(Decoding* d, const unsigned char* p, Py_ssize_t 
     return value
 
 
-cdef inline int check_bytes_length(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except -1:
+cdef inline int check_bytes_length(WritableClass writable, Decoding* d, const unsigned char* p,
+                                   Py_ssize_t nbytes) except -1:
     # BytesWritable and TypedBytesWritable: an i32 length and the bytes.
     if nbytes >= 4 and load_i32(p) < 0:
         raise writable_error(d, f"negative length {load_i32(p)} in {class_of(writable)}")
@@ -173,7 +175,8 @@ cdef Py_ssize_t check_text(WritableClass writable, Decoding* d, const unsigned c
     # Returns the size of the length before the text.
     cdef int size = vint_size(p[0]) if nbytes else 1
     if nbytes < size:
-        raise writable_error(d, f"expected at least {size} byte{'s' if size > 1 else ''} for {class_of(writable)}, got {nbytes}")
+        raise writable_error(d, f"expected at least {size} byte{'s' if size > 1 else ''} for {class_of(writable)}, "
+                                f"got {nbytes}")
     if load_vint(p) != nbytes - size:
         raise writable_error(d, f"Text length {load_vint(p)} with {nbytes - size} bytes left")
     return size
@@ -190,7 +193,8 @@ cdef object decode_text_writable(WritableClass writable, Decoding* d, const unsi
         raise refused from error
 
 
-cdef int load_number(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes, int64_t* number) except -1:
+cdef int load_number(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes,
+                     int64_t* number) except -1:
     # The caller has checked the sizes of fixed-size kinds.
     if writable.kind == INT_WRITABLE:
         number[0] = load_i32(p)
@@ -216,7 +220,8 @@ cdef object decode_other_class(WritableClass writable, Decoding* d, bytes data):
         return writable.function(data)
     except DecodeError as error:
         reraise_memory_error(error)
-        raise relocated(error, error.message, d.buf.start_offset + error.offset, error.code, error.path, d.record_index) from None
+        raise relocated(error, error.message, d.buf.start_offset + error.offset, error.code, error.path,
+                        d.record_index) from None
 
 
 cdef object writable_error(Decoding* d, str message):
@@ -233,7 +238,8 @@ cdef str class_of(WritableClass writable):
 
 # ---- to typed bytes --------------------------------------------------------------------------------------------------
 
-cdef int copy_typed(WritableClass writable, Decoding* d, Skipping* skipping, const unsigned char* p, Py_ssize_t nbytes, WriteBuffer* out) except -1:
+cdef int copy_typed(WritableClass writable, Decoding* d, Skipping* skipping, const unsigned char* p, Py_ssize_t nbytes,
+                    WriteBuffer* out) except -1:
     # Appends what Hadoop's TypedBytesWritableOutput writes for a Writable,
     # which is what streaming tasks receive and dumptb writes.
     cdef int64_t number
@@ -259,7 +265,8 @@ cdef int copy_typed(WritableClass writable, Decoding* d, Skipping* skipping, con
         store_code(out, p[0] != 0)
         return 0
     if writable.kind in (FLOAT_WRITABLE, DOUBLE_WRITABLE, BYTE_WRITABLE):
-        store_code(out, FLOAT if writable.kind == FLOAT_WRITABLE else DOUBLE if writable.kind == DOUBLE_WRITABLE else BYTE)
+        store_code(out,
+                   FLOAT if writable.kind == FLOAT_WRITABLE else DOUBLE if writable.kind == DOUBLE_WRITABLE else BYTE)
         return append_bytes(out, p, nbytes)
     if writable.kind in (NULL_WRITABLE, SHORT_WRITABLE, OTHER):
         return append_writable(writable, d, p, nbytes, out)
@@ -280,7 +287,8 @@ cdef bytes convert_to_typed(WritableClass writable, Decoding* d, const unsigned 
         return writable.to_typed(PyBytes_FromStringAndSize(<const char*>p, nbytes))
     except DecodeError as error:
         reraise_memory_error(error)
-        raise relocated(error, error.message, d.buf.start_offset + error.offset, error.code, error.path, d.record_index) from None
+        raise relocated(error, error.message, d.buf.start_offset + error.offset, error.code, error.path,
+                        d.record_index) from None
 
 
 cdef int check_typed(Decoding* d, Skipping* skipping, const unsigned char* p, Py_ssize_t nbytes) except -1:
@@ -344,10 +352,12 @@ cdef inline int append_counted(WriteBuffer* out, const unsigned char* p, Py_ssiz
     return append_bytes(out, p, nbytes)
 
 
-cdef int append_writable(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes, WriteBuffer* out) except -1:
+cdef int append_writable(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes,
+                         WriteBuffer* out) except -1:
     name = writable.class_name.encode("utf-8")
     if nbytes > MAX_LENGTH - 4 - len(name):
-        raise LimitError(f"a {writable.class_name} of {nbytes} bytes is too long for typed bytes: at most 2^31-1 with its class name", d.buf.start_offset, None, "", d.record_index)
+        raise LimitError(f"a {writable.class_name} of {nbytes} bytes is too long for typed bytes: "
+                         "at most 2^31-1 with its class name", d.buf.start_offset, None, "", d.record_index)
     reserve(out, 9 + len(name) + nbytes)
     store_code(out, WRITABLE)
     store_i32(out.cursor, <int32_t>(4 + len(name) + nbytes))
@@ -430,7 +440,8 @@ cdef int encode_text_writable(Encoding* e, object obj) except -1:
         raise EncodeTypeError(f"expected a str for a Text, not {type(obj).__name__}")
     check_record(len(<str>obj))    # UTF-8 has at least a byte for each character: fail before encoding
     try:
-        data = (<str>obj).encode("utf-8", "strict" if e.unicode_errors == NULL else (<bytes>e.unicode_errors).decode("ascii"))
+        data = (<str>obj).encode("utf-8",
+                                 "strict" if e.unicode_errors == NULL else (<bytes>e.unicode_errors).decode("ascii"))
     except UnicodeEncodeError as error:
         reraise_memory_error(error)
         raise EncodeValueError(f"str cannot be encoded as UTF-8: {error.reason}") from error
@@ -467,7 +478,8 @@ cdef int encode_number(WritableClass writable, Encoding* e, object obj) except -
 
 
 cdef object out_of_range(WritableClass writable, str number):
-    return EncodeValueError(f"{number} does not fit in {article(writable)} ({MIN_NUMBER[writable.kind]} to {MAX_NUMBER[writable.kind]})")
+    return EncodeValueError(f"{number} does not fit in {article(writable)} "
+                            f"({MIN_NUMBER[writable.kind]} to {MAX_NUMBER[writable.kind]})")
 
 
 cdef int encode_float_writable(WritableClass writable, Encoding* e, object obj) except -1:
@@ -495,7 +507,8 @@ cdef int encode_other_class(WritableClass writable, Encoding* e, object obj) exc
     if writable.function is not None:
         obj = writable.function(obj)
     elif not has_buffer(obj):
-        raise EncodeTypeError(f"unknown class {writable.class_name!r}: pass encoders=, or bytes instead of {type(obj).__name__}; "
+        raise EncodeTypeError(f"unknown class {writable.class_name!r}: pass encoders=, "
+                              f"or bytes instead of {type(obj).__name__}; "
                               f"known: {', '.join(name.rpartition('.')[2] for name in KINDS)}")
     return encode_buffer_writable(writable, e, obj, False)
 

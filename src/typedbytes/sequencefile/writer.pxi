@@ -5,7 +5,10 @@ ctypedef int (*add_function)(Writer writer, PyObject* key, PyObject* value, bint
 
 
 cdef class Writer(OpenWriter):
-    """Writer(sink, *, metadata=None, version=6, sync_interval=102400, block_size=1000000, int_width='auto', pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nWrite a SequenceFile to an object with write(); see `typedbytes.sequencefile.Writer`.
+    "Writer(sink, *, metadata=None, version=6, sync_interval=102400, block_size=1000000, int_width='auto', " \
+        "pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', " \
+        "max_depth=256)\n--\n\n" \
+        """Write a SequenceFile to an object with write(); see `typedbytes.sequencefile.Writer`.
 
     compress: a function that takes bytes and returns them compressed; `codec` is its class name.
     key_function and value_function: for a class that is not built in, a function that takes an object and
@@ -52,7 +55,8 @@ cdef class Writer(OpenWriter):
         self.state = CLOSED
 
     def __init__(self, sink, *, key_class, value_class, compression="none", codec=None, compress=None, metadata=None,
-                 int version=MAX_VERSION, bytes sync_marker, long long sync_interval=SYNC_INTERVAL, Py_ssize_t block_size=BLOCK_NBYTES,
+                 int version=MAX_VERSION, bytes sync_marker, long long sync_interval=SYNC_INTERVAL,
+                 Py_ssize_t block_size=BLOCK_NBYTES,
                  key_function=None, value_function=None, owns=False, **options):
         if self.sink is not None:
             raise RuntimeError("a Writer cannot be initialised again")
@@ -61,7 +65,8 @@ cdef class Writer(OpenWriter):
         self.value_writable = WritableClass(value_class, value_function)
         self.key_class, self.value_class, self.compression, self.codec = key_class, value_class, compression, codec
         self.compression_type = NONE if compression == "none" else RECORD if compression == "record" else BLOCK
-        self.is_typed_uncompressed = self.compression_type == NONE and self.key_writable.kind == TYPED_BYTES and self.value_writable.kind == TYPED_BYTES
+        self.is_typed_uncompressed = self.compression_type == NONE and self.key_writable.kind == TYPED_BYTES \
+            and self.value_writable.kind == TYPED_BYTES
         self.compress = compress
         self.metadata = dict(metadata or {})
         self.version = version
@@ -193,7 +198,8 @@ cdef class Writer(OpenWriter):
     cdef int flush_at_exit(self) except -1:
         cdef bint is_first
         # As a plain int: clang before 15 refuses a switch over an atomic one.
-        if self.is_inherited or <int>self.state in (CLOSED, HAS_FAILED) or (not self.has_unsent() and is_closed(self.sink)):
+        if self.is_inherited or <int>self.state in (CLOSED, HAS_FAILED) \
+                or (not self.has_unsent() and is_closed(self.sink)):
             return 1
         is_first = not self.is_finalizing
         self.disable_buffering()
@@ -431,7 +437,7 @@ cdef class Writer(OpenWriter):
         self.write_one(<PyObject*>key, <PyObject*>value, False)
 
     def writes(self, pairs):
-        """Write every (key, value) of an iterable and return their number; after a failure the records before it are kept."""
+        """Write every (key, value) of an iterable and return their number; a failure keeps the records before it."""
         cdef long long before = self.nrecords
         for pair in pairs:
             if type(pair) is not tuple or PyTuple_GET_SIZE(<PyObject*>pair) != 2:
@@ -453,7 +459,8 @@ cdef class Writer(OpenWriter):
         cdef Py_buffer view
         cdef long long before = self.nrecords
         if self.key_writable.kind != TYPED_BYTES or self.value_writable.kind != TYPED_BYTES:
-            raise TypeError(f"write_typed needs TypedBytesWritable keys and values, not {self.key_class} and {self.value_class}")
+            raise TypeError("write_typed needs TypedBytesWritable keys and values, "
+                            f"not {self.key_class} and {self.value_class}")
         contiguous = get_view(data, &view)
         try:
             self.enter()
@@ -532,7 +539,7 @@ cdef class Writer(OpenWriter):
 
     @property
     def offset(self):
-        """The number of bytes written so far, an offset at which a reader can start; with block compression, that of the next block."""
+        """The number of bytes written, an offset where a reader can start; with blocks, that of the next block."""
         return self.position()
 
     @property

@@ -68,7 +68,8 @@ cdef object decode_writable(Decoding* d, const unsigned char* p, Py_ssize_t nbyt
         name = p[4:4 + nname].decode("utf-8")
     except UnicodeDecodeError as error:
         reraise_memory_error(error)
-        raise_format_at(d, "the class name of a WRITABLE is not UTF-8", offset_of(&d.buf, d.buf.cursor), WRITABLE, error)
+        raise_format_at(d, "the class name of a WRITABLE is not UTF-8", offset_of(&d.buf, d.buf.cursor), WRITABLE,
+                        error)
     return Writable(name, p[4 + nname:nbytes])
 
 
@@ -114,10 +115,12 @@ cdef int encode_ext(Encoding* e, object ext) except -1:
     hive_nbytes = hive_payload_size(code)
     if not e.hive or hive_nbytes < 0:
         if not FIRST_APPLICATION <= code <= LAST_APPLICATION:
-            return raise_encode_value(e, f"code {code} has no payload with a length; codes 11 and 12 exist in Hive's dialect only")
+            return raise_encode_value(e, f"code {code} has no payload with a length; "
+                                         "codes 11 and 12 exist in Hive's dialect only")
         return encode_payload(e, code, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
     if len(data) != hive_nbytes:
-        return raise_encode_value(e, f"{name_of(code)} has a payload of {hive_nbytes} bytes in Hive's dialect, not {len(data)}")
+        return raise_encode_value(e, f"{name_of(code)} has a payload of {hive_nbytes} bytes in Hive's dialect, "
+                                     f"not {len(data)}")
     reserve(&e.buf, 1 + hive_nbytes)
     e.buf.cursor[0] = <unsigned char>code
     memcpy(e.buf.cursor + 1, PyBytes_AS_STRING(data), hive_nbytes)

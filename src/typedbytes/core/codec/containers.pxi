@@ -42,7 +42,8 @@ cdef inline int push(Decoding* d, PyObject* item) except -1:
 
 cdef int enlarge_stack(Decoding* d, PyObject* item) except -1:
     cdef Py_ssize_t capacity = max(64, 2 * d.stack_capacity)
-    cdef PyObject** stack = <PyObject**>PyMem_Realloc(NULL if d.stack == d.initial_stack else d.stack, capacity * sizeof(PyObject*))
+    cdef PyObject** stack = <PyObject**>PyMem_Realloc(NULL if d.stack == d.initial_stack else d.stack,
+                                                      capacity * sizeof(PyObject*))
     if stack == NULL:
         decref(item)
         raise MemoryError
@@ -345,7 +346,8 @@ cdef inline Py_ssize_t try_encode_run(Encoding* e, PyTypeObject* kind, PyObject*
                                       Py_ssize_t* run_check) except -1:
     # Encode up to `max_items` items that have the type of the previous item; return their number.
     cdef Py_ssize_t nfound = 0
-    if Py_TYPE(items[0]) == kind and (kind == &PyLong_Type or kind == &PyFloat_Type or kind == &PyBool_Type or items[0] == Py_None):
+    if Py_TYPE(items[0]) == kind \
+            and (kind == &PyLong_Type or kind == &PyFloat_Type or kind == &PyBool_Type or items[0] == Py_None):
         nfound = encode_run(e, items, max_items)
     run_check[0] = next_run_check(run_check[0], nfound)
     return nfound
@@ -366,7 +368,8 @@ cdef Py_ssize_t encode_run(Encoding* e, PyObject** items, Py_ssize_t max_items) 
             while item < stop and Py_TYPE(item[0]) == kind and int_to_i64_branchless(item[0], &number):
                 p += store_int(p, number)
                 item += 1
-            if item == stop or Py_TYPE(item[0]) != kind or e.pickle == RAW or e.buf.end - p < WIDE_NBYTES + 9 * (stop - item):
+            if item == stop or Py_TYPE(item[0]) != kind or e.pickle == RAW \
+                    or e.buf.end - p < WIDE_NBYTES + 9 * (stop - item):
                 break
             if int_to_u64(item[0], &unsigned):
                 p += store_unsigned(p, unsigned)
@@ -515,7 +518,8 @@ cdef int encode_shared_dict(Encoding* e, object obj) except -1:
     return encode_whole_dict(e, kept)
 
 
-cdef bint encode_first_pairs(Encoding* e, PathFrame* frame, object mapping, PyObject** rest, Py_ssize_t* nrest) except -1:
+cdef bint encode_first_pairs(Encoding* e, PathFrame* frame, object mapping, PyObject** rest,
+                             Py_ssize_t* nrest) except -1:
     # Up to the first object that is no scalar; from there on keys and values are stored in `rest`, each a new
     # reference. False: there are too many. Apart from encode_shared_dict, of which each level of nesting takes stack.
     cdef Py_ssize_t npairs
@@ -546,8 +550,8 @@ cdef bint encode_first_pairs(Encoding* e, PathFrame* frame, object mapping, PyOb
 
 cdef inline bint is_scalar(PyObject* obj) noexcept:
     cdef PyTypeObject* kind = Py_TYPE(obj)
-    return kind == &PyUnicode_Type or kind == &PyLong_Type or kind == &PyFloat_Type or kind == &PyBool_Type or kind == &PyBytes_Type \
-        or obj == Py_None
+    return kind == &PyUnicode_Type or kind == &PyLong_Type or kind == &PyFloat_Type or kind == &PyBool_Type \
+        or kind == &PyBytes_Type or obj == Py_None
 
 
 cdef inline int encode_entry(Encoding* e, PathFrame* frame, object key, object value) except -1:

@@ -158,8 +158,8 @@ cdef inline PyObject* consume(Decoding* d, Py_ssize_t nbytes, PyObject* value) n
 cdef PyObject* decode_payload(Decoding* d, int code, Py_ssize_t length) except NULL:
     # The cursor is at the type code, and the head is in the buffer; the payload may still have to be read.
     cdef PyObject* value
-    if code == BYTES and length >= LARGE_BYTES_NBYTES and length > held(&d.buf) - 5 and d.buf.fill != NULL and not d.max_bytes \
-            and d.buf.mark == NULL:
+    if code == BYTES and length >= LARGE_BYTES_NBYTES and length > held(&d.buf) - 5 and d.buf.fill != NULL \
+            and not d.max_bytes and d.buf.mark == NULL:
         d.buf.cursor += 5
         return read_large_bytes(d, length)
     require(d, 5 + min(length, PY_SSIZE_T_MAX - 5), code)    # avoids overflow where Py_ssize_t has 32 bits

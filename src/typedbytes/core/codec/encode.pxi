@@ -112,8 +112,9 @@ cdef inline int encode_none(Encoding* e) except -1:
 
 cdef inline bint is_value_type(PyTypeObject* kind) noexcept:
     # Types of modules that were encoded before; the first object of each is recognised by the module of its type.
-    return kind == DATETIME_TYPE or kind == DATE_TYPE or kind == DECIMAL_TYPE or kind == UUID_TYPE or kind == &PySet_Type \
-        or kind == &PyFrozenSet_Type or kind == TIME_TYPE or kind == DELTA_TYPE or kind == ZONE_TYPE or kind == &PyComplex_Type
+    return kind == DATETIME_TYPE or kind == DATE_TYPE or kind == DECIMAL_TYPE or kind == UUID_TYPE \
+        or kind == &PySet_Type or kind == &PyFrozenSet_Type or kind == TIME_TYPE or kind == DELTA_TYPE \
+        or kind == ZONE_TYPE or kind == &PyComplex_Type
 
 
 cdef int encode_value_type(Encoding* e, object obj) except -1:
@@ -130,7 +131,8 @@ cdef int encode_value_type(Encoding* e, object obj) except -1:
         e.buf.cursor = e.buf.start + offset
         if e.default != NULL:
             return encode_default(e, obj)
-        raise EncodeTypeError(f"cannot encode an object of type {name_of_type(obj)}: {error}", path_of(e.frame)) from error
+        raise EncodeTypeError(f"cannot encode an object of type {name_of_type(obj)}: {error}",
+                              path_of(e.frame)) from error
 
 
 cdef int encode_plain_or_trusted(Encoding* e, object obj) except -1:
@@ -157,7 +159,8 @@ cdef int encode_unknown(Encoding* e, object obj) except -1:
         except Exception as error:
             reraise_memory_error(error)
             hint = "; pass default="
-            refused = EncodeTypeError(f"cannot pickle an object of type {name_of_type(obj)}: {error}{hint}", path_of(e.frame))
+            refused = EncodeTypeError(f"cannot pickle an object of type {name_of_type(obj)}: {error}{hint}",
+                                      path_of(e.frame))
             refused.option, refused.hint = "default", hint
             raise refused from error
         return encode_ready_pickle(e, data)
@@ -217,7 +220,8 @@ ctypedef Py_ssize_t (*spaced_pair_function)(Encoding* e, PyObject* key, PyObject
                                       Py_ssize_t between) noexcept    # negative: an exception is set
 
 
-cdef inline Py_ssize_t encode_both(Encoding* e, PyObject* key, PyObject* value, Py_ssize_t before, Py_ssize_t between) except -1:
+cdef inline Py_ssize_t encode_both(Encoding* e, PyObject* key, PyObject* value, Py_ssize_t before,
+                                   Py_ssize_t between) except -1:
     cdef Py_ssize_t offset = written(&e.buf) + before
     cdef Py_ssize_t nkey
     reserve(&e.buf, before)
@@ -230,7 +234,8 @@ cdef inline Py_ssize_t encode_both(Encoding* e, PyObject* key, PyObject* value, 
     return nkey
 
 
-cdef Py_ssize_t encode_spaced_pair(Encoding* e, PyObject* key, PyObject* value, Py_ssize_t before, Py_ssize_t between) except -1:
+cdef Py_ssize_t encode_spaced_pair(Encoding* e, PyObject* key, PyObject* value, Py_ssize_t before,
+                                   Py_ssize_t between) except -1:
     cdef Py_ssize_t offset = written(&e.buf)
     cdef Py_ssize_t nkey = (<spaced_pair_function>encode_both)(e, key, value, before, between)
     if unlikely(nkey < 0):

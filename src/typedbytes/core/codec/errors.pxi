@@ -3,8 +3,10 @@
 # A raise_* function always raises. It has the return type of its callers, so that they can write `return raise_...`.
 
 CODE_NAMES = {
-    BYTES: "BYTES", BYTE: "BYTE", BOOL: "BOOL", INT: "INT", LONG: "LONG", FLOAT: "FLOAT", DOUBLE: "DOUBLE", STRING: "STRING",
-    VECTOR: "VECTOR", LIST: "LIST", MAP: "MAP", SHORT: "SHORT", NULL_CODE: "NULL", WRITABLE: "WRITABLE", PICKLE: "PICKLE",
+    BYTES: "BYTES", BYTE: "BYTE", BOOL: "BOOL", INT: "INT", LONG: "LONG", FLOAT: "FLOAT", DOUBLE: "DOUBLE",
+    STRING: "STRING",
+    VECTOR: "VECTOR", LIST: "LIST", MAP: "MAP", SHORT: "SHORT", NULL_CODE: "NULL", WRITABLE: "WRITABLE",
+    PICKLE: "PICKLE",
     BYTESTRING: "BYTESTRING", NDARRAY: "NDARRAY", MARKER: "MARKER",
 }
 
@@ -91,7 +93,8 @@ cdef str path_of(PathFrame* frame):
 
 
 cdef object decode_error(type kind, Decoding* d, str message, long long offset, int code):
-    return kind(with_format_found(d, message), offset, None if code < 0 else code, path_of(d.frame), None if d.record_index < 0 else d.record_index)
+    return kind(with_format_found(d, message), offset, None if code < 0 else code, path_of(d.frame),
+                None if d.record_index < 0 else d.record_index)
 
 
 cdef enum:
@@ -118,7 +121,8 @@ cdef PyObject* raise_format_at(Decoding* d, str message, long long offset, int c
     raise decode_error(FormatError, d, message, offset, code) from cause
 
 
-cdef PyObject* raise_refused(Decoding* d, str message, str option, str hint, long long offset, int code, Exception cause) except NULL:
+cdef PyObject* raise_refused(Decoding* d, str message, str option, str hint, long long offset, int code,
+                             Exception cause) except NULL:
     # What an option of the caller accepts; the hint is the part of the message that says so.
     error = decode_error(FormatError, d, message, offset, code)
     error.option, error.hint = option, hint
@@ -132,7 +136,8 @@ cdef int raise_truncated(Decoding* d, Py_ssize_t wanted, int code) except -1:
     if code < 0:
         message = "input ends where a value should start"
         if offset_of(&d.buf, d.buf.end) > d.record_offset:
-            message = "input ends after a key, where its value should start: pairs are an even number of values (a Reader reads single ones)"
+            message = ("input ends after a key, where its value should start: pairs are an even number of values "
+                       "(a Reader reads single ones)")
     else:
         message = f"input ends inside {name_of(code)}: at least {max(wanted - there, 1)} more bytes needed"
     raise decode_error(TruncatedError, d, message, offset_of(&d.buf, d.buf.end), code)
@@ -161,7 +166,9 @@ cdef int raise_record_limit(Decoding* d) except -1:
 
 
 cdef PyObject* raise_colliding(Decoding* d, long long offset) except NULL:
-    raise decode_error(LimitError, d, "more than 512 unequal keys of a MAP share one hash value, or fewer that take long to compare", offset, MAP)
+    raise decode_error(LimitError, d,
+                       "more than 512 unequal keys of a MAP share one hash value, or fewer that take long to compare",
+                       offset, MAP)
 
 
 cdef PyObject* raise_uncomparable(Decoding* d) except NULL:
@@ -203,7 +210,8 @@ cdef str name_of_type(object obj):
 
 
 cdef int raise_encode_type(Encoding* e, object obj) except -1:
-    wanted = "pass default= or another pickle=" if e.pickle == RAW else 'pass default=, or pickle="trust" for your own data'
+    wanted = "pass default= or another pickle=" if e.pickle == RAW \
+        else 'pass default=, or pickle="trust" for your own data'
     error = EncodeTypeError(f"cannot encode an object of type {name_of_type(obj)}: {wanted}", path_of(e.frame))
     error.option, error.hint = "default", f": {wanted}"
     raise error

@@ -3,7 +3,8 @@
 # reports what is wrong with it.
 
 
-cdef PyObject* decode_single_scalar(const Decoding* options, const unsigned char* p, Py_ssize_t nbytes, bint is_key) except? NULL:
+cdef PyObject* decode_single_scalar(const Decoding* options, const unsigned char* p, Py_ssize_t nbytes,
+                                    bint is_key) except? NULL:
     cdef int code
     if nbytes < 2 or options.exact or options.max_bytes:
         return NULL
@@ -171,7 +172,8 @@ cdef inline bint try_store_container(unsigned char** p, unsigned char* end, PyOb
     return try_store_dict(p, end, obj)
 
 
-cdef inline bint try_store_items(unsigned char** p, unsigned char* end, int code, PyObject** items, Py_ssize_t count) noexcept:
+cdef inline bint try_store_items(unsigned char** p, unsigned char* end, int code, PyObject** items,
+                                 Py_ssize_t count) noexcept:
     cdef Py_ssize_t i
     if count > SMALL_NITEMS:
         return False
@@ -228,7 +230,8 @@ cdef inline bint try_store_scalar(unsigned char** p, const unsigned char* end, P
     return True
 
 
-cdef inline bint try_store_payload(unsigned char** p, const unsigned char* end, int code, const void* data, Py_ssize_t nbytes) noexcept:
+cdef inline bint try_store_payload(unsigned char** p, const unsigned char* end, int code, const void* data,
+                                   Py_ssize_t nbytes) noexcept:
     if nbytes > end - p[0] - 5:
         return False
     p[0][0] = <unsigned char>code

@@ -21,7 +21,8 @@ cdef int fill_sizes() except -1:
         SIZES[0][code] = HAS_LENGTH if FIRST_APPLICATION <= code <= LAST_APPLICATION else UNKNOWN
     for code in range(BYTE, DOUBLE + 1):
         SIZES[0][code] = FIXED_NBYTES[code]
-    for code, size in ((BYTES, HAS_LENGTH), (STRING, HAS_LENGTH), (VECTOR, HAS_COUNT), (LIST, HAS_MARKER), (MAP, HAS_COUNT), (MARKER, IS_MARKER)):
+    for code, size in ((BYTES, HAS_LENGTH), (STRING, HAS_LENGTH), (VECTOR, HAS_COUNT), (LIST, HAS_MARKER),
+                       (MAP, HAS_COUNT), (MARKER, IS_MARKER)):
         SIZES[0][code] = size
     for code in range(256):
         SIZES[1][code] = SIZES[0][code]
@@ -97,7 +98,8 @@ cdef int64_t skip_scalars(const Skipping* s, ReadBuffer* buf, int64_t max_values
     return skip_scalars_inline(s, buf, max_values, offsets)
 
 
-cdef inline int64_t skip_scalars_inline(const Skipping* s, ReadBuffer* buf, int64_t max_values, long long* offsets) noexcept nogil:
+cdef inline int64_t skip_scalars_inline(const Skipping* s, ReadBuffer* buf, int64_t max_values,
+                                        long long* offsets) noexcept nogil:
     # Goal: streams of scalars at a few cycles a value. Plan: two codes of fixed size are remembered, so that the size
     # of a value that has one of them is not a load that the next value depends on, and a loop without offsets does not
     # ask for them at each value (a quarter of its time); bench: scan.

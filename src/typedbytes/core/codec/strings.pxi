@@ -269,7 +269,7 @@ cdef PyObject* text_from_utf8(const unsigned char* p, Py_ssize_t nbytes) except?
 
 
 def _limit_vectors(int limit):
-    """Limit the vector instructions that transcode text, for tests and benchmarks: 0 those of every processor, 1 AVX2 at most, 2 AVX-512.
+    """Limit the vector instructions that transcode text, for tests and benchmarks: 0 common, 1 AVX2, 2 AVX-512.
 
     Returns the limit in use.
     """

@@ -104,7 +104,8 @@ cdef class ReadAheadIterator(RecordIterator):
             pair[1] = self.replaced(pair[1], pair[0])
         if not NO_GIL and Py_REFCNT(<PyObject*>(<PairReader>reader).last_pair) != 1:
             # The caller still holds the last pair; as a rule not the one before.
-            (<PairReader>reader).last_pair, self.pair_before_last = self.pair_before_last, (<PairReader>reader).last_pair
+            (<PairReader>reader).last_pair, self.pair_before_last = \
+                self.pair_before_last, (<PairReader>reader).last_pair
         return (<PairReader>reader).pair_of(pair[0], pair[1])
 
     cdef PyObject* replaced(self, PyObject* value, PyObject* other) except NULL:
@@ -153,7 +154,8 @@ cdef inline int set_current_reader(Reader reader) except -1:
 
 
 cdef inline bint may_have_bytes(PyObject* o) noexcept:
-    return PyBytes_CheckExact(<object>o) or PyTuple_CheckExact(<object>o) or PyList_CheckExact(<object>o) or PyDict_CheckExact(<object>o)
+    return PyBytes_CheckExact(<object>o) or PyTuple_CheckExact(<object>o) or PyList_CheckExact(<object>o) \
+        or PyDict_CheckExact(<object>o)
 
 
 cdef bint has_no_bytes(PyObject* o, int depth) noexcept:
@@ -183,7 +185,7 @@ cdef bint has_no_bytes(PyObject* o, int depth) noexcept:
 
 
 cpdef object replace_bytes(object value, type bytes_type):
-    """Return a value with its bytes as another class, those inside containers too; what has no bytes in it is returned as it is."""
+    """Return a value with its bytes as another class, also inside containers; without bytes, the value itself."""
     if PyBytes_CheckExact(value):
         return bytes_as_subclass(<bytes>value, bytes_type)
     if not may_have_bytes(<PyObject*>value):

@@ -1,7 +1,9 @@
 # Reader and PairReader.
 
 cdef class Reader:
-    """Reader(source, *, raw=False, read_ahead=True, buffer_size=131072, pickle='safe', exact=False, map_pairs=False, ext_hook=None, unicode_errors='strict', dialect='hadoop', max_depth=256, max_bytes=None)\n--\n\nRead a stream of values from a file object, descriptor, socket, path or bytes-like buffer.
+    "Reader(source, *, raw=False, read_ahead=True, buffer_size=131072, pickle='safe', exact=False, map_pairs=False, " \
+        "ext_hook=None, unicode_errors='strict', dialect='hadoop', max_depth=256, max_bytes=None)\n--\n\n" \
+        """Read a stream of values from a file object, descriptor, socket, path or bytes-like buffer.
 
     raw: give each value as its encoded bytes, without decoding it. read_ahead: False reads no byte beyond the value
     that is returned, so that the file's position is exact. buffer_size: bytes asked for at once. Other options as for
@@ -86,7 +88,8 @@ cdef class Reader:
         return self.refuse_value_due() if self.value_due else raise_in_use(self)    # until a moment ago
 
     cdef int refuse_value_due(self) except -1:
-        raise RuntimeError("groups() has read a key: read its value from the group, or go to the next group, before using the reader")
+        raise RuntimeError("groups() has read a key: read its value from the group, or go to the next group, "
+                           "before using the reader")
 
     cdef inline int enter(self) except -1:
         if unlikely(self.value_due or not claim_state(&self.state, OPEN, BUSY)):
@@ -280,7 +283,8 @@ cdef class Reader:
                 self.d.buf.mark = self.d.buf.cursor
                 self.skip_record()
                 nbytes = self.d.buf.cursor - self.d.buf.mark
-                while nbytes < enough and (self.skip_scalar_records(enough - nbytes, SCALARS_AT_ONCE) or self.skip_held_record()):
+                while nbytes < enough \
+                        and (self.skip_scalar_records(enough - nbytes, SCALARS_AT_ONCE) or self.skip_held_record()):
                     nbytes = self.d.buf.cursor - self.d.buf.mark
                 self.d.buf.cursor = self.d.buf.mark
                 self.d.buf.mark = NULL
@@ -296,7 +300,7 @@ cdef class Reader:
         self.d.record_index += nrecords
 
     def __use_encoded__(self, use, Py_ssize_t nbytes_wanted):
-        """Call use(view) with the bytes in the buffer, at least nbytes_wanted if the input has them; it returns the bytes and records used.
+        """Call use(view) with the bytes in the buffer, nbytes_wanted or more if there are; it returns what it used.
 
         Return False, without a call, at the end of input. The view is released when the call returns. Used by columns.
         """
@@ -323,7 +327,8 @@ cdef class Reader:
         if self.state != OPEN:
             self.refuse()
         if self.value_due or held(&self.d.buf) or not (self.input is None or self.input.ended):
-            raise RuntimeError(f"the end of the input of a {type(self).__name__} has not been read: records may be left")
+            raise RuntimeError(f"the end of the input of a {type(self).__name__} has not been read: "
+                               "records may be left")
 
     @property
     def _failure(self):
@@ -444,7 +449,10 @@ ctypedef int (*key_value_function)(PairReader reader, PyObject** key, PyObject**
 
 
 cdef class PairReader(Reader):
-    """PairReader(source, *, raw=False, read_ahead=True, buffer_size=131072, pickle='safe', exact=False, map_pairs=False, ext_hook=None, unicode_errors='strict', dialect='hadoop', max_depth=256, max_bytes=None)\n--\n\nRead alternating keys and values, as Hadoop Streaming gives them, as (key, value) tuples.
+    "PairReader(source, *, raw=False, read_ahead=True, buffer_size=131072, pickle='safe', exact=False, " \
+        "map_pairs=False, ext_hook=None, unicode_errors='strict', dialect='hadoop', max_depth=256, " \
+        "max_bytes=None)\n--\n\n" \
+        """Read alternating keys and values, as Hadoop Streaming gives them, as (key, value) tuples.
 
     Sources and options as for `Reader`; raw=True gives both as encoded bytes.
     A key without a value raises TruncatedError.
@@ -524,5 +532,5 @@ cdef inline bint take_key_and_value(PairReader reader, PyObject** key, PyObject*
 cdef inline bint can_read_key_and_value(object items) except -1:
     # Whether they are a PairReader whose pairs may be taken apart:
     # iteration over them would give the same keys and values.
-    return isinstance(items, PairReader) and not (<PairReader>items).raw and type(items).__next__ is PairReader.__next__ \
-        and type(items).__iter__ is PairReader.__iter__
+    return isinstance(items, PairReader) and not (<PairReader>items).raw \
+        and type(items).__next__ is PairReader.__next__ and type(items).__iter__ is PairReader.__iter__

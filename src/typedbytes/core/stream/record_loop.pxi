@@ -12,7 +12,7 @@ cdef inline int process_record(RecordLoop loop, object key, object value) except
 
 
 cdef class RecordLoop:
-    """Call function(key, value) for each record of an iterable, and write the pairs it returns to an output; None means none.
+    """Call function(key, value) for each record of an iterable, and write the pairs it returns, if not None.
 
     takes_all: call function(records) instead, once. `key` and `returned` are those of the record that was processed
     last; END and None before. `value` is that of the record that failed.

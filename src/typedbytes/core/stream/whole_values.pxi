@@ -60,7 +60,8 @@ cdef object STRICT = "strict"
 cdef object HADOOP = "hadoop"
 cdef object DEPTH = DEFAULT_DEPTH
 
-def dumps(obj, *, int_width="auto", pickle="safe", default=None, sort_keys=False, unicode_errors="strict", dialect="hadoop",
+def dumps(obj, *, int_width="auto", pickle="safe", default=None, sort_keys=False, unicode_errors="strict",
+          dialect="hadoop",
           max_depth=256):
     """Encode one object as TypedBytes.
 
@@ -70,15 +71,16 @@ def dumps(obj, *, int_width="auto", pickle="safe", default=None, sort_keys=False
     >>> dumps((1, "a")).hex()
     '08000000020300000001070000000161'
     """
-    if int_width is AUTO and pickle is SAFE_NAME and default is None and sort_keys is False and unicode_errors is STRICT \
-            and dialect is HADOOP and max_depth is DEPTH:
+    if int_width is AUTO and pickle is SAFE_NAME and default is None and sort_keys is False \
+            and unicode_errors is STRICT and dialect is HADOOP and max_depth is DEPTH:
         return encode_object(<PyObject*>DEFAULT_ENCODE, <PyObject*>obj)
     options = EncodeOptions(int_width=int_width, pickle=pickle, default=default, sort_keys=sort_keys,
                             unicode_errors=unicode_errors, dialect=dialect, max_depth=max_depth)
     return encode_object(<PyObject*>options, <PyObject*>obj)
 
 
-def loads(data, *, pickle="safe", exact=False, map_pairs=False, ext_hook=None, unicode_errors="strict", dialect="hadoop",
+def loads(data, *, pickle="safe", exact=False, map_pairs=False, ext_hook=None, unicode_errors="strict",
+          dialect="hadoop",
           max_depth=256, max_bytes=None):
     """Decode the one TypedBytes value that `data`, any bytes-like object, holds.
 
@@ -125,7 +127,8 @@ cdef inline object decode_one(PyObject* options, PyObject* data):
     cdef PyObject* scalar
     cdef DecodeOptions kept
     if Py_TYPE(data) == &PyBytes_Type:
-        scalar = decode_single_scalar(&(<DecodeOptions>options).template, <const unsigned char*>bytes_data(data), bytes_size(data), False)
+        scalar = decode_single_scalar(&(<DecodeOptions>options).template, <const unsigned char*>bytes_data(data),
+                                      bytes_size(data), False)
         if scalar != NULL:
             return object_from_stolen(scalar)
     kept = <DecodeOptions>options

@@ -1,7 +1,9 @@
 # Writer and PairWriter.
 
 cdef class Writer(OpenWriter):
-    """Writer(sink, *, buffer_size=65536, int_width='auto', pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nWrite a stream of values to a file object, descriptor, socket or path.
+    "Writer(sink, *, buffer_size=65536, int_width='auto', pickle='safe', default=None, sort_keys=False, " \
+        "unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\n" \
+        """Write a stream of values to a file object, descriptor, socket or path.
 
     buffer_size: bytes gathered before they are sent, always as whole records. Other options as for `Encoder`. An
     object that fails to encode writes nothing, and the Writer stays usable. What could not be written stays in the
@@ -417,7 +419,9 @@ cdef class Writer(OpenWriter):
 
 
 cdef class PairWriter(Writer):
-    """PairWriter(sink, *, buffer_size=65536, int_width='auto', pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nWrite keys and values in turn, as Hadoop Streaming reads them.
+    "PairWriter(sink, *, buffer_size=65536, int_width='auto', pickle='safe', default=None, sort_keys=False, " \
+        "unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\n" \
+        """Write keys and values in turn, as Hadoop Streaming reads them.
 
     Sinks and options as for `Writer`; a pair is written whole or not at all.
 

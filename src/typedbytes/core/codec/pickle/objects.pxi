@@ -116,7 +116,8 @@ cdef uint64_t extent_of_list(uint64_t extent, PyObject* arguments) except? 1:
 
 cdef int push_set(PickleMachine* m, PyObject* value, uint64_t extent) except -1:
     # A complete one, with the extent of what it holds. Steals it.
-    return push_holder(m, value, with_own_size(extent, value) if Py_TYPE(value) == &PyFrozenSet_Type else of_mutable(extent))
+    return push_holder(m, value,
+                       with_own_size(extent, value) if Py_TYPE(value) == &PyFrozenSet_Type else of_mutable(extent))
 
 
 cdef inline uint64_t of_mutable(uint64_t extent) noexcept:
@@ -210,11 +211,13 @@ cdef object date_or_time_of(PickleMachine* m, NameKind kind, tuple arguments):
         value = PyDateTimeAPI.Date_FromDate(s[0] << 8 | s[1], s[2], s[3], DATE_TYPE)
     elif kind == NAME_TIME:
         s = state_of(m, arguments[0], 6, kept)
-        value = PyDateTimeAPI.Time_FromTimeAndFold(s[0] & 127, s[1], s[2], load_microsecond(s + 3), zone, s[0] >> 7, TIME_TYPE)
+        value = PyDateTimeAPI.Time_FromTimeAndFold(s[0] & 127, s[1], s[2], load_microsecond(s + 3), zone, s[0] >> 7,
+                                                   TIME_TYPE)
     else:
         s = state_of(m, arguments[0], 10, kept)
         value = PyDateTimeAPI.DateTime_FromDateAndTimeAndFold(
-            s[0] << 8 | s[1], s[2] & 127, s[3], s[4], s[5], s[6], load_microsecond(s + 7), zone, s[2] >> 7, DATETIME_TYPE)
+            s[0] << 8 | s[1], s[2] & 127, s[3], s[4], s[5], s[6], load_microsecond(s + 7), zone, s[2] >> 7,
+            DATETIME_TYPE)
     return object_from_stolen(value)
 
 

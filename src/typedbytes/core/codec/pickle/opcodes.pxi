@@ -17,7 +17,8 @@ cdef int run_opcodes(PickleMachine* m) except -1:
         if opcode == OP_STOP:
             return 0
         if not (run_scalar(m, opcode) or run_string(m, opcode) or run_memo(m, opcode) or run_container(m, opcode)):
-            return refuse_pickle(m, f"opcode {bytes([opcode])!r} at byte {m.p - m.start - 1} is of no use to plain values")
+            return refuse_pickle(m,
+                                 f"opcode {bytes([opcode])!r} at byte {m.p - m.start - 1} is of no use to plain values")
         nsteps += 1
         if unlikely(nsteps & SIGNAL_MASK == 0):
             handle_signals(m)
@@ -28,7 +29,8 @@ cdef int run_opcodes(PickleMachine* m) except -1:
 cdef inline const unsigned char* take_data(PickleMachine* m, int64_t nbytes) except NULL:
     cdef const unsigned char* p = m.p
     if unlikely(not 0 <= nbytes <= m.end - p):
-        raise_malformed(m, f"an opcode declares {nbytes} bytes, of which {m.end - p} are there" if nbytes >= 0 else f"negative length {nbytes}")
+        raise_malformed(m, f"an opcode declares {nbytes} bytes, of which {m.end - p} are there" if nbytes >= 0
+                        else f"negative length {nbytes}")
     m.p = p + nbytes
     return p
 
@@ -252,7 +254,8 @@ cdef bint run_memo(PickleMachine* m, int opcode) except -1:
     elif opcode == OP_FRAME:    # a hint for readers of files; its length still has to be true
         p = take_data(m, 8)
         if (load_u32_le(p) | <uint64_t>load_u32_le(p + 4) << 32) > <uint64_t>(m.end - m.p):
-            raise_malformed(m, f"a frame declares {load_u32_le(p) | <uint64_t>load_u32_le(p + 4) << 32} bytes, of which {m.end - m.p} are there")
+            raise_malformed(m, f"a frame declares {load_u32_le(p) | <uint64_t>load_u32_le(p + 4) << 32} bytes, "
+                               f"of which {m.end - m.p} are there")
     else:
         return False
     return True

@@ -176,7 +176,8 @@ cdef PyObject* recognise_time(PickleForm* f) except? NULL:
     zone = take_zone(f)
     if f.p != f.end:
         return NULL
-    return PyDateTimeAPI.Time_FromTimeAndFold(s[0] & 127, s[1], s[2], load_microsecond(s + 3), <PyObject*>zone, s[0] >> 7, TIME_TYPE)
+    return PyDateTimeAPI.Time_FromTimeAndFold(s[0] & 127, s[1], s[2], load_microsecond(s + 3), <PyObject*>zone,
+                                              s[0] >> 7, TIME_TYPE)
 
 
 cdef PyObject* recognise_datetime(PickleForm* f) except? NULL:
@@ -187,7 +188,8 @@ cdef PyObject* recognise_datetime(PickleForm* f) except? NULL:
     if f.p != f.end:
         return NULL
     return PyDateTimeAPI.DateTime_FromDateAndTimeAndFold(
-        s[0] << 8 | s[1], s[2] & 127, s[3], s[4], s[5], s[6], load_microsecond(s + 7), <PyObject*>zone, s[2] >> 7, DATETIME_TYPE)
+        s[0] << 8 | s[1], s[2] & 127, s[3], s[4], s[5], s[6], load_microsecond(s + 7), <PyObject*>zone, s[2] >> 7,
+        DATETIME_TYPE)
 
 
 cdef object take_zone(PickleForm* f):
@@ -197,7 +199,8 @@ cdef object take_zone(PickleForm* f):
     cdef Py_ssize_t nbytes = f.end - start
     if expect_call(f, OP_TUPLE1):
         zone = None
-    elif nbytes and nbytes == PyBytes_GET_SIZE(READ_ZONE_BYTES) and memcmp(start, PyBytes_AS_STRING(READ_ZONE_BYTES), nbytes) == 0:
+    elif nbytes and nbytes == PyBytes_GET_SIZE(READ_ZONE_BYTES) \
+            and memcmp(start, PyBytes_AS_STRING(READ_ZONE_BYTES), nbytes) == 0:
         f.p = f.end
         return READ_ZONE
     else:
@@ -251,7 +254,8 @@ cdef PyObject* take_delta(PickleForm* f) except? NULL:
     # The arguments of a timedelta, and its call.
     cdef int days, seconds, microseconds
     skip_put(f)
-    if not take_small(f, &days) or not take_small(f, &seconds) or not take_small(f, &microseconds) or not expect_call(f, OP_TUPLE3):
+    if not take_small(f, &days) or not take_small(f, &seconds) or not take_small(f, &microseconds) \
+            or not expect_call(f, OP_TUPLE3):
         return NULL
     return new_delta(days, seconds, microseconds)
 
@@ -301,7 +305,8 @@ cdef PyObject* recognise_uuid(PickleForm* f) except? NULL:
     if not expect(f, b")\x81", 2):
         return NULL
     skip_put(f)
-    if not expect_stored_opcode(f, OP_EMPTY_DICT) or not (expect_stored(f, b"X\x03\0\0\0int", 8) or expect_stored(f, b"U\x03int", 5)):
+    if not expect_stored_opcode(f, OP_EMPTY_DICT) \
+            or not (expect_stored(f, b"X\x03\0\0\0int", 8) or expect_stored(f, b"U\x03int", 5)):
         return NULL
     # A LONG1 that is not negative, of 128 bits at most; smaller numbers are hardly ever met.
     if f.end - f.p < 5 or f.p[0] != OP_LONG1 or f.end - f.p != 4 + f.p[1] or memcmp(f.end - 2, b"sb", 2) != 0:

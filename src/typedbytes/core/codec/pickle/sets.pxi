@@ -147,7 +147,8 @@ cdef bint can_share_hash(PyObject* item) noexcept:
     cdef int64_t number
     if kind == &PyLong_Type:
         return not int_to_i64(item, &number) or not -HASH_MODULUS < number < HASH_MODULUS
-    return not (kind == &PyUnicode_Type or kind == &PyBytes_Type or kind == &PyBool_Type or item == Py_None or kind == DATE_TYPE)
+    return not (kind == &PyUnicode_Type or kind == &PyBytes_Type or kind == &PyBool_Type or item == Py_None
+                or kind == DATE_TYPE)
 
 cdef int64_t HASH_MODULUS = sys.hash_info.modulus
 
@@ -256,5 +257,5 @@ cdef int charge_level(PickleMachine* m, const PartsLevel* level, Py_ssize_t* siz
 cdef bint has_quick_comparison(PyObject* item) noexcept:
     # Linear in the size, in C.
     cdef PyTypeObject* kind = Py_TYPE(item)
-    return kind == &PyLong_Type or kind == &PyUnicode_Type or kind == &PyFloat_Type or kind == &PyBytes_Type or kind == &PyBool_Type \
-        or kind == &PyComplex_Type or item == Py_None or kind == DATE_TYPE or kind == DELTA_TYPE
+    return kind == &PyLong_Type or kind == &PyUnicode_Type or kind == &PyFloat_Type or kind == &PyBytes_Type \
+        or kind == &PyBool_Type or kind == &PyComplex_Type or item == Py_None or kind == DATE_TYPE or kind == DELTA_TYPE

@@ -85,7 +85,8 @@ cdef int encode_safe_pickle(Encoding* e, object obj) except -1:
 
 cdef int write_pickle(Encoding* e, object obj) except -1:
     cdef PyTypeObject* kind = Py_TYPE(<PyObject*>obj)
-    if kind == &PyTuple_Type or kind == &PyUnicode_Type or kind == &PyBytes_Type or kind == &PyFloat_Type or kind == &PyBool_Type:
+    if kind == &PyTuple_Type or kind == &PyUnicode_Type or kind == &PyBytes_Type or kind == &PyFloat_Type \
+            or kind == &PyBool_Type:
         return raise_unpickled(obj)    # these have codes of their own
     write_opcodes(e, b"\x80\x02", 2)
     if not write_scalar(e, <PyObject*>obj):
@@ -95,7 +96,8 @@ cdef int write_pickle(Encoding* e, object obj) except -1:
 
 cdef int raise_unpickled(object obj, str hint="") except -1:
     kind = type(obj)
-    raise TypeError(f'cannot pickle {kind.__module__}.{kind.__qualname__} under the safe policy: pass pickle="trust" or default={hint}')
+    raise TypeError(f'cannot pickle {kind.__module__}.{kind.__qualname__} under the safe policy: '
+                    f'pass pickle="trust" or default={hint}')
 
 
 cdef inline int write_opcodes(Encoding* e, const char* data, Py_ssize_t nbytes) except -1:
@@ -290,7 +292,8 @@ cdef int write_moment(Encoding* e, PyObject* obj) except -1:
     cdef unsigned char state[10]
     if kind == TIME_TYPE:
         write_opcodes(e, b"cdatetime\ntime\n", 15)
-        store_clock(state, PyDateTime_TIME_GET_HOUR(obj) | PyDateTime_TIME_GET_FOLD(obj) << 7, PyDateTime_TIME_GET_MINUTE(obj),
+        store_clock(state, PyDateTime_TIME_GET_HOUR(obj) | PyDateTime_TIME_GET_FOLD(obj) << 7,
+                    PyDateTime_TIME_GET_MINUTE(obj),
                     PyDateTime_TIME_GET_SECOND(obj), PyDateTime_TIME_GET_MICROSECOND(obj))
         write_latin1(e, state, 6)
         zone = zone_of_time(obj)
@@ -305,7 +308,8 @@ cdef int write_moment(Encoding* e, PyObject* obj) except -1:
         else:
             write_opcodes(e, b"cdatetime\ndatetime\n", 19)
             state[2] |= PyDateTime_DATE_GET_FOLD(obj) << 7
-            store_clock(state + 4, PyDateTime_DATE_GET_HOUR(obj), PyDateTime_DATE_GET_MINUTE(obj), PyDateTime_DATE_GET_SECOND(obj),
+            store_clock(state + 4, PyDateTime_DATE_GET_HOUR(obj), PyDateTime_DATE_GET_MINUTE(obj),
+                        PyDateTime_DATE_GET_SECOND(obj),
                         PyDateTime_DATE_GET_MICROSECOND(obj))
             write_latin1(e, state, 10)
             zone = zone_of_datetime(obj)
@@ -430,7 +434,8 @@ cdef int write_containers(Encoding* e, object obj) except -1:
     return 0
 
 
-cdef int open_pickled(Encoding* e, OpenPickle* stack, Py_ssize_t* depth, PyObject* container, const WrittenElements* elements) except -1:
+cdef int open_pickled(Encoding* e, OpenPickle* stack, Py_ssize_t* depth, PyObject* container,
+                      const WrittenElements* elements) except -1:
     cdef OpenPickle* opened = &stack[depth[0]]
     if depth[0] == PICKLE_DEPTH:
         raise TypeError(f"cannot pickle a value nested deeper than {PICKLE_DEPTH} levels")
@@ -442,7 +447,8 @@ cdef int open_pickled(Encoding* e, OpenPickle* stack, Py_ssize_t* depth, PyObjec
         incref(container)
         opened.items = container
     # Frozensets are keys, and need no option. Sets are not, and sorting them would take longer than writing them.
-    opened.is_sorted = opened.is_set and (e.sort_keys or Py_TYPE(container) == &PyFrozenSet_Type) and PyTuple_GET_SIZE(opened.items) > 1
+    opened.is_sorted = opened.is_set and (e.sort_keys or Py_TYPE(container) == &PyFrozenSet_Type) \
+        and PyTuple_GET_SIZE(opened.items) > 1
     opened.nstarts = elements.nstarts
     depth[0] += 1
     if Py_TYPE(container) == &PySet_Type:
