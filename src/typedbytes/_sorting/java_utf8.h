@@ -1,7 +1,7 @@
 /* What Java's decoder of UTF-8 takes for a character, and how many bytes it replaces where there is none.
  *
- * The rules are those of sun.nio.cs.UTF_8 as a CharsetDecoder, by which Hadoop's Text turns bytes into a String: they differ from
- * Python's for surrogates, of which Java replaces all three bytes at once. */
+ * The rules are those of sun.nio.cs.UTF_8 as a CharsetDecoder, by which Hadoop's Text turns bytes into a String: they
+ * differ from Python's for surrogates, of which Java replaces all three bytes at once. */
 #ifndef TYPEDBYTES_JAVA_UTF8_H
 #define TYPEDBYTES_JAVA_UTF8_H
 
@@ -18,7 +18,8 @@ static inline int follows_lead_of_4(unsigned char lead, unsigned char byte) {
     return lead <= 0xf4 && continues(byte) && !(lead == 0xf0 && byte < 0x90) && !(lead == 0xf4 && byte > 0x8f);
 }
 
-/* The size of the character at p, of nbytes > 0 that are left; negative: the number of bytes that one U+FFFD replaces. */
+/* The size of the character at p, of nbytes > 0 that are left; negative:
+ * the number of bytes that one U+FFFD replaces. */
 static inline ptrdiff_t java_character(const unsigned char *p, ptrdiff_t nbytes) {
     unsigned char lead = p[0];
     if (lead < 0x80) return 1;

@@ -13,8 +13,9 @@
 #define TYPEDBYTES_OWN_PAGES    /* a sanitizer checks malloc's memory better */
 #endif
 
-/* Resize memory of `nbytes` to `new_nbytes` bytes. With pages of its own nothing is copied and all freed memory is returned; malloc
-   guarantees that for large blocks only. `memory` is NULL for a new block; `new_nbytes` is 0 to free it. */
+/* Resize memory of `nbytes` to `new_nbytes` bytes. With pages of its own nothing is copied and all freed
+ * memory is returned; malloc guarantees that for large blocks only. `memory` is NULL for a new block;
+ * `new_nbytes` is 0 to free it. */
 static void *resize_pages(void *memory, size_t nbytes, size_t new_nbytes) {
 #if defined(TYPEDBYTES_OWN_PAGES)
     void *resized = MAP_FAILED;
@@ -27,7 +28,8 @@ static void *resize_pages(void *memory, size_t nbytes, size_t new_nbytes) {
     if (resized == MAP_FAILED)
         return NULL;
 #if defined(MADV_HUGEPAGE)
-    if (new_nbytes >= ((size_t)32 << 20))    /* in a smaller block the unused part of a 2 MB page would be a large share */
+    /* in a smaller block the unused part of a 2 MB page would be a large share */
+    if (new_nbytes >= ((size_t)32 << 20))
         (void)madvise(resized, new_nbytes, MADV_HUGEPAGE);
 #endif
     return resized;

@@ -1,7 +1,8 @@
 /* CRC-32C (Castagnoli), and nothing else: by the processor's own instruction where it has one, by a table elsewhere.
  *
- * The instruction takes eight bytes in a cycle but has its result after three, so long input is walked in three lanes; the
- * lanes are joined by shifting a checksum over the bytes after it, which is a product in GF(2) done once a block. */
+ * The instruction takes eight bytes in a cycle but has its result after three, so long input is walked in
+ * three lanes; the lanes are joined by shifting a checksum over the bytes after it, which is a product in
+ * GF(2) done once a block. */
 #ifndef TYPEDBYTES_CRC32C_H
 #define TYPEDBYTES_CRC32C_H
 
@@ -48,7 +49,8 @@ static int crc32c_has_instruction(void) { return 1; }
 #else
 #define CRC32C_TARGET __attribute__((target("+crc")))
 #endif
-static int crc32c_has_instruction(void) { return (getauxval(AT_HWCAP) & 1 << 7) != 0; }    /* HWCAP_CRC32, which older headers lack */
+/* HWCAP_CRC32, which older headers lack */
+static int crc32c_has_instruction(void) { return (getauxval(AT_HWCAP) & 1 << 7) != 0; }
 #endif
 #define CRC32C_8(crc, word) __crc32cd((crc), (word))
 #define CRC32C_1(crc, byte) __crc32cb((crc), (byte))
@@ -73,7 +75,8 @@ static void crc32c_fill_shift(void) {
 }
 
 static inline uint32_t crc32c_over_lane(uint32_t crc) {
-    return crc32c_shift[0][crc & 0xff] ^ crc32c_shift[1][crc >> 8 & 0xff] ^ crc32c_shift[2][crc >> 16 & 0xff] ^ crc32c_shift[3][crc >> 24];
+    return crc32c_shift[0][crc & 0xff] ^ crc32c_shift[1][crc >> 8 & 0xff] ^ crc32c_shift[2][crc >> 16 & 0xff]
+           ^ crc32c_shift[3][crc >> 24];
 }
 
 CRC32C_TARGET static uint32_t crc32c_by_instruction(uint32_t crc, const unsigned char *p, ptrdiff_t nbytes) {

@@ -33,9 +33,18 @@ static inline int16_t load_i16(const unsigned char *p) { uint16_t v; memcpy(&v, 
 static inline int32_t load_i32(const unsigned char *p) { uint32_t v; memcpy(&v, p, 4); return (int32_t)tb_be32(v); }
 static inline int64_t load_i64(const unsigned char *p) { uint64_t v; memcpy(&v, p, 8); return (int64_t)tb_be64(v); }
 
-static inline void store_i16(unsigned char *p, int16_t value) { uint16_t v = tb_be16((uint16_t)value); memcpy(p, &v, 2); }
-static inline void store_i32(unsigned char *p, int32_t value) { uint32_t v = tb_be32((uint32_t)value); memcpy(p, &v, 4); }
-static inline void store_i64(unsigned char *p, int64_t value) { uint64_t v = tb_be64((uint64_t)value); memcpy(p, &v, 8); }
+static inline void store_i16(unsigned char *p, int16_t value) {
+    uint16_t v = tb_be16((uint16_t)value);
+    memcpy(p, &v, 2);
+}
+static inline void store_i32(unsigned char *p, int32_t value) {
+    uint32_t v = tb_be32((uint32_t)value);
+    memcpy(p, &v, 4);
+}
+static inline void store_i64(unsigned char *p, int64_t value) {
+    uint64_t v = tb_be64((uint64_t)value);
+    memcpy(p, &v, 8);
+}
 
 /* Of pickles, which are little-endian. */
 static inline uint32_t load_u32_le(const unsigned char *p) { uint32_t v; memcpy(&v, p, 4); return tb_le32(v); }
@@ -60,7 +69,8 @@ static inline void store_f64(unsigned char *p, double value) {
 static inline double load_f32(const unsigned char *p) {
     uint32_t bits = (uint32_t)load_i32(p);
     if ((bits & 0x7f800000u) == 0x7f800000u) {
-        uint64_t wide = ((uint64_t)(bits & 0x80000000u) << 32) | 0x7ff0000000000000u | ((uint64_t)(bits & 0x7fffffu) << 29);
+        uint64_t wide = ((uint64_t)(bits & 0x80000000u) << 32) | 0x7ff0000000000000u
+                        | ((uint64_t)(bits & 0x7fffffu) << 29);
         double value;
         memcpy(&value, &wide, 8);
         return value;
@@ -136,36 +146,38 @@ static inline void copy_short(void *to, const void *from, ptrdiff_t nbytes) {
     }
 }
 
-/* Columns of numbers. On the wire a column's values are `stride` bytes apart, each a type code and a big-endian payload; in
- * memory they are `step` bytes apart in native byte order. Loading checks the codes and swaps the payloads in one pass: the
- * differences of the codes are collected in one byte, so that the loop has no branch; if it is not zero, the caller looks for
- * the row. Not needed: clones for wider vectors. Memory is the limit already; bench: columns, ints and doubles. */
+/* Columns of numbers. On the wire a column's values are `stride` bytes apart, each a type code and a big-endian
+ * payload; in memory they are `step` bytes apart in native byte order. Loading checks the codes and swaps the payloads
+ * in one pass: the differences of the codes are collected in one byte, so that the loop has no branch; if it is not
+ * zero, the caller looks for the row. Not needed: clones for wider vectors. Memory is the limit already; bench:
+ * columns, ints and doubles. */
 
 /* Nonzero: some code is not `code`, and what was stored is useless. */
-#define TB_COLUMN_LOADER(NAME, UNIT, FROM_WIRE)                                                                                \
-    static inline unsigned char NAME(const unsigned char *p, ptrdiff_t stride, unsigned char code, unsigned char *out,                \
-                              ptrdiff_t step, ptrdiff_t n) {                                                                   \
-        unsigned char wrong = 0;                                                                                               \
-        for (ptrdiff_t i = 0; i < n; i++, p += stride, out += step) {                                                         \
-            UNIT v;                                                                                                            \
-            wrong |= p[0] ^ code;                                                                                              \
-            memcpy(&v, p + 1, sizeof v);                                                                                       \
-            v = FROM_WIRE(v);                                                                                                  \
-            memcpy(out, &v, sizeof v);                                                                                         \
-        }                                                                                                                      \
-        return wrong;                                                                                                          \
+#define TB_COLUMN_LOADER(NAME, UNIT, FROM_WIRE)                                                                        \
+    static inline unsigned char NAME(const unsigned char *p, ptrdiff_t stride, unsigned char code, unsigned char *out, \
+                              ptrdiff_t step, ptrdiff_t n) {                                                           \
+        unsigned char wrong = 0;                                                                                       \
+        for (ptrdiff_t i = 0; i < n; i++, p += stride, out += step) {                                                  \
+            UNIT v;                                                                                                    \
+            wrong |= p[0] ^ code;                                                                                      \
+            memcpy(&v, p + 1, sizeof v);                                                                               \
+            v = FROM_WIRE(v);                                                                                          \
+            memcpy(out, &v, sizeof v);                                                                                 \
+        }                                                                                                              \
+        return wrong;                                                                                                  \
     }
 
-#define TB_COLUMN_STORER(NAME, UNIT, TO_WIRE)                                                                                  \
-    static inline void NAME(unsigned char *p, ptrdiff_t stride, unsigned char code, const unsigned char *in, ptrdiff_t step,          \
-                     ptrdiff_t n) {                                                                                            \
-        for (ptrdiff_t i = 0; i < n; i++, p += stride, in += step) {                                                          \
-            UNIT v;                                                                                                            \
-            memcpy(&v, in, sizeof v);                                                                                          \
-            v = TO_WIRE(v);                                                                                                    \
-            p[0] = code;                                                                                                       \
-            memcpy(p + 1, &v, sizeof v);                                                                                       \
-        }                                                                                                                      \
+#define TB_COLUMN_STORER(NAME, UNIT, TO_WIRE)                                                                \
+    static inline void NAME(unsigned char *p, ptrdiff_t stride, unsigned char code, const unsigned char *in, \
+                            ptrdiff_t step,                                                                  \
+                     ptrdiff_t n) {                                                                          \
+        for (ptrdiff_t i = 0; i < n; i++, p += stride, in += step) {                                         \
+            UNIT v;                                                                                          \
+            memcpy(&v, in, sizeof v);                                                                        \
+            v = TO_WIRE(v);                                                                                  \
+            p[0] = code;                                                                                     \
+            memcpy(p + 1, &v, sizeof v);                                                                     \
+        }                                                                                                    \
     }
 
 #define TB_AS_IS(v) (v)
@@ -190,7 +202,8 @@ static inline unsigned char check_codes(const unsigned char *p, ptrdiff_t stride
 }
 
 /* Nonzero: some row has another code or another count there. */
-static inline unsigned char check_heads(const unsigned char *p, ptrdiff_t stride, unsigned char code, int32_t count, ptrdiff_t n) {
+static inline unsigned char check_heads(const unsigned char *p, ptrdiff_t stride, unsigned char code, int32_t count,
+                                        ptrdiff_t n) {
     uint32_t wrong = 0, wanted = tb_be32((uint32_t)count);
     for (ptrdiff_t i = 0; i < n; i++, p += stride) {
         uint32_t found;

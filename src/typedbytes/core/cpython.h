@@ -1,8 +1,8 @@
-/* With cpython_ints.h and cpython_decimal.h, the only file that knows the interpreter's own layout, beyond the structs that its public
- * headers define.
+/* With cpython_ints.h and cpython_decimal.h, the only file that knows the interpreter's own layout,
+ * beyond the structs that its public headers define.
  *
- * Each function has a portable form, which TYPEDBYTES_PORTABLE selects everywhere, so that the tests can run both. The fast forms hold
- * for CPython 3.9 to 3.15 with the layouts named below; anything else gets the portable form. */
+ * Each function has a portable form, which TYPEDBYTES_PORTABLE selects everywhere, so that the tests can run both. The
+ * fast forms hold for CPython 3.9 to 3.15 with the layouts named below; anything else gets the portable form. */
 #ifndef TYPEDBYTES_CPYTHON_H
 #define TYPEDBYTES_CPYTHON_H
 
@@ -37,8 +37,8 @@ PyAPI_FUNC(PyObject *) _PyDict_FromItems(PyObject *const *keys, Py_ssize_t keys_
                                          Py_ssize_t values_offset, Py_ssize_t npairs);
 #endif
 
-/* Make an object of a builtin class of fresh memory. It may hold the count of an immortal object, which Py_SET_REFCNT would keep: the count
- * is stored directly. */
+/* Make an object of a builtin class of fresh memory. It may hold the count of an immortal object, which Py_SET_REFCNT
+ * would keep: the count is stored directly. */
 static inline void init_object(PyObject *object, PyTypeObject *type) {
 #if defined(Py_GIL_DISABLED)
     PyObject_Init(object, type);
@@ -93,7 +93,8 @@ static inline void prefetch(const void *p) {
 #endif
 }
 
-/* The elements of a set, as a tuple. Where they are in its table is random: a branch for each entry would be mispredicted. */
+/* The elements of a set, as a tuple. Where they are in its table is random:
+ * a branch for each entry would be mispredicted. */
 static PyObject *set_elements(PyObject *set) {
 #if TB_KNOWN_SHARED
     const PySetObject *o = (const PySetObject *)set;
@@ -195,8 +196,9 @@ static inline PyObject *new_ascii(Py_ssize_t nchars) {
     return PyUnicode_New(nchars, 127);
 }
 
-/* The same for a cache, whose strings outlive others: memory for many of up to POOLED_LENGTH characters is allocated together, at first
-   for few. The allocator frees an arena when nothing is left in it, and a cached string in each of them would keep them all. */
+/* The same for a cache, whose strings outlive others: memory for many of up to POOLED_LENGTH characters is allocated
+ * together, at first for few. The allocator frees an arena when nothing is left in it, and a cached string in each of
+ * them would keep them all. */
 #define POOLED_LENGTH 24
 #define MAX_POOLED 2048u
 
@@ -208,7 +210,9 @@ static inline PyObject *new_pooled_ascii(Py_ssize_t nchars) {
         if (nblocks == 0) {
             void *block = NULL;
             if (nallocated < MAX_POOLED) nallocated *= 8;
-            while (nblocks < nallocated && (block = PyObject_Malloc(sizeof(PyASCIIObject) + POOLED_LENGTH + 1)) != NULL) blocks[nblocks++] = block;
+            while (nblocks < nallocated
+                   && (block = PyObject_Malloc(sizeof(PyASCIIObject) + POOLED_LENGTH + 1)) != NULL)
+                blocks[nblocks++] = block;
             if (nblocks == 0) return PyErr_NoMemory();
         }
         return ascii_in(blocks[--nblocks], nchars);
@@ -259,7 +263,8 @@ static inline int dict_next(PyObject *dict, Py_ssize_t *position, PyObject **key
 /* A dict presized for alternating keys and values; it holds the first *nfilled pairs of them. */
 static inline PyObject *start_dict(PyObject **items, Py_ssize_t npairs, Py_ssize_t *nfilled) {
 #if TB_KNOWN_LAYOUT && PY_VERSION_HEX >= 0x030d0000
-    /* _PyDict_FromItems looks at the keys first: a dict of str keys gets the smaller table for them, a presized dict never. */
+    /* _PyDict_FromItems looks at the keys first: a dict of str keys gets the smaller table for them,
+     * a presized dict never. */
     *nfilled = npairs < 1024 ? npairs : 1024;
     return _PyDict_FromItems(items, 2, items + 1, 2, *nfilled);
 #else
@@ -272,8 +277,9 @@ static inline PyObject *start_dict(PyObject **items, Py_ssize_t npairs, Py_ssize
 #endif
 }
 
-/* A class made in Python looks up the __next__ of its Cython base at each step, instead of inheriting the slot. Measured: with
-   the slot, iterating values takes 0.44 to 0.6 of the time, pairs 0.63 to 0.73. The class must not define __next__. */
+/* A class made in Python looks up the __next__ of its Cython base at each step, instead of inheriting the
+ * slot. Measured: with the slot, iterating values takes 0.44 to 0.6 of the time, pairs 0.63 to 0.73. The class
+ * must not define __next__. */
 static inline void inherit_next(PyObject *type) {
     ((PyTypeObject *)type)->tp_iternext = ((PyTypeObject *)type)->tp_base->tp_iternext;
 }
@@ -348,8 +354,8 @@ static inline PyObject *list_from_stolen(PyObject **items, Py_ssize_t nitems) {
     return list;
 }
 
-/* Leave `nchars` characters of a Latin-1 string to which we hold the only reference; *text may move. Up to an eighth of them stays reserved, since
- * giving it back costs more. 0, or -1 with an exception. */
+/* Leave `nchars` characters of a Latin-1 string to which we hold the only reference; *text may move. Up to an eighth of
+ * them stays reserved, since giving it back costs more. 0, or -1 with an exception. */
 static inline int shorten_latin(PyObject **text, Py_ssize_t nchars) {
 #if TB_KNOWN_LAYOUT && !defined(Py_REF_DEBUG)
     if (PyUnicode_GET_LENGTH(*text) - nchars <= nchars / 8) {
@@ -389,7 +395,8 @@ static inline int bytes_shorten(PyObject **bytes, Py_ssize_t nbytes) {
 #endif
 }
 
-/* Give a bytes object that was shortened its allocated size back; 0 where it is shared, or its memory may have been cut. */
+/* Give a bytes object that was shortened its allocated size back;
+ * 0 where it is shared, or its memory may have been cut. */
 static inline int bytes_restore(PyObject *bytes, Py_ssize_t nbytes) {
 #if TB_KNOWN_LAYOUT && !defined(Py_TRACE_REFS)
     if (Py_REFCNT(bytes) != 1) return 0;
@@ -401,7 +408,8 @@ static inline int bytes_restore(PyObject *bytes, Py_ssize_t nbytes) {
 #endif
 }
 
-/* Bytes as a new instance of a subclass. Calling the subclass would look for a method __bytes__, and copy them twice. */
+/* Bytes as a new instance of a subclass. Calling the subclass would look for a method
+ * __bytes__, and copy them twice. */
 static PyObject *bytes_as_subclass(PyObject *bytes, PyTypeObject *subclass) {
 #if TB_KNOWN_LAYOUT
     PyObject *copy = subclass->tp_alloc(subclass, PyBytes_GET_SIZE(bytes));
@@ -498,7 +506,8 @@ static inline void gc_resume(int was_on) {
 #endif
 }
 
-/* Whether it is a bytes-like object. PyPy's own types, such as io.BytesIO, have the slot even where they export no buffer. */
+/* Whether it is a bytes-like object. PyPy's own types, such as io.BytesIO,
+ * have the slot even where they export no buffer. */
 static inline int has_buffer(PyObject *object) {
 #if defined(PYPY_VERSION)
     Py_buffer view;
@@ -507,7 +516,8 @@ static inline int has_buffer(PyObject *object) {
         PyBuffer_Release(&view);
         return 1;
     }
-    int has_one = !PyErr_ExceptionMatches(PyExc_TypeError);    /* it has a buffer that cannot be exported now; the later use raises the reason */
+    /* it has a buffer that cannot be exported now; the later use raises the reason */
+    int has_one = !PyErr_ExceptionMatches(PyExc_TypeError);
     PyErr_Clear();
     return has_one;
 #else
@@ -516,8 +526,8 @@ static inline int has_buffer(PyObject *object) {
 }
 
 #if defined(PYPY_VERSION)
-/* What Cython calls before it frees an object. PyPy has called __del__ by then, and ends the process when a function gets an object
-   that is being freed. */
+/* What Cython calls before it frees an object. PyPy has called __del__ by then,
+ * and ends the process when a function gets an object that is being freed. */
 #undef PyObject_GC_IsFinalized
 #define PyObject_GC_IsFinalized(object) 1
 #undef PyObject_CallFinalizerFromDealloc
@@ -537,12 +547,13 @@ static inline int warn_of_resource(PyObject *source, PyObject *text) {
 /* The C function of a builtin function that takes keywords. */
 typedef PyObject *(*keyword_function)(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *names);
 
-/* Replace the C function of a builtin function, or of a method of a compiled class, by `quick`; return the original one, NULL: nothing was
- * changed. whole_values.pxi says what it is worth. */
+/* Replace the C function of a builtin function, or of a method of a compiled class, by `quick`; return the original
+ * one, NULL: nothing was changed. whole_values.pxi says what it is worth. */
 static inline keyword_function replace_calls(PyObject *function, keyword_function quick) {
 #if TB_KNOWN_LAYOUT
     PyMethodDef *method = PyCFunction_Check(function) ? ((PyCFunctionObject *)function)->m_ml
-                          : Py_IS_TYPE(function, &PyMethodDescr_Type) ? ((PyMethodDescrObject *)function)->d_method : NULL;
+                          : Py_IS_TYPE(function, &PyMethodDescr_Type) ? ((PyMethodDescrObject *)function)->d_method
+                          : NULL;
     if (method != NULL && method->ml_flags == (METH_FASTCALL | METH_KEYWORDS)) {
         keyword_function before = (keyword_function)(void (*)(void))method->ml_meth;
         method->ml_meth = (PyCFunction)(void (*)(void))quick;

@@ -1,4 +1,5 @@
-/* Decimals of up to 19 digits, as amounts are, made without their constructor, which takes three times as long; part of cpython.h. */
+/* Decimals of up to 19 digits, as amounts are, made without their constructor,
+ * which takes three times as long; part of cpython.h. */
 #ifndef TYPEDBYTES_CPYTHON_DECIMAL_H
 #define TYPEDBYTES_CPYTHON_DECIMAL_H
 
@@ -17,7 +18,8 @@ typedef struct {
 
 enum { DECIMAL_NEGATIVE = 1, DECIMAL_OWN_MEMORY = 48 };
 
-static inline PyObject *new_small_decimal(PyTypeObject *kind, int negative, uint64_t number, Py_ssize_t ndigits, Py_ssize_t exponent) {
+static inline PyObject *new_small_decimal(PyTypeObject *kind, int negative, uint64_t number, Py_ssize_t ndigits,
+                                          Py_ssize_t exponent) {
     DecimalLayout *decimal = (DecimalLayout *)PyType_GenericAlloc(kind, 0);
     if (decimal == NULL) return NULL;
     decimal->hash = -1;
@@ -37,7 +39,8 @@ static int knows_decimals(PyObject *made) {
 #if TB_KNOWN_LAYOUT && SIZEOF_VOID_P == 8
     const DecimalLayout *decimal = (const DecimalLayout *)made;
     return Py_TYPE(made)->tp_basicsize == sizeof(DecimalLayout) && decimal->hash == -1
-           && decimal->flags == (DECIMAL_OWN_MEMORY | DECIMAL_NEGATIVE) && decimal->exponent == -2 && decimal->ndigits == 19
+           && decimal->flags == (DECIMAL_OWN_MEMORY | DECIMAL_NEGATIVE) && decimal->exponent == -2
+           && decimal->ndigits == 19
            && decimal->nwords == 1 && decimal->nallocated == 4 && decimal->words == decimal->own_words
            && decimal->own_words[0] == 1234567890123456789u;
 #else
@@ -46,7 +49,8 @@ static int knows_decimals(PyObject *made) {
 #endif
 }
 
-/* The Decimal of a sign, digits and a point among them; NULL without an exception: of any other text, or too many digits. */
+/* The Decimal of a sign, digits and a point among them; NULL without an exception:
+ * of any other text, or too many digits. */
 static PyObject *small_decimal(PyTypeObject *kind, const unsigned char *text, Py_ssize_t nchars) {
 #if TB_KNOWN_LAYOUT && SIZEOF_VOID_P == 8
     int negative = nchars > 0 && text[0] == '-';

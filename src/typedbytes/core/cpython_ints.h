@@ -13,7 +13,8 @@
 #define TB_NDIGITS(o) ((Py_ssize_t)(((PyLongObject *)(o))->long_value.lv_tag >> 3))
 #define TB_NEGATIVE(o) ((((PyLongObject *)(o))->long_value.lv_tag & 3) == 2)
 #define TB_POSITIVE_OF(o, n) ((((PyLongObject *)(o))->long_value.lv_tag & ~(uintptr_t)4) == (uintptr_t)(n) << 3)
-#define TB_SET_SIZE(o, n, negative) (((PyLongObject *)(o))->long_value.lv_tag = (uintptr_t)(n) << 3 | ((n) == 0 ? 1 : (negative) ? 2 : 0))
+#define TB_SET_SIZE(o, n, negative) \
+    (((PyLongObject *)(o))->long_value.lv_tag = (uintptr_t)(n) << 3 | ((n) == 0 ? 1 : (negative) ? 2 : 0))
 #else
 /* ob_size holds the number of digits, negated for a negative number. */
 #define TB_DIGITS(o) (((PyLongObject *)(o))->ob_digit)
@@ -108,8 +109,9 @@ static inline int int_to_i64(PyObject *number, int64_t *value) {
 #endif
 }
 
-/* The same for many in a row, whose sizes cannot be predicted: no branch depends on them. A digit that is not there is read as
- * the first one and counted as zero. For single numbers it takes longer than the branches, which are mostly predicted. */
+/* The same for many in a row, whose sizes cannot be predicted: no branch depends on them. A digit that is not
+ * there is read as the first one and counted as zero. For single numbers it takes longer than the branches, which
+ * are mostly predicted. */
 static inline int int_to_i64_branchless(PyObject *number, int64_t *value) {
 #if TB_KNOWN_DIGITS
     const digit *digits = TB_DIGITS(number);
@@ -129,7 +131,8 @@ static inline int int_to_i64_branchless(PyObject *number, int64_t *value) {
 
 #if TB_KNOWN_DIGITS && defined(__GNUC__)
 /* Three to five digits and at most 128 bits; writes 17 bytes and returns how many of them the number needs. */
-static inline Py_ssize_t two_words_to_bytes_le(const digit *digits, Py_ssize_t ndigits, int negative, unsigned char *out) {
+static inline Py_ssize_t two_words_to_bytes_le(const digit *digits, Py_ssize_t ndigits, int negative,
+                                               unsigned char *out) {
     uint64_t fourth = ndigits > 3 ? digits[3] : 0, fifth = ndigits > 4 ? digits[4] : 0;
     uint64_t low = digits[0] | (uint64_t)digits[1] << 30 | (uint64_t)digits[2] << 60;
     uint64_t high = digits[2] >> 4 | fourth << 26 | fifth << 56;
@@ -149,7 +152,8 @@ static inline Py_ssize_t two_words_to_bytes_le(const digit *digits, Py_ssize_t n
 static inline int int_to_u64(PyObject *number, uint64_t *value) {
 #if TB_KNOWN_DIGITS
     const digit *digits = TB_DIGITS(number);
-    if (!TB_POSITIVE_OF(number, 3) || digits[2] - 8 >= 8) return 0;    /* in one comparison: no branch on a sign that is random */
+    /* in one comparison: no branch on a sign that is random */
+    if (!TB_POSITIVE_OF(number, 3) || digits[2] - 8 >= 8) return 0;
     *value = digits[0] | (uint64_t)digits[1] << 30 | (uint64_t)digits[2] << 60;
     return 1;
 #else
@@ -172,8 +176,8 @@ static inline Py_ssize_t wide_int_to_bytes_le(PyObject *number, unsigned char *o
 }
 
 #if TB_KNOWN_DIGITS
-/* Four digits are 15 bytes: two overlapping words. `sign` is all ones for a negative number, whose bits are inverted on the way; the
- * one that two's complement adds to them comes afterwards. */
+/* Four digits are 15 bytes: two overlapping words. `sign` is all ones for a negative number, whose bits are inverted on
+ * the way; the one that two's complement adds to them comes afterwards. */
 static inline void four_digits_to_bytes(const digit *digits, uint64_t sign, unsigned char *out) {
     store_u64_le(out, (digits[0] | (uint64_t)digits[1] << 30 | (uint64_t)digits[2] << 60) ^ sign);
     store_u64_le(out + 7, (digits[1] >> 26 | (uint64_t)digits[2] << 4 | (uint64_t)digits[3] << 34) ^ sign);
@@ -193,7 +197,8 @@ static Py_ssize_t int_to_bytes_le(PyObject *number, unsigned char *out, Py_ssize
     const digit *digits = TB_DIGITS(number);
     digit last_digits[4] = {0, 0, 0, 0};
     unsigned char last_bytes[15];
-    Py_ssize_t ndigits = TB_NDIGITS(number), nbytes = ndigits * 30 / 8 + 2, i, nfull = 0;    /* the last byte is of the sign */
+    /* the last byte is of the sign */
+    Py_ssize_t ndigits = TB_NDIGITS(number), nbytes = ndigits * 30 / 8 + 2, i, nfull = 0;
     int negative = TB_NEGATIVE(number);
     uint64_t sign = negative ? ~(uint64_t)0 : 0;
     if (nbytes > capacity) return -1;

@@ -28,8 +28,8 @@ static void *enlarge(void *memory, size_t nbytes) {
     return larger;
 }
 
-/* Smaller blocks are kept when they are freed, for the next allocation: a fixed number of them, the oldest replaced first.
-   There are never more, kept and held, than were held at one time. A sanitizer has to see every block freed. */
+/* Smaller blocks are kept when they are freed, for the next allocation: a fixed number of them, the oldest replaced
+ * first. There are never more, kept and held, than were held at one time. A sanitizer has to see every block freed. */
 #define MIN_KEPT ((size_t)64 << 10)
 #define MAX_KEPT ((size_t)1 << 20)
 #define NKEPT 64u
@@ -37,12 +37,14 @@ static void *enlarge(void *memory, size_t nbytes) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define KEEPS 0
 #elif defined(__has_feature)
-#define KEEPS (!__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer) && !__has_feature(memory_sanitizer))
+#define KEEPS \
+    (!__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer) && !__has_feature(memory_sanitizer))
 #else
 #define KEEPS 1
 #endif
 
-/* The thread that takes a block out of its slot owns it, so no thread waits for another. Its first bytes hold its size. */
+/* The thread that takes a block out of its slot owns it, so no thread waits for another.
+ * Its first bytes hold its size. */
 static void *kept[NKEPT];
 static long ndisplaced;
 
@@ -83,8 +85,8 @@ static void release_memory(void *memory, size_t nbytes) {
     PyMem_RawFree(memory);
 }
 
-/* A kept block of at least this size, and its size. NULL: there is none, and a smaller one was freed in favour of the block that is
-   allocated now: so the blocks kept become as large as those in use. */
+/* A kept block of at least this size, and its size. NULL: there is none, and a smaller one was freed in favour of the
+ * block that is allocated now: so the blocks kept become as large as those in use. */
 static void *take_kept(size_t *nbytes) {
     unsigned smaller = 0;
     for (unsigned i = 0; i < NKEPT; i++) {
@@ -102,7 +104,8 @@ static void *take_kept(size_t *nbytes) {
     return NULL;
 }
 
-/* enlarge() for memory that release_memory() frees, of `had` bytes. It may allocate more bytes than requested, and stores how many. */
+/* enlarge() for memory that release_memory() frees, of `had` bytes.
+ * It may allocate more bytes than requested, and stores how many. */
 static void *enlarge_kept(void *memory, size_t had, size_t *nbytes) {
     void *larger = NULL;
     if (KEEPS && *nbytes >= MIN_KEPT && *nbytes <= MAX_KEPT)

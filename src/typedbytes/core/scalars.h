@@ -4,10 +4,12 @@
 
 #include "core/byteorder.h"
 
-/* Sizes by type code, that code included: of BYTE, BOOL, INT, LONG, FLOAT and DOUBLE, which are 1 to 6; BYTES (0) has none. */
+/* Sizes by type code, that code included: of BYTE, BOOL, INT, LONG, FLOAT and DOUBLE,
+ * which are 1 to 6; BYTES (0) has none. */
 static const unsigned char FIXED_NBYTES[] = {0, 2, 2, 5, 9, 5, 9};
 
-/* The size of the value at p, if it has one of these codes or is BYTES or STRING (7), and all of it is among the nheld bytes; else 0. */
+/* The size of the value at p, if it has one of these codes or is BYTES or STRING (7),
+ * and all of it is among the nheld bytes; else 0. */
 static inline ptrdiff_t scalar_nbytes(const unsigned char *p, ptrdiff_t nheld) {
     ptrdiff_t nbytes = 0;
     if (nheld < 2) return 0;

@@ -5,7 +5,8 @@
 #include "core/byteorder.h"
 #include "core/threads.h"
 
-/* At most 24 bytes as three words, overlapping where there are fewer: with equal lengths, equal words mean equal bytes. */
+/* At most 24 bytes as three words, overlapping where there are fewer:
+ * with equal lengths, equal words mean equal bytes. */
 typedef struct { uint64_t a, b, c; } short_words;
 
 static inline short_words load_short(const unsigned char *p, ptrdiff_t nbytes) {
@@ -45,7 +46,8 @@ static inline int same_short(const short_words *x, const short_words *y) {
 
 /* The products do not depend on one another; the topmost bits of each depend on all of its word. */
 static inline uint32_t hash_short(const short_words *w, ptrdiff_t nbytes) {
-    uint64_t h = (w->a + (uint64_t)nbytes) * 0x9e3779b97f4a7c15u ^ w->b * 0xff51afd7ed558ccdu ^ w->c * 0xc4ceb9fe1a85ec53u;
+    uint64_t h = (w->a + (uint64_t)nbytes) * 0x9e3779b97f4a7c15u ^ w->b * 0xff51afd7ed558ccdu
+                 ^ w->c * 0xc4ceb9fe1a85ec53u;
     return (uint32_t)(h >> 51);    /* thirteen bits, for 8,192 slots */
 }
 
@@ -53,7 +55,8 @@ static inline uint32_t hash_short(const short_words *w, ptrdiff_t nbytes) {
 #define FIRST_BALANCE 32
 
 typedef struct CachedString {
-    short_words words;               /* a key longer than CACHED_LENGTH that has a text: where its bytes are, see long_bytes */
+    /* a key longer than CACHED_LENGTH that has a text: where its bytes are, see long_bytes */
+    short_words words;
     Py_ssize_t nbytes;
     PyObject *text;                  /* owned, NULL: met once, or an empty slot */
     struct CachedString *next_key;   /* where the MAP key after this one was found last, NULL: not known */

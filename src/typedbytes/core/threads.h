@@ -1,4 +1,5 @@
-/* What threads share in an interpreter without the GIL; with it these are plain variables, and functions that do nothing. */
+/* What threads share in an interpreter without the GIL; with it these are plain variables,
+ * and functions that do nothing. */
 #ifndef TYPEDBYTES_THREADS_H
 #define TYPEDBYTES_THREADS_H
 
@@ -57,8 +58,8 @@ static inline void lock_writers(int locked) {
 #endif
 }
 
-/* Have release() called when this thread, or its use of Python, ends; if registering it fails for lack of memory, at once or never. A thread
- * may begin to use Python again: then it registers again. */
+/* Have release() called when this thread, or its use of Python, ends; if registering it fails for lack of memory, at
+ * once or never. A thread may begin to use Python again: then it registers again. */
 #if TB_NO_GIL
 static void release_strings_of_thread(PyObject *capsule) {
     *(int *)PyCapsule_GetPointer(capsule, NULL) = 0;

@@ -1,10 +1,11 @@
 /* UTF-8 to and from the interpreter's three widths of characters, and nothing else.
  *
- * Goal: text that is not ASCII at a small multiple of the speed of memory. Plan: measure first (characters, greatest byte), so
- * that the string is made once in its final width; then transcode and check in one pass. Four kinds of loops, a file each; all
- * but the first copy runs of ASCII by whole vectors:
+ * Goal: text that is not ASCII at a small multiple of the speed of memory. Plan: measure first (characters, greatest
+ * byte), so that the string is made once in its final width; then transcode and check in one pass. Four kinds of loops,
+ * a file each; all but the first copy runs of ASCII by whole vectors:
  *
- * plain   a character at a time, the definition of what is right; fast where the next character's width can be predicted
+ * plain   a character at a time, the definition of what is right;
+ *         fast where the next character's width can be predicted
  * vector  in the compiler's own vectors, on every processor: the code point is computed at every byte as if a character
  *         started there, and stored there; the output advances where one does. No branch depends on the text
  * avx2    asked at run time: the same with 32 bytes at once, compressed by BMI2
@@ -12,8 +13,8 @@
  *
  * Where all the bytes of a step are above ASCII, characters of one length are first tried: they need no compressing.
  *
- * Rejected: simdutf, a C++ library without a package that every platform's build could depend on; shuffle tables, 16 KiB that
- * the cache needs for data.
+ * Rejected: simdutf, a C++ library without a package that every platform's build could depend on;
+ * shuffle tables, 16 KiB that the cache needs for data.
  *
  * A kernel reports only that text is not UTF-8; the interpreter's own decoder then says where and why. */
 #ifndef TYPEDBYTES_UTF8_H
@@ -47,8 +48,8 @@ static inline int vectors(void) {
     return vectors_used >= 0 ? vectors_used : limit_vectors(VECTORS_AVX512);
 }
 
-#define TB_CHOOSE(NAME, OTHER, ...)                                                                     \
-    (vectors() == VECTORS_AVX512 ? wide_##NAME(__VA_ARGS__)                                             \
+#define TB_CHOOSE(NAME, OTHER, ...)                         \
+    (vectors() == VECTORS_AVX512 ? wide_##NAME(__VA_ARGS__) \
      : vectors() == VECTORS_AVX2 ? avx2_##NAME(__VA_ARGS__) : OTHER##_##NAME(__VA_ARGS__))
 #else
 static int limit_vectors(int limit) {
@@ -67,7 +68,8 @@ static ptrdiff_t utf8_measure(const unsigned char *p, ptrdiff_t nbytes, unsigned
     return TB_CHOOSE(measure, narrow, p, nbytes, greatest);
 }
 
-/* Without measuring it first: text whose first character beyond ASCII is one of Latin-1, as most likely are the others. */
+/* Without measuring it first: text whose first character beyond ASCII is one of Latin-1,
+ * as most likely are the others. */
 static int may_be_latin(const unsigned char *p, ptrdiff_t nbytes) {
     enum { SAMPLE = 192 };
     const ptrdiff_t nascii = ascii_prefix(p, nbytes);
@@ -76,22 +78,26 @@ static int may_be_latin(const unsigned char *p, ptrdiff_t nbytes) {
     return vectors() != VECTORS_ANY || !is_mixed(SAMPLE, measure_part(p + nascii, SAMPLE, &greatest));
 }
 
-/* The number of characters; -1: it has others than Latin-1's, or is not UTF-8. The capacity of `out` is nbytes characters. */
+/* The number of characters; -1: it has others than Latin-1's, or is not UTF-8.
+ * The capacity of `out` is nbytes characters. */
 static ptrdiff_t utf8_to_latin(const unsigned char *p, ptrdiff_t nbytes, void *out) {
     const uint8_t *out_end = TB_CHOOSE(to_ucs1, step, p, p + nbytes, (uint8_t *)out, (uint8_t *)out + nbytes);
     return out_end == NULL ? -1 : out_end - (uint8_t *)out;
 }
 
 static int utf8_to_ucs1(const unsigned char *p, ptrdiff_t nbytes, void *out, ptrdiff_t nchars) {
-    return TB_CHOOSE(to_ucs1, narrow, p, p + nbytes, (uint8_t *)out, (uint8_t *)out + nchars) == (uint8_t *)out + nchars;
+    return TB_CHOOSE(to_ucs1, narrow, p, p + nbytes, (uint8_t *)out, (uint8_t *)out + nchars)
+           == (uint8_t *)out + nchars;
 }
 
 static int utf8_to_ucs2(const unsigned char *p, ptrdiff_t nbytes, void *out, ptrdiff_t nchars) {
-    return TB_CHOOSE(to_ucs2, narrow, p, p + nbytes, (uint16_t *)out, (uint16_t *)out + nchars) == (uint16_t *)out + nchars;
+    return TB_CHOOSE(to_ucs2, narrow, p, p + nbytes, (uint16_t *)out, (uint16_t *)out + nchars)
+           == (uint16_t *)out + nchars;
 }
 
 static int utf8_to_ucs4(const unsigned char *p, ptrdiff_t nbytes, void *out, ptrdiff_t nchars) {
-    return TB_CHOOSE(to_ucs4, narrow, p, p + nbytes, (uint32_t *)out, (uint32_t *)out + nchars) == (uint32_t *)out + nchars;
+    return TB_CHOOSE(to_ucs4, narrow, p, p + nbytes, (uint32_t *)out, (uint32_t *)out + nchars)
+           == (uint32_t *)out + nchars;
 }
 
 static ptrdiff_t utf8_from_ucs1(unsigned char *out, const void *text, ptrdiff_t nchars) {

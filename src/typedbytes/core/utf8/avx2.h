@@ -1,7 +1,7 @@
 /* Loops over vectors of 256 bits, with the bit gathering of BMI2 to compress them. See utf8.h.
  *
- * In the decoders `due` holds the positions at which the next step must begin with continuation bytes, and `wrong` whatever was
- * found wrong; what is left after the last step is decoded by the plain loop. */
+ * In the decoders `due` holds the positions at which the next step must begin with continuation bytes, and `wrong`
+ * whatever was found wrong; what is left after the last step is decoded by the plain loop. */
 #ifndef TYPEDBYTES_UTF8_AVX2_H
 #define TYPEDBYTES_UTF8_AVX2_H
 
@@ -12,7 +12,8 @@
 
 #define TB_AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt")))
 
-/* The processors of which some had BMI2 and took hundreds of cycles to gather bits are left to the compiler's vectors. */
+/* The processors of which some had BMI2 and took hundreds of cycles to gather bits are left to
+ * the compiler's vectors. */
 static inline int has_avx2(void) {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")
         && __builtin_cpu_supports("popcnt") && !__builtin_cpu_is("amdfam15h") && !__builtin_cpu_is("amdfam17h");
@@ -42,23 +43,26 @@ TB_AVX2 static ptrdiff_t avx2_measure(const unsigned char *p, ptrdiff_t nbytes, 
 }
 
 /* The bytes of `from` that are marked in `used`, side by side from `out` on; up to 8 bytes a quarter are written. */
-#define TB_GATHER(out, from, used, UNIT)                                                            \
-    do {                                                                                            \
+#define TB_GATHER(out, from, used, UNIT)                                                                               \
+    do {                                                                                                               \
         const uint64_t tb_used[4] = {(uint64_t)_mm256_extract_epi64(used, 0), (uint64_t)_mm256_extract_epi64(used, 1), \
-                                     (uint64_t)_mm256_extract_epi64(used, 2), (uint64_t)_mm256_extract_epi64(used, 3)}; \
+                                     (uint64_t)_mm256_extract_epi64(used, 2), (uint64_t)_mm256_extract_epi64(used,     \
+                                                                                                             3)};      \
         const uint64_t tb_from[4] = {(uint64_t)_mm256_extract_epi64(from, 0), (uint64_t)_mm256_extract_epi64(from, 1), \
-                                     (uint64_t)_mm256_extract_epi64(from, 2), (uint64_t)_mm256_extract_epi64(from, 3)}; \
-        for (int tb_i = 0; tb_i < 4; tb_i++) {                                                      \
-            const uint64_t tb_part = _pext_u64(tb_from[tb_i], tb_used[tb_i]);                       \
-            memcpy(out, &tb_part, 8);                                                               \
-            out += (unsigned)_mm_popcnt_u64(tb_used[tb_i]) / (8 * sizeof(UNIT));                    \
-        }                                                                                           \
+                                     (uint64_t)_mm256_extract_epi64(from, 2), (uint64_t)_mm256_extract_epi64(from,     \
+                                                                                                             3)};      \
+        for (int tb_i = 0; tb_i < 4; tb_i++) {                                                                         \
+            const uint64_t tb_part = _pext_u64(tb_from[tb_i], tb_used[tb_i]);                                          \
+            memcpy(out, &tb_part, 8);                                                                                  \
+            out += (unsigned)_mm_popcnt_u64(tb_used[tb_i]) / (8 * sizeof(UNIT));                                       \
+        }                                                                                                              \
     } while (0)
 
 /* Runs of characters of one length, at a character's start: *c and 1, or 0 where the bytes are anything else. */
 TB_AVX2 static inline int avx2_run_of_2(const unsigned char *p, __m256i *c) {    /* 16 characters in 16-bit lanes */
     const __m256i b = _mm256_loadu_si256((const __m256i *)p);
-    const __m256i wrong = _mm256_and_si256(_mm256_xor_si256(b, _mm256_set1_epi16((short)0x80c0)), _mm256_set1_epi16((short)0xc0e0));
+    const __m256i wrong = _mm256_and_si256(_mm256_xor_si256(b, _mm256_set1_epi16((short)0x80c0)),
+                                           _mm256_set1_epi16((short)0xc0e0));
     const __m256i overlong = _mm256_cmpeq_epi16(_mm256_and_si256(b, _mm256_set1_epi16(0x1e)), _mm256_setzero_si256());
     const __m256i refused = _mm256_or_si256(wrong, overlong);
     if (!_mm256_testz_si256(refused, refused)) return 0;
@@ -67,14 +71,18 @@ TB_AVX2 static inline int avx2_run_of_2(const unsigned char *p, __m256i *c) {   
     return 1;
 }
 
-TB_AVX2 static inline int avx2_run_of_3(const unsigned char *p, __m128i *c) {    /* 8 characters in 16-bit lanes; reads 28 bytes */
+/* 8 characters in 16-bit lanes; reads 28 bytes */
+TB_AVX2 static inline int avx2_run_of_3(const unsigned char *p, __m128i *c) {
     const __m256i order = _mm256_setr_epi8(2, 1, 0, -1, 5, 4, 3, -1, 8, 7, 6, -1, 11, 10, 9, -1,
                                            2, 1, 0, -1, 5, 4, 3, -1, 8, 7, 6, -1, 11, 10, 9, -1);
     const __m128i low = _mm_loadu_si128((const __m128i *)p), high = _mm_loadu_si128((const __m128i *)(p + 12));
     const __m256i b = _mm256_shuffle_epi8(_mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1), order);
-    const __m256i wrong = _mm256_and_si256(_mm256_xor_si256(b, _mm256_set1_epi32(0xe08080)), _mm256_set1_epi32(0xf0c0c0));
-    const __m256i four = _mm256_or_si256(_mm256_or_si256(_mm256_and_si256(_mm256_srli_epi32(b, 4), _mm256_set1_epi32(0xf000)),
-                                                         _mm256_and_si256(_mm256_srli_epi32(b, 2), _mm256_set1_epi32(0xfc0))),
+    const __m256i wrong = _mm256_and_si256(_mm256_xor_si256(b, _mm256_set1_epi32(0xe08080)),
+                                           _mm256_set1_epi32(0xf0c0c0));
+    const __m256i four = _mm256_or_si256(_mm256_or_si256(_mm256_and_si256(_mm256_srli_epi32(b, 4),
+                                                                          _mm256_set1_epi32(0xf000)),
+                                                         _mm256_and_si256(_mm256_srli_epi32(b, 2),
+                                                                          _mm256_set1_epi32(0xfc0))),
                                          _mm256_and_si256(b, _mm256_set1_epi32(0x3f)));
     const __m256i top = _mm256_and_si256(four, _mm256_set1_epi32(0xf800));
     const __m256i unfit = _mm256_or_si256(_mm256_cmpeq_epi32(top, _mm256_setzero_si256()),
@@ -87,7 +95,8 @@ TB_AVX2 static inline int avx2_run_of_3(const unsigned char *p, __m128i *c) {   
 
 TB_AVX2 static inline int avx2_run_of_4(const unsigned char *p, __m256i *c) {    /* 8 characters in 32-bit lanes */
     const __m256i b = _mm256_loadu_si256((const __m256i *)p), low6 = _mm256_set1_epi32(0x3f);
-    const __m256i wrong = _mm256_and_si256(_mm256_xor_si256(b, _mm256_set1_epi32((int)0x808080f0)), _mm256_set1_epi32((int)0xc0c0c0f8));
+    const __m256i wrong = _mm256_and_si256(_mm256_xor_si256(b, _mm256_set1_epi32((int)0x808080f0)),
+                                           _mm256_set1_epi32((int)0xc0c0c0f8));
     *c = _mm256_or_si256(_mm256_or_si256(_mm256_slli_epi32(_mm256_and_si256(b, _mm256_set1_epi32(7)), 18),
                                          _mm256_slli_epi32(_mm256_and_si256(_mm256_srli_epi32(b, 8), low6), 12)),
                          _mm256_or_si256(_mm256_slli_epi32(_mm256_and_si256(_mm256_srli_epi32(b, 16), low6), 6),
@@ -103,14 +112,16 @@ TB_AVX2 static inline ptrdiff_t avx2_copy_ascii(uint8_t *out, const unsigned cha
     ptrdiff_t n = 0;
     for (; nbytes - n >= 128; n += 128) {
         const __m256i *in = (const __m256i *)(p + n);
-        const __m256i b[4] = {_mm256_loadu_si256(in), _mm256_loadu_si256(in + 1), _mm256_loadu_si256(in + 2), _mm256_loadu_si256(in + 3)};
+        const __m256i b[4] = {_mm256_loadu_si256(in), _mm256_loadu_si256(in + 1), _mm256_loadu_si256(in + 2),
+                              _mm256_loadu_si256(in + 3)};
         if (_mm256_movemask_epi8(_mm256_or_si256(_mm256_or_si256(b[0], b[1]), _mm256_or_si256(b[2], b[3])))) break;
         for (int i = 0; i < 4; i++) _mm256_storeu_si256((__m256i *)(out + n) + i, b[i]);
     }
     return n;
 }
 
-TB_AVX2 static uint8_t *avx2_to_ucs1(const unsigned char *p, const unsigned char *end, uint8_t *out, const uint8_t *out_end) {
+TB_AVX2 static uint8_t *avx2_to_ucs1(const unsigned char *p, const unsigned char *end, uint8_t *out,
+                                     const uint8_t *out_end) {
     const __m256i lead = _mm256_set1_epi8((char)0xc0);
     uint64_t due = 0;
     uint32_t wrong = 0;
@@ -132,7 +143,8 @@ TB_AVX2 static uint8_t *avx2_to_ucs1(const unsigned char *p, const unsigned char
         due |= (uint64_t)(uint32_t)_mm256_movemask_epi8(leads) << 1;
         wrong |= (uint32_t)due ^ ~(uint32_t)_mm256_movemask_epi8(starts);
         due >>= 32;
-        const __m256i c2_or_c3 = _mm256_cmpeq_epi8(_mm256_and_si256(b0, _mm256_set1_epi8((char)0xfe)), _mm256_set1_epi8((char)0xc2));
+        const __m256i c2_or_c3 = _mm256_cmpeq_epi8(_mm256_and_si256(b0, _mm256_set1_epi8((char)0xfe)),
+                                                   _mm256_set1_epi8((char)0xc2));
         if (!_mm256_testc_si256(c2_or_c3, leads)) return NULL;
         const __m256i two = _mm256_or_si256(b1, _mm256_slli_epi16(_mm256_and_si256(b0, _mm256_set1_epi8(1)), 6));
         const __m256i c = _mm256_blendv_epi8(b0, two, leads);
@@ -145,7 +157,8 @@ TB_AVX2 static uint8_t *avx2_to_ucs1(const unsigned char *p, const unsigned char
 }
 
 /* The text has no byte from 0xf0 on. */
-TB_AVX2 static uint16_t *avx2_to_ucs2(const unsigned char *p, const unsigned char *end, uint16_t *out, const uint16_t *out_end) {
+TB_AVX2 static uint16_t *avx2_to_ucs2(const unsigned char *p, const unsigned char *end, uint16_t *out,
+                                      const uint16_t *out_end) {
     const __m256i low6 = _mm256_set1_epi16(0x3f);
     const __m128i lead = _mm_set1_epi8((char)0xc0), lead3 = _mm_set1_epi8((char)0xe0);
     __m256i wrong3 = _mm256_setzero_si256();
@@ -162,7 +175,8 @@ TB_AVX2 static uint16_t *avx2_to_ucs2(const unsigned char *p, const unsigned cha
             p += 32;
             continue;
         }
-        if (__builtin_expect(high == 0xffff, 0) && _mm_movemask_epi8(next) == 0xffff && end - p >= 36 && all_continue(p, due)) {
+        if (__builtin_expect(high == 0xffff, 0) && _mm_movemask_epi8(next) == 0xffff && end - p >= 36
+            && all_continue(p, due)) {
             const unsigned char *start = p + _mm_popcnt_u32(due);
             __m256i chars;
             __m128i half;
@@ -189,7 +203,8 @@ TB_AVX2 static uint16_t *avx2_to_ucs2(const unsigned char *p, const unsigned cha
         wrong |= (due & 0xffff) ^ (high & ~leads);
         due >>= 16;
         wrong2 = _mm_or_si128(wrong2, _mm_cmpeq_epi8(_mm_and_si128(b, _mm_set1_epi8((char)0xfe)), lead));
-        const __m256i is2 = _mm256_cmpgt_epi16(b0, _mm256_set1_epi16(0xbf)), is3 = _mm256_cmpgt_epi16(b0, _mm256_set1_epi16(0xdf));
+        const __m256i is2 = _mm256_cmpgt_epi16(b0, _mm256_set1_epi16(0xbf)),
+                      is3 = _mm256_cmpgt_epi16(b0, _mm256_set1_epi16(0xdf));
         const __m256i two = _mm256_or_si256(_mm256_slli_epi16(_mm256_and_si256(b0, _mm256_set1_epi16(0x1f)), 6), b1);
         const __m256i three = _mm256_or_si256(_mm256_or_si256(_mm256_slli_epi16(b0, 12), _mm256_slli_epi16(b1, 6)), b2);
         const __m256i top = _mm256_and_si256(three, _mm256_set1_epi16((short)0xf800));
@@ -207,7 +222,8 @@ TB_AVX2 static uint16_t *avx2_to_ucs2(const unsigned char *p, const unsigned cha
     return plain_to_ucs2(p, end, out, out_end);
 }
 
-TB_AVX2 static uint32_t *avx2_to_ucs4(const unsigned char *p, const unsigned char *end, uint32_t *out, const uint32_t *out_end) {
+TB_AVX2 static uint32_t *avx2_to_ucs4(const unsigned char *p, const unsigned char *end, uint32_t *out,
+                                      const uint32_t *out_end) {
     const __m256i low6 = _mm256_set1_epi32(0x3f);
     __m256i wrong_characters = _mm256_setzero_si256();
     uint32_t due = 0, wrong = 0;
@@ -235,10 +251,12 @@ TB_AVX2 static uint32_t *avx2_to_ucs4(const unsigned char *p, const unsigned cha
         const __m256i b1 = _mm256_and_si256(_mm256_cvtepu8_epi32(_mm_srli_si128(b, 1)), low6);
         const __m256i b2 = _mm256_and_si256(_mm256_cvtepu8_epi32(_mm_srli_si128(b, 2)), low6);
         const __m256i b3 = _mm256_and_si256(_mm256_cvtepu8_epi32(_mm_srli_si128(b, 3)), low6);
-        const __m256i is2 = _mm256_cmpgt_epi32(b0, _mm256_set1_epi32(0xbf)), is3 = _mm256_cmpgt_epi32(b0, _mm256_set1_epi32(0xdf));
+        const __m256i is2 = _mm256_cmpgt_epi32(b0, _mm256_set1_epi32(0xbf)),
+                      is3 = _mm256_cmpgt_epi32(b0, _mm256_set1_epi32(0xdf));
         const __m256i is4 = _mm256_cmpgt_epi32(b0, _mm256_set1_epi32(0xef));
         const uint32_t starts = (uint32_t)_mm_movemask_epi8(_mm_cmpgt_epi8(b, _mm_set1_epi8((char)0xbf))) & 0xff;
-        due |= (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(is2)) << 1 | (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(is3)) << 2
+        due |= (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(is2)) << 1
+               | (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(is3)) << 2
              | (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(is4)) << 3;
         wrong |= (due & 0xff) ^ (starts ^ 0xff);
         due >>= 8;
@@ -247,15 +265,18 @@ TB_AVX2 static uint32_t *avx2_to_ucs4(const unsigned char *p, const unsigned cha
         const __m256i two = _mm256_or_si256(_mm256_slli_epi32(_mm256_and_si256(b0, _mm256_set1_epi32(0x1f)), 6), b1);
         const __m256i three = _mm256_or_si256(_mm256_slli_epi32(_mm256_and_si256(b0, _mm256_set1_epi32(0x0f)), 12),
                                               _mm256_or_si256(_mm256_slli_epi32(b1, 6), b2));
-        const __m256i four = _mm256_or_si256(_mm256_or_si256(_mm256_slli_epi32(_mm256_and_si256(b0, _mm256_set1_epi32(0x0f)), 18),
-                                                             _mm256_slli_epi32(b1, 12)),
-                                             _mm256_or_si256(_mm256_slli_epi32(b2, 6), b3));
+        const __m256i four = _mm256_or_si256(
+            _mm256_or_si256(_mm256_slli_epi32(_mm256_and_si256(b0, _mm256_set1_epi32(0x0f)), 18),
+                            _mm256_slli_epi32(b1, 12)),
+            _mm256_or_si256(_mm256_slli_epi32(b2, 6), b3));
         c = _mm256_blendv_epi8(_mm256_blendv_epi8(_mm256_blendv_epi8(c, two, is2), three, is3), four, is4);
         least = _mm256_blendv_epi8(_mm256_and_si256(is2, _mm256_set1_epi32(0x80)), _mm256_set1_epi32(0x800), is3);
         least = _mm256_blendv_epi8(least, _mm256_set1_epi32(0x10000), is4);
-        const __m256i surrogate = _mm256_cmpeq_epi32(_mm256_and_si256(c, _mm256_set1_epi32(~0x7ff)), _mm256_set1_epi32(0xd800));
+        const __m256i surrogate = _mm256_cmpeq_epi32(_mm256_and_si256(c, _mm256_set1_epi32(~0x7ff)),
+                                                     _mm256_set1_epi32(0xd800));
         wrong_characters = _mm256_or_si256(_mm256_or_si256(wrong_characters, _mm256_cmpgt_epi32(least, c)),
-                                           _mm256_or_si256(surrogate, _mm256_cmpgt_epi32(c, _mm256_set1_epi32(0x10ffff))));
+                                           _mm256_or_si256(surrogate,
+                                                           _mm256_cmpgt_epi32(c, _mm256_set1_epi32(0x10ffff))));
         const uint64_t lanes = _pext_u64(0x0706050403020100u, _pdep_u64(starts, 0x0101010101010101u) * 0xff);
         c = _mm256_permutevar8x32_epi32(c, _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)lanes)));
         _mm256_storeu_si256((__m256i *)out, c);
@@ -278,7 +299,8 @@ TB_AVX2 static ptrdiff_t avx2_from_ucs1(unsigned char *out, const uint8_t *in, c
             in += 32;
             continue;
         }
-        const __m256i c = _mm256_cvtepu8_epi16(_mm256_castsi256_si128(b)), is2 = _mm256_cmpgt_epi16(c, _mm256_set1_epi16(0x7f));
+        const __m256i c = _mm256_cvtepu8_epi16(_mm256_castsi256_si128(b)),
+                      is2 = _mm256_cmpgt_epi16(c, _mm256_set1_epi16(0x7f));
         const __m256i first = _mm256_or_si256(_mm256_srli_epi16(c, 6), _mm256_set1_epi16(0xc0));
         const __m256i second = _mm256_or_si256(_mm256_and_si256(c, _mm256_set1_epi16(0x3f)), _mm256_set1_epi16(0x80));
         const __m256i lanes = _mm256_blendv_epi8(c, _mm256_or_si256(first, _mm256_slli_epi16(second, 8)), is2);
@@ -292,20 +314,25 @@ TB_AVX2 static ptrdiff_t avx2_from_ucs1(unsigned char *out, const uint8_t *in, c
 TB_AVX2 static inline int avx2_encode(unsigned char **to, const __m256i c) {
     unsigned char *out = *to;
     const __m256i low6 = _mm256_set1_epi32(0x3f), mark = _mm256_set1_epi32(0x80);
-    const __m256i surrogate = _mm256_cmpeq_epi32(_mm256_and_si256(c, _mm256_set1_epi32(~0x7ff)), _mm256_set1_epi32(0xd800));
+    const __m256i surrogate = _mm256_cmpeq_epi32(_mm256_and_si256(c, _mm256_set1_epi32(~0x7ff)),
+                                                 _mm256_set1_epi32(0xd800));
     if (!_mm256_testz_si256(surrogate, surrogate)) return 0;
-    const __m256i is2 = _mm256_cmpgt_epi32(c, _mm256_set1_epi32(0x7f)), is3 = _mm256_cmpgt_epi32(c, _mm256_set1_epi32(0x7ff));
+    const __m256i is2 = _mm256_cmpgt_epi32(c, _mm256_set1_epi32(0x7f)),
+                  is3 = _mm256_cmpgt_epi32(c, _mm256_set1_epi32(0x7ff));
     const __m256i is4 = _mm256_cmpgt_epi32(c, _mm256_set1_epi32(0xffff));
     const __m256i last = _mm256_or_si256(_mm256_and_si256(c, low6), mark);
     const __m256i second = _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi32(c, 6), low6), mark);
     const __m256i third = _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi32(c, 12), low6), mark);
-    const __m256i two = _mm256_or_si256(_mm256_or_si256(_mm256_srli_epi32(c, 6), _mm256_set1_epi32(0xc0)), _mm256_slli_epi32(last, 8));
+    const __m256i two = _mm256_or_si256(_mm256_or_si256(_mm256_srli_epi32(c, 6), _mm256_set1_epi32(0xc0)),
+                                        _mm256_slli_epi32(last, 8));
     const __m256i three = _mm256_or_si256(_mm256_or_si256(_mm256_srli_epi32(c, 12), _mm256_set1_epi32(0xe0)),
                                           _mm256_or_si256(_mm256_slli_epi32(second, 8), _mm256_slli_epi32(last, 16)));
     const __m256i four = _mm256_or_si256(
-        _mm256_or_si256(_mm256_or_si256(_mm256_srli_epi32(c, 18), _mm256_set1_epi32(0xf0)), _mm256_slli_epi32(third, 8)),
+        _mm256_or_si256(_mm256_or_si256(_mm256_srli_epi32(c, 18), _mm256_set1_epi32(0xf0)),
+                        _mm256_slli_epi32(third, 8)),
         _mm256_or_si256(_mm256_slli_epi32(second, 16), _mm256_slli_epi32(last, 24)));
-    const __m256i lanes = _mm256_blendv_epi8(_mm256_blendv_epi8(_mm256_blendv_epi8(c, two, is2), three, is3), four, is4);
+    const __m256i lanes = _mm256_blendv_epi8(_mm256_blendv_epi8(_mm256_blendv_epi8(c, two, is2), three, is3), four,
+                                             is4);
     const __m256i used = _mm256_or_si256(
         _mm256_or_si256(_mm256_set1_epi32(0xff), _mm256_and_si256(is2, _mm256_set1_epi32(0xff00))),
         _mm256_or_si256(_mm256_and_si256(is3, _mm256_set1_epi32(0xff0000)), _mm256_slli_epi32(is4, 24)));

@@ -10,12 +10,14 @@
 #define TB_WIDE __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt")))
 
 static inline int has_wide_vectors(void) {
-    return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi")
+    return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")
+           && __builtin_cpu_supports("avx512vbmi")
         && __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("bmi2");
 }
 
 TB_WIDE static ptrdiff_t wide_measure(const unsigned char *p, ptrdiff_t nbytes, unsigned char *greatest) {
-    const __m512i last = _mm512_set1_epi8((char)0xbf);    /* of the continuation bytes, which are the least as signed numbers */
+    /* of the continuation bytes, which are the least as signed numbers */
+    const __m512i last = _mm512_set1_epi8((char)0xbf);
     __m512i most = _mm512_setzero_si512();
     ptrdiff_t nchars = 0;
     unsigned char found[64];
@@ -36,9 +38,11 @@ TB_WIDE static ptrdiff_t wide_measure(const unsigned char *p, ptrdiff_t nbytes, 
     return nchars;
 }
 
-/* 32 bytes a step; what is left, up to 34 bytes, is the plain loop's. A character may begin in one step and end in the next:
- * `due` holds the positions at which the next step must begin with continuation bytes. The text has no byte from 0xf0 on. */
-TB_WIDE static uint16_t *wide_to_ucs2(const unsigned char *p, const unsigned char *end, uint16_t *out, const uint16_t *out_end) {
+/* 32 bytes a step; what is left, up to 34 bytes, is the plain loop's. A character may begin in one step and end
+ * in the next: `due` holds the positions at which the next step must begin with continuation bytes. The text has
+ * no byte from 0xf0 on. */
+TB_WIDE static uint16_t *wide_to_ucs2(const unsigned char *p, const unsigned char *end, uint16_t *out,
+                                      const uint16_t *out_end) {
     const __m512i low6 = _mm512_set1_epi16(0x3f);
     uint64_t due = 0;
     __mmask32 wrong = 0;
@@ -73,13 +77,15 @@ TB_WIDE static uint16_t *wide_to_ucs2(const unsigned char *p, const unsigned cha
         p += 32;
     }
     if (wrong) return NULL;
-    /* The plain loop starts at a character: after the bytes that are still due, two at most, which every step leaves. */
+    /* The plain loop starts at a character: after the bytes that are still due, two at most,
+     * which every step leaves. */
     for (; due; due >>= 1, p++)
         if (!TB_CONTINUES(*p)) return NULL;
     return plain_to_ucs2(p, end, out, out_end);
 }
 
-TB_WIDE static uint8_t *wide_to_ucs1(const unsigned char *p, const unsigned char *end, uint8_t *out, const uint8_t *out_end) {
+TB_WIDE static uint8_t *wide_to_ucs1(const unsigned char *p, const unsigned char *end, uint8_t *out,
+                                     const uint8_t *out_end) {
     uint64_t due = 0, wrong = 0;
     while (end - p >= 65 && out_end - out >= 64) {
         __m512i b0 = _mm512_loadu_si512(p);
@@ -95,7 +101,8 @@ TB_WIDE static uint8_t *wide_to_ucs1(const unsigned char *p, const unsigned char
         uint64_t c3 = _mm512_cmpeq_epu8_mask(b0, _mm512_set1_epi8((char)0xc3));
         uint64_t continuations = high & ~leads;
         wrong |= (leads << 1 | due) ^ continuations;
-        wrong |= _mm512_mask_cmpneq_epu8_mask(leads, _mm512_and_si512(b0, _mm512_set1_epi8((char)0xfe)), _mm512_set1_epi8((char)0xc2));
+        wrong |= _mm512_mask_cmpneq_epu8_mask(leads, _mm512_and_si512(b0, _mm512_set1_epi8((char)0xfe)),
+                                              _mm512_set1_epi8((char)0xc2));
         if (wrong) return NULL;
         due = leads >> 63;
         __m512i c = _mm512_mask_mov_epi8(b0, leads, b1);
@@ -112,7 +119,8 @@ TB_WIDE static uint8_t *wide_to_ucs1(const unsigned char *p, const unsigned char
 /* 16 characters of four bytes each, at a character's start: *c and 1, or 0 where the bytes are anything else. */
 TB_WIDE static inline int wide_run_of_4(const unsigned char *p, __m512i *c) {
     const __m512i b = _mm512_loadu_si512(p), low6 = _mm512_set1_epi32(0x3f);
-    const __m512i wrong = _mm512_and_si512(_mm512_xor_si512(b, _mm512_set1_epi32((int)0x808080f0)), _mm512_set1_epi32((int)0xc0c0c0f8));
+    const __m512i wrong = _mm512_and_si512(_mm512_xor_si512(b, _mm512_set1_epi32((int)0x808080f0)),
+                                           _mm512_set1_epi32((int)0xc0c0c0f8));
     *c = _mm512_or_si512(_mm512_or_si512(_mm512_slli_epi32(_mm512_and_si512(b, _mm512_set1_epi32(7)), 18),
                                          _mm512_slli_epi32(_mm512_and_si512(_mm512_srli_epi32(b, 8), low6), 12)),
                          _mm512_or_si512(_mm512_slli_epi32(_mm512_and_si512(_mm512_srli_epi32(b, 16), low6), 6),
@@ -121,7 +129,8 @@ TB_WIDE static inline int wide_run_of_4(const unsigned char *p, __m512i *c) {
              | _mm512_cmpgt_epu32_mask(*c, _mm512_set1_epi32(0x10ffff)));
 }
 
-TB_WIDE static uint32_t *wide_to_ucs4(const unsigned char *p, const unsigned char *end, uint32_t *out, const uint32_t *out_end) {
+TB_WIDE static uint32_t *wide_to_ucs4(const unsigned char *p, const unsigned char *end, uint32_t *out,
+                                      const uint32_t *out_end) {
     const __m512i low6 = _mm512_set1_epi32(0x3f), low4 = _mm512_set1_epi32(0x0f);
     uint32_t due = 0, wrong = 0;
     while (end - p >= 19 && out_end - out >= 16) {
@@ -180,7 +189,8 @@ TB_WIDE static uint32_t *wide_to_ucs4(const unsigned char *p, const unsigned cha
     return plain_to_ucs4(p, end, out, out_end);
 }
 
-/* 16 characters: up to four bytes each are made in a 32-bit lane, first byte lowest, and the lanes' bytes in use compressed. */
+/* 16 characters: up to four bytes each are made in a 32-bit lane, first byte lowest,
+ * and the lanes' bytes in use compressed. */
 TB_WIDE static inline unsigned char *wide_encode(unsigned char *out, __m512i c) {
     const __m512i low6 = _mm512_set1_epi32(0x3f), mark = _mm512_set1_epi32(0x80);
     __mmask16 two = _mm512_cmpge_epu32_mask(c, _mm512_set1_epi32(0x80));
@@ -192,7 +202,8 @@ TB_WIDE static inline unsigned char *wide_encode(unsigned char *out, __m512i c) 
     __m512i lanes = c;
     lanes = _mm512_mask_or_epi32(lanes, two, _mm512_slli_epi32(last, 8),
                                  _mm512_or_si512(_mm512_srli_epi32(c, 6), _mm512_set1_epi32(0xc0)));
-    lanes = _mm512_mask_or_epi32(lanes, three, _mm512_or_si512(_mm512_slli_epi32(last, 16), _mm512_slli_epi32(second, 8)),
+    lanes = _mm512_mask_or_epi32(lanes, three,
+                                 _mm512_or_si512(_mm512_slli_epi32(last, 16), _mm512_slli_epi32(second, 8)),
                                  _mm512_or_si512(_mm512_srli_epi32(c, 12), _mm512_set1_epi32(0xe0)));
     lanes = _mm512_mask_or_epi32(lanes, four,
                                  _mm512_or_si512(_mm512_slli_epi32(last, 24), _mm512_slli_epi32(second, 16)),
@@ -205,7 +216,8 @@ TB_WIDE static inline unsigned char *wide_encode(unsigned char *out, __m512i c) 
 }
 
 TB_WIDE static inline int wide_has_surrogate(__m512i c) {
-    return _mm512_cmpeq_epu32_mask(_mm512_and_si512(c, _mm512_set1_epi32((int)0xfffff800u)), _mm512_set1_epi32(0xd800)) != 0;
+    return _mm512_cmpeq_epu32_mask(_mm512_and_si512(c, _mm512_set1_epi32((int)0xfffff800u)),
+                                   _mm512_set1_epi32(0xd800)) != 0;
 }
 
 /* Store the ASCII characters at the start, by whole vectors; return how many. */
@@ -239,26 +251,28 @@ TB_WIDE static inline ptrdiff_t wide_ascii_from_ucs4(unsigned char *out, const u
     return n;
 }
 
-#define TB_WIDE_ENCODER(NAME, UNIT, ASCII, LOAD, PLAIN)                                  \
-    TB_WIDE static ptrdiff_t NAME(unsigned char *out, const UNIT *in, const UNIT *end) { \
-        const unsigned char *start = out;                                                \
-        while (end - in >= 16) {                                                         \
-            const ptrdiff_t nascii = ASCII(out, in, end);                                \
-            out += nascii;                                                               \
-            in += nascii;                                                                \
+#define TB_WIDE_ENCODER(NAME, UNIT, ASCII, LOAD, PLAIN)                                              \
+    TB_WIDE static ptrdiff_t NAME(unsigned char *out, const UNIT *in, const UNIT *end) {             \
+        const unsigned char *start = out;                                                            \
+        while (end - in >= 16) {                                                                     \
+            const ptrdiff_t nascii = ASCII(out, in, end);                                            \
+            out += nascii;                                                                           \
+            in += nascii;                                                                            \
             const UNIT *part_end = end - in < 64 / (int)sizeof(UNIT) ? end : in + 64 / sizeof(UNIT); \
-            for (; part_end - in >= 16; in += 16) {                                      \
-                const __m512i c = LOAD;                                                  \
-                if (sizeof(UNIT) > 1 && wide_has_surrogate(c)) return -1;                \
-                out = wide_encode(out, c);                                               \
-            }                                                                            \
-        }                                                                                \
-        const ptrdiff_t rest = PLAIN(out, in, end);                                      \
-        return rest < 0 ? -1 : out - start + rest;                                       \
+            for (; part_end - in >= 16; in += 16) {                                                  \
+                const __m512i c = LOAD;                                                              \
+                if (sizeof(UNIT) > 1 && wide_has_surrogate(c)) return -1;                            \
+                out = wide_encode(out, c);                                                           \
+            }                                                                                        \
+        }                                                                                            \
+        const ptrdiff_t rest = PLAIN(out, in, end);                                                  \
+        return rest < 0 ? -1 : out - start + rest;                                                   \
     }
 
-TB_WIDE_ENCODER(wide_from_ucs1, uint8_t, wide_ascii_from_ucs1, _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)in)), plain_from_ucs1)
-TB_WIDE_ENCODER(wide_from_ucs2, uint16_t, wide_ascii_from_ucs2, _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)in)),
+TB_WIDE_ENCODER(wide_from_ucs1, uint8_t, wide_ascii_from_ucs1,
+                _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)in)), plain_from_ucs1)
+TB_WIDE_ENCODER(wide_from_ucs2, uint16_t, wide_ascii_from_ucs2,
+                _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)in)),
                 plain_from_ucs2)
 TB_WIDE_ENCODER(wide_from_ucs4, uint32_t, wide_ascii_from_ucs4, _mm512_loadu_si512(in), plain_from_ucs4)
 

@@ -25,7 +25,8 @@ typedef int32_t utf8_i32x4 __attribute__((vector_size(16)));
 typedef uint64_t utf8_u64x2 __attribute__((vector_size(16)));
 
 /* TO of N bytes or characters from p on. */
-#define TB_WIDENED(FROM, TO, p) (__extension__({ FROM tb_part; memcpy(&tb_part, p, sizeof tb_part); __builtin_convertvector(tb_part, TO); }))
+#define TB_WIDENED(FROM, TO, p) \
+    (__extension__({ FROM tb_part; memcpy(&tb_part, p, sizeof tb_part); __builtin_convertvector(tb_part, TO); }))
 /* Where the mask is set THEN, else OTHERWISE. */
 #define TB_SELECT(mask, then, otherwise) (((then) & (mask)) | ((otherwise) & ~(mask)))
 
@@ -73,7 +74,8 @@ static inline int ascii_before(const unsigned char *p, int nbytes) {
 }
 #endif
 
-/* ASCII bytes at the start of the text: those before the first other one, or fewer where the text ends within 16 bytes. */
+/* ASCII bytes at the start of the text: those before the first other one,
+ * or fewer where the text ends within 16 bytes. */
 static ptrdiff_t ascii_prefix(const unsigned char *p, ptrdiff_t nbytes) {
     ptrdiff_t n = 0;
     while (nbytes - n >= UTF8_STEP) {
@@ -100,7 +102,8 @@ static ptrdiff_t vector_measure(const unsigned char *p, ptrdiff_t nbytes, unsign
     ptrdiff_t nchars = 0;
     while (nbytes >= 16) {
         utf8_u8x16 starts = {0};
-        for (int n = nbytes / 16 < 255 ? (int)(nbytes / 16) : 255; n > 0; n--, p += 16, nbytes -= 16) {    /* a lane counts no further */
+        /* a lane counts no further */
+        for (int n = nbytes / 16 < 255 ? (int)(nbytes / 16) : 255; n > 0; n--, p += 16, nbytes -= 16) {
             utf8_u8x16 b;
             memcpy(&b, p, sizeof b);
             most = greater_bytes(most, b);
@@ -142,7 +145,8 @@ static inline int vector_run_of_3(const unsigned char *p, utf8_u32x4 *c) {    /*
     const utf8_u32x4 b = {load_high_first(p), load_high_first(p + 3), load_high_first(p + 6), load_high_first(p + 9)};
     uint64_t refused[2];
     *c = (b >> 12 & 0xf000) | (b >> 10 & 0xfc0) | (b >> 8 & 0x3f);
-    const utf8_u32x4 found = ((b ^ 0xe0808000) & 0xf0c0c000) | (utf8_u32x4)((*c & 0xf800) == 0) | (utf8_u32x4)((*c & 0xf800) == 0xd800);
+    const utf8_u32x4 found = ((b ^ 0xe0808000) & 0xf0c0c000) | (utf8_u32x4)((*c & 0xf800) == 0)
+                             | (utf8_u32x4)((*c & 0xf800) == 0xd800);
     memcpy(refused, &found, sizeof found);
     return !(refused[0] | refused[1]);
 }
@@ -157,102 +161,103 @@ static inline int vector_run_of_4(const unsigned char *p, utf8_u32x4 *c) {
 }
 
 /* Store lanes as characters, in vectors, as compilers see. */
-#define TB_STORE(UNIT, out, lanes, nlanes)                                                                                      \
-    do {                                                                                                                       \
-        UNIT tb_chars[nlanes];                                                                                                 \
-        for (int tb_i = 0; tb_i < (nlanes); tb_i++) tb_chars[tb_i] = (UNIT)(lanes)[tb_i];                                      \
-        memcpy(out, tb_chars, sizeof tb_chars);                                                                                \
-        (out) += (nlanes);                                                                                                     \
+#define TB_STORE(UNIT, out, lanes, nlanes)                                                \
+    do {                                                                                  \
+        UNIT tb_chars[nlanes];                                                            \
+        for (int tb_i = 0; tb_i < (nlanes); tb_i++) tb_chars[tb_i] = (UNIT)(lanes)[tb_i]; \
+        memcpy(out, tb_chars, sizeof tb_chars);                                           \
+        (out) += (nlanes);                                                                \
     } while (0)
 
-/* Text that is mostly ASCII: that is copied 64 or 32 bytes at a time; runs of characters of one length are taken together, others a
- * character at a time. */
-#define TB_STEP_DECODER(NAME, UNIT, PLAIN)                                                                                     \
-    static UNIT *NAME(const unsigned char *p, const unsigned char *end, UNIT *out, const UNIT *out_end) {                      \
-        while (end - p >= UTF8_STEP && out_end - out >= UTF8_STEP) {                                                           \
-            /* More are stored than there are: what follows is stored over the rest. */                                        \
-            enum { PART = UTF8_BLOCK / (sizeof(UNIT) > 1 ? 2 : 1) };                                                           \
-            const int is_part = end - p >= PART && out_end - out >= PART, nbytes = is_part ? PART : UTF8_STEP;                 \
-            int nascii;                                                                                                        \
-            if (is_part) {                                                                                                     \
-                nascii = ascii_before(p, PART);                                                                                \
-                TB_STORE(UNIT, out, p, PART);                                                                                  \
-            } else {                                                                                                           \
-                nascii = ascii_before(p, UTF8_STEP);                                                                           \
-                TB_STORE(UNIT, out, p, UTF8_STEP);                                                                             \
-            }                                                                                                                  \
-            p += nascii;                                                                                                       \
-            out += nascii - nbytes;                                                                                            \
-            if (nascii == nbytes) continue;                                                                                    \
-            for (int nruns = 0; p < end && *p >= 0x80 && out < out_end; nruns++) {                                             \
-                uint32_t c;                                                                                                    \
-                utf8_u16x8 twos;                                                                                               \
-                utf8_u32x4 others;                                                                                             \
-                const int may_be_run = nruns && end - p >= UTF8_STEP && out_end - out >= 8;                                    \
-                if (may_be_run && *p < 0xe0 && vector_run_of_2(p, &twos) && (sizeof(UNIT) > 1 || all_latin(twos))) {           \
-                    TB_STORE(UNIT, out, twos, 8);                                                                              \
-                    p += 16;                                                                                                   \
-                } else if (sizeof(UNIT) > 1 && may_be_run && *p >= 0xe0 && *p < 0xf0 && vector_run_of_3(p, &others)) {         \
-                    TB_STORE(UNIT, out, others, 4);                                                                            \
-                    p += 12;                                                                                                   \
-                } else if (sizeof(UNIT) > 2 && may_be_run && *p >= 0xf0 && vector_run_of_4(p, &others)) {                      \
-                    TB_STORE(UNIT, out, others, 4);                                                                            \
-                    p += 16;                                                                                                   \
-                } else {                                                                                                       \
-                    const int taken = plain_character(p, end, &c);                                                             \
-                    if (!taken || c > (UNIT)-1) return NULL;                                                                   \
-                    *out++ = (UNIT)c;                                                                                          \
-                    p += taken;                                                                                                \
-                }                                                                                                              \
-            }                                                                                                                  \
-        }                                                                                                                      \
-        return PLAIN(p, end, out, out_end);                                                                                    \
+/* Text that is mostly ASCII: that is copied 64 or 32 bytes at a time; runs of characters of one length are taken
+ * together, others a character at a time. */
+#define TB_STEP_DECODER(NAME, UNIT, PLAIN)                                                                             \
+    static UNIT *NAME(const unsigned char *p, const unsigned char *end, UNIT *out, const UNIT *out_end) {              \
+        while (end - p >= UTF8_STEP && out_end - out >= UTF8_STEP) {                                                   \
+            /* More are stored than there are: what follows is stored over the rest. */                                \
+            enum { PART = UTF8_BLOCK / (sizeof(UNIT) > 1 ? 2 : 1) };                                                   \
+            const int is_part = end - p >= PART && out_end - out >= PART, nbytes = is_part ? PART : UTF8_STEP;         \
+            int nascii;                                                                                                \
+            if (is_part) {                                                                                             \
+                nascii = ascii_before(p, PART);                                                                        \
+                TB_STORE(UNIT, out, p, PART);                                                                          \
+            } else {                                                                                                   \
+                nascii = ascii_before(p, UTF8_STEP);                                                                   \
+                TB_STORE(UNIT, out, p, UTF8_STEP);                                                                     \
+            }                                                                                                          \
+            p += nascii;                                                                                               \
+            out += nascii - nbytes;                                                                                    \
+            if (nascii == nbytes) continue;                                                                            \
+            for (int nruns = 0; p < end && *p >= 0x80 && out < out_end; nruns++) {                                     \
+                uint32_t c;                                                                                            \
+                utf8_u16x8 twos;                                                                                       \
+                utf8_u32x4 others;                                                                                     \
+                const int may_be_run = nruns && end - p >= UTF8_STEP && out_end - out >= 8;                            \
+                if (may_be_run && *p < 0xe0 && vector_run_of_2(p, &twos) && (sizeof(UNIT) > 1 || all_latin(twos))) {   \
+                    TB_STORE(UNIT, out, twos, 8);                                                                      \
+                    p += 16;                                                                                           \
+                } else if (sizeof(UNIT) > 1 && may_be_run && *p >= 0xe0 && *p < 0xf0 && vector_run_of_3(p, &others)) { \
+                    TB_STORE(UNIT, out, others, 4);                                                                    \
+                    p += 12;                                                                                           \
+                } else if (sizeof(UNIT) > 2 && may_be_run && *p >= 0xf0 && vector_run_of_4(p, &others)) {              \
+                    TB_STORE(UNIT, out, others, 4);                                                                    \
+                    p += 16;                                                                                           \
+                } else {                                                                                               \
+                    const int taken = plain_character(p, end, &c);                                                     \
+                    if (!taken || c > (UNIT)-1) return NULL;                                                           \
+                    *out++ = (UNIT)c;                                                                                  \
+                    p += taken;                                                                                        \
+                }                                                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+        return PLAIN(p, end, out, out_end);                                                                            \
     }
 
 TB_STEP_DECODER(step_to_ucs1, uint8_t, plain_to_ucs1)
 TB_STEP_DECODER(step_to_ucs2, uint16_t, plain_to_ucs2)
 TB_STEP_DECODER(step_to_ucs4, uint32_t, plain_to_ucs4)
 
-/* Mixed text, without a branch that depends on it but the one for runs. Each lead must be followed by its continuation bytes;
- * that there are no others, and no character longer than it need be, is detected by the length that the decoded text must have.
- * `odd` gathers bytes that ought to be below 0x40. */
-#define TB_VECTOR_DECODER(NAME, UNIT, BYTES, VECTOR, PLAIN, LENGTH)                                                           \
-    static UNIT *NAME(const unsigned char *p, const unsigned char *end, UNIT *out, const UNIT *out_end) {                     \
-        const ptrdiff_t nbytes = end - p, nchars = out_end - out;                                                             \
-        VECTOR odd = {0};                                                                                                      \
-        for (; end - p >= UTF8_STEP + 2; p += UTF8_STEP) {                                                                    \
-            UNIT c[UTF8_STEP];                                                                                                \
-            utf8_u16x8 twos;                                                                                                   \
-            const int is_inside = TB_CONTINUES(*p);                                                                           \
-            if (out_end - out >= 8 && vector_run_of_2(p + is_inside, &twos)) {                                                \
-                TB_STORE(UNIT, out, twos, 8);                                                                                  \
-                p += is_inside;                                                                                               \
-                continue;                                                                                                     \
-            }                                                                                                                  \
-            for (int i = 0; i < UTF8_STEP; i += (int)(sizeof(VECTOR) / sizeof(UNIT))) {                                      \
-                const VECTOR b0 = TB_WIDENED(BYTES, VECTOR, p + i);                                                           \
-                const VECTOR b1 = TB_WIDENED(BYTES, VECTOR, p + i + 1) ^ 0x80, leads = (VECTOR)(b0 >= 0xc0);                  \
-                VECTOR here = TB_SELECT(leads, (b0 & 0x1f) << 6 | (b1 & 0x3f), b0);                                           \
-                odd |= b1 & leads;                                                                                            \
-                if (sizeof(UNIT) > 1) {                                                                                       \
-                    const VECTOR b2 = TB_WIDENED(BYTES, VECTOR, p + i + 2) ^ 0x80, leads3 = (VECTOR)(b0 >= 0xe0);             \
-                    here = TB_SELECT(leads3, (b0 & 0x0f) << (sizeof(UNIT) > 1 ? 12 : 0) | (b1 & 0x3f) << 6 | (b2 & 0x3f), here); \
-                    odd |= b2 & leads3;                                                                                        \
-                }                                                                                                              \
-                odd |= (VECTOR)(b0 >= (sizeof(UNIT) > 1 ? 0xf0 : 0xc4)) & 0x40;                                               \
-                memcpy(c + i, &here, sizeof here);                                                                            \
-            }                                                                                                                  \
-            for (int i = 0; i < UTF8_STEP; i++) {                                                                             \
-                *out = c[i];    /* the terminating zero is at out_end, and is set again */                            \
-                out += !TB_CONTINUES(p[i]);                                                                                   \
-            }                                                                                                                  \
-        }                                                                                                                      \
-        for (int i = 0; i < (int)(sizeof(VECTOR) / sizeof(UNIT)); i++)                                                        \
-            if (odd[i] >= 0x40) return NULL;                                                                                  \
-        while (p < end && TB_CONTINUES(*p)) p++;    /* of the last character, or else the length is not right */            \
-        if (PLAIN(p, end, out, out_end) != out_end) return NULL;                                                              \
-        *(UNIT *)out_end = 0;                                                                                                 \
-        return LENGTH(out_end - nchars, nchars) == nbytes ? (UNIT *)out_end : NULL;                                           \
+/* Mixed text, without a branch that depends on it but the one for runs. Each lead must be followed by its continuation
+ * bytes; that there are no others, and no character longer than it need be, is detected by the length that the decoded
+ * text must have. `odd` gathers bytes that ought to be below 0x40. */
+#define TB_VECTOR_DECODER(NAME, UNIT, BYTES, VECTOR, PLAIN, LENGTH)                                               \
+    static UNIT *NAME(const unsigned char *p, const unsigned char *end, UNIT *out, const UNIT *out_end) {         \
+        const ptrdiff_t nbytes = end - p, nchars = out_end - out;                                                 \
+        VECTOR odd = {0};                                                                                         \
+        for (; end - p >= UTF8_STEP + 2; p += UTF8_STEP) {                                                        \
+            UNIT c[UTF8_STEP];                                                                                    \
+            utf8_u16x8 twos;                                                                                      \
+            const int is_inside = TB_CONTINUES(*p);                                                               \
+            if (out_end - out >= 8 && vector_run_of_2(p + is_inside, &twos)) {                                    \
+                TB_STORE(UNIT, out, twos, 8);                                                                     \
+                p += is_inside;                                                                                   \
+                continue;                                                                                         \
+            }                                                                                                     \
+            for (int i = 0; i < UTF8_STEP; i += (int)(sizeof(VECTOR) / sizeof(UNIT))) {                           \
+                const VECTOR b0 = TB_WIDENED(BYTES, VECTOR, p + i);                                               \
+                const VECTOR b1 = TB_WIDENED(BYTES, VECTOR, p + i + 1) ^ 0x80, leads = (VECTOR)(b0 >= 0xc0);      \
+                VECTOR here = TB_SELECT(leads, (b0 & 0x1f) << 6 | (b1 & 0x3f), b0);                               \
+                odd |= b1 & leads;                                                                                \
+                if (sizeof(UNIT) > 1) {                                                                           \
+                    const VECTOR b2 = TB_WIDENED(BYTES, VECTOR, p + i + 2) ^ 0x80, leads3 = (VECTOR)(b0 >= 0xe0); \
+                    here = TB_SELECT(leads3, (b0 & 0x0f) << (sizeof(UNIT) > 1 ? 12 : 0) | (b1 & 0x3f) << 6        \
+                                     | (b2 & 0x3f), here);                                                        \
+                    odd |= b2 & leads3;                                                                           \
+                }                                                                                                 \
+                odd |= (VECTOR)(b0 >= (sizeof(UNIT) > 1 ? 0xf0 : 0xc4)) & 0x40;                                   \
+                memcpy(c + i, &here, sizeof here);                                                                \
+            }                                                                                                     \
+            for (int i = 0; i < UTF8_STEP; i++) {                                                                 \
+                *out = c[i];    /* the terminating zero is at out_end, and is set again */                        \
+                out += !TB_CONTINUES(p[i]);                                                                       \
+            }                                                                                                     \
+        }                                                                                                         \
+        for (int i = 0; i < (int)(sizeof(VECTOR) / sizeof(UNIT)); i++)                                            \
+            if (odd[i] >= 0x40) return NULL;                                                                      \
+        while (p < end && TB_CONTINUES(*p)) p++;    /* of the last character, or else the length is not right */  \
+        if (PLAIN(p, end, out, out_end) != out_end) return NULL;                                                  \
+        *(UNIT *)out_end = 0;                                                                                     \
+        return LENGTH(out_end - nchars, nchars) == nbytes ? (UNIT *)out_end : NULL;                               \
     }
 
 TB_VECTOR_DECODER(vector_to_ucs1, uint8_t, utf8_u8x16, utf8_u8x16, plain_to_ucs1, length_of_ucs1)
@@ -264,18 +269,18 @@ static inline void store_low_first(unsigned char *p, uint32_t value) {
 }
 
 /* 1: the 16 characters were ASCII, and are stored as bytes. */
-#define TB_STORE_ASCII(NAME, UNIT)                                                                                             \
-    static inline int NAME(unsigned char *out, const UNIT *in) {                                                               \
-        utf8_u64x2 parts[sizeof(UNIT)], all = {0};                                                                             \
-        memcpy(parts, in, sizeof parts);                                                                                       \
-        for (size_t i = 0; i < sizeof(UNIT); i++) all |= parts[i];                                                             \
-        if ((all[0] | all[1]) & (UINT64_MAX / (UNIT)-1) * (UNIT)~(UNIT)0x7f) return 0;                                         \
-        UNIT part[UTF8_STEP];                                                                                                  \
-        unsigned char narrowed[UTF8_STEP];                                                                                     \
-        memcpy(part, in, sizeof part);                                                                                         \
-        for (int i = 0; i < UTF8_STEP; i++) narrowed[i] = (unsigned char)part[i];                                              \
-        memcpy(out, narrowed, sizeof narrowed);                                                                                \
-        return 1;                                                                                                              \
+#define TB_STORE_ASCII(NAME, UNIT)                                                     \
+    static inline int NAME(unsigned char *out, const UNIT *in) {                       \
+        utf8_u64x2 parts[sizeof(UNIT)], all = {0};                                     \
+        memcpy(parts, in, sizeof parts);                                               \
+        for (size_t i = 0; i < sizeof(UNIT); i++) all |= parts[i];                     \
+        if ((all[0] | all[1]) & (UINT64_MAX / (UNIT)-1) * (UNIT)~(UNIT)0x7f) return 0; \
+        UNIT part[UTF8_STEP];                                                          \
+        unsigned char narrowed[UTF8_STEP];                                             \
+        memcpy(part, in, sizeof part);                                                 \
+        for (int i = 0; i < UTF8_STEP; i++) narrowed[i] = (unsigned char)part[i];      \
+        memcpy(out, narrowed, sizeof narrowed);                                        \
+        return 1;                                                                      \
     }
 
 TB_STORE_ASCII(vector_from_ucs1_ascii, uint8_t)
@@ -283,67 +288,69 @@ TB_STORE_ASCII(vector_from_ucs2_ascii, uint16_t)
 TB_STORE_ASCII(vector_from_ucs4_ascii, uint32_t)
 
 /* 1: the eight characters take two bytes each, and are stored. */
-#define TB_STORE_TWOS(NAME, UNIT, PART)                                                                                       \
-    static inline int NAME(unsigned char *out, const UNIT *in) {                                                               \
-        const utf8_u16x8 c = TB_WIDENED(PART, utf8_u16x8, in), other = (utf8_u16x8)((c & 0xff80) == 0) | (c & 0xf800);         \
-        uint64_t refused[2];                                                                                                   \
-        memcpy(refused, &other, sizeof other);                                                                                 \
-        if (refused[0] | refused[1]) return 0;                                                                                 \
-        utf8_u16x8 twos = (c >> 6 | 0xc0) | (c & 0x3f) << 8 | 0x8000;                                                          \
-        if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) twos = twos << 8 | twos >> 8;                                              \
-        memcpy(out, &twos, sizeof twos);                                                                                       \
-        return 1;                                                                                                              \
+#define TB_STORE_TWOS(NAME, UNIT, PART)                                                                                \
+    static inline int NAME(unsigned char *out, const UNIT *in) {                                                       \
+        const utf8_u16x8 c = TB_WIDENED(PART, utf8_u16x8, in), other = (utf8_u16x8)((c & 0xff80) == 0) | (c & 0xf800); \
+        uint64_t refused[2];                                                                                           \
+        memcpy(refused, &other, sizeof other);                                                                         \
+        if (refused[0] | refused[1]) return 0;                                                                         \
+        utf8_u16x8 twos = (c >> 6 | 0xc0) | (c & 0x3f) << 8 | 0x8000;                                                  \
+        if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) twos = twos << 8 | twos >> 8;                                      \
+        memcpy(out, &twos, sizeof twos);                                                                               \
+        return 1;                                                                                                      \
     }
 
 TB_STORE_TWOS(vector_from_ucs1_twos, uint8_t, utf8_u8x8)
 TB_STORE_TWOS(vector_from_ucs2_twos, uint16_t, utf8_u16x8)
 
-static inline int vector_from_ucs4_twos(unsigned char *out, const uint32_t *in) {    /* text with emoji has few such runs */
+/* text with emoji has few such runs */
+static inline int vector_from_ucs4_twos(unsigned char *out, const uint32_t *in) {
     (void)out, (void)in;
     return 0;
 }
 
 /* A 32-bit lane holds the up to four bytes of a character, the first one lowest. */
-#define TB_VECTOR_ENCODER(NAME, UNIT, PART, PLAIN)                                                                            \
-    static ptrdiff_t NAME(unsigned char *out, const UNIT *in, const UNIT *end) {                                              \
-        unsigned char *start = out;                                                                                            \
-        utf8_i32x4 surrogates = {0};                                                                                          \
-        for (; end - in >= UTF8_STEP; in += UTF8_STEP) {                                                                       \
-            if (NAME##_ascii(out, in)) {                                                                                       \
-                out += UTF8_STEP;                                                                                              \
-                continue;                                                                                                      \
-            }                                                                                                                  \
-            if (NAME##_twos(out, in)) {                                                                                        \
-                out += UTF8_STEP;                                                                                              \
-                in -= UTF8_STEP / 2;                                                                                           \
-                continue;                                                                                                      \
-            }                                                                                                                  \
-            int32_t lanes[UTF8_STEP], lengths[UTF8_STEP];                                                                     \
-            for (int i = 0; i < UTF8_STEP; i += 4) {                                                                          \
-                const utf8_i32x4 c = TB_WIDENED(PART, utf8_i32x4, in + i), last = (c & 0x3f) | 0x80, two = c >= 0x80;         \
-                utf8_i32x4 lane = TB_SELECT(two, c >> 6 | 0xc0 | last << 8, c), length = 1 - two;                             \
-                if (sizeof(UNIT) > 1) {                                                                                       \
-                    const utf8_i32x4 second = (c >> 6 & 0x3f) | 0x80, three = c >= 0x800;                                     \
-                    lane = TB_SELECT(three, c >> 12 | 0xe0 | second << 8 | last << 16, lane);                                 \
-                    length -= three;                                                                                          \
-                    surrogates |= (c & ~0x7ff) == 0xd800;                                                                    \
-                }                                                                                                              \
-                if (sizeof(UNIT) > 2) {                                                                                       \
-                    const utf8_i32x4 second = (c >> 6 & 0x3f) | 0x80, third = (c >> 12 & 0x3f) | 0x80, four = c >= 0x10000;   \
-                    lane = TB_SELECT(four, c >> 18 | 0xf0 | third << 8 | second << 16 | last << 24, lane);                    \
-                    length -= four;                                                                                           \
-                }                                                                                                              \
-                memcpy(lanes + i, &lane, sizeof lane);                                                                        \
-                memcpy(lengths + i, &length, sizeof length);                                                                  \
-            }                                                                                                                  \
-            for (int i = 0; i < UTF8_STEP; i++) {                                                                             \
-                store_low_first(out, (uint32_t)lanes[i]);                                                                     \
-                out += lengths[i];                                                                                            \
-            }                                                                                                                  \
-        }                                                                                                                      \
-        if (surrogates[0] | surrogates[1] | surrogates[2] | surrogates[3]) return -1;                                         \
-        const ptrdiff_t rest = PLAIN(out, in, end);                                                                           \
-        return rest < 0 ? -1 : out - start + rest;                                                                            \
+#define TB_VECTOR_ENCODER(NAME, UNIT, PART, PLAIN)                                                                    \
+    static ptrdiff_t NAME(unsigned char *out, const UNIT *in, const UNIT *end) {                                      \
+        unsigned char *start = out;                                                                                   \
+        utf8_i32x4 surrogates = {0};                                                                                  \
+        for (; end - in >= UTF8_STEP; in += UTF8_STEP) {                                                              \
+            if (NAME##_ascii(out, in)) {                                                                              \
+                out += UTF8_STEP;                                                                                     \
+                continue;                                                                                             \
+            }                                                                                                         \
+            if (NAME##_twos(out, in)) {                                                                               \
+                out += UTF8_STEP;                                                                                     \
+                in -= UTF8_STEP / 2;                                                                                  \
+                continue;                                                                                             \
+            }                                                                                                         \
+            int32_t lanes[UTF8_STEP], lengths[UTF8_STEP];                                                             \
+            for (int i = 0; i < UTF8_STEP; i += 4) {                                                                  \
+                const utf8_i32x4 c = TB_WIDENED(PART, utf8_i32x4, in + i), last = (c & 0x3f) | 0x80, two = c >= 0x80; \
+                utf8_i32x4 lane = TB_SELECT(two, c >> 6 | 0xc0 | last << 8, c), length = 1 - two;                     \
+                if (sizeof(UNIT) > 1) {                                                                               \
+                    const utf8_i32x4 second = (c >> 6 & 0x3f) | 0x80, three = c >= 0x800;                             \
+                    lane = TB_SELECT(three, c >> 12 | 0xe0 | second << 8 | last << 16, lane);                         \
+                    length -= three;                                                                                  \
+                    surrogates |= (c & ~0x7ff) == 0xd800;                                                             \
+                }                                                                                                     \
+                if (sizeof(UNIT) > 2) {                                                                               \
+                    const utf8_i32x4 second = (c >> 6 & 0x3f) | 0x80, third = (c >> 12 & 0x3f)                        \
+                                              | 0x80, four = c >= 0x10000;                                            \
+                    lane = TB_SELECT(four, c >> 18 | 0xf0 | third << 8 | second << 16 | last << 24, lane);            \
+                    length -= four;                                                                                   \
+                }                                                                                                     \
+                memcpy(lanes + i, &lane, sizeof lane);                                                                \
+                memcpy(lengths + i, &length, sizeof length);                                                          \
+            }                                                                                                         \
+            for (int i = 0; i < UTF8_STEP; i++) {                                                                     \
+                store_low_first(out, (uint32_t)lanes[i]);                                                             \
+                out += lengths[i];                                                                                    \
+            }                                                                                                         \
+        }                                                                                                             \
+        if (surrogates[0] | surrogates[1] | surrogates[2] | surrogates[3]) return -1;                                 \
+        const ptrdiff_t rest = PLAIN(out, in, end);                                                                   \
+        return rest < 0 ? -1 : out - start + rest;                                                                    \
     }
 
 TB_VECTOR_ENCODER(vector_from_ucs1, uint8_t, utf8_u8x4, plain_from_ucs1)
@@ -359,7 +366,8 @@ static uint8_t *narrow_to_ucs1(const unsigned char *p, const unsigned char *end,
     return is_mixed(end - p, out_end - out) ? vector_to_ucs1(p, end, out, out_end) : step_to_ucs1(p, end, out, out_end);
 }
 
-static uint16_t *narrow_to_ucs2(const unsigned char *p, const unsigned char *end, uint16_t *out, const uint16_t *out_end) {
+static uint16_t *narrow_to_ucs2(const unsigned char *p, const unsigned char *end, uint16_t *out,
+                                const uint16_t *out_end) {
     return is_mixed(end - p, out_end - out) ? vector_to_ucs2(p, end, out, out_end) : step_to_ucs2(p, end, out, out_end);
 }
 
