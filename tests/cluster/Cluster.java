@@ -18,9 +18,9 @@ import org.apache.hadoop.yarn.server.nodemanager.NodeManager;
 /**
  * A Hadoop cluster in this virtual machine: YARN, and HDFS or the files of this machine.
  *
- * <p>{@code Cluster FOLDER NODEMANAGERS DATANODES} keeps its files in the folder, writes the configuration that clients need
- * into its folder conf, prints UP, and lives until its standard input ends. A line there kills a node. Each task runs in a virtual machine of its own.
- * Without data nodes there is no HDFS.
+ * <p>{@code Cluster FOLDER NODEMANAGERS DATANODES} keeps its files in the folder, writes the configuration that clients
+ * need into its folder conf, prints UP, and lives until its standard input ends. A line there kills a node. Each task
+ * runs in a virtual machine of its own. Without data nodes there is no HDFS.
  */
 public final class Cluster {
     private static final String SMALL = "-Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1";
@@ -28,7 +28,8 @@ public final class Cluster {
     /** Small machines, quick heartbeats, no second attempts, nodes soon given up, logs of finished jobs gathered. */
     private static final Map<String, String> SETTINGS =
             Map.ofEntries(
-                    Map.entry("yarn.app.mapreduce.am.command-opts", SMALL + " --add-opens=java.base/java.lang=ALL-UNNAMED"),
+                    Map.entry("yarn.app.mapreduce.am.command-opts",
+                            SMALL + " --add-opens=java.base/java.lang=ALL-UNNAMED"),
                     Map.entry("mapreduce.map.java.opts", SMALL),
                     Map.entry("mapreduce.reduce.java.opts", SMALL),
                     Map.entry("mapreduce.task.io.sort.mb", "64"),
@@ -69,7 +70,8 @@ public final class Cluster {
         MiniDFSCluster files = null;
         if (dataNodes > 0) {
             files =
-                    new MiniDFSCluster.Builder(settings, new File(folder, "dfs")).numDataNodes(dataNodes).format(true).build();
+                    new MiniDFSCluster.Builder(settings, new File(folder, "dfs")).numDataNodes(dataNodes).format(true)
+                            .build();
             files.waitClusterUp();
             settings.set("fs.defaultFS", files.getFileSystem().getUri().toString());
         }

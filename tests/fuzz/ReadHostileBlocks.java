@@ -11,8 +11,8 @@ import org.typedbytes.block.SharedMemory;
 import org.typedbytes.block.Wire;
 
 /**
- * Reads inputs, one after the other in one virtual machine, and reports for each how many messages came out of it, and what ended it:
- * "end", or what was thrown.
+ * Reads inputs, one after the other in one virtual machine, and reports for each how many messages came out of it, and
+ * what ended it: "end", or what was thrown.
  *
  * <p>An input on standard input is: u8 wire, u16 bytes that the channel gives at once (0: all), i32 length, bytes.
  */

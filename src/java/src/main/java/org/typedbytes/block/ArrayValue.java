@@ -4,8 +4,8 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * An array of numbers or booleans with its shape. Its elements are not copied: {@link #elements()} returns a buffer in their byte
- * order, whose {@code asDoubleBuffer()} and similar methods give the numbers without a copy.
+ * An array of numbers or booleans with its shape. Its elements are not copied: {@link #elements()} returns a buffer in
+ * their byte order, whose {@code asDoubleBuffer()} and similar methods give the numbers without a copy.
  */
 public final class ArrayValue {
     /** The types of elements, in the order of their codes. */
@@ -29,11 +29,13 @@ public final class ArrayValue {
 
     /**
      * @param data the elements, in C order, from its position to its limit; in its byte order
-     * @throws IllegalArgumentException when the shape does not match the number of bytes, or has more than 64 dimensions
+     * @throws IllegalArgumentException when the shape does not match the number of bytes,
+     *     or has more than 64 dimensions
      */
     public ArrayValue(Element element, long[] shape, ByteBuffer data) {
         if (shape.length > MAX_DIMENSIONS) {
-            throw new IllegalArgumentException("an array of " + shape.length + " dimensions has more than " + MAX_DIMENSIONS);
+            throw new IllegalArgumentException("an array of " + shape.length + " dimensions has more than "
+                    + MAX_DIMENSIONS);
         }
         long nbytes = element.size;
         boolean isEmpty = false;

@@ -16,8 +16,9 @@ import java.util.regex.Pattern;
 /**
  * Reads messages from a channel in blocking mode: a socket, a pipe or a file.
  *
- * <p>One direct buffer is reused. A declared length is not allocated in advance: a value takes at most 1 MiB, or eight times the
- * bytes of it that have been read. A reader that threw an exception throws IllegalStateException at every later call.
+ * <p>One direct buffer is reused. A declared length is not allocated in advance: a value takes at most 1 MiB,
+ * or eight times the bytes of it that have been read. A reader that threw an exception throws
+ * IllegalStateException at every later call.
  *
  * <pre>{@code
  * BlockReader reader = new BlockReader(channel, Wire.BYTES);
@@ -142,7 +143,8 @@ public final class BlockReader {
 
     private Object readNumber(int type) throws IOException {
         need(numberSize(type));
-        return type == INT ? (Object) buffer.getInt() : type == LONG ? (Object) buffer.getLong() : (Object) buffer.getDouble();
+        return type == INT ? (Object) buffer.getInt() : type == LONG ? (Object) buffer.getLong()
+                : (Object) buffer.getDouble();
     }
 
     private int readLength() throws IOException {
@@ -167,7 +169,8 @@ public final class BlockReader {
             }
             int length = readLength();
             if (table[2 * entry] > COMMAND && length != numberSize(table[2 * entry])) {
-                throw bad("a number of type " + table[2 * entry] + " has " + numberSize(table[2 * entry]) + " bytes, not " + length, -4);
+                throw bad("a number of type " + table[2 * entry] + " has " + numberSize(table[2 * entry])
+                        + " bytes, not " + length, -4);
             }
             table[2 * entry + 1] = length;
         }
@@ -207,7 +210,10 @@ public final class BlockReader {
         }
     }
 
-    /** In the spelling of Java or Python; other texts that {@link Double#valueOf} accepts, such as "1f" and " 1", are refused. */
+    /**
+     * In the spelling of Java or Python; other texts that {@link Double#valueOf} accepts,
+     * such as "1f" and " 1", are refused.
+     */
     private static Double parseDouble(String text) {
         if (DECIMAL.matcher(text).matches()) {
             return Double.valueOf(text);
@@ -216,7 +222,8 @@ public final class BlockReader {
         if (!word.matches()) {
             throw new NumberFormatException();
         }
-        return word.group(1) != null ? Double.NaN : text.startsWith("-") ? Double.NEGATIVE_INFINITY : Double.POSITIVE_INFINITY;
+        return word.group(1) != null ? Double.NaN : text.startsWith("-") ? Double.NEGATIVE_INFINITY
+                : Double.POSITIVE_INFINITY;
     }
 
     // ---- lines
@@ -252,7 +259,8 @@ public final class BlockReader {
                 if (end - start > Integer.MAX_VALUE - 16 - length) {
                     throw bad("a line is too long for this reader", 0);
                 }
-                text = Arrays.copyOf(text, (int) Math.max(length + end - start, Math.min(2L * length, Integer.MAX_VALUE - 16)));
+                text = Arrays.copyOf(text,
+                        (int) Math.max(length + end - start, Math.min(2L * length, Integer.MAX_VALUE - 16)));
             }
             buffer.get(text, length, end - start);
             length += end - start;
@@ -288,7 +296,8 @@ public final class BlockReader {
                     throw new BlockException("invalid escape sequence", start, entry);
                 }
             } else if (next == '\r') {
-                throw new BlockException(type == STRING ? "a CR that is not escaped" : "a CR in a command", start, entry);
+                throw new BlockException(type == STRING ? "a CR that is not escaped" : "a CR in a command", start,
+                        entry);
             }
             plain[length++] = next;
         }
@@ -320,14 +329,16 @@ public final class BlockReader {
         long id = buffer.getInt(at + 12) & 0xffffffffL;
         long body = buffer.getLong(at + 16);
         if (count < 0 || count > (Integer.MAX_VALUE - 16) / 2 || body < 0) {
-            throw bad("a message of " + (count & 0xffffffffL) + " values and " + body + " bytes is too large for this reader", 8);
+            throw bad("a message of " + (count & 0xffffffffL) + " values and " + body
+                    + " bytes is too large for this reader", 8);
         }
         if ((flags & 2) != 0) {
             crc = new Crc32c();
             crc.update(buffer, at, at + HEAD_SIZE);
         }
         buffer.position(at + HEAD_SIZE);
-        List<Object> values = readBody(readTable(count, body, (1L << log2) - 1), body, (1 << log2) - 1, (flags & 1) != 0);
+        List<Object> values =
+                readBody(readTable(count, body, (1L << log2) - 1), body, (1 << log2) - 1, (flags & 1) != 0);
         entry = -1;
         if (crc != null) {
             int right = crc.value();

@@ -11,9 +11,9 @@ import java.util.List;
 /**
  * Writes messages to a channel in blocking mode: a socket, a pipe or a file.
  *
- * <p>One direct buffer is reused; a message that fits in it is one system call. Nothing is written of a message that cannot be
- * encoded ({@link IllegalArgumentException}). After an {@link IOException}, when a part may have been written, every later call
- * throws IllegalStateException.
+ * <p>One direct buffer is reused; a message that fits in it is one system call. Nothing is written of a message that
+ * cannot be encoded ({@link IllegalArgumentException}). After an {@link IOException}, when a part may have been
+ * written, every later call throws IllegalStateException.
  */
 public final class BlockWriter {
     private static final int BUFFER_SIZE = 1 << 18;
@@ -99,7 +99,8 @@ public final class BlockWriter {
             int type = value instanceof String ? BlockReader.STRING : BlockReader.COMMAND;
             return new Part(type, Nested.Utf8.encode(value.toString()));
         }
-        int type = value instanceof Integer ? BlockReader.INT : value instanceof Long ? BlockReader.LONG : BlockReader.DOUBLE;
+        int type = value instanceof Integer ? BlockReader.INT : value instanceof Long ? BlockReader.LONG
+                : BlockReader.DOUBLE;
         if (type == BlockReader.DOUBLE && !(value instanceof Double)) {
             throw new IllegalArgumentException("the legacy layouts have no type for "
                     + (value == null ? "null" : value.getClass().getName()));
@@ -208,7 +209,8 @@ public final class BlockWriter {
             return new Part(Types.BYTES, (byte[]) value);
         }
         if (value instanceof String || value instanceof Command) {
-            return new Part(value instanceof String ? Types.STRING : Types.COMMAND, Nested.Utf8.encode(value.toString()));
+            return new Part(value instanceof String ? Types.STRING : Types.COMMAND,
+                    Nested.Utf8.encode(value.toString()));
         }
         if (value instanceof Nested) {
             if (!Types.isNested(((Nested) value).code())) {
@@ -248,7 +250,8 @@ public final class BlockWriter {
         crcFrom = buffer.position();
         putInt(0xf5424201);
         reserve(4);
-        buffer.put((byte) ((order == ByteOrder.LITTLE_ENDIAN ? 1 : 0) | (checksum ? 2 : 0) | (message.wantsReply ? 4 : 0)));
+        buffer.put((byte) ((order == ByteOrder.LITTLE_ENDIAN ? 1 : 0) | (checksum ? 2 : 0)
+                | (message.wantsReply ? 4 : 0)));
         buffer.put((byte) 3).putShort((short) 0);
         putInt(parts.length);
         putInt((int) message.id);

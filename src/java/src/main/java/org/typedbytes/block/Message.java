@@ -6,9 +6,9 @@ import java.util.List;
 /**
  * One message: its values, layout and id.
  *
- * <p>Values are {@code byte[]}, {@link String}, {@link Command}, {@link Integer}, {@link Long} and {@link Double}; those of a
- * native message also {@link Byte}, {@link Boolean}, {@link Float}, {@code null}, {@link ArrayValue}, {@link ArrowStream} and
- * {@link Nested}.
+ * <p>Values are {@code byte[]}, {@link String}, {@link Command}, {@link Integer}, {@link Long} and {@link Double};
+ * those of a native message also {@link Byte}, {@link Boolean}, {@link Float}, {@code null}, {@link ArrayValue},
+ * {@link ArrowStream} and {@link Nested}.
  */
 public final class Message {
     /** The layout of the message. */

@@ -37,8 +37,8 @@ public final class Nested {
     }
 
     /**
-     * The value: an {@link ArrayList} for a VECTOR or LIST, a {@link HashMap} for a MAP, {@code byte[]} for BYTES and application
-     * codes, boxes and strings for the rest.
+     * The value: an {@link ArrayList} for a VECTOR or LIST, a {@link HashMap} for a MAP, {@code byte[]} for BYTES and
+     * application codes, boxes and strings for the rest.
      *
      * @throws BlockException for malformed bytes, and for a MAP with more than 256 keys of one hash value that have no
      *     order, as lists, since each would be compared with all; its offset counts from the type code
@@ -131,7 +131,9 @@ public final class Nested {
         return pairs;
     }
 
-    /** The keys of a map that it finds among those of the same hash value by comparing with all; others have an order. */
+    /**
+     * The keys of a map that it finds among those of the same hash value by comparing with all; others have an order.
+     */
     private static final class Alike {
         private static final int MOST = 256;
 
@@ -212,7 +214,8 @@ public final class Nested {
                 out.get(data);
                 return data;
             } catch (java.nio.charset.CharacterCodingException error) {
-                throw new IllegalArgumentException("text contains an unpaired surrogate, which UTF-8 cannot encode", error);
+                throw new IllegalArgumentException("text contains an unpaired surrogate, which UTF-8 cannot encode",
+                        error);
             }
         }
     }

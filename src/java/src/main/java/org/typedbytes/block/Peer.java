@@ -28,10 +28,11 @@ import java.util.zip.CRC32;
  * Peer MODE WIRE [tcp | unix:PATH | pipe]
  * </pre>
  *
- * <p>ack answers each message with one zero byte; echo sends it back; checksum answers with the CRC-32 of its values and their
- * number; collect makes Java objects of all values and answers with the number of leaves and the names of the classes. In every
- * mode, shared memory is accepted, and its bodies are checked and released. tcp (the default) prints its port; connections are
- * served one after the other until standard input ends. pipe serves standard input and output, once.
+ * <p>ack answers each message with one zero byte; echo sends it back; checksum answers with the CRC-32 of its
+ * values and their number; collect makes Java objects of all values and answers with the number of leaves and the
+ * names of the classes. In every mode, shared memory is accepted, and its bodies are checked and released. tcp (the
+ * default) prints its port; connections are served one after the other until standard input ends. pipe serves
+ * standard input and output, once.
  */
 public final class Peer {
     private final String mode;
@@ -180,7 +181,8 @@ public final class Peer {
         for (Object value : message.values) {
             Object made = value instanceof Nested ? ((Nested) value).toJava() : value;
             leaves += leaves(made);
-            names.append(names.length() == 0 ? "" : " ").append(made == null ? "null" : made.getClass().getSimpleName());
+            names.append(names.length() == 0 ? "" : " ")
+                    .append(made == null ? "null" : made.getClass().getSimpleName());
         }
         return Arrays.asList((Object) leaves, names.toString());
     }

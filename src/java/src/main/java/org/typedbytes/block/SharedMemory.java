@@ -17,9 +17,9 @@ import java.util.Map;
 import java.util.regex.Pattern;
 
 /**
- * The receiving end of bodies in shared memory: a Python process offers the memory by a message ({@link #isOffer}), and then
- * sends another for each body ({@link #isBody}). Memory whose pages the other side could remove is refused: native code that reads
- * a removed page, such as that of {@code CRC32}, ends the virtual machine.
+ * The receiving end of bodies in shared memory: a Python process offers the memory by a message ({@link #isOffer}), and
+ * then sends another for each body ({@link #isBody}). Memory whose pages the other side could remove is refused: native
+ * code that reads a removed page, such as that of {@code CRC32}, ends the virtual machine.
  *
  * <pre>{@code
  * SharedMemory memory = new SharedMemory(offer);
@@ -66,7 +66,8 @@ public final class SharedMemory {
             throw new BlockException(path + " is not sealed memory, /proc/PID/fd/N", 0, 1);
         }
         if (!Files.isRegularFile(Paths.get(path))) {    // opening a pipe would block
-            throw new BlockException(path + " is not memory, or cannot be opened: one user has to run both sides", 0, 1);
+            throw new BlockException(path + " is not memory, or cannot be opened: "
+                    + "one user has to run both sides", 0, 1);
         }
         memory = map(Paths.get(path), ((Number) offer.values.get(2)).longValue());
     }
@@ -82,7 +83,8 @@ public final class SharedMemory {
             }
             Path own = descriptor(Files.getAttribute(path, "unix:ino"));
             try (FileChannel ours = FileChannel.open(own, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
-                if (!isRefused(() -> ours.truncate(0)) || !isRefused(() -> ours.map(FileChannel.MapMode.READ_WRITE, 0, 1))) {
+                if (!isRefused(() -> ours.truncate(0))
+                        || !isRefused(() -> ours.map(FileChannel.MapMode.READ_WRITE, 0, 1))) {
                     throw new BlockException(path + " is not sealed: the other side could truncate it", 0, 1);
                 }
                 return ours.map(FileChannel.MapMode.READ_ONLY, 0, nbytes);
@@ -90,7 +92,9 @@ public final class SharedMemory {
         }
     }
 
-    /** The descriptor in this process of anonymous memory made for bodies, which a truncation or mapping cannot damage. */
+    /**
+     * The descriptor in this process of anonymous memory made for bodies, which a truncation or mapping cannot damage.
+     */
     private static Path descriptor(Object inode) throws IOException {
         Path folder = Paths.get("/proc/self/fd");
         for (String name : folder.toFile().list()) {

@@ -29,7 +29,8 @@ import org.junit.Test;
 /** Bytes on every wire, both ways, and what becomes of bad ones. */
 public class BlockTest {
     private static final Command A = new Command("a");
-    private static final List<Object> PLAIN = Arrays.asList(A, "na\u00efve \\ \r\n \ud83d\ude00", -789456123, 361231231231231231L,
+    private static final List<Object> PLAIN =
+            Arrays.asList(A, "na\u00efve \\ \r\n \ud83d\ude00", -789456123, 361231231231231231L,
             1.0 / 3, Double.NEGATIVE_INFINITY, new byte[] {0, 1, -1}, "", new byte[0]);
     private static final String EXAMPLE =
             "000000040000000200000001610000000100000005" + "68656c6c6f00000003d0f1db05000000010000000568656c6c6f";
@@ -73,7 +74,8 @@ public class BlockTest {
 
     @Test
     public void aHeaderHasNumbersInBinary() throws IOException {
-        byte[] data = hex("00000003 0000000300000004 0000000400000008 0000000500000008 d0f1db05 050359e4135084ff 3fd5555555555555");
+        byte[] data = hex("00000003 0000000300000004 0000000400000008 0000000500000008 "
+                + "d0f1db05 050359e4135084ff 3fd5555555555555");
         List<Object> values = Arrays.asList(-789456123, 361231231231231231L, 1.0 / 3);
         assertArrayEquals(data, write(new Message(Wire.HEADER, values), false));
         assertSame(values, read(Wire.HEADER, data).values);
@@ -92,7 +94,8 @@ public class BlockTest {
         byte[] large = new byte[700_000];
         Arrays.fill(large, (byte) 7);
         for (Wire wire : Wire.values()) {
-            for (List<Object> values : Arrays.asList(PLAIN, Collections.emptyList(), Arrays.<Object>asList(large, "after"))) {
+            for (List<Object> values
+                    : Arrays.asList(PLAIN, Collections.emptyList(), Arrays.<Object>asList(large, "after"))) {
                 assertSame(values, read(wire, write(new Message(wire, values), false)).values);
             }
         }
@@ -163,12 +166,16 @@ public class BlockTest {
     @Test
     public void invalidMessagesAreRefused() {
         String[][] invalid = {
-            {"TOTAL", "ffffffff", "0"}, {"TOTAL", "00000000", "0"}, {"TOTAL", "0000000c 00000001 00000001 00000005 61", "16"},
-            {"TOTAL", "00000005 00000000 00", "8"}, {"BYTES", "ffffffff", "0"}, {"BYTES", "00000001 00000000 ffffffff", "8"},
+            {"TOTAL", "ffffffff", "0"}, {"TOTAL", "00000000", "0"},
+            {"TOTAL", "0000000c 00000001 00000001 00000005 61", "16"}, {"TOTAL", "00000005 00000000 00", "8"},
+            {"BYTES", "ffffffff", "0"}, {"BYTES", "00000001 00000000 ffffffff", "8"},
             {"TYPE8", "00000002 03 00000001 06", "9"}, {"HEADER", "00000001 00000000 80000000", "8"},
-            {"HEADER", "00000002 00000000 00000000 00000003 00000005", "16"}, {"HEADER", "00000001 00000005 7fffffff", "8"},
-            {"HEADER", "00000001 00000003 00000008 0000000000000000", "8"}, {"HEADER", "00000001 00000004 00000004 00000000", "8"},
-            {"BLOCK", "00000001 00000003 00000002 2b31", "12"}, {"BLOCK", "00000001 00000003 0000000a 32313437343833363438", "12"},
+            {"HEADER", "00000002 00000000 00000000 00000003 00000005", "16"},
+            {"HEADER", "00000001 00000005 7fffffff", "8"},
+            {"HEADER", "00000001 00000003 00000008 0000000000000000", "8"},
+            {"HEADER", "00000001 00000004 00000004 00000000", "8"},
+            {"BLOCK", "00000001 00000003 00000002 2b31", "12"},
+            {"BLOCK", "00000001 00000003 0000000a 32313437343833363438", "12"},
             {"BLOCK", "00000001 00000005 00000002 3166", "12"}, {"BLOCK", "00000001 00000005 00000002 2031", "12"},
             {"BLOCK", "00000001 00000005 00000005 3078317030", "12"}, {"BLOCK", "00000001 00000005 00000000", "12"},
             {"LINE", "36 0a", "0"}, {"LINE", "31 0a 5c78 0a", "2"}, {"LINE", "30 0a 41 0a", "2"},
@@ -184,14 +191,16 @@ public class BlockTest {
                     + "0000000000000000 4000000000000000 0000000000000004", "40"},
         };
         for (String[] each : invalid) {
-            BlockException error = assertThrows(each[1], BlockException.class, () -> read(Wire.valueOf(each[0]), hex(each[1])));
+            BlockException error =
+                    assertThrows(each[1], BlockException.class, () -> read(Wire.valueOf(each[0]), hex(each[1])));
             assertEquals(each[1], Long.parseLong(each[2]), error.offset);
         }
     }
 
     @Test
     public void invalidNestedValuesAreRefused() {
-        String[] invalid = {"07ffffffff", "087fffffff", "0a7fffffff", "08000000 01ff", "0d", "0901", "0201 00", "ff", "03000000"};
+        String[] invalid =
+                {"07ffffffff", "087fffffff", "0a7fffffff", "08000000 01ff", "0d", "0901", "0201 00", "ff", "03000000"};
         for (String each : invalid) {
             assertThrows(each, BlockException.class, () -> new Nested(hex(each)).toJava());
         }
@@ -240,11 +249,14 @@ public class BlockTest {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
         BlockWriter writer = new BlockWriter(Channels.newChannel(out));
         for (Object value : Arrays.asList(true, 1.5f, new Object(), "\ud800")) {
-            assertThrows(IllegalArgumentException.class, () -> writer.write(new Message(Wire.BYTES, Arrays.asList(1, value))));
+            assertThrows(IllegalArgumentException.class,
+                    () -> writer.write(new Message(Wire.BYTES, Arrays.asList(1, value))));
         }
-        assertThrows(IllegalArgumentException.class, () -> writer.write(new Message(Wire.TOTAL, Arrays.asList(1, null))));
+        assertThrows(IllegalArgumentException.class,
+                () -> writer.write(new Message(Wire.TOTAL, Arrays.asList(1, null))));
         for (String text : Arrays.asList("a\r", "a\nb")) {
-            assertThrows(IllegalArgumentException.class, () -> writer.write(new Message(Wire.LINE, Arrays.asList(1, new Command(text)))));
+            assertThrows(IllegalArgumentException.class,
+                    () -> writer.write(new Message(Wire.LINE, Arrays.asList(1, new Command(text)))));
         }
         for (String code : Arrays.asList("03", "0b", "ff")) {
             List<Object> values = Arrays.asList(new Nested(hex(code + "00000001")));

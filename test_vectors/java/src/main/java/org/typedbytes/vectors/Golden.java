@@ -40,7 +40,8 @@ import org.apache.hadoop.typedbytes.TypedBytesWritableOutput;
 /**
  * The golden vectors: every type, its extremes and their neighbours, written by Hadoop's two writers.
  *
- * <p>In Hadoop an {@code ArrayList} is a VECTOR and every other list is a LIST; hence {@link #vector} and {@link #list}.
+ * <p>In Hadoop an {@code ArrayList} is a VECTOR and every other list is a LIST;
+ * hence {@link #vector} and {@link #list}.
  */
 final class Golden {
     private final PrintStream out;

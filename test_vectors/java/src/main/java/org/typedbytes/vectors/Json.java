@@ -13,8 +13,9 @@ import org.apache.hadoop.record.Buffer;
 /**
  * JSON text, pure ASCII, without a blank: what Hadoop reads and writes, named by its Java type.
  *
- * <p>A value is an object with one member that says which Java type it is, {@code {"int":1}}; a float has its bits as a
- * second member, since its digits do not tell one NaN from another; a long is quoted, since many JSON readers would round it.
+ * <p>A value is an object with one member that says which Java type it is, {@code {"int":1}}; a float has its
+ * bits as a second member, since its digits do not tell one NaN from another; a long is quoted, since many
+ * JSON readers would round it.
  */
 final class Json {
     private Json() {}

@@ -66,7 +66,8 @@ final class Kinds {
         kinds.put("byte-boolean", Arrays.asList(
                 pair(new ByteWritable((byte) -128), new BooleanWritable(true)),
                 pair(new ByteWritable((byte) 127), new BooleanWritable(false))));
-        kinds.put("null-null", Arrays.asList(pair(NullWritable.get(), NullWritable.get()), pair(NullWritable.get(), NullWritable.get())));
+        kinds.put("null-null", Arrays.asList(pair(NullWritable.get(), NullWritable.get()),
+                pair(NullWritable.get(), NullWritable.get())));
         kinds.put("text-map", Arrays.asList(
                 pair(new Text("empty"), new MapWritable()),
                 pair(new Text("full"), map()),
@@ -200,6 +201,7 @@ final class Kinds {
         } else if (thing instanceof Float || thing instanceof Double || thing instanceof Boolean) {
             return Json.value(thing);
         }
-        return thing instanceof Character ? view(thing.toString()) : Json.object("number", Json.quote(thing.toString()));
+        return thing instanceof Character ? view(thing.toString())
+                : Json.object("number", Json.quote(thing.toString()));
     }
 }

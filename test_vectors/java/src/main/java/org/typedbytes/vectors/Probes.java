@@ -9,8 +9,8 @@ import java.nio.file.Path;
 /**
  * Hand-made inputs, most of them malformed, from a table: a name, a TAB, and bytes in hexadecimal.
  *
- * <p>The bytes are pieces with blanks between them; {@code 09*5000} is the piece 5000 times. Lines that are empty or start
- * with {@code #} are passed over.
+ * <p>The bytes are pieces with blanks between them; {@code 09*5000} is the piece 5000 times.
+ * Lines that are empty or start with {@code #} are passed over.
  */
 final class Probes {
     private Probes() {}

@@ -14,8 +14,8 @@ import org.apache.hadoop.typedbytes.TypedBytesWritableInput;
 /**
  * What each of Hadoop's readers makes of the same bytes, and where a key with these bytes goes.
  *
- * <p>A reading is {@code {"ok":RESULT,"consumed":N}}, or {@code {"error":CLASS,"message":TEXT,"consumed":N}}, with the number
- * of bytes taken from the input by then.
+ * <p>A reading is {@code {"ok":RESULT,"consumed":N}}, or {@code {"error":CLASS,"message":TEXT,"consumed":N}}, with the
+ * number of bytes taken from the input by then.
  */
 final class Readings {
     private static final int[] NPARTITIONS = {2, 3, 7, 16};

@@ -74,7 +74,10 @@ final class SequenceFiles {
         }
     }
 
-    /** Every kind in every form, a JSON line a file; the sync marker is made from the name, so that it is the same each time. */
+    /**
+     * Every kind in every form, a JSON line a file; the sync marker is made from the name,
+     * so that it is the same each time.
+     */
     static void printFiles(PrintStream out) throws Exception {
         for (Map.Entry<String, List<Writable[]>> kind : Kinds.all().entrySet()) {
             printFile(out, "none", CompressionType.NONE, null, kind.getKey(), kind.getValue());
@@ -88,11 +91,13 @@ final class SequenceFiles {
     }
 
     private static void printFile(
-            PrintStream out, String prefix, CompressionType compression, String codec, String kind, List<Writable[]> records)
+            PrintStream out, String prefix, CompressionType compression, String codec, String kind,
+            List<Writable[]> records)
             throws Exception {
         String form = codec == null ? "none" : codec + "-" + compression.toString().toLowerCase();
         Writable[] first = records.get(0);
-        print(out, form + "/" + kind, kind, write(form + kind, compression, codec, 0, Map.of(), first[0], first[1], records));
+        print(out, form + "/" + kind, kind,
+                write(form + kind, compression, codec, 0, Map.of(), first[0], first[1], records));
     }
 
     /** What stands at the edges: no record, metadata, markers in the data, many markers, chunks within chunks. */
@@ -102,7 +107,8 @@ final class SequenceFiles {
         for (CompressionType compression : CompressionType.values()) {
             String codec = compression == CompressionType.NONE ? null : "default";
             String form = compression.toString().toLowerCase();
-            print(out, "empty/" + form, "", write("empty" + form, compression, codec, 0, Map.of(), text, number, List.of()));
+            print(out, "empty/" + form, "",
+                    write("empty" + form, compression, codec, 0, Map.of(), text, number, List.of()));
             print(out, "metadata/" + form, "", write("metadata" + form, compression, codec, 0,
                     Map.of("name", "value", "", "empty name", "\u20ac", ""), text, number, List.of()));
         }
@@ -130,7 +136,8 @@ final class SequenceFiles {
             records.add(new Writable[] {new Text("key " + i), new BytesWritable(value)});
         }
         CompressionType type = CompressionType.valueOf(compression);
-        byte[] data = write(path, type, type == CompressionType.NONE ? null : codec, syncInterval, Map.of(), new Text(), new BytesWritable(), records);
+        byte[] data = write(path, type, type == CompressionType.NONE ? null : codec, syncInterval, Map.of(), new Text(),
+                new BytesWritable(), records);
         Files.write(new File(path).toPath(), data);
     }
 
@@ -140,7 +147,8 @@ final class SequenceFiles {
         conf.setInt("io.map.index.interval", 3);
         CompressionType type = CompressionType.valueOf(compression);
         SequenceFile.Writer.Option[] options = {
-            MapFile.Writer.keyClass(Text.class), MapFile.Writer.valueClass(IntWritable.class), MapFile.Writer.compression(type)
+            MapFile.Writer.keyClass(Text.class), MapFile.Writer.valueClass(IntWritable.class),
+            MapFile.Writer.compression(type)
         };
         try (MapFile.Writer writer = bloom
                 ? new BloomMapFile.Writer(conf, new Path(path), options)
@@ -182,7 +190,8 @@ final class SequenceFiles {
     }
 
     private static CompressionCodec codec(Configuration conf, String name) throws ClassNotFoundException {
-        return (CompressionCodec) ReflectionUtils.newInstance(conf.getClassByName(CODECS.getOrDefault(name, name)), conf);
+        return (CompressionCodec) ReflectionUtils.newInstance(conf.getClassByName(CODECS.getOrDefault(name, name)),
+                conf);
     }
 
     private static SequenceFile.Metadata metadata(Map<String, String> pairs) {
@@ -195,7 +204,8 @@ final class SequenceFiles {
     private static byte[] markerOf(byte[] data, Configuration conf, String name) throws IOException {
         File file = File.createTempFile("typedbytes", ".seq");
         Files.write(file.toPath(), data);
-        try (SequenceFile.Reader reader = new SequenceFile.Reader(conf, SequenceFile.Reader.file(new Path(file.toURI())))) {
+        try (SequenceFile.Reader reader = new SequenceFile.Reader(conf,
+                SequenceFile.Reader.file(new Path(file.toURI())))) {
             int end = (int) reader.getPosition();
             return Arrays.copyOfRange(data, end - 16, end);
         } finally {
@@ -250,7 +260,8 @@ final class SequenceFiles {
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
             String[] words = line.split(" ");
             FileSplit split = new FileSplit(
-                    new Path(new File(path).toURI()), Long.parseLong(words[0]), Long.parseLong(words[1]), new String[0]);
+                    new Path(new File(path).toURI()), Long.parseLong(words[0]), Long.parseLong(words[1]),
+                    new String[0]);
             List<String> keys = new ArrayList<>();
             try (SequenceFileRecordReader<Writable, Writable> reader = new SequenceFileRecordReader<>(conf, split)) {
                 Writable key = reader.createKey();
@@ -263,7 +274,10 @@ final class SequenceFiles {
         }
     }
 
-    /** The least CPU time in nanoseconds of many rounds: records as Writables, and as the objects that their typed bytes hold. */
+    /**
+     * The least CPU time in nanoseconds of many rounds: records as Writables,
+     * and as the objects that their typed bytes hold.
+     */
     static void time(String path, int nrounds, PrintStream out) throws IOException {
         ThreadMXBean clock = ManagementFactory.getThreadMXBean();
         long[] least = {Long.MAX_VALUE, Long.MAX_VALUE};
@@ -276,7 +290,8 @@ final class SequenceFiles {
             }
         }
         out.println(Json.object(
-                "nrecords", Long.toString(nrecords), "writables", Long.toString(least[0]), "objects", Long.toString(least[1])));
+                "nrecords", Long.toString(nrecords), "writables", Long.toString(least[0]), "objects",
+                Long.toString(least[1])));
     }
 
     private static long scan(String path, boolean decoded) throws IOException {

@@ -45,7 +45,8 @@ final class Splits {
         DataOutputStream out = new DataOutputStream(sink);
         for (FileSplit split : splits(path, in)) {
             ByteArrayOutputStream pairs = new ByteArrayOutputStream();
-            copy(files.getRecordReader(split, job, Reporter.NULL), new TypedBytesWritableOutput(new DataOutputStream(pairs)));
+            copy(files.getRecordReader(split, job, Reporter.NULL),
+                    new TypedBytesWritableOutput(new DataOutputStream(pairs)));
             out.writeInt(pairs.size());
             pairs.writeTo(out);
         }
@@ -62,7 +63,9 @@ final class Splits {
         reader.close();
     }
 
-    /** For each line "start length": what the task is told of the split, two longs, and its bytes after their number. */
+    /**
+     * For each line "start length": what the task is told of the split, two longs, and its bytes after their number.
+     */
     static void whole(String format, String path, InputStream in, OutputStream sink) throws IOException {
         DataOutputStream out = new DataOutputStream(sink);
         for (FileSplit split : splits(path, in)) {
@@ -70,7 +73,8 @@ final class Splits {
             job.set("typedbytes.split.format", format);
             ByteArrayOutputStream pieces = new ByteArrayOutputStream();
             SplitInputFormat files = new SplitInputFormat();
-            RecordReader<?, BytesWritable> reader = copyPieces(files.getRecordReader(split, job, Reporter.NULL), pieces);
+            RecordReader<?, BytesWritable> reader =
+                    copyPieces(files.getRecordReader(split, job, Reporter.NULL), pieces);
             reader.close();
             out.writeLong(job.getLong("typedbytes.split.start", -2));
             out.writeLong(job.getLong("typedbytes.split.length", -2));
@@ -80,7 +84,8 @@ final class Splits {
         out.flush();
     }
 
-    private static <K> RecordReader<K, BytesWritable> copyPieces(RecordReader<K, BytesWritable> reader, OutputStream out) throws IOException {
+    private static <K> RecordReader<K, BytesWritable> copyPieces(RecordReader<K, BytesWritable> reader,
+            OutputStream out) throws IOException {
         K key = reader.createKey();
         BytesWritable piece = reader.createValue();
         while (reader.next(key, piece)) {
@@ -89,7 +94,10 @@ final class Splits {
         return reader;
     }
 
-    /** For a size: "start length" of each split that {@link SplitInputFormat} makes of a file, and that Hadoop's own formats make. */
+    /**
+     * For a size: "start length" of each split that {@link SplitInputFormat} makes of a file,
+     * and that Hadoop's own formats make.
+     */
     static void sizes(String format, String path, long size, OutputStream sink) throws IOException {
         JobConf job = job();
         job.set("typedbytes.split.format", format);
@@ -98,9 +106,11 @@ final class Splits {
         TextInputFormat text = new TextInputFormat();
         text.configure(job);
         StringBuilder lines = new StringBuilder();
-        for (InputFormat<?, ?> each : new InputFormat<?, ?>[] {new SplitInputFormat(), format.equals("text") ? text : new SequenceFileInputFormat<Writable, Writable>()}) {
+        for (InputFormat<?, ?> each : new InputFormat<?, ?>[] {new SplitInputFormat(),
+                format.equals("text") ? text : new SequenceFileInputFormat<Writable, Writable>()}) {
             for (Object split : each.getSplits(job, (int) (new File(path).length() / size))) {
-                lines.append(((FileSplit) split).getStart()).append(' ').append(((FileSplit) split).getLength()).append(',');
+                lines.append(((FileSplit) split).getStart()).append(' ').append(((FileSplit) split).getLength())
+                        .append(',');
             }
             lines.append('\n');
         }

@@ -29,13 +29,18 @@ import org.apache.hadoop.streaming.PipeMapper;
 import org.apache.hadoop.streaming.StreamJob;
 import org.apache.hadoop.util.ToolRunner;
 
-/** What a node of a cluster reads of a Hadoop Streaming command line: parsed by Hadoop, sent as job.xml, and no job run. */
+/**
+ * What a node of a cluster reads of a Hadoop Streaming command line: parsed by Hadoop, sent as job.xml, and no job run.
+ */
 final class Submission extends StreamJob {
     private static final Configuration DEFAULTS = new JobConf(); // reading them takes long
 
     private Submission() {}
 
-    /** Reads command lines, a line each, their words in hexadecimal UTF-8 with blanks between; prints a JSON line for each. */
+    /**
+     * Reads command lines, a line each, their words in hexadecimal UTF-8 with blanks between;
+     * prints a JSON line for each.
+     */
     static void tell(InputStream source, PrintStream out) throws IOException {
         BufferedReader lines = new BufferedReader(new InputStreamReader(source, StandardCharsets.US_ASCII));
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
@@ -123,7 +128,9 @@ final class Submission extends StreamJob {
         return Json.object(members.toArray(new String[0]));
     }
 
-    /** Each file's path and its name in the folder of a task, as JobResourceUploader and LocalResourceBuilder take them. */
+    /**
+     * Each file's path and its name in the folder of a task, as JobResourceUploader and LocalResourceBuilder take them.
+     */
     private static String links(JobConf conf, String name) throws Exception {
         List<String> links = new ArrayList<>();
         for (String word : conf.getStringCollection(name)) {

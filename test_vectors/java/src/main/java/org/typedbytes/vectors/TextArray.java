@@ -3,7 +3,10 @@ package org.typedbytes.vectors;
 import org.apache.hadoop.io.ArrayWritable;
 import org.apache.hadoop.io.Text;
 
-/** An ArrayWritable that Hadoop can make by itself: the class of the items is known from this class alone, not from the bytes. */
+/**
+ * An ArrayWritable that Hadoop can make by itself: the class of the items is known from this class
+ * alone, not from the bytes.
+ */
 public final class TextArray extends ArrayWritable {
     public TextArray() {
         super(Text.class);

@@ -44,7 +44,9 @@ final class PieceReader implements RecordReader<NullWritable, BytesWritable> {
         if (ended || wanted == 0) return false;
         piece.setCapacity(wanted);
         int nbytes = fill(piece.getBytes(), wanted);
-        if (nbytes < wanted && length >= 0) throw new EOFException("the file ends " + (length - done - nbytes) + " bytes before its split");
+        if (nbytes < wanted && length >= 0) {
+            throw new EOFException("the file ends " + (length - done - nbytes) + " bytes before its split");
+        }
         ended = nbytes < wanted;
         done += nbytes;
         piece.setSize(nbytes);

@@ -14,14 +14,16 @@ import java.util.Arrays;
 /**
  * The part of a SequenceFile that belongs to a split, as a SequenceFile of its own.
  *
- * <p>It reaches from the first sync marker at or after the split's start to the first one at or after its end; where one of these is not
- * after the header, the end of the header takes the marker's place. So the parts of all splits make up the file, however it is cut.
+ * <p>It reaches from the first sync marker at or after the split's start to the first one at or after its end; where
+ * one of these is not after the header, the end of the header takes the marker's place. So the parts of all splits make
+ * up the file, however it is cut.
  */
 final class SequenceFileSplit {
     private static final byte[] MAGIC = {'S', 'E', 'Q'};
     private static final int MARKER_SIZE = 16;
     private static final int ESCAPE_SIZE = 4; // before a marker, where the length of a record would be
-    private static final int OLDEST = 4; // before this version, no block was compressed and class names were written in another way
+    // before this version, no block was compressed and class names were written in another way
+    private static final int OLDEST = 4;
     private static final int NEWEST = 6;
     private static final int WINDOW_SIZE = 1 << 16;
 
@@ -67,9 +69,12 @@ final class SequenceFileSplit {
         byte[] start = new byte[MAGIC.length + 1];
         file.readFully(start);
         int version = start[MAGIC.length];
-        if (!Arrays.equals(Arrays.copyOf(start, MAGIC.length), MAGIC)) throw new IOException(path + " is not a SequenceFile");
+        if (!Arrays.equals(Arrays.copyOf(start, MAGIC.length), MAGIC)) {
+            throw new IOException(path + " is not a SequenceFile");
+        }
         if (version < OLDEST || version > NEWEST) {
-            throw new IOException(path + " is a SequenceFile of version " + version + ", which is not had in whole splits: use --feed pairs");
+            throw new IOException(path + " is a SequenceFile of version " + version
+                    + ", which is not had in whole splits: use --feed pairs");
         }
         return version;
     }
@@ -100,7 +105,9 @@ final class SequenceFileSplit {
         return from <= headerEnd ? headerEnd : findMarker(from);
     }
 
-    /** Returns the offset of the first escape and marker at or after an offset; the size of the file if there is none. */
+    /**
+     * Returns the offset of the first escape and marker at or after an offset; the size of the file if there is none.
+     */
     private long findMarker(long from) throws IOException {
         long at = from + ESCAPE_SIZE;
         if (at + MARKER_SIZE > size) return size;

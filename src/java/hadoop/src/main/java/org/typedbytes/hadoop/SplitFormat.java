@@ -22,7 +22,8 @@ enum SplitFormat {
         for (SplitFormat each : values()) {
             if (each.toString().equals(name)) return each;
         }
-        throw new IOException("the property " + PROPERTY + " must be one of " + Arrays.toString(values()) + ", not '" + name + "'");
+        throw new IOException("the property " + PROPERTY + " must be one of " + Arrays.toString(values()) + ", not '"
+                + name + "'");
     }
 
     @Override

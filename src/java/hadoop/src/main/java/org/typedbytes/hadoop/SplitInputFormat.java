@@ -25,10 +25,10 @@ import java.util.Set;
 /**
  * Hands out the bytes of a split, in pieces, instead of its records: the task takes them apart itself.
  *
- * <p>The pieces of a split make up a file of the same format: of a SequenceFile its header, and the records from one sync marker
- * to another; of text the lines. Files and splits are those of {@code SequenceFileInputFormat} and {@code TextInputFormat}, and so
- * is the split that a record belongs to, but the index of a MapFile that is itself an input is no input. Compressed text is decompressed
- * by its codec, and a file of typed bytes is one split.
+ * <p>The pieces of a split make up a file of the same format: of a SequenceFile its header, and the records from one
+ * sync marker to another; of text the lines. Files and splits are those of {@code SequenceFileInputFormat} and {@code
+ * TextInputFormat}, and so is the split that a record belongs to, but the index of a MapFile that is itself an input is
+ * no input. Compressed text is decompressed by its codec, and a file of typed bytes is one split.
  */
 public final class SplitInputFormat extends FileInputFormat<NullWritable, BytesWritable> {
     /** Where the first byte of a text's pieces is in its file: the task gives each line its offset. */
@@ -38,7 +38,8 @@ public final class SplitInputFormat extends FileInputFormat<NullWritable, BytesW
     static final String LENGTH = "typedbytes.split.length";
 
     /** Options of {@code TextInputFormat} that the task does not know. */
-    private static final String[] UNKNOWN_TO_TASKS = {"textinputformat.record.delimiter", "mapreduce.input.linerecordreader.line.maxlength"};
+    private static final String[] UNKNOWN_TO_TASKS =
+            {"textinputformat.record.delimiter", "mapreduce.input.linerecordreader.line.maxlength"};
 
     @Override
     public InputSplit[] getSplits(JobConf job, int wanted) throws IOException {
@@ -46,7 +47,9 @@ public final class SplitInputFormat extends FileInputFormat<NullWritable, BytesW
         if (format == SplitFormat.SEQUENCEFILE) setMinSplitSize(SequenceFile.SYNC_INTERVAL);
         if (format == SplitFormat.TEXT) {
             for (String name : UNKNOWN_TO_TASKS) {
-                if (job.get(name) != null) throw new IOException("whole splits of text cannot be had with " + name + ": use --feed pairs");
+                if (job.get(name) != null) {
+                    throw new IOException("whole splits of text cannot be had with " + name + ": use --feed pairs");
+                }
             }
         }
         this.format = format;
@@ -77,7 +80,8 @@ public final class SplitInputFormat extends FileInputFormat<NullWritable, BytesW
         Set<Path> leftOut = new HashSet<>();
         for (Path data : paths) {
             Path index = new Path(data.getParent(), MapFile.INDEX_FILE_NAME);
-            if (!data.getName().equals(MapFile.DATA_FILE_NAME) || !paths.contains(index) || !isIndex(index, data, job)) continue;
+            if (!data.getName().equals(MapFile.DATA_FILE_NAME) || !paths.contains(index)
+                    || !isIndex(index, data, job)) continue;
             leftOut.add(index);
             leftOut.add(new Path(data.getParent(), BloomMapFile.BLOOM_FILE_NAME));
         }
@@ -87,11 +91,13 @@ public final class SplitInputFormat extends FileInputFormat<NullWritable, BytesW
     /** Returns whether a file is the index of a MapFile: from keys of the class of its data to offsets. */
     private static boolean isIndex(Path index, Path data, JobConf job) throws IOException {
         String[] classes = SequenceFileSplit.classesOf(index, job);
-        return classes[1].equals(LongWritable.class.getName()) && classes[0].equals(SequenceFileSplit.classesOf(data, job)[0]);
+        return classes[1].equals(LongWritable.class.getName())
+                && classes[0].equals(SequenceFileSplit.classesOf(data, job)[0]);
     }
 
     @Override
-    public RecordReader<NullWritable, BytesWritable> getRecordReader(InputSplit split, JobConf job, Reporter reporter) throws IOException {
+    public RecordReader<NullWritable, BytesWritable> getRecordReader(InputSplit split, JobConf job,
+            Reporter reporter) throws IOException {
         reporter.setStatus(split.toString());
         FileSplit of = (FileSplit) split;
         switch (SplitFormat.of(job)) {

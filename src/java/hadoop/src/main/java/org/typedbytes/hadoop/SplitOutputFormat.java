@@ -16,13 +16,16 @@ import java.io.IOException;
 import java.io.OutputStream;
 
 /**
- * Writes the pieces of a task's output to its part file, one after the other: they are a SequenceFile that the task makes.
+ * Writes the pieces of a task's output to its part file, one after the other:
+ * they are a SequenceFile that the task makes.
  *
- * <p>Where the file is, and when it counts, is decided by Hadoop's committer. Its compression is the job's; the task knows it too.
+ * <p>Where the file is, and when it counts, is decided by Hadoop's committer.
+ * Its compression is the job's; the task knows it too.
  */
 public final class SplitOutputFormat extends FileOutputFormat<NullWritable, BytesWritable> {
     @Override
-    public RecordWriter<NullWritable, BytesWritable> getRecordWriter(FileSystem ignored, JobConf job, String name, Progressable progress)
+    public RecordWriter<NullWritable, BytesWritable> getRecordWriter(FileSystem ignored, JobConf job, String name,
+            Progressable progress)
             throws IOException {
         Path file = getTaskOutputPath(job, name);
         OutputStream part = file.getFileSystem(job).create(file, progress);

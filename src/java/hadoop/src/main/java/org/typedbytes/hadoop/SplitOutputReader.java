@@ -15,7 +15,8 @@ import java.io.InputStream;
 /**
  * Reads a task's output in pieces, whatever it holds: the bytes of a file.
  *
- * <p>A combiner, which Streaming runs in map tasks with the reducer's settings, writes pairs of typed bytes for the sort.
+ * <p>A combiner, which Streaming runs in map tasks with the reducer's settings,
+ * writes pairs of typed bytes for the sort.
  */
 public final class SplitOutputReader extends OutputReader<Writable, Writable> {
     private OutputReader<? extends Writable, ? extends Writable> pieces;

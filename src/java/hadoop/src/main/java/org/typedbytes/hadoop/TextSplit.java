@@ -17,8 +17,8 @@ import java.io.InputStream;
 /**
  * The part of a text that a task needs to read the lines of a split.
  *
- * <p>A line belongs to the split that holds the byte before it, and the file's first line to the first split. The task finds the
- * first of them itself, as {@code LineRecordReader} does; what is handed out ends with the last.
+ * <p>A line belongs to the split that holds the byte before it, and the file's first line to the first split. The task
+ * finds the first of them itself, as {@code LineRecordReader} does; what is handed out ends with the last.
  */
 final class TextSplit {
     private static final int WINDOW_SIZE = 1 << 14;
@@ -65,7 +65,10 @@ final class TextSplit {
         job.setLong(SplitInputFormat.LENGTH, length);
     }
 
-    /** Returns where the line ends that an offset is in, after its LF, CR or CR LF; the size of the file if it has no more lines. */
+    /**
+     * Returns where the line ends that an offset is in, after its LF, CR or CR LF;
+     * the size of the file if it has no more lines.
+     */
     private static long endOfLine(FSDataInputStream file, long from, long size) throws IOException {
         if (from >= size) return size;
         byte[] window = new byte[WINDOW_SIZE];

@@ -52,7 +52,8 @@ public class SplitInputFormatTest {
     private static byte[] piecesOf(JobConf job, Path file, long start, long length) throws IOException {
         FileSplit split = new FileSplit(file, start, length, new String[0]);
         ByteArrayOutputStream pieces = new ByteArrayOutputStream();
-        RecordReader<NullWritable, BytesWritable> reader = new SplitInputFormat().getRecordReader(split, job, Reporter.NULL);
+        RecordReader<NullWritable, BytesWritable> reader =
+                new SplitInputFormat().getRecordReader(split, job, Reporter.NULL);
         BytesWritable piece = reader.createValue();
         while (reader.next(reader.createKey(), piece)) pieces.write(piece.getBytes(), 0, piece.getLength());
         assertEquals(1, reader.getProgress(), 0);
@@ -63,7 +64,8 @@ public class SplitInputFormatTest {
     private File numbers(int count, SequenceFile.CompressionType compression) throws IOException {
         File file = folder.newFile();
         try (SequenceFile.Writer writer = SequenceFile.createWriter(
-                DEFAULTS, SequenceFile.Writer.file(new Path(file.toURI())), SequenceFile.Writer.keyClass(IntWritable.class),
+                DEFAULTS, SequenceFile.Writer.file(new Path(file.toURI())),
+                SequenceFile.Writer.keyClass(IntWritable.class),
                 SequenceFile.Writer.valueClass(Text.class), SequenceFile.Writer.compression(compression),
                 SequenceFile.Writer.syncInterval(100))) {
             for (int i = 0; i < count; i++) {
@@ -78,7 +80,8 @@ public class SplitInputFormatTest {
         File file = folder.newFile();
         Files.write(file.toPath(), whole);
         List<Integer> keys = new ArrayList<>();
-        try (SequenceFile.Reader reader = new SequenceFile.Reader(DEFAULTS, SequenceFile.Reader.file(new Path(file.toURI())))) {
+        try (SequenceFile.Reader reader = new SequenceFile.Reader(DEFAULTS,
+                SequenceFile.Reader.file(new Path(file.toURI())))) {
             IntWritable key = new IntWritable();
             while (reader.next(key)) keys.add(key.get());
         }
@@ -90,7 +93,8 @@ public class SplitInputFormatTest {
         for (int step : new int[] {7, 100, 101, 999, 100_000}) {
             List<Integer> keys = new ArrayList<>();
             for (long start = 0; start < file.length(); start += step) {
-                keys.addAll(keysOf(piecesOf(job("sequencefile"), new Path(file.toURI()), start, Math.min(step, file.length() - start))));
+                keys.addAll(keysOf(piecesOf(job("sequencefile"), new Path(file.toURI()), start,
+                        Math.min(step, file.length() - start))));
             }
             for (int i = 0; i < 300; i++) assertEquals(i, (int) keys.get(i));
             assertEquals(300, keys.size());
@@ -112,7 +116,8 @@ public class SplitInputFormatTest {
         File file = folder.newFile("in.txt");
         Files.write(file.toPath(), "one\r\ntwo\rthree\nfour".getBytes(StandardCharsets.US_ASCII));
         Path path = new Path(file.toURI());
-        String[] expected = {"one\r\n", "one\r\n", "one\r\n", "one\r\n", "one\r\n", "one\r\ntwo\r", "one\r\ntwo\r", "one\r\ntwo\r", "one\r\ntwo\r"};
+        String[] expected = {"one\r\n", "one\r\n", "one\r\n", "one\r\n", "one\r\n", "one\r\ntwo\r", "one\r\ntwo\r",
+                "one\r\ntwo\r", "one\r\ntwo\r"};
         for (int end = 0; end < expected.length; end++) {
             JobConf job = job("text");
             assertEquals(expected[end], new String(piecesOf(job, path, 0, end), StandardCharsets.US_ASCII));
@@ -140,7 +145,8 @@ public class SplitInputFormatTest {
         File parts = folder.newFolder();
         File one = new File(parts, "part-r-00000");
         try (BloomMapFile.Writer writer = new BloomMapFile.Writer(
-                DEFAULTS, new Path(one.toURI()), MapFile.Writer.keyClass(Text.class), MapFile.Writer.valueClass(IntWritable.class))) {
+                DEFAULTS, new Path(one.toURI()), MapFile.Writer.keyClass(Text.class),
+                MapFile.Writer.valueClass(IntWritable.class))) {
             writer.append(new Text("key"), new IntWritable(1));
         }
         List<String> data = Arrays.asList("data");
@@ -149,7 +155,8 @@ public class SplitInputFormatTest {
         assertEquals(Arrays.asList("data", "data"), inputsOf(one, new File(one, "data")));
         assertEquals(Arrays.asList("index"), inputsOf(new File(one, "index")));
         Files.delete(new File(one, ".index.crc").toPath());
-        Files.copy(numbers(1, SequenceFile.CompressionType.NONE).toPath(), new File(one, "index").toPath(), StandardCopyOption.REPLACE_EXISTING);
+        Files.copy(numbers(1, SequenceFile.CompressionType.NONE).toPath(), new File(one, "index").toPath(),
+                StandardCopyOption.REPLACE_EXISTING);
         assertEquals(Arrays.asList("bloom", "data", "index"), inputsOf(one)); // an index of other classes
     }
 
@@ -167,13 +174,17 @@ public class SplitInputFormatTest {
         File file = folder.newFile("in.txt");
         Files.write(file.toPath(), "text that is no SequenceFile".getBytes(StandardCharsets.US_ASCII));
         Path path = new Path(file.toURI());
-        assertTrue(assertThrows(IOException.class, () -> piecesOf(job("sequencefile"), path, 0, 5)).getMessage().contains("is not a SequenceFile"));
-        assertTrue(assertThrows(IOException.class, () -> piecesOf(job("orc"), path, 0, 5)).getMessage().contains("must be one of"));
+        assertTrue(assertThrows(IOException.class, () -> piecesOf(job("sequencefile"), path, 0, 5)).getMessage()
+                .contains("is not a SequenceFile"));
+        assertTrue(assertThrows(IOException.class, () -> piecesOf(job("orc"), path, 0, 5)).getMessage()
+                .contains("must be one of"));
         JobConf job = job("text");
         job.set("textinputformat.record.delimiter", ";");
-        assertTrue(assertThrows(IOException.class, () -> new SplitInputFormat().getSplits(job, 1)).getMessage().contains("--feed pairs"));
+        assertTrue(assertThrows(IOException.class, () -> new SplitInputFormat().getSplits(job, 1)).getMessage()
+                .contains("--feed pairs"));
         Files.write(file.toPath(), new byte[] {'S', 'E', 'Q', 3, 0, 0});
-        assertTrue(assertThrows(IOException.class, () -> piecesOf(job("sequencefile"), path, 0, 5)).getMessage().contains("version 3"));
+        assertTrue(assertThrows(IOException.class, () -> piecesOf(job("sequencefile"), path, 0, 5)).getMessage()
+                .contains("version 3"));
     }
 
     @Test
