@@ -31,8 +31,14 @@ def test_the_code_runs(name, tmp_path, monkeypatch):
         exec(block, {"__name__": "document"})
 
 
-NOT_OURS = {"build", "site-packages", ".hypothesis"}  # an environment may have any name
-PAGES = [path for path in DOCS.parent.rglob("*.md") if not NOT_OURS & set(path.relative_to(DOCS.parent).parts)]
+SOURCES = {".h", ".java", ".md", ".pxd", ".pxi", ".py", ".pyi", ".pyx", ".toml"}
+NOT_OURS = {
+    DOCS.parent / "build",
+    DOCS.parent / ".hypothesis",
+    *(path.parent for path in DOCS.parent.rglob("pyvenv.cfg")),
+}
+FILES = [path for path in DOCS.parent.rglob("*.*") if path.suffix in SOURCES and not NOT_OURS & set(path.parents)]
+PAGES = [path for path in FILES if path.suffix == ".md"]
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(DOCS.parent).as_posix())
@@ -46,6 +52,19 @@ def test_lines_are_short(path):
             assert len(line) <= 120, (number, line)
         elif not re.match(r" *\|", line):
             assert len(line) <= 100 or len(line.split()) < 4 and len(line) <= 120, (number, line)
+
+
+@pytest.mark.parametrize("suffix", sorted(SOURCES - {".md"}))
+def test_lines_of_code_are_short(suffix):
+    """The formatter leaves long comments and texts alone, and knows Python only."""
+    long = [
+        (path.relative_to(DOCS.parent).as_posix(), number)
+        for path in FILES
+        if path.suffix == suffix
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if len(line) > 120
+    ]
+    assert long == []
 
 
 def test_the_supported_pythons_are_said_once_and_rightly():
