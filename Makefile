@@ -6,7 +6,7 @@ VENV ?= .venv
 PYTEST_ARGS ?=
 
 BIN = $(VENV)/bin
-TEST_PATH = $(CURDIR):$(CURDIR)/tests:$(CURDIR)/tests/support:$(CURDIR)/tests/soak
+TEST_PATH = $(CURDIR):$(CURDIR)/tests
 # pip compiles no byte code, since most modules are never imported; the thousands of interpreters that tests start must be able to
 # write it.
 PIP_INSTALL = -m pip install --quiet --disable-pip-version-check --no-compile

@@ -18,11 +18,10 @@ from multiprocessing import connection
 
 import numpy
 
-import block_peer
-import block_reference as slow
 import block_streams
 import published_blocks
 from block_row import Row
+from support import block_peer, block_reference as slow
 from typedbytes.block import BlockReader, BlockWriter, SharedChannel
 
 WARM_MESSAGES = 5000

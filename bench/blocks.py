@@ -23,7 +23,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support"), str(HERE)]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(HERE)]
 
 import block_rows  # noqa: E402
 import pages  # noqa: E402

@@ -26,14 +26,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent.parent / "tests"
-sys.path[:0] = [str(TESTS), str(TESTS / "support"), str(TESTS / "core")]
+sys.path[:0] = [str(TESTS), str(TESTS / "core")]
 
 import test_pickle  # noqa: E402
 
-import families  # noqa: E402
-import short_parts  # noqa: E402
 import typedbytes as tb  # noqa: E402
 from gates import figures  # noqa: E402
+from support import families, short_parts  # noqa: E402
 
 MEBIBYTE = 1 << 20
 SECONDS = 1.0  # for a mebibyte

@@ -17,7 +17,7 @@ from pathlib import Path
 import typedbytes as tb
 from data import MARSHALLED, PAIRS, PICKLED, SHAPES
 
-TESTS = Path(__file__).resolve().parent.parent / "tests" / "support"
+TESTS = Path(__file__).resolve().parent.parent / "tests"
 
 #: The two that the goals compare with.
 YARDSTICKS = ("marshal", "msgspec")
@@ -60,7 +60,7 @@ def reference_codec(shape):
     """Our own slow implementation, which tests compare the compiled one with."""
     if str(TESTS) not in sys.path:
         sys.path.append(str(TESTS))
-    reference = importlib.import_module("reference")
+    reference = importlib.import_module("support.reference")
     return Codec(reference.dumps, reference.loads)
 
 

@@ -14,9 +14,9 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from hadoop_support import SEQUENCE_FILE_INPUT, hadoop, python_command  # noqa: E402
+from support.hadoop_support import SEQUENCE_FILE_INPUT, hadoop, python_command  # noqa: E402
 from typedbytes import Long, sequencefile  # noqa: E402
 
 OPTIONS = ("-inputformat", SEQUENCE_FILE_INPUT, "-outputformat", "org.apache.hadoop.mapred.lib.NullOutputFormat")

@@ -17,10 +17,10 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "bench"), str(ROOT / "tests" / "support")]
+sys.path[:0] = [str(ROOT), str(ROOT / "bench"), str(ROOT / "tests")]
 
 from hadoop_identity import ONE_SPLIT, measured  # noqa: E402
-from hadoop_support import SEQUENCE_FILE_INPUT, SEQUENCE_FILE_OUTPUT, ZSTD, Hadoop, hadoop, python_command  # noqa: E402
+from support.hadoop_support import SEQUENCE_FILE_INPUT, SEQUENCE_FILE_OUTPUT, ZSTD, Hadoop, hadoop, python_command  # noqa: E402
 from typedbytes import Long, sequencefile  # noqa: E402
 
 PACKAGE = "org.typedbytes.hadoop"

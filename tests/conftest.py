@@ -7,8 +7,8 @@ import re
 import hypothesis
 import pytest
 
-import vectors
-from streaming_support import run_script
+from support import vectors
+from support.streaming_support import run_script
 from typedbytes import _core
 
 # no deadline: a shared machine may stop a test for a second; no database: a run depends on the sources alone

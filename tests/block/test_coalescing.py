@@ -16,10 +16,10 @@ from unittest import mock
 
 import pytest
 
-import block_coalescing
-import block_reference as slow
 import typedbytes as tb
-from subprocess_runs import run_fresh, within
+from soak import block_coalescing
+from support import block_reference as slow
+from support.subprocess_runs import run_fresh, within
 from typedbytes.block import AsyncCoalescingWriter, BlockReader, BlockWriter, CoalescingWriter
 
 pytestmark = pytest.mark.free_threaded

@@ -8,12 +8,11 @@ import zlib
 import numpy
 import pytest
 
-import block_peer
-import block_reference as slow
-from block_calls import formatted
-from block_messages import answer_sizes, echo_messages
 from fuzz import java_blocks
-from subprocess_runs import SECONDS
+from support import block_peer, block_reference as slow
+from support.block_calls import formatted
+from support.block_messages import answer_sizes, echo_messages
+from support.subprocess_runs import SECONDS
 from typedbytes.block import BlockReader, BlockWriter
 
 pytestmark = pytest.mark.hadoop

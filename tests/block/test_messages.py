@@ -21,11 +21,11 @@ import numpy
 import pyarrow
 import pytest
 
-import block_reference as slow
 import typedbytes as tb
-from block_calls import Pieces, by_feed, by_reader, formatted, same
-from signal_checks import times_checked
-from subprocess_runs import run_fresh
+from support import block_reference as slow
+from support.block_calls import Pieces, by_feed, by_reader, formatted, same
+from support.signal_checks import times_checked
+from support.subprocess_runs import run_fresh
 from typedbytes.block import ArrowStream, BlockDecoder, BlockEncoder, BlockReader, BlockWriter, Command, Message
 from typedbytes.block._native import array_view
 

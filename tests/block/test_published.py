@@ -12,9 +12,8 @@ import sys
 
 import pytest
 
-import block_peer
-import block_reference as slow
-from block_calls import formatted
+from support import block_peer, block_reference as slow
+from support.block_calls import formatted
 from typedbytes.block import BlockDecoder, BlockEncoder, BlockReader, Command
 
 sys.path.append(str(block_peer.ROOT / "bench"))

@@ -19,11 +19,11 @@ import zlib
 import numpy
 import pytest
 
-import block_peer
 import typedbytes as tb
-from namespaces import NEEDS_NAMESPACES, WITHOUT_PROC
-from streaming_support import environment
-from subprocess_runs import run_fresh, within
+from support import block_peer
+from support.namespaces import NEEDS_NAMESPACES, WITHOUT_PROC
+from support.streaming_support import environment
+from support.subprocess_runs import run_fresh, within
 from typedbytes.block import BlockReader, BlockWriter, Command, SharedChannel, _system_memory
 
 pytestmark = pytest.mark.free_threaded

@@ -16,12 +16,12 @@ import weakref
 
 import pytest
 
-import block_reference as slow
 import typedbytes as tb
-from block_calls import Pieces
-from machine import NEEDS_64_BITS
-from signal_checks import interrupted_when_readable, times_checked
-from subprocess_runs import SECONDS, program, run_fresh, within
+from support import block_reference as slow
+from support.block_calls import Pieces
+from support.machine import NEEDS_64_BITS
+from support.signal_checks import interrupted_when_readable, times_checked
+from support.subprocess_runs import SECONDS, program, run_fresh, within
 from typedbytes.block import BlockEncoder, BlockReader, BlockWriter, CoalescingWriter, Command
 
 pytestmark = [pytest.mark.free_threaded, pytest.mark.newest_python]

@@ -3,7 +3,7 @@
 import pytest
 
 import typedbytes as tb
-from commands import NUMBERS, ONE, PAIR_STREAM, PAIRS, TEXT, TWO, bad, good, rows, sequence_file
+from support.commands import NUMBERS, ONE, PAIR_STREAM, PAIRS, TEXT, TWO, bad, good, rows, sequence_file
 
 
 def test_aggregate(file):

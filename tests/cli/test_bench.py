@@ -1,6 +1,6 @@
 """The command bench."""
 
-from commands import ONE, PAIR_STREAM, bad, good, rows
+from support.commands import ONE, PAIR_STREAM, bad, good, rows
 
 
 def test_bench(file, tmp_path):

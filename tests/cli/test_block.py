@@ -9,9 +9,9 @@ import subprocess
 import numpy
 import pytest
 
-import block_reference as slow
 import typedbytes as tb
-from commands import COMMAND, ONE, TEXT, TWO, bad, good, map_of, rows, values
+from support import block_reference as slow
+from support.commands import COMMAND, ONE, TEXT, TWO, bad, good, map_of, rows, values
 from typedbytes.block import BlockDecoder, BlockEncoder, BlockReader, BlockWriter, Command
 
 ARGS = [Command("add"), "na\u00efve", 5, 2**40, 1.5, b"raw"]

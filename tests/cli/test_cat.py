@@ -1,6 +1,6 @@
 """The command cat."""
 
-from commands import LIST, STREAM, TEXT, TWO, good
+from support.commands import LIST, STREAM, TEXT, TWO, good
 
 
 def test_cat_copies_stdin():

@@ -20,8 +20,23 @@ import sys
 
 import pytest
 
-from commands import COMMAND, FILTERS, LINES, LIST, ONE, STREAM, TEXT, TWO, bad, fine, good, rows, run, until_it_waits
-from subprocess_runs import SECONDS
+from support.commands import (
+    COMMAND,
+    FILTERS,
+    LINES,
+    LIST,
+    ONE,
+    STREAM,
+    TEXT,
+    TWO,
+    bad,
+    fine,
+    good,
+    rows,
+    run,
+    until_it_waits,
+)
+from support.subprocess_runs import SECONDS
 from typedbytes import cli
 from typedbytes.cli import main
 from typedbytes.cli.main import load, parser_of

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from commands import bad, good
+from support.commands import bad, good
 
 
 def test_completion_for_bash(tmp_path):

@@ -15,7 +15,7 @@ import zlib
 import pytest
 
 import typedbytes as tb
-from commands import LINES, STREAM, bad, good, run
+from support.commands import LINES, STREAM, bad, good, run
 from typedbytes._base.compression import decompressed
 from typedbytes._base.zstd import zstd
 from typedbytes.sequencefile import Writer

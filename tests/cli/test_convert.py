@@ -6,7 +6,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from commands import ONE, PAIR_STREAM, PAIRS, TEXT, bad, good, values
+from support.commands import ONE, PAIR_STREAM, PAIRS, TEXT, bad, good, values
 from typedbytes import sequencefile
 from typedbytes.cli._tables import arrow
 

@@ -1,6 +1,6 @@
 """The command count."""
 
-from commands import LIST, STREAM, TEXT, good, rows, sequence_file
+from support.commands import LIST, STREAM, TEXT, good, rows, sequence_file
 
 
 def test_count_with_a_row_for_each_input(file):

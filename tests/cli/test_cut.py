@@ -7,7 +7,7 @@ import io
 import pytest
 
 import typedbytes as tb
-from commands import (
+from support.commands import (
     LIST,
     ONE,
     PAIR_STREAM,

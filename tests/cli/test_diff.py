@@ -3,7 +3,7 @@
 import hashlib
 
 import typedbytes as tb
-from commands import LIST, ONE, STREAM, TEXT, TWO, bad, good, rows, run
+from support.commands import LIST, ONE, STREAM, TEXT, TWO, bad, good, rows, run
 from typedbytes.cli import main
 
 

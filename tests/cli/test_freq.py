@@ -1,6 +1,6 @@
 """The command freq."""
 
-from commands import ONE, PAIR_STREAM, TWO, good, rows
+from support.commands import ONE, PAIR_STREAM, TWO, good, rows
 
 
 def test_freq():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from commands import LINES, ONE, STREAM, TWO, bad, good
+from support.commands import LINES, ONE, STREAM, TWO, bad, good
 
 
 def test_from_json():

@@ -3,7 +3,7 @@
 import random
 
 import typedbytes as tb
-from commands import ONE, PAIR_STREAM, PAIRS, TWO, bad, good, run, values
+from support.commands import ONE, PAIR_STREAM, PAIRS, TWO, bad, good, run, values
 
 
 def grepped(*arguments, stdin=PAIR_STREAM):

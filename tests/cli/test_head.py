@@ -2,7 +2,7 @@
 
 import pytest
 
-from commands import LIST, NUMBERS, ONE, STREAM, TEXT, TWO, bad, good
+from support.commands import LIST, NUMBERS, ONE, STREAM, TEXT, TWO, bad, good
 
 
 @pytest.mark.parametrize("command", ["head", "tail", "sample"])

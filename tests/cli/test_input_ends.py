@@ -19,7 +19,7 @@ import pytest
 from pyarrow import ipc, parquet
 
 import typedbytes as tb
-from commands import good
+from support.commands import good
 from typedbytes import block, sequencefile
 from typedbytes._base.zstd import zstd
 from typedbytes.cli import main

@@ -6,8 +6,8 @@ import zipfile
 
 import pytest
 
-from commands import COMMAND, FILTERS, LINES, NUMBERS, ONE, STREAM, TEXT, TWO, bad, good
-from subprocess_runs import SECONDS
+from support.commands import COMMAND, FILTERS, LINES, NUMBERS, ONE, STREAM, TEXT, TWO, bad, good
+from support.subprocess_runs import SECONDS
 
 pytestmark = pytest.mark.oldest_python
 

@@ -16,8 +16,8 @@ import uuid
 import pytest
 from hypothesis import given, settings, strategies as st
 
-import json_reference
 import typedbytes as tb
+from support import json_reference
 from typedbytes import LimitError, TruncatedError
 from typedbytes._report import _native as _report
 from typedbytes.cli._failure import Failure

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import typedbytes as tb
-from commands import bad, good
+from support.commands import bad, good
 from typedbytes.cli._failure import Failure
 from typedbytes.cli._forms.json_form import encoded_lines
 from typedbytes.cli._input.formats import lines_of

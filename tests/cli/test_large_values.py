@@ -9,7 +9,7 @@ import struct
 import pytest
 
 import typedbytes as tb
-from commands import bad, good, rows, run
+from support.commands import bad, good, rows, run
 
 LIMIT = 400 << 20  # an interpreter with its libraries takes a quarter
 LARGE = 600_000_000

@@ -1,6 +1,6 @@
 """The command man."""
 
-from commands import good
+from support.commands import good
 
 
 def test_man_page():

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from commands import COMMAND, FILTERS, LINES, ONE, STREAM, TWO, bad, good
-from subprocess_runs import SECONDS
+from support.commands import COMMAND, FILTERS, LINES, ONE, STREAM, TWO, bad, good
+from support.subprocess_runs import SECONDS
 from typedbytes.cli import main
 
 pytestmark = pytest.mark.oldest_python

@@ -7,8 +7,21 @@ import subprocess
 import pytest
 
 import typedbytes as tb
-from commands import COMMAND, LIST, ONE, PAIR_STREAM, TEXT, TWO, bad, good, rows, run, sequence_file, until_it_has_read
-from subprocess_runs import SECONDS
+from support.commands import (
+    COMMAND,
+    LIST,
+    ONE,
+    PAIR_STREAM,
+    TEXT,
+    TWO,
+    bad,
+    good,
+    rows,
+    run,
+    sequence_file,
+    until_it_has_read,
+)
+from support.subprocess_runs import SECONDS
 from typedbytes.cli import main
 
 # Commands that copy some records, or in another order, and what they need besides.

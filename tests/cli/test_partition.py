@@ -5,7 +5,7 @@ import os
 import pytest
 
 import typedbytes as tb
-from commands import ONE, bad, good
+from support.commands import ONE, bad, good
 
 # Order
 UNSORTED = [((i * 7919) % 5000 - 2500, "x" * (i % 50)) for i in range(60_000)]

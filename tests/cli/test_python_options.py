@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import typedbytes as tb
-from subprocess_runs import SECONDS
+from support.subprocess_runs import SECONDS
 from typedbytes.cli.registry import COMMANDS
 
 VALUES = tb.dumps({"items": [1, "x"], "b": (1, 2.5)}) + tb.dumps({"items": [], 3: b"x"}) + tb.dumps(["items"])

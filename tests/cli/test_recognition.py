@@ -18,7 +18,7 @@ import pyarrow.parquet
 import pytest
 
 import typedbytes as tb
-from commands import COMMAND, ONE, PAIRS, TWO, bad, good, rows
+from support.commands import COMMAND, ONE, PAIRS, TWO, bad, good, rows
 from typedbytes import columns, sequencefile
 from typedbytes.cli._input import formats
 from typedbytes.sequencefile import _codecs

@@ -3,7 +3,7 @@
 import json
 
 import typedbytes as tb
-from commands import ONE, STREAM, TWO, good, rows, run
+from support.commands import ONE, STREAM, TWO, good, rows, run
 from typedbytes.cli._output import terminal
 
 

@@ -2,7 +2,7 @@
 
 import os
 
-from commands import NUMBERS, bad, good, values
+from support.commands import NUMBERS, bad, good, values
 from typedbytes.cli.main import parser_of
 
 

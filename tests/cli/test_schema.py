@@ -1,7 +1,7 @@
 """The command schema."""
 
 import typedbytes as tb
-from commands import PAIR_STREAM, good, rows
+from support.commands import PAIR_STREAM, good, rows
 
 
 def test_schema():

@@ -14,8 +14,8 @@ import fsspec
 import pytest
 
 import typedbytes as tb
-from commands import COMMAND, run
-from subprocess_runs import SECONDS
+from support.commands import COMMAND, run
+from support.subprocess_runs import SECONDS
 from typedbytes._base.secrets import without_secrets
 from typedbytes.cli import main
 from typedbytes.cli.registry import COMMANDS

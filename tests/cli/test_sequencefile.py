@@ -10,9 +10,9 @@ import subprocess
 import pytest
 
 import typedbytes as tb
-from commands import COMMAND, bad, fine, good, rows, run
-from sequencefiles import files
-from streaming_support import NO_BYTECODE
+from support.commands import COMMAND, bad, fine, good, rows, run
+from support.sequencefiles import files
+from support.streaming_support import NO_BYTECODE
 from typedbytes import sequencefile
 from typedbytes.cli import main
 

@@ -3,7 +3,7 @@
 import pytest
 
 import typedbytes as tb
-from commands import NUMBERS, ONE, PAIR_STREAM, TWO, bad, good, rows, run, values
+from support.commands import NUMBERS, ONE, PAIR_STREAM, TWO, bad, good, rows, run, values
 
 FROM_THE_END = ["-3:", ":-3", "-9:-2:3", "15:-2", "3:-1:5", "-4:18", "-1:5", "-30:2", "5:-30", "-3:-3", "-0:2", "-9::4"]
 

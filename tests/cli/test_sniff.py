@@ -1,6 +1,6 @@
 """The command sniff."""
 
-from commands import NUMBERS, ONE, PAIR_STREAM, STREAM, good, rows
+from support.commands import NUMBERS, ONE, PAIR_STREAM, STREAM, good, rows
 
 
 def test_sniff(file, tmp_path):

@@ -6,8 +6,8 @@ import random
 import pytest
 
 import typedbytes as tb
-from commands import ONE, PAIR_STREAM, TEXT, TWO, bad, good, rows, sequence_file, values
-from subprocess_runs import run_fresh
+from support.commands import ONE, PAIR_STREAM, TEXT, TWO, bad, good, rows, sequence_file, values
+from support.subprocess_runs import run_fresh
 
 
 def test_sort_by_value(file):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import typedbytes as tb
-from commands import PAIR_STREAM, PAIRS, STREAM, bad, good, rows, sequence_file
+from support.commands import PAIR_STREAM, PAIRS, STREAM, bad, good, rows, sequence_file
 
 
 def test_stats():

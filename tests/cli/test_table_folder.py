@@ -16,8 +16,8 @@ import pyarrow.parquet
 import pytest
 
 import typedbytes as tb
-from commands import COMMAND, bad, good, run
-from subprocess_runs import SECONDS
+from support.commands import COMMAND, bad, good, run
+from support.subprocess_runs import SECONDS
 from typedbytes import sequencefile
 
 ROWS = [[(f"{part}{number}", number) for number in range(1000)] for part in "abc"]

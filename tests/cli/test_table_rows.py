@@ -11,7 +11,7 @@ import pyarrow.parquet
 import pytest
 
 import typedbytes as tb
-from commands import bad, good
+from support.commands import bad, good
 from typedbytes import sequencefile
 
 TABLE = pyarrow.table({"id": [1, 2], "user": [{"name": "Ada", "tags": [{"t": 1}]}, {"name": "Grace", "tags": []}]})

@@ -7,7 +7,7 @@ import pyarrow
 import pytest
 
 import typedbytes as tb
-from commands import bad, run
+from support.commands import bad, run
 from typedbytes import Ext
 
 MANY = 70_000  # more records than the schema of a folder is taken from

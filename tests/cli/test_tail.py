@@ -3,7 +3,7 @@
 import pytest
 
 import typedbytes as tb
-from commands import NUMBERS, good, values
+from support.commands import NUMBERS, good, values
 
 
 @pytest.mark.parametrize("n", [1, 7000, 99_999, 100_000, 200_000])

@@ -19,8 +19,8 @@ from pathlib import Path
 import pytest
 
 import typedbytes as tb
-from commands import COMMAND, STREAM
-from subprocess_runs import SECONDS
+from support.commands import COMMAND, STREAM
+from support.subprocess_runs import SECONDS
 from typedbytes import sequencefile
 from typedbytes.cli._input import progress
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import typedbytes as tb
-from commands import COMMAND, LIST, ONE, TEXT, TWO, bad, good, until_it_has_read, until_it_waits
-from subprocess_runs import SECONDS
+from support.commands import COMMAND, LIST, ONE, TEXT, TWO, bad, good, until_it_has_read, until_it_waits
+from support.subprocess_runs import SECONDS
 from typedbytes.cli import main
 from typedbytes.cli.commands import from_text
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import typedbytes as tb
-from commands import LINES, LIST, ONE, STREAM, bad, good
+from support.commands import LINES, LIST, ONE, STREAM, bad, good
 
 
 def test_forms_of_json():

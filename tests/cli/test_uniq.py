@@ -1,7 +1,7 @@
 """The command uniq."""
 
 import typedbytes as tb
-from commands import ONE, TWO, bad, good
+from support.commands import ONE, TWO, bad, good
 
 
 def test_uniq(file):

@@ -11,8 +11,8 @@ import subprocess
 import pytest
 
 import typedbytes as tb
-from commands import COMMAND, bad, good, rows, run
-from subprocess_runs import SECONDS
+from support.commands import COMMAND, bad, good, rows, run
+from support.subprocess_runs import SECONDS
 from typedbytes._base.zstd import zstd
 
 PAIRS = tb.Encoder().encode_pairs(

@@ -9,7 +9,7 @@ import struct
 import pytest
 
 import typedbytes as tb
-from commands import LIST, ONE, STREAM, TEXT, TWO, bad, fine, good, rows, run
+from support.commands import LIST, ONE, STREAM, TEXT, TWO, bad, fine, good, rows, run
 from typedbytes import sequencefile
 from typedbytes.cli._records.fault_finder import RecentBytesReader
 

@@ -16,7 +16,7 @@ from operator import itemgetter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "examples"), str(ROOT / "test_vectors" / "java")]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "examples"), str(ROOT / "test_vectors" / "java")]
 
 import inputs  # noqa: E402
 import jars  # noqa: E402
@@ -25,8 +25,8 @@ import sessions  # noqa: E402
 import wordcount  # noqa: E402
 
 import typedbytes as tb  # noqa: E402
-from hadoop_cluster import Cluster, ClusterError  # noqa: E402
-from portable_jobs import JOBS, lay_out  # noqa: E402
+from support.hadoop_cluster import Cluster, ClusterError  # noqa: E402
+from support.portable_jobs import JOBS, lay_out  # noqa: E402
 from typedbytes.streaming import testing  # noqa: E402
 
 SIDE_JOB = """\

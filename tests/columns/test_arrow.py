@@ -20,14 +20,14 @@ import pyarrow
 import pytest
 from hypothesis import given, strategies as st
 
-import reference
 import typedbytes as tb
-from column_pairs import TYPES, like_shaped, many_pairs, pairs_of, read_one, written
-from column_values import rows_of
-from subprocess_runs import run_fresh
+from support import reference
+from support.column_pairs import TYPES, like_shaped, many_pairs, pairs_of, read_one, written
+from support.column_values import rows_of
+from support.subprocess_runs import run_fresh
+from support.vectors import ROOT
 from typedbytes import columns
 from typedbytes.columns import _native
-from vectors import ROOT
 
 WORDS = [(word, number + 2**33) for number, word in enumerate(["the", "fox", "\xfcber", "the", ""] * 300)]
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import typedbytes as tb
-from reader_sources import Script
+from support.reader_sources import Script
 from typedbytes import columns
 
 pytestmark = [pytest.mark.free_threaded, pytest.mark.newest_python]

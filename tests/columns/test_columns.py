@@ -16,16 +16,16 @@ import numpy
 import pytest
 from hypothesis import given, strategies as st
 
-import reference
 import typedbytes as tb
-from column_pairs import TYPES, like_shaped, many_pairs, pairs_of, read_one
-from column_values import EXACT, POLICIES, rows_of
 from fuzz.columns import check_reading
-from seeds import short_seeds
-from strategies import inputs
-from subprocess_runs import run_fresh
+from support import reference
+from support.column_pairs import TYPES, like_shaped, many_pairs, pairs_of, read_one
+from support.column_values import EXACT, POLICIES, rows_of
+from support.seeds import short_seeds
+from support.strategies import inputs
+from support.subprocess_runs import run_fresh
+from support.vectors import ROOT, Dribble, exact_repr
 from typedbytes import columns
-from vectors import ROOT, Dribble, exact_repr
 
 pytestmark = [pytest.mark.free_threaded, pytest.mark.newest_python]
 

@@ -10,7 +10,7 @@ import pyarrow
 import pytest
 
 import typedbytes as tb
-from column_pairs import written
+from support.column_pairs import written
 
 IDS = [uuid.UUID(int=number) for number in range(2)]
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 import typedbytes as tb
-from column_values import EXACT, rows_of
-from subprocess_runs import run_fresh
+from support.column_values import EXACT, rows_of
+from support.subprocess_runs import run_fresh
+from support.vectors import exact_repr
 from typedbytes import columns
-from vectors import exact_repr
 
 pytestmark = pytest.mark.free_threaded
 

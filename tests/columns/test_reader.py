@@ -19,11 +19,11 @@ import numpy
 import pytest
 
 import typedbytes as tb
-from column_pairs import many_pairs, pairs_of, read_one, written
-from column_values import POLICIES, rows_of
-from reader_sources import Script
-from signal_checks import times_checked
-from subprocess_runs import SECONDS, run_fresh
+from support.column_pairs import many_pairs, pairs_of, read_one, written
+from support.column_values import POLICIES, rows_of
+from support.reader_sources import Script
+from support.signal_checks import times_checked
+from support.subprocess_runs import SECONDS, run_fresh
 from typedbytes import columns
 from typedbytes.columns import _native
 

@@ -16,13 +16,13 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import typedbytes as tb
-from column_pairs import like_shaped
-from column_values import EXACT, rows_of
 from fuzz.columns import formatted
-from sequencefile_bytes import MARKER, written
-from sequencefiles import IO, files, header, record, text
+from support.column_pairs import like_shaped
+from support.column_values import EXACT, rows_of
+from support.sequencefile_bytes import MARKER, written
+from support.sequencefiles import IO, files, header, record, text
+from support.vectors import exact_repr
 from typedbytes import columns, sequencefile
-from vectors import exact_repr
 
 MANNERS = [("none", "default"), ("record", "gzip"), ("block", "zstd")]
 SIMPLE = {

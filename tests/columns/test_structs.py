@@ -9,12 +9,12 @@ import pyarrow
 import pytest
 from hypothesis import given, strategies as st
 
-import reference
 import typedbytes as tb
-from column_values import EXACT, as_struct, rows_of
-from subprocess_runs import run_fresh
+from support import reference
+from support.column_values import EXACT, as_struct, rows_of
+from support.subprocess_runs import run_fresh
+from support.vectors import Dribble, exact_repr
 from typedbytes import columns
-from vectors import Dribble, exact_repr
 
 ENCODER = tb.Encoder()
 NAMES = ["x", "y", "z", "some longer name", "é", 'a "b"', ""]

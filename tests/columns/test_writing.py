@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 import typedbytes as tb
-from column_pairs import pairs_of, read_one, written
-from subprocess_runs import run_fresh
+from support.column_pairs import pairs_of, read_one, written
+from support.subprocess_runs import run_fresh
 from typedbytes import columns
 from typedbytes.columns import _native
 

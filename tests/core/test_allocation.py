@@ -23,7 +23,7 @@ from pathlib import Path
 import pytest
 
 import typedbytes as tb
-from subprocess_runs import run_fresh
+from support.subprocess_runs import run_fresh
 from typedbytes import _core, block, sortkey
 from typedbytes._report import _native as _report
 from typedbytes._sorting import _native as _sorting

@@ -17,7 +17,7 @@ import numpy
 import pytest
 
 import typedbytes as tb
-from subprocess_runs import program, run_fresh
+from support.subprocess_runs import program, run_fresh
 from typedbytes import sortkey
 
 #: Made in each process, by lines of Python.

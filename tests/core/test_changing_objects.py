@@ -7,8 +7,8 @@ import gc
 import pytest
 
 import typedbytes as tb
-from machine import NEEDS_64_BITS
-from subprocess_runs import run_fresh
+from support.machine import NEEDS_64_BITS
+from support.subprocess_runs import run_fresh
 
 pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.every_python]
 

@@ -7,8 +7,8 @@ import signal
 import pytest
 
 import typedbytes as tb
-from decoding_values import EXT, exts, many
-from signal_checks import raising
+from support.decoding_values import EXT, exts, many
+from support.signal_checks import raising
 
 pytestmark = [pytest.mark.codec, pytest.mark.free_threaded, pytest.mark.every_python]
 

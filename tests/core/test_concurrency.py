@@ -8,8 +8,8 @@ import threading
 import pytest
 
 import typedbytes as tb
-from decoding_values import DATA, PARTS, VALUES, exts
-from subprocess_runs import SECONDS, run_fresh
+from support.decoding_values import DATA, PARTS, VALUES, exts
+from support.subprocess_runs import SECONDS, run_fresh
 
 pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.every_python]
 

@@ -11,7 +11,7 @@ import numpy
 import pytest
 
 import typedbytes as tb
-from decoding_values import DATA, ENDS, EXT, PARTS, VALUES, exts
+from support.decoding_values import DATA, ENDS, EXT, PARTS, VALUES, exts
 
 pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.every_python]
 

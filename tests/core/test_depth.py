@@ -7,8 +7,8 @@ import textwrap
 import pytest
 
 import typedbytes as tb
-from encoding_values import ONE, List, nested
-from subprocess_runs import run_fresh
+from support.encoding_values import ONE, List, nested
+from support.subprocess_runs import run_fresh
 
 pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.every_python]
 

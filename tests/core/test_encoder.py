@@ -15,11 +15,11 @@ import threading
 import numpy
 import pytest
 
-import reference
 import typedbytes as tb
-from encoding_values import ONE, List, Lying, nested
-from subprocess_runs import run_fresh
-from vectors import outcome
+from support import reference
+from support.encoding_values import ONE, List, Lying, nested
+from support.subprocess_runs import run_fresh
+from support.vectors import outcome
 
 pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.every_python]
 

@@ -10,9 +10,9 @@ import struct
 import pytest
 
 import typedbytes
-from java_view import bits_only, java_view
+from support.java_view import bits_only, java_view
+from support.vectors import double, exact_repr, names, outcome, read_jsonl
 from typedbytes import Byte, Float
-from vectors import double, exact_repr, names, outcome, read_jsonl
 
 GOLDEN = read_jsonl("foreign/hadoop/golden.jsonl")
 BAD = read_jsonl("foreign/hadoop/bad.jsonl")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fuzz import engine, inputs, run, targets
-from subprocess_runs import SECONDS
+from support.subprocess_runs import SECONDS
 
 pytestmark = pytest.mark.once
 

@@ -12,11 +12,11 @@ import pytest
 
 import typedbytes as tb
 from fuzz.guard import Guard
-from seeds import short_seeds
-from subprocess_runs import run_fresh
+from support.seeds import short_seeds
+from support.subprocess_runs import run_fresh
+from support.vectors import outcome
 from typedbytes import _core, sequencefile
 from typedbytes._base import magic
-from vectors import outcome
 
 HERE = Path(__file__).parent
 

@@ -10,8 +10,8 @@ import weakref
 import pytest
 
 import typedbytes as tb
-from decoding_values import BAD_TEXT, DATA, ENDS, EXT, HANDLERS, PARTS, VALUES, exts
-from subprocess_runs import run_fresh
+from support.decoding_values import BAD_TEXT, DATA, ENDS, EXT, HANDLERS, PARTS, VALUES, exts
+from support.subprocess_runs import run_fresh
 
 pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.every_python]
 

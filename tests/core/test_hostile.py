@@ -11,11 +11,11 @@ import tracemalloc
 import pytest
 
 import typedbytes
-from call_variants import WAYS
-from machine import NEEDS_64_BITS
-from reference import LENGTH_CODES
-from subprocess_runs import run_fresh, within
-from vectors import Dribble, exact_repr, failure, outcome, read_folder
+from support.call_variants import WAYS
+from support.machine import NEEDS_64_BITS
+from support.reference import LENGTH_CODES
+from support.subprocess_runs import run_fresh, within
+from support.vectors import Dribble, exact_repr, failure, outcome, read_folder
 
 pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.every_python]
 

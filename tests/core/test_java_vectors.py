@@ -11,10 +11,10 @@ import json
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-import strategies
 import typedbytes as tb
-from hadoop_support import ROOT, hadoop, jars
-from java_view import bits_only, digits_by_value, java_view, one_nan
+from support import strategies
+from support.hadoop_support import ROOT, hadoop, jars
+from support.java_view import bits_only, digits_by_value, java_view, one_nan
 
 needs_hadoop = pytest.mark.hadoop
 

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 import typedbytes as tb
-from call_variants import by_feed
-from families import FAMILIES
-from process_memory import resident
-from reference import LENGTH_CODES
-from subprocess_runs import run_fresh, within
+from support.call_variants import by_feed
+from support.families import FAMILIES
+from support.process_memory import resident
+from support.reference import LENGTH_CODES
+from support.subprocess_runs import run_fresh, within
 
 HERE = Path(__file__).parent
 

@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 import typedbytes as tb
-from decoding_values import COLLIDING, EXT, PARTS, encoded_map
+from support.decoding_values import COLLIDING, EXT, PARTS, encoded_map
 
 pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.every_python]
 

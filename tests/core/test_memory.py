@@ -13,9 +13,9 @@ import numpy
 import pytest
 
 import typedbytes as tb
-from decoding_values import BAD_TEXT, COLLIDING, DATA, EXT, HANDLERS, PARTS, VALUES, encoded_map, exts
-from reference import LENGTH_CODES
-from subprocess_runs import run_fresh
+from support.decoding_values import BAD_TEXT, COLLIDING, DATA, EXT, HANDLERS, PARTS, VALUES, encoded_map, exts
+from support.reference import LENGTH_CODES
+from support.subprocess_runs import run_fresh
 from typedbytes.block import CoalescingWriter
 from typedbytes.sequencefile import _native as _sequence
 

@@ -10,7 +10,7 @@ import numpy
 import pytest
 from hypothesis import given, strategies as st
 
-from subprocess_runs import run_fresh
+from support.subprocess_runs import run_fresh
 from typedbytes._base.npy import dumps_array, is_available, loads_array
 
 pytestmark = pytest.mark.every_python

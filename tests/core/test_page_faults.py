@@ -10,7 +10,7 @@ import random
 import pytest
 
 import typedbytes
-from subprocess_runs import run_fresh
+from support.subprocess_runs import run_fresh
 from typedbytes import block, sequencefile
 
 PRELUDE = """

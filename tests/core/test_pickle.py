@@ -25,9 +25,9 @@ from uuid import UUID, SafeUUID, uuid1
 import pytest
 from hypothesis import given, strategies as st
 
-import vectors
 from fuzz import pickles
-from subprocess_runs import run_fresh, within
+from support import vectors
+from support.subprocess_runs import run_fresh, within
 from typedbytes import Decoder, Ext, FormatError, LimitError, Reader, TruncatedError, dumps, loads
 from typedbytes._core import safe_dumps, safe_loads
 

@@ -7,13 +7,12 @@ import random
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-import reference
-import strategies
 import typedbytes
-from call_variants import WAYS
-from seeds import short_seeds
+from support import reference, strategies
+from support.call_variants import WAYS
+from support.seeds import short_seeds
+from support.vectors import exact_repr, failure, outcome
 from typedbytes._base import magic
-from vectors import exact_repr, failure, outcome
 
 pytestmark = pytest.mark.windows
 

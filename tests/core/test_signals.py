@@ -9,9 +9,9 @@ import numpy
 import pytest
 
 import typedbytes as tb
-from decoding_values import DATA, ENDS, EXT, VALUES, encoded_map, many
-from sequencefile_bytes import written
-from signal_checks import raising, times_checked
+from support.decoding_values import DATA, ENDS, EXT, VALUES, encoded_map, many
+from support.sequencefile_bytes import written
+from support.signal_checks import raising, times_checked
 from typedbytes import sequencefile
 from typedbytes._core import PairIterator
 from typedbytes._sorting._native import LineReader

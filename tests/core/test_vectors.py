@@ -8,9 +8,19 @@ import sys
 import pytest
 
 import typedbytes
-from call_variants import WAYS
-from machine import KEEPS_SIGNALLING_NANS
-from vectors import Dribble, exact_repr, failure, names, outcome, read_folder, read_jsonl, read_options, read_value
+from support.call_variants import WAYS
+from support.machine import KEEPS_SIGNALLING_NANS
+from support.vectors import (
+    Dribble,
+    exact_repr,
+    failure,
+    names,
+    outcome,
+    read_folder,
+    read_jsonl,
+    read_options,
+    read_value,
+)
 
 pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.every_python]
 

@@ -6,12 +6,12 @@ Invariant: a buffer that is decoded ends where an unreadable page begins.
 
 import numpy
 
-import block_reference as slow
 import typedbytes
-from block_calls import by_feed, by_reader, formatted, same
 from fuzz import inputs
 from fuzz.choices import Choices
 from fuzz.guard import Guard
+from support import block_reference as slow
+from support.block_calls import by_feed, by_reader, formatted, same
 from typedbytes.block import ArrowStream, BlockDecoder, BlockEncoder, Command
 
 GUARD = Guard()

@@ -9,13 +9,13 @@ import io
 import re
 
 import typedbytes
-from column_values import EXACT, as_struct, rows_of
 from fuzz.choices import Choices
 from fuzz.guard import Guard
 from fuzz.streams import SOURCES, said, taken
+from support.column_values import EXACT, as_struct, rows_of
+from support.vectors import exact_repr
 from typedbytes import columns
 from typedbytes.errors import LimitError
-from vectors import exact_repr
 
 GUARD = Guard(1 << 20)
 columns._threads._RUN_NBYTES = 1  # threads take turns batch by batch: what is read here is small

@@ -4,14 +4,14 @@ Here: what must hold of any bytes that are decoded, skipped, counted, indexed, r
 Invariant: the bytes looked at end at an unreadable page.
 """
 
-import reference
 import typedbytes
 from fuzz import options as sets
 from fuzz.guard import Guard
+from support import reference
+from support.vectors import exact_repr, failure
 from typedbytes._base import npy
 from typedbytes._core import safe_loads
 from typedbytes.errors import DecodeError, FormatError, LimitError, TruncatedError
-from vectors import exact_repr, failure
 
 GUARD = Guard(1 << 20)
 

@@ -18,10 +18,10 @@ from fuzz import options as sets
 from fuzz.choices import Choices
 from fuzz.guard import Guard
 from fuzz.inputs import NUMBERS, TEXTS
+from support.vectors import Colour, Point, Thing, exact_repr, failure
 from typedbytes import Byte, Ext, Float, Writable
 from typedbytes._types import Long
 from typedbytes.errors import EncodeError
-from vectors import Colour, Point, Thing, exact_repr, failure
 
 GUARD = Guard(1 << 16)
 

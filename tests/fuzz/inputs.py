@@ -9,7 +9,7 @@ import pathlib
 import random
 import struct
 
-from vectors import ROOT, read_folder
+from support.vectors import ROOT, read_folder
 
 CODES = [0, 1, 2, 3, 4, 5, 6, 7, 7, 7, 8, 8, 9, 9, 10, 10, 10, 11, 12, 50, 51, 99, 100, 101, 102, 144, 177, 200]
 ODD_CODES = [13, 49, 201, 254, 255]

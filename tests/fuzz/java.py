@@ -22,12 +22,12 @@ import tempfile
 import time
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TESTS), str(TESTS / "support"), str(TESTS.parent)]
+sys.path[:0] = [str(TESTS), str(TESTS.parent)]
 
 import typedbytes  # noqa: E402
 from fuzz import inputs  # noqa: E402
 from gates import figures  # noqa: E402
-from java_view import bits_only, in_order, java_view, one_nan  # noqa: E402
+from support.java_view import bits_only, in_order, java_view, one_nan  # noqa: E402
 from typedbytes.errors import DecodeError, FormatError, LimitError, TruncatedError  # noqa: E402
 
 BATCH = 1000  # what a busy machine does in the two minutes that a command may take
@@ -50,7 +50,7 @@ def cases(seed):
 
 def read_by_java(batch):
     """Return what Java's readers make of each input."""
-    from hadoop_support import hadoop
+    from support.hadoop_support import hadoop
 
     with tempfile.NamedTemporaryFile("w", suffix=".tsv") as table:
         table.writelines(f"{number}\t{data.hex()}\n" for number, data in enumerate(batch))

@@ -20,14 +20,13 @@ import sys
 import time
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TESTS), str(TESTS / "support"), str(TESTS.parent), str(TESTS.parent / "test_vectors" / "java")]
+sys.path[:0] = [str(TESTS), str(TESTS.parent), str(TESTS.parent / "test_vectors" / "java")]
 
 import jars  # noqa: E402
 
-import block_peer  # noqa: E402
-import block_reference as slow  # noqa: E402
 from fuzz import blocks, inputs  # noqa: E402
 from gates import figures  # noqa: E402
+from support import block_peer, block_reference as slow  # noqa: E402
 from typedbytes.errors import BlockError, LimitError, TruncatedError  # noqa: E402
 
 SOURCE = pathlib.Path(__file__).with_name("ReadHostileBlocks.java")

@@ -5,9 +5,9 @@ Invariant: what may come out is a DecodeError whose offset is inside the payload
 """
 
 from fuzz.choices import Choices
+from support.vectors import exact_repr
 from typedbytes import sortkey
 from typedbytes.errors import DecodeError
-from vectors import exact_repr
 
 LONG_PAYLOAD = 7  # bytes in a LONG
 HEAD = 2  # bytes of an input that choose; the rest is payload

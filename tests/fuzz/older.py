@@ -11,9 +11,9 @@ from fuzz.choices import Choices
 from fuzz.encoding import Objects, Odd, attempt
 from fuzz.inputs import TEXTS
 from fuzz.streams import ReadPieces, whole
+from support.vectors import exact_repr, failure
 from typedbytes import legacy
 from typedbytes.errors import DecodeError, EncodeError, FormatError
-from vectors import exact_repr, failure
 
 
 class OneWay(io.RawIOBase):

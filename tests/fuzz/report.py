@@ -8,18 +8,17 @@ import collections
 import io
 import json
 
-import json_reference
-import reference
 import typedbytes
 from fuzz.choices import Choices
 from fuzz.decoding import walk
 from fuzz.guard import Guard
+from support import json_reference, reference
+from support.vectors import failure
 from typedbytes import PairReader, Reader, TypeCode
 from typedbytes._report import _native as _report
 from typedbytes.cli._failure import Failure
 from typedbytes.cli._forms.json_form import encoded_lines
 from typedbytes.errors import DecodeError
-from vectors import failure
 
 GUARD = Guard(1 << 20)
 HEAD = 8  # bytes of an input that choose options; the rest is the stream

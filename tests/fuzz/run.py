@@ -15,7 +15,7 @@ import sys
 import time
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TESTS), str(TESTS / "support"), str(TESTS.parent)]
+sys.path[:0] = [str(TESTS), str(TESTS.parent)]
 
 from fuzz import engine, inputs, targets  # noqa: E402
 from gates import figures  # noqa: E402

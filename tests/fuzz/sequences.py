@@ -8,16 +8,16 @@ import functools
 import io
 
 import typedbytes
-from column_values import EXACT, as_struct, rows_of
 from fuzz import options as sets
 from fuzz.choices import Choices
 from fuzz.guard import Guard
 from fuzz.streams import ReadintoPieces, ReadPieces, SharedPieces, said, same, taken
-from sequencefiles import files
+from support.column_values import EXACT, as_struct, rows_of
+from support.sequencefiles import files
+from support.vectors import exact_repr
 from typedbytes import columns, sequencefile
 from typedbytes.errors import DecodeError
 from typedbytes.sequencefile._writables import full_name
-from vectors import exact_repr
 
 GUARD = Guard(1 << 20)
 HEAD = 8  # bytes of an input that choose; the rest is the file

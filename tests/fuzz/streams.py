@@ -11,8 +11,8 @@ import typedbytes
 from fuzz import options as sets
 from fuzz.choices import Choices
 from fuzz.guard import Guard
+from support.vectors import exact_repr, failure
 from typedbytes.errors import DecodeError
-from vectors import exact_repr, failure
 
 GUARD = Guard(1 << 20)
 HEAD = 8  # bytes of an input that choose; the rest is the stream

@@ -49,13 +49,7 @@ def copy_and_build(name, python=sys.executable, **environment):
 
 def sees(folder, **environment):
     """Return the environment in which a Python in the copy imports the copy, and nothing of the checkout."""
-    return {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(
-            str(path) for path in (folder, folder / "tests", folder / "tests" / "support", folder / "tests" / "soak")
-        ),
-        **environment,
-    }
+    return {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{folder / 'tests'}", **environment}
 
 
 def run(folder, *command, **environment):

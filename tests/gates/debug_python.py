@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(HERE), str(HERE / "support")]
+sys.path.insert(0, str(HERE))
 
 from gates import build_copies  # noqa: E402
 

@@ -22,7 +22,7 @@ import sys
 import time
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TESTS), str(TESTS / "support")]
+sys.path.insert(0, str(TESTS))
 
 from gates import build_copies, figures, sanitize  # noqa: E402
 

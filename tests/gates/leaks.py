@@ -15,7 +15,7 @@ import pathlib
 import sys
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TESTS), str(TESTS / "support"), str(TESTS.parent)]
+sys.path[:0] = [str(TESTS), str(TESTS.parent)]
 
 try:
     import _testcapi

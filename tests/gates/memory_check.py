@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TESTS), str(TESTS / "support")]
+sys.path.insert(0, str(TESTS))
 
 from gates import build_copies, figures  # noqa: E402
 

@@ -11,7 +11,7 @@ import textwrap
 import pytest
 
 import typedbytes as tb
-from hadoop_support import SEQUENCE_FILE_OUTPUT, hadoop, python_command
+from support.hadoop_support import SEQUENCE_FILE_OUTPUT, hadoop, python_command
 
 pytestmark = pytest.mark.hadoop
 

@@ -14,7 +14,7 @@ import numpy
 import pytest
 
 import typedbytes as tb
-from hadoop_support import ROOT, SEQUENCE_FILE_INPUT, SEQUENCE_FILE_OUTPUT, hadoop, python_command
+from support.hadoop_support import ROOT, SEQUENCE_FILE_INPUT, SEQUENCE_FILE_OUTPUT, hadoop, python_command
 from typedbytes import hadoop as submitting, sequencefile
 from typedbytes.streaming import testing
 

@@ -7,7 +7,7 @@ in test_submit.py. Invariant: no job runs; Hadoop parses each command line, and 
 import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies as st
 
-from hadoop_support import hadoop as local_hadoop
+from support.hadoop_support import hadoop as local_hadoop
 from typedbytes import hadoop
 from typedbytes.hadoop import _quoting
 from typedbytes.hadoop._check import OptionError, check_shipped

@@ -11,7 +11,7 @@ import zipfile
 import pytest
 
 import typedbytes as tb
-from hadoop_support import SEQUENCE_FILE_OUTPUT, ZSTD, airlift_codec, hadoop, jars, python_command
+from support.hadoop_support import SEQUENCE_FILE_OUTPUT, ZSTD, airlift_codec, hadoop, jars, python_command
 from typedbytes import sequencefile
 from typedbytes._base.zstd import zstd
 from typedbytes.streaming.formats.splits import open_split

@@ -20,7 +20,7 @@ import zipfile
 import pytest
 
 import typedbytes as tb
-from hadoop_support import ROOT
+from support.hadoop_support import ROOT
 from typedbytes import cli, hadoop, local, sequencefile
 from typedbytes.cli.main import parser_of
 from typedbytes.hadoop import _bundle, _installed, _split_plugin, _submit

@@ -10,10 +10,10 @@ import sys
 import pytest
 
 import typedbytes as tb
-from hadoop_home import make_home
-from hadoop_support import jars
-from portable_jobs import JOBS, lay_out
-from streaming_support import environment
+from support.hadoop_home import make_home
+from support.hadoop_support import jars
+from support.portable_jobs import JOBS, lay_out
+from support.streaming_support import environment
 
 pytestmark = pytest.mark.hadoop
 

@@ -8,8 +8,8 @@ import contextlib
 
 import pytest
 
-from hadoop_cluster import Cluster
-from hadoop_support import ROOT, jars
+from support.hadoop_cluster import Cluster
+from support.hadoop_support import ROOT, jars
 
 pytestmark = pytest.mark.hadoop
 

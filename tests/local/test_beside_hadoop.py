@@ -9,13 +9,13 @@ import zlib
 
 import pytest
 
-import beside_hadoop
 import typedbytes as tb
-from hadoop_support import SEQUENCE_FILE_INPUT, SEQUENCE_FILE_OUTPUT, hadoop, python_command
-from local_jobs import TASK_COUNTERS, parts_of, raw_pairs, run, write_script
-from sort_pairs import made_pairs
-from streaming_support import encode
-from text_pieces import PIECES
+from soak import beside_hadoop
+from support.hadoop_support import SEQUENCE_FILE_INPUT, SEQUENCE_FILE_OUTPUT, hadoop, python_command
+from support.local_jobs import TASK_COUNTERS, parts_of, raw_pairs, run, write_script
+from support.sort_pairs import made_pairs
+from support.streaming_support import encode
+from support.text_pieces import PIECES
 from typedbytes import local
 
 pytestmark = pytest.mark.hadoop

@@ -9,8 +9,8 @@ import subprocess
 
 import pytest
 
-import chaos
-import failing_jobs
+from soak import chaos
+from support import failing_jobs
 from typedbytes import dumps
 
 

@@ -10,7 +10,7 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
-from local_jobs import run, write_script
+from support.local_jobs import run, write_script
 from typedbytes import local
 from typedbytes.jobs import counters
 from typedbytes.jobs.counters import Counters, Messages, lines_of

@@ -8,7 +8,7 @@ import zlib
 
 import pytest
 
-from local_jobs import pairs_of, run, write_script
+from support.local_jobs import pairs_of, run, write_script
 from typedbytes import local, sequencefile
 from typedbytes._base.zstd import zstd
 

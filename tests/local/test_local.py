@@ -20,12 +20,22 @@ import zipfile
 
 import pytest
 
-import reference
 import typedbytes as tb
-from local_jobs import TASK_COUNTERS, WORD_COUNT, Longest, pairs_of, parts_of, run, upper, write_script, write_words
-from namespaces import NAMESPACE, NEEDS_NAMESPACES, WITHOUT_PROC
-from streaming_support import NO_BYTECODE, environment
-from subprocess_runs import program
+from support import reference
+from support.local_jobs import (
+    TASK_COUNTERS,
+    WORD_COUNT,
+    Longest,
+    pairs_of,
+    parts_of,
+    run,
+    upper,
+    write_script,
+    write_words,
+)
+from support.namespaces import NAMESPACE, NEEDS_NAMESPACES, WITHOUT_PROC
+from support.streaming_support import NO_BYTECODE, environment
+from support.subprocess_runs import program
 from typedbytes import local, sequencefile
 from typedbytes._base.zstd import zstd
 from typedbytes.jobs.counters import Messages

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import typedbytes as tb
-from local_jobs import Longest, pairs_of, run, upper, write_script
-from streaming_support import environment
+from support.local_jobs import Longest, pairs_of, run, upper, write_script
+from support.streaming_support import environment
 from typedbytes import local
 from typedbytes.streaming.task_environment import PARAM
 
@@ -204,7 +204,7 @@ def test_standard_output_is_no_folder(tmp_path):
 
 BY_NAME = """
     import functools, sys
-    from local_jobs import upper
+    from support.local_jobs import upper
     from typedbytes import local
 
     def doubled(function):

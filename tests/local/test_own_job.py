@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from local_jobs import pairs_of, write_script
-from streaming_support import environment
+from support.local_jobs import pairs_of, write_script
+from support.streaming_support import environment
 
 SCRIPT = """
     import os, sys

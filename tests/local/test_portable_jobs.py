@@ -9,9 +9,9 @@ import sys
 import pytest
 
 import typedbytes as tb
-from local_jobs import pairs_of
-from portable_jobs import JOBS, lay_out, shell_pipe
-from streaming_support import environment
+from support.local_jobs import pairs_of
+from support.portable_jobs import JOBS, lay_out, shell_pipe
+from support.streaming_support import environment
 
 
 @pytest.mark.parametrize("name", JOBS)

@@ -17,9 +17,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from hadoop_support import SEQUENCE_FILE_OUTPUT, hadoop, jars, python_command
-from local_jobs import WORD_COUNT, run, write_script
-from streaming_support import environment
+from support.hadoop_support import SEQUENCE_FILE_OUTPUT, hadoop, jars, python_command
+from support.local_jobs import WORD_COUNT, run, write_script
+from support.streaming_support import environment
 from typedbytes import local
 from typedbytes.jobs.hadoop_properties import FOLLOWED, OLD_NAMES, REPORTED
 from typedbytes.jobs.properties import STREAMING_OPTION_OF

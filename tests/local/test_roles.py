@@ -2,7 +2,7 @@
 
 import os
 
-from local_jobs import pairs_of, run, write_script
+from support.local_jobs import pairs_of, run, write_script
 
 TASKS_ALONE = """
     from typedbytes import streaming

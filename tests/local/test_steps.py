@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from local_jobs import TASK_COUNTERS, pairs_of, run, write_script
-from streaming_support import encode, environment
+from support.local_jobs import TASK_COUNTERS, pairs_of, run, write_script
+from support.streaming_support import encode, environment
 from typedbytes import local
 
 TWO_STEPS = """

@@ -19,10 +19,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from local_jobs import pairs_of, write_script
-from namespaces import NEEDS_NAMESPACES, WITHOUT_PROC
-from streaming_support import environment
-from subprocess_runs import SECONDS
+from support.local_jobs import pairs_of, write_script
+from support.namespaces import NEEDS_NAMESPACES, WITHOUT_PROC
+from support.streaming_support import environment
+from support.subprocess_runs import SECONDS
 from typedbytes import local
 from typedbytes.jobs.tasks import pipes, processes as job_processes
 from typedbytes.jobs.tasks.caretaker import Caretaker

@@ -15,8 +15,8 @@ import pytest
 import typedbytes as tb
 import typedbytes.columns
 import typedbytes.legacy
-from public_classes import public_modules
-from subprocess_runs import run_fresh
+from support.public_classes import public_modules
+from support.subprocess_runs import run_fresh
 from typedbytes import hadoop, local, streaming
 
 PACKAGE = pathlib.Path(tb.__file__).parent

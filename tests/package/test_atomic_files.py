@@ -10,9 +10,9 @@ import sys
 
 import pytest
 
-from local_jobs import WORD_COUNT, write_script
-from streaming_support import environment
-from subprocess_runs import program
+from support.local_jobs import WORD_COUNT, write_script
+from support.streaming_support import environment
+from support.subprocess_runs import program
 from typedbytes._base import atomic
 
 CALLS = re.compile(r"^\d+ +(?:(fsync)\(\d+<(.*)>\)|(rename)\w*\((.*)\)|(mkdir)\w*\(\"(.*)\", .*\)) += 0$", re.M)

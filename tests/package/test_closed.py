@@ -8,7 +8,7 @@ import socket
 import pytest
 
 import typedbytes as tb
-from public_classes import closable
+from support.public_classes import closable
 from typedbytes import block, columns, legacy, sequencefile
 
 

@@ -6,7 +6,7 @@ import re
 import pytest
 
 import typedbytes as tb
-from commands import good
+from support.commands import good
 from typedbytes.cli.registry import COMMANDS
 from typedbytes.streaming import lib, testing
 

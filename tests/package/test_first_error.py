@@ -15,7 +15,7 @@ import fsspec
 import pytest
 
 import typedbytes as tb
-from public_classes import closable
+from support.public_classes import closable
 from typedbytes import block, columns, legacy, sequencefile
 from typedbytes.streaming.formats.splits import SequenceFileSink
 

@@ -4,7 +4,7 @@ import pytest
 
 import typedbytes
 from gates import faults, figures, leaks, line_coverage, reliability
-from subprocess_runs import run_fresh
+from support.subprocess_runs import run_fresh
 
 pytestmark = pytest.mark.once
 

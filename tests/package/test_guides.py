@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from streaming_support import environment
+from support.streaming_support import environment
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 GUIDES = (each.relative_to(DOCS).as_posix() for each in DOCS.glob("guides/*.md") if each.name != "index.md")

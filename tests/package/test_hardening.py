@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from subprocess_runs import program
+from support.subprocess_runs import program
 
 MODULES = ["_core", "_report._native", "_sorting._native", "block._native", "columns._native", "sequencefile._native"]
 

@@ -22,8 +22,8 @@ import sys
 import pytest
 
 import typedbytes as tb
-from public_classes import public_modules
-from streaming_support import encode, run_script, start
+from support.public_classes import public_modules
+from support.streaming_support import encode, run_script, start
 from typedbytes import block, columns, hadoop, sequencefile
 from typedbytes._core import END, PairIterator, RecordGroups, RecordLoop, WrappedIterator
 from typedbytes._sorting._native import LineReader

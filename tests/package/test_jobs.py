@@ -11,7 +11,7 @@ import pickle
 import pytest
 
 import typedbytes as tb
-from subprocess_runs import run_fresh
+from support.subprocess_runs import run_fresh
 from typedbytes import hadoop, jobs, local, spark
 from typedbytes.cli.main import parser_of
 from typedbytes.jobs.job import Job

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import typedbytes as tb
-from streaming_support import environment
+from support.streaming_support import environment
 from typedbytes import columns, sequencefile
 
 CALLS = {

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from subprocess_runs import program
+from support.subprocess_runs import program
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 

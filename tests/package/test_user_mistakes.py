@@ -12,7 +12,7 @@ import numpy
 import pytest
 
 import typedbytes as tb
-from subprocess_runs import SECONDS, run_fresh
+from support.subprocess_runs import SECONDS, run_fresh
 from typedbytes import block, columns, local, sequencefile, streaming
 from typedbytes.streaming import testing
 

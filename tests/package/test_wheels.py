@@ -8,7 +8,7 @@ import zipfile
 
 import pytest
 
-from subprocess_runs import program
+from support.subprocess_runs import program
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NAME = "typedbytes-1.0-cp311-cp311-manylinux_2_34_x86_64.whl"

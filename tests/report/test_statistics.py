@@ -10,7 +10,7 @@ import random
 import pytest
 
 import typedbytes as tb
-from signal_checks import times_checked
+from support.signal_checks import times_checked
 from typedbytes._report._native import RecordStatistics, Schema, Walker
 
 KINDS = [Walker, RecordStatistics, Schema]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sequencefile_bytes import written
-from sequencefile_pairs import FORMS
+from support.sequencefile_bytes import written
+from support.sequencefile_pairs import FORMS
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-import sequencefiles
 import typedbytes as tb
-from commands import good
+from support import sequencefiles
+from support.commands import good
 from typedbytes import sequencefile
 from typedbytes.sequencefile import _codecs
 

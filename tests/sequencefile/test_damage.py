@@ -13,7 +13,7 @@ import tracemalloc
 import pytest
 
 import typedbytes as tb
-from sequencefiles import CODECS, FORMS, IO, files, header, record
+from support.sequencefiles import CODECS, FORMS, IO, files, header, record
 from typedbytes import sequencefile
 from typedbytes.sequencefile import _codecs, _native as _sequence
 

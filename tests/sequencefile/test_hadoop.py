@@ -8,12 +8,12 @@ import shutil
 import pytest
 
 import typedbytes as tb
-from hadoop_support import SEQUENCE_FILE_INPUT, ZSTD, hadoop
-from java_view import digits_by_value
-from sequencefile_decoders import DECODERS
-from sequencefiles import CODECS, files, kinds, same
+from support.hadoop_support import SEQUENCE_FILE_INPUT, ZSTD, hadoop
+from support.java_view import digits_by_value
+from support.sequencefile_decoders import DECODERS
+from support.sequencefiles import CODECS, files, kinds, same
+from support.vectors import ROOT
 from typedbytes import sequencefile
-from vectors import ROOT
 
 pytestmark = pytest.mark.hadoop
 

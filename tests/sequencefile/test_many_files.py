@@ -14,8 +14,8 @@ from concurrent.futures.process import BrokenProcessPool
 import pytest
 
 import typedbytes as tb
-from sequencefile_bytes import written
-from subprocess_runs import SECONDS, run_fresh
+from support.sequencefile_bytes import written
+from support.subprocess_runs import SECONDS, run_fresh
 from typedbytes import sequencefile
 
 pytestmark = pytest.mark.free_threaded

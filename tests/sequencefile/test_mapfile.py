@@ -6,8 +6,8 @@ import struct
 import pytest
 
 import typedbytes as tb
-from sequencefile_bytes import map_file, written
-from sequencefile_pairs import NUMBERS
+from support.sequencefile_bytes import map_file, written
+from support.sequencefile_pairs import NUMBERS
 from typedbytes import sequencefile
 
 pytestmark = pytest.mark.newest_python

@@ -9,9 +9,9 @@ import os
 import pytest
 
 import typedbytes as tb
-from commands import bad, good
-from local_jobs import pairs_of as output_of, write_script
-from sequencefile_bytes import map_file, written
+from support.commands import bad, good
+from support.local_jobs import pairs_of as output_of, write_script
+from support.sequencefile_bytes import map_file, written
 from typedbytes import columns, hadoop, local, sequencefile
 from typedbytes._base import locations
 from typedbytes.spark import _splits

@@ -10,10 +10,10 @@ import numpy
 import pytest
 
 import typedbytes as tb
-from sequencefile_bytes import MARKER, written
-from sequencefile_pairs import FORMS, NUMBERS, pairs_of
-from sequencefiles import files, header
-from subprocess_runs import run_fresh
+from support.sequencefile_bytes import MARKER, written
+from support.sequencefile_pairs import FORMS, NUMBERS, pairs_of
+from support.sequencefiles import files, header
+from support.subprocess_runs import run_fresh
 from typedbytes import sequencefile
 from typedbytes.sequencefile import _native as _sequence
 

@@ -8,10 +8,10 @@ import socket
 import pytest
 
 import typedbytes as tb
-from commands import run
-from sequencefile_bytes import MARKER, written
-from sequencefile_pairs import NUMBERS, pairs_of
-from subprocess_runs import run_fresh
+from support.commands import run
+from support.sequencefile_bytes import MARKER, written
+from support.sequencefile_pairs import NUMBERS, pairs_of
+from support.subprocess_runs import run_fresh
 from typedbytes import columns, sequencefile
 from typedbytes._base import locations
 

@@ -13,13 +13,13 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
-import reference
 import typedbytes as tb
-from sequencefile_bytes import MARKER, written
-from sequencefile_pairs import FORMS, NUMBERS, pairs_of
-from sequencefiles import IO, files, kinds, record
-from strategies import values
-from subprocess_runs import run_fresh
+from support import reference
+from support.sequencefile_bytes import MARKER, written
+from support.sequencefile_pairs import FORMS, NUMBERS, pairs_of
+from support.sequencefiles import IO, files, kinds, record
+from support.strategies import values
+from support.subprocess_runs import run_fresh
 from typedbytes import sequencefile
 from typedbytes._core import PairIterator
 from typedbytes.sequencefile import _codecs

@@ -6,9 +6,9 @@ import re
 import pytest
 
 import typedbytes as tb
-from java_view import in_order
-from sequencefile_decoders import DECODERS
-from sequencefiles import CODECS, FORMS, IO, files, header, kinds, record, same
+from support.java_view import in_order
+from support.sequencefile_decoders import DECODERS
+from support.sequencefiles import CODECS, FORMS, IO, files, header, kinds, record, same
 from typedbytes import sequencefile
 
 NAMES = [name for name in files() if name.split("/")[0] in FORMS]

@@ -12,8 +12,8 @@ from collections import namedtuple
 from pathlib import Path
 
 import typedbytes as tb
-from hadoop_support import ROOT, SEQUENCE_FILE_INPUT, SEQUENCE_FILE_OUTPUT, hadoop, python_command
-from local_jobs import parts_of, run, write_words
+from support.hadoop_support import ROOT, SEQUENCE_FILE_INPUT, SEQUENCE_FILE_OUTPUT, hadoop, python_command
+from support.local_jobs import parts_of, run, write_words
 
 EXAMPLES = ROOT / "examples"
 BINARY_PARTITIONER = "org.apache.hadoop.mapred.lib.BinaryPartitioner"

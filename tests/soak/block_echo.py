@@ -9,9 +9,8 @@ import random
 import subprocess
 import sys
 
-import block_peer
-import block_reference as slow
-from block_messages import answer_sizes, echo_messages
+from support import block_peer, block_reference as slow
+from support.block_messages import answer_sizes, echo_messages
 
 
 def refuse_a_line_of_2_gib():

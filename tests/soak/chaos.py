@@ -23,11 +23,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import failing_jobs
 from gates import figures
-from hadoop_support import SEQUENCE_FILE_OUTPUT, hadoop, python_command
-from local_jobs import pairs_of, write_script, write_words
-from streaming_support import NO_BYTECODE, environment
+from support import failing_jobs
+from support.hadoop_support import SEQUENCE_FILE_OUTPUT, hadoop, python_command
+from support.local_jobs import pairs_of, write_script, write_words
+from support.streaming_support import NO_BYTECODE, environment
 
 SECONDS = 120  # far beyond what a run needs
 END_SECONDS = 15  # seconds until what has been killed must be gone

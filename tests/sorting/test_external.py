@@ -14,11 +14,11 @@ import numpy
 import pytest
 from hypothesis import given, strategies as st
 
-import reference
 import typedbytes as tb
-from sort_pairs import made_pairs
-from strategies import values
-from subprocess_runs import run_fresh
+from support import reference
+from support.sort_pairs import made_pairs
+from support.strategies import values
+from support.subprocess_runs import run_fresh
 from typedbytes._sorting import external
 from typedbytes._sorting._native import SortedRecords, Sorter, merge
 
@@ -288,7 +288,7 @@ def test_memory_follows_the_limit_whatever_the_records_are(kinds):
     # what one turn needed the next one must not keep
     code = f"""
         import io
-        from process_memory import resident
+        from support.process_memory import resident
         from typedbytes._sorting._native import Sorter
         RECORDS = {{"tiny": b"\\2\\0\\2\\1" * 1024, "words": (b"\\7\\0\\0\\0\\4word\\3\\0\\0\\0\\1") * 256}}
         RECORDS["large"] = b"\\2\\1\\0\\0\\1\\0\\0" + bytes(65536)
@@ -332,7 +332,7 @@ def words_in_a_file(path):
 def test_a_process_that_sorts_stays_within_the_limit(threads, tmp_path):
     code = """
         import sys
-        from process_memory import resident
+        from support.process_memory import resident
         from typedbytes._sorting import external
         with open(sys.argv[1], "rb", buffering=0) as source, open(sys.argv[2], "wb", buffering=0) as sink:
             nrecords = external.sort([source], sink, memory=48 << 20, folder=sys.argv[3], threads=int(sys.argv[4]))
@@ -348,7 +348,7 @@ def test_a_process_that_sorts_stays_within_the_limit(threads, tmp_path):
 def test_a_process_that_merges_stays_within_the_limit_whatever_the_codec(codec, tmp_path):
     code = """
         import sys
-        from process_memory import resident
+        from support.process_memory import resident
         from typedbytes._sorting import external
         from typedbytes._sorting._native import Sorter
         memory = external.memory_for_records(48 << 20)
@@ -374,7 +374,7 @@ def test_a_process_that_merges_stays_within_the_limit_whatever_the_codec(codec, 
 def test_large_records_of_several_threads_stay_within_the_limit_too(threads, nbytes, tmp_path):
     code = """
         import io, random, sys
-        from process_memory import resident
+        from support.process_memory import resident
         from typedbytes._sorting import external
         nbytes, limit = int(sys.argv[1]), 96 << 20
         numbers = random.Random(1).sample(range(240 * 2**20 // nbytes), 240 * 2**20 // nbytes)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given, settings, strategies as st
 
 import typedbytes as tb
-from hadoop_support import hadoop
+from support.hadoop_support import hadoop
 from typedbytes.sortkey import Descending, decode, encode
 
 pytestmark = [pytest.mark.free_threaded, pytest.mark.newest_python]

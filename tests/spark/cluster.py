@@ -17,9 +17,9 @@ import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
-from local_jobs import pairs_of, write_script, write_words
-from portable_jobs import JOBS, lay_out
-from streaming_support import environment
+from support.local_jobs import pairs_of, write_script, write_words
+from support.portable_jobs import JOBS, lay_out
+from support.streaming_support import environment
 from typedbytes import sequencefile, spark as typedbytes_spark
 
 SPARK_CLASS = os.path.join(os.path.dirname(pyspark.__file__), "bin", "spark-class")

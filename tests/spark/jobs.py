@@ -10,10 +10,10 @@ import sys
 import pytest
 from pyspark.sql import SparkSession
 
-import beside_hadoop
-from local_jobs import WORD_COUNT, pairs_of, parts_of, run, write_script
-from portable_jobs import JOBS, lay_out
-from streaming_support import environment
+from soak import beside_hadoop
+from support.local_jobs import WORD_COUNT, pairs_of, parts_of, run, write_script
+from support.portable_jobs import JOBS, lay_out
+from support.streaming_support import environment
 from typedbytes import local, sequencefile, spark as typedbytes_spark
 
 

@@ -10,7 +10,7 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 import typedbytes as tb
-from subprocess_runs import run_fresh
+from support.subprocess_runs import run_fresh
 from typedbytes import columns, sequencefile
 from typedbytes.spark import _output, _splits
 from typedbytes.spark._splits import Options, SchemaError, Split

@@ -9,9 +9,9 @@ import sys
 
 import pytest
 
-from commands import bad
-from local_jobs import WORD_COUNT, parts_of, run, write_script, write_words
-from streaming_support import environment
+from support.commands import bad
+from support.local_jobs import WORD_COUNT, parts_of, run, write_script, write_words
+from support.streaming_support import environment
 from typedbytes import local
 from typedbytes.jobs.job import Job
 from typedbytes.jobs.running import run_by

@@ -10,7 +10,7 @@ import numpy
 import pytest
 
 import typedbytes as tb
-from subprocess_runs import lowest_free_descriptor, run_fresh
+from support.subprocess_runs import lowest_free_descriptor, run_fresh
 from typedbytes import columns
 from typedbytes._base.zstd import zstd
 

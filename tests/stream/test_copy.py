@@ -5,7 +5,7 @@ import io
 import pytest
 
 import typedbytes as tb
-from writer_sinks import DATA, ENDS, PAIRS, PARTS, VALUES, RawSink
+from support.writer_sinks import DATA, ENDS, PAIRS, PARTS, VALUES, RawSink
 
 pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.oldest_python]
 

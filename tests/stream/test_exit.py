@@ -14,7 +14,7 @@ import textwrap
 import pytest
 
 import typedbytes as tb
-from subprocess_runs import SECONDS, run_fresh
+from support.subprocess_runs import SECONDS, run_fresh
 from typedbytes import sequencefile
 from typedbytes.block import BlockReader
 

@@ -13,11 +13,11 @@ import threading
 import pytest
 
 import typedbytes as tb
-from machine import NEEDS_64_BITS
-from signal_checks import interrupted_when_readable
-from subprocess_runs import SECONDS, lowest_free_descriptor, within
+from support.machine import NEEDS_64_BITS
+from support.signal_checks import interrupted_when_readable
+from support.subprocess_runs import SECONDS, lowest_free_descriptor, within
+from support.writer_sinks import DATA, ENDS, PARTS, VALUES, RawSink, Sink, collected
 from typedbytes import sequencefile
-from writer_sinks import DATA, ENDS, PARTS, VALUES, RawSink, Sink, collected
 
 pytestmark = [pytest.mark.codec, pytest.mark.free_threaded, pytest.mark.oldest_python]
 

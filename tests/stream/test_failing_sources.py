@@ -8,8 +8,8 @@ import socket
 import pytest
 
 import typedbytes as tb
-from reader_sources import DATA, KINDS, PAIR, VALUES, OnlyRead, Script, live, pipe
-from subprocess_runs import run_fresh
+from support.reader_sources import DATA, KINDS, PAIR, VALUES, OnlyRead, Script, live, pipe
+from support.subprocess_runs import run_fresh
 
 # -- sources ----------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ import tracemalloc
 import pytest
 
 import typedbytes as tb
-from reader_sources import PAIR, OnlyRead
+from support.reader_sources import PAIR, OnlyRead
 
 pytestmark = pytest.mark.newest_python
 

@@ -8,7 +8,7 @@ import tracemalloc
 import pytest
 
 import typedbytes as tb
-from reader_sources import OnlyRead, ReadInto
+from support.reader_sources import OnlyRead, ReadInto
 
 SIZES = [
     4095,

@@ -19,8 +19,8 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 import typedbytes
-import vectors
-from subprocess_runs import run_fresh
+from support import vectors
+from support.subprocess_runs import run_fresh
 from typedbytes import _core, legacy
 from typedbytes.legacy import (
     BYTES,

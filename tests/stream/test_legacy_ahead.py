@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import typedbytes
-from subprocess_runs import SECONDS
+from support.subprocess_runs import SECONDS
 from typedbytes.legacy import Input, Output, PairedInput, PairedOutput
 
 PAIRS = [(number, "text") for number in range(5000)]

@@ -9,7 +9,7 @@ import pickle
 import pytest
 
 import typedbytes as tb
-from subprocess_runs import lowest_free_descriptor, run_fresh
+from support.subprocess_runs import lowest_free_descriptor, run_fresh
 from typedbytes import columns, sequencefile
 from typedbytes._base.zstd import zstd
 

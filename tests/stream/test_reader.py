@@ -13,8 +13,8 @@ import numpy
 import pytest
 
 import typedbytes as tb
-from reader_sources import DATA, ENDS, KINDS, LIVE, PARTS, VALUES, OnlyRead, ReadInto, Script, live, written
-from subprocess_runs import lowest_free_descriptor, run_fresh, within
+from support.reader_sources import DATA, ENDS, KINDS, LIVE, PARTS, VALUES, OnlyRead, ReadInto, Script, live, written
+from support.subprocess_runs import lowest_free_descriptor, run_fresh, within
 from typedbytes import sequencefile
 from typedbytes._base import compression
 

@@ -7,7 +7,7 @@ import signal
 import pytest
 
 import typedbytes as tb
-from reader_sources import DATA, ENDS, LIVE, VALUES, live
+from support.reader_sources import DATA, ENDS, LIVE, VALUES, live
 
 pytestmark = pytest.mark.oldest_python
 

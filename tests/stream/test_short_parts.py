@@ -9,8 +9,8 @@ import itertools
 
 import pytest
 
-import short_parts
 import typedbytes as tb
+from support import short_parts
 from typedbytes._base.compression import decompressed
 from typedbytes._base.zstd import skip_empty_frames, stored_contents, zstd
 from typedbytes.sequencefile._codecs import find

@@ -21,8 +21,8 @@ import tracemalloc
 import pytest
 
 import typedbytes as tb
-from subprocess_runs import lowest_free_descriptor, run_fresh
-from writer_sinks import DATA, ENDS, PAIRS, PARTS, VALUES, Sink, collected
+from support.subprocess_runs import lowest_free_descriptor, run_fresh
+from support.writer_sinks import DATA, ENDS, PAIRS, PARTS, VALUES, Sink, collected
 
 pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.newest_python]
 

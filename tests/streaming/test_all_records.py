@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from streaming_support import encode, run_script
+from support.streaming_support import encode, run_script
 from typedbytes import Decoder, sequencefile, streaming
 from typedbytes.streaming import lib, testing
 from typedbytes.streaming._user_code import UserCode

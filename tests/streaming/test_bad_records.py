@@ -9,7 +9,7 @@ import struct
 import pytest
 
 import typedbytes as tb
-from streaming_support import encode
+from support.streaming_support import encode
 
 GOOD = [(number, f"line {number}") for number in range(20)]
 BAD_TEXT = b"\x07\x00\x00\x00\x02\xc3\x28"

@@ -8,7 +8,7 @@ import itertools
 
 import pytest
 
-from streaming_support import encode, run_script
+from support.streaming_support import encode, run_script
 from typedbytes import Decoder, columns
 
 ROWS = [

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 import typedbytes as tb
-from streaming_support import encode, run_script
+from support.streaming_support import encode, run_script
 from typedbytes import Decoder
 from typedbytes.streaming import StopEarly
 from typedbytes.streaming._combining import CombiningSink

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from streaming_support import encode, environment, run_script
+from support.streaming_support import encode, environment, run_script
 from typedbytes.streaming._descriptors import InputDescriptor, OutputDescriptor, open_descriptors
 
 COPY = """

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from streaming_support import encode, environment, finish, read_message, run_script, start, write_script
+from support.streaming_support import encode, environment, finish, read_message, run_script, start, write_script
 
 ROOT = pathlib.Path(__file__).parents[2]
 

@@ -13,7 +13,7 @@ import statistics
 import pytest
 
 import typedbytes as tb
-from streaming_support import encode
+from support.streaming_support import encode
 from typedbytes import streaming
 from typedbytes.streaming import lib
 

@@ -12,10 +12,10 @@ from functools import partial
 import pytest
 from hypothesis import example, given, strategies as st
 
-import strategies
 import typedbytes as tb
-from local_jobs import pairs_of, parts_of, run, write_script
-from streaming_support import encode
+from support import strategies
+from support.local_jobs import pairs_of, parts_of, run, write_script
+from support.streaming_support import encode
 from typedbytes import local
 from typedbytes.streaming import lib, testing
 from typedbytes.streaming.formats.secondary_sort import CompositeKeys

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-import local_jobs
-from streaming_support import encode, environment
+from support import local_jobs
+from support.streaming_support import encode, environment
 from typedbytes.cli._job.result import hints
 
 PRINTING = """

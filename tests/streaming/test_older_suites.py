@@ -13,7 +13,7 @@ import textwrap
 import pytest
 
 import typedbytes
-from local_jobs import pairs_of, run, write_script
+from support.local_jobs import pairs_of, run, write_script
 from typedbytes import PairReader, PairWriter, Reader, Writer, legacy
 from typedbytes.streaming import lib, testing
 

@@ -12,8 +12,8 @@ import types
 
 import pytest
 
-from streaming_support import encode, environment, finish, read_message, run_script, start, write_script
-from subprocess_runs import program, run_fresh
+from support.streaming_support import encode, environment, finish, read_message, run_script, start, write_script
+from support.subprocess_runs import program, run_fresh
 from typedbytes import Decoder, PairReader, loads, sortkey
 from typedbytes.streaming import _heartbeat, _reporter, side_file
 

@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from streaming_support import SECONDS, encode, finish, read_message, run_script, start
+from support.streaming_support import SECONDS, encode, finish, read_message, run_script, start
 from typedbytes import Decoder, dumps, streaming
 
 pytestmark = pytest.mark.oldest_python

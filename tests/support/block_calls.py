@@ -7,8 +7,8 @@ and of the fault what the reference says of one.
 import numpy
 
 import typedbytes as tb
+from support.vectors import exact_repr
 from typedbytes.block import ArrowStream, BlockDecoder, BlockReader
-from vectors import exact_repr
 
 
 def by_feed(wire, chunks, **options):

@@ -2,10 +2,9 @@
 
 import numpy
 
-import block_peer
-import block_reference as slow
 import typedbytes as tb
-from block_calls import formatted
+from support import block_peer, block_reference as slow
+from support.block_calls import formatted
 from typedbytes.block import ArrowStream, BlockReader, BlockWriter, Command
 
 

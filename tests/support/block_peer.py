@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT / "test_vectors" / "java"))
 
 import jars  # noqa: E402
 
-from subprocess_runs import SECONDS  # noqa: E402
+from support.subprocess_runs import SECONDS  # noqa: E402
 
 MODULE = ROOT / "src" / "java"
 SOURCES = sorted((MODULE / "src" / "main").rglob("*.java"))

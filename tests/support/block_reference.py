@@ -11,7 +11,7 @@ import struct
 
 import numpy
 
-import reference
+from support import reference
 from typedbytes._types import Byte, Float, Long
 from typedbytes.block import ArrowStream, Command
 from typedbytes.errors import BlockError, DecodeError, LimitError, TruncatedError

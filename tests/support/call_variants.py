@@ -7,7 +7,7 @@ before a fault into `values`, which the caller passes in, and raises the fault i
 import io
 
 import typedbytes
-from vectors import Dribble
+from support.vectors import Dribble
 
 
 def by_decode_from(chunks, values, **options):

@@ -7,8 +7,8 @@ are looked at, by struct.
 
 import struct
 
-import reference
 import typedbytes as tb
+from support import reference
 from typedbytes.columns import _type_strings
 
 EXACT = {"exact": True, "pickle": "raw", "map_pairs": True}

@@ -10,9 +10,9 @@ import termios
 import time
 from pathlib import Path
 
-import command_server
 import typedbytes as tb
-from subprocess_runs import SECONDS
+from support import command_server
+from support.subprocess_runs import SECONDS
 from typedbytes import sequencefile
 from typedbytes.cli.registry import COMMANDS
 

@@ -10,9 +10,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from hadoop_home import make_home
-from hadoop_support import ROOT, jars
-from streaming_support import environment
+from support.hadoop_home import make_home
+from support.hadoop_support import ROOT, jars
+from support.streaming_support import environment
 from typedbytes import PairReader
 
 HERE = ROOT / "tests" / "cluster"

@@ -22,9 +22,9 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from java_view import digits_by_value
-from streaming_support import environment
-from subprocess_runs import SECONDS
+from support.java_view import digits_by_value
+from support.streaming_support import environment
+from support.subprocess_runs import SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "test_vectors" / "java"))

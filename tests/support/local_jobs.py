@@ -10,7 +10,7 @@ import random
 import textwrap
 
 import typedbytes as tb
-from streaming_support import environment
+from support.streaming_support import environment
 from typedbytes import local, sequencefile
 
 TASK_COUNTERS = "org.apache.hadoop.mapreduce.TaskCounter"

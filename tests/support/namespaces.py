@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from subprocess_runs import program
+from support.subprocess_runs import program
 
 #: What starts a command that may mount file systems, which no other process sees.
 NAMESPACE = [program("unshare"), "--mount", *(["--user", "--map-root-user"] if os.geteuid() else [])]

@@ -2,7 +2,7 @@
 
 import re
 
-from vectors import read_folder
+from support.vectors import read_folder
 
 
 def short_seeds():

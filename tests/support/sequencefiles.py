@@ -8,8 +8,8 @@ import functools
 import json
 import struct
 
-from java_view import digits_by_value
-from vectors import ROOT, read_jsonl
+from support.java_view import digits_by_value
+from support.vectors import ROOT, read_jsonl
 
 CODECS = ["default", "gzip", "bzip2", "snappy", "lz4", "zstd", "lzo"]
 FORMS = ["none", *(f"{codec}-{compression}" for codec in CODECS for compression in ("record", "block"))]

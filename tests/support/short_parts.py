@@ -11,7 +11,7 @@ import lzma
 import struct
 import zlib
 
-import sequencefiles
+from support import sequencefiles
 from typedbytes._base.compression import decompressed
 from typedbytes._base.zstd import zstd
 from typedbytes.block import BlockDecoder

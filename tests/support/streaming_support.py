@@ -9,7 +9,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-from subprocess_runs import SECONDS
+from support.subprocess_runs import SECONDS
 from typedbytes import dumps
 
 #: Python 3.12 and later warn of a fork beside any thread, the sign of life among them. Others need no filter by

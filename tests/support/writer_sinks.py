@@ -6,7 +6,7 @@ import itertools
 import threading
 
 import typedbytes as tb
-from subprocess_runs import SECONDS
+from support.subprocess_runs import SECONDS
 
 VALUES = [
     True, 5, 2**40, 1.5, "na\u00efve \U0001f600", b"raw", (1, ("a",)), [1, [2, []]], {"k": None, 3: [b""]}, 2**90,

@@ -1,0 +1,1 @@
+"""What tests share: values, files, processes, other programs, references. Not here: what a test expects."""
