@@ -17,7 +17,10 @@ hypothesis.settings.register_profile("brief", hypothesis.settings.get_profile("t
 hypothesis.settings.load_profile("typedbytes")
 
 
-FILE_MARKS = ("codec", "windows", "free_threaded", "every_python", "oldest_python", "newest_python")
+FILE_MARKS = (
+    *("codec", "windows", "free_threaded", "every_python", "oldest_python", "newest_python"),
+    *("quick", "lowest", "debug", "untraced"),
+)
 
 
 def pytest_ignore_collect(collection_path, config):

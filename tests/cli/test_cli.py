@@ -138,6 +138,7 @@ def few_memory():
     resource.setrlimit(resource.RLIMIT_AS, (1 << 28, 1 << 28))
 
 
+@pytest.mark.unsanitized("AddressSanitizer cannot start where memory is limited")
 @pytest.mark.parametrize(
     "text", [b"hello world\n", b"key\t1\n" * 10, b"#!/bin/sh\n", "\u00e9t\u00e9\n".encode(), b"\n\nhello", b"hi\n"]
 )
@@ -274,6 +275,7 @@ def test_stderr_that_cannot_be_written_leaves_the_exit_code():
     assert (done.returncode, done.stdout) == (65, b"")
 
 
+@pytest.mark.unsanitized("AddressSanitizer cannot start where memory is limited")
 def test_out_of_memory(tmp_path):
     path = tmp_path / "sparse.tb"
     path.write_bytes(ONE + b"\x00\x10\x00\x00\x00")

@@ -20,6 +20,8 @@ from typedbytes._base.compression import decompressed
 from typedbytes._base.zstd import zstd
 from typedbytes.sequencefile import Writer
 
+pytestmark = pytest.mark.lowest
+
 COMPRESS = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": zstd.compress}
 KINDS = list(COMPRESS)
 

@@ -11,6 +11,8 @@ import pytest
 import typedbytes as tb
 from support.commands import bad, good, rows, run
 
+pytestmark = pytest.mark.unsanitized("it keeps what was freed")
+
 LIMIT = 400 << 20  # an interpreter with its libraries takes a quarter
 LARGE = 600_000_000
 

@@ -24,7 +24,7 @@ from support.subprocess_runs import SECONDS
 from typedbytes import sequencefile
 from typedbytes.cli._input import progress
 
-pytestmark = pytest.mark.once
+pytestmark = [pytest.mark.once, pytest.mark.lowest]
 
 PAIRS = tb.Encoder().encode_pairs([(f"key {i}", i) for i in range(5)])
 ESCAPE = re.compile(r"\x1b\[[0-9;]*[mK]")

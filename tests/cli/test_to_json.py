@@ -4,6 +4,8 @@ import datetime
 import subprocess
 import sys
 
+import pytest
+
 import typedbytes as tb
 from support.commands import LINES, LIST, ONE, STREAM, bad, good
 
@@ -25,6 +27,7 @@ def test_forms_of_json():
         )
 
 
+@pytest.mark.uncounted("coverage.py imports json")
 def test_json_is_written_without_the_json_module(file):
     script = "import sys; from typedbytes.cli import main; main(sys.argv[1:]); sys.exit('json' in sys.modules)"
     assert (

@@ -29,6 +29,8 @@ from support.vectors import ROOT
 from typedbytes import columns
 from typedbytes.columns import _native
 
+pytestmark = pytest.mark.lowest
+
 WORDS = [(word, number + 2**33) for number, word in enumerate(["the", "fox", "\xfcber", "the", ""] * 300)]
 
 

@@ -27,7 +27,7 @@ from support.subprocess_runs import run_fresh
 from support.vectors import ROOT, Dribble, exact_repr
 from typedbytes import columns
 
-pytestmark = [pytest.mark.free_threaded, pytest.mark.newest_python]
+pytestmark = [pytest.mark.free_threaded, pytest.mark.newest_python, pytest.mark.lowest]
 
 PLAIN = {"dialect": "hadoop", "max_depth": 256}
 

@@ -8,6 +8,8 @@ import pytest
 import typedbytes as tb
 from typedbytes import columns, sequencefile
 
+pytestmark = pytest.mark.lowest
+
 ROWS = [[(f"{part}{number}", number) for number in range(1000)] for part in "abc"]
 
 

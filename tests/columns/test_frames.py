@@ -12,6 +12,8 @@ import pytest
 import typedbytes as tb
 from support.column_pairs import written
 
+pytestmark = pytest.mark.lowest
+
 IDS = [uuid.UUID(int=number) for number in range(2)]
 
 

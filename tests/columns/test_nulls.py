@@ -12,7 +12,7 @@ from support.subprocess_runs import run_fresh
 from support.vectors import exact_repr
 from typedbytes import columns
 
-pytestmark = pytest.mark.free_threaded
+pytestmark = [pytest.mark.free_threaded, pytest.mark.lowest]
 
 SHAPES = [
     st.integers(-5, 5),

@@ -27,7 +27,7 @@ from support.subprocess_runs import SECONDS, run_fresh
 from typedbytes import columns
 from typedbytes.columns import _native
 
-pytestmark = [pytest.mark.free_threaded, pytest.mark.newest_python]
+pytestmark = [pytest.mark.free_threaded, pytest.mark.newest_python, pytest.mark.lowest]
 
 
 def test_paths_descriptors_and_maps(tmp_path):

@@ -24,6 +24,8 @@ from support.sequencefiles import IO, files, header, record, text
 from support.vectors import exact_repr
 from typedbytes import columns, sequencefile
 
+pytestmark = pytest.mark.lowest
+
 MANNERS = [("none", "default"), ("record", "gzip"), ("block", "zstd")]
 SIMPLE = {
     "IntWritable": range(-500, 500),

@@ -16,6 +16,8 @@ from support.subprocess_runs import run_fresh
 from support.vectors import Dribble, exact_repr
 from typedbytes import columns
 
+pytestmark = pytest.mark.lowest
+
 ENCODER = tb.Encoder()
 NAMES = ["x", "y", "z", "some longer name", "é", 'a "b"', ""]
 SCALARS = [st.integers(-9, 9), st.text(max_size=3), st.floats(), st.booleans(), st.binary(max_size=20), st.none()]
@@ -428,6 +430,7 @@ def test_a_struct_within_columns_that_are_not_read_is_skipped():
     assert batch.column("value.1").tolist() == [5, 6]
 
 
+@pytest.mark.uncounted("coverage.py imports json")
 def test_json_is_not_imported_for_plain_names():
     run_fresh(
         "import sys, typedbytes as tb; from typedbytes import columns\n"

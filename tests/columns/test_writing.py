@@ -18,7 +18,7 @@ from support.subprocess_runs import run_fresh
 from typedbytes import columns
 from typedbytes.columns import _native
 
-pytestmark = pytest.mark.newest_python
+pytestmark = [pytest.mark.newest_python, pytest.mark.lowest]
 
 DTYPES = [
     "i1",

@@ -30,7 +30,7 @@ from typedbytes._sorting import _native as _sorting
 from typedbytes.columns import _native
 from typedbytes.sequencefile import _native as _sequence
 
-pytestmark = pytest.mark.every_python
+pytestmark = [pytest.mark.every_python, pytest.mark.untraced]
 
 HERE = Path(__file__).parent
 

@@ -83,6 +83,8 @@ def run_on_a_stack(nkibibytes, prepare, work, *arguments):
     return run_fresh("\n".join(lines), *arguments)
 
 
+@pytest.mark.uncounted("needs an optimised build")
+@pytest.mark.unsanitized("frames are several times as large")
 @pytest.mark.parametrize("step", STEPS)
 def test_the_deepest_values_on_a_stack_of_128_kib(step):
     prepare = f"""
@@ -102,6 +104,8 @@ def test_the_deepest_values_on_a_stack_of_128_kib(step):
         assert run_on_a_stack(128, prepare, work, use) == "True", name
 
 
+@pytest.mark.uncounted("needs an optimised build")
+@pytest.mark.unsanitized("frames are several times as large")
 def test_a_deep_key_on_a_stack_of_128_kib():
     prepare = """
         key = ()
@@ -122,6 +126,7 @@ def test_a_million_items_are_released_on_a_stack_of_128_kib():
     assert run_on_a_stack(128, prepare, work) == "True"
 
 
+@pytest.mark.unsanitized("frames are several times as large")
 def test_a_default_that_nests_on_a_stack_of_256_kib():
     work = """
         try:

@@ -13,7 +13,7 @@ import pytest
 from fuzz import engine, inputs, run, targets
 from support.subprocess_runs import SECONDS
 
-pytestmark = pytest.mark.once
+pytestmark = [pytest.mark.once, pytest.mark.untraced]
 
 RUN = Path(__file__).resolve().parents[1] / "fuzz" / "run.py"
 EXECUTIONS = 3000

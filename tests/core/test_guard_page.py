@@ -18,6 +18,8 @@ from support.vectors import outcome
 from typedbytes import _core, sequencefile
 from typedbytes._base import magic
 
+pytestmark = pytest.mark.untraced
+
 HERE = Path(__file__).parent
 
 USES = {
@@ -152,6 +154,7 @@ def too_far():
     ctypes.string_at(address, 2)
 
 
+@pytest.mark.unsanitized("AddressSanitizer catches the signal and aborts")
 def test_a_byte_too_far_kills():
     with pytest.raises(AssertionError, match=r"exit code -(?:7|11)\nb'\\x00'"):
         run_fresh("import test_guard_page; test_guard_page.too_far()", folders=[HERE])

@@ -20,6 +20,8 @@ from support.process_memory import resident
 from support.reference import LENGTH_CODES
 from support.subprocess_runs import run_fresh, within
 
+pytestmark = pytest.mark.untraced
+
 HERE = Path(__file__).parent
 
 MEBIBYTE = 1 << 20
@@ -149,6 +151,7 @@ def grown():
     ]
 
 
+@pytest.mark.unsanitized("it keeps what was freed")
 @pytest.mark.parametrize("way", MOST)
 def test_a_mebibyte_costs_no_more_than_its_lists(way, grown):
     rows = [row for use, *row in grown if use == way]

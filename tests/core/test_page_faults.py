@@ -13,6 +13,8 @@ import typedbytes
 from support.subprocess_runs import run_fresh
 from typedbytes import block, sequencefile
 
+pytestmark = pytest.mark.unsanitized("it keeps what was freed")
+
 PRELUDE = """
     import io, pathlib, resource, sys, typedbytes
     from typedbytes import block, columns, sequencefile

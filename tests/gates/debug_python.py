@@ -21,19 +21,8 @@ from gates import build_copies  # noqa: E402
 DEBIAN = "python3.11-dbg"
 VERSION = "3.11.7"
 PACKAGES = ["numpy", "pytest", "hypothesis", "setuptools>=77", "cython>=3.3,<3.4"]
-#: The core's own tests: an assertion of the interpreter that fails ends the process.
-TESTS = [
-    *(f"tests/core/test_{name}.py" for name in ("vectors", "encoder", "unencodable", "changing_objects", "depth")),
-    *(
-        f"tests/core/test_{name}.py"
-        for name in ("decoder", "hooks", "map_keys", "signals", "collector", "concurrency", "memory")
-    ),
-    *(
-        f"tests/stream/test_{name}.py"
-        for name in ("reader", "failing_sources", "reader_signals", "large_values", "groups")
-    ),
-    *(f"tests/stream/test_{name}.py" for name in ("writer", "copy", "failing_sinks")),
-]
+#: An assertion of the interpreter that fails ends the process.
+MARKS = "codec or debug"
 
 
 def interpreter():
@@ -71,7 +60,7 @@ def main(arguments):
     folder = build_copies.copy_and_build("debug", python)
     codes = [
         build_copies.run(folder, python, "tests/gates/leaks.py", *arguments),
-        build_copies.run(folder, python, "-m", "pytest", "-q", "-x", *TESTS),
+        build_copies.run(folder, python, "-m", "pytest", "-q", "-x", "-m", MARKS, "tests"),
     ]
     return 1 if any(codes) else 0
 

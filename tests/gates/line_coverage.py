@@ -31,39 +31,10 @@ from typedbytes import _core  # noqa: E402
 MIN_BRANCHES = 0.9
 MIN_PYTHON = 0.95
 WHOLE, PORTABLE = "coverage", "coverage-portable"
-CODEC = [
-    *(
-        f"tests/core/test_{name}.py"
-        for name in ("vectors", "encoder", "unencodable", "changing_objects", "depth", "reference", "hostile")
-    ),
-    *(
-        f"tests/core/test_{name}.py"
-        for name in ("decoder", "hooks", "map_keys", "signals", "collector", "concurrency", "memory")
-    ),
-    *(f"tests/stream/test_{name}.py" for name in ("writer", "copy", "legacy", "failing_sinks")),
-]
-#: Run without coverage.py: tests that count allocations or files; tests with signals, because tracing runs
-#: where an exception cannot be raised; tests whose interpreter ends or is another. Not run at all: tests that
-#: need an optimised build.
-UNTRACED = [
-    *(f"tests/core/test_{name}.py" for name in ("allocation", "fuzz", "guard_page", "limits")),
-    "tests/package/test_gates.py",
-]
+#: With `uncounted` left out, in all runs. `untraced` and tests with signals run without coverage.py, whose tracing runs where an
+#: exception cannot be raised.
+COUNTED = "not hadoop and not uncounted"
 SIGNALS = "signal or interrupt or interpreter"
-LEFT_OUT = [
-    "tests/core/test_depth.py::test_the_deepest_values_on_a_stack_of_128_kib",
-    "tests/core/test_depth.py::test_a_deep_key_on_a_stack_of_128_kib",
-    "tests/sorting/test_external.py::test_memory_follows_the_limit_whatever_the_records_are",
-    "tests/sorting/test_external.py::test_a_process_that_sorts_stays_within_the_limit",
-    "tests/sorting/test_external.py::test_a_process_that_merges_stays_within_the_limit_whatever_the_codec",
-    "tests/cli/test_to_json.py::test_json_is_written_without_the_json_module",  # which coverage.py imports
-    "tests/columns/test_structs.py::test_json_is_not_imported_for_plain_names",
-    # RLIMIT_FSIZE would also cut the .gcda files.
-    "tests/cli/test_text_form.py::test_a_pipe_that_does_not_fit_into_temporary_files",
-    "tests/cli/test_sequencefile.py::test_repair_that_cannot_write_leaves_what_was_there",
-    "tests/local/test_local.py::test_a_limit_on_files_fails_the_job_and_says_so",
-    "tests/local/test_local.py::test_standard_input_that_cannot_be_kept_is_an_error",
-]
 #: These lines, and what it would take to reach them.
 UNREACHABLE = {
     ("block/coalesce_threads.pxi", "raise_errno(failed)"): "a system that refuses a mutex",
@@ -248,14 +219,18 @@ def run(arguments):
     for folder in folders:
         for data in [*folder.glob("build/temp*/**/*.gcda"), *folder.glob(".coverage*")]:
             data.unlink()
-    pytest = ["-m", "pytest", "-q", "-m", "not hadoop", *arguments]
-    left_out = [word for name in LEFT_OUT for word in ("--deselect", name)]
-    traced = [*pytest, *left_out, *(f"--ignore={name}" for name in UNTRACED), "tests", "-k"]
+    traced = f"{COUNTED} and not untraced"
+    runs = [
+        (folders[0], ["-m", "coverage", "run"], traced, ["-k", f"not ({SIGNALS})"]),
+        (folders[0], [], traced, ["-k", SIGNALS]),
+        (folders[0], [], f"{COUNTED} and untraced", []),
+        (folders[1], [], f"{COUNTED} and (codec or windows)", []),
+    ]
     codes = [
-        build_copies.run(folders[0], sys.executable, "-m", "coverage", "run", *traced, f"not ({SIGNALS})"),
-        build_copies.run(folders[0], sys.executable, *traced, SIGNALS),
-        build_copies.run(folders[0], sys.executable, *pytest, *UNTRACED),
-        build_copies.run(folders[1], sys.executable, *pytest, *left_out, *CODEC),
+        build_copies.run(
+            folder, sys.executable, *tracer, "-m", "pytest", "-q", "-m", marks, *arguments, *words, "tests"
+        )
+        for folder, tracer, marks, words in runs
     ]
     return folders, not any(codes)
 

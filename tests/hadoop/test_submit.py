@@ -591,6 +591,7 @@ def archive(tmp_path_factory):
     return target
 
 
+@pytest.mark.unsanitized("its environment has nothing but what a node has, so no sanitizer")
 def test_what_is_in_a_bundle(archive, tmp_path):
     with zipfile.ZipFile(archive) as opened:
         names = opened.namelist()

@@ -1005,6 +1005,7 @@ def test_progress_is_reported_in_lines_elsewhere(words, tmp_path):
     assert "typedbytes: reduce 100 %\n" in done.stderr
 
 
+@pytest.mark.uncounted("the limit on files would cut those of the counters")
 @pytest.mark.parametrize("output_format", ["sequencefile", "pairs", "text"])
 @pytest.mark.parametrize("reducers", [0, 1])
 def test_a_limit_on_files_fails_the_job_and_says_so(words, tmp_path, output_format, reducers):
@@ -1116,6 +1117,7 @@ def test_a_folder_that_may_not_be_read_or_written_is_named(words, tmp_path):
     )
 
 
+@pytest.mark.uncounted("the limit on files would cut those of the counters")
 def test_standard_input_that_cannot_be_kept_is_an_error(words, tmp_path):
     _, script, _ = words
     limited = ["bash", "-c", 'ulimit -f 4; exec "$@"', "limited", *command(script, "-", "-o", tmp_path / "out")]
@@ -1198,6 +1200,7 @@ def test_a_job_needs_no_standard_output(words, tmp_path):
     assert dict(pairs_of(tmp_path / "out")) == counts
 
 
+@pytest.mark.unsanitized("its environment has nothing but what a node has, so no sanitizer")
 def test_a_program_that_has_the_package_to_itself_is_told_what_its_tasks_lack(tmp_path):
     """Archives of shiv and pex add to their own path alone; a program of PyInstaller has no other Python at all."""
     (tmp_path / "in.txt").write_text("a\n")

@@ -11,6 +11,8 @@ import zipfile
 import pytest
 from markdown_it import MarkdownIt
 
+pytestmark = pytest.mark.checkout
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 needs_checkout = pytest.mark.skipif(

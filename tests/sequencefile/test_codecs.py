@@ -11,6 +11,8 @@ from support.commands import good
 from typedbytes import sequencefile
 from typedbytes.sequencefile import _codecs
 
+pytestmark = pytest.mark.lowest
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -17,6 +17,8 @@ from support.sequencefiles import CODECS, FORMS, IO, files, header, record
 from typedbytes import sequencefile
 from typedbytes.sequencefile import _codecs, _native as _sequence
 
+pytestmark = pytest.mark.lowest
+
 KINDS = ["typed", "text-map", "null-null"]
 SMALL = [(form, kind) for form in FORMS for kind in (KINDS if "-" not in form or "default" in form else KINDS[::2])]
 

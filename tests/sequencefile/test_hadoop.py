@@ -15,7 +15,7 @@ from support.sequencefiles import CODECS, files, kinds, same
 from support.vectors import ROOT
 from typedbytes import sequencefile
 
-pytestmark = pytest.mark.hadoop
+pytestmark = [pytest.mark.hadoop, pytest.mark.lowest]
 
 OURS = [ZSTD if codec == "zstd" else codec for codec in CODECS if codec != "lzo"]
 FORMS = [("none", "default"), *((compression, codec) for compression in ("record", "block") for codec in OURS)]

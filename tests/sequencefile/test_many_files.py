@@ -18,7 +18,7 @@ from support.sequencefile_bytes import written
 from support.subprocess_runs import SECONDS, run_fresh
 from typedbytes import sequencefile
 
-pytestmark = pytest.mark.free_threaded
+pytestmark = [pytest.mark.free_threaded, pytest.mark.lowest]
 
 HAS_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
 

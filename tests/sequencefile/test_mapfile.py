@@ -10,7 +10,7 @@ from support.sequencefile_bytes import map_file, written
 from support.sequencefile_pairs import NUMBERS
 from typedbytes import sequencefile
 
-pytestmark = pytest.mark.newest_python
+pytestmark = [pytest.mark.newest_python, pytest.mark.lowest]
 
 ORDERED = {
     "Text": ["", "a", "ab", "é", "€", "\uffff", "😀"],

@@ -16,6 +16,8 @@ from typedbytes import columns, hadoop, local, sequencefile
 from typedbytes._base import locations
 from typedbytes.spark import _splits
 
+pytestmark = pytest.mark.lowest
+
 RECORDS = [[(f"{part}-{i:03}", i) for i in range(40)] for part in range(2)]
 
 

@@ -17,7 +17,7 @@ from support.subprocess_runs import run_fresh
 from typedbytes import sequencefile
 from typedbytes.sequencefile import _native as _sequence
 
-pytestmark = [pytest.mark.free_threaded, pytest.mark.oldest_python]
+pytestmark = [pytest.mark.free_threaded, pytest.mark.oldest_python, pytest.mark.lowest]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from support.subprocess_runs import run_fresh
 from typedbytes import columns, sequencefile
 from typedbytes._base import locations
 
-pytestmark = pytest.mark.oldest_python
+pytestmark = [pytest.mark.oldest_python, pytest.mark.lowest]
 
 
 def test_paths_and_files_to_read_from(tmp_path):

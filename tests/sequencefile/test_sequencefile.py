@@ -24,7 +24,7 @@ from typedbytes import sequencefile
 from typedbytes._core import PairIterator
 from typedbytes.sequencefile import _codecs
 
-pytestmark = pytest.mark.newest_python
+pytestmark = [pytest.mark.newest_python, pytest.mark.lowest]
 
 # -- round trips ------------------------------------------------------------------------------------------
 

@@ -11,6 +11,8 @@ from support.sequencefile_decoders import DECODERS
 from support.sequencefiles import CODECS, FORMS, IO, files, header, kinds, record, same
 from typedbytes import sequencefile
 
+pytestmark = pytest.mark.lowest
+
 NAMES = [name for name in files() if name.split("/")[0] in FORMS]
 
 

@@ -22,6 +22,8 @@ from support.subprocess_runs import run_fresh
 from typedbytes._sorting import external
 from typedbytes._sorting._native import SortedRecords, Sorter, merge
 
+pytestmark = pytest.mark.lowest
+
 
 class Dribble(io.RawIOBase):
     """Give a few bytes at a time."""
@@ -282,6 +284,8 @@ def test_records_that_did_not_come_back_are_an_error(tmp_path):
         spills.merge([segment._replace(nrecords=101)], io.BytesIO())
 
 
+@pytest.mark.uncounted("needs an optimised build")
+@pytest.mark.unsanitized("it keeps what was freed")
 @pytest.mark.parametrize("kinds", ["tiny", "words", "tiny large", "large tiny"])
 def test_memory_follows_the_limit_whatever_the_records_are(kinds):
     # of tiny records most of the memory is for what sorts them, of large ones none:
@@ -328,6 +332,8 @@ def words_in_a_file(path):
     return path
 
 
+@pytest.mark.uncounted("needs an optimised build")
+@pytest.mark.unsanitized("it keeps what was freed")
 @pytest.mark.parametrize("threads", [1, 2, 4])
 def test_a_process_that_sorts_stays_within_the_limit(threads, tmp_path):
     code = """
@@ -344,6 +350,8 @@ def test_a_process_that_sorts_stays_within_the_limit(threads, tmp_path):
     )
 
 
+@pytest.mark.uncounted("needs an optimised build")
+@pytest.mark.unsanitized("it keeps what was freed")
 @pytest.mark.parametrize("codec", ["none", "zstd"])
 def test_a_process_that_merges_stays_within_the_limit_whatever_the_codec(codec, tmp_path):
     code = """
@@ -369,6 +377,7 @@ def test_a_process_that_merges_stays_within_the_limit_whatever_the_codec(codec, 
     )
 
 
+@pytest.mark.unsanitized("it keeps what was freed")
 @pytest.mark.parametrize("threads", [1, 2, 4])
 @pytest.mark.parametrize("nbytes", [100_000, 3 << 20, 20 << 20])
 def test_large_records_of_several_threads_stay_within_the_limit_too(threads, nbytes, tmp_path):
@@ -469,6 +478,7 @@ def test_a_sorter_that_cannot_take_over_stays_empty():
     assert sorter.record == 0 and sorter.largest == 4 and sorter.sort() == [1]
 
 
+@pytest.mark.unsanitized("it cannot run where memory is limited")
 def test_memory_that_cannot_be_had_is_an_error_wherever_it_is_wanted():
     # 2 million tiny records want the most for their entries, and as much again to be sorted.
     code = """

@@ -17,7 +17,7 @@ import typedbytes as tb
 from support.hadoop_support import hadoop
 from typedbytes.sortkey import Descending, decode, encode
 
-pytestmark = [pytest.mark.free_threaded, pytest.mark.newest_python]
+pytestmark = [pytest.mark.free_threaded, pytest.mark.newest_python, pytest.mark.lowest]
 
 
 def key_bytes(value, **options):

@@ -16,7 +16,7 @@ from support.text_pieces import PIECES
 from typedbytes._core import PairIterator, PairSource
 from typedbytes._sorting._native import LineReader
 
-pytestmark = pytest.mark.free_threaded
+pytestmark = [pytest.mark.free_threaded, pytest.mark.lowest]
 
 # of these the rules of Java and the decoder of Python make as many replacements
 PIECES += [

@@ -10,7 +10,7 @@ import pytest
 import typedbytes as tb
 from support.reader_sources import PAIR, OnlyRead
 
-pytestmark = pytest.mark.newest_python
+pytestmark = [pytest.mark.newest_python, pytest.mark.debug]
 
 NAN = float("nan")
 

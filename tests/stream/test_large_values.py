@@ -10,6 +10,8 @@ import pytest
 import typedbytes as tb
 from support.reader_sources import OnlyRead, ReadInto
 
+pytestmark = pytest.mark.debug
+
 SIZES = [
     4095,
     4096,

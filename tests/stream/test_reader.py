@@ -18,6 +18,8 @@ from support.subprocess_runs import lowest_free_descriptor, run_fresh, within
 from typedbytes import sequencefile
 from typedbytes._base import compression
 
+pytestmark = pytest.mark.debug
+
 # -- sources ----------------------------------------------------------------------------------------------
 
 
