@@ -6,6 +6,8 @@ the classes in ``build/`` are whole, and made from the ``pom.xml`` and the sourc
 the Hadoop that the ``pom.xml`` names, whichever the variable HADOOP_VERSION has them run with.
 """
 
+import contextlib
+import fcntl
 import functools
 import hashlib
 import os
@@ -87,7 +89,7 @@ def jars_of(pom, name, *options):
 
 @functools.cache
 def build_with_maven(module):
-    """Build a module of src/java and run its own tests, once in a process; give what Maven said."""
+    """Build a module of src/java and run its own tests, once in a process; give what Maven said. A test needs the module alone."""
     command = [_find_maven(), "--batch-mode", "--file", module / "pom.xml", "package"]
     done = subprocess.run(command, env=_maven_environ(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode:
@@ -171,16 +173,28 @@ def _made(folder, inputs, make):
     """Give the folder that ``make`` fills, filled again only when an input has changed since."""
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in inputs)).hexdigest()
     stamp = folder / "made-from.sha256"
-    if not (stamp.exists() and stamp.read_text() == digest):
-        folder.parent.mkdir(exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent) as workshop:
-            fresh = Path(workshop) / folder.name
-            fresh.mkdir()
-            make(fresh)
-            (fresh / stamp.name).write_text(digest)
-            shutil.rmtree(folder, ignore_errors=True)
-            fresh.replace(folder)
+    folder.parent.mkdir(exist_ok=True)
+    with alone(folder.parent):
+        if not (stamp.exists() and stamp.read_text() == digest):
+            with tempfile.TemporaryDirectory(dir=folder.parent) as workshop:
+                fresh = Path(workshop) / folder.name
+                fresh.mkdir()
+                make(fresh)
+                (fresh / stamp.name).write_text(digest)
+                shutil.rmtree(folder, ignore_errors=True)
+                fresh.replace(folder)
     return folder
+
+
+@contextlib.contextmanager
+def alone(path):
+    """Keep other processes out of such a block for the same file or folder, the other workers of a test run among them."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _run(command, complaint, environ=None):

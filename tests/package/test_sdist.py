@@ -11,6 +11,8 @@ import zipfile
 import pytest
 from markdown_it import MarkdownIt
 
+from support.hadoop_support import jars
+
 pytestmark = pytest.mark.checkout
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -33,7 +35,8 @@ def archives(tmp_path_factory):
     found = []
     for number in range(2):
         folder = tmp_path_factory.mktemp(f"sdist{number}")
-        run_setup("egg_info", f"--egg-base={folder}", "sdist", f"--dist-dir={folder / 'dist'}")
+        with jars.alone(ROOT / "setup.py"):  # it puts the archive's files together in the root
+            run_setup("egg_info", f"--egg-base={folder}", "sdist", f"--dist-dir={folder / 'dist'}")
         found += (folder / "dist").iterdir()
     return found
 

@@ -44,7 +44,8 @@ def _compile(folder):
 
 def build_with_maven():
     """Build the module and run its own tests; return what Maven said."""
-    return jars.build_with_maven(MODULE)
+    with jars.alone(MODULE):
+        return jars.build_with_maven(MODULE)
 
 
 def command(mode, wire, where="tcp", options=jars.QUICK_START):
