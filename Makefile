@@ -4,6 +4,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 PYTEST_ARGS ?=
+# Workers that take what others have left; -n 0 in PYTEST_ARGS has none.
+PARALLEL = --numprocesses auto --maxprocesses 8 --dist worksteal
 
 BIN = $(VENV)/bin
 TEST_PATH = $(CURDIR):$(CURDIR)/tests
@@ -25,7 +27,7 @@ need_python = $(or $(find_python),$(error there is no python$(1), neither in $(P
 PYTHON_VERSIONS := 3.9 3.10 3.11 3.12 3.13
 
 .DEFAULT_GOAL := help
-.PHONY: help system-packages build test lint types docs demo demo-hadoop cluster spark fuzz reliability bench bench-instructions jar wheels release-source release-check try-fresh clean
+.PHONY: help system-packages build test test-quick lint types docs demo demo-hadoop cluster spark fuzz reliability bench bench-instructions jar wheels release-source release-check try-fresh clean
 
 # Of this file, or of that in the folder which includes it.
 help:
@@ -51,9 +53,12 @@ $(VENV)/built: $(VENV)/installed
 	$(BIN)/python $(PIP_INSTALL) --group test
 	@touch $@
 
-test: $(if $(findstring not hadoop,$(PYTEST_ARGS)),,system-packages) build ## run the whole suite, up to 18 minutes; PYTEST_ARGS='-m "not hadoop"' needs no JDK and Maven, 7 minutes
-	@echo "running the tests: the whole suite takes up to 18 minutes, 7 without Hadoop's (PYTEST_ARGS='-m \"not hadoop\"'); the percentage at the right is the progress"
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+test: $(if $(findstring not hadoop,$(PYTEST_ARGS)),,system-packages) build ## run the whole suite on all processors, 6 minutes on two; PYTEST_ARGS='-m "not hadoop"' needs no JDK and Maven, 4 minutes
+	@echo "running the tests: the whole suite takes 6 minutes on two processors, 4 without Hadoop's (PYTEST_ARGS='-m \"not hadoop\"'); the percentage at the right is the progress"
+	$(BIN)/python -m pytest $(PARALLEL) $(PYTEST_ARGS)
+
+test-quick: build ## run the tests of the codec, the streams and the command's basics, before a commit; less than a minute
+	$(BIN)/python -m pytest $(PARALLEL) -m "(codec or quick) and not once" $(PYTEST_ARGS) tests
 
 test-%: ## run other tests, as "make -C tests/gates" lists them: test-3.9, test-3.14t without the GIL, test-hadoop, test-on-s390x
 	@$(MAKE) --no-print-directory -f tests/gates/Makefile $*

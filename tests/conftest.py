@@ -19,7 +19,7 @@ hypothesis.settings.load_profile("typedbytes")
 
 FILE_MARKS = (
     *("codec", "windows", "free_threaded", "every_python", "oldest_python", "newest_python"),
-    *("quick", "lowest", "debug", "untraced"),
+    *("quick", "lowest", "every_hadoop", "debug", "untraced"),
 )
 
 

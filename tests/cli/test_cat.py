@@ -1,6 +1,10 @@
 """The command cat."""
 
+import pytest
+
 from support.commands import LIST, STREAM, TEXT, TWO, good
+
+pytestmark = pytest.mark.quick
 
 
 def test_cat_copies_stdin():

@@ -42,7 +42,7 @@ from typedbytes.cli import main
 from typedbytes.cli.main import load, parser_of
 from typedbytes.cli.registry import COMMANDS, OPTIONS_WITH_VALUE, OPTIONS_WITHOUT_VALUE
 
-pytestmark = pytest.mark.oldest_python
+pytestmark = [pytest.mark.oldest_python, pytest.mark.quick]
 
 
 @pytest.mark.parametrize("arguments", FILTERS, ids=" ".join)

@@ -9,7 +9,7 @@ import pytest
 from support.commands import COMMAND, FILTERS, LINES, NUMBERS, ONE, STREAM, TEXT, TWO, bad, good
 from support.subprocess_runs import SECONDS
 
-pytestmark = pytest.mark.oldest_python
+pytestmark = [pytest.mark.oldest_python, pytest.mark.quick]
 
 
 @pytest.mark.parametrize(

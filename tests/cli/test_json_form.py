@@ -24,6 +24,8 @@ from typedbytes.cli._failure import Failure
 from typedbytes.cli._forms.json_form import JsonFormError, dump_line, encoded_lines, from_tree, load_line, to_tree
 from typedbytes.cli._output.terminal import indented
 
+pytestmark = pytest.mark.quick
+
 VECTORS = pathlib.Path(__file__).parents[2] / "test_vectors"
 NONE_PICKLE = "64 00000004 80024e2e"
 

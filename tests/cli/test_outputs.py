@@ -11,7 +11,7 @@ from support.commands import COMMAND, FILTERS, LINES, ONE, STREAM, TWO, bad, goo
 from support.subprocess_runs import SECONDS
 from typedbytes.cli import main
 
-pytestmark = pytest.mark.oldest_python
+pytestmark = [pytest.mark.oldest_python, pytest.mark.quick]
 
 
 def test_an_output_is_replaced_when_all_is_well(file, tmp_path):

@@ -9,6 +9,8 @@ import pytest
 import typedbytes as tb
 from support.commands import LINES, LIST, ONE, STREAM, bad, good
 
+pytestmark = pytest.mark.quick
+
 
 def test_forms_of_json():
     data = tb.dumps({"d": datetime.date(2020, 1, 2)}) + tb.dumps(b"x")

@@ -8,7 +8,7 @@ from hypothesis import example, given, strategies as st
 
 import typedbytes as tb
 
-pytestmark = pytest.mark.every_python
+pytestmark = [pytest.mark.every_python, pytest.mark.quick]
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))

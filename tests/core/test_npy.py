@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 from support.subprocess_runs import run_fresh
 from typedbytes._base.npy import dumps_array, is_available, loads_array
 
-pytestmark = [pytest.mark.every_python, pytest.mark.lowest]
+pytestmark = [pytest.mark.every_python, pytest.mark.lowest, pytest.mark.quick]
 
 RECORD = [("id", "<i4"), ("point", "<f8", (2, 2)), ("name", "S3")]
 

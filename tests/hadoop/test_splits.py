@@ -16,7 +16,7 @@ from typedbytes import sequencefile
 from typedbytes._base.zstd import zstd
 from typedbytes.streaming.formats.splits import open_split
 
-pytestmark = pytest.mark.hadoop
+pytestmark = [pytest.mark.hadoop, pytest.mark.every_hadoop]
 
 
 def pairs_of(kind, piece, told):

@@ -15,7 +15,7 @@ from support.hadoop_support import jars
 from support.portable_jobs import JOBS, lay_out
 from support.streaming_support import environment
 
-pytestmark = pytest.mark.hadoop
+pytestmark = [pytest.mark.hadoop, pytest.mark.every_hadoop]
 
 QUICK = ["-D", "mapreduce.client.progressmonitor.pollinterval=20", "-D", "mapreduce.client.completion.pollinterval=20"]
 

@@ -19,6 +19,8 @@ from support.public_classes import public_modules
 from support.subprocess_runs import run_fresh
 from typedbytes import hadoop, local, streaming
 
+pytestmark = pytest.mark.quick
+
 PACKAGE = pathlib.Path(tb.__file__).parent
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCE_ROOT = ROOT / "src" / "typedbytes"

@@ -14,6 +14,8 @@ from support.subprocess_runs import lowest_free_descriptor, run_fresh
 from typedbytes import columns
 from typedbytes._base.zstd import zstd
 
+pytestmark = pytest.mark.quick
+
 DECOMPRESS = {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress, ".zst": zstd.decompress}
 PAIRS = [(f"word {number}", number) for number in range(20_000)]
 DATA = tb.Encoder().encode_pairs(PAIRS)

@@ -18,6 +18,8 @@ from support.subprocess_runs import SECONDS, run_fresh
 from typedbytes import sequencefile
 from typedbytes.block import BlockReader
 
+pytestmark = pytest.mark.quick
+
 PAIRS = [("key", number) for number in range(50)]
 VALUES = [number for _, number in PAIRS]
 

@@ -11,7 +11,7 @@ import typedbytes as tb
 from support.reader_sources import DATA, KINDS, PAIR, VALUES, OnlyRead, Script, live, pipe
 from support.subprocess_runs import run_fresh
 
-pytestmark = pytest.mark.debug
+pytestmark = [pytest.mark.debug, pytest.mark.quick]
 
 # -- sources ----------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ import pytest
 import typedbytes as tb
 from support.reader_sources import PAIR, OnlyRead
 
-pytestmark = [pytest.mark.newest_python, pytest.mark.debug]
+pytestmark = [pytest.mark.newest_python, pytest.mark.debug, pytest.mark.quick]
 
 NAN = float("nan")
 

@@ -10,7 +10,7 @@ import pytest
 import typedbytes as tb
 from support.reader_sources import OnlyRead, ReadInto
 
-pytestmark = pytest.mark.debug
+pytestmark = [pytest.mark.debug, pytest.mark.quick]
 
 SIZES = [
     4095,

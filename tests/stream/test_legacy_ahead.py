@@ -12,6 +12,8 @@ import typedbytes
 from support.subprocess_runs import SECONDS
 from typedbytes.legacy import Input, Output, PairedInput, PairedOutput
 
+pytestmark = pytest.mark.quick
+
 PAIRS = [(number, "text") for number in range(5000)]
 DATA = typedbytes.Encoder().encode_pairs(PAIRS)
 WITH_X = b"".join(typedbytes.dumps(key) + typedbytes.dumps(value) + b"x" for key, value in PAIRS)

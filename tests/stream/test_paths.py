@@ -13,6 +13,8 @@ from support.subprocess_runs import lowest_free_descriptor, run_fresh
 from typedbytes import columns, sequencefile
 from typedbytes._base.zstd import zstd
 
+pytestmark = pytest.mark.quick
+
 COMPRESS = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": zstd.compress}
 PAIRS = [(f"word {number}", number) for number in range(20_000)]
 DATA = tb.Encoder().encode_pairs(PAIRS)

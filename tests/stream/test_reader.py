@@ -18,7 +18,7 @@ from support.subprocess_runs import lowest_free_descriptor, run_fresh, within
 from typedbytes import sequencefile
 from typedbytes._base import compression
 
-pytestmark = pytest.mark.debug
+pytestmark = [pytest.mark.debug, pytest.mark.quick]
 
 # -- sources ----------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import pytest
 import typedbytes as tb
 from support.reader_sources import DATA, ENDS, LIVE, VALUES, live
 
-pytestmark = [pytest.mark.oldest_python, pytest.mark.debug]
+pytestmark = [pytest.mark.oldest_python, pytest.mark.debug, pytest.mark.quick]
 
 
 @contextlib.contextmanager

@@ -9,6 +9,8 @@ from typedbytes._core import END, PairIterator, RawBytesReader, RecordLoop, Text
 from typedbytes._sorting._native import LineReader
 from typedbytes.errors import TruncatedError
 
+pytestmark = pytest.mark.quick
+
 PAIRS = [("a", 1), ("b", [2, "x"]), ("c", None)]
 ENCODED = b"".join(dumps(part) for pair in PAIRS for part in pair)
 

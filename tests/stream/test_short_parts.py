@@ -15,6 +15,8 @@ from typedbytes._base.compression import decompressed
 from typedbytes._base.zstd import skip_empty_frames, stored_contents, zstd
 from typedbytes.sequencefile._codecs import find
 
+pytestmark = pytest.mark.quick
+
 EMPTY, SKIPPED = zstd.compress(b""), short_parts.SKIPPED
 
 

@@ -10,6 +10,8 @@ from typedbytes.streaming.formats.raw_bytes import RawBytesInput, RawBytesOutput
 from typedbytes.streaming.formats.record_io import BUFFER_NBYTES
 from typedbytes.streaming.formats.text import TextInput, TextOutput
 
+pytestmark = pytest.mark.quick
+
 
 class OneByteFile(io.RawIOBase):
     """A source that gives a byte at a time."""

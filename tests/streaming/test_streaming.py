@@ -9,7 +9,7 @@ import pytest
 from support.streaming_support import SECONDS, encode, finish, read_message, run_script, start
 from typedbytes import Decoder, dumps, streaming
 
-pytestmark = pytest.mark.oldest_python
+pytestmark = [pytest.mark.oldest_python, pytest.mark.quick]
 
 HADOOP = {"mapreduce_job_id": "job_1_0001"}
 WORDS = encode((0, "the quick fox"), (14, ""), (15, "the end"))
