@@ -23,6 +23,14 @@ FILE_MARKS = (
 )
 
 
+def pytest_configure(config):
+    """Refuse names in -m that no test can have: "not" one of them would leave out nothing."""
+    known = {re.match(r"\w+", line)[0] for line in config.getini("markers")}
+    unknown = {*re.findall(r"\w+", config.option.markexpr)} - known - {"and", "or", "not"}
+    if unknown:
+        raise pytest.UsageError(f"-m {config.option.markexpr!r}: expected marks of pyproject.toml, found {', '.join(sorted(unknown))}")
+
+
 def pytest_ignore_collect(collection_path, config):
     """Leave out, unread, files without the marks that -m names: they may import what such a run does not have."""
     wanted = [mark for mark in FILE_MARKS if re.search(rf"(?<!not )\b{mark}\b", config.option.markexpr)]

@@ -1,9 +1,12 @@
 """The gates themselves: the faults fit the sources, leaks and lines never reached are seen, and none leaks."""
 
+import subprocess
+import sys
+
 import pytest
 
 import typedbytes
-from gates import faults, figures, leaks, line_coverage, reliability
+from gates import build_copies, faults, figures, leaks, line_coverage, reliability
 from support.subprocess_runs import run_fresh
 
 pytestmark = [
@@ -151,6 +154,14 @@ def test_lines_that_only_run_without_the_gil_are_known(name, line, function):
         if text == "        encode_value(e, PyList_GET_ITEM(items, frame.index))"
     ]
     assert others and not any(line_coverage.why_unreachable("core/codec/containers.pxi", number) for number in others)
+
+
+def test_a_mark_that_no_test_can_have_is_refused():
+    """A gate that leaves out what is marked otherwise would leave out nothing, and one that asks for it run nothing."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-m", "not hadoop and not unsanitised", __file__]
+    done = subprocess.run(command, cwd=build_copies.ROOT, capture_output=True, text=True)
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert done.stderr == "ERROR: -m 'not hadoop and not unsanitised': expected marks of pyproject.toml, found unsanitised\n\n"
 
 
 def test_figures_are_parsed_as_they_were_reported(capsys):
