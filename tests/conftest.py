@@ -19,16 +19,17 @@ hypothesis.settings.load_profile("typedbytes")
 
 FILE_MARKS = (
     *("codec", "windows", "free_threaded", "every_python", "oldest_python", "newest_python"),
-    *("quick", "lowest", "every_hadoop", "debug", "untraced"),
+    *("quick", "portable", "lowest", "every_hadoop", "debug", "untraced"),
 )
 
 
 def pytest_configure(config):
     """Refuse names in -m that no test can have: "not" one of them would leave out nothing."""
     known = {re.match(r"\w+", line)[0] for line in config.getini("markers")}
-    unknown = {*re.findall(r"\w+", config.option.markexpr)} - known - {"and", "or", "not"}
+    found = config.option.markexpr
+    unknown = {*re.findall(r"\w+", found)} - known - {"and", "or", "not"}
     if unknown:
-        raise pytest.UsageError(f"-m {config.option.markexpr!r}: expected marks of pyproject.toml, found {', '.join(sorted(unknown))}")
+        raise pytest.UsageError(f"-m {found!r}: expected marks of pyproject.toml, found {', '.join(sorted(unknown))}")
 
 
 def pytest_ignore_collect(collection_path, config):

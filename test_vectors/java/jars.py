@@ -89,7 +89,7 @@ def jars_of(pom, name, *options):
 
 @functools.cache
 def build_with_maven(module):
-    """Build a module of src/java and run its own tests, once in a process; give what Maven said. A test needs the module alone."""
+    """Build a module of src/java and run its tests, once in a process; give what Maven said; tests call it alone."""
     command = [_find_maven(), "--batch-mode", "--file", module / "pom.xml", "package"]
     done = subprocess.run(command, env=_maven_environ(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode:
@@ -188,7 +188,7 @@ def _made(folder, inputs, make):
 
 @contextlib.contextmanager
 def alone(path):
-    """Keep other processes out of such a block for the same file or folder, the other workers of a test run among them."""
+    """Keep other processes, such as the workers of a test run, out of such blocks for the same file or folder."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -59,7 +59,7 @@ def named(monkeypatch):
 
 @pytest.fixture(params=["Linux", "macOS"])
 def memory_of(request, monkeypatch, named):
-    """Make channels as on either system: Linux has the calls that macOS needs, but lets memory made by them be truncated."""
+    """Make channels as on either system: Linux has macOS's calls, but lets their memory be truncated."""
     if request.param == "macOS":
         monkeypatch.setattr(_system_memory, "sys", types.SimpleNamespace(platform="darwin"))
     yield request.param

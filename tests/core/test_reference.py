@@ -14,7 +14,7 @@ from support.seeds import short_seeds
 from support.vectors import exact_repr, failure, outcome
 from typedbytes._base import magic
 
-pytestmark = pytest.mark.windows
+pytestmark = [pytest.mark.windows, pytest.mark.portable]
 
 
 @pytest.fixture(scope="module", autouse=True)

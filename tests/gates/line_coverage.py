@@ -31,9 +31,8 @@ from typedbytes import _core  # noqa: E402
 MIN_BRANCHES = 0.9
 MIN_PYTHON = 0.95
 WHOLE, PORTABLE = "coverage", "coverage-portable"
-#: With `uncounted` left out, in all runs. `untraced` and tests with signals run without coverage.py, whose tracing runs where an
-#: exception cannot be raised.
 COUNTED = "not hadoop and not uncounted"
+#: Run without coverage.py, as what is `untraced`: it traces where an exception cannot be raised.
 SIGNALS = "signal or interrupt or interpreter"
 #: These lines, and what it would take to reach them.
 UNREACHABLE = {
@@ -224,7 +223,7 @@ def run(arguments):
         (folders[0], ["-m", "coverage", "run"], traced, ["-k", f"not ({SIGNALS})"]),
         (folders[0], [], traced, ["-k", SIGNALS]),
         (folders[0], [], f"{COUNTED} and untraced", []),
-        (folders[1], [], f"{COUNTED} and (codec or windows)", []),
+        (folders[1], [], f"{COUNTED} and (codec or portable)", []),
     ]
     codes = [
         build_copies.run(

@@ -161,7 +161,10 @@ def test_a_mark_that_no_test_can_have_is_refused():
     command = [sys.executable, "-m", "pytest", "--collect-only", "-m", "not hadoop and not unsanitised", __file__]
     done = subprocess.run(command, cwd=build_copies.ROOT, capture_output=True, text=True)
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
-    assert done.stderr == "ERROR: -m 'not hadoop and not unsanitised': expected marks of pyproject.toml, found unsanitised\n\n"
+    assert (
+        done.stderr
+        == "ERROR: -m 'not hadoop and not unsanitised': expected marks of pyproject.toml, found unsanitised\n\n"
+    )
 
 
 def test_figures_are_parsed_as_they_were_reported(capsys):
