@@ -437,6 +437,7 @@ def test_a_system_without_sealed_memory_is_reported(monkeypatch):
 
 
 @NEEDS_NAMESPACES
+@pytest.mark.unsanitized("AddressSanitizer reads /proc")
 def test_a_linux_without_proc_is_reported():
     code = textwrap.dedent("""
         import socket

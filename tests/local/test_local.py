@@ -1026,6 +1026,7 @@ def test_a_limit_on_files_fails_the_job_and_says_so(words, tmp_path, output_form
 
 
 @NEEDS_NAMESPACES
+@pytest.mark.unsanitized("AddressSanitizer reads /proc")
 def test_a_job_needs_no_proc(words, tmp_path):
     """Nor shared memory of POSIX for the semaphores of multiprocessing."""
     path, script, counts = words

@@ -156,6 +156,7 @@ def test_whatever_ends_a_job_no_file_and_no_process_is_left(start, tmp_path, sig
 
 
 @NEEDS_NAMESPACES
+@pytest.mark.unsanitized("AddressSanitizer reads /proc")
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGKILL])
 def test_whatever_ends_a_job_nothing_is_left_without_proc(start, tmp_path, signum):
     """As on macOS, which has no signal for the death of a parent either."""

@@ -42,6 +42,7 @@ def test_returns_are_compared_with_the_shadow_stack(read):
     assert "SHSTK" in read("--notes")
 
 
+@pytest.mark.unsanitized("it is built without these checks")
 @pytest.mark.parametrize("read", ["block._native"], indirect=True)
 def test_calls_of_the_c_library_check_sizes_that_are_known(read):
     assert "_chk@GLIBC" in read("--dyn-syms").replace("__stack_chk_fail", "")

@@ -41,10 +41,11 @@ class MismatchError(DecodeError):
     """Raised for a value of another type than its column; `offset`, `record`, `code` and `path` locate it.
 
     >>> import typedbytes
-    >>> list(read(typedbytes.dumps(1) + typedbytes.dumps("a"), schema=["int"], pairs=False))
-    Traceback (most recent call last):
-    typedbytes.columns.MismatchError: STRING in column 'value', which holds int (on_mismatch="widen" or "split"
-    continues), at offset 5, record 1
+    >>> try:
+    ...     list(read(typedbytes.dumps(1) + typedbytes.dumps("a"), schema=["int"], pairs=False))
+    ... except MismatchError as error:
+    ...     print(error.offset, error.record)
+    5 1
     """
 
     __module__ = "typedbytes.columns"
