@@ -20,7 +20,14 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "bench"), str(ROOT / "tests")]
 
 from hadoop_identity import ONE_SPLIT, measured  # noqa: E402
-from support.hadoop_support import SEQUENCE_FILE_INPUT, SEQUENCE_FILE_OUTPUT, ZSTD, Hadoop, hadoop, python_command  # noqa: E402
+from support.hadoop_support import (  # noqa: E402
+    SEQUENCE_FILE_INPUT,
+    SEQUENCE_FILE_OUTPUT,
+    ZSTD,
+    Hadoop,
+    hadoop,
+    python_command,
+)
 from typedbytes import Long, sequencefile  # noqa: E402
 
 PACKAGE = "org.typedbytes.hadoop"
