@@ -63,7 +63,7 @@ COMPILED = [
     block.BlockReader, block.BlockWriter, block.CoalescingWriter, block.AsyncCoalescingWriter,
 ]  # fmt: skip
 # tested below: one needs an event loop, the other a second thread
-ELSEWHERE = {block.AsyncCoalescingWriter, block.SharedChannel}
+ELSEWHERE = (block.AsyncCoalescingWriter, block.SharedChannel)
 
 
 def test_every_class_has_a_recipe():
