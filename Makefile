@@ -4,8 +4,9 @@
 PYTHON ?= python3
 VENV ?= .venv
 PYTEST_ARGS ?=
-# Workers that take what others have left; -n 0 in PYTEST_ARGS has none.
-PARALLEL = --numprocesses auto --maxprocesses 8 --dist worksteal
+# Workers that take what others have left; -n 0 in PYTEST_ARGS has none. Beside them pytest-benchmark warns if it is not told to
+# measure nothing.
+PARALLEL = --numprocesses auto --maxprocesses 8 --dist worksteal --benchmark-disable
 
 BIN = $(VENV)/bin
 TEST_PATH = $(CURDIR):$(CURDIR)/tests
