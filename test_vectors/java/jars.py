@@ -45,6 +45,8 @@ Install Maven, which fetches Hadoop's jars once, and have mvn on PATH:
   Fedora           dnf install maven
   macOS            brew install maven"""
 
+_HELD = set()  # the paths that this process is alone with
+
 
 class MissingToolError(RuntimeError):
     """Something of Java's world is not there; the message says how to get it."""
@@ -188,12 +190,21 @@ def _made(folder, inputs, make):
 
 @contextlib.contextmanager
 def alone(path):
-    """Keep other processes, such as the workers of a test run, out of such blocks for the same file or folder."""
+    """Keep other processes, such as the workers of a test run, out of such blocks for the same file or folder.
+
+    A block may stand in another of the same path: what one class path needs may be made while another is.
+    """
+    key = os.path.realpath(path)
+    if key in _HELD:  # the kernel would have this process wait for itself
+        yield
+        return
     descriptor = os.open(path, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
+        _HELD.add(key)
         yield
     finally:
+        _HELD.discard(key)
         os.close(descriptor)
 
 
