@@ -83,8 +83,10 @@ lint: build/lint/built ## check style, spelling, scripts and workflows with ruff
 	git ls-files 'src/*.px[di]' | PATH="$(CURDIR)/build/lint/bin:$$PATH" xargs cython-lint
 	git ls-files | xargs build/lint/bin/codespell
 
-types: build build/types/built ## check the package with mypy, the stubs against the built modules, and that every public name has a type; half a minute
+types: build build/types/built ## check the package with mypy, the stubs against the built modules, that every public name has a type, and what calls with a type return; half a minute
 	build/types/bin/mypy
+	MYPYPATH=$(CURDIR) build/types/bin/mypy --config-file= --strict --follow-imports=silent tests/records/type_checks.py
+	PYTHONPATH=$(CURDIR) build/types/bin/basedpyright --level error --pythonpath build/types/bin/python tests/records/type_checks.py
 	MYPYPATH=$(CURDIR) PYTHONPATH=$(CURDIR) build/types/bin/stubtest typedbytes --concise --mypy-config-file pyproject.toml \
 	    --ignore-disjoint-bases --allowlist .stubtest-allowed
 	PYTHONPATH=$(CURDIR) build/types/bin/basedpyright --pythonpath build/types/bin/python --verifytypes typedbytes --ignoreexternal

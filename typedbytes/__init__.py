@@ -7,7 +7,8 @@
     PairReader, PairWriter             keys and values in turn: what Hadoop Streaming speaks
     skip, count, index                 structure without values
     hash_code, partition               where Hadoop sends a key
-    Byte, Long, Float, Ext, Writable   values of the format that no Python type has
+    Byte, Int, Long, Float             numbers of a width; Ext, Writable: values that no Python type has
+    records                            what Annotated says of the fields of a record class
     Input, Output, PairedInput, ...    drop-in names of the older libraries
 
 >>> loads(dumps({"word": [1, 2.5, b"raw"]}))
@@ -17,10 +18,11 @@
 import sys
 
 from typedbytes._core import Decoder, Encoder, dumps, loads
-from typedbytes._types import Byte, Ext, Float, Long, Writable
+from typedbytes._types import Byte, Ext, Float, Int, Long, Writable
 from typedbytes.errors import (
     BlockError,
     DecodeError,
+    DecodeTypeError,
     EncodeError,
     EncodeTypeError,
     EncodeValueError,
@@ -43,6 +45,7 @@ _MODULES = (
     "jobs",
     "legacy",
     "local",
+    "records",
     "sequencefile",
     "sortkey",
     "spark",
@@ -51,15 +54,17 @@ _MODULES = (
 _LATER = {"TypeCode": "typedbytes._typecodes"}
 _LATER.update(dict.fromkeys(("count", "hash_code", "index", "partition", "skip"), "typedbytes._core"))
 _LATER.update(dict.fromkeys(("Bytes", "Input", "Output", "PairedInput", "PairedOutput"), "typedbytes.legacy"))
-# of the old modules
-_CONSTANTS = "BYTES BYTE BOOL INT LONG FLOAT DOUBLE STRING VECTOR LIST MAP PICKLE BYTESTRING MARKER"
+_CONSTANTS = (
+    "BYTES BYTE BOOL INT LONG FLOAT DOUBLE STRING VECTOR LIST MAP PICKLE BYTESTRING MARKER"  # of the old modules
+)
 _LATER.update(dict.fromkeys(_CONSTANTS.split(), "typedbytes.legacy"))
 
 __all__ = [
-    "BlockError", "Byte", "Bytes", "DecodeError", "Decoder", "EncodeError", "EncodeTypeError", "EncodeValueError",
-    "Encoder", "Ext", "Float", "FormatError", "Input", "LimitError", "Long", "Output", "PairReader", "PairWriter",
-    "PairedInput", "PairedOutput", "Reader", "TruncatedError", "TypeCode", "TypedBytesError", "Writable", "Writer",
-    "count", "dump", "dump_all", "dumps", "hash_code", "index", "iter_load", "load", "loads", "partition", "skip",
+    "BlockError", "Byte", "Bytes", "DecodeError", "DecodeTypeError", "Decoder", "EncodeError", "EncodeTypeError",
+    "EncodeValueError", "Encoder", "Ext", "Float", "FormatError", "Input", "Int", "LimitError", "Long", "Output",
+    "PairReader", "PairWriter", "PairedInput", "PairedOutput", "Reader", "TruncatedError", "TypeCode",
+    "TypedBytesError", "Writable", "Writer", "count", "dump", "dump_all", "dumps", "hash_code", "index", "iter_load",
+    "load", "loads", "partition", "skip",
 ]  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from typedbytes import (
     hadoop as hadoop,
     legacy as legacy,
     local as local,
+    records as records,
     sequencefile as sequencefile,
     sortkey as sortkey,
     spark as spark,
@@ -23,10 +24,11 @@ from typedbytes._core import (
     skip as skip,
 )
 from typedbytes._typecodes import TypeCode as TypeCode
-from typedbytes._types import Byte as Byte, Ext as Ext, Float as Float, Long as Long, Writable as Writable
+from typedbytes._types import Byte as Byte, Ext as Ext, Float as Float, Int as Int, Long as Long, Writable as Writable
 from typedbytes.errors import (
     BlockError as BlockError,
     DecodeError as DecodeError,
+    DecodeTypeError as DecodeTypeError,
     EncodeError as EncodeError,
     EncodeTypeError as EncodeTypeError,
     EncodeValueError as EncodeValueError,
@@ -59,6 +61,7 @@ __all__ = [
     "Byte",
     "Bytes",
     "DecodeError",
+    "DecodeTypeError",
     "Decoder",
     "EncodeError",
     "EncodeTypeError",
@@ -68,6 +71,7 @@ __all__ = [
     "Float",
     "FormatError",
     "Input",
+    "Int",
     "LimitError",
     "Long",
     "Output",

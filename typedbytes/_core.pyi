@@ -1,9 +1,9 @@
 from array import array
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from typing import Any, Generic, overload
 
 from _typeshed import ReadableBuffer, WriteableBuffer
-from typing_extensions import Self, Unpack
+from typing_extensions import Self, TypeVar, Unpack
 
 from typedbytes._base.options import DecodeOptions as _DecodeOptions, Dialect, EncodeOptions as _EncodeOptions
 
@@ -25,6 +25,11 @@ __all__ = [
 
 _Result = TypeVar("_Result")
 _Class = TypeVar("_Class", bound=type)
+_Value = TypeVar("_Value")
+# What a reader without a type reads: a bare Reader is a Reader[Any].
+_Item = TypeVar("_Item", default=Any)
+_Key = TypeVar("_Key", default=Any)
+_Content = TypeVar("_Content", default=Any)
 
 CODE_NAMES: dict[int, str]
 END: Any
@@ -37,41 +42,91 @@ class EncodeOptions:
 class DecodeOptions:
     def __init__(self, *args: Any, **options: Any) -> None: ...
 
-def dumps(obj: Any, **options: Unpack[_EncodeOptions]) -> bytes: ...
-def loads(data: ReadableBuffer, **options: Unpack[_DecodeOptions]) -> Any: ...
+# Of each pair of overloads, the second is for what type checkers do not see as a class:
+# unions, Annotated and other aliases.
+def dumps(obj: Any, *, type: Any = None, omit_none: bool = False, **options: Unpack[_EncodeOptions]) -> bytes: ...
+@overload
+def loads(
+    data: ReadableBuffer, *, type: type[_Value], strict: bool = True, **options: Unpack[_DecodeOptions]
+) -> _Value: ...
+@overload
+def loads(data: ReadableBuffer, *, type: Any = None, strict: bool = True, **options: Unpack[_DecodeOptions]) -> Any: ...
 
 class Encoder:
-    def __init__(self, **options: Unpack[_EncodeOptions]) -> None: ...
+    def __init__(
+        self,
+        *,
+        type: Any = None,
+        key_type: Any = None,
+        value_type: Any = None,
+        omit_none: bool = False,
+        **options: Unpack[_EncodeOptions],
+    ) -> None: ...
     def encode(self, obj: Any) -> bytes: ...
     def encode_into(self, obj: Any, buffer: WriteableBuffer, offset: int = 0) -> int: ...
     def encode_all(self, iterable: Iterable[Any]) -> bytes: ...
     def encode_pairs(self, pairs: Iterable[tuple[Any, Any]]) -> bytes: ...
 
-class Decoder:
-    def __init__(self, **options: Unpack[_DecodeOptions]) -> None: ...
-    def decode(self, data: ReadableBuffer) -> Any: ...
-    def decode_from(self, data: ReadableBuffer, offset: int = 0) -> tuple[Any, int]: ...
-    def decode_all(self, data: ReadableBuffer) -> list[Any]: ...
+class Decoder(Generic[_Item]):
+    @overload
+    def __init__(
+        self: Decoder[_Value],
+        *,
+        type: type[_Value],
+        key_type: Any = None,
+        value_type: Any = None,
+        strict: bool = True,
+        **options: Unpack[_DecodeOptions],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: Decoder[Any],
+        *,
+        type: Any = None,
+        key_type: Any = None,
+        value_type: Any = None,
+        strict: bool = True,
+        **options: Unpack[_DecodeOptions],
+    ) -> None: ...
+    def decode(self, data: ReadableBuffer) -> _Item: ...
+    def decode_from(self, data: ReadableBuffer, offset: int = 0) -> tuple[_Item, int]: ...
+    def decode_all(self, data: ReadableBuffer) -> list[_Item]: ...
     def decode_pairs(self, data: ReadableBuffer) -> list[tuple[Any, Any]]: ...
     def feed(self, data: ReadableBuffer) -> None: ...
     @property
     def pending(self) -> int: ...
     def close(self) -> None: ...
     def __iter__(self) -> Self: ...
-    def __next__(self) -> Any: ...
+    def __next__(self) -> _Item: ...
+    def __class_getitem__(cls, parameters: Any) -> Any: ...
 
-class Reader:
+class Reader(Generic[_Item]):
+    @overload
     def __init__(
-        self,
+        self: Reader[_Value],
         source: Any,
         *,
+        type: type[_Value],
+        strict: bool = True,
+        raw: bool = False,
+        read_ahead: bool = True,
+        buffer_size: int = 131072,
+        **options: Unpack[_DecodeOptions],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: Reader[Any],
+        source: Any,
+        *,
+        type: Any = None,
+        strict: bool = True,
         raw: bool = False,
         read_ahead: bool = True,
         buffer_size: int = 131072,
         **options: Unpack[_DecodeOptions],
     ) -> None: ...
     def read(self, default: Any = None) -> Any: ...
-    def read_all(self) -> list[Any]: ...
+    def read_all(self) -> list[_Item]: ...
     def skip(self, n: int = 1) -> int: ...
     @property
     def offset(self) -> int: ...
@@ -84,7 +139,8 @@ class Reader:
     def __enter__(self) -> Self: ...
     def __exit__(self, *exception: object) -> None: ...
     def __iter__(self) -> Self: ...
-    def __next__(self) -> Any: ...
+    def __next__(self) -> _Item: ...
+    def __class_getitem__(cls, parameters: Any) -> Any: ...
     def __read_code__(self) -> int: ...
     def __read_payload__(self, code: int) -> Any: ...
     def __use_encoded__(self, use: Callable[[memoryview], tuple[int, int]], nbytes_wanted: int) -> bool: ...
@@ -92,8 +148,60 @@ class Reader:
     @property
     def _failure(self) -> BaseException | None: ...
 
-class PairReader(Reader):
-    def groups(self) -> Iterator[tuple[Any, Iterator[Any]]]: ...
+class PairReader(Reader[tuple[_Key, _Content]], Generic[_Key, _Content]):
+    @overload
+    def __init__(
+        self: PairReader[_Value, _Result],
+        source: Any,
+        *,
+        key_type: type[_Value],
+        value_type: type[_Result],
+        strict: bool = True,
+        raw: bool = False,
+        read_ahead: bool = True,
+        buffer_size: int = 131072,
+        **options: Unpack[_DecodeOptions],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: PairReader[_Value, Any],
+        source: Any,
+        *,
+        key_type: type[_Value],
+        value_type: Any = None,
+        strict: bool = True,
+        raw: bool = False,
+        read_ahead: bool = True,
+        buffer_size: int = 131072,
+        **options: Unpack[_DecodeOptions],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: PairReader[Any, _Value],
+        source: Any,
+        *,
+        key_type: Any = None,
+        value_type: type[_Value],
+        strict: bool = True,
+        raw: bool = False,
+        read_ahead: bool = True,
+        buffer_size: int = 131072,
+        **options: Unpack[_DecodeOptions],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: PairReader[Any, Any],
+        source: Any,
+        *,
+        key_type: Any = None,
+        value_type: Any = None,
+        strict: bool = True,
+        raw: bool = False,
+        read_ahead: bool = True,
+        buffer_size: int = 131072,
+        **options: Unpack[_DecodeOptions],
+    ) -> None: ...
+    def groups(self) -> Iterator[tuple[_Key, Iterator[_Content]]]: ...
 
 class ReaderGroups:
     def __iter__(self) -> Self: ...
@@ -204,7 +312,15 @@ class ParametersOf:
     def __set_name__(self, owner: type, name: str, /) -> None: ...
 
 class Writer:
-    def __init__(self, sink: Any, *, buffer_size: int = 65536, **options: Unpack[_EncodeOptions]) -> None: ...
+    def __init__(
+        self,
+        sink: Any,
+        *,
+        type: Any = None,
+        omit_none: bool = False,
+        buffer_size: int = 65536,
+        **options: Unpack[_EncodeOptions],
+    ) -> None: ...
     def write(self, obj: Any) -> None: ...
     def writes(self, iterable: Iterable[Any]) -> int: ...
     def copy(self, reader: Reader) -> int: ...
@@ -222,6 +338,16 @@ class Writer:
     def __exit__(self, kind: object = None, error: object = None, traceback: object = None) -> None: ...
 
 class PairWriter(Writer):
+    def __init__(
+        self,
+        sink: Any,
+        *,
+        key_type: Any = None,
+        value_type: Any = None,
+        omit_none: bool = False,
+        buffer_size: int = 65536,
+        **options: Unpack[_EncodeOptions],
+    ) -> None: ...
     def write(self, key: Any, value: Any) -> None: ...  # type: ignore[override]
     def writes(self, pairs: Iterable[tuple[Any, Any]]) -> int: ...
     def write_raw(self, key: ReadableBuffer, value: ReadableBuffer) -> None: ...  # type: ignore[override]

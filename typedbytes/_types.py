@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
     from typing_extensions import Self
 
-__all__ = ["Byte", "Long", "Float", "Ext", "Writable"]
+__all__ = ["Byte", "Int", "Long", "Float", "Ext", "Writable"]
 
 
 class Byte(int):
@@ -36,6 +36,31 @@ class Byte(int):
 
     def __repr__(self) -> str:
         return f"Byte({int(self)})"
+
+    def __str__(self) -> str:
+        return int.__repr__(self)
+
+
+class Int(int):
+    """Hold an int that is written as INT (32 bits, signed) and never as LONG.
+
+    Raises ValueError outside 32 bits.
+
+    >>> import typedbytes
+    >>> typedbytes.dumps(typedbytes.Int(5)).hex()
+    '0300000005'
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, value: int = 0) -> Self:
+        self = super().__new__(cls, value)
+        if not -(2**31) <= self < 2**31:
+            raise ValueError("Int must fit 32 bits")
+        return self
+
+    def __repr__(self) -> str:
+        return f"Int({int(self)})"
 
     def __str__(self) -> str:
         return int.__repr__(self)

@@ -22,6 +22,7 @@ __all__ = [
     "DecodeError",
     "TruncatedError",
     "LimitError",
+    "DecodeTypeError",
     "FormatError",
     "BlockError",
 ]
@@ -155,6 +156,19 @@ class LimitError(DecodeError):
     >>> typedbytes.loads(b"\x09\x09\xff\xff", max_depth=1)
     Traceback (most recent call last):
     typedbytes.errors.LimitError: containers nest deeper than max_depth=1 at offset 1, path [0]
+    """
+
+
+class DecodeTypeError(DecodeError, TypeError):
+    r"""Report a value that is not of the type that was asked for; `path` leads to it by the names of fields.
+
+    >>> import typing, typedbytes
+    >>> class Visit(typing.NamedTuple):
+    ...     user: str
+    ...     ms: int
+    >>> typedbytes.loads(typedbytes.dumps([("ann", 1), ("bob", "2")]), type=list[Visit])
+    Traceback (most recent call last):
+    typedbytes.errors.DecodeTypeError: expected int, found STRING "2" at offset 32, path [1].ms
     """
 
 

@@ -1,4 +1,4 @@
-"""Readers and writers over files, paths, descriptors, sockets and buffers; load, iter_load, dump, dump_all.
+"""Readers and writers over files, paths, descriptors, sockets and buffers; the functions named as in json and pickle.
 
 Here: opening paths and URLs, wrapping descriptors, closing what was opened. The streams themselves are compiled.
 """
@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any, Literal
 
-    from typing_extensions import Unpack
-
-    from typedbytes._base.options import DecodeOptions, Dialect, EncodeOptions, PicklePolicy
+    from typedbytes._base.options import Dialect, EncodeOptions, PicklePolicy
 
     _Default = Callable[[Any], Any] | None
     _ExtHook = Callable[[int, bytes], Any] | None
@@ -42,7 +40,7 @@ def _is_path(file):
 
 
 def _opened(file, mode):
-    """Return (file, whether we opened it): opens paths and URLs, wraps descriptors, returns others as they are."""
+    """Return (file, whether we opened it): paths and URLs are opened, descriptors wrapped, others returned as is."""
     if _is_path(file):
         stream = None if mode == "rb" else _compressor(file)  # before the file is emptied
         if isinstance(file, str) and "://" in file:
@@ -116,18 +114,6 @@ class Reader(_Opening, _core.Reader):
     __signature__: Any = _core.PassedOptions(_core.Reader)
     _mode = "rb"
 
-    if TYPE_CHECKING:
-
-        def __init__(
-            self,
-            file: Any,
-            *,
-            raw: bool = False,
-            read_ahead: bool = True,
-            buffer_size: int = 131072,
-            **options: Unpack[DecodeOptions],
-        ) -> None: ...
-
 
 @_core.step_as_base
 class PairReader(_Opening, _core.PairReader):
@@ -135,18 +121,6 @@ class PairReader(_Opening, _core.PairReader):
     __doc__ = _core.PairReader.__doc__
     __signature__: Any = _core.PassedOptions(_core.PairReader)
     _mode = "rb"
-
-    if TYPE_CHECKING:
-
-        def __init__(
-            self,
-            file: Any,
-            *,
-            raw: bool = False,
-            read_ahead: bool = True,
-            buffer_size: int = 131072,
-            **options: Unpack[DecodeOptions],
-        ) -> None: ...
 
 
 class Writer(_Opening, _core.Writer):
@@ -156,10 +130,6 @@ class Writer(_Opening, _core.Writer):
     _mode = "wb"
     _stream = _core.Writer
 
-    if TYPE_CHECKING:
-
-        def __init__(self, file: Any, *, buffer_size: int = 65536, **options: Unpack[EncodeOptions]) -> None: ...
-
 
 class PairWriter(_Opening, _core.PairWriter):
     __slots__ = ()
@@ -168,14 +138,11 @@ class PairWriter(_Opening, _core.PairWriter):
     _mode = "wb"
     _stream = _core.PairWriter
 
-    if TYPE_CHECKING:
-
-        def __init__(self, file: Any, *, buffer_size: int = 65536, **options: Unpack[EncodeOptions]) -> None: ...
-
 
 def dump(
-    obj: Any, file: Any, *, int_width: _IntWidth = "auto", pickle: PicklePolicy = "safe", default: _Default = None,
-    sort_keys: bool = False, unicode_errors: str = "strict", dialect: Dialect = "hadoop", max_depth: int = 256,
+    obj: Any, file: Any, *, type: Any = None, omit_none: bool = False, int_width: _IntWidth = "auto",
+    pickle: PicklePolicy = "safe", default: _Default = None, sort_keys: bool = False, unicode_errors: str = "strict",
+    dialect: Dialect = "hadoop", max_depth: int = 256,
 ) -> None:  # fmt: skip
     """Encode one object and write it to a file object, descriptor, path or socket.
 
@@ -196,18 +163,18 @@ def dump(
         "max_depth": max_depth,
     }
     if _is_path(file):
-        data = _core.dumps(obj, **options)  # an error leaves the file as it is
+        data = _core.dumps(obj, type=type, omit_none=omit_none, **options)  # an error leaves the file as it is
         with Writer(file) as writer:
             writer.write_raw(data)
     else:
-        with Writer(file, **options) as writer:
+        with Writer(file, type=type, omit_none=omit_none, **options) as writer:
             writer.write(obj)
 
 
 def load(
-    file: Any, *, pickle: PicklePolicy = "safe", exact: bool = False, map_pairs: bool = False,
-    ext_hook: _ExtHook = None, unicode_errors: str = "strict", dialect: Dialect = "hadoop", max_depth: int = 256,
-    max_bytes: int | None = None,
+    file: Any, *, type: Any = None, strict: bool = True, pickle: PicklePolicy = "safe", exact: bool = False,
+    map_pairs: bool = False, ext_hook: _ExtHook = None, unicode_errors: str = "strict", dialect: Dialect = "hadoop",
+    max_depth: int = 256, max_bytes: int | None = None,
 ) -> Any:  # fmt: skip
     r"""Read one value from a file object, descriptor, path or socket, and nothing after it.
 
@@ -219,6 +186,8 @@ def load(
     """
     with Reader(
         file,
+        type=type,
+        strict=strict,
         read_ahead=False,
         pickle=pickle,
         exact=exact,
@@ -235,9 +204,9 @@ def load(
 
 
 def dump_all(
-    iterable: Iterable[Any], file: Any, *, int_width: _IntWidth = "auto", pickle: PicklePolicy = "safe",
-    default: _Default = None, sort_keys: bool = False, unicode_errors: str = "strict", dialect: Dialect = "hadoop",
-    max_depth: int = 256,
+    iterable: Iterable[Any], file: Any, *, type: Any = None, omit_none: bool = False, int_width: _IntWidth = "auto",
+    pickle: PicklePolicy = "safe", default: _Default = None, sort_keys: bool = False, unicode_errors: str = "strict",
+    dialect: Dialect = "hadoop", max_depth: int = 256,
 ) -> int:  # fmt: skip
     """Write every object of an iterable and return their number; options and errors as for `dump`.
 
@@ -248,6 +217,8 @@ def dump_all(
     objects = iter(iterable)
     with Writer(
         file,
+        type=type,
+        omit_none=omit_none,
         int_width=int_width,
         pickle=pickle,
         default=default,
@@ -260,9 +231,10 @@ def dump_all(
 
 
 def iter_load(
-    file: Any, *, raw: bool = False, read_ahead: bool = True, buffer_size: int = 131072, pickle: PicklePolicy = "safe",
-    exact: bool = False, map_pairs: bool = False, ext_hook: _ExtHook = None, unicode_errors: str = "strict",
-    dialect: Dialect = "hadoop", max_depth: int = 256, max_bytes: int | None = None,
+    file: Any, *, type: Any = None, strict: bool = True, raw: bool = False, read_ahead: bool = True,
+    buffer_size: int = 131072, pickle: PicklePolicy = "safe", exact: bool = False, map_pairs: bool = False,
+    ext_hook: _ExtHook = None, unicode_errors: str = "strict", dialect: Dialect = "hadoop", max_depth: int = 256,
+    max_bytes: int | None = None,
 ) -> Reader:  # fmt: skip
     r"""Iterate over the values of a file or of a bytes-like buffer; the same as `Reader`.
 
@@ -271,6 +243,8 @@ def iter_load(
     """
     return Reader(
         file,
+        type=type,
+        strict=strict,
         raw=raw,
         read_ahead=read_ahead,
         buffer_size=buffer_size,

@@ -3,5 +3,6 @@
 include "core/lifecycle.pxd"
 include "core/buffer.pxd"
 include "core/fileio.pxd"
+include "core/codec/records.pxd"
 include "core/codec.pxd"
 include "core/stream.pxd"

@@ -1,5 +1,7 @@
 """What convert makes of rows of Arrow and Parquet, and structs in them: VECTORs, or MAPs by field names."""
 
+import datetime
+import decimal
 import io
 import subprocess
 import sys
@@ -165,7 +167,7 @@ def test_the_row_of_a_null_counts_from_the_first_row_of_the_table():
         for batch in batches:
             writer.write_batch(batch)
     message = bad(65, "convert", "--to", "typedbytes", stdin=sink.getvalue())[1]
-    assert message == "standard input: value is null: --dialect hive writes NULL for it, column 0, at [6]"
+    assert message == "standard input: value is null: --dialect hive writes NULL for it, column 0, at [6][0]"
 
 
 @pytest.mark.parametrize(("words", "row"), [([], ()), (["--structs", "map"], {})])
@@ -207,3 +209,22 @@ def test_no_thread_of_pyarrow_meets_an_interpreter_that_ends(table, words, statu
 def test_structs_where_there_are_none():
     message = "--structs is for converting Arrow and Parquet to other formats"
     assert bad(64, "convert", "--structs", "map", "--to", "parquet")[1] == message
+
+
+def test_dates_times_and_decimals_are_numbers_and_text(tmp_path):
+    moment = datetime.datetime(2026, 11, 28, 5, 4, 59, 123_456)
+    table = pyarrow.table({
+        "at": pyarrow.array([moment], pyarrow.timestamp("us", "UTC")), "day": [moment.date()], "time": [moment.time()],
+        "took": [datetime.timedelta(seconds=1.5)], "price": [decimal.Decimal("850.00")], "tags": [[moment.date()]],
+    })  # fmt: skip
+    pyarrow.parquet.write_table(table, tmp_path / "in.parquet")
+    microseconds = (moment - datetime.datetime(1970, 1, 1)) // datetime.timedelta(microseconds=1)
+    row = (microseconds, 20785, microseconds % 86_400_000_000, 1_500_000, "850.00", [20785])
+    assert tb.loads(good("convert", "--to", "typedbytes", str(tmp_path / "in.parquet"))) == row
+    assert tb.loads(good("convert", "--to", "typedbytes", "--structs", "map", str(tmp_path / "in.parquet"))) == dict(
+        zip(table.column_names, row)
+    )
+    nanoseconds = pyarrow.table({"n": [1, 2], "at": pyarrow.array([0, 1]).cast(pyarrow.timestamp("ns"))})
+    pyarrow.parquet.write_table(nanoseconds, tmp_path / "nanoseconds.parquet")
+    said = bad(65, "convert", "--to", "typedbytes", str(tmp_path / "nanoseconds.parquet"))[1]
+    assert "nanoseconds that are no whole number of microseconds, column 0, at [1][1]" in said

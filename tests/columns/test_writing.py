@@ -161,16 +161,6 @@ REFUSED = [
     ),
     ([[1], numpy.zeros((1, 2, 2), "U1")], tb.EncodeTypeError, "column 'value': cannot use an array of 3 dimensions"),
     ([[1], numpy.array("a")], tb.EncodeTypeError, "column 'value': cannot use an array of 0 dimensions"),
-    (
-        [[1], numpy.array([[1, 2]], "M8[s]")],
-        tb.EncodeTypeError,
-        "column 'value': cannot encode an object of type numpy.datetime64",
-    ),
-    (
-        [[1], numpy.array([1], "M8[s]")],
-        tb.EncodeTypeError,
-        "column 'value': cannot encode an object of type numpy.datetime64",
-    ),
     ([[1], [{1j, "set"}, 2 + 3j, object]], tb.EncodeTypeError, "column 'value': cannot encode an object of type type"),
     (
         [[1], ["a", "\ud800"]],

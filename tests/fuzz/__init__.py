@@ -11,6 +11,7 @@ The command is `python tests/fuzz/run.py`; --help lists its options.
     calls.py        sequences of calls on readers and writers, sources and sinks that misbehave
     encoding.py     objects, including unusual ones
     pickles.py      pickles under the safe policy that nest, share and collide, on a small stack
+    records.py      values by type beside the reference
     older.py        the names of the older libraries
     java.py         Hadoop's own readers beside ours, many inputs in one Java virtual machine (a command by itself)
     inputs.py       making inputs: seeds, grammar, spoiling

@@ -8,7 +8,7 @@ import ctypes
 import gc
 import time
 
-from fuzz import blocks, calls, columns, decoding, encoding, keys, older, pickles, report, sequences, streams
+from fuzz import blocks, calls, columns, decoding, encoding, keys, older, pickles, records, report, sequences, streams
 from fuzz.guard import Guard
 
 
@@ -45,6 +45,7 @@ TARGETS = {
     "sequences": Target(sequences.check_sequence, sequences.shape),
     "keys": Target(keys.check_key, keys.shape),
     "pickles": Target(pickles.check_pickle, pickles.shape),
+    "records": Target(records.check_typed, records.shape),
     "report": Target(report.check_report, wire_after(report.HEAD)),
 }
 

@@ -71,8 +71,8 @@ def test_modules_come_when_asked_for():
     code = """
         import sys, typedbytes as tb
         before = {name for name in sys.modules if name.startswith("typedbytes")}
-        names = "block", "columns", "hadoop", "local", "sequencefile", "streaming"
-        print([name for name in names if f"typedbytes.{name}" in before])
+        late = ("block", "columns", "hadoop", "local", "sequencefile", "streaming")
+        print([name for name in late if f"typedbytes.{name}" in before])
         print(tb.columns.read.__name__, tb.sortkey is sys.modules["typedbytes.sortkey"], tb.streaming.run.__name__)
         sys.modules["typedbytes.block"] = None
         print(hasattr(tb, "block"))
@@ -141,7 +141,9 @@ def stub_names(body):
     """Return the public names that the statements of a stub make, with what makes them; overloads count once."""
     names = {}
     for node in body:
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        if isinstance(node, ast.FunctionDef) and any(ast.unparse(each) == "overload" for each in node.decorator_list):
+            names[node.name] = node  # the last of them is the most general one
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             if not any(isinstance(base, ast.Name) and base.id in TYPING_ONLY for base in getattr(node, "bases", ())):
                 names.setdefault(node.name, node)
         elif isinstance(node, ast.AnnAssign):
@@ -172,7 +174,10 @@ def is_public(module):
 
 
 def is_shown(module, name):
-    """Return whether users see a name: the rest of a compiled module's stub is for our Python, which mypy checks."""
+    """Return whether users see a name.
+
+    What else the stub of a compiled module has is for our own Python, which mypy checks.
+    """
     return is_public(module) or (name in module.__all__ and module.__name__ not in SHOWN_BY_THEIR_PACKAGES)
 
 
@@ -198,7 +203,7 @@ CLASSES = [
 
 
 def stub_class(kind):
-    """Return the class statement of a class, in the stub of its module or package; None for others' classes."""
+    """Return the class statement in the stub of a class's module or of the package that shows it; None: not ours."""
     if not kind.__module__.startswith("typedbytes"):
         return None
     for name in (kind.__module__, kind.__module__.rpartition(".")[0]):
@@ -226,8 +231,9 @@ def test_a_stub_has_the_members_of_its_class(module, name):
     bases = [base.__name__ for base in kind.__mro__[1:]]
     given = members(kind)
     for member in given:
-        # what __init__ sets, only where instances have a dict
-        assert hasattr(kind, member) or kind.__dictoffset__, member
+        assert hasattr(kind, member) or kind.__dictoffset__, (
+            member
+        )  # what __init__ sets, only where instances have a dict
     there = {
         member
         for base in kind.__mro__
@@ -240,7 +246,7 @@ def test_a_stub_has_the_members_of_its_class(module, name):
     else:
         assert there <= set(given)
     for base in stub_class(kind).bases:
-        assert ast.unparse(base).split("[")[0].split(".")[-1] in [*bases, "NamedTuple"], ast.unparse(base)
+        assert ast.unparse(base).split("[")[0].split(".")[-1] in [*bases, "NamedTuple", "Generic"], ast.unparse(base)
 
 
 def options_of(name):
@@ -300,8 +306,9 @@ def functions():
             if isinstance(node, ast.FunctionDef):
                 found[f"{module.__name__}.{name}"] = (node, getattr(module, name))
             elif isinstance(node, ast.ClassDef):
-                # those of a base whose class is not shown, too
-                for member, inner in members(getattr(module, name)).items():
+                for member, inner in members(
+                    getattr(module, name)
+                ).items():  # those of a base whose class is not shown, too
                     if isinstance(inner, ast.FunctionDef) and not inner.decorator_list and member != "__init__":
                         found[f"{module.__name__}.{name}.{member}"] = (inner, getattr(getattr(module, name), member))
     return found
@@ -402,7 +409,7 @@ def test_a_function_has_the_defaults_of_its_class():
     ):
         shown = inspect.signature(function).parameters
         for option, parameter in inspect.signature(kind).parameters.items():
-            if parameter.kind is parameter.KEYWORD_ONLY:
+            if parameter.kind is parameter.KEYWORD_ONLY and option not in ("key_type", "value_type"):
                 assert shown[option].default == parameter.default
 
 
@@ -449,6 +456,28 @@ def test_options_are_those_of_the_stubs_and_no_others(name):
     }.items():
         with pytest.raises(TypeError, match=wrong[0]):
             use(**dict([wrong]))
+
+
+TYPE_OPTIONS = {"type": object, "key_type": object, "value_type": object, "strict": False, "omit_none": True}
+TAKES_TYPES = {
+    **dict.fromkeys(("dumps", "dump", "dump_all", "Writer"), {"type", "omit_none"}),
+    **dict.fromkeys(("loads", "load", "iter_load", "Reader"), {"type", "strict"}),
+    "Encoder": {"type", "key_type", "value_type", "omit_none"},
+    "Decoder": {"type", "key_type", "value_type", "strict"},
+    "PairWriter": {"key_type", "value_type", "omit_none"},
+    "PairReader": {"key_type", "value_type", "strict"},
+}
+
+
+@pytest.mark.parametrize("name", TAKES_OPTIONS)
+def test_options_for_types_are_taken_where_they_mean_something(name):
+    use = TAKES_OPTIONS[name][1]
+    for option, value in TYPE_OPTIONS.items():
+        if option in TAKES_TYPES[name]:
+            use(**{option: value})
+        else:
+            with pytest.raises(TypeError, match=option):
+                use(**{option: value})
 
 
 @pytest.mark.parametrize(
@@ -583,9 +612,9 @@ def test_examples_of_a_class_that_a_package_shows_run(kind):
 CORE_PARTS = ["lifecycle", "buffer", "fileio", "codec", "stream", "structure"]
 #: A name of the package, and the layer it is on; a module uses what is below it.
 PYTHON_LAYERS = {
-    "errors": 0, "_types": 0, "_base": 1, "_typecodes": 2, "_core": 3, "_report": 4, "_sorting": 4, "block": 4,
-    "sequencefile": 4, "sortkey": 5, "files": 5, "legacy": 5, "columns": 6, "__init__": 7, "streaming": 8, "jobs": 9,
-    "local": 10, "hadoop": 10, "spark": 11, "cli": 12, "__main__": 13, "_pyinstaller": 13,
+    "errors": 0, "_types": 0, "_base": 1, "records": 1, "_records": 2, "_typecodes": 2, "_core": 3, "_report": 4,
+    "_sorting": 4, "block": 4, "sequencefile": 4, "sortkey": 5, "files": 5, "legacy": 5, "columns": 6, "__init__": 7,
+    "streaming": 8, "jobs": 9, "local": 10, "hadoop": 10, "spark": 11, "cli": 12, "__main__": 13, "_pyinstaller": 13,
 }  # fmt: skip
 
 
@@ -674,7 +703,7 @@ def test_a_source_uses_only_the_layers_below(path):
         assert "".join(other).partition("/")[0] in ("Python", "core", folder, "datetime", "pythread"), other
     if re.search(r'extern from "\w+/', code):  # our own headers, each declared once, by what everything may use
         assert path.suffix == ".pxd" and not is_part(name)
-    allowed = {"errors", "_base", "_types"}
+    allowed = {"errors", "_base", "_types", "_records"}
     if folder and not folder.startswith("core"):
         allowed |= {"_core"}
     for other in re.findall(r"from typedbytes\.(\w+)(?:\.\w+)* import|^import typedbytes\.?(\w*)", code, re.M):
@@ -768,7 +797,8 @@ HEAVY = [
     "argparse", "ast", "asyncio", "contextlib", "ctypes", "dataclasses", "datetime", "decimal", "doctest", "enum",
     "functools", "importlib.util", "inspect", "json", "logging", "numpy", "pathlib", "pickle", "random", "re", "shutil",
     "socket", "struct", "subprocess", "tempfile", "threading", "traceback", "typing", "uuid", "typedbytes._base.npy",
-    "typedbytes._typecodes", "typedbytes.cli", "typedbytes.legacy", "typedbytes.streaming",
+    "typedbytes._records", "typedbytes._typecodes", "typedbytes.cli", "typedbytes.legacy", "typedbytes.records",
+    "typedbytes.streaming",
 ]  # fmt: skip
 
 
@@ -804,6 +834,7 @@ TREE = {
     "DecodeError": (tb.TypedBytesError, ValueError),
     "TruncatedError": (tb.DecodeError, EOFError),
     "LimitError": (tb.DecodeError,),
+    "DecodeTypeError": (tb.DecodeError, TypeError),
     "FormatError": (tb.DecodeError,),
     "BlockError": (tb.FormatError,),
 }
@@ -826,6 +857,7 @@ ERRORS = [
     tb.TruncatedError("ends", 5, 7, "[0]", 3),
     tb.LimitError("deep", 2**40, None, "x" * 500, 0),
     tb.FormatError("bad", 0, 255),
+    tb.DecodeTypeError("expected int", 5, 7, "[1].ms", 2),
 ]
 
 

@@ -30,6 +30,7 @@ from typedbytes._sorting._native import LineReader
 from typedbytes.streaming import Step, _descriptors, _reporter, _run, _sidefiles, lib
 from typedbytes.streaming.formats.raw_bytes import RawBytesInput
 from typedbytes.streaming.formats.text import TextInput
+from typedbytes.streaming.task_environment import NAMES
 
 PACKAGE = pathlib.Path(tb.__file__).parent
 MAX_STEPS = 100_000  # steps of any iterator here
@@ -747,17 +748,15 @@ def in_a_task(tmp_path, monkeypatch):
         monkeypatch.setenv(f"stream_{role}_input", form)
         monkeypatch.setenv("stream_map_input_ignoreKey", "false")
         (tmp_path / "in").write_bytes(data)
-        return functools.partial(run, role, Step(**options).options)
+        return functools.partial(run, role, options)
 
-    def run(role, run_options):
+    def run(role, options):
         _reporter.counters = _run.counters = counted = Counted()
         _run.side_files = _sidefiles.side_files = _sidefiles.SideFiles()
         source = _descriptors.InputDescriptor(os.open("in", os.O_RDONLY), "rb")
         sink = _descriptors.OutputDescriptor(os.open("out", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb")
         with source:
-            code = _run.TaskRun(
-                role, {"map": None, "combine": None, "reduce": None, role: Stubborn()}, run_options
-            ).run(source, sink)
+            code = _run.TaskRun(role, Step(**{NAMES[role]: Stubborn()}, **options)).run(source, sink)
         with open("out", "rb") as output:
             return code, sum(value for _, value in tb.PairReader(output.read())), counted.nbad
 

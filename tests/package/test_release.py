@@ -30,7 +30,7 @@ def test_the_version_is_the_same_everywhere():
         ".ci/conda/recipe.yaml": version_in(".ci/conda/recipe.yaml", r'^  version: "(.*)"$'),
         **{
             f"src/java/{path}": version_in(f"src/java/{path}", "<version>(.*)</version>")
-            for path in ("pom.xml", "hadoop/pom.xml", "parent/pom.xml")
+            for path in ("pom.xml", "records/pom.xml", "hadoop/pom.xml", "parent/pom.xml")
         },
     }
     assert len(set(versions.values())) == 1, versions

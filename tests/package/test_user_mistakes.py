@@ -117,7 +117,7 @@ def test_a_schema_in_each_form(schema):
         (
             ["string", "int32"],
             ValueError,
-            "'int32' is not a column type: byte, bool, int, long, float, double, short, bytes, string, raw, ",
+            "'int32' is not a column type: byte, bool, int, long, float, double, short, bytes, string, date, ",
         ),
         (["string", "pickle"], ValueError, "ext<100> holds pickles"),
     ],

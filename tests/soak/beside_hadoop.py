@@ -59,6 +59,7 @@ EXAMPLE = {
     "inverted_index.py": Example(_words, True),
     "max_temperature.py": Example(_made("weather", "3000"), secondary=20),
     "sessions.py": Example(_made("log", "3000")),
+    "visits.py": Example(_made("log", "3000"), True),
     "matrix.py": Example(_made("matrices", "16"), is_sequence_file=True),
 }
 ALL = [
@@ -71,6 +72,7 @@ SOME = [
     Case("wordcount.py", 7, True),
     Case("join.py", 2, False),
     Case("sessions.py", 2, False),
+    Case("visits.py", 2, True),
     Case("matrix.py", 1, False),
 ]
 

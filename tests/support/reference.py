@@ -17,7 +17,7 @@ import uuid
 
 import numpy
 
-from typedbytes._types import Byte, Ext, Float, Long, Writable
+from typedbytes._types import Byte, Ext, Float, Int, Long, Writable
 from typedbytes.errors import EncodeTypeError, EncodeValueError, FormatError, LimitError, TruncatedError
 
 BYTES, BYTE, BOOL, INT, LONG, FLOAT, DOUBLE, STRING, VECTOR, LIST, MAP = range(11)
@@ -363,6 +363,8 @@ class Encoding:
             return bytes([BOOL, bool(obj)])
         if isinstance(obj, Byte):
             return self.number(BYTE, ">b", obj, path)
+        if isinstance(obj, Int):
+            return self.number(INT, ">i", obj, path)
         if isinstance(obj, Long):
             return self.number(LONG, ">q", obj, path)
         if isinstance(obj, numpy.integer):
@@ -487,7 +489,11 @@ def narrow(number, path):
 
 def skip(data, offset=0, **limits):
     """Return the offset after the value at offset, without decoding it."""
-    walk = Walk(data, offset, **limits)
+    return skip_value(Walk(data, offset, **limits))
+
+
+def skip_value(walk, depth=0):
+    """Return the offset after the value here, which has that many containers around it."""
     open_containers = []  # (code, number of values still to come, None in a LIST)
     while True:
         start = walk.offset
@@ -495,7 +501,7 @@ def skip(data, offset=0, **limits):
         if code == MARKER and open_containers and open_containers[-1][1] is None:
             open_containers.pop()
         elif code in (VECTOR, LIST, MAP):
-            if len(open_containers) + 1 > walk.max_depth:
+            if depth + len(open_containers) + 1 > walk.max_depth:
                 raise LimitError("too deep", offset=start, code=code, path="")
             nvalues = None if code == LIST else walk.size(start, code, "") * (2 if code == MAP else 1)
             open_containers.append((code, nvalues))

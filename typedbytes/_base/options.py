@@ -61,6 +61,9 @@ class SequenceReaderOptions(ValueOptions, total=False):
     length: Optional[int]
     raw: bool
     resync: bool
+    key_type: Any
+    value_type: Any
+    strict: bool
 
 
 class SequenceWriterOptions(EncodeOptions, total=False):
@@ -70,6 +73,9 @@ class SequenceWriterOptions(EncodeOptions, total=False):
     version: int
     sync_interval: int
     block_size: int
+    key_type: Any
+    value_type: Any
+    omit_none: bool
 
 
 class MapFileOptions(ValueOptions, total=False):

@@ -131,6 +131,12 @@ PRETTY = switch("--pretty", help="JSON with indentation, on several lines for ea
 MEMORY = option(
     "--memory", type=_memory, default=512 << 20, metavar="SIZE", help="the memory to use, such as 4G (512M)"
 )
+TYPE = option(
+    "--type",
+    metavar="MODULE:CLASS",
+    help="the record class of the values, imported from the current folder or PYTHONPATH",
+)
+KEY_TYPE = option("--key-type", metavar="MODULE:CLASS", help="of pairs: the type of the keys, such as builtins:str")
 UNICODE_ERRORS = option(
     "--unicode-errors",
     choices=("strict", "surrogateescape"),
@@ -186,6 +192,8 @@ class RecordForm(Settings):
     plain: bool = False
     pretty: bool = False
     unicode_errors: str = "strict"
+    type: str | None = None
+    key_type: str | None = None
 
 
 class RecordSettings(StreamSettings, RecordForm):

@@ -17,9 +17,10 @@ class Assembly:
     names: of the values of a record. types: of those, None: inferred from the next record. visible: the names of the
     columns wanted, and paths: where they are in a record, None: all values. batch_rows, batch_nbytes: where a batch
     ends. policy: what to do with a value of another type than its column. structure: the dialect and the depth.
+    convert: for typed columns, see Builder.
     """
 
-    def __init__(self, names, types, visible, paths, batch_rows, batch_nbytes, policy, structure):
+    def __init__(self, names, types, visible, paths, batch_rows, batch_nbytes, policy, structure, convert=None):
         self.names = names
         self.visible = visible
         self.paths = paths
@@ -27,13 +28,14 @@ class Assembly:
         self.batch_nbytes = self._max_nbytes = batch_nbytes
         self.policy = policy
         self.structure = structure
+        self.convert = convert
         self.is_new = types is None  # the types are inferred from the next record
         self.builder = self.new_builder(types)  # has the rows after those of `ready`
         self.ready = []  # complete batches, in order
 
     def new_builder(self, types):
         """Return an empty builder of these types."""
-        return _native.Builder(types, len(self.names), self.paths, self.policy, **self.structure)
+        return _native.Builder(types, len(self.names), self.paths, self.policy, convert=self.convert, **self.structure)
 
     def append(self, view, start):
         """Append the records from `start` on; return the number of bytes and of records used."""

@@ -6,6 +6,8 @@ only when an array is asked for.
 
 from __future__ import annotations
 
+import sys
+
 from typedbytes import _core
 from typedbytes.columns import _native, _type_strings
 
@@ -56,13 +58,15 @@ class Batch(_native.Batch):
     def column(self, name: int | str) -> NDArray[Any] | tuple[Any, ...]:
         """Return a column as a NumPy array, read-only, over the memory of the batch.
 
-        name: the number of a column, its name, or a path of names such as "value.0" to a part of it. Numbers and BOOLs
-        are one array of int8, bool, int16, int32, int64, float32 or float64; VECTORs of one arity and one kind of
-        number are an array of shape (rows, items), other VECTORs a tuple of arrays, one for each item. A LIST column is
-        a tuple of int32 offsets (rows + 1) and the column of all items; MAPs are offsets, keys, values, or as a struct
-        a dict of arrays by field. STRINGs and all else are copied into an array of str or bytes objects. Nulls are
-        masked among numbers, in a numpy.ma.MaskedArray, and None among objects; a LIST or a MAP that is null is empty
-        here. Raises LookupError if there is no such column, ImportError without NumPy.
+        name: the number of a column, its name, or a path of names such as "value.0" to a part of it. Numbers and
+        BOOLs are one array of int8, bool, int16, int32, int64, float32 or float64; VECTORs of one arity and one kind
+        of number are an array of shape (rows, items), other VECTORs a tuple of arrays, one for each item. A LIST
+        column is a tuple of int32 offsets (rows + 1) and the column of all items; MAPs are offsets, keys, values, or
+        as a struct a dict of arrays by field. STRINGs and all else are copied into an array of str or bytes objects.
+        Dates and timestamps are an array of datetime64, times of day and durations of timedelta64; decimals, UUIDs
+        and the values of an enum are objects. Nulls are masked among numbers, in a numpy.ma.MaskedArray, and None
+        among objects; a LIST or a MAP that is null is empty here. Raises LookupError if there is no such column,
+        ImportError without NumPy.
 
         >>> import typedbytes
         >>> batch = next(read(typedbytes.Encoder().encode_pairs([("a", (1, 2.5)), ("b", (3, 4.5))])))
@@ -76,7 +80,8 @@ class Batch(_native.Batch):
     def buffers(self, name: int | str) -> dict[str, Any]:
         """Return the memory of a column as memoryviews by name; NumPy is not needed.
 
-        Numbers have "data"; STRINGs, BYTES and raw columns "offsets" (int32, rows + 1) and "data"; LISTs and MAPs
+        Numbers and times have "data", decimals and UUIDs a row of bytes for each, an enum the number (int32) of each
+        value in its type; STRINGs, BYTES and raw columns "offsets" (int32, rows + 1) and "data"; LISTs and MAPs
         "offsets" and the buffers of their parts by name, VECTORs those of their items, structs those of their fields. A
         column with nulls has "valid" too: a bit for each row, the least significant first, which is 0 for a null.
 
@@ -125,12 +130,15 @@ class Batch(_native.Batch):
         numpy = _numpy()
         kind = column_type[0]
         valid = self._column_memory(number, path, "valid")
-        if kind in ("fixed", "array"):
-            values = numpy.asarray(self._column_memory(number, path, "data"))
+        if kind in _type_strings.NUMBERS or (kind == "enum" and type(column_type[1][0]) is int):
+            values = _numbers(numpy, self._column_memory(number, path, "data"), column_type)
             return values if valid is None else _masked(numpy, values, valid)
-        if kind in ("variable", "raw"):
-            offsets, data = self._offsets_and_data(number, path)
-            values = _objects(numpy, offsets, data, column_type == ("variable", 7))
+        if kind in ("variable", "raw", "decimal", "uuid", "enum"):
+            if kind in ("variable", "raw"):
+                offsets, data = self._offsets_and_data(number, path)
+                values = _objects(numpy, offsets, data, column_type == ("variable", 7))
+            else:
+                values = _values(numpy, self._column_memory(number, path, "data"), column_type)
             if valid is not None:
                 values[_is_null(numpy, valid, len(values))] = None
             return values
@@ -138,7 +146,7 @@ class Batch(_native.Batch):
             return numpy.full(self._nvalues(number, path), None)
         within = _type_strings.parts(column_type)
         arrays = [self._array(number, [*path, index], part) for index, part in enumerate(within.values())]
-        if kind == "struct":
+        if kind in ("struct", "row"):
             return dict(zip(within, arrays))
         return (
             tuple(arrays) if kind == "tuple" else (numpy.asarray(self._column_memory(number, path, "offsets")), *arrays)
@@ -155,7 +163,7 @@ class Batch(_native.Batch):
             found["valid"] = valid
         if kind in ("variable", "raw", "list", "map"):
             found["offsets"] = self._column_memory(number, path, "offsets")
-        if kind in ("fixed", "array", "variable", "raw"):
+        if kind in ("variable", "raw", "decimal", "uuid", "enum", *_type_strings.NUMBERS):
             found["data"] = self._column_memory(number, path, "data")
         for index, (name, part) in enumerate(_type_strings.parts(column_type).items()):
             found[name] = self._buffers(number, [*path, index], part)
@@ -198,6 +206,39 @@ def _masked(numpy, values, valid):
     if values.ndim == 2:
         mask = numpy.repeat(mask[:, None], values.shape[1], axis=1)
     return numpy.ma.masked_array(values, mask)
+
+
+def _numbers(numpy, data, column_type):
+    """Return an array over numbers, which may be times."""
+    values = numpy.asarray(data)
+    kind, *settings = column_type
+    if kind == "enum":
+        return numpy.array(settings[0])[values]
+    if kind == "date":
+        return values.astype("M8[D]")  # of 64 bits
+    if kind in ("fixed", "array"):
+        return values
+    return values.view(f"{'M' if kind == 'timestamp' else 'm'}8[{settings[0]}]")
+
+
+def _values(numpy, data, column_type):
+    """Return an array of the Decimals, UUIDs or values of an enum that this memory has."""
+    kind, *settings = column_type
+    if kind == "enum":
+        return numpy.array(settings[0], object)[numpy.asarray(data)]
+    values = numpy.empty(len(data), object)
+    rows = (bytes(row) for row in numpy.asarray(data))
+    if kind == "uuid":
+        from uuid import UUID
+
+        values[:] = [UUID(bytes=row) for row in rows]
+    else:
+        from decimal import Context
+
+        exact = Context(prec=settings[0] + 1, Emin=-200)
+        numbers = (int.from_bytes(row, sys.byteorder, signed=True) for row in rows)
+        values[:] = [exact.scaleb(exact.create_decimal(number), -settings[1]) for number in numbers]
+    return values
 
 
 def _objects(numpy, offsets, data, is_text):

@@ -54,7 +54,7 @@ class MismatchError(DecodeError):
 def read(
     source: Any, batch_rows: int = 65536, schema: _Schema | None = None, *, batch_nbytes: int | None = None,
     columns: Sequence[str] | None = None, pairs: bool = True, on_mismatch: _Policy = "error", threads: int = 1,
-    dialect: Dialect = "hadoop", max_depth: int = 256,
+    dialect: Dialect = "hadoop", max_depth: int = 256, type: Any = None, key_type: Any = None, value_type: Any = None,
 ) -> BatchReader:  # fmt: skip
     """Read a stream of pairs of one shape, or of values, as batches of columns.
 
@@ -63,16 +63,18 @@ def read(
     and the record in it. batch_rows: rows of a batch, fewer in the last one, or if a column would exceed 2^31-1 bytes
     or items. batch_nbytes: a batch also ends with the record by which it has that many encoded bytes, so that memory
     does not depend on the size of records; None: 8 MiB, or 128 bytes for each of batch_rows if that is more. schema: a
-    type for each value of a record, by order (["string", "long"]), or in a dict with new names in order ({"word":
-    "string", "n": "long"}), or with the present names (key and value, or 0 and 1) in any order; None: taken from the
-    first record. columns: the names of those wanted, or paths to items of VECTORs, such as "value.1", and to fields of
-    MAPs, such as "value.price", which are null where a MAP lacks them; all else is skipped. pairs: whether records are
-    pairs, named key and value, or single values. on_mismatch: what to do with a value of another type than its column:
-    "error" raises MismatchError after the rows before it; "widen" changes the column to a type for both (INT to LONG,
-    numbers of several types to DOUBLE unless an integer beyond 2**53 would lose digits, VECTORs of one length to
-    VECTORs of any, all else to raw: encoded values); "split" ends the batch, and that record sets a new schema, with
-    raw for a value with items of several types. threads: the number of decoding threads; each takes one batch or 16 MiB
-    at a time. dialect, max_depth: as for Reader.
+    type for each value of a record, by order (["string", "long"]), or in a dict with new names in order
+    ({"word": "string", "n": "long"}), or with the present names (key and value, or 0 and 1) in any order; None: taken
+    from the first record. columns: the names of those wanted, or paths to items of VECTORs, such as "value.1", and to
+    fields of MAPs, such as "value.price", which are null where a MAP lacks them; all else is skipped. pairs: whether
+    records are pairs, named key and value, or single values. on_mismatch: what to do with a value of another type than
+    its column: "error" raises MismatchError after the rows before it; "widen" changes the column to a type for both
+    (INT to LONG, numbers of several types to DOUBLE unless an integer beyond 2**53 would lose digits, VECTORs of one
+    length to VECTORs of any, all else to raw: encoded values); "split" ends the batch, and that record sets a new
+    schema, with raw for a value with items of several types. threads: the number of decoding threads; each takes one
+    batch or 16 MiB at a time. dialect, max_depth: as for Reader. type: a record class, or any other type of single
+    values, which sets the schema: each field of a record is a column. key_type, value_type: the same for pairs. Values
+    are checked, and may come in all forms that a Reader of that type takes; DecodeTypeError says which does not fit.
 
     The pickle of None, or in Hive's dialect its NULL, is a null in a column of any type but raw and ext<100>, which
     keep it as a value. It is a mismatch as a key of a MAP, as an item of a VECTOR of numbers of one type, and in place
@@ -88,7 +90,7 @@ def read(
     """
     return BatchReader(
         source, batch_rows, schema, batch_nbytes=batch_nbytes, columns=columns, pairs=pairs, on_mismatch=on_mismatch,
-        threads=threads, dialect=dialect, max_depth=max_depth,
+        threads=threads, dialect=dialect, max_depth=max_depth, type=type, key_type=key_type, value_type=value_type,
     )  # fmt: skip
 
 
@@ -114,7 +116,8 @@ class BatchReader(_core.RecordIterator):
     def __init__(
         self, source: Any, batch_rows: int = 65536, schema: _Schema | None = None, *, batch_nbytes: int | None = None,
         columns: Sequence[str] | None = None, pairs: bool = True, on_mismatch: _Policy = "error", threads: int = 1,
-        dialect: Dialect = "hadoop", max_depth: int = 256,
+        dialect: Dialect = "hadoop", max_depth: int = 256, type: Any = None, key_type: Any = None,
+        value_type: Any = None,
     ) -> None:  # fmt: skip
         if batch_nbytes is None:
             batch_nbytes = max(_BATCH_NBYTES, _ROW_NBYTES * batch_rows)
@@ -122,17 +125,29 @@ class BatchReader(_core.RecordIterator):
             raise ValueError("batch_rows, batch_nbytes and threads must be at least 1")
         if on_mismatch not in _POLICIES:
             raise ValueError(f'on_mismatch must be "error", "widen" or "split", not {on_mismatch!r}')
-        names, types = _wanted.names_and_types(schema, pairs, dialect)
         structure = {"dialect": dialect, "max_depth": max_depth}
+        self._typed: Any = None
+        convert = None
+        if type is None and key_type is None and value_type is None:
+            names, types = _wanted.names_and_types(schema, pairs, dialect)
+            visible, paths = _wanted.projection(columns, names)
+        else:
+            if schema is not None or on_mismatch != "error":
+                raise ValueError("schema and on_mismatch cannot be combined with a type, which says what values are")
+            from typedbytes.columns import _typed  # lazy import: start-up time
+
+            self._typed = typed = _typed.columns_of(type, key_type, value_type, dialect, max_depth)
+            pairs, names, types, convert = type is None, typed.value_names, typed.types, typed.convert
+            visible, paths = typed.projection(columns)
         batch_nbytes = min(batch_nbytes, sys.maxsize)
-        visible, paths = _wanted.projection(columns, names)
-        self._assembly = Assembly(names, types, visible, paths, batch_rows, batch_nbytes, on_mismatch, structure)
-        files = _sources.files_of(source)
-        self._files = None if files is None else _sources.Files(files, pairs, structure)
-        self._in_file = files is None and _sources.is_sequence_file(source)
-        self._reader = self._files or (_sources.sequence_file if self._in_file else _sources.stream)(
-            source, pairs, structure
+        self._assembly = Assembly(
+            names, types, visible, paths, batch_rows, batch_nbytes, on_mismatch, structure, convert
         )
+        files = _sources.files_of(source)
+        how = pairs, structure, self._typed and self._typed.options
+        self._files = None if files is None else _sources.Files(files, *how)
+        self._in_file = files is None and _sources.is_sequence_file(source)
+        self._reader = self._files or (_sources.sequence_file if self._in_file else _sources.stream)(source, *how)
         self._memory = _sources.memory_of(source) if threads > 1 and not self._in_file else None
         self._parallel = Parallel(threads, self._assembly, self._memory) if threads > 1 else None
         self._source_failure: Exception | None = None  # raised after the rows before it
@@ -353,6 +368,10 @@ class BatchReader(_core.RecordIterator):
             found = builder.key_fault or _code_name(builder.code)
             is_in_file = self._in_file or (self._files is not None and self._files.in_file)
             offset = self._reader.offset if is_in_file else self._start + builder.offset
+            if self._typed is not None:
+                record = self._reader.record
+                self._reader.read()
+                raise self._typed.mismatch(builder, offset, record)
             hint = ' (on_mismatch="widen" or "split" continues)' if self._assembly.policy == "error" else ""
             message = f"{found} in column {name!r}, which holds {expected}{hint},"
             error = MismatchError(message, offset, builder.code, builder.path, self._reader.record)

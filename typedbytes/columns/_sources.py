@@ -140,9 +140,9 @@ def files_of(source):
 class Files:
     """The source for the records of several files in turn; offset and record are those in the current one."""
 
-    def __init__(self, files, pairs, structure):
+    def __init__(self, files, pairs, structure, types):
         self._files = iter(files)
-        self._how = pairs, structure
+        self._how = pairs, structure, types
         self._name, self._reader, self.in_file = "", stream(b"", *self._how), False
         self._open_next()
 
@@ -199,8 +199,8 @@ def memory_of(source):
         return None
 
 
-def sequence_file(source, pairs, structure):
-    """Return the source for the pairs of a SequenceFile."""
+def sequence_file(source, pairs, structure, types):
+    """Return the source for the pairs of a SequenceFile, which does not look at types."""
     from typedbytes import sequencefile  # lazy import: start-up time
     from typedbytes.sequencefile._typed_pairs import TypedPairs
 
@@ -213,7 +213,7 @@ def sequence_file(source, pairs, structure):
     return TypedPairs(reader, is_owned, **_AS_THEY_ARE, **structure)
 
 
-def stream(source, pairs, structure):
-    """Return the source for the records of a stream."""
+def stream(source, pairs, structure, types):
+    """Return the source for the records of a stream; types: the options of a Reader that say what they are."""
     source = source.path if isinstance(source, Split) else source
-    return (PairReader if pairs else Reader)(source, buffer_size=_READ_NBYTES, **_AS_THEY_ARE, **structure)
+    return (PairReader if pairs else Reader)(source, buffer_size=_READ_NBYTES, **(types or _AS_THEY_ARE), **structure)

@@ -12,7 +12,11 @@ _NAMES = {code: name for names in (_FIXED, _VARIABLE) for name, code in names.it
 _VECTOR, _LIST = 8, 9
 _MAX_ITEMS = 2**31 - 1
 _MAX_LEVELS = 30
-_TOKENS = re.compile(r'\s*([A-Za-z_][A-Za-z0-9_]*|"(?:[^"\\]|\\.)*"|[0-9]+|\.\.\.|[<>,*:])')
+_TOKENS = re.compile(r'\s*([A-Za-z_][A-Za-z0-9_]*|"(?:[^"\\]|\\.)*"|-?[0-9]+|\.\.\.|[<>,*:])')
+#: The kinds of which an array over the memory of a batch has the numbers.
+NUMBERS = ("fixed", "array", "date", "time", "timestamp", "duration")
+_UNITS = ("s", "ms", "us")  # of times
+_MAX_DIGITS = 76  # of Arrow's decimals
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -37,8 +41,10 @@ def format_type(column_type):
     'vector<double * 2>'
     """
     name, *rest = column_type
-    if name in ("raw", "unknown"):
+    if not rest:
         return name
+    if name in ("time", "timestamp", "duration", "decimal", "enum"):
+        return f"{name}<{', '.join(_format_settings(name, rest))}>"
     if name in ("fixed", "variable"):
         return _NAMES.get(rest[0]) or f"ext<{rest[0]}>"
     if name == "array":
@@ -47,17 +53,28 @@ def format_type(column_type):
         return f"{'tuple' if _array_of(rest[0]) else 'vector'}<{', '.join(map(format_type, rest[0]))}>"
     if name == "list":
         return f"list<{format_type(rest[1])}>" if rest[0] == _LIST else f"vector<{format_type(rest[1])}...>"
-    if name == "struct":
-        return f"struct<{', '.join(f'{_format_name(field)}: {format_type(part)}' for field, part in rest[0])}>"
+    if name in ("struct", "row"):
+        return f"{name}<{', '.join(f'{_format_name(field)}: {format_type(part)}' for field, part in rest[0])}>"
     return f"map<{format_type(rest[0])}, {format_type(rest[1])}>"
 
 
 def _format_name(field):
-    if _PLAIN_NAME.fullmatch(field):
-        return field
+    return field if _PLAIN_NAME.fullmatch(field) else format_text(field)
+
+
+def format_text(text):
     import json  # imported lazily: start-up time
 
-    return json.dumps(field, ensure_ascii=False)
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _format_settings(name, settings):
+    """Return the texts between the brackets of a type that has no types within."""
+    if name == "enum":
+        return [format_text(value) if isinstance(value, str) else str(value) for value in settings[0]]
+    if name == "timestamp":
+        return [settings[0], "UTC"] if settings[1] else settings[:1]
+    return map(str, settings)
 
 
 def codes(column_type):
@@ -84,7 +101,7 @@ def parts(column_type):
         return {"item": rest[1]}
     if name == "map":
         return {"key": rest[0], "value": rest[1]}
-    return dict(rest[0]) if name == "struct" else {}
+    return dict(rest[0]) if name in ("struct", "row") else {}
 
 
 def _tokens(text):
@@ -102,8 +119,9 @@ def _tokens(text):
 def _not_a_type(text):
     names = ", ".join([*_FIXED, *_VARIABLE])
     return ValueError(
-        f"{text!r} is not a column type: {names}, raw, vector<...>, tuple<...>, list<...>, map<..., ...>, struct<name: "
-        "...> or ext<N>; ext<100> holds pickles"
+        f"{text!r} is not a column type: {names}, date, time<us>, timestamp<us>, timestamp<us, UTC>, duration<us>, "
+        'decimal<18, 2>, uuid, enum<"a", ...>, raw, vector<...>, tuple<...>, row<name: ...>, list<...>, map<..., ...>, '
+        "struct<name: ...> or ext<N>; ext<100> holds pickles"
     )
 
 
@@ -120,17 +138,20 @@ def _type(tokens, text, level):
         return "fixed", _FIXED[name]
     if name in _VARIABLE:
         return "variable", _VARIABLE[name]
-    if name in ("raw", "unknown"):
+    if name in ("raw", "unknown", "date", "uuid"):
         return (name,)
-    if name not in ("vector", "tuple", "list", "map", "struct", "ext"):
+    if name in ("time", "timestamp", "duration", "decimal", "enum"):
+        _expect(tokens, "<", text)
+        return name, *_settings(name, tokens, text)
+    if name not in ("row", "vector", "tuple", "list", "map", "struct", "ext"):
         raise _not_a_type(text)
     _expect(tokens, "<", text)
     if name == "vector":
         return _vector(tokens, text, level)
     if name == "tuple":  # items of one fixed type, but a column each, which may have nulls
         return "tuple", _items(_type(tokens, text, level + 1), tokens, text, level)
-    if name == "struct":
-        return "struct", _fields(tokens, text, level)
+    if name in ("struct", "row"):
+        return name, _fields(tokens, text, level)
     column_type: tuple
     if name == "ext":
         column_type = "variable", _number(tokens, text, 50, 200)
@@ -149,6 +170,41 @@ def _number(tokens, text, min_number, max_number):
     if digits is None or not digits.isdigit() or not min_number <= int(digits) <= max_number:
         raise ValueError(f"{text!r} is not a column type: expected a number from {min_number} to {max_number}")
     return int(digits)
+
+
+def _settings(name, tokens, text):
+    """Return what is between the brackets of a type that has no types within."""
+    words = [tokens.pop()]
+    while tokens[-1] == ",":
+        tokens.pop()
+        words.append(tokens.pop())
+    _expect(tokens, ">", text)
+    if None in words:
+        raise _not_a_type(text)
+    if name == "enum":
+        values = tuple(int(word) if word.lstrip("-").isdigit() else _field_name(word, text) for word in words)
+        if (
+            len({*map(type, values)}) > 1
+            or len({*values}) < len(values)
+            or any(type(n) is int and not -(2**63) <= n < 2**63 for n in values)
+        ):
+            raise ValueError(f"{text!r} is not a column type: an enum has different texts or different LONGs")
+        return (values,)
+    if name == "decimal":
+        if (
+            len(words) != 2
+            or not all(word.isdigit() for word in words)
+            or not 1 <= int(words[0]) <= _MAX_DIGITS
+            or int(words[1]) > int(words[0])
+        ):
+            raise ValueError(
+                f"{text!r} is not a column type: a decimal has up to {_MAX_DIGITS} digits, and no more decimals"
+            )
+        return tuple(map(int, words))
+    has_zone = name == "timestamp" and words[1:] == ["UTC"]
+    if words[0] not in _UNITS or len(words) != 1 + has_zone:
+        raise ValueError(f"{text!r} is not a column type: the unit of a {name} is {', '.join(_UNITS)}")
+    return (words[0], has_zone) if name == "timestamp" else (words[0],)
 
 
 def _vector(tokens, text, level):

@@ -192,6 +192,8 @@ def _rows(column, options, chunk=_CHUNK):
         column = column.__array__()
     if _is_numbers(column):
         return [_native.rows_of_buffer(column)]
+    if getattr(getattr(column, "dtype", None), "kind", "") in ("M", "m"):
+        return [_rows_of_times(column)]
     if hasattr(column, "__array__") and column.ndim != 1:
         return [_rows_of_grid(column.__array__(), options)]
     return _encoded_objects(column, options, chunk)
@@ -223,6 +225,29 @@ def _rows_of_grid(grid, options):
     return _native.rows_of_children([_single_chunk(column, options) for column in grid.T])
 
 
+def _rows_of_times(times):
+    """Return the Rows of an array of datetime64 or timedelta64: datetime64[D] as INTs, else LONGs of microseconds."""
+    import numpy
+
+    unit = "D" if times.dtype == numpy.dtype("M8[D]") else "us"
+    converted = times.astype(f"{times.dtype.kind}8[{unit}]")
+    is_null = numpy.isnat(times)
+    lost = (converted.astype(times.dtype) != times) & ~is_null
+    numbers = converted.view("i8")
+    if unit == "D":
+        lost |= (numbers != numbers.astype("i4")) & ~is_null
+        numbers = numbers.astype("i4")
+    if lost.any():
+        row = "".join(f"[{number}]" for number in numpy.argwhere(lost)[0])
+        kind = "an INT of days" if unit == "D" else "a LONG of microseconds"
+        raise EncodeValueError(f"{times.dtype} does not fit {kind}", row)
+    if not is_null.any():
+        return _native.rows_of_buffer(numbers)
+    if times.ndim != 1:
+        raise EncodeValueError(f"value is null: NaT in an array of {times.ndim} dimensions")
+    return _native.rows_of_buffer(numbers, numpy.packbits(~is_null, bitorder="little").tobytes())
+
+
 def _has_null_mask(column):
     """Return whether a pandas type stores nulls apart from the values, unlike the NaNs of NumPy floats."""
     dtype: Any = getattr(column, "dtype", None)
@@ -234,6 +259,8 @@ def _rows_with_mask(column, options, chunk):
     converted = _as_arrow(column)
     if converted is not None:
         return _rows(converted, options, chunk)
+    if column.dtype.kind == "M":  # with a zone, which the array of its instants has not
+        return [_rows_of_times(column.__array__(f"M8[{column.dtype.unit}]"))]
     is_null = column.isna()
     if not is_null.any():
         return _rows(column.__array__(), options, chunk)

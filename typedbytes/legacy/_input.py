@@ -35,7 +35,7 @@ class Input(_Legacy):
 
     __module__ = "typedbytes.legacy"
 
-    _reader_kind = Reader
+    _reader_kind: type[Any] = Reader
 
     def __init__(self, file: Any, unicode_errors: str = "strict", *, pickle: PicklePolicy = "safe") -> None:
         self.eof: bool = False

@@ -38,6 +38,8 @@ __all__ = ["Reader", "Writer", "decode", "encode", "open"]
 
 _TYPED_BYTES = "TypedBytesWritable"
 _MAX_RECORD_NBYTES = 2**31 - 1  # its length is an int32
+#: Options of a Reader or a Writer that say nothing of its keys and values.
+_OF_FILES = {"start", "length", "raw", "resync", "metadata", "version", "sync_interval", "block_size"}
 
 
 if TYPE_CHECKING:
@@ -98,8 +100,9 @@ class Reader(_native.Reader):
     after damage continue at the next sync marker, and list in `skipped` what was skipped; without it, the error is
     raised after the records before it. max_bytes: limit of a record, and of a decompressed value or block buffer; None
     for no limit. decoders: functions of bytes by class name, for classes that this library does not know, whose bytes
-    are otherwise returned as `typedbytes.Writable`, or in place of its own, as for Text in another encoding. Other
-    options as for `typedbytes.Decoder`; unicode_errors applies to Text too.
+    are otherwise returned as `typedbytes.Writable`, or in place of its own, as for Text in another encoding. key_type,
+    value_type, strict: as for `typedbytes.PairReader`, whatever the classes are: text fits a date, a MapWritable a
+    record class. Other options as for `typedbytes.Decoder`; unicode_errors applies to Text too.
 
     Raises FormatError, TruncatedError and LimitError with the offset in the file and the record's index;
     ModuleNotFoundError for a codec whose library is not installed. After an error the Reader stays failed.
@@ -135,7 +138,7 @@ class Reader(_native.Reader):
                 filename=file if ours else None,
                 max_bytes=_MAX_RECORD_NBYTES if max_bytes is None else max_bytes,
                 find_codec=_find_decompress,
-                find_converters=_find_converters(decoders),
+                find_converters=_find_converters(decoders, _types_of_pairs(options), options),
                 **options,
             )
         except BaseException as error:
@@ -162,7 +165,8 @@ class Writer(_native.Writer):
     metadata: text by name, for the header. version: 4 to 6. sync_marker: 16 bytes, random if not given. sync_interval:
     bytes between markers. block_size: bytes of keys and values that end a block. encoders: functions by class name that
     take an object and return bytes, for classes that this library does not know, whose objects must otherwise be bytes
-    or a `typedbytes.Writable`, or in place of its own. Other options as for `typedbytes.Encoder`.
+    or a `typedbytes.Writable`, or in place of its own. key_type, value_type, omit_none: as for `typedbytes.PairWriter`.
+    Other options as for `typedbytes.Encoder`.
 
     A record that cannot be encoded raises EncodeTypeError, EncodeValueError or what a hook raises, and nothing of it is
     written. After an error of the sink the Writer stays failed. The end of a with block closes the Writer, after an
@@ -187,14 +191,16 @@ class Writer(_native.Writer):
     ) -> None:  # fmt: skip
         encoders = _writables.by_full_name(encoders)
         key_class, value_class = (_writables.checked_name(each, encoders) for each in (key_class, value_class))
+        types = _types_of_pairs(options)
+        encoding = {name: value for name, value in options.items() if name not in _OF_FILES}
         how: dict[str, Any] = {
             **options,
             **_find_compress(compression, codec),
             "key_class": key_class,
             "value_class": value_class,
             "sync_marker": os.urandom(16) if sync_marker is None else sync_marker,
-            "key_function": encoders.get(key_class),
-            "value_function": encoders.get(value_class),
+            "key_function": _writables.find_encoder(key_class, types["key"], encoders, encoding),
+            "value_function": _writables.find_encoder(value_class, types["value"], encoders, encoding),
         }
         if isinstance(file, (str, os.PathLike)):
             _native.Writer(io.BytesIO(), **how).close()  # refuses wrong options before the file is emptied
@@ -225,12 +231,26 @@ def _find_decompress(name):
     return _codecs.find(name).decompress
 
 
-def _find_converters(decoders):
-    return partial(_writables.find_converters, decoders=_writables.by_full_name(decoders))
+def _find_converters(decoders, types, options):
+    how = {"types": types, "options": {name: value for name, value in options.items() if name not in _OF_FILES}}
+    return partial(_writables.find_converters, decoders=_writables.by_full_name(decoders), **how)
+
+
+def _types_of_pairs(options):
+    """Return the types that options give to keys and values; TypeError for that of a single value."""
+    if "type" in options:
+        raise TypeError("a SequenceFile has pairs: give key_type= and value_type=, not type=")
+    return {"key": options.get("key_type"), "value": options.get("value_type")}
 
 
 def decode(
-    class_name: str, data: ReadableBuffer, *, decoders: Decoders = None, **options: Unpack[DecodeOptions]
+    class_name: str,
+    data: ReadableBuffer,
+    *,
+    decoders: Decoders = None,
+    type: Any = None,
+    strict: bool = True,
+    **options: Unpack[DecodeOptions],
 ) -> Any:
     r"""Decode the bytes of one key or value of a class, such as those from a Reader with raw=True.
 
@@ -239,14 +259,26 @@ def decode(
     >>> decode("org.apache.hadoop.io.Text", b"\x02hi")
     'hi'
     """
-    return _native.decode(_writables.full_name(class_name), data, find_converters=_find_converters(decoders), **options)
+    how = {**options, "type": type, "strict": strict}
+    find = _find_converters(decoders, {None: type}, how)
+    return _native.decode(_writables.full_name(class_name), data, find_converters=find, **how)
 
 
-def encode(class_name: str, obj: Any, *, encoders: Encoders = None, **options: Unpack[EncodeOptions]) -> bytes:
+def encode(
+    class_name: str,
+    obj: Any,
+    *,
+    encoders: Encoders = None,
+    type: Any = None,
+    omit_none: bool = False,
+    **options: Unpack[EncodeOptions],
+) -> bytes:
     r"""Encode an object as the bytes of a class; options and errors as for `Writer`.
 
     >>> encode("org.apache.hadoop.io.Text", "hi")
     b'\x02hi'
     """
     name = _writables.full_name(class_name)
-    return _native.encode(name, obj, function=_writables.by_full_name(encoders).get(name), **options)
+    how = {**options, "type": type, "omit_none": omit_none}
+    function = _writables.find_encoder(name, type, _writables.by_full_name(encoders), how)
+    return _native.encode(name, obj, function=function, **how)

@@ -53,9 +53,12 @@ class Reader(RecordFrames):
         resync: bool = False,
         max_bytes: int = ...,
         find_codec: Callable[[str], Callable[..., Any]] | None = None,
-        find_converters: Callable[[str], tuple[_Converter | None, _Converter | None]] | None = None,
+        find_converters: Callable[[str, str | None], tuple[_Converter | None, _Converter | None]] | None = None,
         owns: bool = False,
         filename: Any = None,
+        key_type: Any = None,
+        value_type: Any = None,
+        strict: bool = True,
         **options: Unpack[ValueOptions],
     ) -> None: ...
     def read(self, default: Any = None) -> Any: ...
@@ -97,6 +100,9 @@ class Writer:
         key_function: Callable[[Any], bytes] | None = None,
         value_function: Callable[[Any], bytes] | None = None,
         owns: bool = False,
+        key_type: Any = None,
+        value_type: Any = None,
+        omit_none: bool = False,
         **options: Unpack[EncodeOptions],
     ) -> None: ...
     @property
@@ -133,7 +139,7 @@ def decode(
     class_name: str,
     data: ReadableBuffer,
     *,
-    find_converters: Callable[[str], tuple[_Converter | None, _Converter | None]] | None = None,
+    find_converters: Callable[[str, str | None], tuple[_Converter | None, _Converter | None]] | None = None,
     **options: Any,
 ) -> Any: ...
 def encode(class_name: str, obj: Any, *, function: Callable[[Any], bytes] | None = None, **options: Any) -> bytes: ...

@@ -12,9 +12,10 @@ from typedbytes._types import Byte, Float, Long, Writable
 from typedbytes.errors import FormatError, LimitError, TruncatedError
 from typedbytes.sequencefile._native import KINDS
 
-__all__ = ["find_converters", "full_name"]
+__all__ = ["find_converters", "find_encoder", "full_name"]
 
 _IO = "org.apache.hadoop.io."
+_TYPED_BYTES = KINDS["org.apache.hadoop.typedbytes.TypedBytesWritable"]
 _MAX_DEPTH = 64
 
 
@@ -41,8 +42,31 @@ def checked_name(name, encoders):
     return full_name(name)
 
 
-def find_converters(class_name, decoders):
-    """Return functions that decode the bytes of a class and convert them to typed bytes; each can be None."""
+def find_converters(class_name, part=None, *, decoders, types=None, options=None):
+    """Return functions that decode the bytes of a class and convert them to typed bytes; each can be None.
+
+    types: those of a key, a value, or by itself (None), by `part`. options: of a Decoder.
+    """
+    decode, to_typed = _find_converters(class_name, decoders)
+    kind = (types or {}).get(part)
+    if kind is None or (decode is None and KINDS.get(class_name) == _TYPED_BYTES):
+        return decode, to_typed
+    from typedbytes.sequencefile._record_types import typed_decoder  # lazy import: only types need it
+
+    return typed_decoder(class_name, kind, decode, options), to_typed
+
+
+def find_encoder(class_name, kind, encoders, options):
+    """Return the function that encodes objects, of a type unless that is None, as a class; None: it is built in."""
+    encode = encoders.get(class_name)
+    if kind is None or (encode is None and KINDS.get(class_name) == _TYPED_BYTES):
+        return encode
+    from typedbytes.sequencefile._record_types import typed_encoder  # lazy import: only types need it
+
+    return typed_encoder(class_name, kind, encode, options)
+
+
+def _find_converters(class_name, decoders):
     if class_name in decoders:
         decoder = decoders[class_name]
         return decoder, lambda data: Encoder().encode(decoder(data))

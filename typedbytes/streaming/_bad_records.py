@@ -120,8 +120,9 @@ class BadRecordSkipper:
 
     def map(self, process):
         """Call a mapper for each record."""
+        decode_key, decode_value = self._input.decode_key, self._input.decode_value
         for record in self._input.raw_pairs():
-            self._call(record, lambda: process(*map(self._input.decode, record)))
+            self._call(record, lambda: process(decode_key(record[0]), decode_value(record[1])))
 
     def reduce(self, process):
         """Call a reducer for each group."""
@@ -148,9 +149,9 @@ class BadRecordSkipper:
         """Return whether as many records may be skipped."""
         return self._bad.allows(nrecords, self._input.record)
 
-    def decoded(self, item):
-        """Return a key or a value."""
-        return self._input.decode(item)
+    def decoded(self, key, value):
+        """Return a key and a value."""
+        return self._input.decode_key(key), self._input.decode_value(value)
 
     def group_of(self, record, key):
         """Return bytes that are equal for all raw pairs of a group; `record` is the pair read last."""
@@ -196,7 +197,7 @@ class DecodablePairs(RecordIterator):
     def _step(self):
         for record in self._records:
             try:
-                key, self.value = map(self._skipper.decoded, record)
+                key, self.value = self._skipper.decoded(*record)
                 return self._skipper.group_of(record, key), key, record
             except Exception as error:
                 self._skipper.skip([record], error)

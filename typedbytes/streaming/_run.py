@@ -26,6 +26,7 @@ from typedbytes.streaming._user_code import (
     UserCode,
     check_steps,
     check_words,
+    pairs_of,
     step_line,
 )
 from typedbytes.streaming.formats import open_columns, open_files, open_input, open_output
@@ -86,6 +87,10 @@ def run(
 
     The formats are those Hadoop names in the environment, and typed bytes outside Hadoop. As text, keys and
     values are str; lines of a plain text file have their number as key. As raw bytes they are bytes.
+    A parameter annotated with a record class gets instances of it, as in ``mapper(key, visit: Visit)`` or
+    ``reducer(key, visits: Iterator[Visit])``, and ``-> Iterator[tuple[str, Visit]]`` says how pairs are written. Other
+    annotations change nothing. This needs typed bytes as input.
+
     *argv* replaces sys.argv; *read_options* and *write_options* are keywords for PairReader and PairWriter.
 
     *group_by* is a function of a key: the reducer is called once for each run of adjacent pairs for whose keys
@@ -163,7 +168,7 @@ def _run(steps, single_step, argv):
         role = find_role(argv, os.environ, step.functions["combine"] is not None)
         if asks_roles:
             return USAGE if step.functions[role] is None else OK
-        task_run = TaskRun(role, step.functions, step.options)
+        task_run = TaskRun(role, step)
         source, sink = open_descriptors()
         set_signals()
         return task_run.run(source, sink)
@@ -192,7 +197,8 @@ def _fail(code, error, details=(), advice=None):
 class TaskRun:
     """The work between open descriptors and an exit code."""
 
-    def __init__(self, role, functions, options):
+    def __init__(self, role, step):
+        functions, options = step.functions, step.options
         if functions[role] is None:
             raise UsageError(f"the job has no {NAMES[role]}: run(...) was called without {NAMES[role]}=")
         self._role = role
@@ -200,20 +206,18 @@ class TaskRun:
         self._combiner = functions["combine"]
         self._has_reducer = functions["reduce"] is not None
         self._options = options
+        self._options_of = step.options_of
         self._group_by = options.group_by if role == "reduce" else None  # a combiner's keys go on to the sort
         self._input_format = find_format(role, "input", os.environ)
         self._output_format = find_format(role, "output", os.environ)
-        if options.batch and not {self._input_format, self._output_format} <= {"typedbytes", "split"}:
-            found = f"{self._input_format} as input and {self._output_format} as output"
-            raise UsageError(f"batch=True needs typed bytes as input and output; this task has {found}")
+        step.check_formats(role, self._input_format, self._output_format)
         self._composite_keys = None
         if options.part_of is not None:
             from typedbytes.streaming.formats.secondary_sort import find_composite_keys
 
             formats = self._input_format, self._output_format
-            self._composite_keys = find_composite_keys(
-                options.part_of, options.group_by is not None, role, formats, os.environ
-            )
+            grouping = options.part_of, options.group_by is not None
+            self._composite_keys = find_composite_keys(*grouping, role, formats, os.environ)
         self._input: Any = None
         self._output: Any = None
         self._file: Any = None  # what the output is written to: the sink, or a file on it
@@ -239,17 +243,18 @@ class TaskRun:
 
     def _open(self):
         options = self._options
+        reading, writing = self._options_of(self._role)
         source, self._file = open_files(self._input_format, self._output_format, self._source, self._sink, os.environ)
         if self._combines_itself():
             from typedbytes.streaming._combining import CombiningSink
 
-            self._file = CombiningSink(self._sink, self._combiner, options.read_options, options.write_options)
+            self._file = CombiningSink(self._sink, self._combiner, *self._options_of("combine"))
         if options.batch:
             self._input, self._output = open_columns(source, self._file, options)
             return
         undecoded = bool(options.max_bad)
-        role, keys, writing = self._role, self._composite_keys, options.write_options
-        self._input = open_input(self._input_format, source, role, os.environ, options.read_options, undecoded, keys)
+        role, keys = self._role, self._composite_keys
+        self._input = open_input(self._input_format, source, role, os.environ, reading, undecoded, keys)
         self._output = open_output(self._output_format, self._file, role, os.environ, writing, keys, self._has_reducer)
 
     def _combines_itself(self):
@@ -299,7 +304,7 @@ class TaskRun:
     def _process_batches(self, process):
         try:
             for batch in self._input.batches() if self._role == "map" else self._input.whole_groups():
-                self._emit(process(batch))
+                self._output.writes(pairs_of(process(batch)))
         except BaseException:
             self._note_failure_details()
             raise
@@ -325,10 +330,6 @@ class TaskRun:
         if self._group_by is None or self._composite_keys is not None:
             return self._input.groups()
         return RecordGroups(self._input.pairs(), self._group_by)
-
-    def _emit(self, pairs):
-        if pairs is not None:
-            self._output.writes(pairs)
 
     def _drain(self):
         buffer = bytearray(DRAIN_NBYTES)

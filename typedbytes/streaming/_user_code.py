@@ -7,7 +7,7 @@ called elsewhere, so that an AttributeError inside user code is never taken for 
 import io
 
 from typedbytes.errors import TypedBytesError
-from typedbytes.streaming.task_environment import NAMES, STEP_LINE, check_functions
+from typedbytes.streaming.task_environment import NAMES, STEP_LINE, UsageError, check_functions
 
 
 class StopEarly(Exception):
@@ -60,11 +60,30 @@ class Step:
         self.options = RunOptions(
             batch, group_by, max_bad, read_options, write_options, getattr(reducer, "partition_by", None)
         )
+        # of each role, what its annotations mean: options of PairReader and of PairWriter
+        self._types = {role: ({}, {}) if batch else record_types(role, self.functions[role]) for role in METHODS}
         if max_bad:
             for role, function in self.functions.items():
                 # that of a class is known when it has been called
                 if not (function is None or isinstance(function, type)):
                     UserCode(role, function).for_each_record()
+
+    def options_of(self, role):
+        """Return the options of PairReader and of PairWriter for a role: those given to run() win over annotations."""
+        reading, writing = self._types[role]
+        return {**reading, **self.options.read_options}, {**writing, **self.options.write_options}
+
+    def check_formats(self, role, input_format, output_format):
+        """Raise UsageError if a task's records are not in the form that its code needs."""
+        native = {"typedbytes", "split"}
+        if self.options.batch and not {input_format, output_format} <= native:
+            found = f"{input_format} as input and {output_format} as output"
+            raise UsageError(f"batch=True needs typed bytes as input and output; this task has {found}")
+        if self._types[role][0] and input_format not in native:
+            raise UsageError(
+                f"the {NAMES[role]} has a parameter of a record class, which needs typed bytes as input; "
+                f"this task has {input_format}"
+            )
 
     @property
     def roles(self):
@@ -182,6 +201,7 @@ class UserCode:
         self.process = getattr(user_function, METHODS[role], user_function)
         self.close = getattr(user_function, "close", None)
         self._name, self._method = NAMES[role], METHODS[role]
+        self._role, self._user_function = role, user_function
         if not callable(self.process):
             raise TypeError(f"{user_function!r} is not a function and has no method {METHODS[role]}()")
         self.takes_all = _takes_all(self.process)
@@ -212,9 +232,48 @@ class UserCode:
             )
         return self.process
 
+    def record_types(self):
+        """Return the options of PairReader and of PairWriter that the annotations mean, mostly none."""
+        return record_types(self._role, self._user_function)
+
     def end(self):
         """Call close(), if defined, and return its pairs."""
         return pairs_of(None if self.close is None else self.close())
+
+
+def code_for_each_record(mapper):
+    """Return the UserCode of a mapper in another one, which is called for each record."""
+    user_code = UserCode("map", mapper)
+    user_code.for_each_record()
+    return user_code
+
+
+def record_types(role, user_function):
+    """Return the options of PairReader and of PairWriter that the annotations of user code mean, mostly none."""
+    if hasattr(user_function, "_record_types") and not isinstance(user_function, type):  # a wrapper of mappers
+        return user_function._record_types()
+    method = METHODS[role] if hasattr(user_function, METHODS[role]) else "__call__"
+    function = user_function if hasattr(user_function, "__code__") else getattr(user_function, method, None)
+    if not _is_annotated(function):
+        return {}, {}
+    from typedbytes.streaming._annotations import types_of  # lazy import: start-up time
+
+    is_bound = getattr(function, "__self__", None) is not None
+    if isinstance(user_function, type) and not is_bound:
+        found = next((base.__dict__[method] for base in user_function.__mro__ if method in base.__dict__), None)
+        is_bound = not isinstance(found, staticmethod)
+    return types_of(role, function, is_bound)
+
+
+def _is_annotated(function):
+    """Return whether a function has annotations that may be of a record class."""
+    if getattr(function, "__module__", None) == "typedbytes.streaming.lib":  # whose functions take anything
+        return False
+    try:
+        annotations = getattr(function, "__annotations__", None) or {}
+    except NameError:  # from Python 3.14 on: of a name that only type checkers know
+        return True
+    return any(getattr(annotation, "__module__", None) != "builtins" for annotation in annotations.values())
 
 
 def _takes_all(function):

@@ -26,7 +26,7 @@ from typedbytes import dumps
 from typedbytes._core import WrappedIterator
 from typedbytes.streaming import _changes
 from typedbytes.streaming._statistics import combined_statistics, ranked, statistics
-from typedbytes.streaming._user_code import UserCode, pairs_of
+from typedbytes.streaming._user_code import code_for_each_record, pairs_of, record_types
 from typedbytes.streaming.formats.record_io import checked_pair
 from typedbytes.streaming.task_environment import task
 
@@ -189,12 +189,6 @@ def statsreducer(key: Any, values: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
     yield key, statistics(values)
 
 
-def _code_for_each_record(mapper):
-    user_code = UserCode("map", mapper)
-    user_code.for_each_record()
-    return user_code
-
-
 class MultiMapper:
     """Call for each record the mappers whose pattern is a part of the name of the record's input file.
 
@@ -217,14 +211,19 @@ class MultiMapper:
     def configure(self) -> None:
         """Start the mappers for the input file of the task; LookupError if there is none."""
         path = task().input_file
-        self._user_code = [
-            _code_for_each_record(mapper) for pattern, mapper in self._mappers if pattern in (path or "")
-        ]
+        self._user_code = [code_for_each_record(mapper) for pattern, mapper in self._mappers if pattern in (path or "")]
         if not self._user_code:
             unknown = "whose name is unknown: neither mapreduce_map_input_file nor map_input_file is set"
             raise LookupError(f"no mapper was added for the input file {unknown if path is None else repr(path)}")
         for user_code in self._user_code:
             user_code.start()
+
+    def _record_types(self):
+        path = task().input_file or ""
+        first, *others = [record_types("map", each) for pattern, each in self._mappers if pattern in path] or [({}, {})]
+        if any(other != first for other in others):
+            raise TypeError(f"the mappers of {path} are annotated with different record classes")
+        return first
 
     @_raising_again
     def map(self, key: Any, value: Any) -> Iterator[tuple[Any, Any]]:
@@ -263,9 +262,15 @@ class _Marked:
     """A mapper whose keys get a mark."""
 
     def __init__(self, mapper, mark):
-        self._user_code = _code_for_each_record(mapper)
+        self._user_code = code_for_each_record(mapper)
         self._mark = mark
         self.configure = self._user_code.start
+
+    def _record_types(self):
+        reading, writing = self._user_code.record_types()
+        key = writing.get("key_type")
+        marked = {} if key is None else {"key_type": tuple[key, bool]}  # type: ignore[valid-type]
+        return reading, {**writing, **marked}
 
     def map(self, key: Any, value: Any) -> Iterator[tuple[Any, Any]]:
         return self._marked(self._user_code.process(key, value))
@@ -348,7 +353,8 @@ class Combining:
     """
 
     def __init__(self, mapper: Any, add: Callable[[Any, Any], Any] = operator.add, nkeys: int = 100_000) -> None:
-        self._user_code = _code_for_each_record(mapper)
+        self._user_code = code_for_each_record(mapper)
+        self._record_types = self._user_code.record_types
         self._add = add
         self._nkeys = nkeys
         self._sums: dict[Any, Any] = {}  # encoded key -> [key, value]: True, 1 and 1.0 are three keys

@@ -6,8 +6,9 @@
     run_job(pairs, mapper, reducer)     a whole job
     counted()                           the counters counted inside a with block
 
-Every pair is encoded and decoded, as on Hadoop: a tuple stays a tuple, a NumPy scalar does not stay one. Hadoop itself,
-its processes and files are not here: ``typedbytes run`` has those.
+Every pair is encoded and decoded, as on Hadoop: a tuple stays a tuple, a NumPy scalar does not stay one. Record classes
+in annotations have the same meaning; what comes back is of the types in the return annotation. Hadoop itself, its
+processes and files are not here: ``typedbytes run`` has those.
 
 >>> from typedbytes.streaming import lib
 >>> run_job([(0, "b a"), (4, "b")], lambda key, line: [(word, 1) for word in line.split()], lib.sumreducer)
@@ -20,7 +21,7 @@ from contextlib import contextmanager
 from typedbytes import Decoder, Encoder, PairReader, dumps
 from typedbytes._core import RecordGroups
 from typedbytes.streaming import _reporter
-from typedbytes.streaming._user_code import StopEarly, UserCode, pairs_of
+from typedbytes.streaming._user_code import StopEarly, UserCode, pairs_of, record_types
 from typedbytes.streaming.formats.record_io import checked_pair
 from typedbytes.streaming.task_environment import PARAM, check_functions
 
@@ -46,7 +47,7 @@ def call_map(mapper, pairs, *, input_file=None, params=None):
     if input_file is not None:
         variables[INPUT_FILE] = input_file
     with _environment(variables):
-        return _called(UserCode("map", mapper), PairReader(_encoded(pairs)))
+        return _decoded(*_called("map", mapper, _encoded(pairs)))
 
 
 def call_reduce(reducer, pairs, *, group_by=None, params=None):
@@ -57,11 +58,8 @@ def call_reduce(reducer, pairs, *, group_by=None, params=None):
     >>> call_reduce(lambda key, values: [(key, sum(values))], [("a", 1), ("a", 2), ("b", 3)])
     [('a', 3), ('b', 3)]
     """
-    reader = PairReader(_encoded(pairs))
     with _environment(_variables(params)):
-        return _called(
-            UserCode("reduce", reducer), reader.groups() if group_by is None else RecordGroups(reader, group_by)
-        )
+        return _decoded(*_called("reduce", reducer, _encoded(pairs), group_by))
 
 
 def shuffle(pairs):
@@ -70,8 +68,7 @@ def shuffle(pairs):
     >>> shuffle([("oslo", 1), ("rom", 2), (-1, 3), (1, 4)])
     [(1, 4), (-1, 3), ('rom', 2), ('oslo', 1)]
     """
-    raw = sorted(PairReader(_encoded(pairs), raw=True), key=lambda pair: pair[0])
-    return Decoder().decode_pairs(b"".join(item for pair in raw for item in pair))
+    return Decoder().decode_pairs(_sorted(_encoded(pairs)))
 
 
 def run_job(pairs, mapper, reducer=None, combiner=None, *, group_by=None, params=None):
@@ -83,15 +80,17 @@ def run_job(pairs, mapper, reducer=None, combiner=None, *, group_by=None, params
     [('all', 7)]
     """
     check_functions(mapper, reducer, combiner)
-    pairs = call_map(mapper, pairs, params=params)
-    if combiner is not None:
-        pairs = call_reduce(combiner, shuffle(pairs), params=params)
-    if reducer is None:
-        return pairs
-    pairs = shuffle(pairs)
-    if group_by is not None:
-        pairs.sort(key=lambda pair: dumps(group_by(pair[0])))
-    return call_reduce(reducer, pairs, group_by=group_by, params=params)
+    with _environment(_variables(params)):
+        data, types = _called("map", mapper, _encoded(pairs))
+        if combiner is not None:
+            data, types = _called("reduce", combiner, _sorted(data))
+        if reducer is None:
+            return _decoded(data, types)
+        data = _sorted(data)
+        if group_by is not None:
+            decode = Decoder(type=record_types("reduce", reducer)[0].get("key_type")).decode
+            data = _sorted(data, lambda key: dumps(group_by(decode(key))))
+        return _decoded(*_called("reduce", reducer, data, group_by))
 
 
 @contextmanager
@@ -113,7 +112,13 @@ def counted():
         _reporter.counters = before
 
 
-def _called(user_code, records):
+def _called(role, user_function, data, group_by=None):
+    """Return the encoded pairs that user code makes of encoded pairs, and the types that its annotations give them."""
+    user_code = UserCode(role, user_function)
+    reading, writing = user_code.record_types()
+    records = PairReader(data, **reading)
+    if role == "reduce":
+        records = records.groups() if group_by is None else RecordGroups(records, group_by)
     output = []
     try:
         user_code.start()
@@ -129,11 +134,21 @@ def _called(user_code, records):
     except StopEarly:
         pass
     output += map(checked_pair, user_code.end())
-    return Decoder().decode_pairs(_encoded(output))
+    return Encoder(**writing).encode_pairs(output), writing
+
+
+def _sorted(data, rank=lambda key: key):
+    """Return encoded pairs in the order of their encoded keys, or of what a function makes of these."""
+    raw = sorted(PairReader(data, raw=True), key=lambda pair: rank(pair[0]))
+    return b"".join(item for pair in raw for item in pair)
 
 
 def _encoded(pairs):
     return Encoder().encode_pairs(pairs)
+
+
+def _decoded(data, types):
+    return Decoder(**types).decode_pairs(data)
 
 
 def _variables(params):

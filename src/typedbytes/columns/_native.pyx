@@ -8,18 +8,21 @@
 #     walk.pxi           bytes to columns, value by value
 #     load.pxi           the same for values of the types that their columns have
 #     text.pxi           whether STRINGs are UTF-8
+#     decimal.pxi        decimal numbers as text, and back
+#     typed.pxi          columns that a class describes
 #     widen.pxi          a column that meets a value of another type
 #     build.pxi          the Builder: mismatch policies, batches
 #     write.pxi          columns to bytes
 #     export.pxi         Batches as buffers and as Arrow structures
 #     import_buffer.pxi  buffers, encoded values and Batches as columns
 #     import_arrow.pxi   Arrow structures of other libraries as columns
+#     import_times.pxi   dates, times and decimals of Arrow
 #
 # Invariants: memory grows with the bytes received, never with a declared count; a Table is changed only by the Builder
 # that fills it, and never once it belongs to a Batch; everything exported from a Batch keeps its Table alive.
 
 from libc.errno cimport EIO
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t, INT32_MAX
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t, INT32_MAX, INT64_MAX
 from libc.string cimport memchr, memcmp, memcpy, memset, strcmp, strlen
 from cpython.buffer cimport PyBUF_RECORDS_RO, PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytearray cimport PyByteArray_AS_STRING
@@ -37,6 +40,10 @@ from typedbytes._core cimport (
 )
 from typedbytes.core.byteorder cimport *
 from typedbytes.core.cpython cimport bytes_resize, likely, raise_pending, unlikely
+from typedbytes.core.dates cimport (
+    civil_time, days_from_civil, MICROSECONDS_OF_DAY, parse_iso_date, parse_iso_datetime, parse_iso_duration,
+    parse_iso_time,
+)
 from typedbytes.core.memory cimport *
 from typedbytes.core.refs cimport bytes_data, new_bytes, PY_SSIZE_T_MAX
 from typedbytes.core.typecode cimport *
@@ -55,12 +62,15 @@ cdef bint LITTLE = byteorder == "little"
 include "memory.pxi"
 include "type.pxi"
 include "strided.pxi"
+include "decimal.pxi"
 include "write.pxi"
 include "walk.pxi"
 include "load.pxi"
 include "text.pxi"
+include "typed.pxi"
 include "widen.pxi"
 include "build.pxi"
 include "export.pxi"
 include "import_buffer.pxi"
 include "import_arrow.pxi"
+include "import_times.pxi"

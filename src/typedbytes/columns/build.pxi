@@ -12,6 +12,7 @@ ctypedef Outcome (*resolve_function)(Builder builder) noexcept
 from typedbytes.core.refs cimport run_signal_handlers
 
 cdef enum:
+    FOUND_NBYTES = 64         # of a value that is refused, for its error
     MIN_TEXT_NBYTES = 4096    # bytes reserved for a text column at least
     PIECE = 0x2000            # records before `stop_requested` is checked
     SIGNAL_INTERVAL_PIECES = 8    # before signals are checked
@@ -22,13 +23,15 @@ cdef class Builder:
 
     types: a description for each value of a record; None: inferred from the first record. nvalues: of a record. paths:
     of each column wanted, (number of the value, name of a part, ...); None: all values. policy: "error", "widen" or
-    "split". max_held: limit for the bytes and items of a column, at most what offsets can address. `append_records`
-    reports in `state` why it stopped.
+    "split". max_held: limit for the bytes and items of a column, at most what offsets can address. convert: for typed
+    columns, a function of the number of an annotation and an encoded value, which returns its declared form or None.
+    `append_records` reports in `state` why it stopped.
     """
 
     cdef tuple types
     cdef tuple paths
     cdef object policy
+    cdef object convert
     cdef Py_ssize_t nvalues
     cdef Table* table
     cdef Walk w
@@ -53,9 +56,10 @@ cdef class Builder:
     cdef readonly int code
     cdef readonly str path
     cdef readonly str key_fault   # of a mismatch: what a struct cannot hold of a MAP; None: another type
+    cdef readonly tuple fault     # in a typed column: the number of its annotation, what is wrong, how the value starts
 
     def __cinit__(self, types, Py_ssize_t nvalues, paths, policy, *, dialect="hadoop", max_depth=256,
-                  Py_ssize_t max_held=INT32_MAX):
+                  Py_ssize_t max_held=INT32_MAX, convert=None):
         self.options = (<DecodeOptions>DecodeOptions(dialect=dialect, max_depth=max_depth)).template
         start_skipping(&self.w.skipping, &self.options)
         self.w.max_depth = self.options.max_depth
@@ -64,6 +68,7 @@ cdef class Builder:
         self.w.null = null_of(self.options.hive)
         self.w.max_held = max_held
         self.policy = policy
+        self.convert = convert
         self.types = types
         self.nvalues = nvalues
         self.paths = paths
@@ -119,6 +124,8 @@ cdef class Builder:
             table.visible[number] = c
         for i in range(len(self.paths)):
             mark_all_wanted(table.visible[i])
+        for i in range(self.nvalues):
+            want_if_all_are(table.roots[i])
         return 0
 
     cdef void start(self, Table* table) noexcept:
@@ -283,7 +290,7 @@ cdef class Builder:
                 and not flag_is_set(&self.stop_requested):
             if self.changed:
                 outcome = self.recompute_layout()
-            if outcome == APPENDED and self.stride:
+            if outcome == APPENDED and self.stride and not self.w.checks_each_text:
                 self.load_blocks()
             if outcome == APPENDED:
                 # If records have one size: those that load_blocks did not load.
@@ -407,6 +414,8 @@ cdef class Builder:
         w.p = at
         if outcome != APPENDED:
             return outcome
+        if c.typed != NULL:
+            return self.resolve_typed(c, after)
         if c.kind == UNKNOWN or has_only_empty_maps(c, at[0]):
             return self.adopt_type(c, after)
         if self.policy == "widen" and not c.has_wanted_child and widen(c, w):
@@ -417,11 +426,31 @@ cdef class Builder:
             return RESTARTED if c.kind == ENCODED else APPENDED
         return self.refuse(c)
 
+    cdef Outcome resolve_typed(self, Column* c, const unsigned char* after) except FAILED:
+        # The cursor is at a value that a typed column does not hold in its present form.
+        cdef Walk* w = &self.w
+        cdef const unsigned char* at = w.p
+        cdef Outcome outcome = OTHER_TYPE
+        if adapt(c, w):
+            self.changed = True
+            w.fault = NO_FAULT
+            return APPENDED
+        # Enums have names and aliases
+        if not w.converts and (w.fault == NO_FAULT or (w.fault == UNFIT and c.kind == CHOICE)):
+            outcome = append_converted(w, c, self.convert(c.typed.number, at[:after - at]), after)
+        if outcome == APPENDED:
+            w.fault = NO_FAULT
+            return CONVERTED
+        return outcome if outcome == COLUMN_FULL or outcome == NO_MEMORY else self.refuse(c)
+
     cdef Outcome refuse(self, Column* c) except FAILED:
         cdef Walk* w = &self.w
         cdef const unsigned char* at = w.p
         self.expected = describe(c)
-        self.key_fault = find_key_fault(c, w) if c.kind == STRUCT and at[0] == MAP else None
+        if c.typed != NULL:
+            self.fault = c.typed.number, describe_fault(w), at[:min(w.end - at, FOUND_NBYTES)]
+            w.fault = NO_FAULT
+        self.key_fault = find_key_fault(c, w) if c.typed == NULL and c.kind == STRUCT and at[0] == MAP else None
         steps = self.steps_to(c)
         if c.kind == ARRAY and at[0] == VECTOR and w.mismatched_item >= 0:
             steps.append(f"[{w.mismatched_item}]")
@@ -478,8 +507,8 @@ cdef class Builder:
 
     @property
     def described(self):
-        """The current types."""
-        if self.table == NULL:
+        """The current types; those given for typed columns."""
+        if self.table == NULL or self.convert is not None:
             return self.types
         return describe_all(self.table.roots, self.nvalues)
 
@@ -517,11 +546,17 @@ cdef class Builder:
         rest = self.empty_table(self.types)
         for i in range(self.nvalues):
             expect_as_much(rest.roots[i], table.roots[i])
+            if self.convert is not None:
+                adapt_as(rest.roots[i], table.roots[i])
         for i in range(self.nvalues):
             # All that may fail comes before the first row is dropped: after a MemoryError the rows are as they were.
             if not copy_rows(rest.roots[i], table.roots[i], n, table.n) or not reserve_all_bits(table.roots[i]):
                 release_table(rest)
                 raise MemoryError
+        if self.convert is not None and not declare_all(table, self.nvalues, self.w.null):
+            release_table(rest)
+            self.changed = True
+            raise MemoryError
         rest.n = table.n - n
         self.nbytes = 0 if rest.n == 0 else <Py_ssize_t>(<double>self.nbytes * rest.n / table.n)    # an estimate
         for i in range(self.nvalues):
@@ -535,48 +570,6 @@ cdef class Builder:
         return batch
 
 
-cdef bint has_only_empty_maps(const Column* c, int code) noexcept:
-    return c.kind == MAP_ENTRIES and code == MAP and c.children[0].kind == UNKNOWN
-
-
-cdef str find_key_fault(const Column* c, Walk* w):
-    # Why the MAP at the cursor is not a value of a STRUCT.
-    cdef list names = keys_at(w)
-    if names is None:
-        return "MAP whose keys are not different STRINGs"
-    known = set(field_names(c))
-    return next(f"key {name!r}" for name in names if name not in known)
-
-
 cdef object missing_limit_error():
     return LimitError(f"the fields that MAPs of a column lack take more than {MAX_MISSING_NBYTES} bytes: "
                       "pass a schema with map or raw")
-
-
-cdef bint same_values(const Column* c, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
-    # Whether two values have the same bits, that is, the same encoding.
-    cdef Py_ssize_t nbytes, k, child, start, other
-    if is_null(c, i) != is_null(c, j):
-        return False
-    if c.kind == UNKNOWN:
-        return True
-    if c.kind == FIXED or c.kind == ARRAY:
-        nbytes = c.width * (c.nitems if c.kind == ARRAY else 1)
-        return memcmp(c.data + i * nbytes, c.data + j * nbytes, nbytes) == 0
-    if has_children_per_value(c):
-        for child in range(c.nchildren):
-            if not same_values(c.children[child], i, j):
-                return False
-        return True
-    start = c.offsets[i]
-    other = c.offsets[j]
-    nbytes = c.offsets[i + 1] - start
-    if c.offsets[j + 1] - other != nbytes:
-        return False
-    if c.kind == VARIABLE_LENGTH or c.kind == ENCODED:
-        return memcmp(c.data + start, c.data + other, nbytes) == 0
-    for k in range(nbytes):
-        for child in range(c.nchildren):
-            if not same_values(c.children[child], start + k, other + k):
-                return False
-    return True

@@ -12,10 +12,12 @@ cdef struct SchemaPrivate:
     char* name
     ArrowSchema* children
     ArrowSchema** pointers
+    ArrowSchema* dictionary   # owned
 
 cdef struct ArrayPrivate:
     Table* table              # shared ownership
-    void* bits                # owned: BOOLs as a bitmap
+    void* bits                # owned: BOOLs as a bitmap, times of day as int32
+    ArrowArray* dictionary    # owned
     const void* buffers[3]
     ArrowArray* children
     ArrowArray** pointers
@@ -31,6 +33,9 @@ cdef void release_schema(ArrowSchema* schema) noexcept nogil:
     for i in range(schema.n_children):
         if schema.children[i].release != NULL:
             schema.children[i].release(schema.children[i])
+    if private.dictionary != NULL and private.dictionary.release != NULL:
+        private.dictionary.release(private.dictionary)
+    PyMem_RawFree(private.dictionary)
     PyMem_RawFree(private.name)
     PyMem_RawFree(private.children)
     PyMem_RawFree(private.pointers)
@@ -72,11 +77,49 @@ cdef SchemaPrivate* start_schema(ArrowSchema* schema, const char* format, bytes 
 cdef dict FORMATS = {BYTE: b"c", BOOL: b"b", SHORT: b"s", INT: b"i", LONG: b"l", FLOAT: b"f", DOUBLE: b"g"}
 
 
-cdef int export_schema(ArrowSchema* schema, const Column* c, bytes name, int64_t flags) except -1:
+cdef bytes uuid_metadata():
+    # Of a schema; see extension_of.
+    cdef list parts = [(1).to_bytes(4, byteorder)]
+    for text in (b"ARROW:extension:name", b"arrow.uuid", b"ARROW:extension:metadata", b""):
+        parts.append(len(text).to_bytes(4, byteorder) + text)
+    return b"".join(parts)
+
+
+cdef bytes UUID_METADATA = uuid_metadata()
+
+
+cdef bytes format_of(const Column* c):
+    # Of a column whose values take a fixed number of bytes.
+    cdef bytes unit = b"smu"[<int>c.unit:<int>c.unit + 1]
+    if c.kind == DECIMAL:
+        return b"d:%d,%d" % (c.precision, c.scale) + (b"" if c.width == 16 else b",256")
+    if c.kind == FIXED_BYTES:
+        return b"w:%d" % c.width
+    if c.meaning == DATE:
+        return b"tdD"
+    if c.meaning == TIME:
+        return b"tt" + unit
+    if c.meaning == DURATION:
+        return b"tD" + unit
+    if c.meaning == TIMESTAMP or c.meaning == TIMESTAMP_UTC:
+        return b"ts" + unit + (b":UTC" if c.meaning == TIMESTAMP_UTC else b":")
+    return b"i" if c.kind == CHOICE else <bytes>FORMATS[c.code]
+
+
+cdef int export_schema(ArrowSchema* schema, const Column* c, bytes name) except -1:
     cdef SchemaPrivate* private
     cdef Py_ssize_t i
-    if c.kind == FIXED:
-        start_schema(schema, <bytes>FORMATS[c.code], name, flags, 0)
+    cdef int64_t flags = 0 if c.refuses_nulls else ARROW_FLAG_NULLABLE
+    if c.kind != ARRAY and has_fixed_size(c):
+        private = start_schema(schema, format_of(c), name, flags, 0)
+        if c.kind == FIXED_BYTES:
+            schema.metadata = PyBytes_AS_STRING(UUID_METADATA)
+        if c.kind == CHOICE:
+            private.dictionary = <ArrowSchema*>PyMem_RawCalloc(1, sizeof(ArrowSchema))
+            if private.dictionary == NULL:
+                raise MemoryError
+            export_schema(private.dictionary, c.choices, b"")
+            schema.dictionary = private.dictionary
     elif c.kind == VARIABLE_LENGTH or c.kind == ENCODED:
         start_schema(schema, b"u" if c.code == STRING else b"z", name, flags, 0)
     elif c.kind == UNKNOWN:
@@ -88,15 +131,15 @@ cdef int export_schema(ArrowSchema* schema, const Column* c, bytes name, int64_t
         private = start_schema(schema, b"+s", name, flags, c.nchildren)
         for i in range(c.nchildren):
             export_schema(&private.children[i], c.children[i],
-                          b"%d" % i if c.kind == TUPLE else encoded_name(c.children[i]), ARROW_FLAG_NULLABLE)
+                          encoded_name(c.children[i]) if has_names(c) else b"%d" % i)
     elif c.kind == VARIABLE_LIST:
         private = start_schema(schema, b"+l", name, flags, 1)
-        export_schema(&private.children[0], c.children[0], b"item", ARROW_FLAG_NULLABLE)
+        export_schema(&private.children[0], c.children[0], b"item")
     else:
         private = start_schema(schema, b"+m", name, flags, 1)
         private = start_schema(&private.children[0], b"+s", b"entries", 0, 2)
-        export_schema(&private.children[0], c.children[0], b"key", 0)
-        export_schema(&private.children[1], c.children[1], b"value", ARROW_FLAG_NULLABLE)
+        export_schema(&private.children[0], c.children[0], b"key")
+        export_schema(&private.children[1], c.children[1], b"value")
     return 0
 
 
@@ -106,6 +149,9 @@ cdef void release_array(ArrowArray* array) noexcept nogil:
     for i in range(array.n_children):
         if array.children[i].release != NULL:
             array.children[i].release(array.children[i])
+    if private.dictionary != NULL and private.dictionary.release != NULL:
+        private.dictionary.release(private.dictionary)
+    PyMem_RawFree(private.dictionary)
     release_table(private.table)
     PyMem_RawFree(private.bits)
     PyMem_RawFree(private.children)
@@ -155,6 +201,19 @@ cdef int export_numbers(ArrowArray* array, Table* table, const Column* c, Py_ssi
         for i in range(n):
             bits[i >> 3] |= c.data[i] << (i & 7)
         private.buffers[1] = bits
+    if c.meaning == TIME and c.unit != MICROSECONDS and n:
+        private.bits = PyMem_RawMalloc(n * sizeof(int32_t))    # which fit: see is_time_of_day
+        if private.bits == NULL:
+            raise MemoryError
+        for i in range(n):
+            (<int32_t*>private.bits)[i] = <int32_t>(<int64_t*>c.data)[i]
+        private.buffers[1] = private.bits
+    if c.kind == CHOICE:
+        private.dictionary = <ArrowArray*>PyMem_RawCalloc(1, sizeof(ArrowArray))
+        if private.dictionary == NULL:
+            raise MemoryError
+        export_array(private.dictionary, table, c.choices)
+        array.dictionary = private.dictionary
     return 0
 
 
@@ -162,7 +221,7 @@ cdef int export_array(ArrowArray* array, Table* table, const Column* c) except -
     cdef ArrayPrivate* private
     cdef Py_ssize_t i, nitems
     cdef const void* offsets = <const void*>c.offsets if c.offsets != NULL else <const void*>NO_OFFSETS
-    if c.kind == FIXED:
+    if c.kind != ARRAY and has_fixed_size(c):
         export_numbers(array, table, c, c.n)
     elif c.kind == VARIABLE_LENGTH or c.kind == ENCODED:
         private = start_array(array, table, c.n, 3, 0)
@@ -274,8 +333,7 @@ cdef class Batch:
         capsule = PyCapsule_New(schema, "arrow_schema", free_schema)
         private = start_schema(schema, b"+s", b"", 0, self.table.nvisible)
         for i in range(self.table.nvisible):
-            export_schema(&private.children[i], self.table.visible[i], (<str>self.names[i]).encode("utf-8"),
-                          ARROW_FLAG_NULLABLE)
+            export_schema(&private.children[i], self.table.visible[i], (<str>self.names[i]).encode("utf-8"))
         return capsule
 
     def __arrow_c_array__(self, requested_schema=None):
@@ -319,17 +377,18 @@ cdef class ColumnBuffer:
             self.data = c.offsets if c.offsets != NULL else <void*>NO_OFFSETS
             self.shape[0] = c.n + 1
         else:
-            self.format = ITEM_FORMATS[c.code] if c.width else b"B"
-            self.itemsize = max(c.width, 1)
+            self.itemsize = c.width if c.kind == FIXED or c.kind == ARRAY or c.kind == CHOICE else 1
+            self.format = b"i" if c.kind == CHOICE else <bytes>ITEM_FORMATS[c.code] \
+                if c.kind == FIXED or c.kind == ARRAY else b"B"
             self.data = c.data if c.used else <void*>NO_OFFSETS
             self.shape[0] = c.used // self.itemsize
-        if c.kind == ARRAY:
+        if name == "data" and (c.kind == ARRAY or c.kind == DECIMAL or c.kind == FIXED_BYTES):
             self.ndim = 2
             self.shape[0] = c.n
-            self.shape[1] = c.nitems
+            self.shape[1] = c.nitems if c.kind == ARRAY else c.width
         self.strides[self.ndim - 1] = self.itemsize
         if self.ndim == 2:
-            self.strides[0] = self.itemsize * c.nitems
+            self.strides[0] = self.itemsize * self.shape[1]
         return 0
 
     def __getbuffer__(self, Py_buffer* view, int flags):

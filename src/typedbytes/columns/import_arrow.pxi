@@ -173,6 +173,10 @@ cdef Column* import_array(const ArrowSchema* schema, const ArrowArray* array, in
         c = import_fixed_size_binary(array, offset, n, int(format[2:]))
     elif format == b"n":
         c = new_column(UNKNOWN, -1, 0)
+    elif format[:3] in ARROW_TIMES:
+        c = import_times(array, offset, n, <tuple>ARROW_TIMES[format[:3]], format[:2] == b"tt")
+    elif format[:2] == b"d:":
+        c = import_decimals(array, offset, n, format)
     else:
         c = import_nested(schema, array, offset, n, format, structs_as_maps)
     c.n = n
@@ -222,9 +226,7 @@ cdef Column* import_nested(
 
 
 cdef dict ARROW_TYPE_NAMES = {
-    "ts": "timestamp", "td": "date", "tt": "time", "tD": "duration", "ti": "interval", "d:": "decimal", "+u": "union",
-    "+r": "run-end encoded",
-    "+v": "list view",
+    "ti": "interval", "+u": "union", "+r": "run-end encoded", "+v": "list view",
 }
 
 
@@ -330,7 +332,7 @@ cdef Column* import_numbers(const ArrowArray* array, int64_t offset, int64_t n, 
             c.used = n * itemsize
             c.borrowed = True
         elif not convert_numbers(c, data, n, itemsize, kind, itemsize, False):
-            c.kind = UNSIGNED_UNCHECKED    # the number may be under a null, or outside the rows written
+            mark_beyond_long(c, n)
     except BaseException:
         free_column(c)
         raise
@@ -420,15 +422,16 @@ cdef int encode_dictionary(Column* c, const Column* indices, const Column* value
                 raise EncodeValueError(f"dictionary index {index} is out of range: "
                                        f"the dictionary has {values.n} values", f"[{i}]")
             total = plus(total, bound_of(values, index, index + 1, 0))
-        c.wide_offsets[i + 1] = total
     if not reserve_data(c, total):
         raise MemoryError
+    out = c.data
     for i in range(n):
-        if c.wide_offsets[i + 1] > c.wide_offsets[i]:
-            out = store_one_value(c.data + c.wide_offsets[i], values, index_at(indices, i), &state)
+        if is_valid_at(valid, offset + i):
+            out = store_one_value(out, values, index_at(indices, i), &state)
             if out == NULL:
                 raise EncodeValueError(state.refusal.decode("ascii"), f"[{i}]")
-    c.used = total
+        c.wide_offsets[i + 1] = out - c.data
+    c.used = out - c.data
     return 0
 
 

@@ -98,10 +98,10 @@ cdef dict NUMBERS = {**dict.fromkeys("bhilqn", "i"), **dict.fromkeys("BHILQN", "
                      "?": "?"}
 
 
-def rows_of_buffer(data):
+def rows_of_buffer(data, bytes valid=None):
     """Return the Rows of an object with a buffer of numbers of one or two dimensions; with two, each row is a VECTOR.
 
-    Raises EncodeTypeError for other buffers.
+    valid: a bit for each number, 0 where it is null; None: no number is. Raises EncodeTypeError for other buffers.
     """
     cdef Rows rows = Rows()
     cdef BufferOwner owner = BufferOwner()
@@ -124,7 +124,16 @@ def rows_of_buffer(data):
         raise EncodeValueError("a VECTOR has at most 2^31-1 items")
     c.n = rows.n
     import_buffer(c, view, kind, swapped)
+    if valid is not None:
+        borrow_validity(rows, valid)
     return rows
+
+
+cdef int borrow_validity(Rows rows, bytes valid) except -1:
+    rows.c.valid = <const unsigned char*>PyBytes_AS_STRING(valid)
+    rows.c.nbits = 8 * len(valid)
+    rows.owners.append(valid)
+    return 0
 
 
 cdef int import_buffer(Column* c, Py_buffer* view, str kind, bint swapped) except -1:
@@ -224,10 +233,8 @@ def rows_of_encoded(bytes data, offsets, bytes valid=None, Py_ssize_t first_bit=
     rows.c.used = len(data)
     rows.owners.append(data)
     if valid is not None:
-        rows.c.valid = <const unsigned char*>PyBytes_AS_STRING(valid)
         rows.c.first_bit = first_bit
-        rows.c.nbits = 8 * len(valid)
-        rows.owners.append(valid)
+        borrow_validity(rows, valid)
     return rows
 
 

@@ -222,6 +222,8 @@ cdef const unsigned char* load_nested(
         return load_steps(w, c, i, p, end)
     if c.kind == ARRAY:
         return load_array(c, i, p, end)
+    if c.kind == DECIMAL or c.kind == FIXED_BYTES or c.kind == CHOICE:
+        return load_special(c, i, p, end)
     if unlikely(not has_offsets(c) or c.kind == ENCODED or c.offsets_capacity - i < 2):
         return NULL
     first = c.offsets[i]

@@ -1,18 +1,19 @@
 # Column and Table: their memory, its owners, reserving capacity.
 
-cdef enum Kind:
+cdef enum Kind:               # those up to DECIMAL have data of one size for each value
     FIXED                     # scalars of one width: data
+    ARRAY                     # VECTORs of one arity, items of one fixed-width type: data has nitems for each value
+    FIXED_BYTES               # BYTES of one length, `width`
+    CHOICE                    # scalars that are among some values: data has the number of each in `choices`, an int32
+    DECIMAL                   # STRINGs of decimal numbers: data has them times 10**scale, as integers of `width` bytes
     VARIABLE_LENGTH           # BYTES, STRING, application codes: offsets into data
     ENCODED                   # values of any kind as their encoded bytes: offsets into data
-    # VECTORs of one arity with items of one fixed-width type: data has nitems of them for each value
-    ARRAY
     TUPLE                     # VECTORs of one arity: a child for each item
     VARIABLE_LIST             # LISTs, or VECTORs of any length: offsets into one child
     MAP_ENTRIES               # MAPs: offsets into two children, keys and mapped values
     STRUCT                    # MAPs whose keys are STRINGs: a child for each key; a MAP may lack some of them
     UNKNOWN                   # items of LISTs and MAPs that have all been empty: no data
-    # as FIXED: LONGs copied from uint64 without a range check; negative ones were 2^63 or more
-    UNSIGNED_UNCHECKED
+    PARTLY_UNFIT              # as FIXED: imported; numbers that do not fit may be under a null, or outside the rows
 
 cdef enum:
     PADDING = 16              # spare bytes after data, so that short copies have a constant length
@@ -20,6 +21,19 @@ cdef enum:
     MAX_CHILDREN = 1024       # TUPLE items and STRUCT fields of an inferred type, at all levels together
     MAX_FIELDS = 256          # of a STRUCT that is inferred or widened
     MAX_MISSING_NBYTES = 16 << 20    # memory for missing fields in a batch, which the size of the input does not bound
+
+cdef enum Meaning:
+    PLAIN
+    DATE                      # days since 1970
+    TIME                      # of a day, in the unit
+    TIMESTAMP                 # since 1970 by the wall clock
+    TIMESTAMP_UTC
+    DURATION
+
+cdef enum Unit:
+    SECONDS
+    MILLISECONDS
+    MICROSECONDS
 
 cdef struct Null:
     const unsigned char* data
@@ -31,10 +45,32 @@ cdef Null MISSING_FIELD = Null(b"", 0)    # a null of a field that its MAP does 
 
 cdef struct Step              # load.pxi has the steps of the fast path
 
+cdef struct Typed:
+    # What a class says of a column. Values may come in other forms than the declared one: narrower numbers, MAPs for
+    # VECTORs. While it is filled, a column has the form of its first value, so that these are loaded fast; in a Batch
+    # it has the declared one.
+    Py_ssize_t number         # of the annotation, for errors and conversions
+    int declared              # type code
+    bint is_settled           # the column has taken its declared form again
+    bint is_required          # of a field: there is no default
+    bint forbids_unknown      # of a record: fields that are not its own
+    bint allows_extra         # of a record: more items in a VECTOR
+    bint is_record
+    unsigned char* fallback   # owned; the encoded default of a field that is missing. NULL: it is null then
+    Py_ssize_t fallback_nbytes
+    unsigned char* name       # owned; of a field
+    Py_ssize_t name_nbytes
+
 cdef struct Column:
     Kind kind
     int code                  # type code of each value; of ARRAY: of each item; ENCODED, UNKNOWN: none
-    int width                 # bytes of a payload; FIXED, ARRAY
+    int width                 # bytes of a value in data; FIXED, ARRAY, DECIMAL, FIXED_BYTES, CHOICE
+    int32_t scale             # DECIMAL
+    int32_t precision         # DECIMAL of our own
+    Meaning meaning           # of the numbers of a FIXED
+    Unit unit
+    Typed* typed              # owned; NULL: no class says anything
+    Column* choices           # owned; CHOICE: the values, different from each other
     Py_ssize_t nitems         # ARRAY
     bint wanted               # its values are stored; if not, those of a child may be
     bint has_wanted_child     # this TUPLE or STRUCT has a child that is wanted by itself
@@ -48,7 +84,7 @@ cdef struct Column:
     int64_t* wide_offsets     # owned or borrowed; used instead of offsets by some imported columns
     Py_ssize_t offsets_capacity
     Py_ssize_t expected       # bytes of data, from the last batch
-    Py_ssize_t checked        # STRING: leading bytes of data known to be UTF-8
+    Py_ssize_t checked        # STRING, times of day: leading bytes of data known to be UTF-8, and within a day
     bint borrowed             # data has another owner
     bint offsets_borrowed     # the offsets have another owner
     const unsigned char* valid    # a bit for each value, 0: null; borrowed, or `bits`. NULL: there are no nulls
@@ -57,6 +93,8 @@ cdef struct Column:
     unsigned char* bits       # owned; all bits from nbits on are 1
     Py_ssize_t bits_capacity  # bytes
     const Null* null          # how the nulls held were encoded; NULL: unknown
+    unsigned char* unfit      # owned; of PARTLY_UNFIT: a bit for each value, 1: it does not fit
+    const char* refusal       # why
     bint refuses_nulls        # keys of MAPs: Arrow has no null there
     bint is_map_value         # values of a MAP whose keys are STRINGs: those of several types make it a STRUCT
     unsigned char* key        # owned; of a STRUCT's field: its key, encoded
@@ -120,6 +158,15 @@ cdef bint has_offsets(const Column* c) noexcept nogil:
     return c.kind == VARIABLE_LENGTH or c.kind == ENCODED or c.kind == VARIABLE_LIST or c.kind == MAP_ENTRIES
 
 
+cdef inline bint has_fixed_size(const Column* c) noexcept nogil:
+    # Whether each value takes the same number of bytes in `data`.
+    return c.kind <= DECIMAL
+
+
+cdef inline Py_ssize_t value_size(const Column* c) noexcept nogil:
+    return c.width * (c.nitems if c.kind == ARRAY else 1)
+
+
 cdef void free_memory(Column* c) noexcept nogil:
     if not c.borrowed:
         release_memory(c.data, c.capacity + PADDING)
@@ -150,11 +197,17 @@ cdef void free_column(Column* c) noexcept nogil:
     if c == NULL:
         return
     free_children(c)
+    free_column(c.choices)
     free_memory(c)
     free_nulls(c)
+    if c.typed != NULL:
+        PyMem_RawFree(c.typed.fallback)
+        PyMem_RawFree(c.typed.name)
+        PyMem_RawFree(c.typed)
     PyMem_RawFree(c.children)
     PyMem_RawFree(c.steps)
     PyMem_RawFree(c.key)
+    PyMem_RawFree(c.unfit)
     PyMem_RawFree(c)
 
 
@@ -296,8 +349,9 @@ cdef void set_length(Column* c, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t nitems = n
     if not c.wanted and not c.has_wanted_child:
         return
-    if c.kind == FIXED or c.kind == ARRAY:
-        c.used = n * c.width * (c.nitems if c.kind == ARRAY else 1)
+    if has_fixed_size(c):
+        c.used = n * value_size(c)
+        c.checked = min(c.checked, c.used)
     elif has_offsets(c):
         nitems = c.offsets[n] if c.offsets_capacity else 0
         if c.kind == VARIABLE_LENGTH or c.kind == ENCODED:
@@ -327,8 +381,8 @@ cdef bint copy_rows(Column* to, const Column* c, Py_ssize_t first, Py_ssize_t la
             return False
     if c.null != NULL:
         set_kind_of_null(to, c.null)
-    if c.kind == FIXED or c.kind == ARRAY:
-        nbytes = c.width * (c.nitems if c.kind == ARRAY else 1)
+    if has_fixed_size(c):
+        nbytes = value_size(c)
         if not reserve_data(to, to.used + (last - first) * nbytes):
             return False
         memcpy(to.data + to.used, c.data + first * nbytes, (last - first) * nbytes)
@@ -356,4 +410,33 @@ cdef bint copy_rows(Column* to, const Column* c, Py_ssize_t first, Py_ssize_t la
                 to.checked += end - start
             to.used += end - start
     to.n += last - first
+    return True
+
+
+cdef bint same_values(const Column* c, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+    # Whether two values have the same bits, that is, the same encoding.
+    cdef Py_ssize_t nbytes, k, child, start, other
+    if is_null(c, i) != is_null(c, j):
+        return False
+    if c.kind == UNKNOWN:
+        return True
+    if has_fixed_size(c):
+        nbytes = value_size(c)
+        return memcmp(c.data + i * nbytes, c.data + j * nbytes, nbytes) == 0
+    if has_children_per_value(c):
+        for child in range(c.nchildren):
+            if not same_values(c.children[child], i, j):
+                return False
+        return True
+    start = c.offsets[i]
+    other = c.offsets[j]
+    nbytes = c.offsets[i + 1] - start
+    if c.offsets[j + 1] - other != nbytes:
+        return False
+    if c.kind == VARIABLE_LENGTH or c.kind == ENCODED:
+        return memcmp(c.data + start, c.data + other, nbytes) == 0
+    for k in range(nbytes):
+        for child in range(c.nchildren):
+            if not same_values(c.children[child], start + k, other + k):
+                return False
     return True

@@ -163,10 +163,8 @@ cdef bint reserve_rows(Column* c, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t i
     if not c.wanted and not c.has_wanted_child:
         return True
-    if c.kind == FIXED:
-        return reserve_data(c, c.used + n * c.width)
-    if c.kind == ARRAY:
-        return reserve_data(c, c.used + n * c.nitems * c.width)
+    if has_fixed_size(c):
+        return reserve_data(c, c.used + n * value_size(c))
     if c.kind == TUPLE:
         for i in range(c.nchildren):
             if not reserve_rows(c.children[i], n):

@@ -31,13 +31,16 @@ cdef bint is_text(const unsigned char* p, Py_ssize_t nbytes) noexcept nogil:
 
 
 cdef bint check_text(Column* c) noexcept nogil:
-    # Whether all STRINGs held are UTF-8: they are if their concatenation is, and none starts inside a character.
+    # Whether all STRINGs held are UTF-8, and times of day within a day.
+    # STRINGs are if their concatenation is, and none starts inside a character.
     cdef Py_ssize_t i, start
     if not c.wanted and not c.has_wanted_child:
         return True
     for i in range(c.nchildren):
         if not check_text(c.children[i]):
             return False
+    if c.meaning == TIME and c.checked != c.used:
+        return check_times(c)
     if c.kind != VARIABLE_LENGTH or c.code != STRING or c.checked == c.used:
         return True
     if not is_ascii(c.data + c.checked, c.used - c.checked):

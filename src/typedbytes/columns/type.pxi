@@ -1,8 +1,12 @@
 # A column's type: from a description, from a value, back to a description.
 #
-# Descriptions are tuples: ("fixed", code), ("variable", code), ("raw",), ("array", code, nitems), ("tuple", (child,
-# ...)), ("list", LIST or VECTOR, item), ("map", key, value), ("struct", ((name, child), ...)), ("unknown",).
-# _type_strings.py converts them to and from text.
+# Descriptions are tuples: ("fixed", code), ("variable", code), ("raw",), ("array", code, nitems),
+# ("tuple", (child, ...)), ("list", LIST or VECTOR, item), ("map", key, value), ("struct", ((name, child), ...)),
+# ("unknown",); numbers and texts with a meaning: ("date",), ("time", unit), ("timestamp", unit, is it UTC),
+# ("duration", unit), ("decimal", precision, scale), ("uuid",), ("enum", (value, ...)); ("row", ((name, child), ...)),
+# a VECTOR whose items have names. _type_strings.py converts them to and from text.
+#
+# ("typed", description, {...}) is what a class says of a value; _typed.py makes them. A Batch has plain ones.
 
 cdef Column* make_column(tuple described) except NULL:
     name = described[0]
@@ -23,23 +27,145 @@ cdef Column* make_column(tuple described) except NULL:
         return add_children(new_column(TUPLE, VECTOR, len(described[1])), described[1])
     if name == "list":
         return add_children(new_column(VARIABLE_LIST, described[1], 1), (described[2],))
-    if name == "struct":
-        return make_struct(described[1])
+    if name == "struct" or name == "row":
+        return make_struct(described[1], STRUCT if name == "struct" else TUPLE)
+    if name == "typed":
+        return make_typed(described[1], described[2])
+    if name in MEANINGS:
+        return make_times(described)
+    if name == "decimal":
+        c = new_column(DECIMAL, STRING, 0)
+        c.precision, c.scale = described[1:]
+        c.width = 16 if c.precision <= 38 else MAX_DECIMAL_WIDTH
+        return c
+    if name == "uuid":
+        c = new_column(FIXED_BYTES, BYTES, 0)
+        c.width = 16
+        return c
+    if name == "enum":
+        return make_choice(described[1])
     c = add_children(new_column(MAP_ENTRIES, MAP, 2), described[1:])
     c.children[0].refuses_nulls = True
     c.children[1].is_map_value = c.children[0].code == STRING
     return c
 
 
-cdef Column* make_struct(tuple fields) except NULL:
+cdef dict MEANINGS = {"date": DATE, "time": TIME, "timestamp": TIMESTAMP, "duration": DURATION}
+cdef dict UNITS = {"s": SECONDS, "ms": MILLISECONDS, "us": MICROSECONDS}
+cdef dict UNIT_NAMES = {SECONDS: "s", MILLISECONDS: "ms", MICROSECONDS: "us"}
+
+
+cdef Column* make_times(tuple described) except NULL:
+    cdef Column* c = new_column(FIXED, INT if described[0] == "date" else LONG, 0)
+    c.meaning = MEANINGS[described[0]]
+    if c.meaning != DATE:
+        c.unit = UNITS[described[1]]
+    if c.meaning == TIMESTAMP and described[2]:
+        c.meaning = TIMESTAMP_UTC
+    return c
+
+
+cdef tuple describe_times(const Column* c):
+    if c.meaning == DATE:
+        return ("date",)
+    unit = UNIT_NAMES[c.unit]
+    if c.meaning == TIME:
+        return "time", unit
+    return ("duration", unit) if c.meaning == DURATION else ("timestamp", unit, c.meaning == TIMESTAMP_UTC)
+
+
+cdef Column* make_choice(tuple values) except NULL:
+    # The values are str, or ints: they are STRINGs, or LONGs of which the narrower ones may come as INTs and BYTEs.
+    cdef Column* c = new_column(CHOICE, STRING if type(values[0]) is str else LONG, 0)
+    cdef const unsigned char* p
+    cdef bytes text
+    cdef int64_t number
+    c.width = sizeof(int32_t)
+    try:
+        c.choices = new_column(VARIABLE_LENGTH if c.code == STRING else FIXED, c.code, 0)
+        if not reserve_offsets(c.choices, len(values)):
+            raise MemoryError
+        for value in values:
+            if c.code == STRING:
+                text = value.encode("utf-8")
+                if not reserve_data(c.choices, c.choices.used + len(text)):
+                    raise MemoryError
+                memcpy(c.choices.data + c.choices.used, PyBytes_AS_STRING(text), len(text))
+                c.choices.used += len(text)
+                c.choices.offsets[c.choices.n + 1] = <int32_t>c.choices.used
+            else:
+                number = value
+                if not reserve_data(c.choices, c.choices.used + 8):
+                    raise MemoryError
+                memcpy(c.choices.data + c.choices.used, &number, 8)
+                c.choices.used += 8
+            c.choices.n += 1
+    except BaseException:
+        free_column(c)
+        raise
+    return c
+
+
+cdef tuple describe_choice(const Column* c):
+    cdef list values = []
+    cdef Py_ssize_t i
+    for i in range(c.choices.n):
+        if c.code == STRING:
+            values.append(c.choices.data[c.choices.offsets[i]:c.choices.offsets[i + 1]].decode("utf-8"))
+        else:
+            values.append((<int64_t*>c.choices.data)[i])
+    return "enum", tuple(values)
+
+
+cdef Column* make_typed(tuple described, dict facts) except NULL:
+    cdef Column* c = make_column(described)
+    cdef Typed* typed = <Typed*>PyMem_RawCalloc(1, sizeof(Typed))
+    try:
+        if typed == NULL:
+            raise MemoryError
+        c.typed = typed
+        typed.number = facts["number"]
+        typed.declared = c.code
+        typed.is_record = described[0] == "row" or described[0] == "struct"
+        typed.is_required = facts.get("required", False)
+        typed.forbids_unknown = facts.get("forbids_unknown", False)
+        typed.allows_extra = facts.get("allows_extra", False)
+        c.refuses_nulls = not facts.get("nullable", False)
+        typed.fallback = copy_bytes(facts.get("fallback"), &typed.fallback_nbytes)
+        typed.name = copy_bytes(facts.get("name"), &typed.name_nbytes)
+    except BaseException:
+        free_column(c)
+        raise
+    return c
+
+
+cdef unsigned char* copy_bytes(bytes data, Py_ssize_t* nbytes) except? NULL:
+    cdef unsigned char* copied
+    if data is None:
+        return NULL
+    nbytes[0] = len(data)
+    copied = <unsigned char*>PyMem_RawMalloc(len(data) + 1)
+    if copied == NULL:
+        raise MemoryError
+    memcpy(copied, PyBytes_AS_STRING(data), len(data))
+    return copied
+
+
+cdef inline bint has_names(const Column* c) noexcept nogil:
+    # Whether its children are fields.
+    return c.kind == STRUCT or (c.kind == TUPLE and c.nchildren and c.children[0].key != NULL)
+
+
+cdef Column* make_struct(tuple fields, Kind kind) except NULL:
     cdef Py_ssize_t i
     cdef list types = []
     for _, described in fields:
         types.append(described)
-    cdef Column* c = add_children(new_column(STRUCT, MAP, len(fields)), tuple(types))
+    cdef Column* c = add_children(new_column(kind, MAP if kind == STRUCT else VECTOR, len(fields)), tuple(types))
     try:
         for i in range(len(fields)):
-            set_key(c.children[i], fields[i][0])
+            name, described = fields[i]
+            set_key(c.children[i], described[2].get("key", name) if described[0] == "typed" else name)
     except BaseException:
         free_column(c)
         raise
@@ -61,6 +187,9 @@ cdef int set_key(Column* c, str name) except -1:
 
 
 cdef bytes encoded_name(const Column* c):
+    # The name of a field; on the wire its key may be another.
+    if c.typed != NULL and c.typed.name != NULL:
+        return c.typed.name[:c.typed.name_nbytes]
     return c.key[5:c.key_nbytes]
 
 
@@ -77,7 +206,7 @@ cdef Column* add_children(Column* c, tuple described) except NULL:
 
 cdef tuple describe(const Column* c):
     if c.kind == FIXED:
-        return "fixed", c.code
+        return ("fixed", c.code) if c.meaning == PLAIN else describe_times(c)
     if c.kind == VARIABLE_LENGTH:
         return "variable", c.code
     if c.kind == ENCODED:
@@ -86,6 +215,14 @@ cdef tuple describe(const Column* c):
         return ("unknown",)
     if c.kind == ARRAY:
         return "array", c.code, c.nitems
+    if c.kind == DECIMAL:
+        return "decimal", c.precision, c.scale
+    if c.kind == FIXED_BYTES:
+        return ("uuid",)
+    if c.kind == CHOICE:
+        return describe_choice(c)
+    if c.kind == TUPLE and has_names(c):
+        return "row", tuple(zip(field_names(c), describe_all(c.children, c.nchildren)))
     if c.kind == TUPLE:
         return "tuple", describe_all(c.children, c.nchildren)
     if c.kind == VARIABLE_LIST:
@@ -122,13 +259,19 @@ cdef tuple project(tuple described, list paths):
             within.setdefault(path[0], []).append(path[1:])
     if not within:
         return described
+    if described[0] == "typed":
+        return "typed", project(described[1], paths), described[2]
     if is_whole:
         for parts in within.values():
             parts.append(())
+    if described[0] == "row":
+        return "row", project_whole_struct(described, within)[1]
     if described[0] in ("array", "tuple"):
         return project_items(described, within)
     if described[0] == "struct" and is_whole:
         return project_whole_struct(described, within)
+    if described[0] == "struct" and described[1] and described[1][0][1][0] == "typed":
+        return project_whole_struct(described, within)    # of which all is known, and checked
     if is_whole or described[0] not in ("struct", "map", "unknown"):
         raise no_part_error(next(iter(within)), described)
     return project_fields(dict(described[1]) if described[0] == "struct" else {}, within)
@@ -176,7 +319,7 @@ cdef object no_part_error(str name, tuple described):
 
 cdef Py_ssize_t part_number(const Column* c, str name) except -1:
     # The child that is this part of a VECTOR or a MAP, which has it.
-    return field_names(c).index(name) if c.kind == STRUCT else int(name)
+    return field_names(c).index(name) if has_names(c) else int(name)
 
 
 cdef void set_wanted(Column* c, bint wanted) noexcept:

@@ -10,12 +10,19 @@ cdef enum Outcome:
     INVALID       # not a valid value, or too deep: decoding it raises the error
     COLUMN_FULL   # it cannot hold more: see max_held
     REFUSED       # as OTHER_TYPE, and refused by the policy
+    CONVERTED     # the value has been appended in another form
     RESTARTED     # the record has to be walked again: a column that has values of it holds encoded ones now
     FAILED        # an exception is set
     NO_MEMORY
 
 cdef enum:
     MAX_NULL_NBYTES = 128     # that a null may take in a column and its children; its encoding has 1 or 9
+
+cdef enum Fault:
+    NO_FAULT
+    MISSING                   # a field without a default
+    NOT_A_RECORD              # it has a key that is no field, or too many or too few items
+    UNFIT                     # a number or text of the right kind that the column cannot hold
 
 cdef struct Walk:
     const unsigned char* p
@@ -32,6 +39,9 @@ cdef struct Walk:
     Column* mismatched        # the column of the outcome OTHER_TYPE or REFUSED
     Py_ssize_t mismatched_item    # item of an ARRAY; -1: its count
     const unsigned char* mismatched_at    # the encoded value found for that item
+    Fault fault               # of a typed column: what is wrong with the value
+    const Column* missing     # the field
+    bint converts             # the bytes are what a value was converted to
 
 
 cdef inline const Null* null_of(bint hive) noexcept nogil:
@@ -47,7 +57,7 @@ cdef inline bint is_encoded_null(const Null* null, const unsigned char* p, const
 cdef Py_ssize_t null_size(const Column* c) noexcept nogil:
     # Bytes that a null takes in a column and its children.
     cdef Py_ssize_t i
-    cdef Py_ssize_t total = c.width * (c.nitems if c.kind == ARRAY else 1)
+    cdef Py_ssize_t total = value_size(c)
     if has_offsets(c):
         return sizeof(int32_t)
     for i in range(c.nchildren):
@@ -61,8 +71,8 @@ cdef Outcome append_null(Column* c, const Null* null) noexcept nogil:
     cdef Outcome outcome
     if not c.wanted and not c.has_wanted_child:
         return APPENDED
-    if c.kind == FIXED or c.kind == ARRAY:
-        nbytes = c.width * (c.nitems if c.kind == ARRAY else 1)
+    if has_fixed_size(c):
+        nbytes = value_size(c)
         if not reserve_data(c, c.used + nbytes):
             return NO_MEMORY
         memset(c.data + c.used, 0, nbytes)
@@ -76,7 +86,7 @@ cdef Outcome append_null(Column* c, const Null* null) noexcept nogil:
             outcome = append_null(c.children[i], &MISSING_FIELD if c.kind == STRUCT else null)
             if outcome != APPENDED:
                 return outcome
-    if c.kind != UNKNOWN and not mark_null(c, c.n):
+    if c.kind != UNKNOWN and not c.refuses_nulls and not mark_null(c, c.n):
         return NO_MEMORY
     set_kind_of_null(c, null)
     c.n += 1
@@ -86,6 +96,7 @@ cdef Outcome append_null(Column* c, const Null* null) noexcept nogil:
 cdef Outcome append_value(Walk* w, Column* c) noexcept nogil:
     # Append one value of any type. APPENDED: the cursor is after it.
     cdef Outcome outcome
+    cdef Py_ssize_t nbytes
     if not c.wanted and not c.has_wanted_child:
         return skip_one(w)
     while True:
@@ -99,12 +110,16 @@ cdef Outcome append_value(Walk* w, Column* c) noexcept nogil:
             outcome = append_variable(w, c)
         elif c.kind == UNKNOWN:
             outcome = OTHER_TYPE
+        elif c.kind == DECIMAL or c.kind == FIXED_BYTES or c.kind == CHOICE:
+            outcome = append_special(w, c)
         elif w.depth == w.max_depth:
             outcome = INVALID if w.p[0] == (VECTOR if c.kind == ARRAY else c.code) else OTHER_TYPE
         else:
             w.depth += 1
             if c.kind == ARRAY:
                 outcome = append_array(w, c)
+            elif c.typed != NULL and has_children_per_value(c):
+                outcome = append_record(w, c)
             elif c.kind == TUPLE:
                 outcome = append_tuple(w, c)
             elif c.kind == VARIABLE_LIST:
@@ -116,15 +131,19 @@ cdef Outcome append_value(Walk* w, Column* c) noexcept nogil:
             w.depth -= 1
         if outcome != OTHER_TYPE:
             return outcome
-        if not c.refuses_nulls and is_encoded_null(w.null, w.p, w.end) and null_size(c) <= MAX_NULL_NBYTES:
-            w.p += w.null.nbytes
-            return append_null(c, w.null)
+        if not c.refuses_nulls and is_encoded_null(w.null, w.p, w.end):
+            nbytes = null_size(c)
+            if nbytes > MAX_NULL_NBYTES and c.typed != NULL and count_missing(w, nbytes) != APPENDED:
+                return COLUMN_FULL
+            if nbytes <= MAX_NULL_NBYTES or c.typed != NULL:
+                w.p += w.null.nbytes
+                return append_null(c, w.null)
         if c.is_map_value and w.widens and c.kind != UNKNOWN and not widens_within(c, w.p[0]):
             return OTHER_TYPE    # reported for the whole MAP, which then becomes a STRUCT if possible
         w.mismatched = c
         outcome = resolve_mismatch(w)
         if outcome != APPENDED:
-            return outcome
+            return APPENDED if outcome == CONVERTED else outcome
 
 
 cdef Outcome skip_one(Walk* w) noexcept nogil:
@@ -148,6 +167,9 @@ cdef Outcome append_fixed(Walk* w, Column* c) noexcept nogil:
     if not reserve_data(c, c.used + c.width):
         return NO_MEMORY
     store_fixed(c.data + c.used, w.p + 1, c.code, c.width)
+    if unlikely(c.meaning == TIME) and not is_time_of_day(c, c.used):
+        w.fault = UNFIT
+        return OTHER_TYPE
     c.used += c.width
     c.n += 1
     w.p += 1 + c.width
@@ -161,6 +183,9 @@ cdef inline bint is_integer(int code) noexcept nogil:
 cdef inline bint takes_narrower(const Column* c, int code) noexcept nogil:
     # Whether a column of wider numbers can hold numbers of this type code;
     # a LONG that a DOUBLE cannot represent exactly is refused later.
+    if c.typed != NULL:
+        return c.code == c.typed.declared \
+            and (is_number(code) if is_real(c.code) else is_any_integer(c.code) and is_any_integer(code))
     if c.code == LONG:
         return code == INT
     return c.code == DOUBLE and (code == FLOAT or (is_integer(code) and not c.is_map_value))
@@ -171,20 +196,47 @@ cdef inline bint is_exact_double(int64_t number) noexcept nogil:
     return -(<int64_t>1 << 53) <= number <= (<int64_t>1 << 53)
 
 
+cdef inline bint is_real(int code) noexcept nogil:
+    return code == FLOAT or code == DOUBLE
+
+
+cdef inline bint is_any_integer(int code) noexcept nogil:
+    return code == INT or code == LONG or code == BYTE or code == SHORT
+
+
+cdef inline bint is_number(int code) noexcept nogil:
+    return is_real(code) or is_any_integer(code)
+
+
 cdef inline bint store_wider(unsigned char* out, const unsigned char* p, int code, int wider) noexcept nogil:
-    # Store the number at p, of type code `code`, as a LONG or DOUBLE. False: it would lose precision.
+    # Store the number at p, of type code `code`, as one of another, which may be narrower in typed columns.
+    # False: it would lose something.
     cdef int64_t number
     cdef double real
-    if code == FLOAT:
-        real = load_f32(p)
+    cdef float narrow_real
+    cdef int32_t narrow
+    if is_real(code):
+        real = load_f32(p) if code == FLOAT else load_f64(p)
     else:
-        number = load_i32(p) if code == INT else load_i64(p)
+        number = load_i32(p) if code == INT else load_i64(p) if code == LONG else load_i16(p) if code == SHORT \
+            else <int8_t>p[0]
         if wider == LONG:
             memcpy(out, &number, 8)
             return True
+        if wider == INT:
+            narrow = <int32_t>number
+            memcpy(out, &narrow, 4)
+            return narrow == number
+        if wider == BYTE:
+            out[0] = <unsigned char>number
+            return <int8_t>number == number
         if not is_exact_double(number):
             return False
         real = <double>number
+    if wider == FLOAT:
+        narrow_real = <float>real
+        memcpy(out, &narrow_real, 4)
+        return narrow_real == real or real != real
     memcpy(out, &real, 8)
     return True
 
@@ -192,16 +244,19 @@ cdef inline bint store_wider(unsigned char* out, const unsigned char* p, int cod
 cdef Outcome append_widened(Walk* w, Column* c) noexcept nogil:
     cdef int code = w.p[0]
     cdef Py_ssize_t width
-    if not w.widens or not takes_narrower(c, code):
+    if c.typed != NULL and c.meaning != PLAIN and code == STRING:
+        return append_time_text(w, c)
+    if not (w.widens or c.typed != NULL) or not takes_narrower(c, code) or prefers_other_form(c, code):
         return OTHER_TYPE
     width = width_of(code)
     if w.end - w.p <= width:
         return INCOMPLETE
-    if not reserve_data(c, c.used + 8):
+    if not reserve_data(c, c.used + c.width):
         return NO_MEMORY
-    if not store_wider(c.data + c.used, w.p + 1, code, c.code):
+    if not store_wider(c.data + c.used, w.p + 1, code, c.code) or (c.meaning == TIME and not is_time_of_day(c, c.used)):
+        w.fault = UNFIT
         return OTHER_TYPE
-    c.used += 8
+    c.used += c.width
     c.n += 1
     w.p += 1 + width
     return APPENDED
@@ -275,7 +330,7 @@ cdef Outcome append_array(Walk* w, Column* c) noexcept nogil:
                 return INCOMPLETE
             store_fixed(out, p + 1, c.code, c.width)
             p += 1 + c.width
-        elif w.widens and takes_narrower(c, p[0]):
+        elif (w.widens or c.typed != NULL) and takes_narrower(c, p[0]) and not prefers_other_form(c, p[0]):
             if w.end - p <= width_of(p[0]):
                 return INCOMPLETE
             if not store_wider(out, p + 1, p[0], c.code):
@@ -313,6 +368,8 @@ cdef Outcome append_tuple(Walk* w, Column* c) noexcept nogil:
 cdef Outcome append_list(Walk* w, Column* c) noexcept nogil:
     cdef Py_ssize_t count = 0
     cdef Outcome outcome
+    if c.typed != NULL and (w.p[0] == LIST or w.p[0] == VECTOR):
+        c.code = w.p[0]
     if c.code == LIST:
         if w.p[0] != LIST:
             return OTHER_TYPE

@@ -16,7 +16,9 @@ cdef bint find_path(Column* c, Column* wanted, list steps) except -1:
 
 cdef str step_to(const Column* c, Py_ssize_t i):
     cdef Py_ssize_t index
-    if c.kind == STRUCT:
+    if c.typed != NULL and has_names(c):
+        return f".{encoded_name(c.children[i]).decode('utf-8')}"
+    if has_names(c):
         return f"[{encoded_name(c.children[i]).decode('utf-8')!r}]"
     index = c.children[i].n - c.offsets[c.n] if has_offsets(c) and c.offsets_capacity \
         else c.children[i].n if has_offsets(c) else i
@@ -33,6 +35,7 @@ cdef void replace_column(Column* c, Column* other) noexcept:
     free_children(c)
     free_memory(c)
     free_nulls(c)
+    free_column(c.choices)
     PyMem_RawFree(c.children)
     PyMem_RawFree(c.steps)
     c[0] = other[0]
@@ -93,7 +96,7 @@ cdef bint convert_map_to_struct(Column* c, Walk* w) except -1:
     value_type = describe(values)
     for name in names:
         described.append((name, value_type))
-    fields = make_struct(tuple(described))
+    fields = make_struct(tuple(described), STRUCT)
     try:
         fill_struct(fields, c, items)
     except BaseException:
@@ -203,13 +206,10 @@ cdef object column_limit_error(Py_ssize_t max_held):
 cdef int wider_code(const Column* c, int code) noexcept:
     # The type code of numbers that holds those of a column and one of this code, without loss; -1: there is none.
     cdef int wider = LONG if is_integer(c.code) and is_integer(code) else DOUBLE
-    if not (is_integer(c.code) or is_real(c.code)) or not (is_integer(code) or is_real(code)) or wider == c.code:
+    if c.meaning != PLAIN or not (is_integer(c.code) or is_real(c.code)) or not (is_integer(code) or is_real(code)) \
+            or wider == c.code:
         return -1
     return wider if c.code != LONG or all_are_exact_doubles(c) else -1
-
-
-cdef inline bint is_real(int code) noexcept:
-    return code == FLOAT or code == DOUBLE
 
 
 cdef bint all_are_exact_doubles(const Column* c) noexcept:
@@ -225,11 +225,23 @@ cdef bint widen_numbers(Column* c, int code) except -1:
     cdef Py_ssize_t n = c.used // c.width
     cdef Py_ssize_t i
     cdef size_t size = n * 8 + PADDING
+    cdef unsigned char encoded[4]
     cdef unsigned char* wide = <unsigned char*>enlarge_kept(NULL, 0, &size)
     if wide == NULL:
         raise MemoryError
-    for i in range(n):
-        widen_number(wide + 8 * i, c.data + c.width * i, c.code, code)
+    if code == LONG:
+        for i in range(n):
+            (<int64_t*>wide)[i] = (<int32_t*>c.data)[i]
+    elif c.code == INT:
+        for i in range(n):
+            (<double*>wide)[i] = (<int32_t*>c.data)[i]
+    elif c.code == LONG:
+        for i in range(n):
+            (<double*>wide)[i] = <double>(<int64_t*>c.data)[i]
+    else:
+        for i in range(n):
+            store_i32(encoded, (<int32_t*>c.data)[i])
+            (<double*>wide)[i] = load_f32(encoded)    # which keeps the bits of a NaN, as a cast does not
     free_memory(c)
     c.data = wide
     c.used = n * 8
@@ -237,20 +249,6 @@ cdef bint widen_numbers(Column* c, int code) except -1:
     c.code = code
     c.width = 8
     return True
-
-
-cdef void widen_number(unsigned char* out, const unsigned char* number, int code, int wider) noexcept:
-    # As store_wider, from a number in the order of this machine's bytes.
-    cdef int32_t narrow
-    cdef int64_t long_number
-    cdef unsigned char encoded[8]
-    if code == LONG:
-        memcpy(&long_number, number, 8)
-        store_i64(encoded, long_number)
-    else:
-        memcpy(&narrow, number, 4)
-        store_i32(encoded, narrow)
-    store_wider(out, encoded, code, wider)
 
 
 cdef bint widen_arity(Column* c, Py_ssize_t max_held) except -1:
@@ -306,3 +304,16 @@ cdef int encode_column(Column* c, Py_ssize_t max_held) except -1:
         move_nulls(encoded, c)
     replace_column(c, encoded)
     return 0
+
+
+cdef bint has_only_empty_maps(const Column* c, int code) noexcept:
+    return c.kind == MAP_ENTRIES and code == MAP and c.children[0].kind == UNKNOWN
+
+
+cdef str find_key_fault(const Column* c, Walk* w):
+    # Why the MAP at the cursor is not a value of a STRUCT.
+    cdef list names = keys_at(w)
+    if names is None:
+        return "MAP whose keys are not different STRINGs"
+    known = set(field_names(c))
+    return next(f"key {name!r}" for name in names if name not in known)

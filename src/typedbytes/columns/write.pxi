@@ -9,10 +9,17 @@ cdef struct WriteState:
     const unsigned char* null_data
     Py_ssize_t null_nbytes
     const char* refusal       # why a value was refused; NULL: it is null
+    const Column* refused     # the column of that value
 
 
 cdef const char* TOO_LONG = "a value is longer than 2^31-1"
 cdef const char* BEYOND_LONG = "int does not fit a LONG of 64 bits"
+
+
+cdef unsigned char* refuse(WriteState* state, const Column* c, const char* refusal) noexcept nogil:
+    state.refusal = refusal
+    state.refused = c
+    return NULL
 
 
 cdef bint has_nulls(const Column* c) noexcept nogil:
@@ -32,16 +39,23 @@ cdef Py_ssize_t bound_of(const Column* c, Py_ssize_t first, Py_ssize_t last, Py_
     cdef Py_ssize_t i, start, end
     if c.valid != NULL or c.kind == UNKNOWN:
         total = times(n, max(null_nbytes, c.null.nbytes if c.null != NULL else 0))
-    if c.kind == FIXED or c.kind == UNSIGNED_UNCHECKED:
+    if c.kind == FIXED or c.kind == PARTLY_UNFIT:
         return plus(total, times(n, 1 + c.width))
     if c.kind == ARRAY:
         return plus(total, times(n, plus(5, times(c.nitems, 1 + c.width))))
+    if c.kind == DECIMAL:
+        return plus(total, times(n, 5 + MAX_DECIMAL_NBYTES))
+    if c.kind == FIXED_BYTES:
+        return plus(total, times(n, 5 + c.width))
+    if c.kind == CHOICE:
+        return plus(total, times(n, longest_choice(c)))
     if c.kind == UNKNOWN or n == 0:
         return total
     if has_children_per_value(c):
         total = plus(total, times(n, 5))
         for i in range(c.nchildren):
-            total = plus(total, times(n, c.children[i].key_nbytes))
+            if c.kind == STRUCT:
+                total = plus(total, times(n, c.children[i].key_nbytes))
             total = plus(total, bound_of(c.children[i], first, last, null_nbytes))
         return total
     start = offset_at(c, first)
@@ -54,6 +68,14 @@ cdef Py_ssize_t bound_of(const Column* c, Py_ssize_t first, Py_ssize_t last, Py_
     for i in range(c.nchildren):
         total = plus(total, bound_of(c.children[i], start, end, null_nbytes))
     return total
+
+
+cdef Py_ssize_t longest_choice(const Column* c) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef Py_ssize_t nbytes = 4
+    for i in range(c.choices.n if c.code == STRING else 0):
+        nbytes = max(nbytes, c.choices.offsets[i + 1] - c.choices.offsets[i])
+    return 5 + nbytes
 
 
 cdef inline unsigned char* store_head(unsigned char* out, int code, Py_ssize_t count) noexcept nogil:
@@ -106,13 +128,12 @@ cdef unsigned char* store_one_value(unsigned char* out, const Column* c, Py_ssiz
                                     WriteState* state) noexcept nogil:
     # Returns the position after the value; NULL if it was refused: `refusal` says why.
     cdef Py_ssize_t start, end, item, child
-    cdef int64_t number
     if is_null(c, i) or c.kind == UNKNOWN:
         if state.null_data != NULL:
             memcpy(out, state.null_data, state.null_nbytes)
             return out + state.null_nbytes
         if c.null == NULL:
-            return NULL
+            return refuse(state, c, NULL)
         memcpy(out, c.null.data, c.null.nbytes)
         return out + c.null.nbytes
     if c.kind == FIXED:
@@ -131,19 +152,23 @@ cdef unsigned char* store_one_value(unsigned char* out, const Column* c, Py_ssiz
         return out
     if c.kind == STRUCT:
         return store_struct(out, c, i, state)
-    if c.kind == UNSIGNED_UNCHECKED:
-        memcpy(&number, c.data + i * c.width, 8)
-        if number < 0:
-            state.refusal = BEYOND_LONG
-            return NULL
+    if c.kind == PARTLY_UNFIT:
+        if c.unfit[i >> 3] >> (i & 7) & 1:
+            return refuse(state, c, c.refusal)
         return store_number(out, c.data + i * c.width, c.code, c.width)
+    if c.kind == DECIMAL:
+        return store_decimal(out, c.data + i * c.width, c.width, c.scale)
+    if c.kind == FIXED_BYTES:
+        memcpy(store_head(out, BYTES, c.width), c.data + i * c.width, c.width)
+        return out + 5 + c.width
+    if c.kind == CHOICE:
+        return store_one_value(out, c.choices, (<const int32_t*>c.data)[i], state)
     if c.kind == ENCODED:
         return store_encoded(out, c, i)
     start = offset_at(c, i)
     end = offset_at(c, i + 1)
     if end - start > INT32_MAX:
-        state.refusal = TOO_LONG
-        return NULL
+        return refuse(state, c, TOO_LONG)
     if c.kind == VARIABLE_LENGTH:
         return store_payload(out, c, i)
     if c.code == LIST:
@@ -295,7 +320,7 @@ cdef bytes fill_bytes(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssi
                                 break
                     row += 1
         if out == NULL:
-            raise_refused(state, nbefore + row - 1, i)
+            raise_refused(state, c[i], nbefore + row - 1, i)
         bytes_resize(&filled, out - start)
         result = <bytes>filled
         return result
@@ -304,13 +329,30 @@ cdef bytes fill_bytes(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssi
         Py_XDECREF(filled)
 
 
-cdef int raise_refused(WriteState* state, Py_ssize_t row, Py_ssize_t column) except -1:
+cdef int raise_refused(WriteState* state, const Column* c, Py_ssize_t row, Py_ssize_t column) except -1:
+    cdef list steps = [f"[{row}]"]
+    find_part(c, state.refused, steps)
     if state.refusal != NULL:
-        raise EncodeValueError(f"{state.refusal.decode('ascii')}, column {column}", f"[{row}]")
+        raise EncodeValueError(f"{state.refusal.decode('ascii')}, column {column}", "".join(steps))
     hint = ": pass nulls=... to say what to write"
-    error = EncodeValueError(f"value is null{hint}, column {column}", f"[{row}]")
+    error = EncodeValueError(f"value is null{hint}, column {column}", "".join(steps))
     error.option, error.hint = "nulls", hint
     raise error
+
+
+cdef bint find_part(const Column* c, const Column* wanted, list steps) except -1:
+    # Find the path to a part of each value; one to items of LISTs and MAPs ends before them.
+    cdef Py_ssize_t i
+    if c == wanted:
+        return True
+    for i in range(c.nchildren):
+        if has_children_per_value(c):
+            steps.append(step_to(c, i))
+        if find_part(c.children[i], wanted, steps):
+            return True
+        if has_children_per_value(c):
+            steps.pop()
+    return False
 
 
 cdef unsigned char* store_blocks(unsigned char* out, Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssize_t n,

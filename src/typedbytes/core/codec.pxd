@@ -10,11 +10,12 @@ cdef enum Role:
     ITEM
     KEY
     MAPPED    # the value of a MAP's pair
+    FIELD     # of a record
 
 cdef struct PathFrame:
     PathFrame* parent
-    PyObject* key             # borrowed: the key of the pair, when the role is MAPPED
-    Py_ssize_t index          # of the item or pair
+    PyObject* key             # borrowed: the key of the pair, when the role is MAPPED; of a FIELD its RecordType
+    Py_ssize_t index          # of the item, pair or field
     Role role
     int code                  # of the container
 
@@ -26,6 +27,8 @@ cdef enum PicklePolicy:
     TRUST
     RAW
 
+ctypedef unsigned char flag
+
 cdef struct Decoding:
     ReadBuffer buf
     PathFrame* frame          # innermost open container, NULL at the top level
@@ -36,34 +39,43 @@ cdef struct Decoding:
     Py_ssize_t depth          # containers open
     Py_ssize_t work_count     # items since signals were last checked
     Py_ssize_t check_interval    # items between two checks
-    bint paused               # the collector was on and is off for the rest of the record
     Py_ssize_t max_depth
     Py_ssize_t max_bytes      # of one record; 0: no limit
     Py_ssize_t nhidden        # bytes held beyond the record's limit, cut off buf.end for the time being
     long long record_offset   # where the record starts
     long long record_index    # in the stream, -1: not a stream
-    bint use_string_cache     # share repeated short STRINGs; set where more than one value is decoded
     void* last_map_key        # slot of the last MAP key in the string cache
-    int in_key                # MAP keys open: what is unhashable is refused
-    bint exact
-    bint map_pairs
-    bint hive
-    PicklePolicy pickle
     PyObject* ext_hook        # borrowed, NULL: none
     const char* unicode_errors    # borrowed, NULL: strict
+    const RecordTypes* types  # borrowed, NULL: none
+    int in_key                # MAP keys open: what is unhashable is refused
+    PicklePolicy pickle
+    bint paused               # the collector was on and is off for the rest of the record
+    bint use_string_cache     # share repeated short STRINGs; set where more than one value is decoded
+    flag governed             # by max_bytes or types: records are not decoded by decode_value() alone
+    flag may_pause            # no code of the user's runs meanwhile
+    flag exact
+    flag map_pairs
+    flag hive
 
 cdef inline long long record_nbytes_read(const Decoding* d) noexcept nogil:
     return offset_of(&d.buf, d.buf.cursor) - d.record_offset
 
 cdef class DecodeOptions:
     cdef Decoding template    # with an empty buffer
+    cdef RecordTypes types
     cdef object ext_hook
     cdef bytes unicode_errors
+    cdef object programs      # hold what `types` points to
+
+    cdef int use_types(self, value_type, pair_key_type, pair_value_type, strict) except -1
 
 # New references. A record is one value, or a key and its value; limits of a record hold for it.
 cdef PyObject* decode_record(Decoding* d) except NULL
 # The rest of a record whose start is known already: its last value.
 cdef PyObject* decode_rest(Decoding* d) except NULL
+# A record's first value, where the rest of it is decoded apart: the key of a group.
+cdef PyObject* decode_first(Decoding* d) except NULL
 # A single scalar, the most common message, without a Decoding of its own. NULL without an exception:
 # another value, or options that need more.
 cdef PyObject* decode_single_scalar(const Decoding* options, const unsigned char* p, Py_ssize_t nbytes,
@@ -109,21 +121,26 @@ cdef struct Encoding:
     Py_ssize_t depth
     Py_ssize_t work_count
     Py_ssize_t max_depth
-    Py_ssize_t nreplaced      # default= calls within one another
-    int int_width             # 0: as the number needs
-    bint sort_keys
-    bint hive
-    PicklePolicy pickle
     PyObject* default         # borrowed, NULL: none
     const char* unicode_errors    # borrowed, NULL: strict
+    const RecordTypes* types  # borrowed, NULL: none
+    int nreplaced             # default= calls within one another
+    int int_width             # 0: as the number needs
+    PicklePolicy pickle
+    flag sort_keys
+    flag hive
 
 # The limit that max_bytes= gives, 0 for none; raises ValueError.
 cdef Py_ssize_t parse_max_bytes(max_bytes) except -1
 
 cdef class EncodeOptions:
     cdef Encoding template    # with an empty buffer that knows the size of the last large output
+    cdef RecordTypes types
     cdef object default
     cdef bytes unicode_errors
+    cdef object programs      # hold what `types` points to
+
+    cdef int use_types(self, value_type, pair_key_type, pair_value_type, omit_none) except -1
 
 # The encoded bytes of one scalar, bytearray or None, a new reference; NULL without an exception:
 # encode_record() is needed.

@@ -19,6 +19,8 @@
 #     core/codec/numpy.pxi           NumPy's arrays and scalars
 #     core/codec/sort_keys.pxi       MAP entries in the order of their encoded keys
 #     core/codec/skip.pxi            structure without values
+#     core/codec/records/            values of a type: names, program, errors, dates, values, unions, containers,
+#                                    instances, fields, decode; encode, encode_dates, encode_fields
 #
 # Invariant: no byte is read before the buffer has confirmed that it holds it; memory follows the bytes received, not
 # the lengths that they declare; items of open containers are owned by the decoding's stack, which abandon() empties.
@@ -56,7 +58,8 @@ from codecs import lookup_error
 
 from typedbytes._types import Byte, Ext, Float, Long, Writable
 from typedbytes.errors import (
-    EncodeError, EncodeTypeError, EncodeValueError, FormatError, LimitError, TruncatedError,
+    DecodeError, DecodeTypeError, EncodeError, EncodeTypeError, EncodeValueError, FormatError, LimitError,
+    TruncatedError,
 )
 
 cdef enum:
@@ -89,6 +92,19 @@ include "codec/encode.pxi"
 include "codec/numpy.pxi"
 include "codec/sort_keys.pxi"
 include "codec/skip.pxi"
+include "codec/records/names.pxi"
+include "codec/records/program.pxi"
+include "codec/records/errors.pxi"
+include "codec/records/dates.pxi"
+include "codec/records/values.pxi"
+include "codec/records/unions.pxi"
+include "codec/records/containers.pxi"
+include "codec/records/instances.pxi"
+include "codec/records/fields.pxi"
+include "codec/records/decode.pxi"
+include "codec/records/encode.pxi"
+include "codec/records/encode_dates.pxi"
+include "codec/records/encode_fields.pxi"
 
 
 cdef class DecodeOptions:
@@ -98,10 +114,12 @@ cdef class DecodeOptions:
     exact: give Byte, Long, Float and Ext where a plain value would lose its width. map_pairs: a MAP as a list of pairs.
     ext_hook: called as ext_hook(code, data) for application codes without a meaning here. unicode_errors: as in
     bytes.decode. dialect: "hadoop" or "hive". max_depth: open containers. max_bytes: of one record, None for no limit.
+    type, key_type, value_type: of single values, and of pairs; strict: whether only the forms of a type are taken.
     """
 
     def __init__(self, *, pickle="safe", exact=False, map_pairs=False, ext_hook=None, unicode_errors="strict",
-                 dialect="hadoop", max_depth=DEFAULT_DEPTH, max_bytes=None):
+                 dialect="hadoop", max_depth=DEFAULT_DEPTH, max_bytes=None, type=None, strict=True, key_type=None,
+                 value_type=None):
         cdef Decoding* d = &self.template
         memset(d, 0, sizeof(Decoding))
         self.ext_hook = checked_callable("ext_hook", ext_hook)
@@ -117,6 +135,31 @@ cdef class DecodeOptions:
         d.record_index = -1
         d.last_map_key = CACHE    # any slot: the key after it is only a guess
         d.check_interval = FIRST_INTERVAL
+        d.may_pause = ext_hook is None and d.pickle != TRUST
+        d.governed = d.max_bytes > 0
+        if type is not None or key_type is not None or value_type is not None:
+            self.use_types(type, key_type, value_type, strict)
+
+    cdef int use_types(self, value_type, pair_key_type, pair_value_type, strict) except -1:
+        cdef TypeProgram program
+        self.programs = programs_of(value_type, pair_key_type, pair_value_type, &self.types)
+        self.types.is_strict = strict
+        self.template.types = &self.types
+        self.template.governed = True
+        for program in self.programs:
+            if program is not None and program.runs_code:
+                self.template.may_pause = False
+        return 0
+
+
+cdef tuple programs_of(value_type, pair_key_type, pair_value_type, RecordTypes* types):
+    # The programs, which the caller holds, and where they start.
+    from typedbytes._records import program_of    # lazy import: start-up time
+    of_value = None if value_type is None else program_of(value_type, TypeProgram)
+    of_key = None if pair_key_type is None else program_of(pair_key_type, TypeProgram)
+    of_pair_value = None if pair_value_type is None else program_of(pair_value_type, TypeProgram)
+    types.value, types.pair_key, types.pair_value = root_of(of_value), root_of(of_key), root_of(of_pair_value)
+    return of_value, of_key, of_pair_value
 
 
 cdef class EncodeOptions:
@@ -125,11 +168,12 @@ cdef class EncodeOptions:
     int_width: "auto" writes INT where it fits and LONG else, 32 and 64 fix it. pickle: "safe" pickles only the value
     types that have no code, "trust" anything, "raw" nothing. default: called with an object that has no type code,
     gives one that has. sort_keys: MAP entries in the order of their encoded keys, and the elements of sets in that of
-    their bytes. unicode_errors: as in str.encode. dialect, max_depth: as for decoding.
+    their bytes. unicode_errors: as in str.encode. dialect, max_depth: as for decoding. type, key_type, value_type: of
+    single values, and of pairs. omit_none: fields that are None are left out of a MAP, where None is their default.
     """
 
     def __init__(self, *, int_width="auto", pickle="safe", default=None, sort_keys=False, unicode_errors="strict",
-                 dialect="hadoop", max_depth=DEFAULT_DEPTH):
+                 dialect="hadoop", max_depth=DEFAULT_DEPTH, type=None, omit_none=False, key_type=None, value_type=None):
         cdef Encoding* e = &self.template
         memset(e, 0, sizeof(Encoding))
         if int_width not in ("auto", 32, 64):
@@ -143,6 +187,18 @@ cdef class EncodeOptions:
         e.unicode_errors = NULL if unicode_errors == "strict" else PyBytes_AS_STRING(self.unicode_errors)
         e.hive = is_hive_dialect(dialect)
         e.max_depth = parse_max_depth(max_depth)
+        if type is not None or key_type is not None or value_type is not None:
+            self.use_types(type, key_type, value_type, omit_none)
+
+    cdef int use_types(self, value_type, pair_key_type, pair_value_type, omit_none) except -1:
+        self.programs = programs_of(value_type, pair_key_type, pair_value_type, &self.types)
+        self.types.omits_none = omit_none
+        self.template.types = &self.types
+        return 0
+
+
+cdef TypeNode* root_of(TypeProgram program) noexcept:
+    return NULL if program is None else program.root
 
 
 cdef object checked_callable(str name, function):

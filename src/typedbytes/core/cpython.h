@@ -112,7 +112,10 @@ static PyObject *set_elements(PyObject *set) {
     }
     Py_DECREF(elements);
 #endif
-    return PySequence_Tuple(set);
+    PyObject *copy = PyFrozenSet_New(set);    /* which no other code has: iterating over it may run the collector */
+    PyObject *tuple = copy == NULL ? NULL : PySequence_Tuple(copy);
+    Py_XDECREF(copy);
+    return tuple;
 }
 
 /* Give a new, empty set a table for `nitems` elements: growing in steps takes as long as adding them. */

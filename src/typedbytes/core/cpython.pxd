@@ -28,6 +28,9 @@ cdef extern from "core/cpython.h":
     bint int_to_u64(PyObject* number, uint64_t* value) noexcept
     # As int_to_bytes_le, of an int beyond 64 bits, up to 17 bytes; 0: longer, or not known here.
     Py_ssize_t wide_int_to_bytes_le(PyObject* number, unsigned char* out) noexcept
+    # False: another number, or not known here
+    bint int_to_u128(PyObject* number, uint64_t* high, uint64_t* low) noexcept
+    PyObject* int_from_u128(uint64_t high, uint64_t low) noexcept    # without a sign
     PyObject* int_from_bytes_le(const unsigned char* p, Py_ssize_t nbytes) except NULL
     # Decimals of few digits, while Decimal("-12345678901234567.89") is as expected;
     # NULL without an exception: not such a text.

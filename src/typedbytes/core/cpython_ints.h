@@ -278,6 +278,50 @@ static PyObject *int_from_bytes_le(const unsigned char *p, Py_ssize_t nbytes) {
 #endif
 }
 
+/* Of 128 bits without a sign; 0: it is another number, or not known here. */
+static int int_to_u128(PyObject *number, uint64_t *high, uint64_t *low) {
+#if TB_KNOWN_DIGITS
+    const digit *digits = TB_DIGITS(number);
+    uint64_t all[5] = {0, 0, 0, 0, 0};
+    Py_ssize_t ndigits = TB_NDIGITS(number);
+    if (ndigits > 5 || TB_NEGATIVE(number)) return 0;
+    for (Py_ssize_t i = 0; i < ndigits; i++) all[i] = digits[i];
+    if (all[4] > 255) return 0;
+    *low = all[0] | all[1] << 30 | all[2] << 60;
+    *high = all[2] >> 4 | all[3] << 26 | all[4] << 56;
+    return 1;
+#else
+    (void)number; (void)high; (void)low;
+    return 0;
+#endif
+}
+
+/* The int of 128 bits without a sign. */
+static PyObject *int_from_u128(uint64_t high, uint64_t low) {
+#if TB_KNOWN_DIGITS
+    Py_ssize_t ndigits = 5;
+    PyLongObject *number;
+    digit *digits;
+    if (high == 0) return PyLong_FromUnsignedLongLong(low);
+    number = new_int(ndigits);
+    if (number == NULL) return NULL;
+    digits = TB_DIGITS(number);
+    digits[0] = (digit)(low & PyLong_MASK);
+    digits[1] = (digit)(low >> 30 & PyLong_MASK);
+    digits[2] = (digit)((low >> 60 | high << 4) & PyLong_MASK);
+    digits[3] = (digit)(high >> 26 & PyLong_MASK);
+    digits[4] = (digit)(high >> 56);
+    while (digits[ndigits - 1] == 0) ndigits--;
+    TB_SET_SIZE(number, ndigits, 0);
+    return (PyObject *)number;
+#else
+    unsigned char bytes[16];
+    store_i64(bytes, (int64_t)high);
+    store_i64(bytes + 8, (int64_t)low);
+    return _PyLong_FromByteArray(bytes, 16, 0, 0);
+#endif
+}
+
 static inline Py_ssize_t ndigits_of(PyObject *number) {
 #if TB_KNOWN_DIGITS
     return TB_NDIGITS(number);

@@ -20,9 +20,11 @@ cdef extern from "Python.h":
     PyObject* Py_False
     PyObject* Py_None
     bint PyType_HasFeature(PyTypeObject* kind, unsigned long feature) noexcept
-    unsigned long Py_TPFLAGS_HAVE_GC
+    unsigned long Py_TPFLAGS_HAVE_GC, Py_TPFLAGS_HEAPTYPE
+    bint PyType_IsSubtype(PyTypeObject* kind, PyTypeObject* base) noexcept
     PyObject* PyType_GenericAlloc(PyTypeObject* kind, Py_ssize_t nitems) except NULL
     void PyObject_GC_UnTrack(void* o) noexcept
+    void PyObject_GC_Track(void* o) noexcept
     bint PyLong_Check(object o) noexcept
     bint PyFloat_Check(object o) noexcept
     bint PyUnicode_Check(object o) noexcept
@@ -86,6 +88,7 @@ cdef extern from "Python.h":
     # Any object.
     Py_hash_t PyObject_Hash(PyObject* o) except? -1
     PyObject* PyObject_Str(PyObject* o) except NULL
+    PyObject* PyObject_GetAttr(PyObject* o, PyObject* name) except NULL
     int PyObject_GenericSetAttr(PyObject* o, PyObject* name, PyObject* value) except -1
     PyObject* PyIter_Next(object iterator) except? NULL
     int Py_EnterRecursiveCall(const char* where) noexcept    # on failure any number but 0

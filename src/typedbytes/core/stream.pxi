@@ -36,7 +36,7 @@ from typedbytes.core.threads cimport claim_state, claim_states
 import io
 import os
 
-from typedbytes.errors import DecodeError, EncodeTypeError, FormatError, TruncatedError
+from typedbytes.errors import EncodeTypeError, FormatError, TruncatedError
 
 cdef enum:
     SCRATCH = 512             # bytes of output encoded on the C stack before a bytes object is allocated
@@ -56,14 +56,15 @@ include "stream/whole_values.pxi"
 
 cdef class Encoder:
     "Encoder(*, int_width='auto', pickle='safe', default=None, sort_keys=False, unicode_errors='strict', " \
-        "dialect='hadoop', max_depth=256)\n--\n\n" \
+        "dialect='hadoop', max_depth=256, type=None, key_type=None, value_type=None, omit_none=False)\n--\n\n" \
         """Encode objects with fixed options; reusable, and safe to share between threads.
 
     int_width: "auto" (INT where the number fits, else LONG), 32 or 64. pickle: "safe" writes None, wide ints, Decimal,
     datetime types, sets, complex and UUID as code 100, "trust" pickles anything, "raw" nothing. default: a function
     that is given an object without a type code and returns one that has. sort_keys: order MAP entries by their encoded
     keys, and the elements of sets by their bytes. unicode_errors: as in str.encode. dialect: "hadoop" or "hive".
-    max_depth: of containers.
+    max_depth: of containers. type: a record class or another annotation that each object has to fit, and is written as;
+    of pairs, key_type and value_type. omit_none: leave fields that are None out of a MAP, where None is their default.
 
     >>> Encoder(int_width=64).encode(5).hex()
     '040000000000000005'
@@ -86,7 +87,7 @@ cdef class Encoder:
         >>> Encoder().encode(True).hex()
         '0201'
         """
-        return encode_object(<PyObject*>self.options, <PyObject*>obj)
+        return encode_by_options(<PyObject*>self.options, <PyObject*>obj)
 
     def encode_into(self, obj, buffer, Py_ssize_t offset=0):
         """Encode one object into a writable buffer at `offset` and return the number of bytes written.
@@ -99,7 +100,7 @@ cdef class Encoder:
         (2, '000201')
         """
         cdef Py_buffer view
-        encoded = encode_object(<PyObject*>self.options, <PyObject*>obj)
+        encoded = encode_by_options(<PyObject*>self.options, <PyObject*>obj)
         cdef Py_ssize_t nbytes = len(encoded)
         if type(buffer) is bytearray and 0 <= offset <= len(buffer) < offset + nbytes:
             buffer.extend(bytes(offset + nbytes - len(buffer)))
@@ -160,7 +161,7 @@ cdef inline int encode_item_pair(Encoding* e, object item) except -1:
 cdef object encode_positional(PyObject* encoder, PyObject* const* args, Py_ssize_t nargs, PyObject* names):
     # As dumps_without_options: parsing the one argument, which may be named, takes as long as a small value.
     if nargs == 1 and names == NULL:
-        return encode_object(<PyObject*>(<Encoder>encoder).options, args[0])
+        return encode_by_options(<PyObject*>(<Encoder>encoder).options, args[0])
     return encode_by_name(encoder, args, nargs, names)
 
 cdef keyword_function encode_by_name = replace_calls(Encoder.encode, encode_positional)
@@ -168,14 +169,16 @@ cdef keyword_function encode_by_name = replace_calls(Encoder.encode, encode_posi
 
 cdef class Decoder:
     "Decoder(*, pickle='safe', exact=False, map_pairs=False, ext_hook=None, unicode_errors='strict', " \
-        "dialect='hadoop', max_depth=256, max_bytes=None)\n--\n\n" \
+        "dialect='hadoop', max_depth=256, max_bytes=None, type=None, key_type=None, value_type=None, " \
+        "strict=True)\n--\n\n" \
         """Decode with fixed options, whole buffers or a stream that is fed in pieces.
 
     pickle: "safe" builds only value types from code 100, "trust" is ordinary pickle (for one's own data), "raw" gives
-    Ext(100, data). exact: give Byte, Long, Float and Ext where plain values would lose their width. map_pairs: a MAP
-    as a list of pairs. ext_hook: called as ext_hook(code, data) for application codes without a meaning here.
-    unicode_errors: as in bytes.decode. dialect: "hadoop" or "hive". max_depth: of containers. max_bytes: of one
-    record, None for no limit.
+    Ext(100, data). exact: give Byte, Long, Float and Ext where plain values would lose their width. map_pairs: a MAP as
+    a list of pairs. ext_hook: called as ext_hook(code, data) for application codes without a meaning here.
+    unicode_errors: as in bytes.decode. dialect: "hadoop" or "hive". max_depth: of containers. max_bytes: of one record,
+    None for no limit. type: a record class or another annotation that each value has to fit, and is an instance of; of
+    pairs, key_type and value_type. strict: False takes numbers from text, and the like.
 
     The decode methods may be used from several threads; feeding and iterating may not.
 
@@ -203,6 +206,11 @@ cdef class Decoder:
         abandon(&self.fed)
         release(&self.fed.buf)
         stop_skipping(&self.skipping)
+
+    @classmethod
+    def __class_getitem__(cls, parameters):
+        """Return the class: `Decoder[Visit]` says of what type its values are."""
+        return cls
 
     def __reduce__(self):
         raise TypeError("a Decoder cannot be pickled")
@@ -395,6 +403,14 @@ cdef class Decoder:
             abandon(&rest)
 
 
+cdef int refuse_types(owner, dict options, bint of_pairs) except -1:
+    # What is of single values is not for pairs, and the other way round.
+    for name in ("type",) if of_pairs else ("key_type", "value_type"):
+        if name in options:
+            has = "key_type= and value_type=" if of_pairs else "type="
+            raise TypeError(f"a {type(owner).__name__} has {has}, not {name}=")
+
+
 cdef object NOTHING = object()    # "no value": None is one
 
 
@@ -405,7 +421,7 @@ def step_as_base(type cls not None):
 
 
 cdef class PassedOptions:
-    """The `__signature__` of a class made in Python with the **options of a class, `target`, except `hidden`."""
+    """The `__signature__` of a class made in Python whose **options are those of another, `target`, except `hidden`."""
 
     cdef object target, hidden, init
 
@@ -429,7 +445,10 @@ cdef class PassedOptions:
 
 
 cdef class ParametersOf:
-    """The `__signature__` of a class made in Python over a compiled one without: a function's, or its own."""
+    """The `__signature__` of a class made in Python whose compiled base has none: that of a function.
+
+    A subclass may have its own.
+    """
 
     cdef object function, owner
 

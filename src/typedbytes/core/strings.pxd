@@ -1,12 +1,12 @@
 # The table of strings that repeat; see strings.h and codec/strings.pxi.
 
 from cpython.object cimport PyObject
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint32_t, uint64_t
 
 cdef extern from "core/strings.h":
     # At most 24 bytes, loaded to compare and to hash them.
     ctypedef struct short_words:
-        pass
+        uint64_t a, b, c
     short_words load_short(const unsigned char* p, Py_ssize_t nbytes) noexcept
     # More than 24, of which the words are no more than a hash.
     short_words load_long(const unsigned char* p, Py_ssize_t nbytes) noexcept

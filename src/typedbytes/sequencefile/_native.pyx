@@ -33,13 +33,13 @@ from cpython.number cimport PyNumber_Index
 from cpython.object cimport PyObject
 
 from typedbytes._core cimport (
-    abandon, adopt, borrow, BUSY, claim_to_close, CLOSED, decode_record, decode_single_scalar, DecodeOptions, Decoding,
-    drop, encode_record, encode_spaced_pair, EncodeOptions, Encoding, fill_from, find_bytes, find_write_method, finish,
-    get_view, HAS_FAILED, held, is_closed, offset_of, OPEN, open_source, OpenWriter, PairSource, parse_max_bytes,
-    raise_inherited, raise_skipped, raise_trailing, ReadBuffer, refill, refuse_call, register_writer, release,
-    report_unraisable, reserve, shrink, SIGNAL_MASK, skip_value, SkipOutcome, SKIPPED, Skipping, Source, start_filled,
-    start_owned, start_skipping, State, stop_skipping, take_owner, unregister_writer, warn_unclosed, write_part,
-    WriteBuffer, written,
+    abandon, adopt, borrow, BUSY, claim_to_close, CLOSED, decode_first, decode_record, decode_single_scalar,
+    DecodeOptions, Decoding, drop, encode_record, encode_spaced_pair, EncodeOptions, Encoding, fill_from, find_bytes,
+    find_write_method, finish, get_view, HAS_FAILED, held, is_closed, offset_of, OPEN, open_source, OpenWriter,
+    PairSource, parse_max_bytes, raise_inherited, raise_skipped, raise_trailing, ReadBuffer, RecordTypes, refill,
+    refuse_call, register_writer, release, report_unraisable, reserve, shrink, SIGNAL_MASK, skip_value, SkipOutcome,
+    SKIPPED, Skipping, Source, start_filled, start_owned, start_skipping, State, stop_skipping, take_owner,
+    unregister_writer, warn_unclosed, write_part, WriteBuffer, written,
 )
 from typedbytes.core.byteorder cimport (
     copy_short, load_f32, load_f64, load_i16, load_i32, load_i64, store_f32, store_f64, store_i16, store_i32, store_i64,

@@ -26,13 +26,14 @@ cdef enum RecordForm:
 
 cdef class Reader(RecordFrames):
     "Reader(source, *, start=0, length=None, raw=False, resync=False, pickle='safe', exact=False, map_pairs=False, " \
-        "ext_hook=None, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\n" \
+        "ext_hook=None, unicode_errors='strict', dialect='hadoop', max_depth=256, key_type=None, value_type=None, " \
+        "strict=True)\n--\n\n" \
         """Read a SequenceFile from an object with read(), or from bytes; see `typedbytes.sequencefile.Reader`.
 
     find_codec: called with a codec's class name, returns a function that takes compressed bytes and a limit and returns
-    bytes. find_converters: called with the name of a key or value class, returns two functions of a Writable's bytes,
-    the first of which returns an object and the second typed bytes; either can be None. Without the first, a class that
-    is built in is decoded as such.
+    bytes. find_converters: called with the name of a class and "key" or "value", returns two functions of a Writable's
+    bytes, the first of which returns an object and the second typed bytes; either can be None. Without the first, a
+    class that is built in is decoded as such.
     """
 
     cdef readonly list skipped
@@ -65,6 +66,7 @@ cdef class Reader(RecordFrames):
         if start < 0 or (length is not None and length < 0):
             raise ValueError(f"start and length must not be negative, not {start} and {length}")
         self.options = DecodeOptions(**options)
+        self.options.types.value = self.options.types.pair_value    # a key is decoded apart
         self.d = self.options.template
         self.d.use_string_cache = True
         self.max_bytes = min(parse_max_bytes(max_bytes), MAX_LENGTH)
@@ -111,8 +113,8 @@ cdef class Reader(RecordFrames):
         if self.compression_type != NONE:
             self.decompress = find_codec(self.codec)
             self.block = [None] * 4
-        self.key_writable = writable_class_of(self.key_class, find_converters)
-        self.value_writable = writable_class_of(self.value_class, find_converters)
+        self.key_writable = writable_class_of(self.key_class, find_converters, "key")
+        self.value_writable = writable_class_of(self.value_class, find_converters, "value")
         self.holds_typed = self.key_writable.kind == TYPED_BYTES and self.value_writable.kind == TYPED_BYTES
         return 0
 

@@ -48,12 +48,15 @@ cdef class WritableClass:
     # OTHER: bytes to object when reading, object to bytes when writing, or None; of any class if it is given
     cdef object function
     cdef object to_typed      # OTHER: bytes to typed bytes; None: written as code 50
+    cdef WritableClass plain  # OTHER, to typed bytes: as if without the function; None: not a class that is built in
 
     def __cinit__(self, str class_name, function=None, to_typed=None):
         self.class_name = class_name
         self.kind = KINDS.get(class_name, OTHER) if function is None else OTHER
         self.function = function
         self.to_typed = to_typed
+        if function is not None and class_name in KINDS:
+            self.plain = WritableClass(class_name)
 
 
 # VInt and VLong: a first byte from -112 to 127 is the number itself. A lower one encodes how many big-endian bytes
@@ -154,7 +157,7 @@ cdef inline PyObject* new_typed(Decoding* d, const unsigned char* p, Py_ssize_t 
     d.buf.start = p
     d.buf.cursor = p + 4
     d.buf.end = p + nbytes
-    value = decode_record(d)
+    value = decode_first(d) if is_key else decode_record(d)
     if held(&d.buf):
         xdecref(value)
         raise_trailing(d, "")
@@ -243,9 +246,12 @@ cdef int copy_typed(WritableClass writable, Decoding* d, Skipping* skipping, con
     # Appends what Hadoop's TypedBytesWritableOutput writes for a Writable,
     # which is what streaming tasks receive and dumptb writes.
     cdef int64_t number
-    if writable.kind == OTHER and writable.to_typed is not None:
-        encoded = convert_to_typed(writable, d, p, nbytes)
-        return append_bytes(out, <const unsigned char*>PyBytes_AS_STRING(encoded), PyBytes_GET_SIZE(encoded))
+    if writable.kind == OTHER:
+        if writable.to_typed is not None:
+            encoded = convert_to_typed(writable, d, p, nbytes)
+            return append_bytes(out, <const unsigned char*>PyBytes_AS_STRING(encoded), PyBytes_GET_SIZE(encoded))
+        if writable.plain is not None:
+            writable = writable.plain
     if NBYTES[writable.kind] >= 0 and NBYTES[writable.kind] != nbytes:
         raise_size(writable, d, NBYTES[writable.kind], nbytes)
     if writable.kind == TYPED_BYTES:
@@ -551,6 +557,7 @@ def encode(str class_name, obj, *, function=None, **options):
         drop(&e.buf)
 
 
-cdef WritableClass writable_class_of(str class_name, find_converters):
-    function, to_typed = find_converters(class_name) if find_converters is not None else (None, None)
+cdef WritableClass writable_class_of(str class_name, find_converters, part=None):
+    # part: "key", "value", or None for a Writable by itself.
+    function, to_typed = find_converters(class_name, part) if find_converters is not None else (None, None)
     return WritableClass(class_name, function, to_typed)

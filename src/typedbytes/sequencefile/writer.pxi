@@ -7,7 +7,7 @@ ctypedef int (*add_function)(Writer writer, PyObject* key, PyObject* value, bint
 cdef class Writer(OpenWriter):
     "Writer(sink, *, metadata=None, version=6, sync_interval=102400, block_size=1000000, int_width='auto', " \
         "pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', " \
-        "max_depth=256)\n--\n\n" \
+        "max_depth=256, key_type=None, value_type=None, omit_none=False)\n--\n\n" \
         """Write a SequenceFile to an object with write(); see `typedbytes.sequencefile.Writer`.
 
     compress: a function that takes bytes and returns them compressed; `codec` is its class name.
@@ -21,6 +21,7 @@ cdef class Writer(OpenWriter):
     cdef readonly dict metadata
     cdef readonly bytes sync_marker
     cdef EncodeOptions options
+    cdef RecordTypes key_types, value_types    # for keys and for values alone
     cdef Encoding out                     # the file's bytes
     cdef Encoding block_keys              # BLOCK: the keys of a block
     cdef Encoding value_buffer            # RECORD: one value, before compression. BLOCK: the values of a block
@@ -98,9 +99,22 @@ cdef class Writer(OpenWriter):
         self.is_raw = isinstance(sink, io.RawIOBase)
         return 0
 
+    cdef int use_types(self) except -1:
+        # Each value of typed bytes by itself, where key and value are not encoded as a pair.
+        self.key_types = self.value_types = self.options.types
+        self.key_types.value = self.options.types.pair_key
+        self.value_types.value = self.options.types.pair_value
+        self.block_keys.types = &self.key_types
+        self.value_buffer.types = &self.value_types
+        if not self.is_typed_uncompressed:
+            self.out.types = &self.key_types if self.key_writable.kind == TYPED_BYTES else &self.value_types
+        return 0
+
     cdef int start_buffers(self) except -1:
         self.drop_buffers()    # of an __init__ that failed
         self.out = self.block_keys = self.value_buffer = self.options.template
+        if self.out.types != NULL:
+            self.use_types()
         start_owned(&self.out.buf, WRITE_CAPACITY)
         if self.compression_type == BLOCK:
             self.start_block()

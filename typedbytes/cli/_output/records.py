@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import typedbytes
 from typedbytes.cli._failure import USAGE, Failure
-from typedbytes.cli._records.decoding import name_option
-from typedbytes.cli._records.encoded import is_pairs, split
+from typedbytes.cli._records.decoding import decode_chunk
+from typedbytes.cli._records.encoded import is_pairs
 
 BUFFER_NBYTES = 1 << 16
 TEXT_FORMS = ("json", "text")
@@ -96,7 +96,7 @@ def _sink(name, form, output, layout=None, **how):
     if name == "typedbytes":
         return _TypedBytes(output)
     if name == "json":
-        return _Json(output, form.dialect, form.plain, form.pretty)
+        return _Json(output, form)
     if name == "block":
         return _Messages(output, form.dialect, form.unicode_errors)
     if name == "text":
@@ -120,23 +120,34 @@ class _TypedBytes:
 
 
 class _Json(_TypedBytes):
-    def __init__(self, output, dialect, plain, pretty):
+    def __init__(self, output, form):
         from typedbytes._report import _native as _report  # imported lazily: start-up time
         from typedbytes.cli._output import terminal
 
         self._text = _report.lines
-        self._form = {"dialect": dialect, "plain": plain}
-        self._indent = terminal.indented if pretty else None
+        self._form = {"dialect": form.dialect, "plain": form.plain}
+        self._indent = terminal.indented if form.pretty else None
         self._colour = terminal.coloured if terminal.wants_colours(output) else None
         self._output = output
         self._pairs = False
+        self._shown = None
+        if form.type is not None or form.key_type is not None:
+            from typedbytes.cli._records.record_type import ShownRecords  # imported lazily: start-up time
+
+            self._shown = ShownRecords(form.type, form.key_type, form.dialect)
 
     def expect(self, reader):
         """Prepare for the records of this reader."""
         self._pairs = is_pairs(reader)
+        if self._shown is not None:
+            self._shown.expect(reader)
 
     def write(self, records):
         """Write them as lines of JSON."""
+        for chunk in (records,) if self._shown is None else self._shown.converted(records):
+            self._write(chunk)
+
+    def _write(self, records):
         text = self._text(records, pairs=self._pairs, **self._form)
         if self._indent:
             text = self._indent(text.decode()).encode()
@@ -166,25 +177,12 @@ class _Messages(_TypedBytes):
 
     def write(self, records):
         """Write them as messages, up to the first that cannot be one."""
-        try:
-            values = self._decoded(records)
-        except typedbytes.DecodeError:
-            values = self._one_by_one(records)
-        for value in values:
-            self._output.write(self._encoder.encode(value if type(value) is tuple else (value,)))
-            self._nrecords += 1
+        nparts = 2 if self._is_pairs else 1
+        for values in decode_chunk(self._decoded, records, nparts, self._dialect, self._nbytes, self._nrecords):
+            for value in values:
+                self._output.write(self._encoder.encode(value if type(value) is tuple else (value,)))
+                self._nrecords += 1
         self._nbytes += len(records)
-
-    def _one_by_one(self, records):
-        start = self._nbytes
-        for record in split(records, 2 if self._is_pairs else 1, self._dialect):
-            try:
-                yield from self._decoded(record)
-            except typedbytes.DecodeError as error:
-                name_option(error).offset += start
-                error.record = self._nrecords
-                raise
-            start += len(record)
 
     def _decoded(self, records):
         values, with_all_keys = (

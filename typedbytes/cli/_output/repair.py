@@ -7,8 +7,11 @@ from typedbytes.cli._output.sequencefile import open_sequencefile
 from typedbytes.cli._records.decoding import is_refused_value, name_option
 
 
-def repair(damaged, target, decoding):
-    """Copy intact records to another SequenceFile of the same classes and codec; return what was skipped."""
+def repair(damaged, target, decoding, key_type=None, value_type=None, type=None):
+    """Copy intact records to another SequenceFile of the same classes and codec; return what was skipped.
+
+    key_type, value_type: what keys and values must fit, None for anything.
+    """
     how = {each: getattr(damaged, each) for each in ("key_class", "value_class", "version", "compression", "metadata")}
     bad, places = [], []
     # The input may be the file to replace: the copy gets its name when it is complete.
@@ -16,9 +19,9 @@ def repair(damaged, target, decoding):
         for index, (start, key, value) in enumerate(_with_starts(damaged)):
             part = "key"
             try:
-                sequencefile.decode(damaged.key_class, key, **decoding)
+                sequencefile.decode(damaged.key_class, key, type=key_type, **decoding)
                 part = "value"
-                sequencefile.decode(damaged.value_class, value, **decoding)
+                sequencefile.decode(damaged.value_class, value, type=value_type, **decoding)
             except typedbytes.DecodeError as error:
                 places.append(f", byte {error.offset} of the {part}")
                 error.offset, error.record = start, index

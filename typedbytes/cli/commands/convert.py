@@ -11,7 +11,7 @@ from functools import partial
 import typedbytes
 from typedbytes import columns
 from typedbytes._base.codec_names import TO_WRITE
-from typedbytes.cli._arguments import OUTPUT, FileSettings, RecordForm, option, parse_size, switch
+from typedbytes.cli._arguments import KEY_TYPE, OUTPUT, TYPE, FileSettings, RecordForm, option, parse_size, switch
 from typedbytes.cli._failure import BAD_DATA, USAGE, Failure, display_name, say
 from typedbytes.cli._input.formats import NAMES
 from typedbytes.cli._input.inputs import Inputs, opened
@@ -64,6 +64,8 @@ class Settings(FileSettings, RecordForm):
         choices=("vector", "map"),
         help="what rows and structs of arrow and parquet become: map keeps their names (vector)",
     )
+    type: str | None = TYPE
+    key_type: str | None = KEY_TYPE
     output: str | None = OUTPUT
 
     def output_file(self) -> str | None:
@@ -86,6 +88,8 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     read in the order of the first, by their names.
     If -o ends in a slash, or has no suffix and an input is a folder, it becomes a folder with a
     file for each split of the inputs. Run the same command again to resume an interrupted conversion.
+    --type gives the columns of arrow and parquet the types of a record class: dates, timestamps and
+    Decimals as such.
     Where types change within an input, --widen finds one type for all: LONG for INT and LONG, and
     encoded values for all else.
     From SequenceFile to SequenceFile keys and values keep their classes, and the file its metadata.
@@ -95,11 +99,13 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
       typedbytes convert --to sequencefile --codec gzip -o smaller.seq part-00000.seq
       typedbytes convert --to parquet --pairs part-0*.tb -o words.parquet
       typedbytes convert --to json words.parquet
+      typedbytes convert --to parquet --type visits:Visit visits.tb -o visits.parquet
       typedbytes convert --to parquet --codec zstd counts -o counts-parquet
     """
     is_table = settings.to in TABLES
     if settings.structs and is_table:
         raise Failure(USAGE, "--structs is for converting Arrow and Parquet to other formats")
+    types = _types(settings)
     inputs = Inputs(settings, CHECK_UNDECIDED if is_table else NOTE)
     if settings.output and not settings.output_file():
         from typedbytes.cli._tables.folder import write_folder  # imported lazily: start-up time
@@ -111,7 +117,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     if settings.split_size is not None:
         raise Failure(USAGE, "--split-size is for a folder of Arrow or Parquet files: -o FOLDER/")
     if is_table:
-        batches = _widened(inputs) if settings.widen else _as_they_come(inputs)
+        batches = _widened(inputs) if settings.widen else _as_they_come(inputs, types)
         _write_tables(batches, output, settings.to, settings.codec)
         return None
     if settings.to != "sequencefile":
@@ -189,13 +195,13 @@ def _write_tables(batches, output, form, codec):
         writer.close()
 
 
-def _as_they_come(inputs):
+def _as_they_come(inputs, columns_of_types):
     """Yield (name, batch) of all inputs."""
     notes: set[str] = set()
     types: dict[str, str] = {}
     for name in inputs:
         with opened(name) as source, as_data_failure(name):
-            for batch in _batches_of(source, name, inputs, notes, types):
+            for batch in _batches_of(source, name, inputs, notes, types, columns_of_types):
                 yield name, batch
 
 
@@ -212,17 +218,19 @@ def _widened(inputs):
                 yield plan.names[split.path], batch
 
 
-def _batches_of(source, name, inputs, notes, types):
+def _batches_of(source, name, inputs, notes, types, columns_of_types):
     """Yield the rows of a table, or the records of another input, as batches.
 
-    notes, types: those on columns and of them so far.
+    notes, types: those on columns and of them so far. columns_of_types: those that --type and --key-type name.
     """
     form, source = inputs.recognised(source)
     if form in READ_TABLES:
         yield from batches_of_table(source, form, name)
         return
     source = inputs.source_of(inputs.check_for_pairs(source, form, name), form, name)
-    batches = columns.read(source, pairs=inputs.pairs or form == "sequencefile", dialect=inputs.dialect)
+    pairs = inputs.pairs or form == "sequencefile"
+    how = {"pairs": pairs, **_types_of_records(columns_of_types, pairs)}
+    batches = columns.read(source, dialect=inputs.dialect, **how)
     for note in notes_on_bytes(batches.schema):
         if note not in notes:
             notes.add(note)
@@ -230,6 +238,33 @@ def _batches_of(source, name, inputs, notes, types):
     for batch in batches:
         _check_types(batch.schema, types, name)
         yield imported_pyarrow().record_batch(batch)
+
+
+def _types(settings):
+    """Return the types of columns that --type and --key-type name."""
+    if settings.type is None and settings.key_type is None:
+        return {}
+    if settings.to not in (*TABLES, "json"):
+        raise Failure(USAGE, f"--type is for arrow, parquet and json, not for {settings.to}")
+    if settings.to not in TABLES:
+        return {}
+    if settings.widen or settings.output and not settings.output_file():
+        raise Failure(USAGE, "--type is for one file of arrow or parquet, without --widen")
+    from typedbytes.cli._records.record_type import types_of  # imported lazily: start-up time
+
+    return types_of(settings.type, settings.key_type)
+
+
+def _types_of_records(types, pairs):
+    """Return those of the types that columns.read needs for pairs, or for values."""
+    if not types:
+        return {}
+    names = ("key_type", "value_type") if pairs else ("type",)
+    if any(types[name] is None for name in names):
+        raise Failure(
+            USAGE, "columns of pairs need --type and --key-type, such as builtins:str; those of values --type"
+        )
+    return {name: types[name] for name in names}
 
 
 def _check_types(found, types, name):

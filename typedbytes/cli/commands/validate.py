@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 
-from typedbytes.cli._arguments import UNICODE_ERRORS, ReportSettings, integer, option
+from typedbytes.cli._arguments import KEY_TYPE, TYPE, UNICODE_ERRORS, ReportSettings, integer, option
 from typedbytes.cli._failure import BAD_DATA, OK, USAGE, Failure, display_name, escaped
 from typedbytes.cli._input import formats
 from typedbytes.cli._input.inputs import Inputs, opened, report_skipped
@@ -18,6 +18,8 @@ from typedbytes.cli._records.fault_finder import FaultFinder, RecentBytesReader,
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from typedbytes.cli._output.files import CommandOutput
 
 
@@ -28,6 +30,8 @@ class Settings(ReportSettings):
     pickle: str = option(
         "--pickle", choices=("safe", "raw"), default="safe", help="raw accepts any pickle without decoding it"
     )
+    type: str | None = TYPE
+    key_type: str | None = KEY_TYPE
     repair: str | None = option("--repair", metavar="OUT", help="copy every intact record of one input to OUT")
     nfaults: int = option(
         "-n", type=integer, default=10, metavar="N", help="report the first N faults of an input (10)"
@@ -36,6 +40,14 @@ class Settings(ReportSettings):
     def decoding(self) -> dict[str, str]:
         """Return the options of a Decoder."""
         return {"dialect": self.dialect, "pickle": self.pickle, "unicode_errors": self.unicode_errors}
+
+    def types(self) -> dict[str, Any]:
+        """Return the types that keys and values must have, as options of a Decoder."""
+        if self.type is None and self.key_type is None:
+            return {}
+        from typedbytes.cli._records.record_type import types_of  # imported lazily: start-up time
+
+        return types_of(self.type, self.key_type)
 
 
 def run(settings: Settings, output: CommandOutput) -> int | None:
@@ -48,22 +60,26 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     written to stderr, the other inputs are still read, and the exit code is that of the first bad
     one.
 
+    With --type each value must also fit a record class; what does not is a fault with its path.
+
     --repair copies the intact records: of a SequenceFile also those after damage, of a stream those
     around values that are complete but wrong, and those before its structure breaks.
 
     examples:
       typedbytes validate part-0*.tb
       typedbytes validate --repair good.seq bad.seq
+      typedbytes validate --type visits:Visit visits.tb
       hadoop jar hadoop-streaming.jar dumptb out | typedbytes validate --pairs
     """
     inputs = Inputs(settings, CHECK_UNDECIDED if settings.repair is not None else None)
     if settings.repair is not None:
         _check_repair(settings.repair, inputs)
+    types = settings.types()
     status = OK
     rows: list = []
     for name in inputs:
         try:
-            found = _validated(name, inputs, settings, rows)
+            found = _validated(name, inputs, settings, types, rows)
         except Failure as failure:
             found = failure.report()
             if found == BAD_DATA:
@@ -94,7 +110,7 @@ def _check_repair(target, inputs):
         raise Failure(USAGE, message)
 
 
-def _validated(name, inputs, settings, rows):
+def _validated(name, inputs, settings, types, rows):
     """Validate an input, append its row of the report, and return the exit code."""
     with opened(name) as source:
         form, source = inputs.recognised(source)
@@ -107,11 +123,13 @@ def _validated(name, inputs, settings, rows):
             from typedbytes.cli._output.repair import repair  # imported lazily: start-up time
 
             with formats.sequence_file_reader(recent, **limits, raw=True, resync=True) as damaged:
-                return report_skipped(name, repair(damaged, settings.repair, settings.decoding()))
+                return report_skipped(name, repair(damaged, settings.repair, settings.decoding(), **types))
         with _repaired_file(settings.repair) as keep:
-            finder = FaultFinder(recent, settings.nfaults, settings.max_bytes, settings.decoding(), keep)
+            decoding = {**settings.decoding(), **types}
+            finder = FaultFinder(recent, settings.nfaults, settings.max_bytes, decoding, keep)
             if form == "sequencefile":
-                how = {**settings.decoding(), "max_bytes": settings.max_bytes}
+                how = {**decoding, "max_bytes": settings.max_bytes}
+                how.pop("type", None)
                 with formats.sequence_file_reader(recent, resync=True, **how) as reader:
                     finder.run_sequence_file(reader)
             else:

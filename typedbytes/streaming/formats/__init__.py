@@ -2,8 +2,8 @@
 
 An input has pairs(), groups(), failure(), check_end(), item_bytes(item), .record and .offset (one of columns:
 batches(), whole_groups(), failure(), check_end(), .record and .offset), and for records that may be bad raw_pairs(),
-decode(item) and packed(key, value); an output has writes(pairs), encoded(pair), check(key, value),
-write_encoded(records), close() and .record. Each format is imported only by a task that speaks it.
+decode_key(item), decode_value(item) and packed(key, value); an output has writes(pairs), encoded(pair),
+check(key, value), write_encoded(records), close() and .record. Each format is imported only by a task that speaks it.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def open_input(
 ) -> Any:
     """Return the input of a role; options are those of PairReader, for typed bytes.
 
-    undecoded: its raw_pairs() are bytes, and decode() decodes each value by itself.
+    undecoded: its raw_pairs() are bytes, and decode_key() and decode_value() decode each by itself.
     composite_keys: the form of the keys between map and reduce.
     """
     if composite_keys is not None and role != "map":

@@ -21,9 +21,11 @@ class RawBytesInput(ReaderInput):
     def __init__(self, source: Any) -> None:
         super().__init__(RawBytesReader(source, buffer_size=BUFFER_NBYTES))
 
-    def decode(self, item: Any) -> Any:
+    def decode_key(self, item: Any) -> Any:
         """Return a key or a value, which is its bytes."""
         return item
+
+    decode_value = decode_key
 
     def packed(self, key: Any, value: Any) -> bytes:
         """Return the record of a raw pair."""

@@ -182,16 +182,15 @@ class CompositeKeyInput(UndecodedInput):
         return dumps(item)
 
     def _key_of(self, key, value):
-        return self._decoded(
-            key, len(value) + (self._composite_keys.ntail if self._composite_keys.input_is_composite else 0)
-        )
+        ntail = self._composite_keys.ntail if self._composite_keys.input_is_composite else 0
+        return self._decoded(self.decode_key, key, len(value) + ntail)
 
     def _value_of(self, value):
-        return self._decoded(value, 0)
+        return self._decoded(self.decode_value, value, 0)
 
-    def _decoded(self, item, nafter):
+    def _decoded(self, decode, item, nafter):
         try:
-            return self.decode(item)
+            return decode(item)
         except DecodeError as error:
             error.offset += self.offset - nafter - len(item)
             error.record = self.record - 1
@@ -205,16 +204,17 @@ class CompositeKeyOutput(TypedBytesOutput):
     def __init__(self, sink: Any, options: Mapping[str, Any], composite_keys: CompositeKeys) -> None:
         super().__init__(sink, options)
         self._composite_keys = composite_keys
-        self._encode = Encoder(**self._options).encode
+        untyped = {"type": None, "key_type": None, "value_type": None}
+        self._encode_part = Encoder(**{**self._options, **untyped}).encode
 
     def encoded(self, pair: Any) -> Any:
         """Return the composite key and the encoded value of a pair."""
         key, value = checked_pair(pair)
-        encode, composite_keys = self._encode, self._composite_keys
-        encoded_key, encoded_value = encode(key), encode(value)
+        composite_keys = self._composite_keys
+        encoded_key, encoded_value = super().encoded(pair)
         if composite_keys.input_is_composite is False:
             return encoded_key, encoded_value
-        return composite_keys.join(encode(composite_keys.part_of(key)), encoded_key), encoded_value
+        return composite_keys.join(self._encode_part(composite_keys.part_of(key)), encoded_key), encoded_value
 
     def writes(self, pairs: Iterable[Any]) -> Any:
         """Write every pair of an iterable."""

@@ -30,16 +30,18 @@ def _encode(value):
 class TextInput(ReaderInput):
     """Read lines; without a separator they are values, and keys are the numbers of lines, from 0.
 
-    raw: as bytes, for decode().
+    raw: as bytes, for decode_key() and decode_value().
     """
 
     def __init__(self, source: Any, separator: bytes | None = None, nfields: int = 1, raw: bool = False) -> None:
         super().__init__(TextReader(source, separator, nfields, raw=raw, buffer_size=BUFFER_NBYTES))
         self._separator = separator
 
-    def decode(self, item: Any) -> Any:
+    def decode_key(self, item: Any) -> Any:
         """Return a key or a value."""
         return _decode(item) if isinstance(item, bytes) else item
+
+    decode_value = decode_key
 
     def packed(self, key: Any, value: Any) -> bytes:
         """Return the line of a raw pair."""

@@ -31,9 +31,10 @@ class UndecodedInput(TypedBytesInput):
     def __init__(self, source: Any, options: Mapping[str, Any]) -> None:
         structural = {name: options[name] for name in ("dialect", "max_bytes", "buffer_size") if name in options}
         super().__init__(source, {**structural, "raw": True, "max_depth": MAX_DEPTH})
-        self.decode: Callable[[Any], Any] = Decoder(
-            **{name: value for name, value in options.items() if name != "buffer_size"}
-        ).decode
+        own = "buffer_size", "key_type", "value_type"
+        shared = {name: value for name, value in options.items() if name not in own}
+        self.decode_key: Callable[[Any], Any] = Decoder(**shared, type=options.get("key_type")).decode
+        self.decode_value: Callable[[Any], Any] = Decoder(**shared, type=options.get("value_type")).decode
 
     def packed(self, key: bytes, value: bytes) -> bytes:
         """Return the bytes of a raw pair."""
@@ -47,22 +48,28 @@ class UndecodedInput(TypedBytesInput):
 class TypedBytesOutput(PairWriter):
     """Write pairs of typed bytes; options are those of PairWriter."""
 
-    _encoder = None
-
     def __init__(self, sink: Any, options: Mapping[str, Any]) -> None:
         super().__init__(sink, **{"buffer_size": BUFFER_NBYTES, **options})
         self._options = {name: value for name, value in options.items() if name != "buffer_size"}
+        self._encoders: Any = None
+
+    def encoders(self) -> Any:
+        """Return the functions that encode a key, and a value."""
+        if self._encoders is None:
+            shared = {**self._options, "key_type": None, "value_type": None}
+            kinds = self._options.get("key_type"), self._options.get("value_type")
+            self._encoders = [Encoder(**{**shared, "type": kind}).encode for kind in kinds]
+        return self._encoders
 
     def encoded(self, pair: Any) -> Any:
         """Return the two encoded values of a pair."""
-        self._encoder = self._encoder or Encoder(**self._options)
+        encode_key, encode_value = self.encoders()
         key, value = checked_pair(pair)
-        return self._encoder.encode(key), self._encoder.encode(value)
+        return encode_key(key), encode_value(value)
 
     def check(self, key: Any, value: Any) -> None:
         """Raise the error that writing a pair would raise, whatever form its key has between map and reduce."""
-        self._encoder = self._encoder or Encoder(**self._options)
-        self._encoder.encode_pairs([(key, value)])
+        TypedBytesOutput.encoded(self, (key, value))
 
     def write_encoded(self, records: Iterable[Any]) -> None:
         """Write pairs that were encoded before."""

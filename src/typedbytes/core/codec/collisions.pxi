@@ -1,4 +1,4 @@
-# Keys of one MAP whose hash values are equal: what comparing them may cost.
+# Keys of one MAP, or elements of a typed set, whose hash values are equal: what comparing them may cost.
 # Elements of pickled sets are in pickle/sets.pxi.
 
 cdef enum:
@@ -9,7 +9,7 @@ cdef enum:
 
 # The keys of one MAP that fall into one bucket.
 cdef struct Bucket:
-    int32_t first       # index of the pair of the first of them, which is weighed when there is a second
+    int32_t first       # index on the stack of the first of them, which is weighed when there is a second
     uint16_t nkeys
     uint16_t weight
 
@@ -32,7 +32,8 @@ cdef inline bint is_wide(PyObject* number) noexcept:
     return not int_to_i64(number, &ignored)
 
 
-cdef int check_collisions(Decoding* d, Py_ssize_t base, long long offset) except -1:
+cdef int check_collisions(Decoding* d, Py_ssize_t base, int step, long long offset) except -1:
+    # Of every second object on the stack, the keys of a MAP, or of each: the elements of a set.
     # Goal: comparing keys of equal hash must not cost out of proportion to the MAP's bytes. Plan: count keys and
     # their weight in a table with a bucket for each key, selected by hash and a secret; keys are compared only when a
     # bucket is full. Rejected: a dict by hash value, whose own keys could be made to collide; weighing every key,
@@ -48,11 +49,11 @@ cdef int check_collisions(Decoding* d, Py_ssize_t base, long long offset) except
     if buckets == NULL:
         raise MemoryError
     try:
-        for i in range(base, d.nstack, 2):
+        for i in range(base, d.nstack, step):
             check_signals_at(i - base)
             if has_forgeable_hash(d.stack[i]) and fills_bucket(
-                    &buckets[<uint64_t>PyObject_Hash(d.stack[i]) * SECRET >> shift], d.stack + base, (i - base) // 2):
-                return check_collisions_exactly(d, base, offset)
+                    &buckets[<uint64_t>PyObject_Hash(d.stack[i]) * SECRET >> shift], d.stack + base, i - base):
+                return check_collisions_exactly(d, base, step, offset)
     except RecursionError:    # PyPy's, where tuples nest deeply
         raise_deep_keys(d)
     finally:
@@ -60,15 +61,15 @@ cdef int check_collisions(Decoding* d, Py_ssize_t base, long long offset) except
     return 0
 
 
-cdef inline bint fills_bucket(Bucket* bucket, PyObject** pairs, Py_ssize_t index) except -1:
-    # Add the key of pairs[index] to its bucket; return whether the keys in it may take long to compare.
+cdef inline bint fills_bucket(Bucket* bucket, PyObject** objects, Py_ssize_t index) except -1:
+    # Add objects[index] to its bucket; return whether the keys in it may take long to compare.
     bucket.nkeys += 1
     if bucket.nkeys == 1:
         bucket.first = <int32_t>index
         return False
     if bucket.nkeys == 2:
-        bucket.weight = <uint16_t>weight_of(pairs[2 * bucket.first], MAX_BUCKET_NBYTES)
-    bucket.weight += <uint16_t>weight_of(pairs[2 * index], MAX_BUCKET_NBYTES)
+        bucket.weight = <uint16_t>weight_of(objects[bucket.first], MAX_BUCKET_NBYTES)
+    bucket.weight += <uint16_t>weight_of(objects[index], MAX_BUCKET_NBYTES)
     return bucket.nkeys > MAX_BUCKET_NKEYS or bucket.weight > MAX_BUCKET_NBYTES
 
 
@@ -96,7 +97,7 @@ cdef Py_ssize_t weight_of(PyObject* key, Py_ssize_t limit) except -1:
     return min(weight, limit + 1)
 
 
-cdef int check_collisions_exactly(Decoding* d, Py_ssize_t base, long long offset) except -1:
+cdef int check_collisions_exactly(Decoding* d, Py_ssize_t base, int step, long long offset) except -1:
     # The exact check. Equal keys may repeat without limit; they are recognised by their encodings,
     # unless they contain a NaN.
     from typedbytes._base.collisions import Collisions
@@ -104,7 +105,7 @@ cdef int check_collisions_exactly(Decoding* d, Py_ssize_t base, long long offset
     cdef Py_ssize_t i
     cdef long long nbytes_of_map = offset_of(&d.buf, d.buf.cursor) - offset
     collisions = Collisions()
-    for i in range(base, d.nstack, 2):
+    for i in range(base, d.nstack, step):
         check_signals_at(i - base)
         if has_forgeable_hash(d.stack[i]):
             key = <object>d.stack[i]

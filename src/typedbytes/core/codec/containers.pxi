@@ -263,7 +263,7 @@ cdef PyObject* decode_map(Decoding* d, Py_ssize_t npairs) except NULL:
     if d.map_pairs:
         return pairs_from_stack(d, base)
     if unlikely(nforgeable > MAX_BUCKET_NKEYS or (nforgeable > 1 and forgeable_nbytes > MAX_BUCKET_NBYTES)):
-        check_collisions(d, base, offset)
+        check_collisions(d, base, 2, offset)
     return dict_from_stack(d, base)
 
 
@@ -580,7 +580,7 @@ cdef int encode_items(Encoding* e, list items) except -1:
         check_signals_at(i + 1)
     open_counted(e, &frame, MAP, len(items))
     if e.sort_keys:
-        sort_by_encoded_key(e, &frame, items)
+        sort_by_encoded_key(e, &frame, items, NULL)
     for pair in items:
         encode_entry(e, &frame, (<tuple>pair)[0], (<tuple>pair)[1])
         check_signals_at(frame.index)

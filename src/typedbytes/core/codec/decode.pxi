@@ -186,17 +186,21 @@ cdef inline int require(Decoding* d, Py_ssize_t wanted, int code) except -1:
 
 
 cdef int refill_or_raise(Decoding* d, Py_ssize_t wanted, int code) except -1:
+    return 0 if refill_record(d, wanted) else raise_truncated(d, wanted, code)
+
+
+cdef bint refill_record(Decoding* d, Py_ssize_t wanted) except -1:
+    # False: the input ends before.
     keep_freed(record_nbytes_read(d))
-    if d.max_bytes:
-        if record_nbytes_read(d) + wanted > d.max_bytes:
-            return raise_record_limit(d)
-        unhide(d)
-        if refill_with_collector(d, wanted):
-            hide_beyond_limit(d)
-            return 0
-    elif refill_with_collector(d, wanted):
-        return 0
-    return raise_truncated(d, wanted, code)
+    if not d.max_bytes:
+        return refill_with_collector(d, wanted)
+    if record_nbytes_read(d) + wanted > d.max_bytes:
+        raise_record_limit(d)
+    unhide(d)
+    if not refill_with_collector(d, wanted):
+        return False
+    hide_beyond_limit(d)
+    return True
 
 
 cdef int refill_with_collector(Decoding* d, Py_ssize_t wanted) except -1:
@@ -213,18 +217,23 @@ cdef PyObject* decode_record(Decoding* d) except NULL:
 
 cdef PyObject* decode_rest(Decoding* d) except NULL:
     cdef PyObject* value
-    if unlikely(d.max_bytes > 0):
-        hide_beyond_limit(d)
+    if unlikely(d.governed):
+        return decode_governed(d, NULL if d.types == NULL else d.types.value)
     value = decode_value(d)
     end_record(d)
     return value
 
 
+cdef PyObject* decode_first(Decoding* d) except NULL:
+    d.record_offset = offset_of(&d.buf, d.buf.cursor)
+    return decode_governed(d, NULL if d.types == NULL else d.types.pair_key)
+
+
 cdef int decode_pair(Decoding* d, PyObject** key, PyObject** value) except -1:
     # The key waits on the stack, where abandon() finds it when the value fails.
     d.record_offset = offset_of(&d.buf, d.buf.cursor)
-    if unlikely(d.max_bytes > 0):
-        hide_beyond_limit(d)
+    if unlikely(d.governed):
+        return decode_governed_pair(d, key, value)
     push(d, decode_key(d, False))
     value[0] = decode_value(d)
     d.nstack -= 1

@@ -69,6 +69,10 @@ cdef int encode_by_kind(Encoding* e, object obj) except -1:
         return encode_writable(e, obj)
     if kind is Long:
         return encode_long(e, <PyObject*>obj)
+    if e.pickle != TRUST:
+        program = find_native(Py_TYPE(<PyObject*>obj))
+        if program is not None:
+            return encode_native(e, program, obj)
     if kind is memoryview:
         return encode_buffer(e, obj)
     if PyLong_Check(obj):
@@ -207,10 +211,14 @@ cdef inline int roll_back(Encoding* e, Py_ssize_t offset) noexcept:
 
 
 cdef int encode_record(Encoding* e, PyObject* obj) except -1:
+    if unlikely(e.types != NULL):
+        return encode_governed_record(e, obj)
     return encode_or_roll_back(e, <encode_function>encode_record_value, obj, NULL)
 
 
 cdef int encode_pair(Encoding* e, PyObject* key, PyObject* value) except -1:
+    if unlikely(e.types != NULL):
+        return encode_governed_pair_record(e, key, value)
     return encode_or_roll_back(e, <encode_function>encode_record_pair, key, value)
 
 
@@ -226,11 +234,12 @@ cdef inline Py_ssize_t encode_both(Encoding* e, PyObject* key, PyObject* value, 
     cdef Py_ssize_t nkey
     reserve(&e.buf, before)
     e.buf.cursor += before
-    encode_value(e, key)
+    encode_value(e, key) if e.types == NULL or e.types.pair_key == NULL else encode_typed(e, e.types.pair_key, key)
     nkey = written(&e.buf) - offset
     reserve(&e.buf, between)
     e.buf.cursor += between
-    encode_value(e, value)
+    encode_value(e, value) if e.types == NULL or e.types.pair_value == NULL \
+        else encode_typed(e, e.types.pair_value, value)
     return nkey
 
 

@@ -85,6 +85,8 @@ cdef str path_of(PathFrame* frame):
             parts.append(f"[{frame.index}]")
         elif frame.role == KEY:
             parts.append(f".key({frame.index})")
+        elif frame.role == FIELD:
+            parts.append(f".{<str>(<const RecordType*>frame.key).attributes[frame.index]}")
         elif frame.key != NULL:
             parts.append(f"[{shown_key(frame.key)}]")
         frame = frame.parent
@@ -192,6 +194,10 @@ cdef int raise_trailing(Decoding* d, str hint) except -1:
 cdef int raise_skipped(Decoding* d, Skipping* s, SkipOutcome outcome) except -1:
     # Structure alone was walked, so the path is not known.
     d.frame = NULL
+    return raise_skip_outcome(d, s, outcome)
+
+
+cdef int raise_skip_outcome(Decoding* d, Skipping* s, SkipOutcome outcome) except -1:
     cdef int code = s.code
     if outcome == NEEDS_MORE:
         raise_truncated(d, held(&d.buf) + 1, code)

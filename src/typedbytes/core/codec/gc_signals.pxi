@@ -10,7 +10,7 @@ cdef int maybe_pause_gc(Decoding* d) except -1:
     keep_freed(record_nbytes_read(d))
     d.work_count = 0
     d.check_interval = SIGNAL_MASK    # the next check is due when work_count exceeds it
-    if not d.paused and d.ext_hook == NULL and d.pickle != TRUST:
+    if not d.paused and d.may_pause:
         d.paused = pause_collector()
     return check_signals()
 

@@ -6,7 +6,7 @@
 cdef PyObject* decode_single_scalar(const Decoding* options, const unsigned char* p, Py_ssize_t nbytes,
                                     bint is_key) except? NULL:
     cdef int code
-    if nbytes < 2 or options.exact or options.max_bytes:
+    if nbytes < 2 or options.exact or options.governed:
         return NULL
     code = p[0]
     if code == INT:

@@ -16,7 +16,7 @@ cdef int compare_keys(const void* a, const void* b) noexcept nogil:
     return order if order else (x.index > y.index) - (x.index < y.index)
 
 
-cdef int sort_by_encoded_key(Encoding* e, PathFrame* frame, list items) except -1:
+cdef int sort_by_encoded_key(Encoding* e, PathFrame* frame, list items, const TypeNode* key_type) except -1:
     # The keys are encoded side by side in a buffer of their own.
     cdef Py_ssize_t npairs = len(items)
     cdef Py_ssize_t i
@@ -30,7 +30,10 @@ cdef int sort_by_encoded_key(Encoding* e, PathFrame* frame, list items) except -
         for i in range(npairs):
             keys[i].index = frame.index = i
             keys[i].nbytes = written(&e.buf)
-            encode_value(e, <PyObject*>(<tuple>items[i])[0])
+            if key_type == NULL:
+                encode_value(e, <PyObject*>(<tuple>items[i])[0])
+            else:
+                encode_typed(e, key_type, <PyObject*>(<tuple>items[i])[0])
             keys[i].nbytes = written(&e.buf) - keys[i].nbytes
             check_signals_at(i)
         keys[0].start = e.buf.start

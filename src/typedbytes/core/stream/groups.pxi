@@ -49,14 +49,14 @@ cdef object next_group(PairReader reader):
             # Skipping found an error: decode the key to report the first one from left to right, with its path.
             buf.cursor = buf.mark
             buf.mark = NULL
-            xdecref(decode_record(&reader.d))
+            xdecref(decode_first(&reader.d))
         raise
     values.key = buf.mark[:buf.cursor - buf.mark]
     if reader.raw:
         key = values.key
     else:
         buf.cursor = buf.mark
-        key = object_from_stolen(decode_record(&reader.d))
+        key = object_from_stolen(decode_first(&reader.d))
     buf.mark = NULL
     reader.group = values
     reader.value_due = True

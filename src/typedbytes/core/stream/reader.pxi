@@ -2,7 +2,8 @@
 
 cdef class Reader:
     "Reader(source, *, raw=False, read_ahead=True, buffer_size=131072, pickle='safe', exact=False, map_pairs=False, " \
-        "ext_hook=None, unicode_errors='strict', dialect='hadoop', max_depth=256, max_bytes=None)\n--\n\n" \
+        "ext_hook=None, unicode_errors='strict', dialect='hadoop', max_depth=256, max_bytes=None, type=None, " \
+        "strict=True)\n--\n\n" \
         """Read a stream of values from a file object, descriptor, socket, path or bytes-like buffer.
 
     raw: give each value as its encoded bytes, without decoding it. read_ahead: False reads no byte beyond the value
@@ -19,7 +20,7 @@ cdef class Reader:
     cdef Decoding d
     cdef Skipping skipping
     cdef object source
-    # a memoryview of a buffer source: unlike a Py_buffer, it stays valid when the collector breaks a cycle
+    # A memoryview of a buffer source: unlike a Py_buffer, it stays valid when the collector breaks a cycle.
     cdef object memory
     cdef Source input         # fills d.buf; None: the source is a buffer, and all of it is in memory
     cdef object failure
@@ -38,7 +39,10 @@ cdef class Reader:
             raise RuntimeError("a Reader cannot be initialised again")
         if buffer_size < 1:
             raise ValueError(f"buffer_size must be at least 1, not {buffer_size}")
+        refuse_types(self, options, self.values_per_record == 2)
         self.options = DecodeOptions(**options)
+        self.options.types.value = self.options.types.pair_value if self.values_per_record == 2 \
+            else self.options.types.value
         self.d = self.options.template
         self.d.use_string_cache = True
         self.d.record_index = 0
@@ -68,6 +72,11 @@ cdef class Reader:
         abandon(&self.d)
         release(&self.d.buf)
         stop_skipping(&self.skipping)
+
+    @classmethod
+    def __class_getitem__(cls, parameters):
+        """Return the class: `Reader[Visit]` says of what type its values are."""
+        return cls
 
     def __reduce__(self):
         raise TypeError(f"a {type(self).__name__} cannot be pickled")
@@ -300,9 +309,10 @@ cdef class Reader:
         self.d.record_index += nrecords
 
     def __use_encoded__(self, use, Py_ssize_t nbytes_wanted):
-        """Call use(view) with the bytes in the buffer, nbytes_wanted or more if there are; it returns what it used.
+        """Call use(view) with the bytes in the buffer, at least nbytes_wanted if the input has them.
 
-        Return False, without a call, at the end of input. The view is released when the call returns. Used by columns.
+        It returns the bytes and records used. Return False, without a call, at the end of input. The view is released
+        when the call returns. Used by columns.
         """
         cdef ReadBuffer* buf = &self.d.buf
         cdef Py_ssize_t nbytes, nrecords
@@ -450,8 +460,8 @@ ctypedef int (*key_value_function)(PairReader reader, PyObject** key, PyObject**
 
 cdef class PairReader(Reader):
     "PairReader(source, *, raw=False, read_ahead=True, buffer_size=131072, pickle='safe', exact=False, " \
-        "map_pairs=False, ext_hook=None, unicode_errors='strict', dialect='hadoop', max_depth=256, " \
-        "max_bytes=None)\n--\n\n" \
+        "map_pairs=False, ext_hook=None, unicode_errors='strict', dialect='hadoop', max_depth=256, max_bytes=None, " \
+        "key_type=None, value_type=None, strict=True)\n--\n\n" \
         """Read alternating keys and values, as Hadoop Streaming gives them, as (key, value) tuples.
 
     Sources and options as for `Reader`; raw=True gives both as encoded bytes.

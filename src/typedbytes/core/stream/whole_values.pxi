@@ -20,6 +20,13 @@ cdef inline object encode_object(PyObject* options, PyObject* obj):
     return encode_whole_object(kept, <object>obj)
 
 
+cdef inline object encode_by_options(PyObject* options, PyObject* obj):
+    # The same with a type or without.
+    if unlikely((<EncodeOptions>options).template.types != NULL):
+        return encode_whole_object(<EncodeOptions>options, <object>obj)
+    return encode_object(options, obj)
+
+
 cdef inline bint is_container(PyObject* obj) noexcept:
     cdef PyTypeObject* kind = Py_TYPE(obj)
     return kind == &PyTuple_Type or kind == &PyList_Type or kind == &PyDict_Type
@@ -29,6 +36,7 @@ cdef bytes encode_whole_object(EncodeOptions options, object obj):
     # The general path of encode_object.
     cdef Encoding e
     cdef unsigned char scratch[SCRATCH]
+    kept = options
     memcpy(&e, &options.template, sizeof(Encoding))
     lend_scratch(&e.buf, scratch, SCRATCH)
     try:
@@ -61,8 +69,7 @@ cdef object HADOOP = "hadoop"
 cdef object DEPTH = DEFAULT_DEPTH
 
 def dumps(obj, *, int_width="auto", pickle="safe", default=None, sort_keys=False, unicode_errors="strict",
-          dialect="hadoop",
-          max_depth=256):
+          dialect="hadoop", max_depth=256, type=None, omit_none=False):
     """Encode one object as TypedBytes.
 
     Takes the options of `Encoder`. Returns bytes. Raises EncodeTypeError for a type without a type code and
@@ -72,16 +79,18 @@ def dumps(obj, *, int_width="auto", pickle="safe", default=None, sort_keys=False
     '08000000020300000001070000000161'
     """
     if int_width is AUTO and pickle is SAFE_NAME and default is None and sort_keys is False \
-            and unicode_errors is STRICT and dialect is HADOOP and max_depth is DEPTH:
-        return encode_object(<PyObject*>DEFAULT_ENCODE, <PyObject*>obj)
+            and unicode_errors is STRICT and dialect is HADOOP and max_depth is DEPTH and omit_none is False:
+        if type is None:
+            return encode_object(<PyObject*>DEFAULT_ENCODE, <PyObject*>obj)
+        return encode_whole_object(<EncodeOptions>options_of_type(type, False), obj)
     options = EncodeOptions(int_width=int_width, pickle=pickle, default=default, sort_keys=sort_keys,
-                            unicode_errors=unicode_errors, dialect=dialect, max_depth=max_depth)
-    return encode_object(<PyObject*>options, <PyObject*>obj)
+                            unicode_errors=unicode_errors, dialect=dialect, max_depth=max_depth, type=type,
+                            omit_none=omit_none)
+    return encode_by_options(<PyObject*>options, <PyObject*>obj)
 
 
 def loads(data, *, pickle="safe", exact=False, map_pairs=False, ext_hook=None, unicode_errors="strict",
-          dialect="hadoop",
-          max_depth=256, max_bytes=None):
+          dialect="hadoop", max_depth=256, max_bytes=None, type=None, strict=True):
     """Decode the one TypedBytes value that `data`, any bytes-like object, holds.
 
     Takes the options of `Decoder`. Raises TruncatedError when the bytes end early (no bytes at all included),
@@ -91,25 +100,75 @@ def loads(data, *, pickle="safe", exact=False, map_pairs=False, ext_hook=None, u
     (1, 'a')
     """
     if pickle is SAFE_NAME and exact is False and map_pairs is False and ext_hook is None and unicode_errors is STRICT \
-            and dialect is HADOOP and max_depth is DEPTH and max_bytes is None:
-        return decode_one(<PyObject*>DEFAULT_DECODE, <PyObject*>data)
+            and dialect is HADOOP and max_depth is DEPTH and max_bytes is None and strict is True:
+        options = DEFAULT_DECODE if type is None else <DecodeOptions>options_of_type(type, True)
+        return decode_one(<PyObject*>options, <PyObject*>data)
     options = DecodeOptions(pickle=pickle, exact=exact, map_pairs=map_pairs, ext_hook=ext_hook,
-                            unicode_errors=unicode_errors, dialect=dialect, max_depth=max_depth, max_bytes=max_bytes)
+                            unicode_errors=unicode_errors, dialect=dialect, max_depth=max_depth, max_bytes=max_bytes,
+                            type=type, strict=strict)
     return decode_one(<PyObject*>options, <PyObject*>data)
+
+
+# The options for a type alone; making them takes longer than a small record. They hold the type.
+
+cdef object TYPE_NAME = "type"
+cdef enum:
+    MAX_TYPES = 256
+cdef dict DECODE_OPTIONS = {}
+cdef dict ENCODE_OPTIONS = {}
+# The last type and its options, in one object: at each assignment another thread may be switched to.
+cdef tuple LAST_DECODED = (None, None)
+cdef tuple LAST_ENCODED = (None, None)
+
+
+cdef object options_of_type(wanted, bint decodes):
+    global LAST_DECODED, LAST_ENCODED
+    cdef tuple last = LAST_DECODED if decodes else LAST_ENCODED
+    cdef dict known = DECODE_OPTIONS if decodes else ENCODE_OPTIONS
+    if wanted is last[0]:
+        return last[1]
+    # Unions are equal whatever the order of their members, which decides what two of them could read.
+    key = wanted if getattr(wanted, "__args__", None) is None else (wanted, repr(wanted))
+    try:
+        options = known.get(key)
+    except TypeError:    # an annotation that cannot be hashed
+        return DecodeOptions(type=wanted) if decodes else EncodeOptions(type=wanted)
+    if options is None:
+        options = DecodeOptions(type=wanted) if decodes else EncodeOptions(type=wanted)
+        if len(known) >= MAX_TYPES:
+            known.clear()
+        known[key] = options
+    if NO_GIL:    # there two threads may assign at one time
+        return options
+    if decodes:
+        LAST_DECODED = (wanted, options)
+    else:
+        LAST_ENCODED = (wanted, options)
+    return options
 
 
 # Most calls give no options. Without these two, which skip parsing the keywords, dumps(7) takes 1.4 times as long and
 # loads 1.5 times; for a dict of five it is 1.12 and 1.03 times.
 
+cdef inline bint is_type_alone(PyObject* const* args, Py_ssize_t nargs, PyObject* names) noexcept:
+    return nargs == 1 and PyTuple_GET_SIZE(names) == 1 and PyTuple_GET_ITEM(names, 0) == <PyObject*>TYPE_NAME \
+        and args[1] != Py_None
+
+
 cdef object dumps_without_options(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* names):
     if nargs == 1 and names == NULL:
         return encode_object(<PyObject*>DEFAULT_ENCODE, args[0])
+    if is_type_alone(args, nargs, names):
+        return encode_whole_object(<EncodeOptions>options_of_type(<object>args[1], False), <object>args[0])
     return dumps_with_options(module, args, nargs, names)
 
 
 cdef object loads_without_options(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* names):
     if nargs == 1 and names == NULL:
         return decode_one(<PyObject*>DEFAULT_DECODE, args[0])
+    if is_type_alone(args, nargs, names):
+        options = options_of_type(<object>args[1], True)
+        return decode_one(<PyObject*>options, args[0])
     return loads_with_options(module, args, nargs, names)
 
 cdef keyword_function dumps_with_options = replace_calls(dumps, dumps_without_options)
@@ -155,7 +214,7 @@ cdef object decode_memory(DecodeOptions options, const unsigned char* p, Py_ssiz
     d.stack_capacity = STACK_NITEMS
     if nbytes >= MIN_PAUSED_NBYTES:
         keep_freed(nbytes)
-        paused = d.ext_hook == NULL and d.pickle != TRUST and pause_collector()
+        paused = d.may_pause and pause_collector()
     d.use_string_cache = form != VALUE or nbytes >= MIN_CACHED_NBYTES
     d.buf.start = d.buf.cursor = p
     d.buf.end = p + nbytes

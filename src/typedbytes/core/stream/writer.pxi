@@ -2,7 +2,7 @@
 
 cdef class Writer(OpenWriter):
     "Writer(sink, *, buffer_size=65536, int_width='auto', pickle='safe', default=None, sort_keys=False, " \
-        "unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\n" \
+        "unicode_errors='strict', dialect='hadoop', max_depth=256, type=None, omit_none=False)\n--\n\n" \
         """Write a stream of values to a file object, descriptor, socket or path.
 
     buffer_size: bytes gathered before they are sent, always as whole records. Other options as for `Encoder`. An
@@ -31,8 +31,7 @@ cdef class Writer(OpenWriter):
     cdef Encoding e
     cdef object sink
     cdef object method            # of the sink, takes bytes
-    # its write() returns None if nothing was written; determined once, since that allocates
-    cdef bint is_raw
+    cdef bint is_raw              # its write() returns None if nothing was written; found once, since that allocates
     cdef bytes unsent             # what the sink has not taken yet is in here
     cdef Py_ssize_t unsent_start  # from here
     cdef Py_ssize_t unsent_end    # to here
@@ -56,6 +55,7 @@ cdef class Writer(OpenWriter):
             raise ValueError(f"buffer_size must be at least 1, not {buffer_size}")
         if buffer_size > PY_SSIZE_T_MAX // 4:
             raise MemoryError
+        refuse_types(self, options, isinstance(self, PairWriter))
         self.options = EncodeOptions(**options)
         self.e = self.options.template
         self.method = find_write_method(sink)
@@ -420,7 +420,8 @@ cdef class Writer(OpenWriter):
 
 cdef class PairWriter(Writer):
     "PairWriter(sink, *, buffer_size=65536, int_width='auto', pickle='safe', default=None, sort_keys=False, " \
-        "unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\n" \
+        "unicode_errors='strict', dialect='hadoop', max_depth=256, key_type=None, value_type=None, " \
+        "omit_none=False)\n--\n\n" \
         """Write keys and values in turn, as Hadoop Streaming reads them.
 
     Sinks and options as for `Writer`; a pair is written whole or not at all.

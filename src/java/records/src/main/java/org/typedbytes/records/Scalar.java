@@ -1,0 +1,178 @@
+package org.typedbytes.records;
+
+import java.math.BigDecimal;
+import java.math.BigInteger;
+import java.math.MathContext;
+import java.nio.ByteBuffer;
+import java.util.UUID;
+import java.util.regex.Pattern;
+
+/** Values without a part: the types of the format, numbers of any size, and a UUID. */
+final class Scalar extends Form {
+    interface Reading {
+        Object read(In in) throws RecordException;
+    }
+
+    interface Writing<T> {
+        void write(Out out, T value) throws RecordException;
+    }
+
+    private static final Pattern UUID_TEXT =
+            Pattern.compile("\\p{XDigit}{32}|\\p{XDigit}{8}(-\\p{XDigit}{4}){3}-\\p{XDigit}{12}");
+
+    private final Class<?> type;
+    private final Reading reading;
+    private final Writing<Object> writing;
+
+    @SuppressWarnings("unchecked")
+    private <T> Scalar(Class<?> type, Reading reading, Writing<T> writing) {
+        super(type.getSimpleName());
+        this.type = type;
+        this.reading = reading;
+        this.writing = (Writing<Object>) writing;
+    }
+
+    @Override
+    boolean isOrdered() {
+        return true;
+    }
+
+    @Override
+    Object read(In in) throws RecordException {
+        return reading.read(in);
+    }
+
+    @Override
+    void write(Out out, Object value) throws RecordException {
+        writing.write(out, value);
+    }
+
+    @Override
+    Object ofNull(In in) throws RecordException {
+        if (type.isPrimitive()) {
+            throw in.misfit();
+        }
+        return null;
+    }
+
+    @Override
+    boolean takesText() {
+        return type == String.class;
+    }
+
+    /** The form of a type; null: it is none of these. */
+    static Form of(Class<?> type, Field options) {
+        if (type == boolean.class || type == Boolean.class) {
+            return new Scalar(type, In::bool,
+                    (Out out, Boolean value) -> out.start(Code.BOOL, 1).put((byte) (value ? 1 : 0)));
+        } else if (type == byte.class || type == Byte.class) {
+            return new Scalar(type, in -> (byte) in.integer(Byte.MIN_VALUE, Byte.MAX_VALUE),
+                    (Out out, Byte value) -> out.start(Code.BYTE, 1).put(value));
+        } else if (type == short.class || type == Short.class) {
+            return new Scalar(type, in -> (short) in.integer(Short.MIN_VALUE, Short.MAX_VALUE),
+                    (Out out, Short value) -> out.integer(value, true));
+        } else if (type == int.class || type == Integer.class) {
+            return new Scalar(type, in -> (int) in.integer(Integer.MIN_VALUE, Integer.MAX_VALUE),
+                    (Out out, Integer value) -> out.integer(value, true));
+        } else if (type == long.class || type == Long.class) {
+            return new Scalar(type, in -> in.integer(Long.MIN_VALUE, Long.MAX_VALUE),
+                    (Out out, Long value) -> out.integer(value, options.narrow()));
+        } else if (type == float.class || type == Float.class) {
+            return new Scalar(type, Scalar::toFloat,
+                    (Out out, Float value) -> out.start(Code.FLOAT, 4).putFloat(value));
+        } else if (type == double.class || type == Double.class) {
+            return new Scalar(type, In::number, (Out out, Double value) -> out.start(Code.DOUBLE, 8).putDouble(value));
+        } else if (type == String.class) {
+            return new Scalar(type, In::text, Out::text);
+        } else if (type == byte[].class) {
+            return new Scalar(type, Scalar::toBytes,
+                    (Out out, byte[] value) -> out.bytes(Code.BYTES, ByteBuffer.wrap(value)));
+        } else if (type == ByteBuffer.class) {
+            return new Scalar(type, in -> ByteBuffer.wrap(toBytes(in)),
+                    (Out out, ByteBuffer value) -> out.bytes(Code.BYTES, value.duplicate()));
+        } else if (type == BigInteger.class) {
+            return new Scalar(type, in -> in.code == Code.STRING ? new BigInteger(in.number(In.INTEGER))
+                    : BigInteger.valueOf(in.integer(Long.MIN_VALUE, Long.MAX_VALUE)),
+                    (Out out, BigInteger value) -> out.text(value.toString()));
+        } else if (type == BigDecimal.class) {
+            return new Scalar(type, Scalar::toDecimal, (Out out, BigDecimal value) -> out.text(value.toString()));
+        } else if (type == UUID.class) {
+            return new Scalar(type, Scalar::toUuid, (Out out, UUID value) -> {
+                if (options.text()) {
+                    out.text(value.toString());
+                } else {
+                    out.start(Code.BYTES, 20).putInt(16).putLong(value.getMostSignificantBits())
+                            .putLong(value.getLeastSignificantBits());
+                }
+            });
+        }
+        return null;
+    }
+
+    private static Object toFloat(In in) throws RecordException {
+        double number = in.number();
+        if (Float.isInfinite((float) number) && !Double.isInfinite(number)) {
+            throw in.misfit(", which is out of range");
+        }
+        return (float) number;
+    }
+
+    private static byte[] toBytes(In in) throws RecordException {
+        if (in.code != Code.BYTES && in.code != Code.BYTESTRING) {
+            throw in.misfit();
+        }
+        return in.bytes();
+    }
+
+    private static Object toDecimal(In in) throws RecordException {
+        if (in.code == Code.STRING) {
+            try {
+                return new BigDecimal(in.number(In.DECIMAL));
+            } catch (NumberFormatException error) {
+                throw in.misfit();
+            }
+        } else if (in.isReal()) {
+            double number = in.number();
+            if (Double.isNaN(number) || Double.isInfinite(number)) {
+                throw in.misfit();
+            }
+            return shortest(number);
+        }
+        return BigDecimal.valueOf(in.integer(Long.MIN_VALUE, Long.MAX_VALUE));
+    }
+
+    /**
+     * The decimal of fewest digits that is this double, as Python's repr has it; Double.toString has more digits before
+     * Java 19.
+     */
+    private static BigDecimal shortest(double number) {
+        BigDecimal exact = new BigDecimal(number);
+        BigDecimal found = exact;
+        for (int digits = 1; digits <= 17; digits++) {
+            found = exact.round(new MathContext(digits));
+            if (found.doubleValue() == number) {
+                break;
+            }
+        }
+        double size = Math.abs(number);
+        boolean isPlain = size == 0 || (size >= 1e-4 && size < 1e16);
+        return isPlain ? found.setScale(Math.max(found.scale(), 1)) : found;
+    }
+
+    private static Object toUuid(In in) throws RecordException {
+        if (in.code == Code.STRING) {
+            String text = in.text();
+            if (!UUID_TEXT.matcher(text).matches()) {
+                throw in.misfit();
+            }
+            String digits = text.replace("-", "");
+            return new UUID(Long.parseUnsignedLong(digits.substring(0, 16), 16),
+                    Long.parseUnsignedLong(digits.substring(16), 16));
+        }
+        ByteBuffer bytes = ByteBuffer.wrap(toBytes(in));
+        if (bytes.remaining() != 16) {
+            throw in.misfit(" of " + bytes.remaining() + " bytes");
+        }
+        return new UUID(bytes.getLong(), bytes.getLong());
+    }
+}

@@ -1,0 +1,149 @@
+"""Typed encoding, and instances that are encoded without a type."""
+
+import dataclasses
+import enum
+import io
+import typing
+
+import attr
+import msgspec
+import pytest
+
+import typedbytes as tb
+
+pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.every_python]
+
+
+@dataclasses.dataclass
+class Plain:
+    a: typing.Any
+    b: typing.Any = 2
+
+
+@dataclasses.dataclass
+class Slots:
+    __slots__ = ("a",)
+    a: typing.Any
+
+
+@attr.define
+class Attrs:
+    a: typing.Any
+    _b: typing.Any = 2
+
+
+class Struct(msgspec.Struct):
+    a: typing.Any
+    b: typing.Any = 2
+
+
+class Array(msgspec.Struct, array_like=True):
+    a: typing.Any
+    b: typing.Any = 2
+
+
+class Tagged(msgspec.Struct, tag=True, rename="camel", omit_defaults=True):
+    first_name: typing.Any
+    last_name: typing.Any = 2
+
+
+class Color(enum.Enum):
+    RED = 1
+    BLUE = "b"
+
+
+NATIVE = [
+    (Plain(1), {"a": 1, "b": 2}), (Slots(1), {"a": 1}), (Attrs(1), {"a": 1, "_b": 2}), (Struct(1), {"a": 1, "b": 2}),
+    (Array(1), (1, 2)), (Tagged(1), {"type": "Tagged", "firstName": 1}),
+    (Tagged(1, 3), {"type": "Tagged", "firstName": 1, "lastName": 3}), (Color.RED, 1), (Color.BLUE, "b"),
+    (Plain([Struct(Color.RED), {"k": Slots(None)}]), {"a": [{"a": 1, "b": 2}, {"k": {"a": None}}], "b": 2}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("obj, plain", NATIVE, ids=[type(obj).__name__ + str(i) for i, (obj, _) in enumerate(NATIVE)])
+def test_instances_are_written_without_a_type(obj, plain):
+    assert tb.dumps(obj) == tb.dumps(plain)
+    assert tb.dumps([obj, (obj,)], sort_keys=True) == tb.dumps([plain, (plain,)], sort_keys=True)
+    assert tb.Encoder(default=lambda obj: "not asked").encode(obj) == tb.dumps(plain)
+    if not isinstance(obj, (enum.Enum, Tagged)):
+        assert tb.dumps(obj, type=type(obj)) == tb.dumps(plain)
+
+
+def test_a_class_without_fields_is_for_default():
+    class Other:
+        pass
+
+    assert tb.dumps(Other(), default=lambda obj: 5) == tb.dumps(5)
+    with pytest.raises(tb.EncodeTypeError, match="cannot encode an object of type .*Other"):
+        tb.dumps(Other())
+
+
+def test_trusted_pickles_are_as_before():
+    assert tb.loads(tb.dumps(Plain(1), pickle="trust"), pickle="trust") == Plain(1)
+    assert tb.dumps(Plain(1), pickle="raw") == tb.dumps({"a": 1, "b": 2})
+
+
+def test_an_instance_with_more_attributes_and_one_whose_dict_was_taken():
+    plain = Plain(1)
+    plain.c = 5
+    assert tb.dumps(plain) == tb.dumps({"a": 1, "b": 2})
+    vars(plain)["b"] = 7
+    assert tb.dumps(plain) == tb.dumps({"a": 1, "b": 7})
+    other = Plain.__new__(Plain)
+    other.b, other.a = 4, 3
+    assert tb.dumps(other) == tb.dumps({"a": 3, "b": 4})
+
+
+def test_a_subclass_is_written_as_what_the_type_says():
+    class More(Plain):
+        pass
+
+    assert tb.dumps(More(1), type=Plain) == tb.dumps({"a": 1, "b": 2})
+
+    class Row(typing.NamedTuple):
+        a: int
+
+    class Odd(Row):
+        pass
+
+    assert tb.dumps(Odd(1), type=Row) == tb.dumps((1,))
+
+
+def test_none_is_left_out_where_it_is_the_default():
+    @dataclasses.dataclass
+    class Page:
+        a: typing.Optional[int] = None
+        b: typing.Optional[int] = 3
+
+    encoded = tb.dumps(Page(None, None), type=Page, omit_none=True)
+    assert tb.loads(encoded) == {"b": None} and tb.loads(encoded, type=Page) == Page(None, None)
+    assert tb.loads(tb.dumps(Page(None, None), type=Page)) == {"a": None, "b": None}
+
+
+def test_a_failed_object_leaves_no_bytes():
+    sink = io.BytesIO()
+    with tb.Writer(sink, type=Plain) as writer:
+        writer.write(Plain(1))
+        with pytest.raises(tb.EncodeTypeError):
+            writer.write(5)
+        writer.write(Plain(2))
+    assert list(tb.Reader(sink.getvalue(), type=Plain)) == [Plain(1), Plain(2)]
+    with pytest.raises(tb.EncodeTypeError, match="expected str, found int 5"):
+        tb.PairWriter(io.BytesIO(), key_type=str).write(5, 5)
+    with pytest.raises(TypeError, match="a PairWriter has key_type= and value_type=, not type="):
+        tb.PairWriter(io.BytesIO(), type=int)
+
+
+def test_long_lists_and_runs():
+    values = [i * 10**9 for i in range(5000)]
+    assert tb.dumps(values, type=list[int]) == tb.dumps(values)
+    for odd in (True, 2.5, None, "x"):
+        with pytest.raises(tb.EncodeTypeError, match=r"at \[4000\]"):
+            tb.dumps([*values[:4000], odd, *values[4001:]], type=list[int])
+    assert tb.loads(tb.dumps([1, 2.5], type=list[float])) == [1.0, 2.5]
+
+
+def test_a_class_of_many_instances_is_looked_up_once():
+    made = [dataclasses.make_dataclass(f"Class{i}", ["a"])(i) for i in range(700)]
+    for _ in range(2):
+        assert tb.loads(tb.dumps(made)) == [{"a": i} for i in range(700)]

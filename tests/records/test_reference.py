@@ -1,0 +1,81 @@
+"""Decoding and encoding by type against the slow reference: same values, same bytes, same errors at the same places.
+
+The types and values are those of `record_types`; `python tests/fuzz/run.py --targets records`
+runs as long as one likes.
+"""
+
+import random
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import typedbytes as tb
+from fuzz import inputs, records as checks
+from support import strategies, typed_reference
+from support.record_types import TYPES, made, spelled
+
+hints = st.sampled_from(list(TYPES.values()))
+randoms = st.randoms(use_true_random=False)
+
+
+@settings(max_examples=500)
+@given(hints, randoms)
+def test_values_are_written_as_the_reference_does_and_read_back(hint, rng):
+    value = made(rng, hint)
+    for options in ({}, {"omit_none": True}, {"dialect": "hive"}, {"sort_keys": True}):
+        encoded = checks.outcome_of_dumps(tb.dumps, value, type=hint, **options)
+        expected = checks.outcome_of_dumps(typed_reference.dumps, value, hint, **options)
+        assert checks.typed_bytes_of(encoded) == checks.typed_bytes_of(expected)
+        if type(encoded) is bytes:
+            dialect = options.get("dialect", "hadoop")
+            expected = spelled(value, "sort_keys" in options)
+            for decoded in (
+                tb.loads(encoded, type=hint, dialect=dialect),
+                tb.Decoder(type=hint, dialect=dialect).decode(encoded),
+            ):
+                assert spelled(decoded, "sort_keys" in options) == expected
+
+
+@settings(max_examples=500)
+@given(hints, strategies.inputs, st.sampled_from(checks.OPTIONS))
+def test_any_bytes(hint, data, options):
+    choice = list(TYPES.values()).index(hint)
+    checks.check_typed(bytes((choice, checks.OPTIONS.index(options))) + data)
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_values_nearly_of_the_type(name):
+    maker = inputs.Maker(1)
+    choice = list(TYPES).index(name)
+    for _ in range(200):
+        data = checks.shape(maker)
+        checks.check_typed(bytes([choice]) + data[1:])
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_every_bit_flipped_and_every_length(name):
+    hint = TYPES[name]
+    choice = bytes([list(TYPES).index(name), 0])
+    encoded = typed_reference.dumps(made(random.Random(3), hint), hint)[:200]
+    for n in range(len(encoded)):
+        checks.check_typed(choice + encoded[:n])
+    for bit in range(8 * len(encoded)):
+        data = bytearray(encoded)
+        data[bit // 8] ^= 1 << bit % 8
+        checks.check_typed(choice + bytes(data))
+
+
+@settings(max_examples=300)
+@given(hints, hints, randoms)
+def test_values_of_another_type_are_refused_as_the_reference_does(hint, other, rng):
+    value = made(rng, other)
+    encoded = checks.outcome_of_dumps(tb.dumps, value, type=hint)
+    expected = checks.outcome_of_dumps(typed_reference.dumps, value, hint)
+    assert checks.typed_bytes_of(encoded) == checks.typed_bytes_of(expected)
+
+
+@settings(max_examples=300)
+@given(strategies.inputs)
+def test_any_is_what_is_read_without_a_type(data):
+    found = checks.outcome(lambda: tb.Decoder(type=object).decode_from(data))
+    assert found == checks.outcome(lambda: tb.Decoder().decode_from(data))

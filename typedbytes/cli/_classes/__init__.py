@@ -1,0 +1,1 @@
+"""Record classes that fit data, as text."""

@@ -1,0 +1,78 @@
+"""The record class that --type names, and records as it shows them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pkgutil
+import sys
+
+import typedbytes
+from typedbytes.cli._failure import USAGE, Failure
+from typedbytes.cli._records.decoding import decode_chunk
+from typedbytes.cli._records.encoded import is_pairs
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+__all__ = ["ShownRecords", "types_of"]
+
+
+def load_type(name: str | None, option: str = "--type") -> Any:
+    """Return the class, or another type of records, that MODULE:CLASS names; a Failure says why there is none."""
+    if name is None:
+        return None
+    module, colon, path = name.partition(":")
+    if not (module and colon and path):
+        raise Failure(USAGE, f"argument {option}: expected MODULE:CLASS, such as visits:Visit, not {name!r}")
+    folder = os.getcwd()
+    if folder not in sys.path and "" not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        with contextlib.redirect_stdout(sys.stderr):  # what the module prints is not of the output
+            found = pkgutil.resolve_name(name)
+        typedbytes.Decoder(type=found)
+    except (Exception, SystemExit) as error:
+        raise Failure(USAGE, f"argument {option}: {name}: {type(error).__name__}: {error}") from error
+    return found
+
+
+def types_of(value_type: str | None, key_type: str | None) -> dict[str, Any]:
+    """Return the types that --type and --key-type name, as options of a Decoder; each may be None."""
+    kind = load_type(value_type)
+    return {"type": kind, "key_type": load_type(key_type, "--key-type"), "value_type": kind}
+
+
+class ShownRecords:
+    """Convert encoded records to those that show their values as a type has them: fields by name, dates as text.
+
+    What has no type stays as it is.
+    """
+
+    def __init__(self, value_type: str | None, key_type: str | None, dialect: str) -> None:
+        from typedbytes._records.shown import node_of_text  # lazy import: start-up time
+
+        how: Any = {"dialect": dialect, "unicode_errors": "surrogateescape"}
+        types: Any = types_of(value_type, key_type)
+        shown: Any = {name: None if kind is None else node_of_text(kind) for name, kind in types.items()}
+        self._decoder = typedbytes.Decoder(exact=True, **types, **how)
+        self._encoder = typedbytes.Encoder(**shown, **how)
+        self._dialect = dialect
+
+    def expect(self, reader: Any) -> None:
+        """Prepare for the records of this reader."""
+        self._is_pairs = is_pairs(reader)
+        self._nbytes = self._nrecords = 0  # converted of it
+
+    def converted(self, records: Any) -> Iterator[bytes]:
+        """Yield records that are the same values in the form in which they are shown."""
+        decode = self._decoder.decode_pairs if self._is_pairs else self._decoder.decode_all
+        encode = self._encoder.encode_pairs if self._is_pairs else self._encoder.encode_all
+        nparts = 2 if self._is_pairs else 1
+        for values in decode_chunk(decode, records, nparts, self._dialect, self._nbytes, self._nrecords):
+            yield encode(values)
+            self._nrecords += len(values)
+        self._nbytes += len(records)

@@ -1,0 +1,61 @@
+"""Types of keys and values in Writables that are not typed bytes: text, numbers, maps.
+
+Invariant: what fits a type, and the errors, are those of typed bytes, through which such values go. Not here:
+TypedBytesWritable, whose bytes are decoded and encoded by type as they are.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from typedbytes._core import Decoder, Encoder
+from typedbytes.errors import DecodeTypeError
+from typedbytes.sequencefile import _native
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+__all__ = ["typed_decoder", "typed_encoder"]
+
+TYPES = ("type", "key_type", "value_type")
+
+
+def typed_decoder(
+    class_name: str, kind: Any, decode: Callable[[bytes], Any] | None, options: Mapping[str, Any]
+) -> Callable[[bytes], Any]:
+    """Return a function from the bytes of a class to an object of a type.
+
+    decode: from the bytes to any object, None for a class that is built in. options: of a Decoder.
+    """
+    untyped = {name: value for name, value in options.items() if name not in (*TYPES, "strict")}
+    read: Any = decode or partial(_native.decode, class_name, **untyped)
+    errors = {name: options[name] for name in ("unicode_errors", "dialect") if name in options}
+    encode = Encoder(**errors).encode
+    decode_typed: Any = Decoder(**{**options, **dict.fromkeys(TYPES), "type": kind}).decode
+
+    def decoder(data):
+        try:
+            return decode_typed(encode(read(data)))
+        except DecodeTypeError as error:
+            error.offset = 0  # of the Writable: that of the typed bytes says nothing
+            raise
+
+    return decoder
+
+
+def typed_encoder(
+    class_name: str, kind: Any, encode: Callable[[Any], bytes] | None, options: Mapping[str, Any]
+) -> Callable[[Any], bytes]:
+    """Return a function from an object of a type to the bytes of a class.
+
+    encode: from any object to the bytes, None for a class that is built in. options: of an Encoder.
+    """
+    untyped = {name: value for name, value in options.items() if name not in (*TYPES, "omit_none")}
+    encode = encode or partial(_native.encode, class_name, **untyped)
+    errors = {name: options[name] for name in ("unicode_errors", "dialect") if name in options}
+    encode_typed = Encoder(**{**options, **dict.fromkeys(TYPES), "type": kind}).encode
+    decode = Decoder(exact=True, **errors).decode
+    return lambda obj: encode(decode(encode_typed(obj)))
