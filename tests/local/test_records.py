@@ -3,9 +3,9 @@
 import sys
 
 import pytest
-from beside_hadoop import EXAMPLE, EXAMPLES
 
 import typedbytes as tb
+from soak.beside_hadoop import EXAMPLE, EXAMPLES
 from support.local_jobs import pairs_of, parts_of, run, write_script
 from typedbytes import sequencefile
 
