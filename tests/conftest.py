@@ -32,6 +32,13 @@ def pytest_configure(config):
         raise pytest.UsageError(f"-m {found!r}: expected marks of pyproject.toml, found {', '.join(sorted(unknown))}")
 
 
+def pytest_collection_modifyitems(items):
+    """Refuse a name that shows an address: the workers of a run compare the names that each of them has."""
+    for item in items:
+        if " at 0x" in item.name:
+            raise pytest.UsageError(f"{item.nodeid}: a test's name is the same in every process; give it an id")
+
+
 def pytest_ignore_collect(collection_path, config):
     """Leave out, unread, files without the marks that -m names: they may import what such a run does not have."""
     wanted = [mark for mark in FILE_MARKS if re.search(rf"(?<!not )\b{mark}\b", config.option.markexpr)]

@@ -230,7 +230,7 @@ def _rows_of_times(times):
     import numpy
 
     unit = "D" if times.dtype == numpy.dtype("M8[D]") else "us"
-    converted = times.astype(f"{times.dtype.kind}8[{unit}]")
+    converted = _in_unit(times, unit)
     is_null = numpy.isnat(times)
     lost = (converted.astype(times.dtype) != times) & ~is_null
     numbers = converted.view("i8")
@@ -238,14 +238,33 @@ def _rows_of_times(times):
         lost |= (numbers != numbers.astype("i4")) & ~is_null
         numbers = numbers.astype("i4")
     if lost.any():
-        row = "".join(f"[{number}]" for number in numpy.argwhere(lost)[0])
-        kind = "an INT of days" if unit == "D" else "a LONG of microseconds"
-        raise EncodeValueError(f"{times.dtype} does not fit {kind}", row)
+        raise _lost_time(times, unit, numpy.argwhere(lost)[0])
     if not is_null.any():
         return _native.rows_of_buffer(numbers)
     if times.ndim != 1:
         raise EncodeValueError(f"value is null: NaT in an array of {times.ndim} dimensions")
     return _native.rows_of_buffer(numbers, numpy.packbits(~is_null, bitorder="little").tobytes())
+
+
+def _in_unit(times, unit):
+    """Return an array of datetime64 or timedelta64 in a unit; NumPy before 2.4 wraps what does not fit."""
+    import numpy
+
+    wanted = f"{times.dtype.kind}8[{unit}]"
+    try:
+        return times.astype(wanted)
+    except OverflowError:
+        for row, time in numpy.ndenumerate(times):
+            try:
+                time.astype(wanted)
+            except OverflowError as error:
+                raise _lost_time(times, unit, row) from error
+        raise
+
+
+def _lost_time(times, unit, row):
+    kind = "an INT of days" if unit == "D" else "a LONG of microseconds"
+    return EncodeValueError(f"{times.dtype} does not fit {kind}", "".join(f"[{number}]" for number in row))
 
 
 def _has_null_mask(column):
