@@ -131,6 +131,9 @@ class Precision:
 
     __slots__ = ("decimals", "digits")
 
+    digits: int
+    decimals: int
+
     def __init__(self, digits: int, decimals: int = 0) -> None:
         if not 1 <= digits <= 76 or not 0 <= decimals <= digits:
             raise ValueError(

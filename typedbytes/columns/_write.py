@@ -247,7 +247,7 @@ def _rows_of_times(times):
 
 
 def _in_unit(times, unit):
-    """Return an array of datetime64 or timedelta64 in a unit; NumPy before 2.4 wraps what does not fit."""
+    """Return an array of datetime64 or timedelta64 in a unit; NumPy before 2.5 wraps what does not fit around."""
     import numpy
 
     wanted = f"{times.dtype.kind}8[{unit}]"
