@@ -223,7 +223,7 @@ def run(arguments):
         (folders[0], ["-m", "coverage", "run"], traced, ["-k", f"not ({SIGNALS})"]),
         (folders[0], [], traced, ["-k", SIGNALS]),
         (folders[0], [], f"{COUNTED} and untraced", []),
-        (folders[1], [], f"{COUNTED} and (codec or portable)", []),
+        (folders[1], [], f"{COUNTED} and (codec or portable) and not unportable", []),
     ]
     codes = [
         build_copies.run(

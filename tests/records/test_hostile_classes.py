@@ -76,6 +76,7 @@ def test_a_constructor_that_uses_its_reader():
     assert reader.read().n == 1 and len(seen) == 2
 
 
+@pytest.mark.unportable("what a class has become counts there")
 @pytest.mark.parametrize("slots", [True, False])
 def test_a_class_that_changes_after_it_was_compiled(slots):
     @dataclasses.dataclass
@@ -213,6 +214,7 @@ def test_no_reference_is_lost_or_kept():
         assert counts[1][:2] == counts[4][:2] and counts[4][2] - counts[1][2] < 20, cls
 
 
+@pytest.mark.unportable("the collector looks at every Struct there")
 def test_a_struct_that_is_not_tracked_is_when_it_has_to_be():
     class Node(msgspec.Struct):
         n: int
