@@ -1,5 +1,6 @@
 """The code of the documents runs, and the names that the guide gives as replacements are there."""
 
+import os
 import pathlib
 import re
 
@@ -33,12 +34,22 @@ def test_the_code_runs(name, tmp_path, monkeypatch):
 
 
 SOURCES = {".h", ".java", ".md", ".pxd", ".pxi", ".py", ".pyi", ".pyx", ".toml"}
-NOT_OURS = {
-    DOCS.parent / "build",
-    DOCS.parent / ".hypothesis",
-    *(path.parent for path in DOCS.parent.rglob("pyvenv.cfg")),
-}
-FILES = [path for path in DOCS.parent.rglob("*.*") if path.suffix in SOURCES and not NOT_OURS & set(path.parents)]
+NOT_OURS = {"build", ".git", ".hypothesis"}
+
+
+def source_files():
+    """Return the files of the project with lines to measure; built ones and environments are not entered."""
+    found = []
+    for folder, folders, names in os.walk(DOCS.parent):
+        if "pyvenv.cfg" in names:
+            folders.clear()
+            continue
+        folders[:] = sorted(set(folders) - NOT_OURS)
+        found += [path for name in sorted(names) if (path := pathlib.Path(folder, name)).suffix in SOURCES]
+    return found
+
+
+FILES = source_files()
 PAGES = [path for path in FILES if path.suffix == ".md"]
 
 
