@@ -18,9 +18,9 @@ hypothesis.settings.load_profile("typedbytes")
 
 
 FILE_MARKS = (
-    *("codec", "windows", "free_threaded", "every_python", "oldest_python", "newest_python"),
-    *("quick", "portable", "lowest", "every_hadoop", "debug", "untraced"),
-)
+    "codec", "windows", "free_threaded", "every_python", "oldest_python", "newest_python", "quick", "portable",
+    "lowest", "every_hadoop", "debug", "untraced",
+)  # fmt: skip
 
 
 def pytest_configure(config):
