@@ -23,6 +23,7 @@ import pytest
 import typedbytes as tb
 from support import reference
 from support.local_jobs import (
+    RUN,
     TASK_COUNTERS,
     WORD_COUNT,
     Longest,
@@ -310,17 +311,7 @@ def test_the_output_of_a_job_is_the_input_of_another(words, tmp_path):
 
 
 def test_standard_input_is_read(tmp_path):
-    command = [
-        sys.executable,
-        "-m",
-        "typedbytes",
-        "run",
-        write_script(tmp_path, WORD_COUNT),
-        "-",
-        "-o",
-        tmp_path / "out",
-        "-q",
-    ]
+    command = [*RUN, write_script(tmp_path, WORD_COUNT), "-", "-o", tmp_path / "out", "-q"]
     subprocess.run(command, input=b"a b\nb\n", check=True, env=environment())
     assert pairs_of(tmp_path / "out") == [("a", 1), ("b", 2)]
 
@@ -740,7 +731,7 @@ def test_an_option_that_is_not_there_is_reported_by_the_function_called(words, t
 
 
 def command(*words):
-    return [sys.executable, "-m", "typedbytes", "run", *map(str, words)]
+    return [*RUN, *map(str, words)]
 
 
 def test_the_command_runs_a_job_and_prints_its_counters(words, tmp_path):

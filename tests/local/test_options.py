@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import typedbytes as tb
-from support.local_jobs import Longest, pairs_of, run, upper, write_script
+from support.local_jobs import RUN, Longest, pairs_of, run, upper, write_script
 from support.streaming_support import environment
 from typedbytes import local
 from typedbytes.streaming.task_environment import PARAM
@@ -84,16 +84,7 @@ ENDS, LENGTH, ORDER = "lines end with LF, CR or CR LF", "lines may have any leng
 def test_a_property_that_would_change_the_result_of_hadoop_is_named(tmp_path, words, said):
     (tmp_path / "in.txt").write_text("a|b\n")
     script = write_script(tmp_path, "from typedbytes import streaming; streaming.run(lambda key, line: [(line, 1)])")
-    command = [
-        sys.executable,
-        "-m",
-        "typedbytes",
-        "run",
-        str(script),
-        str(tmp_path / "in.txt"),
-        "--output-format",
-        "pairs",
-    ]
+    command = [*RUN, str(script), str(tmp_path / "in.txt"), "--output-format", "pairs"]
     for name, more, expected in (
         (
             "out",
@@ -161,7 +152,7 @@ def test_a_variable_of_ours_does_not_change_what_a_pipe_or_a_job_writes(tmp_path
         done = subprocess.run([sys.executable, script, "map"], input=b"a\n", capture_output=True, env=given)
         expected = [] if PARAM not in name else [name[len(PARAM) :]]
         assert (done.returncode, done.stdout) == (0, tb.dumps("a") + tb.dumps(expected)), done.stderr
-    command = [sys.executable, "-m", "typedbytes", "run", "job.py", "in.txt", "-o", "out"]
+    command = [*RUN, "job.py", "in.txt", "-o", "out"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, env=environment({name: "1"}))
     assert done.returncode == 0, done.stderr
     assert pairs_of(tmp_path / "out") == [("a", [])]

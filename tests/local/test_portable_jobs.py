@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import typedbytes as tb
-from support.local_jobs import pairs_of
+from support.local_jobs import RUN, pairs_of
 from support.portable_jobs import JOBS, lay_out, shell_pipe
 from support.streaming_support import environment
 
@@ -17,20 +17,7 @@ from support.streaming_support import environment
 @pytest.mark.parametrize("name", JOBS)
 def test_run(tmp_path, name):
     job = lay_out(tmp_path, name)
-    words = [
-        sys.executable,
-        "-m",
-        "typedbytes",
-        "run",
-        "-q",
-        f"{name}.py",
-        "in.txt",
-        "-o",
-        "out",
-        "--reducers",
-        "2",
-        *job.options,
-    ]
+    words = [*RUN, "-q", f"{name}.py", "in.txt", "-o", "out", "--reducers", "2", *job.options]
     subprocess.run(words, cwd=tmp_path, env=environment(), check=True)
     assert sorted(pairs_of(tmp_path / "out")) == job.output
     others = [line for path in sorted((tmp_path / "out").glob("others-*")) for line in path.read_text().splitlines()]

@@ -10,7 +10,6 @@ import functools
 import gzip
 import re
 import subprocess
-import sys
 import zipfile
 import zlib
 from xml.etree import ElementTree
@@ -18,7 +17,7 @@ from xml.etree import ElementTree
 import pytest
 
 from support.hadoop_support import SEQUENCE_FILE_OUTPUT, hadoop, jars, python_command
-from support.local_jobs import WORD_COUNT, run, write_script
+from support.local_jobs import RUN, WORD_COUNT, run, write_script
 from support.streaming_support import environment
 from typedbytes import local
 from typedbytes.jobs.hadoop_properties import FOLLOWED, OLD_NAMES, REPORTED
@@ -288,20 +287,8 @@ def test_what_is_reported_changes_the_result_of_hadoop(tmp_path, name, value, ch
     )  # fmt: skip
     found = {path.name: path.read_bytes() for path in (tmp_path / "hadoop").glob("[!.]*")}
     assert (job.code != 0 or found != PLAIN) == changes, job.log
-    command = [
-        sys.executable,
-        "-m",
-        "typedbytes",
-        "run",
-        script,
-        tmp_path / "in.txt",
-        "-o",
-        tmp_path / "out",
-        "--output-format",
-        "text",
-        "-D",
-        f"{name}={value}",
-    ]
+    words = ["--output-format", "text", "-D", f"{name}={value}"]
+    command = [*RUN, script, tmp_path / "in.txt", "-o", tmp_path / "out", *words]
     done = subprocess.run(command, capture_output=True, text=True, env=environment())
     assert done.returncode == 0 and f"typedbytes: -D {name} has no effect here: " in done.stderr
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == PLAIN

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from support.local_jobs import TASK_COUNTERS, pairs_of, run, write_script
+from support.local_jobs import RUN, TASK_COUNTERS, pairs_of, run, write_script
 from support.streaming_support import encode, environment
 from typedbytes import local
 
@@ -60,7 +60,7 @@ def test_each_step_has_counters_of_its_own(job, tmp_path):
         (2, 2, result.output),
     ]
     assert all(step.seconds < result.seconds and step.steps == () for step in result.steps)
-    command = [sys.executable, "-m", "typedbytes", "run", *job, "-o", tmp_path / "again", "-r", "2"]
+    command = [*RUN, *job, "-o", tmp_path / "again", "-r", "2"]
     lines = subprocess.run(command, env=environment(), capture_output=True, text=True).stderr.splitlines()
     assert (
         "step 1: TaskCounter: MAP_INPUT_RECORDS = 2" in lines and "step 2: TaskCounter: MAP_INPUT_RECORDS = 3" in lines

@@ -19,7 +19,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from support.local_jobs import pairs_of, write_script
+from support.local_jobs import RUN, pairs_of, write_script
 from support.namespaces import NEEDS_NAMESPACES, WITHOUT_PROC
 from support.streaming_support import environment
 from support.subprocess_runs import SECONDS
@@ -107,19 +107,7 @@ def start(tmp_path):
     def start(text=WAITING, names=("child", "task"), options=("-r", "0"), prepare=defaults, before=(), **more):
         script = write_script(tmp_path, text)
         (tmp_path / "in.txt").write_text("line\n")
-        words = [
-            *before,
-            sys.executable,
-            "-m",
-            "typedbytes",
-            "run",
-            "-q",
-            script,
-            tmp_path / "in.txt",
-            "-o",
-            tmp_path / "out",
-            *options,
-        ]
+        words = [*before, *RUN, "-q", script, tmp_path / "in.txt", "-o", tmp_path / "out", *options]
         job = subprocess.Popen(words, env=environment(), preexec_fn=prepare, **more)
         started.append(job.pid)
         until(lambda: all((tmp_path / f"pid-{name}").exists() for name in names) or job.poll() is not None)
@@ -423,21 +411,7 @@ def test_a_task_that_a_real_time_signal_ends_is_tried_again(tmp_path, offset, sa
         """,
     )
     (tmp_path / "in.txt").write_text("line\n")
-    words = [
-        sys.executable,
-        "-m",
-        "typedbytes",
-        "run",
-        "-q",
-        script,
-        tmp_path / "in.txt",
-        "-o",
-        tmp_path / "out",
-        "-r",
-        "0",
-        "--attempts",
-        "2",
-    ]
+    words = [*RUN, "-q", script, tmp_path / "in.txt", "-o", tmp_path / "out", "-r", "0", "--attempts", "2"]
     done = subprocess.run(words, env=environment(), capture_output=True, text=True)
     assert done.returncode == 1
     assert f"failed: it was ended by {said}" in done.stderr

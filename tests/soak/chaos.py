@@ -26,7 +26,7 @@ from pathlib import Path
 from gates import figures
 from support import failing_jobs
 from support.hadoop_support import SEQUENCE_FILE_OUTPUT, hadoop, python_command
-from support.local_jobs import pairs_of, write_script, write_words
+from support.local_jobs import RUN, pairs_of, write_script, write_words
 from support.streaming_support import NO_BYTECODE, environment
 
 SECONDS = 120  # far beyond what a run needs
@@ -240,7 +240,7 @@ def _run_here(rng, folder, disaster):
     ]
     options += ["--split-size", rng.choice(["4K", "16K", "1M"]), "--memory", rng.choice(["2M", "16M"])]
     options += ["--codec", rng.choice(["none", "zlib"])] + rng.choice([[], ["--no-combiner"]])
-    command = [sys.executable, "-m", "typedbytes", "run", "job.py", "in.txt", *options]
+    command = [*RUN, "job.py", "in.txt", *options]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     # a shell's background job ignores some signals, and so would its children
     heeding = functools.partial(_heed, ENDS)

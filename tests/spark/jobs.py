@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from soak import beside_hadoop
-from support.local_jobs import WORD_COUNT, pairs_of, parts_of, run, write_script
+from support.local_jobs import RUN, WORD_COUNT, pairs_of, parts_of, run, write_script
 from support.portable_jobs import JOBS, lay_out
 from support.streaming_support import environment
 from typedbytes import local, sequencefile, spark as typedbytes_spark
@@ -117,7 +117,7 @@ def test_a_task_that_fails_fails_the_job(spark, tmp_path, reducer):
 def test_a_command_that_fails(tmp_path):
     write_script(tmp_path, FAILING.format(""))
     (tmp_path / "in.txt").write_text("\n")
-    command = [sys.executable, "-m", "typedbytes", "run", "--engine", "spark", "job.py", "in.txt", "-o", "out"]
+    command = [*RUN, "--engine", "spark", "job.py", "in.txt", "-o", "out"]
     done = subprocess.run(command, cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True)
     assert done.returncode == 1 and "ZeroDivisionError" in done.stderr
     assert done.stderr.splitlines()[-1].startswith("typedbytes: map task 0")

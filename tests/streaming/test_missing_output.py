@@ -4,7 +4,6 @@ Here: what is said, and when it is not. Invariant: a hint never changes an exit 
 """
 
 import subprocess
-import sys
 
 import pytest
 
@@ -93,16 +92,8 @@ def test_a_job_of_many_tasks_says_it_once(tmp_path, mapper, reducer, combiner, s
     script = local_jobs.write_script(tmp_path, JOB.format(mapper=mapper, reducer=reducer, combiner=combiner))
     for number in range(3):
         (tmp_path / f"in{number}").write_text(f"x{number}\ny{number}\n")
-    words = [
-        sys.executable,
-        "-m",
-        "typedbytes",
-        "run",
-        script,
-        *(tmp_path / f"in{number}" for number in range(3)),
-        "-o",
-        tmp_path / "out",
-    ]
+    inputs = [tmp_path / f"in{number}" for number in range(3)]
+    words = [*local_jobs.RUN, script, *inputs, "-o", tmp_path / "out"]
     done = subprocess.run([*words, "--processes", "1"], capture_output=True, text=True, env=environment(), timeout=60)
     assert done.returncode == 0, done.stderr
     found = [line.split()[2] for line in done.stderr.splitlines() if "wrote no pairs" in line]

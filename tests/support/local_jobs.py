@@ -7,12 +7,15 @@ that this test run sees.
 import collections
 import os
 import random
+import sys
 import textwrap
 
 import typedbytes as tb
 from support.streaming_support import environment
 from typedbytes import local, sequencefile
 
+#: The command, before the script and the inputs.
+RUN = [sys.executable, "-m", "typedbytes", "run"]
 TASK_COUNTERS = "org.apache.hadoop.mapreduce.TaskCounter"
 
 WORD_COUNT = """
