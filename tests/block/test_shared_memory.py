@@ -22,7 +22,7 @@ import pytest
 
 import typedbytes as tb
 from support import block_peer
-from support.namespaces import NEEDS_NAMESPACES, WITHOUT_PROC
+from support.namespaces import WITHOUT_PROC, needs_no_proc
 from support.streaming_support import environment
 from support.subprocess_runs import run_fresh, within
 from typedbytes.block import BlockReader, BlockWriter, Command, SharedChannel, _system_memory
@@ -436,8 +436,7 @@ def test_a_system_without_sealed_memory_is_reported(monkeypatch):
     assert run_fresh(code) == "SharedChannel"
 
 
-@NEEDS_NAMESPACES
-@pytest.mark.unsanitized("AddressSanitizer reads /proc")
+@needs_no_proc
 def test_a_linux_without_proc_is_reported():
     code = textwrap.dedent("""
         import socket

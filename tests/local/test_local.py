@@ -34,7 +34,7 @@ from support.local_jobs import (
     write_script,
     write_words,
 )
-from support.namespaces import NAMESPACE, NEEDS_NAMESPACES, WITHOUT_PROC
+from support.namespaces import NAMESPACE, NEEDS_NAMESPACES, WITHOUT_PROC, needs_no_proc
 from support.streaming_support import NO_BYTECODE, environment
 from support.subprocess_runs import program
 from typedbytes import local, sequencefile
@@ -1016,8 +1016,7 @@ def test_a_limit_on_files_fails_the_job_and_says_so(words, tmp_path, output_form
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
 
 
-@NEEDS_NAMESPACES
-@pytest.mark.unsanitized("AddressSanitizer reads /proc")
+@needs_no_proc
 def test_a_job_needs_no_proc(words, tmp_path):
     """Nor shared memory of POSIX for the semaphores of multiprocessing."""
     path, script, counts = words

@@ -20,7 +20,7 @@ from types import SimpleNamespace
 import pytest
 
 from support.local_jobs import RUN, pairs_of, write_script
-from support.namespaces import NEEDS_NAMESPACES, WITHOUT_PROC
+from support.namespaces import WITHOUT_PROC, needs_no_proc
 from support.streaming_support import environment
 from support.subprocess_runs import SECONDS
 from typedbytes import local
@@ -143,8 +143,7 @@ def test_whatever_ends_a_job_no_file_and_no_process_is_left(start, tmp_path, sig
     until(lambda: not any(map(is_running, [*pids, caretaker])))
 
 
-@NEEDS_NAMESPACES
-@pytest.mark.unsanitized("AddressSanitizer reads /proc")
+@needs_no_proc
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGKILL])
 def test_whatever_ends_a_job_nothing_is_left_without_proc(start, tmp_path, signum):
     """As on macOS, which has no signal for the death of a parent either."""

@@ -23,3 +23,8 @@ NEEDS_NAMESPACES = pytest.mark.skipif(
     subprocess.run([*NAMESPACE, "true"], capture_output=True).returncode != 0,
     reason="this system lets the user have no mount namespace",
 )
+
+
+def needs_no_proc(test):
+    """Mark a test that runs something by WITHOUT_PROC."""
+    return NEEDS_NAMESPACES(pytest.mark.unsanitized("AddressSanitizer reads /proc")(test))
