@@ -77,19 +77,12 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
       typedbytes submit wordcount.py books -o counts --dry-run
       typedbytes submit wordcount.py books -o counts --engine spark --master spark://host:7077
     """
-    if settings.engine == "spark":
-        return _submit_to_spark(settings)
-    if settings.master:
-        raise Failure(USAGE, "--master is for --engine spark")
     from typedbytes import hadoop
 
+    submit = _submit_to_spark if settings.engine == "spark" else _submit_to_hadoop
     try:
         with tempfile.TemporaryDirectory() as folder:
-            plan = _plan(settings, folder)
-            if settings.dry_run or settings.target != "hadoop":
-                output.write(_printed(hadoop.check(plan, say_lines), settings).encode())
-            else:
-                _run(plan, settings, output)
+            submit(settings, folder, output)
     except hadoop.JobFailedError as error:
         say_lines(str(error))
         return JOB_FAILED
@@ -99,18 +92,23 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
         raise failure_of(error) from None
 
 
-def _submit_to_spark(settings):
-    from typedbytes import hadoop
+def _submit_to_spark(settings, folder, output):
     from typedbytes.cli._job.spark_job import run_on_spark  # imported lazily: start-up time
 
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            makes_bundle = bool(settings.bundle or any(bundle_settings(settings).values()))
-            run_on_spark(settings, settings.master, _bundle(settings, folder) if makes_bundle else None)
-    except hadoop.SubmitError as error:
-        from typedbytes.cli._job.submit_failure import failure_of  # imported lazily: start-up time
+    makes_bundle = bool(settings.bundle or any(bundle_settings(settings).values()))
+    run_on_spark(settings, settings.master, _bundle(settings, folder) if makes_bundle else None)
 
-        raise failure_of(error) from None
+
+def _submit_to_hadoop(settings, folder, output):
+    from typedbytes import hadoop
+
+    if settings.master:
+        raise Failure(USAGE, "--master is for --engine spark")
+    plan = _plan(settings, folder)
+    if _is_printed(settings):
+        output.write(_printed(hadoop.check(plan, say_lines), settings).encode())
+    else:
+        _run(plan, settings, output)
 
 
 def _plan(settings, folder):
