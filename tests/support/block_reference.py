@@ -28,14 +28,8 @@ SMALL, WIDE, THIRD = -789456123, 361231231231231231, 1 / 3
 
 def published(size, raw=None):
     """Return the arguments of a published size, 0 to 10; raw: larger ones' bytes instead of those of their size."""
-    if size >= 8:
-        raw = (
-            bytes(range(64))
-            if size == 8 and raw is None
-            else bytes({9: 64, 10: 256}.get(size, 0) << 20)
-            if raw is None
-            else raw
-        )
+    if raw is None:
+        raw = bytes(range(64)) if size == 8 else bytes({9: 64, 10: 256}.get(size, 0) << 20)
     return [
         [], [A], [A, REF], [A, A, REF], [A, HELLO, SMALL, HELLO], [A, A, HELLO, THIRD, THIRD],
         [A, A, HELLO, HELLO, WIDE, WIDE], [A, A, TEXT, *[HELLO] * 4], [A, raw, *[HELLO] * 6], [A, raw, *[HELLO] * 7],

@@ -124,11 +124,9 @@ def parts(path: str) -> list[str]:
     that is named itself, as records.
     """
     found = _visible_entries(path)
-    return (
-        [path]
-        if found is None
-        else _without_indexes([_data_of(each) if is_folder else each for each, is_folder in found])
-    )
+    if found is None:
+        return [path]
+    return _without_indexes([_data_of(each) if is_folder else each for each, is_folder in found])
 
 
 def part_files(path: str) -> list[str]:
@@ -137,7 +135,9 @@ def part_files(path: str) -> list[str]:
     A folder of them raises IsADirectoryError.
     """
     found = _visible_entries(path)
-    return [path] if found is None else [_refused(each) if is_folder else each for each, is_folder in found]
+    if found is None:
+        return [path]
+    return [_refused(each) if is_folder else each for each, is_folder in found]
 
 
 def is_map_file(folder: str) -> bool:
@@ -215,13 +215,9 @@ def _visible_entries(path):
 
 
 def _joined(folder, name):
-    return (
-        os.path.join(folder, name)
-        if not is_url(folder)
-        else f"{folder}{name}"
-        if folder.endswith("/")
-        else f"{folder}/{name}"
-    )
+    if not is_url(folder):
+        return os.path.join(folder, name)
+    return f"{folder}{name}" if folder.endswith("/") else f"{folder}/{name}"
 
 
 def size(path: str) -> Any:

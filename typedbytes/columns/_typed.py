@@ -72,17 +72,17 @@ class TypedColumns:
     def __init__(self, value_type: Any, pair_key_type: Any, pair_value_type: Any, dialect: Any, max_depth: int) -> None:
         if (pair_key_type is None) is not (pair_value_type is None) or (value_type is None) is (pair_key_type is None):
             raise ValueError("pass type for single values, or key_type and value_type for pairs")
-        annotations = (value_type,) if pair_key_type is None else (pair_key_type, pair_value_type)
-        self.options = (
-            {"type": value_type}
-            if pair_key_type is None
-            else {"key_type": pair_key_type, "value_type": pair_value_type}
-        )  # of a Reader
-        self.value_names = ("value",) if pair_key_type is None else ("key", "value")  # of a record's values
+        self.options: dict[str, Any]  # of a Reader
+        self.value_names: tuple[str, ...]  # of a record's values
+        if pair_key_type is None:
+            self.options, self.value_names = {"type": value_type}, ("value",)
+        else:
+            self.options = {"key_type": pair_key_type, "value_type": pair_value_type}
+            self.value_names = ("key", "value")
         self._structure: Any = {"dialect": dialect, "max_depth": max_depth}
         self._nodes: list[Node] = []
         self._codecs: dict[int, Any] = {}
-        roots = [resolve(annotation) for annotation in annotations]
+        roots = [resolve(annotation) for annotation in self.options.values()]
         self.types = tuple(self._type(root, root.shown, ()) for root in roots)
         self._fields: tuple[str, ...] | None = None  # which are columns of their own
         if len(roots) == 1 and roots[0].kind == "record":

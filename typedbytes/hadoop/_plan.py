@@ -98,13 +98,10 @@ class Plan(Job):
         parts = [("-files", _urls("-files", files))]
         if archives:
             parts.append(("-archives", _urls("-archives", archives)))
-        # Not -io with whole splits: Streaming would set stream.map.input and the like from it,
-        # over the values that splits need.
-        parts.append(
-            ("-libjars", _urls("-libjars", [_split_plugin.jar(self)]))
-            if self.feed == "splits"
-            else ("-io", "typedbytes")
-        )
+        if self.feed == "splits":  # no -io: Streaming would set stream.map.input and the like from it
+            parts.append(("-libjars", _urls("-libjars", [_split_plugin.jar(self)])))
+        else:
+            parts.append(("-io", "typedbytes"))
         parts += [("-input", _quoting.input_location(path)) for path in self.inputs]
         parts.append(("-output", _quoting.location("-output", self.output)))
         input_formats, output_formats = _split_plugin.formats(self, INPUT_FORMATS, OUTPUT_FORMATS)
@@ -166,8 +163,6 @@ def shipped_files(plan: Plan) -> list[list[_quoting.Shipped]]:
 
 def script_of(plan: Plan) -> _quoting.Shipped:
     """Return the script as Shipped. In a local path a # has no special meaning; `url_path` refuses it later."""
-    return (
-        _quoting.parse_shipped(plan.script)
-        if is_url(plan.script)
-        else _quoting.Shipped(plan.script, os.path.basename(plan.script))
-    )
+    if is_url(plan.script):
+        return _quoting.parse_shipped(plan.script)
+    return _quoting.Shipped(plan.script, os.path.basename(plan.script))

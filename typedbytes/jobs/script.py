@@ -72,12 +72,9 @@ def find_steps_by_reading(job: Job, say: Callable[[str], object]) -> list[list[s
     Where it cannot be asked, it is taken to have a reducer, and say() says so.
     """
     source, alone = Source(job.script), _Alone()
-    start = [sys.executable, job.script]
-    steps = (
-        _answered_steps(job, start, alone, "it must run here too, to say what its steps are")
-        if source.has_steps
-        else []
-    )
+    start, steps = [sys.executable, job.script], []
+    if source.has_steps:
+        steps = _answered_steps(job, start, alone, "it must run here too, to say what its steps are")
     if not steps:
         roles = dict(source.roles)
         unsaid = [role for role, has in roles.items() if has is None]

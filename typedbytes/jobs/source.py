@@ -101,8 +101,6 @@ def _argument(call: ast.Call, number: int, name: str) -> bool | None:
             each.arg is None for each in call.keywords
         )
         return None if is_open else False
-    return (
-        None
-        if isinstance(given[0], ast.Starred)
-        else not (isinstance(given[0], ast.Constant) and given[0].value is None)
-    )
+    if isinstance(given[0], ast.Starred):
+        return None
+    return not (isinstance(given[0], ast.Constant) and given[0].value is None)

@@ -272,13 +272,9 @@ def _own_writer(obj):
     """Return the method of Output for an object without a handler."""
     if not isinstance(obj, (tuple, list, dict)) or isinstance(obj, (Ext, Writable)):
         return Output._write_whole
-    return (
-        Output.write_vector
-        if isinstance(obj, tuple)
-        else Output.write_list
-        if isinstance(obj, list)
-        else Output.write_map
-    )
+    if isinstance(obj, tuple):
+        return Output.write_vector
+    return Output.write_list if isinstance(obj, list) else Output.write_map
 
 
 def _trusted_dumps(obj):

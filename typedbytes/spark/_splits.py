@@ -74,13 +74,10 @@ def infer_schema(path, options):
 
 def given_schema(path, options, arrow):
     """Return a given schema, with the types of records that become bytes or structs, which it says too little of."""
-    says_little = any(word in str(field.type) for field in arrow for word in ("binary", "struct"))
-    found = (
-        _tables.infer_schema(locations.files(path), options.structure, of_all_files=options.merge)
-        if says_little
-        else None
-    )
-    return Schema(arrow, found.types if found else {})
+    if not any(word in str(field.type) for field in arrow for word in ("binary", "struct")):
+        return Schema(arrow, {})
+    found = _tables.infer_schema(locations.files(path), options.structure, of_all_files=options.merge)
+    return Schema(arrow, found.types)
 
 
 def _listed(kind):

@@ -122,11 +122,10 @@ def _called(role, user_function, data, group_by=None):
     output = []
     try:
         user_code.start()
-        returned = (
-            [user_code.process(records)]
-            if user_code.takes_all
-            else (user_code.process(key, value) for key, value in records)
-        )
+        if user_code.takes_all:
+            returned = [user_code.process(records)]
+        else:
+            returned = (user_code.process(key, value) for key, value in records)
         for pairs in returned:
             for pair in pairs_of(pairs):  # one by one: StopEarly keeps those before it
                 output.append(checked_pair(pair))

@@ -61,13 +61,10 @@ def _session(job, master, bundle):
 
 def _python_of_workers(job, master):
     """Return what --python or Spark's variable says; else the running Python on this machine, or `python3`."""
+    if job.python != "python3":  # what --python is if it is not given
+        return job.python
     is_here = master is None or master.startswith("local")
-    python = "python3"  # what --python is if it is not given
-    return (
-        job.python
-        if job.python != python
-        else os.environ.get("PYSPARK_PYTHON") or (sys.executable if is_here else python)
-    )
+    return os.environ.get("PYSPARK_PYTHON") or (sys.executable if is_here else job.python)
 
 
 def _settings(master, bundle):

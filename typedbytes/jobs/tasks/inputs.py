@@ -122,11 +122,10 @@ def make_splits(paths: Iterable[str], format_name: str = "auto", split_size: int
 def _splits_of(path, format_name, split_size):
     try:
         nbytes = os.path.getsize(path)
-        kind, codec = (
-            _recognised(path)
-            if format_name == "auto"
-            else (format_name, _codec_named(path) if format_name == TEXT else None)
-        )
+        if format_name == "auto":
+            kind, codec = _recognised(path)
+        else:
+            kind, codec = format_name, _codec_named(path) if format_name == TEXT else None
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
     if kind == PAIRS or codec or nbytes == 0:
