@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Code = Union[Callable[..., Any], type, str, Sequence[Path]]
     Inputs = Union[Path, Iterable[Path], Iterable[tuple[Any, Any]]]
 
-__all__ = ["INPUT_FORMATS", "OUTPUT_FORMATS", "PARTITIONER_HINT", "Job"]
+__all__ = ["INPUT_FORMATS", "OUTPUT_FORMATS", "PARTITIONER_HINT", "Job", "make_job"]
 
 #: The formats of tasks of this package; Hadoop has Java classes, too.
 INPUT_FORMATS = ("auto", "text", "pairs", "sequencefile")
@@ -287,6 +287,9 @@ class Job:
             found[name] = named(value, each.flags[0]) if each.form == "named" else value
         return found
 
+
+#: Job for what users pass, which it converts: its fields have the types of what it keeps.
+make_job: Callable[..., Job] = Job
 
 _OPTIONS: dict[str, Option] = {each.name: each.metadata["option"] for each in fields(Job) if "option" in each.metadata}
 _ENGINE_NAMES = {"local": "this machine", "spark": "Spark", "hadoop": "Hadoop"}

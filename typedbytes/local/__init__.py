@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import partial
 
 from typedbytes.jobs.errors import CommandError, InputError, JobError, OptionError, OutputError
-from typedbytes.jobs.job import Job
+from typedbytes.jobs.job import make_job
 from typedbytes.jobs.result import Result
 from typedbytes.jobs.running import run_by
 from typedbytes.local._functions import command_of
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, Literal, Union
 
-    from typedbytes.jobs.job import Code, Inputs, Path
+    from typedbytes.jobs.job import Code, Inputs, Job, Path
 
     OutputFormat = Literal["sequencefile", "pairs", "text"]
     InputFormat = Literal["auto", "text", "pairs", "sequencefile"]
@@ -89,11 +89,11 @@ def run(
     """
     check_functions(mapper, reducer, combiner)
     functions = {"map": mapper, "combine": combiner, "reduce": reducer}
-    job = Job(
-        "", inputs, os.fspath(output), reducers, secondary=secondary, input_format=input_format,
-        output_format=output_format, name=name or "", files=[*files], archives=[*archives], properties=properties or {},
-        environment=environ or {}, params=params or {}, split_size=split_size, keep_failed=keep_failed, quiet=quiet,
-        processes=processes, memory=memory, tmp=tmp, codec=codec, attempts=attempts, functions=functions,
+    job = make_job(
+        "", inputs, output, reducers, None, secondary, input_format, output_format, name, files=files,
+        archives=archives, properties=properties, environment=environ, params=params, split_size=split_size,
+        keep_failed=keep_failed, quiet=quiet, processes=processes, memory=memory, tmp=tmp, codec=codec,
+        attempts=attempts, functions=functions,
     )  # fmt: skip
     return run_job(job, progress=progress)
 
@@ -114,11 +114,11 @@ def run_script(
     several steps, each reads what the step before wrote. The counters and tasks of the Result are totals; its
     `steps` has a Result for each step.
     """
-    job = Job(
-        os.fspath(script), inputs, os.fspath(output), reducers, combiner, secondary, input_format, output_format,
-        name or "", files=[*files], archives=[*archives], properties=properties or {}, environment=environ or {},
-        params=params or {}, arguments=arguments, split_size=split_size, keep_failed=keep_failed, quiet=quiet,
-        processes=processes, memory=memory, tmp=tmp, codec=codec, attempts=attempts,
+    job = make_job(
+        script, inputs, output, reducers, combiner, secondary, input_format, output_format, name, files=files,
+        archives=archives, properties=properties, environment=environ, params=params, arguments=arguments,
+        split_size=split_size, keep_failed=keep_failed, quiet=quiet, processes=processes, memory=memory, tmp=tmp,
+        codec=codec, attempts=attempts,
     )  # fmt: skip
     return run_job(job, progress=progress)
 

@@ -66,14 +66,12 @@ def run_script(
     inputs and output, and have this package. A task runs in a folder of its own, with the script, the modules beside it
     that it imports, and files and archives. Raises ModuleNotFoundError without PySpark.
     """
-    import os
+    from typedbytes.jobs.job import make_job
 
-    from typedbytes.jobs.job import Job
-
-    job = Job(
-        os.fspath(script), inputs, os.fspath(output), reducers, combiner, secondary, input_format, output_format,
-        files=[*files], archives=[*archives], properties=properties or {}, environment=environ or {},
-        params=params or {}, arguments=arguments, split_size=split_size, keep_failed=keep_failed, quiet=quiet,
+    job = make_job(
+        script, inputs, output, reducers, combiner, secondary, input_format, output_format, files=files,
+        archives=archives, properties=properties, environment=environ, params=params, arguments=arguments,
+        split_size=split_size, keep_failed=keep_failed, quiet=quiet,
     )  # fmt: skip
     return run_job(spark, job)
 
