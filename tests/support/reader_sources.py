@@ -235,3 +235,21 @@ def live(kind):
 
 
 PAIR = tb.dumps("k") + tb.dumps("v")
+
+
+class Repeated(io.RawIOBase):
+    """A source that repeats one record."""
+
+    def __init__(self, record, times):
+        self._record = record
+        self._left = len(record) * times
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        start = -self._left % len(self._record)
+        part = self._record[start : start + min(len(buffer), self._left)]
+        buffer[: len(part)] = part
+        self._left -= len(part)
+        return len(part)

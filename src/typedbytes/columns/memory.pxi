@@ -245,7 +245,8 @@ cdef void release_table(Table* table) noexcept nogil:
 
 
 cdef bint reserve_data(Column* c, int64_t nbytes) noexcept nogil:
-    # Reserve capacity for nbytes in total, growing geometrically. False: out of memory.
+    # Reserve capacity for nbytes in total. It grows geometrically, but first to what the last batch held.
+    # False: out of memory.
     cdef Py_ssize_t capacity = min(2 * c.capacity, c.capacity + (<Py_ssize_t>1 << 30))
     cdef size_t size
     cdef void* larger
@@ -253,6 +254,8 @@ cdef bint reserve_data(Column* c, int64_t nbytes) noexcept nogil:
         return True
     if nbytes > PY_SSIZE_T_MAX - PADDING:
         return False
+    if c.capacity < c.expected < capacity:
+        capacity = c.expected
     size = max(<Py_ssize_t>nbytes, capacity, 64) + PADDING
     larger = enlarge_kept(c.data, c.capacity + PADDING, &size)
     if larger == NULL:
