@@ -16,6 +16,6 @@ LONGs, so the encoded key of a single number is 20 bytes long, whatever the numb
 [-7, -3, 0, 2.5, 10]
 """
 
-from typedbytes._sorting._native import Descending, decode, encode
+from typedbytes._sorting import Descending, decode, encode
 
 __all__ = ["Descending", "decode", "encode"]

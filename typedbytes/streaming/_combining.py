@@ -8,7 +8,7 @@ may run the job's combiner on it again.
 import io
 
 from typedbytes._core import PairReader, RecordLoop
-from typedbytes._sorting._native import Sorter
+from typedbytes._sorting import Sorter
 from typedbytes.streaming._user_code import StopEarly, UserCode
 from typedbytes.streaming.formats.typed_bytes import TypedBytesOutput
 

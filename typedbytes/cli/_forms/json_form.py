@@ -14,8 +14,7 @@ import reprlib
 import struct
 
 import typedbytes
-from typedbytes import TypeCode
-from typedbytes._report import _native as _report
+from typedbytes import TypeCode, _report
 from typedbytes.cli._failure import BAD_DATA, Failure
 from typedbytes.cli._forms.json_values import JsonFormError, json_values, load_line
 

@@ -7,8 +7,7 @@ import csv
 import json
 
 import typedbytes
-from typedbytes import TypeCode
-from typedbytes._report import _native as _report
+from typedbytes import TypeCode, _report
 from typedbytes.cli._failure import BAD_DATA, USAGE, Failure, escaped
 from typedbytes.cli._records.encoded import is_pairs, split
 

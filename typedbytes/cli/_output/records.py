@@ -121,7 +121,7 @@ class _TypedBytes:
 
 class _Json(_TypedBytes):
     def __init__(self, output, form):
-        from typedbytes._report import _native as _report  # imported lazily: start-up time
+        from typedbytes import _report  # imported lazily: start-up time
         from typedbytes.cli._output import terminal
 
         self._text = _report.lines

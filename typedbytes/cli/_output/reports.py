@@ -66,7 +66,7 @@ def _cell(value):
 
 def json_of(record, dialect):
     """Return the Json of an encoded value or pair, without loss."""
-    from typedbytes._report import _native as _report  # imported lazily: start-up time
+    from typedbytes import _report  # imported lazily: start-up time
 
     is_pair = typedbytes.count(record, dialect=dialect) == 2
     return Json(_report.lines(record, pairs=is_pair, dialect=dialect).decode()[:-1])

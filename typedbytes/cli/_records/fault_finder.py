@@ -11,7 +11,7 @@ from contextlib import suppress
 from itertools import chain
 
 import typedbytes
-from typedbytes._report._native import WholeRecords
+from typedbytes._report import WholeRecords
 from typedbytes.cli._records.decoding import is_refused_value, name_option
 from typedbytes.cli._records.encoded import is_pairs, split
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import typedbytes
-from typedbytes._report import _native as _report
+from typedbytes import _report
 from typedbytes.cli._arguments import ReportSettings, option, positive
 from typedbytes.cli._failure import BAD_DATA, USAGE, Failure
 from typedbytes.cli._input.inputs import Inputs

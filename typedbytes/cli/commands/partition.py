@@ -6,8 +6,7 @@ import os
 from contextlib import contextmanager
 
 from typedbytes._base.atomic import atomic_folder
-from typedbytes._sorting import external
-from typedbytes._sorting._native import Sorter
+from typedbytes._sorting import Sorter, external
 from typedbytes.cli._arguments import MEMORY, StreamSettings, option, positive
 from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._input.inputs import Inputs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typedbytes._report._native import RecordStatistics
+from typedbytes._report import RecordStatistics
 from typedbytes.cli._arguments import ReportSettings, integer, option
 from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._input.inputs import Inputs

@@ -23,7 +23,7 @@ from typedbytes import PairReader, PairWriter
 from typedbytes._base import magic
 from typedbytes._base.compression import Decompressed, compression_of_text, put_back
 from typedbytes._base.locations import parts, visible_paths
-from typedbytes._sorting._native import LineReader
+from typedbytes._sorting import LineReader
 from typedbytes.errors import DecodeError
 from typedbytes.jobs.errors import InputError
 from typedbytes.jobs.paths import absolute

@@ -6,7 +6,7 @@ combiner that writes other keys than it was given, or another order, spoils noth
 
 from __future__ import annotations
 
-from typedbytes._sorting._native import Sorter
+from typedbytes._sorting import Sorter
 from typedbytes.errors import DecodeError
 from typedbytes.jobs.tasks.inputs import open_split
 from typedbytes.jobs.tasks.processes import TaskError

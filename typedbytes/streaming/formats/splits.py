@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typedbytes import dumps, sequencefile
 from typedbytes._core import PairIterator
-from typedbytes._sorting._native import LineReader
+from typedbytes._sorting import LineReader
 from typedbytes.streaming.formats.record_io import Input
 from typedbytes.streaming.task_environment import TYPED_BYTES_WRITABLE, UsageError
 
