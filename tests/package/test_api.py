@@ -788,6 +788,25 @@ def test_a_python_file_uses_only_the_layers_below(path):
             assert there == here or PYTHON_LAYERS[there] < PYTHON_LAYERS[here], name
 
 
+#: The private modules of a package that others use.
+SHARED_MODULES = {
+    ("cli", "block._native"), ("cli", "columns._tables"), ("cli", "columns._type_strings"),
+    ("columns", "sequencefile._typed_pairs"), ("spark", "columns._tables"),
+}  # fmt: skip
+
+
+def test_a_package_is_used_by_what_it_shows():
+    found = set()
+    for path in PACKAGE.rglob("*.py"):
+        here = path.relative_to(PACKAGE).with_suffix("").parts[0]
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module.startswith("typedbytes."):
+                names = [f"{node.module}.{alias.name}" for alias in node.names]
+                private = [re.match(r"typedbytes\.((\w+)\.(?:\w+\.)*?_\w+)", name) for name in names]
+                found |= {(here, match[1]) for match in private if match and match[2] != here}
+    assert found == SHARED_MODULES
+
+
 @pytest.mark.parametrize("name", ["errors", "_types"])
 def test_the_lowest_files_import_nothing_of_ours(name):
     assert [other for other in python_imports(PACKAGE / f"{name}.py") if other.startswith("typedbytes")] == []
