@@ -79,10 +79,12 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     """
     from typedbytes import hadoop
 
-    submit = _submit_to_spark if settings.engine == "spark" else _submit_to_hadoop
     try:
         with tempfile.TemporaryDirectory() as folder:
-            submit(settings, folder, output)
+            if settings.engine == "spark":
+                _submit_to_spark(settings, folder)
+            else:
+                _submit_to_hadoop(settings, folder, output)
     except hadoop.JobFailedError as error:
         say_lines(str(error))
         return JOB_FAILED
@@ -92,7 +94,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
         raise failure_of(error) from None
 
 
-def _submit_to_spark(settings, folder, output):
+def _submit_to_spark(settings, folder):
     from typedbytes.cli._job.spark_job import run_on_spark  # imported lazily: start-up time
 
     makes_bundle = bool(settings.bundle or any(bundle_settings(settings).values()))
