@@ -92,12 +92,8 @@ if switch("TRACE"):
     link_args += ["--coverage"]
 if switch("SANITIZE"):
     compile_args += [
-        "-O1",
-        "-g",
-        "-fsanitize=address,undefined",
-        "-fno-sanitize-recover=all",
-        "-fno-omit-frame-pointer",
-    ]
+        "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer",
+    ]  # fmt: skip
     link_args += ["-fsanitize=address,undefined"]
 if switch("WERROR"):
     compile_args += ["-Wall", "-Werror"]

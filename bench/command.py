@@ -247,13 +247,9 @@ def rows(commands, best, nbytes, folder):
         ratio = f"{cpu / ours[title]:.1f}" if title in ours else ""
         ours.setdefault(title, cpu)
         cells = [
-            title,
-            f"`{shown.replace('|', chr(92) + '|')}`",
-            f"{seconds:.2f}",
-            f"{cpu:.2f}",
-            f"{nbytes / cpu / 1e6:,.0f}",
-            ratio,
-        ]
+            title, f"`{shown.replace('|', chr(92) + '|')}`", f"{seconds:.2f}", f"{cpu:.2f}",
+            f"{nbytes / cpu / 1e6:,.0f}", ratio,
+        ]  # fmt: skip
         yield f"| {' | '.join(cells)} |"
 
 

@@ -232,15 +232,9 @@ def amount(rng):
 def row_8(rng):
     """Make a row of a database: eight fields, five of them without a type code of their own."""
     return (
-        rng.getrandbits(30),
-        ascii_text(8)(rng),
-        amount(rng),
-        amount(rng),
-        some_date(rng),
-        moment()(rng),
-        rng.random(),
+        rng.getrandbits(30), ascii_text(8)(rng), amount(rng), amount(rng), some_date(rng), moment()(rng), rng.random(),
         None,
-    )
+    )  # fmt: skip
 
 
 SHAPES = {
@@ -307,17 +301,10 @@ VECTORISED = ("ascii_100", "text_100", "text_1000", *TEXTS)
 #: Shapes that need fresh objects for each measurement of encode: those with text that is not ASCII, and words.
 WITH_TEXT = frozenset(
     (
-        "text_100",
-        "text_1000",
-        "word_pairs",
-        "large_pairs",
-        "word_count",
-        "long_keys",
-        "many_keys",
-        "cyrillic_keys",
+        "text_100", "text_1000", "word_pairs", "large_pairs", "word_count", "long_keys", "many_keys", "cyrillic_keys",
         *TEXTS,
     )
-)
+)  # fmt: skip
 #: Shapes whose items are pairs, as streams of keys and values have them.
 PAIRS = frozenset(("word_pairs",))
 #: Shapes of values that are written as pickles, and those that marshal has too; MessagePack, CBOR and JSON lack them.

@@ -67,13 +67,9 @@ def run(folder, mapper, number, npairs):
 
     def start():
         job = hadoop().job(
-            input=folder / "in.seq",
-            output=folder / f"out-{number}",
-            mapper=mapper,
-            nreducers=0,
-            options=OPTIONS,
+            input=folder / "in.seq", output=folder / f"out-{number}", mapper=mapper, nreducers=0, options=OPTIONS,
             properties=ONE_SPLIT,
-        )
+        )  # fmt: skip
         if not job.code and job.counters["org.apache.hadoop.mapreduce.TaskCounter"]["MAP_OUTPUT_RECORDS"] != npairs:
             sys.exit(f"the job did not do its work:\n{job.log}")
         return job

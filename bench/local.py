@@ -152,18 +152,8 @@ def count_here(text, output):
     """Return what the example counts, run by this package; None when it fails, here and below."""
     shutil.rmtree(output, ignore_errors=True)
     command = [
-        sys.executable,
-        "-m",
-        "typedbytes",
-        "run",
-        "-q",
-        "--memory",
-        f"{MEBIBYTES}M",
-        WORD_COUNT,
-        text,
-        "-o",
-        output,
-    ]
+        sys.executable, "-m", "typedbytes", "run", "-q", "--memory", f"{MEBIBYTES}M", WORD_COUNT, text, "-o", output,
+    ]  # fmt: skip
     if measured("typedbytes", command, f"{MEBIBYTES} MiB for sorting", env=environment()):
         return dict(sequencefile.read(output))
 
@@ -214,15 +204,9 @@ def count_by_hadoop(text, output):
     script = f"{sys.executable} {WORD_COUNT}"
     words = [word for name, value in properties.items() for word in ("-D", f"{name}={value}")]
     words += [
-        "-io",
-        "typedbytes",
-        "-input",
-        text,
-        "-output",
-        output,
-        "-outputformat",
+        "-io", "typedbytes", "-input", text, "-output", output, "-outputformat",
         "org.apache.hadoop.mapred.SequenceFileOutputFormat",
-    ]
+    ]  # fmt: skip
     words += ["-mapper", f"{script} map", "-combiner", f"{script} combine", "-reducer", f"{script} reduce"]
     command = jars.java_command("org.apache.hadoop.streaming.HadoopStreaming", *words, options=[f"-Xmx{MEBIBYTES}m"])
     if measured("hadoop", command, f"{MEBIBYTES} MiB of heap", env=environment()):
@@ -266,14 +250,9 @@ def sort(gigabytes, memory=512 << 20):
     with open(sink, "rb") as file:
         check_order(file)
     gnu = [
-        "sort",
-        "--stable",
-        "--key=1,1",
-        "--field-separator=\t",
-        "--parallel=2",
-        f"--buffer-size={memory >> 10}K",
+        "sort", "--stable", "--key=1,1", "--field-separator=\t", "--parallel=2", f"--buffer-size={memory >> 10}K",
         f"--temporary-directory={FOLDER}",
-    ]
+    ]  # fmt: skip
     measured("GNU sort", [*gnu, "-o", sink, text], limit, env={**os.environ, "LC_ALL": "C"})
     sink.unlink()
 

@@ -15,17 +15,9 @@ if TYPE_CHECKING:
     _Error = TypeVar("_Error", bound="TypedBytesError")
 
 __all__ = [
-    "TypedBytesError",
-    "EncodeError",
-    "EncodeTypeError",
-    "EncodeValueError",
-    "DecodeError",
-    "TruncatedError",
-    "LimitError",
-    "DecodeTypeError",
-    "FormatError",
-    "BlockError",
-]
+    "TypedBytesError", "EncodeError", "EncodeTypeError", "EncodeValueError", "DecodeError", "TruncatedError",
+    "LimitError", "DecodeTypeError", "FormatError", "BlockError",
+]  # fmt: skip
 
 
 def __dir__() -> list[str]:

@@ -242,18 +242,7 @@ def iter_load(
     [True, False]
     """
     return Reader(
-        file,
-        type=type,
-        strict=strict,
-        raw=raw,
-        read_ahead=read_ahead,
-        buffer_size=buffer_size,
-        pickle=pickle,
-        exact=exact,
-        map_pairs=map_pairs,
-        ext_hook=ext_hook,
-        unicode_errors=unicode_errors,
-        dialect=dialect,
-        max_depth=max_depth,
-        max_bytes=max_bytes,
-    )
+        file, type=type, strict=strict, raw=raw, read_ahead=read_ahead, buffer_size=buffer_size, pickle=pickle,
+        exact=exact, map_pairs=map_pairs, ext_hook=ext_hook, unicode_errors=unicode_errors, dialect=dialect,
+        max_depth=max_depth, max_bytes=max_bytes,
+    )  # fmt: skip

@@ -55,14 +55,9 @@ for nbytes in sizes:
 def traced_calls(kind, wire, *sizes):
     """Return for each size the system calls between the two lines that a sender writes, as strace has them."""
     command = [
-        program("strace"),
-        "-qq",
-        "-e",
-        "trace=write,writev,send,sendto,sendmsg,poll,setsockopt",
-        sys.executable,
-        "-c",
+        program("strace"), "-qq", "-e", "trace=write,writev,send,sendto,sendmsg,poll,setsockopt", sys.executable, "-c",
         SENDER,
-    ]
+    ]  # fmt: skip
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     child = subprocess.run(
         [*command, kind, wire, *map(str, sizes)], capture_output=True, text=True, env=environment, timeout=SECONDS

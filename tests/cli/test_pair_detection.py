@@ -86,16 +86,11 @@ def test_the_environment_says_what_a_record_is(capfdbinary, monkeypatch, file):
 @pytest.mark.parametrize(
     "data",
     [
-        b"",
-        ONE + TEXT,
-        (ONE + TEXT) * 2 + ONE,
-        ONE * 20,
-        ONE + TEXT + LIST + TWO,
-        ONE + TEXT + TEXT + ONE,
+        b"", ONE + TEXT, (ONE + TEXT) * 2 + ONE, ONE * 20, ONE + TEXT + LIST + TWO, ONE + TEXT + TEXT + ONE,
         tb.dumps("x" * (1 << 21)) + ONE,
     ],
     ids=["none", "two", "odd", "same", "mixed", "swapped", "large"],
-)
+)  # fmt: skip
 def test_what_seems_to_be_values_is_taken_for_values(data, file):
     assert good("slice", file(data)) == good("slice", "--values", file(data)) == data
 

@@ -98,18 +98,9 @@ LINES_OF_TEXT = [
     "-x", "3.5kg", '{"a": 1} trailing', '"open',
 ]  # fmt: skip
 LINES_OF_JSON = [
-    '{"a": 1}',
-    "[1, 2]",
-    "12",
-    "-1.5e3",
-    '"text"',
-    "true",
-    "false",
-    "null",
-    " [1]",
-    '"größer"',
+    '{"a": 1}', "[1, 2]", "12", "-1.5e3", '"text"', "true", "false", "null", " [1]", '"größer"',
     '{"a": "' + "x" * 100_000 + '"}',
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("line", LINES_OF_TEXT + LINES_OF_JSON, ids=lambda line: line[:20])
@@ -264,16 +255,10 @@ def test_other_files_by_mistake(head, name):
 
 STARTING_LIKE_BINARY = [
     *(
-        "ORCAS swim\n",
-        "ORCHIDÉE\n",
-        "RCF größer\n",
-        "SEQUENCES\n",
-        "SEQ\tname\n",
-        "PAR1S of\n",
-        "ARROWS\n",
+        "ORCAS swim\n", "ORCHIDÉE\n", "RCF größer\n", "SEQUENCES\n", "SEQ\tname\n", "PAR1S of\n", "ARROWS\n",
         "ARROW1 a\n",
     ),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", STARTING_LIKE_BINARY)

@@ -282,18 +282,12 @@ def test_a_column_of_numbers_has_one_type(cells, values, dialect, file, tmp_path
         assert (
             main(
                 [
-                    "from-text",
-                    "--infer",
-                    "--dialect",
-                    dialect,
-                    *arguments,
-                    file(text.encode(), "a"),
-                    "-o",
+                    "from-text", "--infer", "--dialect", dialect, *arguments, file(text.encode(), "a"), "-o",
                     str(tmp_path / "b"),
                 ]
             )
             == 0
-        )
+        )  # fmt: skip
         return (tmp_path / "b").read_bytes()
 
     rows = "".join(f"{cell},x\n" for cell in cells)
@@ -328,15 +322,10 @@ ROWS_OF_A_TABLE = b"".join(b"%d,x\n" % number for number in range(20_000)) + b"0
 @pytest.mark.parametrize(
     "how",
     [
-        "FILE",
-        "< FILE",
-        "/dev/stdin < FILE",
-        "<(cat FILE)",
-        "/dev/stdin < <(cat FILE)",
-        "< <(gzip < FILE)",
+        "FILE", "< FILE", "/dev/stdin < FILE", "<(cat FILE)", "/dev/stdin < <(cat FILE)", "< <(gzip < FILE)",
         "- FILE < <(cat FILE)",
     ],
-)
+)  # fmt: skip
 def test_inputs_of_every_kind_are_read_twice(file, tmp_path, how):
     """And a copy of what can be read only once is removed."""
     (tmp_path / "tmp").mkdir()

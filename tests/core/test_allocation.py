@@ -368,16 +368,9 @@ def sequence_file(compression, key_class="org.apache.hadoop.typedbytes.TypedByte
     sink = Kept()
     with_codec = {} if compression == "none" else {"codec": "a.Codec", "compress": stored}
     writer = SEQUENCE_WRITER[0] = _sequence.Writer(
-        sink,
-        key_class=key_class,
-        value_class=key_class,
-        compression=compression,
-        sync_marker=MARKER,
-        sync_interval=200,
-        block_size=300,
-        **with_codec,
-        **options,
-    )
+        sink, key_class=key_class, value_class=key_class, compression=compression, sync_marker=MARKER,
+        sync_interval=200, block_size=300, **with_codec, **options,
+    )  # fmt: skip
     writer.writes(pairs)
     writer.close()
     return sink.getvalue()

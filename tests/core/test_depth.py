@@ -71,15 +71,10 @@ USES = {
 def run_on_a_stack(nkibibytes, prepare, work, *arguments):
     """Run `prepare`, then `work` in a thread with a stack of that size; return what was printed."""
     lines = [
-        "import sys, threading, typedbytes as tb",
-        textwrap.dedent(prepare),
-        "def work():",
-        textwrap.indent(textwrap.dedent(work), "    "),
-        f"threading.stack_size({nkibibytes} * 1024)",
-        "thread = threading.Thread(target=work)",
-        "thread.start()",
-        "thread.join()",
-    ]
+        "import sys, threading, typedbytes as tb", textwrap.dedent(prepare), "def work():",
+        textwrap.indent(textwrap.dedent(work), "    "), f"threading.stack_size({nkibibytes} * 1024)",
+        "thread = threading.Thread(target=work)", "thread.start()", "thread.join()",
+    ]  # fmt: skip
     return run_fresh("\n".join(lines), *arguments)
 
 

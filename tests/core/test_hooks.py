@@ -33,14 +33,9 @@ def test_ext_hook_sees_application_codes_without_a_meaning():
 
 
 RAISED = [
-    LookupError("odd"),
-    KeyboardInterrupt(),
-    MemoryError(),
-    tb.FormatError("theirs", 7),
-    RecursionError(),
-    GeneratorExit(),
-    StopIteration(),
-]
+    LookupError("odd"), KeyboardInterrupt(), MemoryError(), tb.FormatError("theirs", 7), RecursionError(),
+    GeneratorExit(), StopIteration(),
+]  # fmt: skip
 
 WHOLE = ["loads", "decode", "decode_from", "decode_all", "decode_pairs"]
 

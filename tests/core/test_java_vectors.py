@@ -25,13 +25,9 @@ many = settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 #: Keys that Java's read() takes in one MAP: it keeps a MAP in a tree, so they are of one class that Java can order. NaN
 #: is left out since it is many keys to Python and one to Java.
 ordered_keys = [
-    st.integers(-(2**31), 2**31 - 1),
-    st.integers(2**31, 2**63 - 1),
-    st.floats(allow_nan=False),
-    strategies.texts,
-    strategies.binaries,
-    st.booleans(),
-]
+    st.integers(-(2**31), 2**31 - 1), st.integers(2**31, 2**63 - 1), st.floats(allow_nan=False), strategies.texts,
+    strategies.binaries, st.booleans(),
+]  # fmt: skip
 
 #: What read() takes and java_view can describe: of pickles only None, whose bytes are known.
 readable = st.recursive(

@@ -74,14 +74,9 @@ def test_memory_is_bounded_by_the_input(unit):
 
 
 BAD = [
-    b"",
-    b"\xff",
-    b"\x09" + b"\3\7\0\0\0" * 50,
-    exts(3)[:-1] + b"\x0b",
-    encoded_map([tb.dumps("key")] * 3)[:-1],
-    b"\x0a\0\0\0\1\x09",
-    b"\x09" * 300,
-]
+    b"", b"\xff", b"\x09" + b"\3\7\0\0\0" * 50, exts(3)[:-1] + b"\x0b", encoded_map([tb.dumps("key")] * 3)[:-1],
+    b"\x0a\0\0\0\1\x09", b"\x09" * 300,
+]  # fmt: skip
 
 
 def swallow(call, *arguments, **options):

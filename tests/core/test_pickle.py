@@ -720,18 +720,10 @@ IS_SAFE = b"}S'int'\nK\x01sS'is_safe'\n"
 @pytest.mark.parametrize(
     "state",
     [
-        b"N",
-        b")",
-        b"}",
-        b"}S'int'\nNs",
-        b"}S'int'\nI01\ns",
-        IS_SAFE + b"K\x07s",
-        IS_SAFE + b"I00\ns",
-        IS_SAFE + b")s",
-        b"}K\x01K\x01s",
-        IS_SAFE + b"NsS'x'\nNs",
+        b"N", b")", b"}", b"}S'int'\nNs", b"}S'int'\nI01\ns", IS_SAFE + b"K\x07s", IS_SAFE + b"I00\ns", IS_SAFE + b")s",
+        b"}K\x01K\x01s", IS_SAFE + b"NsS'x'\nNs",
     ],
-)
+)  # fmt: skip
 def test_the_state_of_a_uuid_is_checked(state):
     refused(b"cuuid\nUUID\n)\x81" + state + b"b.")
 

@@ -118,18 +118,9 @@ def _one_process(command, name, seed, seconds, executions, timeout):
     with tempfile.NamedTemporaryFile() as file:
         file.truncate(MAX_INPUT + 16)
         words = [
-            *command,
-            "--child",
-            name,
-            "--seed",
-            seed,
-            "--seconds",
-            seconds,
-            "--executions",
-            executions,
-            "--record",
+            *command, "--child", name, "--seed", seed, "--seconds", seconds, "--executions", executions, "--record",
             file.name,
-        ]
+        ]  # fmt: skip
         child = subprocess.Popen(
             [str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )

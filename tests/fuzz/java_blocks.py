@@ -40,12 +40,8 @@ WRITABLE = re.compile(rb"\xf5BB.*\x32", re.DOTALL)
 BAD, CUT, END = "BlockException", "EOFException", "end"
 HUGE = struct.pack(">i", 2**31 - 1)
 NUMBERS = (
-    HUGE,
-    struct.pack(">i", -1),
-    struct.pack(">i", -(2**31)),
-    struct.pack(">q", 2**63 - 1),
-    struct.pack(">q", 2**62),
-)
+    HUGE, struct.pack(">i", -1), struct.pack(">i", -(2**31)), struct.pack(">q", 2**63 - 1), struct.pack(">q", 2**62),
+)  # fmt: skip
 
 
 def bombs():
@@ -158,12 +154,8 @@ def read_by_java(batch, seed):
             + data
         )
     command = [
-        jars.find_tool("java"),
-        *SMALL,
-        "-cp",
-        f"{block_peer.classes()}:{hostile_classes()}",
-        "ReadHostileBlocks",
-    ]
+        jars.find_tool("java"), *SMALL, "-cp", f"{block_peer.classes()}:{hostile_classes()}", "ReadHostileBlocks",
+    ]  # fmt: skip
     lines = (
         subprocess.run(command, input=supply, stdout=subprocess.PIPE, timeout=MAX_SECONDS).stdout.decode().splitlines()
     )

@@ -15,22 +15,9 @@ HEAD = 2  # bytes of an input that choose; the rest is payload
 STRANGE = [0, -1, 1, 2**56 - 1, 2**57, 2**63, 2**64 + 2**56, -(2**90), True, None, 1.5, "text", b"bytes", [], 2.0**56]
 BEGINNINGS = [0, 1, 2, 3, 4, 5, 6, 7, 0x20, 0x80, 0xC0, 0xF8, 0xF9, 0xFA, 0xFB, 0xFC, 0xFD, 0xFE, 0xFF]
 NUMBERS = [
-    0,
-    -1,
-    255,
-    2**53 + 1,
-    2**63 - 1,
-    2**64 - 1,
-    -(2**63),
-    0.0,
-    -0.0,
-    1.5,
-    -1e300,
-    float("nan"),
-    float("inf"),
-    True,
+    0, -1, 255, 2**53 + 1, 2**63 - 1, 2**64 - 1, -(2**63), 0.0, -0.0, 1.5, -1e300, float("nan"), float("inf"), True,
     False,
-]
+]  # fmt: skip
 TEXTS = ["", "a", "\0", "a\0b", "\xff", "\ud800", "\U0001f600", b"", b"\0", b"\0\xff", b"x" * 20]
 
 

@@ -25,24 +25,9 @@ HEAD = 8  # bytes of an input that choose options; the rest is the stream
 PARTITIONS = 3
 NAMED = ("value", "key")
 SPOILS = [
-    b"",
-    b'"',
-    b"\\",
-    b"{",
-    b"}",
-    b"[",
-    b"]",
-    b",",
-    b":",
-    b"null",
-    b"-",
-    b"1e999",
-    b"\xff",
-    b"\\ud800",
-    b"\n",
-    b'"map"',
+    b"", b'"', b"\\", b"{", b"}", b"[", b"]", b",", b":", b"null", b"-", b"1e999", b"\xff", b"\\ud800", b"\n", b'"map"',
     b'{"ext": [1, ""]}',
-]
+]  # fmt: skip
 
 
 def check_report(data):

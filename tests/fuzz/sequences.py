@@ -205,14 +205,6 @@ def check_copy(choices, wire, options, pairs, trouble):
 
 
 CHECKS = [
-    check_pieces,
-    check_pieces,
-    check_raw,
-    check_skipped,
-    check_typed,
-    check_columns,
-    check_resync,
-    check_resync,
-    check_splits,
-    check_copy,
-]
+    check_pieces, check_pieces, check_raw, check_skipped, check_typed, check_columns, check_resync, check_resync,
+    check_splits, check_copy,
+]  # fmt: skip

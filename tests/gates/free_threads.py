@@ -117,12 +117,8 @@ def builders():
     folder = CACHE / "builders"
     if not folder.exists():
         only_python = [
-            "--only-binary=:all:",
-            "--platform=any",
-            "--implementation=py",
-            "--abi=none",
-            "--python-version=3.13",
-        ]
+            "--only-binary=:all:", "--platform=any", "--implementation=py", "--abi=none", "--python-version=3.13",
+        ]  # fmt: skip
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run([*pip, *only_python, f"--target={folder}", *BUILDERS], check=True)
     return folder

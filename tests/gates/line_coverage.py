@@ -58,14 +58,9 @@ UNREACHABLE = {
 }
 #: Functions that only a build without the GIL calls; likewise the line after "if NO_GIL".
 WITHOUT_GIL = (
-    "encode_shared_list",
-    "encode_shared_dict",
-    "encode_first_pairs",
-    "is_scalar",
-    "try_store_shared",
-    "release_strings",
-    "free_strings_at_thread_end",
-)
+    "encode_shared_list", "encode_shared_dict", "encode_first_pairs", "is_scalar", "try_store_shared",
+    "release_strings", "free_strings_at_thread_end",
+)  # fmt: skip
 NO_GIL = "an interpreter without the GIL"
 WIDE_LOOPS = "core/utf8/avx512.h"
 
@@ -166,13 +161,9 @@ def judge(counts):
     outcomes, bad = outcomes_of(counts.branches, lines, sources, "branch")
     calls, uncalled = outcomes_of(counts.calls, lines, sources, None)
     totals = dict(
-        lines=len(lines),
-        lines_missed=len(missed),
-        branches=outcomes,
-        branches_missed=bad,
-        calls=calls,
+        lines=len(lines), lines_missed=len(missed), branches=outcomes, branches_missed=bad, calls=calls,
         calls_missed=uncalled,
-    )
+    )  # fmt: skip
     return totals, not missed and share(totals, "branches") >= MIN_BRANCHES
 
 

@@ -69,13 +69,9 @@ def test_a_job_on_columns_gives_what_the_job_on_pairs_gives(tmp_path, capsys):
         script = tmp_path / f"{kind}.py"
         script.write_text(textwrap.dedent(text))
         job = hadoop().job(
-            input=tmp_path / "in.seq",
-            output=tmp_path / kind,
-            mapper=python_command(script, "map"),
-            reducer=python_command(script, "reduce"),
-            nreducers=2,
-            options=SEQUENCES,
-        )
+            input=tmp_path / "in.seq", output=tmp_path / kind, mapper=python_command(script, "map"),
+            reducer=python_command(script, "reduce"), nreducers=2, options=SEQUENCES,
+        )  # fmt: skip
         assert job.code == 0, job.log
         found[kind] = hadoop().dump_pairs(tmp_path / kind)
         with capsys.disabled():

@@ -158,13 +158,9 @@ def test_every_type_as_a_key_is_sorted_partitioned_and_grouped(tmp_path, script)
     command = python_command(script(IDENTITY))
 
     job = hadoop().job(
-        input=tmp_path / "in.seq",
-        output=tmp_path / "out",
-        mapper=f"{command} map",
-        reducer=f"{command} reduce",
-        nreducers=3,
-        options=SEQUENCE_INPUT_AND_OUTPUT,
-    )
+        input=tmp_path / "in.seq", output=tmp_path / "out", mapper=f"{command} map", reducer=f"{command} reduce",
+        nreducers=3, options=SEQUENCE_INPUT_AND_OUTPUT,
+    )  # fmt: skip
 
     assert job.code == 0, job.log
     assert sorted(raw_pairs(hadoop().dump_pairs(tmp_path / "out"))) == sorted(raw_pairs(pairs))

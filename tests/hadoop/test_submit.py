@@ -1243,19 +1243,11 @@ def test_one_job_has_one_set_of_options():
     }
     shared = {
         *(
-            "files",
-            "-o",
-            "--output",
-            "-r",
-            "--reducers",
-            "--combiner",
-            "--no-combiner",
-            "--secondary",
-            "--input-format",
-            "--output-format",
+            "files", "-o", "--output", "-r", "--reducers", "--combiner", "--no-combiner", "--secondary",
+            "--input-format", "--output-format",
         ),
         *("--arg", "--env", "--param", "-D", "--ship", "--archive", "-h", "--help"),
-    }
+    }  # fmt: skip
     assert found["run"].keys() & found["submit"].keys() == shared | {"--engine"}  # each has its own
     for name in shared:
         one, other = (vars(actions[name]) for actions in found.values())
@@ -1266,28 +1258,9 @@ def test_a_job_is_printed_before_it_is_run(tmp_path, monkeypatch, capfdbinary):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HADOOP_HOME", str(tmp_path))
     words = (
-        "submit",
-        JOB,
-        *WORDS,
-        "--reducers",
-        3,
-        "--combiner",
-        "-D",
-        "a=b",
-        "--env",
-        "c=d",
-        "--param",
-        "x=a b",
-        "--ship",
-        JOB,
-        "--arg",
-        3,
-        "--dry-run",
-        "--bundle",
-        "typedbytes-bundle.zip",
-        "--python-version",
-        VERSION,
-    )
+        "submit", JOB, *WORDS, "--reducers", 3, "--combiner", "-D", "a=b", "--env", "c=d", "--param", "x=a b", "--ship",
+        JOB, "--arg", 3, "--dry-run", "--bundle", "typedbytes-bundle.zip", "--python-version", VERSION,
+    )  # fmt: skip
     assert run_command(capfdbinary, "bundle", "typedbytes-bundle.zip") == (0, "", "")
     code, output, messages = run_command(capfdbinary, *words)
     assert (code, messages) == (
@@ -1620,15 +1593,9 @@ def test_steps_that_a_script_does_not_say(tmp_path):
 def test_steps_are_printed_for_a_shell(tmp_path, monkeypatch, capfdbinary):
     monkeypatch.setenv("HADOOP_HOME", str(tmp_path))
     words = (
-        "submit",
-        written(tmp_path, job=STEPS),
-        *WORDS,
-        "--no-bundle",
-        "--param",
-        "times=1",
-        "-D",
+        "submit", written(tmp_path, job=STEPS), *WORDS, "--no-bundle", "--param", "times=1", "-D",
         "fs.defaultFS=hdfs://h",
-    )
+    )  # fmt: skip
     code, output, _ = run_command(capfdbinary, *words, "--dry-run")
     assert code == 0
     one, two, remove, remove_empty = (shlex.split(each) for each in output.replace("\\\n", "").split(" &&\n"))
@@ -1636,26 +1603,12 @@ def test_steps_are_printed_for_a_shell(tmp_path, monkeypatch, capfdbinary):
     assert one[:3] == two[:3] == ["hadoop", "jar", "hadoop-streaming.jar"]
     assert (two[two.index("-input") + 1], two[two.index("-output") + 1]) == (f"{between}/part-*", "out")
     assert remove == [
-        "hadoop",
-        "fs",
-        "-D",
-        "fs.defaultFS=hdfs://h",
-        "-rm",
-        "-r",
-        "-f",
-        "-skipTrash",
-        f"{between}/part-*",
+        "hadoop", "fs", "-D", "fs.defaultFS=hdfs://h", "-rm", "-r", "-f", "-skipTrash", f"{between}/part-*",
         f"{between}/_*",
-    ]
+    ]  # fmt: skip
     assert remove_empty == [
-        "hadoop",
-        "fs",
-        "-D",
-        "fs.defaultFS=hdfs://h",
-        "-rmdir",
-        "--ignore-fail-on-non-empty",
-        between,
-    ]
+        "hadoop", "fs", "-D", "fs.defaultFS=hdfs://h", "-rmdir", "--ignore-fail-on-non-empty", between,
+    ]  # fmt: skip
     code, _, messages = run_command(capfdbinary, *words, "--target", "emr", "--staging", "s3://b/j")
     assert code == 69 and "a job of several steps is not described for emr" in messages
 

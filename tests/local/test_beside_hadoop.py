@@ -73,14 +73,9 @@ def test_keys_of_every_type_are_sorted_and_partitioned_as_hadoop_does(tmp_path, 
     )  # fmt: skip
     assert job.code == 0, job.log
     local.run(
-        "cat",
-        "cat",
-        inputs=tmp_path / "in.seq",
-        output=tmp_path / "local",
-        reducers=nreducers,
-        secondary=secondary,
+        "cat", "cat", inputs=tmp_path / "in.seq", output=tmp_path / "local", reducers=nreducers, secondary=secondary,
         memory=4 << 20,
-    )
+    )  # fmt: skip
 
     theirs, ours = hadoop_parts(tmp_path / "hadoop"), parts_of(tmp_path / "local")
     # Of equal keys, Hadoop passes the values in an order that it does not guarantee.
@@ -97,13 +92,9 @@ def test_lines_and_splits_of_text_are_hadoops(tmp_path):
         (folder / f"{number}.txt").write_bytes(data[:nbytes])
     total = sum(path.stat().st_size for path in folder.iterdir())
     job = hadoop().job(
-        input=folder / "*",
-        output=tmp_path / "hadoop",
-        mapper="cat",
-        nreducers=0,
-        options=SEQUENCES,
+        input=folder / "*", output=tmp_path / "hadoop", mapper="cat", nreducers=0, options=SEQUENCES,
         properties=cut_into(total // nsplits),
-    )
+    )  # fmt: skip
     assert job.code == 0, job.log
     local.run("cat", inputs=folder, output=tmp_path / "local", split_size=total // nsplits)
     ours = parts_of(tmp_path / "local")

@@ -113,14 +113,10 @@ def test_names(written, names):
 @pytest.mark.parametrize(
     "line",
     [
-        "reporter:counter:g,1",
-        "reporter:counter:g,a,b,1",
-        "reporter:counter:",
-        "reporter:",
-        "reporter:counters:g,n,1",
+        "reporter:counter:g,1", "reporter:counter:g,a,b,1", "reporter:counter:", "reporter:", "reporter:counters:g,n,1",
         " reporter:counter:g,n,1",
     ],
-)
+)  # fmt: skip
 def test_what_is_not_a_report(line):
     assert counted(line) == {}
 

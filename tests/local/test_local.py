@@ -82,15 +82,8 @@ def test_what_is_not_text_is_refused_as_text(name, tmp_path):
 
 
 STARTING_LIKE_BINARY = [
-    b"ORCAS",
-    b"ORC",
-    "ORCHIDÉE\n".encode(),
-    b"SEQUENCES",
-    b"SEQ\tname\n",
-    b"PAR1S of\n",
-    b"ARROWS",
-    b"ARROW1 a\n",
-]
+    b"ORCAS", b"ORC", "ORCHIDÉE\n".encode(), b"SEQUENCES", b"SEQ\tname\n", b"PAR1S of\n", b"ARROWS", b"ARROW1 a\n",
+]  # fmt: skip
 STARTING_LIKE_BINARY += [b"SEQ", b"\xef\xbb\xbfORC", b"a\x01b\x02c\n", b"\xff\xfe", b""]
 
 
@@ -840,17 +833,8 @@ def test_a_job_takes_arguments_variables_properties_and_files(tmp_path):
     write_script(tmp_path / "modules", "NAME = 'shipped'", "beside.py")
     script = write_script(tmp_path / "job", PARAMETERS)
     options = [
-        "--arg",
-        "3",
-        "--env",
-        "LEVEL=x y",
-        "-D",
-        "my.limit=7",
-        "-D",
-        "mapreduce.job.reduces=2",
-        "--param",
-        "times=2",
-    ]
+        "--arg", "3", "--env", "LEVEL=x y", "-D", "my.limit=7", "-D", "mapreduce.job.reduces=2", "--param", "times=2",
+    ]  # fmt: skip
     options += ["--ship", tmp_path / "words#stop.txt", "--ship", tmp_path / "modules" / "beside.py"]
     done = subprocess.run(
         command(script, "in.txt", "-o", "out", *options),
@@ -1004,12 +988,8 @@ def test_a_limit_on_files_fails_the_job_and_says_so(words, tmp_path, output_form
     path, script, _ = words
     options = ["--no-combiner", "--output-format", output_format, "--reducers", str(reducers)]
     limited = [
-        "bash",
-        "-c",
-        'ulimit -f 4; exec "$@"',
-        "limited",
-        *command(script, path, "-o", tmp_path / "out", *options),
-    ]
+        "bash", "-c", 'ulimit -f 4; exec "$@"', "limited", *command(script, path, "-o", tmp_path / "out", *options),
+    ]  # fmt: skip
     done = subprocess.run(limited, capture_output=True, env=environment(NO_BYTECODE), text=True)
     assert done.returncode == 74, done.stderr
     assert "File too large; raise the limit on the size of a file: ulimit -f unlimited" in done.stderr
@@ -1169,16 +1149,9 @@ def test_few_files_may_be_open(tmp_path):
         "memory=1 << 20, processes=1)"
     )
     limited = [
-        "bash",
-        "-c",
-        'ulimit -n 40; exec "$@"',
-        "limited",
-        sys.executable,
-        "-c",
-        code,
-        tmp_path / "in.tb",
+        "bash", "-c", 'ulimit -n 40; exec "$@"', "limited", sys.executable, "-c", code, tmp_path / "in.tb",
         tmp_path / "out",
-    ]
+    ]  # fmt: skip
     subprocess.run(limited, check=True, env=environment())
     assert (tmp_path / "out" / "part-00000.tb").read_bytes() == b"\2\0\2\1" * 1_000_000 + b"\2\1\2\0" * 1_000_000
 

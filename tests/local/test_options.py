@@ -54,14 +54,9 @@ def test_properties_that_do_nothing_here_do_nothing_in_the_tasks(tmp_path, prope
     (tmp_path / "in.txt").write_text("1234567\n" * 100)
     script = write_script(tmp_path, GROUPED)
     result = run(
-        script,
-        tmp_path / "in.txt",
-        tmp_path / "out",
-        reducers=4,
-        properties=properties,
-        environ=environ,
+        script, tmp_path / "in.txt", tmp_path / "out", reducers=4, properties=properties, environ=environ,
         output_format="pairs",
-    )
+    )  # fmt: skip
     assert sorted(pairs_of(tmp_path / "out")) == [(number, 20) for number in range(5)]
     assert result.counters["lines"]["read"] == 100
 

@@ -117,12 +117,8 @@ def test_side_files_of_every_step_end_in_the_output_and_are_no_input(tmp_path):
     assert sorted(pairs_of(tmp_path / "out")) == [(1, 1), (1, 1)]
     files = {name: (tmp_path / "out" / name).read_bytes() for name in os.listdir(tmp_path / "out")}
     assert set(files) == {
-        "_SUCCESS",
-        "part-00000",
-        "step1-log-m-00000",
-        "step1-bad-records-m-00000",
-        "step2-log-m-00000",
-    }
+        "_SUCCESS", "part-00000", "step1-log-m-00000", "step1-bad-records-m-00000", "step2-log-m-00000",
+    }  # fmt: skip
     assert files["step1-log-m-00000"] == b"1x2" and files["step1-bad-records-m-00000"].endswith(b"x")
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py", "out"]
     run(script, tmp_path / "out", tmp_path / "again")

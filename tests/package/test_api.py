@@ -1007,15 +1007,9 @@ def stateful():
     decoder = tb.Decoder()
     decoder.feed(b"\2")
     return [
-        tb.Encoder(),
-        decoder,
-        tb.Reader(b""),
-        reader,
-        groups,
-        values,
-        tb.Writer(io.BytesIO()),
+        tb.Encoder(), decoder, tb.Reader(b""), reader, groups, values, tb.Writer(io.BytesIO()),
         tb.PairWriter(io.BytesIO()),
-    ]
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("index", range(8))

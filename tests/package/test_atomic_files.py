@@ -36,18 +36,9 @@ def calls_of(folder, *words, **options):
     """Return the calls that put a command's output in place in this folder, its own: (name, path or paths)."""
     log = folder.parent / "calls"
     traced = [
-        program("strace"),
-        "-f",
-        "-y",
-        "-o",
-        log,
-        "-e",
-        "trace=fsync,rename,renameat,renameat2,mkdir,mkdirat",
-        sys.executable,
-        "-m",
-        "typedbytes",
-        *words,
-    ]
+        program("strace"), "-f", "-y", "-o", log, "-e", "trace=fsync,rename,renameat,renameat2,mkdir,mkdirat",
+        sys.executable, "-m", "typedbytes", *words,
+    ]  # fmt: skip
     subprocess.run(traced, cwd=folder, env=environment({"PYTHONDONTWRITEBYTECODE": "1"}), check=True, **options)
     lines = "\n".join(whole_lines(log.read_text()))
     calls = [(found[0] or found[2] or found[4], found[1] or found[3] or found[5]) for found in CALLS.findall(lines)]

@@ -324,19 +324,9 @@ def check(make, tools, expected):
 
 #: What a task does before its first record, and when it has failed.
 NOT_TRACED = {
-    "<module>",
-    "__init__",
-    "start",
-    "open",
-    "run",
-    "_open",
-    "_fail",
-    "_drop_output",
-    "_note",
-    "_key_details",
-    "find_separator",
-    "find_composite_keys",
-}
+    "<module>", "__init__", "start", "open", "run", "_open", "_fail", "_drop_output", "_note", "_key_details",
+    "find_separator", "find_composite_keys",
+}  # fmt: skip
 
 
 class Trace:
@@ -578,14 +568,9 @@ ALL = [
     for number, make in enumerate(makes)
 ]
 ERRORS = [
-    Broken("here"),
-    OSError("here"),
-    StopIteration(),
-    MemoryError(),
-    KeyboardInterrupt(),
-    GeneratorExit(),
+    Broken("here"), OSError("here"), StopIteration(), MemoryError(), KeyboardInterrupt(), GeneratorExit(),
     signal.SIGALRM,
-]
+]  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

@@ -65,13 +65,9 @@ def test_a_source_archive_is_small_and_has_what_a_build_needs(archives):
 def test_files_of_a_wheel_have_one_time_wherever_it_is_built(tmp_path, monkeypatch):
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
     run_setup(
-        "egg_info",
-        f"--egg-base={tmp_path}",
-        "bdist_wheel",
-        "--skip-build",
-        f"--bdist-dir={tmp_path / 'files'}",
+        "egg_info", f"--egg-base={tmp_path}", "bdist_wheel", "--skip-build", f"--bdist-dir={tmp_path / 'files'}",
         f"--dist-dir={tmp_path}",
-    )
+    )  # fmt: skip
     (path,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(path) as wheel:
         assert {item.date_time for item in wheel.infolist()} == {(1980, 1, 1, 0, 0, 0)}

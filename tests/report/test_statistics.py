@@ -140,17 +140,11 @@ def test_records_that_come_in_pieces(pairs, nbytes):
 @pytest.mark.parametrize(
     "end",
     [
-        b"",
-        b"\x0b",
-        b"\x03\0",
-        b"\x00\0\0\0\x63" + bytes(70),
-        b"\x08\0\0\0\2\2\1",
-        b"\xff",
-        b"\x09\2\1",
+        b"", b"\x0b", b"\x03\0", b"\x00\0\0\0\x63" + bytes(70), b"\x08\0\0\0\2\2\1", b"\xff", b"\x09\2\1",
         b"\x07\xff\xff\xff\xff",
     ]
     + [b"\x09" + b"\2\1" * 45 + fault for fault in (b"\x0b", b"\x08\xff\xff\xff\xff")],  # beyond the limit
-)
+)  # fmt: skip
 @pytest.mark.parametrize("max_bytes", [None, 80])
 def test_an_error_is_that_of_skipping(pairs, end, max_bytes):
     """Its kind, text, offset and record."""

@@ -161,12 +161,8 @@ Run = collections.namedtuple("Run", "seed engine job what disaster outcome story
 
 RIGHT, AS_IT_SHOULD = "right", "failed"
 WRONG, LEFT_FILES, LEFT_PROCESSES, NO_REASON, ODD_CODE = (
-    "wrong",
-    "left files",
-    "left processes",
-    "failed for nothing",
-    "odd exit code",
-)
+    "wrong", "left files", "left processes", "failed for nothing", "odd exit code",
+)  # fmt: skip
 BAD = (WRONG, LEFT_FILES, LEFT_PROCESSES, NO_REASON, ODD_CODE)
 
 
@@ -228,16 +224,8 @@ def _script(rng, what, job, **fields):
 
 def _run_here(rng, folder, disaster):
     options = [
-        "-q",
-        "-o",
-        "out",
-        "--processes",
-        rng.choice("12"),
-        "-r",
-        rng.choice("1124"),
-        "--attempts",
-        rng.choice("123"),
-    ]
+        "-q", "-o", "out", "--processes", rng.choice("12"), "-r", rng.choice("1124"), "--attempts", rng.choice("123"),
+    ]  # fmt: skip
     options += ["--split-size", rng.choice(["4K", "16K", "1M"]), "--memory", rng.choice(["2M", "16M"])]
     options += ["--codec", rng.choice(["none", "zlib"])] + rng.choice([[], ["--no-combiner"]])
     command = [*RUN, "job.py", "in.txt", *options]

@@ -171,12 +171,8 @@ class Place(NamedTuple):
 
 def test_what_else_can_be_part_of_a_key():
     assert decode(encode((bytearray(b"a"), memoryview(b"b"), Seven(), tb.Long(5), tb.Float(1.5)))) == (
-        b"a",
-        b"b",
-        7,
-        5,
-        1.5,
-    )
+        b"a", b"b", 7, 5, 1.5,
+    )  # fmt: skip
     assert same(decode(encode((Place("oslo", 23.0), 1))), (("oslo", 23.0), 1))
 
 

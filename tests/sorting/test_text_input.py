@@ -20,14 +20,8 @@ pytestmark = [pytest.mark.free_threaded, pytest.mark.lowest]
 
 # of these the rules of Java and the decoder of Python make as many replacements
 PIECES += [
-    b"\xc3",
-    b"\xe0\x9f\x80",
-    b"\xe2\x82",
-    b"\xf0\x8f\x80\x80",
-    b"\xf1\x80",
-    b"\xf4\x8f\xbf",
-    b"\xf4\x90\x80\x80",
-]
+    b"\xc3", b"\xe0\x9f\x80", b"\xe2\x82", b"\xf0\x8f\x80\x80", b"\xf1\x80", b"\xf4\x8f\xbf", b"\xf4\x90\x80\x80",
+]  # fmt: skip
 
 
 class Dribble(io.RawIOBase):

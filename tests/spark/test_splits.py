@@ -164,12 +164,8 @@ def test_wrong_options(given):
 
 def test_sizes():
     assert [Options({"SPLITSIZE": text}).split_size for text in ("10", "5k", "2M", "1g", 7)] == [
-        10,
-        5 << 10,
-        2 << 20,
-        1 << 30,
-        7,
-    ]
+        10, 5 << 10, 2 << 20, 1 << 30, 7,
+    ]  # fmt: skip
     assert vars(Options({"pushFilters": "false"})) == vars(Options({}))
 
 

@@ -51,13 +51,9 @@ def test_a_wrong_answer_is_named_and_loses_nothing(result, kind, message):
 
 
 ERRORS = [
-    OSError(28, "No space left"),
-    BrokenPipeError(),
-    ValueError("odd"),
-    MemoryError(),
-    KeyboardInterrupt(),
+    OSError(28, "No space left"), BrokenPipeError(), ValueError("odd"), MemoryError(), KeyboardInterrupt(),
     StopIteration(),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)

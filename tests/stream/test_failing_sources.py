@@ -77,13 +77,8 @@ def test_what_is_bytes_in_all_but_type_is_taken(kind):
 
 
 RAISED = [
-    OSError(5, "it broke"),
-    ValueError("closed"),
-    MemoryError(),
-    KeyboardInterrupt(),
-    SystemExit(3),
-    GeneratorExit(),
-]
+    OSError(5, "it broke"), ValueError("closed"), MemoryError(), KeyboardInterrupt(), SystemExit(3), GeneratorExit(),
+]  # fmt: skip
 
 
 def first_value(source, **options):

@@ -150,15 +150,10 @@ def test_groups_of_a_bad_value_fail_for_good():
 @pytest.mark.parametrize(
     "bad",
     [
-        b"\xff",
-        b"\x09\x0c",
-        b"\x03\0",
-        b"\7\0\0\0\1\xff",
-        b"\x09\7\0\0\0\1\xff\x0c",
-        b"\x0a\0\0\0\1\x09\x0c",
+        b"\xff", b"\x09\x0c", b"\x03\0", b"\7\0\0\0\1\xff", b"\x09\7\0\0\0\1\xff\x0c", b"\x0a\0\0\0\1\x09\x0c",
         b"\x09" * 300,
     ],
-)
+)  # fmt: skip
 def test_a_bad_key_of_a_group_is_reported_as_that_of_a_pair(bad):
     def failure_of(use):
         with pytest.raises(tb.DecodeError) as caught:

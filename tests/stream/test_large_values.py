@@ -13,23 +13,9 @@ from support.reader_sources import OnlyRead, ReadInto
 pytestmark = [pytest.mark.debug, pytest.mark.quick]
 
 SIZES = [
-    4095,
-    4096,
-    4097,
-    65_530,
-    65_531,
-    65_535,
-    65_536,
-    65_537,
-    65_538,
-    131_066,
-    131_067,
-    131_072,
-    131_073,
-    1 << 20,
-    (1 << 20) + 1,
-    3 << 20,
-]
+    4095, 4096, 4097, 65_530, 65_531, 65_535, 65_536, 65_537, 65_538, 131_066, 131_067, 131_072, 131_073, 1 << 20,
+    (1 << 20) + 1, 3 << 20,
+]  # fmt: skip
 
 LONG = {
     "bytes": lambda size: b"\0\1\2" * (size // 3) + bytes(size % 3),

@@ -28,17 +28,9 @@ def classes():
 
 def _compile(folder):
     command = [
-        jars.find_tool("javac"),
-        "--release",
-        "8",
-        "-Xlint:all,-options",
-        "-Werror",
-        "-encoding",
-        "UTF-8",
-        "-d",
-        folder,
+        jars.find_tool("javac"), "--release", "8", "-Xlint:all,-options", "-Werror", "-encoding", "UTF-8", "-d", folder,
         *SOURCES,
-    ]
+    ]  # fmt: skip
     jars._run(command, "javac could not compile the Java side of block messages")
 
 
@@ -51,15 +43,8 @@ def build_with_maven():
 def command(mode, wire, where="tcp", options=jars.QUICK_START):
     """Return the command line of a peer."""
     return [
-        jars.find_tool("java"),
-        *options,
-        "-cp",
-        str(classes()),
-        "org.typedbytes.block.Peer",
-        mode,
-        wire,
-        str(where),
-    ]
+        jars.find_tool("java"), *options, "-cp", str(classes()), "org.typedbytes.block.Peer", mode, wire, str(where),
+    ]  # fmt: skip
 
 
 @contextlib.contextmanager

@@ -89,14 +89,9 @@ class Hadoop:
         self._folder = Path(self._temporary_folder.name).resolve()
         with open(self._folder / "log", "ab") as log:
             self._machine = subprocess.Popen(
-                command,
-                cwd=self._folder,
-                env=environment(),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
+                command, cwd=self._folder, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
                 text=True,
-            )
+            )  # fmt: skip
         self._log = open(self._folder / "log", "rb")
 
     @property

@@ -246,19 +246,9 @@ def read_npy(payload):
 # -- pickles ----------------------------------------------------------------------------------------------
 
 PICKLED_TYPES = (
-    type(None),
-    int,
-    set,
-    frozenset,
-    complex,
-    decimal.Decimal,
-    uuid.UUID,
-    datetime.date,
-    datetime.datetime,
-    datetime.time,
-    datetime.timedelta,
-    datetime.timezone,
-)
+    type(None), int, set, frozenset, complex, decimal.Decimal, uuid.UUID, datetime.date, datetime.datetime,
+    datetime.time, datetime.timedelta, datetime.timezone,
+)  # fmt: skip
 ELEMENT_TYPES = (*PICKLED_TYPES, bool, float, str, bytes, tuple)  # what else may be inside a set
 
 

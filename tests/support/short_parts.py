@@ -79,13 +79,9 @@ def head(codec, blocks=False, value="NullWritable"):
     """Return the head of a SequenceFile with null keys."""
     codec = codec and f"{HADOOP}compress.{codec}"
     return sequencefiles.header(
-        f"{HADOOP}NullWritable",
-        HADOOP + value,
-        compressed=codec is not None,
-        blocks=blocks,
-        codec=codec,
+        f"{HADOOP}NullWritable", HADOOP + value, compressed=codec is not None, blocks=blocks, codec=codec,
         marker=ESCAPE[4:],
-    )
+    )  # fmt: skip
 
 
 def record(value):

@@ -124,23 +124,12 @@ small_longs = st.integers(-2, 2).map(lambda number: struct.pack(">Bq", 4, number
 # pickles that name a class are left out: the reference's unpickler is more patient with odd
 # ones; vectors have whole ones
 PICKLES = [
-    b"\x80\x02N.",
-    b"\x80\x02K\x01.",
-    b"\x80\x02\x8a\x09" + (2**64).to_bytes(9, "little") + b".",
-    b"\x80\x02\x8a\x01\x05.",
-    b"cos\ngetpid\n(tR.",
-    b"",
-    b"\x80\x02.",
-]
+    b"\x80\x02N.", b"\x80\x02K\x01.", b"\x80\x02\x8a\x09" + (2**64).to_bytes(9, "little") + b".",
+    b"\x80\x02\x8a\x01\x05.", b"cos\ngetpid\n(tR.", b"", b"\x80\x02.",
+]  # fmt: skip
 WRITABLES = [
-    b"\0\0\0\1C",
-    b"\0\0\0\1Cpayload",
-    b"\0\0\0\0",
-    b"\0\0\0\2C",
-    b"\xff\xff\xff\xff",
-    b"\0\0",
-    b"\0\0\0\1\xff",
-]
+    b"\0\0\0\1C", b"\0\0\0\1Cpayload", b"\0\0\0\0", b"\0\0\0\2C", b"\xff\xff\xff\xff", b"\0\0", b"\0\0\0\1\xff",
+]  # fmt: skip
 wire_scalars = st.one_of(
     small_ints,
     small_ints,

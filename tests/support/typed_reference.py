@@ -179,13 +179,8 @@ class Field:
 
     def __init__(self, name, key, hint, required, default=NOTHING, argument=None, written=True):
         self.name, self.key, self.hint, self.required, self.default, self.written = (
-            name,
-            key,
-            hint,
-            required,
-            default,
-            written,
-        )
+            name, key, hint, required, default, written,
+        )  # fmt: skip
         self.argument = argument or name
 
 
@@ -198,12 +193,8 @@ class Fields:
         types_of = dict(zip(getattr(cls, "__parameters__", ()), arguments))
         hints = {name: substituted(hint, types_of) for name, hint in hints.items()}
         self.tag, self.forbids_unknown, self.may_have_more, self.omits_defaults, self.is_array = (
-            None,
-            False,
-            False,
-            False,
-            False,
-        )
+            None, False, False, False, False,
+        )  # fmt: skip
         self.fields = list(self.find(hints))
         mark = last(marks, records.Vector, records.Map)
         is_vector = self.is_array if mark is None else mark is records.Vector

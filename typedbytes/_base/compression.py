@@ -20,14 +20,9 @@ from typedbytes._base.magic import (
 from typedbytes.errors import DecodeError, FormatError, LimitError, TruncatedError
 
 __all__ = [
-    "Compressed",
-    "Decompressed",
-    "compression_of_text",
-    "compressor",
-    "decompressed",
-    "put_back",
+    "Compressed", "Decompressed", "compression_of_text", "compressor", "decompressed", "put_back",
     "refuse_compressed_sequence_file",
-]
+]  # fmt: skip
 
 READ_NBYTES = 1 << 16
 FIRST_READ_NBYTES = 1 << 12  # of a stream: what follows its end is copied

@@ -19,19 +19,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = [
-    "file_system",
-    "files",
-    "glob_paths",
-    "is_hidden",
-    "is_map_file",
-    "is_url",
-    "opened",
-    "part_files",
-    "parts",
-    "size",
-    "visible_names",
-    "visible_paths",
-]
+    "file_system", "files", "glob_paths", "is_hidden", "is_map_file", "is_url", "opened", "part_files", "parts", "size",
+    "visible_names", "visible_paths",
+]  # fmt: skip
 
 _SIDE_FILE = r".+-(?:[mr]-\d{5,}|c-\d{5,}-\d+)(?:\..+)?"  # of a map task, a reduce task or a combiner
 _CLASSES_NBYTES = 1 << 12  # of a header, up to its class names

@@ -5,28 +5,11 @@ of another format. Not here: reading any of them, and raising the error.
 """
 
 __all__ = [
-    "BLOCK_MESSAGE",
-    "BYTE_ORDER_MARKS",
-    "COMPRESSIONS",
-    "DECOMPRESS_FIRST",
-    "FOREIGN",
-    "OLD_RCFILE_KEY",
-    "OTHER_COMPRESSIONS",
-    "SEQUENCE_FILE",
-    "SEQUENCE_FILE_NBYTES",
-    "compression_of",
-    "description_of",
-    "format_of",
-    "is_ambiguous",
-    "is_json",
-    "is_sequence_file",
-    "is_text",
-    "kind_of",
-    "may_be_json",
-    "may_be_text",
-    "name_of",
+    "BLOCK_MESSAGE", "BYTE_ORDER_MARKS", "COMPRESSIONS", "DECOMPRESS_FIRST", "FOREIGN", "OLD_RCFILE_KEY",
+    "OTHER_COMPRESSIONS", "SEQUENCE_FILE", "SEQUENCE_FILE_NBYTES", "compression_of", "description_of", "format_of",
+    "is_ambiguous", "is_json", "is_sequence_file", "is_text", "kind_of", "may_be_json", "may_be_text", "name_of",
     "not_a_sequence_file",
-]
+]  # fmt: skip
 
 SEQUENCE_FILE = b"SEQ"
 SEQUENCE_FILE_NBYTES = 4  # with the version: what is_sequence_file needs

@@ -6,17 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, Optional, TypedDict
 
 __all__ = [
-    "DecodeOptions",
-    "Decoders",
-    "Dialect",
-    "EncodeOptions",
-    "Encoders",
-    "MapFileOptions",
-    "PicklePolicy",
-    "SequenceReaderOptions",
-    "SequenceWriterOptions",
-    "ValueOptions",
-]
+    "DecodeOptions", "Decoders", "Dialect", "EncodeOptions", "Encoders", "MapFileOptions", "PicklePolicy",
+    "SequenceReaderOptions", "SequenceWriterOptions", "ValueOptions",
+]  # fmt: skip
 
 Decoders = Optional[Mapping[str, Callable[[bytes], Any]]]
 Encoders = Optional[Mapping[str, Callable[[Any], bytes]]]

@@ -197,15 +197,8 @@ def _fetched(folder, requirements, python_versions, platforms, find_links):
     for version in python_versions or [here]:
         into = os.path.join(folder, version)
         command = [
-            sys.executable,
-            "-m",
-            "pip",
-            "download",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--only-binary",
-            ":all:",
-        ]
+            sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:",
+        ]  # fmt: skip
         command += ["--python-version", version, "--dest", into]
         command += [word for platform in platforms or [_platform()] for word in ("--platform", platform)]
         command += [word for folder in find_links for word in ("--find-links", folder)]

@@ -18,18 +18,9 @@ from typedbytes.jobs.errors import OptionError, SubmitError
 from typedbytes.jobs.shipped import split_link
 
 __all__ = [
-    "Shipped",
-    "assignment",
-    "command",
-    "input_location",
-    "literal",
-    "location",
-    "option",
-    "parse_shipped",
-    "unique",
-    "url_path",
-    "variable",
-]
+    "Shipped", "assignment", "command", "input_location", "literal", "location", "option", "parse_shipped", "unique",
+    "url_path", "variable",
+]  # fmt: skip
 
 NOT_XML = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 

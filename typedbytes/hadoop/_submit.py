@@ -125,13 +125,9 @@ def _submit(plan, start, say):
     begin = time.monotonic()
     try:
         client = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             errors="replace",
-        )
+        )  # fmt: skip
     except OSError as error:
         raise SubmitError(f"Hadoop's command {command[0]} does not start: {error.strerror}") from None
     with client:

@@ -38,12 +38,8 @@ def removal(plan: Plan, paths: Iterable[str]) -> list[str]:
 def removals_of_output(plan: Plan, path: str) -> tuple[list[str], list[str]]:
     """Return two commands that remove the output of a step, but not a folder with side files of its tasks."""
     return removal(plan, [f"{path}/part-*", f"{path}/_*"]), [
-        "fs",
-        *_file_systems(plan),
-        "-rmdir",
-        "--ignore-fail-on-non-empty",
-        path,
-    ]
+        "fs", *_file_systems(plan), "-rmdir", "--ignore-fail-on-non-empty", path,
+    ]  # fmt: skip
 
 
 def _file_systems(plan):

@@ -27,16 +27,9 @@ if TYPE_CHECKING:
     from typedbytes.jobs.result import Result
 
 __all__ = [
-    "CommandError",
-    "InputError",
-    "Job",
-    "JobError",
-    "JobFailedError",
-    "OptionError",
-    "OutputError",
-    "Result",
+    "CommandError", "InputError", "Job", "JobError", "JobFailedError", "OptionError", "OutputError", "Result",
     "SubmitError",
-]
+]  # fmt: skip
 
 _MODULES = {"Job": "typedbytes.jobs.job", "Result": "typedbytes.jobs.result"}
 

@@ -34,15 +34,8 @@ __all__ = [
 STEP = "typedbytes.step"  # the property with the number of a step, from 1
 # Variables of a task start so.
 TASK_PREFIXES = (
-    "mapreduce_",
-    "mapred_",
-    "map_input_",
-    "stream_",
-    "typedbytes_step",
-    "typedbytes_split_",
-    PARAM,
-    ROLE_QUERY,
-)
+    "mapreduce_", "mapred_", "map_input_", "stream_", "typedbytes_step", "typedbytes_split_", PARAM, ROLE_QUERY,
+)  # fmt: skip
 _CLASSES = "org.apache.hadoop.streaming.io."
 
 

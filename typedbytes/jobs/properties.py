@@ -17,15 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
-    "COMPARATORS",
-    "LINE_PROPERTIES",
-    "PARTITIONER_CLASS",
-    "STREAMING_OPTION_OF",
-    "REDUCERS",
-    "properties_of",
-    "reducers_of",
-    "variables_of",
-]
+    "COMPARATORS", "LINE_PROPERTIES", "PARTITIONER_CLASS", "STREAMING_OPTION_OF", "REDUCERS", "properties_of",
+    "reducers_of", "variables_of",
+]  # fmt: skip
 
 #: The names of the property with the number of reduce tasks.
 REDUCERS = "mapreduce.job.reduces", "mapred.reduce.tasks"

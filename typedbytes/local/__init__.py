@@ -39,16 +39,8 @@ if TYPE_CHECKING:
     Values = Union[Mapping[str, object], None]
 
 __all__ = [
-    "CommandError",
-    "InputError",
-    "JobError",
-    "OptionError",
-    "OutputError",
-    "Result",
-    "run",
-    "run_job",
-    "run_script",
-]
+    "CommandError", "InputError", "JobError", "OptionError", "OutputError", "Result", "run", "run_job", "run_script",
+]  # fmt: skip
 
 
 def __dir__() -> list[str]:

@@ -84,13 +84,9 @@ class FaultFinder:
         self._nparts = 2 if is_pairs(reader) else 1
         self._decode = self._decoder.decode_pairs if self._nparts == 2 else self._decoder.decode_all
         records = WholeRecords(
-            self._check,
-            pairs=self._nparts == 2,
-            dialect=self._dialect,
-            max_bytes=self._max_bytes,
-            leaves_out=self._keep is None,
-            unicode_errors=self._unicode_errors,
-        )
+            self._check, pairs=self._nparts == 2, dialect=self._dialect, max_bytes=self._max_bytes,
+            leaves_out=self._keep is None, unicode_errors=self._unicode_errors,
+        )  # fmt: skip
         try:
             records.read(reader)
         except typedbytes.DecodeError as error:

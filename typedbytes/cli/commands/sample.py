@@ -35,13 +35,9 @@ class Settings(RecordSettings):
 
     nrecords: int = number_option("number")
     fraction: float | None = option(
-        "-p",
-        "--fraction",
-        type=_fraction,
-        metavar="P",
-        group="number",
+        "-p", "--fraction", type=_fraction, metavar="P", group="number",
         help="copy each record with probability P instead",
-    )
+    )  # fmt: skip
     seed: int | None = option(
         "--seed", type=integer, metavar="N", help="the seed; the same seed draws the same records"
     )

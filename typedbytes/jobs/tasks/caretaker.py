@@ -40,13 +40,9 @@ class Caretaker:
         try:
             command = [sys.executable, "-I", "-S", os.path.abspath(__file__)]
             self._process = subprocess.Popen(
-                command,
-                stdin=reader,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                cwd="/",
+                command, stdin=reader, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/",
                 start_new_session=True,
-            )
+            )  # fmt: skip
         except BaseException:
             self._pipe.close()
             raise
