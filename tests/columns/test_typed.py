@@ -256,12 +256,6 @@ def test_records_in_records():
     assert pyarrow.record_batch(again).to_pylist() == table.to_pylist()
 
 
-MISFITS = [
-    (int, "a", 'expected int, found STRING "a" at offset 5, code 7'),
-    (Visit, ("a", 0, "b"), 'expected int, found STRING "b"'),
-]
-
-
 @pytest.mark.parametrize(
     ("annotation", "good", "bad", "path"),
     [
