@@ -235,11 +235,10 @@ class Job:
 
     def options_not_for(self, engine: str) -> list[str]:
         """Return the names of the options that were given, and that an engine does not follow."""
-        defaults = Job("", [], "")
         return [
             name
             for name, each in _OPTIONS.items()
-            if engine not in each.engines and getattr(self, name) != getattr(defaults, name)
+            if engine not in each.engines and getattr(self, name) != each.make_default()
         ]
 
     @property

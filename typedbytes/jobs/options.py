@@ -12,7 +12,7 @@ from typedbytes.jobs.errors import OptionError
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
 __all__ = ["ENGINES", "Option", "named", "option"]
@@ -34,6 +34,7 @@ class Option:
     choices: tuple[str, ...] | None
     engines: tuple[str, ...]  #: those that follow it; the others refuse it
     commands: tuple[str, ...]
+    make_default: Callable[[], Any]
 
     @property
     def dest(self) -> str:
@@ -63,10 +64,10 @@ def option(
     assert form in FORMS
     if commands is None:
         commands = tuple(command for command, engine in (("run", "local"), ("submit", "hadoop")) if engine in engines)
-    metadata = {"option": Option(flags, form, help, metavar, choices, engines, commands)}
-    if isinstance(default, type):
-        return field(default_factory=default, metadata=metadata)
-    return field(default=default, metadata=metadata)
+    is_class = isinstance(default, type)
+    make_default = default if is_class else lambda: default
+    metadata = {"option": Option(flags, form, help, metavar, choices, engines, commands, make_default)}
+    return field(default_factory=default, metadata=metadata) if is_class else field(default=default, metadata=metadata)
 
 
 def named(words: Iterable[str], flag: str) -> dict[str, str]:

@@ -44,16 +44,13 @@ class JobSettings(Settings):
         """Return the options by their attributes: those of the job before those of the command."""
         found = super().all_options()
         first = {name: found.pop(name) for name in ("files", "folder")}
-        defaults = Job("", [], "")
-        of_job = {
-            each.dest: _declared(each, getattr(defaults, name)) for name, each in Job.options(cls.command).items()
-        }
+        of_job = {each.dest: _declared(each) for each in Job.options(cls.command).values()}
         return {**first, **of_job, **found}
 
 
-def _declared(of_job, default):
+def _declared(of_job):
     """Return an option of a job as one of a command."""
-    flag, text = of_job.flags[0], of_job.help
+    flag, text, default = of_job.flags[0], of_job.help, of_job.make_default()
     if of_job.form == "either":
         on = option(flag, action="store_true", default=default, help=text)
         off = option(
