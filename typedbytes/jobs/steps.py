@@ -16,7 +16,6 @@ from dataclasses import replace
 from typedbytes.jobs.counters import Counters
 from typedbytes.jobs.environment import STEP
 from typedbytes.jobs.errors import JobError
-from typedbytes.jobs.paths import absolute
 from typedbytes.jobs.result import Result
 from typedbytes.jobs.tasks.output_folder import PART_PREFIX, check_output
 
@@ -36,8 +35,7 @@ __all__ = ["run_steps"]
 
 def run_steps(run_step: RunStep, job: Job, steps: list[Commands], caretaker: Caretaker) -> Result:
     """Run the steps of a job, each by run_step, and return the Result of all; a JobError says which step failed."""
-    check_output(job.output)
-    parent, base = os.path.split(absolute(job.output))
+    parent, base = os.path.split(check_output(job.output))
     start = os.path.join(parent, f".{base[:50]}-{os.urandom(8).hex()}-step")
     results: list[Result] = []
     inputs, input_format = job.inputs, job.input_format

@@ -34,17 +34,19 @@ BUFFER_NBYTES = 1 << 18
 PART_PREFIX = "part-"  # of the names of part files
 
 
-def check_output(path: Path) -> None:
-    """Raise OutputError for an output that cannot appear at a path."""
+def check_output(path: Path) -> str:
+    """Return the absolute path of an output; raise OutputError where none can appear."""
     if not os.fspath(path):
         raise OutputError("the output is an empty path")
     if os.fspath(path) == "-":
         raise OutputError("the output is a folder, not standard output: give its path, ./- for one of this name")
-    parent, name = os.path.split(absolute(path))
-    if os.path.lexists(os.path.join(parent, name)):
+    found = absolute(path)
+    parent, name = os.path.split(found)
+    if os.path.lexists(found):
         raise OutputError(f"the output {path} already exists; give another path, or remove it: a job replaces nothing")
     if not os.path.isdir(parent):
         raise OutputError(f"there is no folder {parent} for the output {name}; create it first")
+    return found
 
 
 class OutputFolder:
@@ -56,8 +58,7 @@ class OutputFolder:
     def __init__(
         self, path: Path, caretaker: Caretaker, keep_failed: bool = False, temporary: Path | None = None
     ) -> None:
-        check_output(path)
-        self.path: str = absolute(path)
+        self.path: str = check_output(path)
         self._keep_failed = keep_failed
         parent, name = os.path.split(self.path)
         if temporary is not None and not os.path.isdir(temporary):
