@@ -186,7 +186,7 @@ def _sync(descriptor):
 
 
 def remove_unfinished():
-    """Remove what a signal has prevented from being removed: for the end of a process."""
+    """Remove, at the end of a process, what a signal has kept from being removed."""
     for partial in list(_unfinished):
         _remove(partial)
 

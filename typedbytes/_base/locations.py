@@ -120,7 +120,7 @@ def parts(path: str) -> list[str]:
 
 
 def part_files(path: str) -> list[str]:
-    """Return the files of a location in the same way, but MapFiles as they are stored.
+    """Return the files of a location as `parts` does, but MapFiles as they are stored.
 
     A folder of them raises IsADirectoryError.
     """
@@ -224,7 +224,7 @@ def is_hidden(name: str) -> bool:
 
 
 def visible_names(names: Iterable[str]) -> list[str]:
-    """Return the sorted names of a folder that an input of it means: visible ones, without side files.
+    """Return the sorted names of the files that a folder has as an input: visible ones, without side files.
 
     What tasks write beside their output, as log-r-00000 and bad-records-m-00003, is not output.
     Without part files it is read.

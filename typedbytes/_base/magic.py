@@ -87,7 +87,7 @@ def format_of(head):
 
 
 def is_ambiguous(head):
-    r"""Return whether these bytes are too few to tell text that starts with a word from the format of that word.
+    r"""Return whether these bytes may go on as text, or as the format whose signature is a word.
 
     >>> is_ambiguous(b"ORC\x8aF"), is_ambiguous(b"ORC\x8aF\0"), is_ambiguous(b"ORCHARDS")
     (True, False, False)
@@ -177,7 +177,7 @@ _OURS = {"sequencefile": "which typedbytes.sequencefile reads", "block": "which 
 
 
 def kind_of(head):
-    r"""Return what starts with these bytes, as a message says it, or None if that is not known.
+    r"""Return what a message calls a file that starts with these bytes, or None if it is unknown.
 
     >>> kind_of(b"SEQ\x06"), kind_of(b"\x1f\x8b\x08"), kind_of(b"hello"), kind_of(b"\x02\x01")
     ('a SequenceFile', 'gzip data', 'text', None)

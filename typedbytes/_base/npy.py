@@ -37,7 +37,7 @@ def is_available():
 
 
 def dumps_array(array):
-    r"""Write an array in the .npy format.
+    r"""Return an array in the .npy format.
 
     Raises TypeError for an array that holds Python objects or is masked: only a pickle could keep it.
 
@@ -51,7 +51,7 @@ def dumps_array(array):
 
 
 def loads_array(data):
-    """Read an array from the .npy format: a writable copy of its own.
+    """Return the array that data in the .npy format holds, as a writable copy.
 
     Raises ValueError for anything that is not exactly one array of plain numbers, text, times or records of those.
 

@@ -6,7 +6,7 @@ NBYTES = 1 << 20
 
 
 def enlarge_pipe(pipe):
-    """Let a pipe hold a mebibyte, where the system can and allows it; what is no pipe stays as it is."""
+    """Let a pipe hold a mebibyte, where the system can and allows it; anything but a pipe stays as it is."""
     try:
         import fcntl  # lazy import: start-up time; not on Windows
 

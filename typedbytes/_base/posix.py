@@ -1,4 +1,4 @@
-"""What a part of the package says where the system is not POSIX."""
+"""The error of a part of the package that needs POSIX, on any other system."""
 
 from importlib.util import find_spec
 

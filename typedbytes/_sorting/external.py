@@ -211,7 +211,7 @@ class Spills:
         return self.write(sorter, sorter.sort())
 
     def write(self, sorter: Sorter, counts: Iterable[int]) -> list[Segment]:
-        """As `add`, for a Sorter that has been sorted, with `counts` records by partition."""
+        """Write the records of a sorted Sorter as `add` does; counts: its records by partition."""
         largest = sorter.largest
         with self._new_file() as file:
             segments = [

@@ -24,7 +24,7 @@ UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
 class Option:
-    """What argparse is told of an option, or of an argument that is none; of those in a group only one may be given."""
+    """What argparse needs to know of an option or an argument; only one of a group may be given."""
 
     def __init__(self, spellings: list[tuple[tuple, dict]], group: str | None, words: Iterable[str]) -> None:
         self.spellings = spellings
@@ -146,7 +146,7 @@ UNICODE_ERRORS = option(
 
 
 class InputSettings(Settings):
-    """Which inputs are read, and what of them."""
+    """Which inputs are read, and as what."""
 
     files: list[str]
     pairs: bool = False

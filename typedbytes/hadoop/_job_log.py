@@ -1,4 +1,4 @@
-"""Parses the log that Hadoop's client prints while a job runs: progress, counters, errors.
+"""Parse the log that Hadoop's client prints while a job runs: progress, counters, errors.
 
 Here: parsing that log line by line. Not here: how the job was started. Invariant: no line makes
 the parser fail; unknown lines are ignored.

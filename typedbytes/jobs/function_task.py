@@ -17,7 +17,7 @@ from typedbytes import streaming
 
 
 def main(role: str, module: str, name: str, *reducer: str) -> None:
-    """Run the task; never returns."""
+    """Run the task; never return."""
     jobs = {"map": "mapper", "combine": "combiner", "reduce": "reducer"}
     found = {"reducer": _found(*reducer)} if reducer else {}
     streaming.run(**{**found, jobs[role]: _found(module, name)}, argv=[module, role])

@@ -252,7 +252,7 @@ class Job:
 
     @property
     def partitioner(self) -> dict[str, str]:
-        """The properties that have keys sent to reducers otherwise than by the hash of the whole key."""
+        """The properties of a job that sends keys to reducers by a part of each; none for the hash of the whole key."""
         if not self.secondary:
             return {}
         return {

@@ -1,4 +1,4 @@
-"""Refuses to start a job from a task of the same script: else each task would start the job again.
+"""Refuse to start a job from a task of the same script: else each task would start the job again.
 
 Here: what a task of a script is known by. Not here: starting processes. On this machine a variable names the
 scripts that a process is a task of; on a node of a cluster, where nothing of ours starts it, the words of its

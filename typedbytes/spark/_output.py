@@ -41,7 +41,7 @@ class Output:
         return f"{self._path}/_replaced-{self._job}"
 
     def write(self, batches, partition, attempt):
-        """Write record batches of keys and values to a file; return its name and the one until the commit, or None."""
+        """Write record batches to a file; return its name and its name until the commit, or None without batches."""
         batch = next(batches, None)
         if batch is None:
             return None

@@ -73,7 +73,7 @@ def infer_schema(path, options):
 
 
 def given_schema(path, options, arrow):
-    """Return a given schema, with the types of records that become bytes or structs, which it says too little of."""
+    """Return a given schema, with the types of records for its bytes and structs, which say too little."""
     if not any(word in str(field.type) for field in arrow for word in ("binary", "struct")):
         return Schema(arrow, {})
     found = _tables.infer_schema(locations.files(path), options.structure, of_all_files=options.merge)

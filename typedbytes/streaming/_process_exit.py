@@ -66,7 +66,7 @@ class ProcessExit:
 
 
 class TaskExit(SystemExit):
-    """Ends the process with its `code`."""
+    """Raised to end the process with its `code`."""
 
     def __init__(self, process_exit):
         super().__init__()

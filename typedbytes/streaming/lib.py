@@ -113,7 +113,7 @@ def countmapper(key: Any, value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def distinctmapper(key: Any, value: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield the value with nothing: with distinctreducer as combiner and reducer, each value once.
+    """Yield the value with an empty byte string: with distinctreducer as combiner and reducer, each value once.
 
     >>> list(distinctmapper(0, "a"))
     [('a', b'')]
@@ -122,7 +122,7 @@ def distinctmapper(key: Any, value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def distinctreducer(key: Any, values: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
-    """Yield the key once, with nothing; a combiner too.
+    """Yield the key once, with an empty byte string; a combiner too.
 
     >>> list(distinctreducer("a", [b"", b""]))
     [('a', b'')]
@@ -205,7 +205,7 @@ class MultiMapper:
         self._mappers: list[Any] = []
 
     def add(self, pattern: str, mapper: Any) -> None:
-        """Add a mapper for the files whose name has this in it."""
+        """Add a mapper for the files whose names contain the pattern."""
         self._mappers.append((pattern, mapper))
 
     def configure(self) -> None:
@@ -227,13 +227,13 @@ class MultiMapper:
 
     @_raising_again
     def map(self, key: Any, value: Any) -> Iterator[tuple[Any, Any]]:
-        """Yield the pairs that each of them makes of this one."""
+        """Yield the pairs that each started mapper makes of a pair."""
         for user_code in self._user_code:
             yield from pairs_of(user_code.process(key, value))
 
     @_raising_again
     def close(self) -> Iterator[tuple[Any, Any]]:
-        """Yield what each of them has left at the end."""
+        """Yield the pairs that each started mapper has left at the end."""
         for user_code in self._user_code:
             yield from user_code.end()
 

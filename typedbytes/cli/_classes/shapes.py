@@ -81,7 +81,7 @@ class Shape:
         return self.has_pickles or any(shape.has_pickles_inside() for shape in inside)
 
     def add(self, value: Any) -> None:
-        """Take a value into account, which was decoded with exact=True."""
+        """Take into account a value that was decoded with exact=True."""
         kind = _kind_of(value)
         if type(value) is typedbytes.Ext and value.code == PICKLE:
             try:

@@ -85,7 +85,7 @@ def _pairs(lines):
 
 
 def _rows(lines):
-    """Yield each row: a tuple, with a header a dict; blank lines are none."""
+    """Yield each row, a tuple or with a header a dict; blank lines are left out."""
     layout, columns = lines.layout, None
     for row in _fields(lines):
         if layout.pairs and len(row) != 2:
@@ -143,7 +143,7 @@ class TextOutput:
         """Write what follows the last record: nothing."""
 
     def write(self, records):
-        """Write them, up to the first that cannot be text."""
+        """Write records as text, up to the first that cannot be text."""
         nlines = 0
         try:
             for line in self._lines(records):

@@ -37,7 +37,7 @@ _SIGNATURES = (SEQUENCE_FILE + b"\6", BLOCK_MESSAGE, *FOREIGN, *BYTE_ORDER_MARKS
 
 
 def recognise(head, is_all=False):
-    """Return the format of an input by its first bytes, maybe a foreign one, or "text"; None: more are needed.
+    """Return the format of an input by its first bytes, maybe a foreign one, or "text"; None: more bytes are needed.
 
     A value with an application code starts like text only if its length is one of four printable
     characters: 150 MB or more.
@@ -120,7 +120,7 @@ def source_of(source, name, shown, pairs, dialect, max_bytes):
 
 
 def limited_source_of(source, name, shown, pairs, dialect, max_bytes):
-    """Return such a source of typed bytes, in which no record is larger than max_bytes."""
+    """Return a source of typed bytes as `source_of` does, in which no record is larger than max_bytes."""
     if max_bytes is None:
         return source_of(source, name, shown, pairs, dialect, max_bytes)
     records = reader_of(source, name, shown, True, pairs, dialect, max_bytes)

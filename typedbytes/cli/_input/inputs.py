@@ -159,7 +159,7 @@ def opened(name, path=None):
 
 @contextmanager
 def opened_as_it_is(name, path=None):
-    """Open an input in the same way and yield its bytes."""
+    """Open an input as `opened` does, and yield its bytes as they are."""
     with (
         _source(path or name) as source,
         as_input_failure(name),

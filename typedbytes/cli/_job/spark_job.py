@@ -1,4 +1,4 @@
-"""A job on Spark, for the commands run and submit: the session, and the options that Spark leaves no use for."""
+"""A job on Spark, for the commands run and submit: the session, and the options that have no use on Spark."""
 
 from __future__ import annotations
 

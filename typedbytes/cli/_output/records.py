@@ -143,7 +143,7 @@ class _Json(_TypedBytes):
             self._shown.expect(reader)
 
     def write(self, records):
-        """Write them as lines of JSON."""
+        """Write records as lines of JSON."""
         for chunk in (records,) if self._shown is None else self._shown.converted(records):
             self._write(chunk)
 
@@ -176,7 +176,7 @@ class _Messages(_TypedBytes):
         self._nbytes = self._nrecords = 0  # written of it
 
     def write(self, records):
-        """Write them as messages, up to the first that cannot be one."""
+        """Write records as messages, up to the first that cannot be one."""
         nparts = 2 if self._is_pairs else 1
         for values in decode_chunk(self._decoded, records, nparts, self._dialect, self._nbytes, self._nrecords):
             for value in values:

@@ -18,7 +18,7 @@ STEP = (
 
 
 class Fields:
-    """Find the values at paths that an option gives; with null one that a record lacks is a null."""
+    """Find the values at the paths of an option; with null, a value that a record lacks is a null."""
 
     def __init__(self, paths, option, dialect, null=False):
         self._option = option

@@ -89,7 +89,7 @@ class _Numbers:
         self.minimum = self.maximum = None
 
     def add(self, number):
-        """Add one. TypeError: not a number; ArithmeticError: no exact sum, or too large for a float."""
+        """Add a number. TypeError: it is not one; ArithmeticError: no exact sum, or too large for a float."""
         if type(number) not in (int, float) and not _is_decimal(number):
             raise TypeError(f"expected a number, not an object of type {type(number).__name__}")
         if _is_decimal(number) or _is_decimal(self.total):
@@ -103,7 +103,7 @@ class _Numbers:
             self.maximum = number if self.maximum is None else max(self.maximum, number)
 
     def mean(self):
-        """Return the mean, None of no numbers."""
+        """Return the mean, or None if there are no numbers."""
         if not self.count:
             return None
         return _context(28).divide(self.total, self.count) if _is_decimal(self.total) else self.total / self.count
