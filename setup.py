@@ -151,8 +151,7 @@ class BuildExt(build_ext):
             except CompileError as error:
                 message = (
                     "building typedbytes needs a C compiler, named by CC or the one that Python was built with, "
-                    "and Python's headers; "
-                    f"on Debian and Ubuntu: apt install gcc python3-dev ({error})"
+                    f"and Python's headers; on Debian and Ubuntu: apt install gcc python3-dev ({error})"
                 )
                 raise PlatformError(message) from None
 

@@ -57,8 +57,7 @@ GATES = {
         "tests/gates/line_coverage.py",
         "Lines and branches that the suite reaches",
         "core: {lines_missed} of {lines:,} lines missed, {branches_missed} of {branches:,} branches, "
-        "{calls_missed} of {calls:,}"
-        " outcomes of calls; Python: {python_lines_missed} of {python_lines:,} lines",
+        "{calls_missed} of {calls:,} outcomes of calls; Python: {python_lines_missed} of {python_lines:,} lines",
     ),
     "sanitize": (
         "tests/gates/sanitize.py",

@@ -28,8 +28,7 @@ _CLASSES_NBYTES = 1 << 12  # of a header, up to its class names
 _HDFS = ("hdfs://", "arrow_hdfs://")
 _HDFS_NEEDS = (
     "hdfs:// needs pyarrow, a JDK in JAVA_HOME, Hadoop with libhdfs.so in HADOOP_HOME, "
-    "and CLASSPATH=$(hadoop classpath --glob); "
-    "webhdfs://me@namenode:9870/path needs only the library requests"
+    "and CLASSPATH=$(hadoop classpath --glob); webhdfs://me@namenode:9870/path needs only the library requests"
 )
 
 

@@ -60,8 +60,7 @@ def check(plan: Plan, say: Callable[[str], object] = lambda line: None) -> Plan:
         if not is_importable(name):
             raise SubmitError(
                 f"{plan.script} imports {name}, which is neither beside it nor installed here: correct the name, "
-                "ship the file with "
-                "--ship, or put the package into the bundle with --module or --require"
+                "ship the file with --ship, or put the package into the bundle with --module or --require"
             )
         say(f"the nodes must have the module {name}, or a bundle that holds it (--require {name})")
     return replace(
@@ -120,6 +119,5 @@ def _check_same(path, bundle):
     if names:
         raise SubmitError(
             f"{names[0]} in the bundle {bundle} differs from {path}, and the tasks would import the bundle's: "
-            "make it again with "
-            f"typedbytes bundle --module {path} {bundle}, or rename one"
+            f"make it again with typedbytes bundle --module {path} {bundle}, or rename one"
         )

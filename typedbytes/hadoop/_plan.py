@@ -140,8 +140,7 @@ def _java_class(option, formats, name):
     if name == "pairs":
         raise OptionError(
             'the format "pairs" works only with typedbytes run: for Hadoop, convert inputs with typedbytes loadtb, '
-            "and read SequenceFile "
-            "output with dumptb"
+            "and read SequenceFile output with dumptb"
         )
     if name and name not in formats and "." not in name:
         raise OptionError(f"unknown format {name!r}; known: {', '.join(formats)}, and the full name of any Java class")

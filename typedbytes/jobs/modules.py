@@ -43,8 +43,7 @@ def local_modules(script: str, bundled: Container[str] = ()) -> tuple[list[str],
                 if name not in bundled:
                     raise SubmitError(
                         f"{script} imports the package {name} beside it, and Hadoop's -files takes no folders: "
-                        "put it into the "
-                        f"bundle with --module {package}"
+                        f"put it into the bundle with --module {package}"
                     )
                 files.append(package)
             else:

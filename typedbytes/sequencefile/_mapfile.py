@@ -183,8 +183,7 @@ def _order_of(class_name, decoders):
         return _ORDERS[class_name]
     raise TypeError(
         f"cannot look up keys of unknown order, of class {class_name!r:.80}: "
-        "read the MapFile's data as a SequenceFile; "
-        f"known: {', '.join(name.rpartition('.')[2] for name in _ORDERS)}"
+        f"read the MapFile's data as a SequenceFile; known: {', '.join(name.rpartition('.')[2] for name in _ORDERS)}"
     )
 
 

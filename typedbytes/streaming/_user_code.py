@@ -227,8 +227,7 @@ class UserCode:
         if self.takes_all:
             raise TypeError(
                 f"{self._name} has a single parameter, so it takes all records in one call, "
-                "which max_bad and wrappers of mappers "
-                "do not support: give it two parameters"
+                "which max_bad and wrappers of mappers do not support: give it two parameters"
             )
         return self.process
 

@@ -174,8 +174,7 @@ def _check_text(path, head, codec):
         convert = "; typedbytes convert makes records of a table" if name in ("parquet", "arrow", "arrow-file") else ""
         raise InputError(
             f"{path}: cannot tell the format: {what}, not text, not a SequenceFile, not named .tb; "
-            "--input-format pairs reads it as typed "
-            f"bytes, --input-format text as lines{convert}"
+            f"--input-format pairs reads it as typed bytes, --input-format text as lines{convert}"
         )
 
 

@@ -50,8 +50,7 @@ def find_composite_keys(
     if set(between) != {"typedbytes"}:
         raise GroupingError(
             f"grouping by a part of the keys needs typed bytes between map and reduce, not {' and '.join(between)}: "
-            "add -io typedbytes "
-            "(or -D stream.map.output=typedbytes -D stream.reduce.input=typedbytes)"
+            "add -io typedbytes (or -D stream.map.output=typedbytes -D stream.reduce.input=typedbytes)"
         )
     trusts = nreducers is None or (nreducers == 1 and not groups_by_part)
     return CompositeKeys(part_of, groups_by_part and role == "reduce", secondary, None if trusts else nreducers)

@@ -71,7 +71,6 @@ class TextOutput(RecordOutput):
             if any((b"%b%b" % (encoded, separator)).split(separator, nfields)[nfields:]):
                 raise ValueError(
                     f"a separator inside a key of text would end it before the reducer: {line[:80]!r}; "
-                    f"replace {separator!r} in keys, "
-                    "or send typed bytes between map and reduce"
+                    f"replace {separator!r} in keys, or send typed bytes between map and reduce"
                 )
         return line + b"\n"
