@@ -377,9 +377,8 @@ def test_an_error_of_the_command_itself_is_no_result(stderr, file, capfd, monkey
         monkeypatch.setattr(sys, "stderr", None)
     assert main(["grep", "hi", file(STREAM)]) == 70
     out, err = capfd.readouterr()
-    assert out == "" and (
-        stderr == "closed" or (err.startswith("Traceback") and err.endswith("KeyError: 'a defect'\n"))
-    )
+    assert out == ""
+    assert stderr == "closed" or (err.startswith("Traceback") and err.endswith("KeyError: 'a defect'\n"))
 
 
 def test_an_error_that_took_the_place_of_a_signal_is_no_defect(file, capfd, monkeypatch):
@@ -424,7 +423,8 @@ def test_modules_use_each_other_in_one_direction():
             if isinstance(node, ast.ImportFrom) and node.module.startswith("typedbytes.cli"):
                 inside = node.module[len("typedbytes.cli.") :]
                 used[module] |= {inside, *(f"{inside}.{each.name}".lstrip(".") for each in node.names)} & set(modules)
-    assert used["_input.inputs"] >= {"_input.formats", "_failure"} and used["commands.cat"] >= {
+    assert used["_input.inputs"] >= {"_input.formats", "_failure"}
+    assert used["commands.cat"] >= {
         "_input.inputs",
         "_output.records",
     }

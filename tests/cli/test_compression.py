@@ -162,7 +162,8 @@ def test_lines_of_a_compression_that_is_not_known_are_refused(suffix, tmp_path):
     path.write_bytes(b"could be text\n")
     for options in ((), ("--csv",), ("--tsv", "--infer")):
         stdout, message = bad(65, "from-text", *options, path)
-        assert stdout == b"" and message.startswith(
+        assert stdout == b""
+        assert message.startswith(
             f"{path}: expected text, found a name that ends in .{suffix}, a compression that is not known"
         )
 

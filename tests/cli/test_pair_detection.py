@@ -46,11 +46,9 @@ def test_what_seems_to_be_pairs_is_not_taken_apart(command, tmp_path, capfdbinar
     assert main(arguments) == 64
     stdout, stderr = capfdbinary.readouterr()
     guess = "the input looks like pairs (STRING INT STRING INT): use --pairs, or --values if that is wrong"
-    assert (
-        stdout == b""
-        and stderr.decode().startswith(f"typedbytes: {path}: {guess} (TYPEDBYTES_RECORDS=")
-        and stderr.count(b"\n") == 1
-    )
+    assert stdout == b""
+    assert stderr.decode().startswith(f"typedbytes: {path}: {guess} (TYPEDBYTES_RECORDS=")
+    assert stderr.count(b"\n") == 1
     assert os.listdir(tmp_path) == ["pairs.tb"]
     printed = []
     for word in ("pairs", "values"):
@@ -143,10 +141,8 @@ def test_an_input_is_not_replaced_before_it_is_clear_what_a_record_is(command, t
 def test_commands_that_keep_pairs_together_only_warn(command, file):
     extra = ["--to", "json"] if command == "convert" else []
     done = run(command, *extra, file(PAIR_STREAM))
-    assert (
-        done.returncode == 0
-        and b"read as single values, but it looks like pairs (STRING INT STRING INT): use --pairs" in done.stderr
-    )
+    assert done.returncode == 0
+    assert b"read as single values, but it looks like pairs (STRING INT STRING INT): use --pairs" in done.stderr
     for word in "--pairs", "--values":
         good(command, *extra, word, file(PAIR_STREAM))
 

@@ -78,11 +78,9 @@ def test_an_rcfile_is_named_and_gives_no_record(data, file):
     assert sniffed(file, data) == "rcfile"
     for command in ("to-json", "count", "validate"):
         stdout, message = bad(65, command, "--pairs", path)
-        assert (
-            "RCFile" in message
-            and "KeyBuffer" not in message
-            and b"records" not in stdout.replace(b'"records": 0', b"")
-        )
+        assert "RCFile" in message
+        assert "KeyBuffer" not in message
+        assert b"records" not in stdout.replace(b'"records": 0', b"")
     for read in (
         sequencefile.Reader,
         lambda data: sequencefile.Reader(io.BytesIO(data)),
@@ -148,9 +146,8 @@ def test_random_bytes_are_no_typed_bytes(file):
     (row,) = rows(good("sniff", stdin=b"\xc8\x10" + bytes(1000)))
     assert row["format"] == "unknown" and row["fault"].startswith("input ends inside type code 200")
     (row,) = rows(good("sniff", stdin=ONE + TWO + b"\x0e"))
-    assert (row["format"], row["types"]) == ("typedbytes", "INT INT") and row["fault"].startswith(
-        "unknown type code 14"
-    )
+    assert (row["format"], row["types"]) == ("typedbytes", "INT INT")
+    assert row["fault"].startswith("unknown type code 14")
     assert rows(good("sniff", "--from", "typedbytes", stdin=ONE + b"\x0e"))[0]["format"] == "typedbytes"
 
 
@@ -247,9 +244,8 @@ def test_an_input_that_ends_early_is_recognised(head):
 def test_other_files_by_mistake(head, name):
     assert formats.recognise(head) == name
     message = bad(65, "cat", stdin=head + bytes(100))[1]
-    assert name in message and ("typedbytes convert reads it" in message) == (
-        name in ("parquet", "arrow", "arrow-file")
-    )
+    assert name in message
+    assert ("typedbytes convert reads it" in message) == (name in ("parquet", "arrow", "arrow-file"))
     assert bad(65, "cat", "--from", "typedbytes", stdin=head + bytes(100))[1].endswith("record 0")
 
 

@@ -281,10 +281,8 @@ def test_the_report_of_a_task(tmp_path):
         timeout=SECONDS,
         env={**os.environ, **environment},
     )
-    assert (
-        b"input file: s3a://***@bucket/part-0?sig=***\n" in done.stderr
-        and b"ValueError: ftp://***@host/a?sig=***: login" in done.stderr
-    )
+    assert b"input file: s3a://***@bucket/part-0?sig=***\n" in done.stderr
+    assert b"ValueError: ftp://***@host/a?sig=***: login" in done.stderr
     assert not any(secret in done.stderr for secret in SECRETS), done.stderr
 
 

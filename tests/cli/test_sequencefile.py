@@ -391,9 +391,8 @@ def test_repair_says_where_a_record_is_wrong(compression, tmp_path):
     lines = done.stderr.decode().splitlines()
     assert done.returncode == 65 and len(lines) == 2
     for line, number in zip(lines, (1, 3)):
-        assert line.startswith(message) and line.endswith(
-            f"byte 0 of the value at offset {offsets[number]}, record {number}"
-        )
+        assert line.startswith(message)
+        assert line.endswith(f"byte 0 of the value at offset {offsets[number]}, record {number}")
 
 
 @pytest.mark.parametrize("compression", ["none", "record", "block"])

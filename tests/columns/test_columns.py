@@ -265,9 +265,8 @@ def test_arrays_are_over_the_memory_of_the_batch_and_keep_it():
     kept = batch.column("value"), batch.buffers("key")["data"]
     del batch
     junk = [bytes(16_000) for _ in range(100)]
-    assert kept[0].tolist() == [[number / 2, number / 4] for number in range(1000)] and kept[1].tolist() == list(
-        range(1000)
-    )
+    assert kept[0].tolist() == [[number / 2, number / 4] for number in range(1000)]
+    assert kept[1].tolist() == list(range(1000))
     del junk
 
 

@@ -172,9 +172,8 @@ def test_no_record():
 def test_a_table_of_a_file():
     data = written(zip(SIMPLE["Text"], SIMPLE["IntWritable"]), key_class="Text", value_class="IntWritable")
     table = pyarrow.table(columns.read(data, 77))
-    assert table.column("key").to_pylist() == SIMPLE["Text"] and table.column("value").to_pylist() == list(
-        SIMPLE["IntWritable"]
-    )
+    assert table.column("key").to_pylist() == SIMPLE["Text"]
+    assert table.column("value").to_pylist() == list(SIMPLE["IntWritable"])
 
 
 # -- errors -----------------------------------------------------------------------------------------------

@@ -240,7 +240,8 @@ def test_a_wanted_field_that_no_record_has_is_all_null():
 def test_a_whole_value_and_a_field_of_it():
     rows = [{"x": 1, "y": "s"}, {"y": "t"}]
     batch = read_one(rows, columns=["value", "value.y"])
-    assert objects_of(batch) == [{"x": 1, "y": "s"}, {"x": None, "y": "t"}] and batch.column("value.y").tolist() == [
+    assert objects_of(batch) == [{"x": 1, "y": "s"}, {"x": None, "y": "t"}]
+    assert batch.column("value.y").tolist() == [
         "s",
         "t",
     ]

@@ -309,9 +309,9 @@ def test_a_value_that_its_column_cannot_hold(annotation, good, bad, said):
     data = rows_of(good, bad)
     with pytest.raises(tb.DecodeTypeError) as caught:
         list(columns.read(data, type=annotation))
-    assert (
-        str(caught.value).startswith(said) and caught.value.record == 1 and caught.value.offset == len(tb.dumps(good))
-    )
+    assert str(caught.value).startswith(said)
+    assert caught.value.record == 1
+    assert caught.value.offset == len(tb.dumps(good))
 
 
 @pytest.mark.parametrize(

@@ -66,10 +66,8 @@ def test_rows_of_an_array_of_other_things_are_vectors(dtype):
     for some in (grid, grid[::-1, ::2], grid.T, grid[:, :1]):
         expected = tb.Encoder().encode_all(map(tuple, some))
         assert written([some], pairs=False) == expected and written([some.view(numpy.matrix)], pairs=False) == expected
-    assert (
-        written([grid[:, :0]], pairs=False) == tb.Encoder().encode_all([(), ()])
-        and written([grid[:0]], pairs=False) == b""
-    )
+    assert written([grid[:, :0]], pairs=False) == tb.Encoder().encode_all([(), ()])
+    assert written([grid[:0]], pairs=False) == b""
 
 
 def test_nulls_in_rows_of_an_array():

@@ -1301,7 +1301,8 @@ def test_a_job_that_is_printed_needs_no_bundle(tmp_path, monkeypatch, capfdbinar
     ]  # fmt: skip
     assert not (tmp_path / "typedbytes-bundle.zip").exists()
     code, output, _ = run_command(capfdbinary, *words, "--target", "emr", "--staging", "s3://b/j")
-    assert code == 0 and output.partition("\n\n")[2].splitlines()[::2] == [
+    assert code == 0
+    assert output.partition("\n\n")[2].splitlines()[::2] == [
         first,
         "aws s3 cp typedbytes-bundle.zip s3://b/j/",
     ]

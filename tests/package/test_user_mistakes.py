@@ -258,11 +258,9 @@ def test_a_script_with_a_combiner_and_no_reducer_is_refused_before_it_starts(tmp
     task = subprocess.run(
         [sys.executable, "job.py", "map"], input=b"", capture_output=True, cwd=tmp_path, timeout=SECONDS
     )
-    assert (
-        task.returncode == 1
-        and task.stdout == b""
-        and task.stderr.decode().splitlines()[-1].startswith(f"TypeError: {LONELY}")
-    )
+    assert task.returncode == 1
+    assert task.stdout == b""
+    assert task.stderr.decode().splitlines()[-1].startswith(f"TypeError: {LONELY}")
 
 
 def run_command(*words, cwd):

@@ -342,10 +342,8 @@ def test_a_scalar_with_a_wrong_length_is_refused(compression, codec):
             objects = sequencefile.Reader(sink.getvalue(), resync=True)
             values = list(objects)
             typed = sequencefile.Reader(sink.getvalue(), resync=True)
-            assert (
-                repr(list(tb.PairReader(typed.read_typed(1 << 20)))) == repr(values)
-                and len(values) + len(objects.skipped) == 3
-            )
+            assert repr(list(tb.PairReader(typed.read_typed(1 << 20)))) == repr(values)
+            assert len(values) + len(objects.skipped) == 3
             assert [each.error.offset for each in typed.skipped] == [each.error.offset for each in objects.skipped]
 
 

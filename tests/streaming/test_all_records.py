@@ -196,7 +196,8 @@ def test_lines_are_only_to_be_iterated_over(tmp_path):
     assert (outcome.code, outcome.output) == (
         1,
         b"",
-    ) and "TextReader' object has no attribute 'skip'" in outcome.messages
+    )
+    assert "TextReader' object has no attribute 'skip'" in outcome.messages
 
 
 def test_what_is_not_an_iterable_of_pairs_is_named(tmp_path):
@@ -240,7 +241,8 @@ def test_max_bad_needs_that_of_a_class_too(tmp_path):
     assert (outcome.code, outcome.output) == (
         1,
         b"",
-    ) and f"TypeError: mapper has a single parameter, so it {WHOLE}" in outcome.messages
+    )
+    assert f"TypeError: mapper has a single parameter, so it {WHOLE}" in outcome.messages
 
 
 def multi(mapper):

@@ -121,12 +121,13 @@ def _outcome(attempt, counted):
     return attempt.name, {group: dict(names) for group, names in counters.items()}
 
 
+def _map_attempt(setting, number, split, attempt_number, bundle):
+    return _attempt(setting, "m", number, attempt_number, bundle, map_environment(split), described(split))
+
+
 def run_map_only(setting, number, split, attempt_number, bundle):
     """Run a map task whose output is the job's; return its outcome. bundle: its folder, or None."""
-    with _attempt(setting, "m", number, attempt_number, bundle, map_environment(split), described(split)) as (
-        attempt,
-        _,
-    ):
+    with _map_attempt(setting, number, split, attempt_number, bundle) as (attempt, _):
         _, counted = attempt.run_map(split, _ignore)
     return _outcome(attempt, counted)
 
@@ -137,10 +138,7 @@ def run_map(setting, number, split, attempt_number, bundle):
     The keys of the pieces are in the order of reading. A key is the partition, the number of the map task, that of the
     run and that of the piece; a value the number of records in the segment and bytes.
     """
-    with _attempt(setting, "m", number, attempt_number, bundle, map_environment(split), described(split)) as (
-        attempt,
-        _,
-    ):
+    with _map_attempt(setting, number, split, attempt_number, bundle) as (attempt, _):
         runs, counted = attempt.run_map(split, _ignore)
         for i, run in enumerate(runs):
             for partition, segment in enumerate(run):
