@@ -43,7 +43,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return __all__
 
 

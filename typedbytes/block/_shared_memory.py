@@ -4,11 +4,21 @@ Here: the channel, its messages, its free ranges. Not here: the memory itself, w
 the bytes of messages, which are compiled.
 """
 
+from __future__ import annotations
+
 import struct
 
 from typedbytes.block._native import BlockReader, BlockWriter, Command
 from typedbytes.block._system_memory import make_memory, map_memory
 from typedbytes.errors import BlockError
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    import socket
+    from typing import Any
+
+    from typing_extensions import Self
 
 _ALIGNMENT = 64
 _HEAD = struct.Struct("<QQ")  # epoch and length, before each body
@@ -19,7 +29,7 @@ class _Range:
 
     __slots__ = ("start", "end", "is_published")
 
-    def __init__(self, start, end):
+    def __init__(self, start: int, end: int) -> None:
         self.start = start
         self.end = end
         self.is_published = False
@@ -34,8 +44,16 @@ class SharedBody:
 
     __module__ = "typedbytes.block"
     __slots__ = ("_channel", "view", "values", "offset", "nbytes", "id")
+    view: memoryview
+    values: tuple[Any, ...]
+    offset: int
+    nbytes: int
+    id: int | None
 
-    def __init__(self, channel, offset, nbytes, view, values=(), id=None):
+    def __init__(
+        self, channel: SharedChannel, offset: int, nbytes: int, view: memoryview, values: tuple[Any, ...] = (),
+        id: int | None = None,
+    ) -> None:  # fmt: skip
         self._channel = channel
         self.offset = offset
         self.nbytes = nbytes
@@ -43,11 +61,11 @@ class SharedBody:
         self.values = values
         self.id = id
 
-    def publish(self, *values):
+    def publish(self, *values: Any) -> None:
         """Send a message that the body is filled, with some values; its memory is reused after the answer."""
         self._channel._publish(self, values)
 
-    def release(self):
+    def release(self) -> None:
         """Return the memory to the sender; the view, and arrays made of it, must not be used any more.
 
         On the sending side: discard a body that is not published.
@@ -55,10 +73,10 @@ class SharedBody:
         """
         self._channel._release(self)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind=None, error=None, traceback=None):
+    def __exit__(self, kind: object = None, error: object = None, traceback: object = None) -> None:
         _leave(self.release, error)
 
 
@@ -89,7 +107,7 @@ class SharedChannel:
 
     __module__ = "typedbytes.block"
 
-    def __init__(self, sock, nbytes=67108864):
+    def __init__(self, sock: socket.socket, nbytes: int = 67108864) -> None:
         if not 1 <= nbytes <= 1 << 40:
             raise ValueError(f"nbytes is 1..2^40, not {nbytes}")
         self._start(sock)
@@ -102,7 +120,7 @@ class SharedChannel:
             raise
 
     @classmethod
-    def accept(cls, sock):
+    def accept(cls, sock: socket.socket) -> Self:
         """Map the memory that the other side of a socket offers, and return the receiving end.
 
         Raises BlockError for memory that the other side could remove, or that cannot be opened:
@@ -134,7 +152,7 @@ class SharedChannel:
             raise BlockError(f"expected a {command!r} message, not {message!r:.80}")
         return message[1:]
 
-    def reserve(self, nbytes):
+    def reserve(self, nbytes: int) -> SharedBody:
         """Return a SharedBody of nbytes bytes to fill; wait for answers of the other side until there is space.
 
         Raises ValueError when the unpublished bodies leave too little memory for it.
@@ -192,12 +210,12 @@ class SharedChannel:
             raise BlockError(f"the other side frees body {epoch}, which was not published")
         del self._ranges[epoch]
 
-    def flush(self):
+    def flush(self) -> None:
         """Wait until the other side has released every published body."""
         while any(each.is_published for each in self._ranges.values()):
             self._wait_for_release()
 
-    def receive(self):
+    def receive(self) -> SharedBody | None:
         """Return the next SharedBody, or None where the other side has closed the channel."""
         message = self._reader.read()
         if message is None:
@@ -221,7 +239,7 @@ class SharedChannel:
             self._writer.write([Command("free"), body.id])
         del self._bodies[body.id]
 
-    def close(self):
+    def close(self) -> None:
         """Unmap the memory; the socket stays open. Closing again does nothing.
 
         Raises BufferError while arrays still use the memory.
@@ -233,14 +251,14 @@ class SharedChannel:
             self._memory.close()
 
     @property
-    def closed(self):
+    def closed(self) -> bool:
         """Whether the SharedChannel is closed."""
         return self._reader.closed
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind=None, error=None, traceback=None):
+    def __exit__(self, kind: object = None, error: object = None, traceback: object = None) -> None:
         _leave(self.close, error)
 
 
