@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typedbytes.cli._arguments import Option, Settings, either, integer, option, parse_size
-from typedbytes.cli._failure import USAGE, Failure, say
+from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.jobs.errors import OptionError
 from typedbytes.jobs.job import Job
 
@@ -86,17 +86,3 @@ def job_of(settings: JobSettings, kind: type[AnyJob], **more: Any) -> AnyJob:
         return kind(settings.files[0], settings.files[1:], settings.folder, **values, **more)
     except OptionError as error:
         raise Failure(USAGE, str(error)) from None
-
-
-def report_ignored(job: Job) -> None:
-    """Report each property of the job with which Hadoop would give another result, and which has no effect outside it.
-
-    Where text is compressed, as Hadoop does it, the names of part files are others than usual: that is reported too.
-    """
-    from typedbytes.jobs.hadoop_properties import ignored, text_suffix  # imported lazily: start-up time
-
-    for name, what in ignored(job.properties, job.output_format).items():
-        say(f"typedbytes: -D {name} has no effect here: {what}")
-    suffix = text_suffix(job.properties, job.output_format)
-    if suffix:
-        say(f"typedbytes: part files end in {suffix}: mapreduce.output.fileoutputformat.compress is set")

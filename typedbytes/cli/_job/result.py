@@ -8,12 +8,14 @@ from typedbytes.cli._failure import UNAVAILABLE, Failure, say
 from typedbytes.cli._job.submit_failure import failure_of
 from typedbytes.jobs.counters import TASK_COUNTERS
 from typedbytes.jobs.errors import CommandError, JobError
+from typedbytes.jobs.hadoop_properties import ignored, text_suffix
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from typedbytes.jobs.job import Job
     from typedbytes.jobs.result import Result
 
 TASK_GROUPS = TASK_COUNTERS, "Map-Reduce Framework"
@@ -24,22 +26,36 @@ HADOOP_GROUPS = {
 }  # fmt: skip
 
 
-def run_and_report(job: Callable[[], Result], quiet: bool) -> None:
+def run_and_report(job: Job, run: Callable[[], Result]) -> None:
     """Call a function that runs a job; report its counters, or raise the Failure of a job that fails."""
+    if not job.quiet:
+        _report_ignored(job)
     try:
-        result = job()
+        result = run()
     except ModuleNotFoundError as error:
         raise Failure(UNAVAILABLE, str(error)) from None
     except JobError as error:
-        if quiet or isinstance(error, CommandError):  # else the last output of its task was written already
+        if job.quiet or isinstance(error, CommandError):  # else the last output of its task was written already
             for line in error.tail:
                 say(line)
         failure = failure_of(error)
     else:
-        if not quiet:
+        if not job.quiet:
             _report(result)
         return
     raise failure
+
+
+def _report_ignored(job):
+    """Report each property of the job with which Hadoop would give another result, and which has no effect outside it.
+
+    Where text is compressed, as Hadoop does it, the names of part files are others than usual: that is reported too.
+    """
+    for name, what in ignored(job.properties, job.output_format).items():
+        say(f"typedbytes: -D {name} has no effect here: {what}")
+    suffix = text_suffix(job.properties, job.output_format)
+    if suffix:
+        say(f"typedbytes: part files end in {suffix}: mapreduce.output.fileoutputformat.compress is set")
 
 
 def _report(result):

@@ -7,20 +7,25 @@ import sys
 from contextlib import contextmanager
 
 from typedbytes.cli._failure import UNAVAILABLE, USAGE, Failure
-from typedbytes.cli._job.options import JobSettings, job_of, report_ignored
-from typedbytes.cli._job.result import run_and_report
 from typedbytes.jobs.job import Job
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from typedbytes.cli._job.options import JobSettings
+    from typedbytes.jobs.result import Result
 
 #: Options of submit that are not those of a job, and their values when they are not given.
 NOT_FOR_SPARK = {"streaming_jar": None, "read": False, "dry_run": False, "target": "hadoop", "staging": None}
 
 
-def run_on_spark(settings: JobSettings, master: str | None, bundle: str | None = None) -> None:
-    """Run a job by a session of its own.
+def on_spark(settings: JobSettings, job: Job, master: str | None, bundle: str | None = None) -> Callable[[], Result]:
+    """Return the function that runs a job by a session of its own; raise Failure for options that Spark does not have.
 
     master: None is that of Spark's settings. bundle: the path of an archive with this package.
     """
-    job = job_of(settings, Job)
     refused = [Job.options()[name].flags[-1] for name in job.options_not_for("spark")]
     refused += [
         f"--{name.replace('_', '-')}"
@@ -29,12 +34,14 @@ def run_on_spark(settings: JobSettings, master: str | None, bundle: str | None =
     ]
     for flag in refused:
         raise Failure(USAGE, f"{flag} is not for --engine spark")
-    from typedbytes import spark
 
-    if not job.quiet:
-        report_ignored(job)
-    with _session(job, master, bundle) as session:
-        run_and_report(lambda: spark.run_job(session, job), job.quiet)
+    def run():
+        from typedbytes import spark
+
+        with _session(job, master, bundle) as session:
+            return spark.run_job(session, job)
+
+    return run
 
 
 @contextmanager

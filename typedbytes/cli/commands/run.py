@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import partial
 
 from typedbytes.cli._arguments import option
 from typedbytes.cli._failure import say
-from typedbytes.cli._job.options import JobSettings, job_of, report_ignored
+from typedbytes.cli._job.options import JobSettings, job_of
 from typedbytes.jobs.job import Job
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -34,7 +35,7 @@ class Settings(JobSettings):
     )
 
 
-def run(settings: Settings, output: CommandOutput) -> int | None:
+def run(settings: Settings, output: CommandOutput) -> None:
     """Run the job of a script on this machine, as Hadoop Streaming would, and write its part files.
 
     SCRIPT calls typedbytes.streaming.run, and runs under Hadoop unchanged, with the same part files.
@@ -48,24 +49,22 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
       zcat big.gz | typedbytes run job.py - -o out --output-format text
       typedbytes dumptb counts | typedbytes to-json --pairs
     """
-    if settings.engine == "spark":
-        from typedbytes.cli._job.spark_job import run_on_spark  # imported lazily: start-up time
-
-        run_on_spark(settings, "local[*]")
-        return None
-    job = job_of(settings, Job)
-    from typedbytes import local
     from typedbytes.cli._job.result import run_and_report  # imported lazily: start-up time
 
-    if not job.quiet:
-        report_ignored(job)
+    job = job_of(settings, Job)
+    if settings.engine == "spark":
+        from typedbytes.cli._job.spark_job import on_spark  # imported lazily: start-up time
 
-    def run_job():
-        with _progress(job.quiet) as progress:
-            return local.run_job(job, progress=progress)
+        run_and_report(job, on_spark(settings, job, "local[*]"))
+    else:
+        run_and_report(job, partial(_run_here, job))
 
-    run_and_report(run_job, job.quiet)
-    return None
+
+def _run_here(job):
+    from typedbytes import local
+
+    with _progress(job.quiet) as progress:
+        return local.run_job(job, progress=progress)
 
 
 def _progress(quiet):

@@ -95,10 +95,14 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
 
 
 def _submit_to_spark(settings, folder):
-    from typedbytes.cli._job.spark_job import run_on_spark  # imported lazily: start-up time
+    from typedbytes.cli._job.result import run_and_report  # imported lazily: start-up time
+    from typedbytes.cli._job.spark_job import on_spark
+    from typedbytes.jobs.job import Job
 
     makes_bundle = bool(settings.bundle or any(bundle_settings(settings).values()))
-    run_on_spark(settings, settings.master, _bundle(settings, folder) if makes_bundle else None)
+    bundle = _bundle(settings, folder) if makes_bundle else None
+    job = job_of(settings, Job)
+    run_and_report(job, on_spark(settings, job, settings.master, bundle))
 
 
 def _submit_to_hadoop(settings, folder, output):
