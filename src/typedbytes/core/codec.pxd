@@ -115,6 +115,10 @@ cdef SkipOutcome skip_value(Skipping* s, ReadBuffer* buf) noexcept nogil
 cdef int64_t skip_scalars(const Skipping* s, ReadBuffer* buf, int64_t max_values, long long* offsets) noexcept nogil
 cdef void stop_skipping(Skipping* s) noexcept
 
+# What encodes a record, with types or without.
+ctypedef int (*encode_record_function)(Encoding* e, PyObject* obj) except -1
+ctypedef int (*encode_pair_function)(Encoding* e, PyObject* key, PyObject* value) except -1
+
 cdef struct Encoding:
     WriteBuffer buf
     PathFrame* frame
@@ -124,11 +128,14 @@ cdef struct Encoding:
     PyObject* default         # borrowed, NULL: none
     const char* unicode_errors    # borrowed, NULL: strict
     const RecordTypes* types  # borrowed, NULL: none
+    encode_record_function record    # how records are encoded: the types decide, once for all records
+    encode_pair_function pair
     int nreplaced             # default= calls within one another
     int int_width             # 0: as the number needs
     PicklePolicy pickle
+    bint hive
     flag sort_keys
-    flag hive
+    flag is_general          # options that bytes_of_small_container() does not know
 
 # The limit that max_bytes= gives, 0 for none; raises ValueError.
 cdef Py_ssize_t parse_max_bytes(max_bytes) except -1
@@ -148,8 +155,12 @@ cdef PyObject* bytes_of_scalar(const Encoding* options, PyObject* obj) except? N
 # The same of a small tuple, list or dict of scalars.
 cdef PyObject* bytes_of_small_container(const Encoding* options, PyObject* obj) except? NULL
 # Write one record at the cursor; when that fails the cursor is where it was.
-cdef int encode_record(Encoding* e, PyObject* obj) except -1
-cdef int encode_pair(Encoding* e, PyObject* key, PyObject* value) except -1
+cdef inline int encode_record(Encoding* e, PyObject* obj) except -1:
+    return e.record(e, obj)
+
+cdef inline int encode_pair(Encoding* e, PyObject* key, PyObject* value) except -1:
+    return e.pair(e, key, value)
+
 # As encode_pair, with `before` bytes left in front of the key and `between` bytes in front of the value, for the caller
 # to fill. Return how many bytes the key takes.
 cdef Py_ssize_t encode_spaced_pair(Encoding* e, PyObject* key, PyObject* value, Py_ssize_t before,

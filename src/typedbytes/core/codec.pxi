@@ -187,6 +187,8 @@ cdef class EncodeOptions:
         e.unicode_errors = NULL if unicode_errors == "strict" else PyBytes_AS_STRING(self.unicode_errors)
         e.hive = is_hive_dialect(dialect)
         e.max_depth = parse_max_depth(max_depth)
+        e.is_general = e.max_depth == 0 or e.int_width != 0 or sort_keys
+        e.record, e.pair = encode_untyped_record, encode_untyped_pair
         if type is not None or key_type is not None or value_type is not None:
             self.use_types(type, key_type, value_type, omit_none)
 
@@ -194,6 +196,7 @@ cdef class EncodeOptions:
         self.programs = programs_of(value_type, pair_key_type, pair_value_type, &self.types)
         self.types.omits_none = omit_none
         self.template.types = &self.types
+        self.template.record, self.template.pair = encode_typed_record, encode_typed_record_pair
         return 0
 
 

@@ -28,8 +28,9 @@ from typedbytes.core.cpython cimport (
 )
 from typedbytes.core.heap cimport keep_freed
 from typedbytes.core.refs cimport (
-    bytes_data, bytes_size, incref, Py_REFCNT, PY_SSIZE_T_MAX, PyErr_Fetch, PyErr_NormalizeException,
-    PyException_SetTraceback, PyList_GET_ITEM, PyList_GET_SIZE, PyTuple_GET_ITEM, PyTuple_GET_SIZE, xdecref,
+    bytes_data, bytes_size, incref, Py_REFCNT, PY_SSIZE_T_MAX, Py_TPFLAGS_DICT_SUBCLASS, Py_TPFLAGS_LIST_SUBCLASS,
+    Py_TPFLAGS_TUPLE_SUBCLASS, PyErr_Fetch, PyErr_NormalizeException, PyException_SetTraceback, PyList_GET_ITEM,
+    PyList_GET_SIZE, PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyType_HasFeature, xdecref,
 )
 from typedbytes.core.threads cimport claim_state, claim_states
 

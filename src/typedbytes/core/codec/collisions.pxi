@@ -133,7 +133,7 @@ cdef bytes encoded_key(object key):
     e.max_depth = DEPTH_LIMIT
     start_owned(&e.buf, 64)
     try:
-        encode_record(&e, <PyObject*>key)
+        encode_untyped_record(&e, <PyObject*>key)
         return finish(&e.buf)
     except EncodeError:
         return b"%d" % id(key)    # made by a hook: only the object itself can compare

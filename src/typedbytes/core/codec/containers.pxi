@@ -267,7 +267,7 @@ cdef PyObject* decode_map(Decoding* d, Py_ssize_t npairs) except NULL:
     return dict_from_stack(d, base)
 
 
-cdef PyObject* dict_from_stack(Decoding* d, Py_ssize_t base) except NULL:
+cdef inline PyObject* dict_from_stack(Decoding* d, Py_ssize_t base) except NULL:
     # All pairs have been decoded: a dict that is presized never has more capacity than the input had pairs.
     cdef Py_ssize_t i
     cdef Py_ssize_t end = d.nstack

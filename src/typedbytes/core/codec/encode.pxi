@@ -210,15 +210,11 @@ cdef inline int roll_back(Encoding* e, Py_ssize_t offset) noexcept:
     return -1
 
 
-cdef int encode_record(Encoding* e, PyObject* obj) except -1:
-    if unlikely(e.types != NULL):
-        return encode_governed_record(e, obj)
+cdef int encode_untyped_record(Encoding* e, PyObject* obj) except -1:
     return encode_or_roll_back(e, <encode_function>encode_record_value, obj, NULL)
 
 
-cdef int encode_pair(Encoding* e, PyObject* key, PyObject* value) except -1:
-    if unlikely(e.types != NULL):
-        return encode_governed_pair_record(e, key, value)
+cdef int encode_untyped_pair(Encoding* e, PyObject* key, PyObject* value) except -1:
     return encode_or_roll_back(e, <encode_function>encode_record_pair, key, value)
 
 

@@ -21,7 +21,7 @@ cdef void unhide(Decoding* d) noexcept:
     d.nhidden = 0
 
 
-cdef void end_record(Decoding* d) noexcept:
+cdef inline void end_record(Decoding* d) noexcept:
     # Undo what decoding has changed for the rest of the record: hidden bytes, a paused collector.
     if unlikely(d.nhidden > 0):
         unhide(d)

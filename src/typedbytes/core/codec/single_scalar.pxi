@@ -128,13 +128,13 @@ cdef bytes EMPTY_MAP = b"\x0a\x00\x00\x00\x00"
 
 
 cdef PyObject* bytes_of_small_container(const Encoding* options, PyObject* obj) except? NULL:
-    # Encode an exact tuple, list or dict. NULL without an exception:
-    # it is large, has other items, or the options need the general path.
+    # Encode a tuple, list or dict. NULL without an exception:
+    # it is of a subclass or large, has other items, or the options need the general path.
     cdef unsigned char scratch[SMALL_NBYTES]
     cdef unsigned char* p = scratch
     cdef PyObject* empty
     cdef bint stored
-    if options.max_depth == 0 or options.int_width or options.sort_keys:
+    if options.is_general:
         return NULL
     if NO_GIL:
         stored = try_store_shared(&p, scratch + SMALL_NBYTES, <object>obj)
@@ -154,7 +154,7 @@ cdef inline PyObject* bytes_of_empty(PyObject* container) noexcept:
         return <PyObject*>EMPTY_VECTOR if PyTuple_GET_SIZE(container) == 0 else NULL
     if kind == &PyList_Type:
         return <PyObject*>EMPTY_LIST if PyList_GET_SIZE(container) == 0 else NULL
-    return <PyObject*>EMPTY_MAP if PyDict_GET_SIZE(container) == 0 else NULL
+    return <PyObject*>EMPTY_MAP if kind == &PyDict_Type and PyDict_GET_SIZE(container) == 0 else NULL
 
 
 cdef bint try_store_shared(unsigned char** p, unsigned char* end, object obj) noexcept:
@@ -169,7 +169,7 @@ cdef inline bint try_store_container(unsigned char** p, unsigned char* end, PyOb
         return try_store_items(p, end, VECTOR, (<PyTupleObject*>obj).ob_item, PyTuple_GET_SIZE(obj))
     if kind == &PyList_Type:
         return try_store_items(p, end, LIST, list_items(obj), PyList_GET_SIZE(obj))
-    return try_store_dict(p, end, obj)
+    return kind == &PyDict_Type and try_store_dict(p, end, obj)
 
 
 cdef inline bint try_store_items(unsigned char** p, unsigned char* end, int code, PyObject** items,

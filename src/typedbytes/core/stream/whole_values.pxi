@@ -8,7 +8,7 @@
 cdef inline object encode_object(PyObject* options, PyObject* obj):
     cdef PyObject* encoded
     cdef EncodeOptions kept
-    if is_container(obj):
+    if may_be_container(obj):
         if NO_GIL:
             kept = <EncodeOptions>options
         encoded = bytes_of_small_container(&(<EncodeOptions>options).template, obj)
@@ -27,9 +27,10 @@ cdef inline object encode_by_options(PyObject* options, PyObject* obj):
     return encode_object(options, obj)
 
 
-cdef inline bint is_container(PyObject* obj) noexcept:
-    cdef PyTypeObject* kind = Py_TYPE(obj)
-    return kind == &PyTuple_Type or kind == &PyList_Type or kind == &PyDict_Type
+cdef inline bint may_be_container(PyObject* obj) noexcept:
+    # Or an instance of a subclass: one test for all scalars.
+    return PyType_HasFeature(
+        Py_TYPE(obj), Py_TPFLAGS_TUPLE_SUBCLASS | Py_TPFLAGS_LIST_SUBCLASS | Py_TPFLAGS_DICT_SUBCLASS)
 
 
 cdef bytes encode_whole_object(EncodeOptions options, object obj):

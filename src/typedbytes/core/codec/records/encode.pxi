@@ -454,7 +454,7 @@ cdef int raise_unfit(Encoding* e, const TypeNode* node, object obj) except -1:
     raise EncodeTypeError(f"expected {node_text(node)}, found {found}", path_of(e.frame))
 
 
-# Records are governed by types: see encode_record() and encode_pair().
+# Records are governed by types: see encode_record() and encode_pair() of core/codec.pxd.
 
 cdef inline int encode_governed_value(Encoding* e, PyObject* obj, PyObject* ignored) except -1:
     return encode_value(e, obj) if e.types.value == NULL else encode_typed(e, e.types.value, obj)
@@ -465,9 +465,9 @@ cdef int encode_governed_pair(Encoding* e, PyObject* key, PyObject* value) excep
     return encode_value(e, value) if e.types.pair_value == NULL else encode_typed(e, e.types.pair_value, value)
 
 
-cdef int encode_governed_record(Encoding* e, PyObject* obj) except -1:
+cdef int encode_typed_record(Encoding* e, PyObject* obj) except -1:
     return encode_or_roll_back(e, <encode_function>encode_governed_value, obj, NULL)
 
 
-cdef int encode_governed_pair_record(Encoding* e, PyObject* key, PyObject* value) except -1:
+cdef int encode_typed_record_pair(Encoding* e, PyObject* key, PyObject* value) except -1:
     return encode_or_roll_back(e, <encode_function>encode_governed_pair, key, value)
