@@ -19,33 +19,39 @@ static inline int64_t floor_div(int64_t number, int64_t divisor) {
     return quotient - (quotient * divisor > number);
 }
 
+/* A year starts in March here, and day 0 is the first of March of the year 0: the day of a leap year is its last one.
+ * Nothing is negative then: 32 bits without a sign are the fastest to divide. */
+#define FIRST_OF_1970 719468
+
 static inline int64_t days_from_civil(int year, int month, int day) {
-    int64_t y = (int64_t)year - (month <= 2);
-    int64_t era = floor_div(y, 400), of_era = y - era * 400;
-    int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-    return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
+    uint32_t y = (uint32_t)year - (month <= 2), m = (uint32_t)(month > 2 ? month - 3 : month + 9);
+    uint32_t days = 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + (uint32_t)day - 1;
+    return (int64_t)days - FIRST_OF_1970;
 }
 
 /* 0: before year 1 or after 9999. */
 static inline int civil_from_days(int64_t days, civil_time *c) {
-    int64_t era, of_era, of_year, year_of_era, month;
+    /* By Neri and Schneider, "Euclidean affine functions and their application to calendar algorithms": quotients and
+     * remainders by one product each. */
+    uint32_t quarters, century, of_century, of_year, months;
+    uint64_t product;
     if (days < -719162 || days > 2932896) return 0;
-    days += 719468;
-    era = floor_div(days, 146097);
-    of_era = days - era * 146097;
-    year_of_era = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
-    of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    month = (5 * of_year + 2) / 153;
-    c->day = (int)(of_year - (153 * month + 2) / 5 + 1);
-    c->month = (int)(month < 10 ? month + 3 : month - 9);
-    c->year = (int)(year_of_era + era * 400 + (c->month <= 2));
+    quarters = 4 * (uint32_t)(days + FIRST_OF_1970) + 3;
+    century = quarters / 146097;
+    of_century = quarters % 146097 | 3;
+    product = (uint64_t)2939745 * of_century;
+    of_year = (uint32_t)product / 2939745 / 4;
+    months = 2141 * of_year + 197913;
+    c->year = (int)(100 * century + (uint32_t)(product >> 32) + (of_year >= 306));
+    c->month = (int)(months >> 16) - (of_year >= 306 ? 12 : 0);
+    c->day = (int)((months & 0xffff) / 2141 + 1);
     return 1;
 }
 
 /* Of 0 to MICROSECONDS_OF_DAY - 1. */
 static inline void clock_from_microseconds(int64_t microseconds, civil_time *c) {
-    int64_t seconds = microseconds / 1000000;
-    c->microsecond = (int)(microseconds % 1000000);
+    uint32_t seconds = (uint32_t)((uint64_t)microseconds / 1000000);
+    c->microsecond = (int)((uint64_t)microseconds % 1000000);
     c->second = (int)(seconds % 60);
     c->minute = (int)(seconds / 60 % 60);
     c->hour = (int)(seconds / 3600);

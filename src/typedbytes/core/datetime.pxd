@@ -38,6 +38,7 @@ cdef extern from "datetime.h":
 
 cdef extern from *:
     """
+    #include "core/cpython.h"
     static void import_datetime_api(void) { PyDateTime_IMPORT; }
     /* The zone of a time or datetime, borrowed; the macros for it came with Python 3.10. */
     #if defined(PYPY_VERSION)
@@ -51,7 +52,60 @@ cdef extern from *:
         return ((_PyDateTime_BaseTime *)o)->hastzinfo ? ((PyDateTime_DateTime *)o)->tzinfo : Py_None;
     }
     #endif
+
+    static inline void set_date_bytes(unsigned char *data, int year, int month, int day) {
+        data[0] = (unsigned char)(year >> 8);
+        data[1] = (unsigned char)year;
+        data[2] = (unsigned char)month;
+        data[3] = (unsigned char)day;
+    }
+
+    /* The year is 1 to 9999, and the rest is in range as well. */
+    static inline PyObject *new_date(PyTypeObject *type, int year, int month, int day) {
+    #if TB_KNOWN_LAYOUT && !defined(Py_REF_DEBUG)
+        PyDateTime_Date *made = (PyDateTime_Date *)PyObject_Malloc(sizeof(PyDateTime_Date));
+        if (made == NULL) return PyErr_NoMemory();
+        init_object((PyObject *)made, type);
+        made->hashcode = -1;
+        made->hastzinfo = 0;
+        set_date_bytes(made->data, year, month, day);
+        return (PyObject *)made;
+    #else
+        return PyDateTimeAPI->Date_FromDate(year, month, day, type);
+    #endif
+    }
+
+    static inline PyObject *new_datetime(PyTypeObject *type, int year, int month, int day, int hour, int minute,
+                                         int second, int microsecond, PyObject *zone) {
+    #if TB_KNOWN_LAYOUT && !defined(Py_REF_DEBUG)
+        PyDateTime_DateTime *made = (PyDateTime_DateTime *)PyObject_Malloc(
+            zone == Py_None ? sizeof(_PyDateTime_BaseDateTime) : sizeof(PyDateTime_DateTime));
+        if (made == NULL) return PyErr_NoMemory();
+        init_object((PyObject *)made, type);
+        made->hashcode = -1;
+        made->hastzinfo = zone != Py_None;
+        set_date_bytes(made->data, year, month, day);
+        made->data[4] = (unsigned char)hour;
+        made->data[5] = (unsigned char)minute;
+        made->data[6] = (unsigned char)second;
+        made->data[7] = (unsigned char)(microsecond >> 16);
+        made->data[8] = (unsigned char)(microsecond >> 8);
+        made->data[9] = (unsigned char)microsecond;
+        made->fold = 0;
+        if (made->hastzinfo) {
+            Py_INCREF(zone);
+            made->tzinfo = zone;
+        }
+        return (PyObject *)made;
+    #else
+        return PyDateTimeAPI->DateTime_FromDateAndTimeAndFold(year, month, day, hour, minute, second, microsecond, zone,
+                                                              0, type);
+    #endif
+    }
     """
     void import_datetime_api() noexcept    # leaves PyDateTimeAPI NULL when it fails
     PyObject* zone_of_time(PyObject* o) noexcept
     PyObject* zone_of_datetime(PyObject* o) noexcept
+    PyObject* new_date(PyTypeObject* kind, int year, int month, int day) except NULL
+    PyObject* new_datetime(PyTypeObject* kind, int year, int month, int day, int hour, int minute, int second,
+                           int microsecond, PyObject* zone) except NULL

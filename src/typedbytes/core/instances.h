@@ -104,6 +104,19 @@ static inline int has_capacity(PyObject **values, const attribute_layout *layout
     return (void)values, (void)layout, 1;    /* for all keys that there were when it was made */
 #endif
 }
+
+/* The array, which the dict of an instance has taken over if it was asked for, and the dict has no other keys;
+ * NULL: there is none. From 3.13 on it stays where it was. */
+static inline PyObject **attribute_values_anywhere(const attribute_layout *layout, PyObject *instance) {
+    PyObject **values = attribute_values(instance);
+#if PY_VERSION_HEX < 0x030d0000
+    if (values == NULL) {
+        const PyDictObject *dict = ((PyDictObject **)instance)[-3];
+        return dict != NULL && (void *)dict->ma_keys == layout->keys ? (PyObject **)dict->ma_values : NULL;
+    }
+#endif
+    return values != NULL && has_capacity(values, layout) ? values : NULL;
+}
 #endif
 
 /* Whether instances of the class have such an array, and can be made and freed without code of the class. */
@@ -159,16 +172,18 @@ static inline PyObject *attribute_at(const attribute_layout *layout, PyObject *i
 #if TB_KNOWN_VALUES
     PyObject **values;
     if (layout->keys == NULL || ((PyHeapTypeObject *)Py_TYPE(instance))->ht_cached_keys != layout->keys) return NULL;
-    values = attribute_values(instance);
-    return values != NULL && has_capacity(values, layout) ? values[layout->index[i]] : NULL;
+    values = attribute_values_anywhere(layout, instance);
+    return values != NULL ? values[layout->index[i]] : NULL;
 #else
     return (void)layout, (void)instance, (void)i, (PyObject *)NULL;
 #endif
 }
 
-/* Whether there is nothing before the memory of an instance, nor anything but slots in it. */
+/* Whether there is nothing before the memory of an instance, nor anything but slots or the items of a tuple in it. */
 static int has_simple_memory(PyTypeObject *cls) {
 #if TB_KNOWN_LAYOUT
+    int is_plain = cls->tp_itemsize == 0
+                   || (cls->tp_itemsize == PyTuple_Type.tp_itemsize && cls->tp_basicsize == PyTuple_Type.tp_basicsize);
     unsigned long others = 0;
 #if PY_VERSION_HEX >= 0x030b0000
     others |= Py_TPFLAGS_MANAGED_DICT;
@@ -176,7 +191,7 @@ static int has_simple_memory(PyTypeObject *cls) {
 #if PY_VERSION_HEX >= 0x030c0000
     others |= Py_TPFLAGS_MANAGED_WEAKREF;
 #endif
-    return has_plain_memory(cls) && cls->tp_itemsize == 0 && PyType_HasFeature(cls, Py_TPFLAGS_HEAPTYPE)
+    return has_plain_memory(cls) && is_plain && PyType_HasFeature(cls, Py_TPFLAGS_HEAPTYPE)
            && !(cls->tp_flags & others);
 #else
     return (void)cls, 0;
@@ -202,10 +217,12 @@ static inline PyObject *plain_instance(PyTypeObject *cls, PyObject *nothing) {
     return PyBaseObject_Type.tp_new(cls, nothing, NULL);
 }
 
-/* A new instance of a subclass of tuple, which takes over the references in items[0:n], also on failure. */
-static inline PyObject *tuple_instance(PyTypeObject *cls, PyObject **items, Py_ssize_t nitems) {
+/* A new instance of a subclass of tuple, which takes over the references in items[0:n], also on failure.
+ * `is_simple`: has_simple_memory() says so. */
+static inline PyObject *tuple_instance(PyTypeObject *cls, int is_simple, PyObject **items, Py_ssize_t nitems) {
 #if defined(PYPY_VERSION)
     PyObject *plain = tuple_from_stolen(items, nitems), *arguments, *made;
+    (void)is_simple;
     if (plain == NULL) return NULL;
     arguments = PyTuple_Pack(1, plain);
     Py_DECREF(plain);
@@ -214,7 +231,8 @@ static inline PyObject *tuple_instance(PyTypeObject *cls, PyObject **items, Py_s
     Py_DECREF(arguments);
     return made;
 #else
-    PyObject *made = PyType_GenericAlloc(cls, nitems);
+    PyObject *made = is_simple ? (PyObject *)PyObject_GC_NewVar(PyTupleObject, cls, nitems)
+                               : PyType_GenericAlloc(cls, nitems);
     Py_ssize_t i;
     if (made == NULL) {
         while (nitems > 0) Py_DECREF(items[--nitems]);
@@ -224,6 +242,7 @@ static inline PyObject *tuple_instance(PyTypeObject *cls, PyObject **items, Py_s
     ((PyTupleObject *)made)->ob_hash = -1;
 #endif
     for (i = 0; i < nitems; i++) PyTuple_SET_ITEM(made, i, items[i]);
+    if (is_simple) PyObject_GC_Track(made);
     return made;
 #endif
 }

@@ -1,4 +1,4 @@
-# Instances of record classes, filled without calling the class; see records.h.
+# Instances of record classes, filled without calling the class; see instances.h.
 
 from cpython.object cimport PyObject, PyTypeObject
 
@@ -19,4 +19,4 @@ cdef extern from "core/instances.h":
     PyObject* attribute_at(const attribute_layout* layout, PyObject* instance, Py_ssize_t i) noexcept
     PyObject* untracked_instance(PyTypeObject* cls, bint is_simple) except NULL
     PyObject* plain_instance(PyTypeObject* cls, PyObject* nothing) except NULL
-    PyObject* tuple_instance(PyTypeObject* cls, PyObject** items, Py_ssize_t nitems) except NULL
+    PyObject* tuple_instance(PyTypeObject* cls, bint is_simple, PyObject** items, Py_ssize_t nitems) except NULL

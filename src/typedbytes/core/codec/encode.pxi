@@ -37,6 +37,8 @@ cdef inline int encode_value(Encoding* e, PyObject* obj) except -1:
 cdef int encode_other(Encoding* e, object obj) except -1:
     # `kept` owns the object while Python code may run, which could drop the caller's reference.
     cdef PyTypeObject* kind = Py_TYPE(<PyObject*>obj)
+    if not NO_GIL and native_slot(kind).kind == kind and native_slot(kind).program != NULL and e.pickle != TRUST:
+        return encode_native(e, <TypeProgram>native_slot(kind).program, obj)
     kept = obj
     if kind == &PyByteArray_Type:
         if NO_GIL:

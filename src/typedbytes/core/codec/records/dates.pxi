@@ -21,7 +21,7 @@ cdef PyObject* date_from_days(int64_t days) except? NULL:
     cdef civil_time c
     if not civil_from_days(days, &c):
         return NULL
-    return PyDateTimeAPI.Date_FromDate(c.year, c.month, c.day, DATE_TYPE)
+    return new_date(DATE_TYPE, c.year, c.month, c.day)
 
 
 cdef PyObject* datetime_from_number(const TypeNode* node, int64_t number) except? NULL:
@@ -30,9 +30,8 @@ cdef PyObject* datetime_from_number(const TypeNode* node, int64_t number) except
     if not civil_from_days(days_of_number(node, number, &microseconds), &c):
         return NULL
     clock_from_microseconds(microseconds, &c)
-    return PyDateTimeAPI.DateTime_FromDateAndTimeAndFold(
-        c.year, c.month, c.day, c.hour, c.minute, c.second, c.microsecond,
-        PyDateTimeAPI.TimeZone_UTC if node.is_utc else Py_None, 0, DATETIME_TYPE)
+    return new_datetime(DATETIME_TYPE, c.year, c.month, c.day, c.hour, c.minute, c.second, c.microsecond,
+                        PyDateTimeAPI.TimeZone_UTC if node.is_utc else Py_None)
 
 
 cdef PyObject* time_from_number(const TypeNode* node, int64_t number) except? NULL:

@@ -50,7 +50,7 @@ cdef inline PyObject* decode_typed_inline(Decoding* d, const TypeNode* node) exc
         elif kind == FLOAT_TYPE:
             if likely(p[0] == DOUBLE and left >= 9 and node.cls == NULL):
                 d.buf.cursor = p + 9
-                return PyFloat_FromDouble(load_f64(p + 1))
+                return float_from_f64(load_f64(p + 1))
         elif kind == BOOL_TYPE:
             if likely(p[0] == BOOL):
                 d.buf.cursor = p + 2

@@ -195,15 +195,19 @@ cdef NativeSlot NATIVE[NATIVE_SLOTS]
 cdef dict NATIVE_PROGRAMS = {}    # class to its TypeProgram, or None: the class is none of these
 
 
+cdef inline NativeSlot* native_slot(PyTypeObject* kind) noexcept:
+    return &NATIVE[(<size_t>kind >> 5) % NATIVE_SLOTS]
+
+
 cdef inline TypeProgram find_native(PyTypeObject* kind):
-    cdef NativeSlot* slot = &NATIVE[(<size_t>kind >> 5) % NATIVE_SLOTS]
+    cdef NativeSlot* slot = native_slot(kind)
     if not NO_GIL and likely(slot.kind == kind):
         return None if slot.program == NULL else <TypeProgram>slot.program
     return look_up_native(kind)
 
 
 cdef TypeProgram look_up_native(PyTypeObject* kind):
-    cdef NativeSlot* slot = &NATIVE[(<size_t>kind >> 5) % NATIVE_SLOTS]
+    cdef NativeSlot* slot = native_slot(kind)
     cdef TypeProgram program
     cls = <object>kind
     found = NATIVE_PROGRAMS.get(cls, NOTHING)
@@ -233,5 +237,7 @@ cdef object native_program(cls):
 
 
 cdef int encode_native(Encoding* e, TypeProgram program, object obj) except -1:
-    kept, kept_program = obj, program    # the fields may be of code that has the cache emptied
-    return encode_typed(e, program.root, <PyObject*>kept)
+    kept_program = program    # the fields may be of code that has the cache emptied
+    if program.root.kind == RECORD_TYPE:
+        return encode_instance(e, program.root.record, <PyObject*>obj)
+    return encode_typed(e, program.root, <PyObject*>obj)

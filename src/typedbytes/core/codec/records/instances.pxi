@@ -12,7 +12,7 @@ cdef inline PyObject* make_instance(Decoding* d, const RecordType* record, Py_ss
                                     int code) except NULL:
     if record.make == MAKE_TUPLE:
         d.nstack = base
-        return tuple_instance(record.cls, d.stack + base, record.nfields)
+        return tuple_instance(record.cls, record.has_simple_memory, d.stack + base, record.nfields)
     if record.make == MAKE_SLOTS:
         return fill_slots(d, record, base)
     return make_other(d, record, base, offset, code)
