@@ -17,7 +17,9 @@ from typedbytes.errors import DecodeError, EncodeError, FormatError
 
 GUARD = Guard(1 << 20)
 HINTS = list(TYPES.values())
-DECODERS = {}
+CODECS = {}
+SHAPES = []
+NSHAPES = 3000
 
 OPTIONS = [
     {},
@@ -64,6 +66,42 @@ def shape(maker):
         if kind > 0.4:
             wire = maker.spoiled(wire)
     return bytes((choice, rng.randrange(len(OPTIONS)))) + wire[: inputs.MAX_SEED_BYTES]
+
+
+def spoiled_shape(maker):
+    """Return one of the values that are nearly of a type, with a few bytes changed: many in little time."""
+    rng = maker.rng
+    if len(SHAPES) < NSHAPES:
+        SHAPES.append(shape(maker))
+        return SHAPES[-1]
+    data = bytearray(SHAPES[int(rng.random() * NSHAPES)])
+    for _ in range(int(rng.random() * 4)):
+        at = int(rng.random() * len(data))
+        data[at] = rng.choice(inputs.CODES) if rng.random() < 0.3 else int(rng.random() * 256)
+    return data
+
+
+def check_alone(data):
+    """Decode by type, and encode what came of it: neither reads beyond the bytes, and what was written is read."""
+    choice, options = data[0] % len(HINTS) if data else 0, data[1] % len(OPTIONS) if len(data) > 1 else 0
+    decoder, encoder = CODECS.get((choice, options)) or CODECS.setdefault((choice, options), codecs(choice, options))
+    try:
+        value = decoder.decode_from(GUARD.put(data[2:]), 0)[0]
+    except DecodeError:
+        return
+    try:
+        encoded = encoder.encode(value)
+    except EncodeError:
+        return
+    if not OPTIONS[options]:
+        decoder.decode_from(GUARD.put(encoded), 0)
+
+
+def codecs(choice, options):
+    """Return a Decoder and an Encoder of a type."""
+    options = OPTIONS[options]
+    shared = {name: option for name, option in options.items() if name in ("dialect", "unicode_errors")}
+    return typedbytes.Decoder(type=HINTS[choice], **options), typedbytes.Encoder(type=HINTS[choice], **shared)
 
 
 def check_typed(data):

@@ -46,6 +46,7 @@ TARGETS = {
     "keys": Target(keys.check_key, keys.shape),
     "pickles": Target(pickles.check_pickle, pickles.shape),
     "records": Target(records.check_typed, records.shape),
+    "typed": Target(records.check_alone, records.spoiled_shape),
     "report": Target(report.check_report, wire_after(report.HEAD)),
 }
 

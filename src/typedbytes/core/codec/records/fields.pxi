@@ -198,16 +198,15 @@ cdef PyObject* decode_uneven_record(Decoding* d, const RecordType* record, Py_ss
     open_record(d, &frame, record, code)
     d.buf.cursor += 1 if count < 0 else 5
     reserve_fields(d, record.nfields)
-    while not at_marker(d) if count < 0 else nread < count:
+    while True:
+        enter_item(&frame, record, nread, ntags)
+        if at_marker(d) if count < 0 else nread == count:
+            break
         if nread < ntags:
             check_tag(d, record, &frame)
-            frame.role = FIELD
         elif nread - ntags < record.nfields:
-            frame.index = nread - ntags
             d.stack[base + frame.index] = decode_typed(d, record.nodes[frame.index])
         elif record.allows_extra_items:
-            frame.role = ITEM
-            frame.index = nread
             skip_quietly(d)
         else:
             d.frame = frame.parent
@@ -226,6 +225,12 @@ cdef PyObject* decode_uneven_record(Decoding* d, const RecordType* record, Py_ss
     if nread < record.nfields + ntags:
         fill_missing(d, record, base, offset, code)
     return make_instance(d, record, base, offset, code)
+
+
+cdef inline void enter_item(PathFrame* frame, const RecordType* record, Py_ssize_t nread, Py_ssize_t ntags) noexcept:
+    # The path of this item of a VECTOR or LIST: the tag, whose name is after those of the fields, a field, or one more.
+    frame.role = FIELD if nread - ntags < record.nfields else ITEM
+    frame.index = record.nfields if nread < ntags else nread - ntags if frame.role == FIELD else nread
 
 
 cdef PyObject* decode_unusual_record(Decoding* d, const TypeNode* node, int code) except NULL:
