@@ -18,8 +18,9 @@ from typedbytes.hadoop._split_plugin import with_feed
 from typedbytes.jobs.errors import CommandError, OptionError, SubmitError
 from typedbytes.jobs.modules import is_importable, local_modules, third_party
 from typedbytes.jobs.own_job import refuse_own_job
-from typedbytes.jobs.script import NO_SCRIPT, find_steps_by_reading
+from typedbytes.jobs.script import FRONTS, NO_SCRIPT, find_steps_by_reading
 from typedbytes.jobs.source import Source
+from typedbytes.jobs.steps import with_settings
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -45,7 +46,7 @@ def check(plan: Plan, say: Callable[[str], object] = lambda line: None) -> Plan:
         return with_feed(plan, say)
     if not os.path.isfile(plan.script):
         raise CommandError(NO_SCRIPT.format(plan.script))
-    if not Source(plan.script).calls_any_run:
+    if not plan.front and not Source(plan.script).calls_any_run:
         say(f"{plan.script} does not call run(...): its tasks may succeed and write nothing")
     check_shipped(plan)
     check_python(plan, say)
@@ -56,7 +57,8 @@ def check(plan: Plan, say: Callable[[str], object] = lambda line: None) -> Plan:
             _check_same(path, plan.bundle)
     files = [path for path in files if _module_of(path) not in inside]
     shipped = {_module_of(path) for path in plan.files}
-    for name in sorted(set(third_party(others)) - shipped - inside):
+    fronts = set(FRONTS) if plan.front else set()
+    for name in sorted(set(third_party(others)) - shipped - inside - fronts):
         if not is_importable(name):
             raise SubmitError(
                 f"{plan.script} imports {name}, which is neither beside it nor installed here: correct the name, "
@@ -94,7 +96,8 @@ def _with_roles(plan, say):
     if nreducers is None:
         nreducers = int(any("reduce" in roles for roles in steps))
     combiner = any("combine" in roles for roles in steps) if plan.combiner is None else plan.combiner
-    return replace(plan, nreducers=nreducers, combiner=combiner, steps=steps if len(steps) > 1 else [])
+    plan = replace(plan, nreducers=nreducers, combiner=combiner, steps=steps if len(steps) > 1 else [])
+    return plan if plan.steps else with_settings(plan, steps[0].settings)
 
 
 def _modules_in(path):

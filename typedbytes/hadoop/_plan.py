@@ -12,9 +12,11 @@ import shlex
 
 from typedbytes._base.locations import is_url
 from typedbytes.hadoop import _quoting, _split_plugin
+from typedbytes.jobs.environment import OUTPUT
 from typedbytes.jobs.errors import OptionError
 from typedbytes.jobs.job import Job
 from typedbytes.jobs.properties import PARTITIONER_CLASS, REDUCERS, properties_of
+from typedbytes.jobs.script import launcher
 from typedbytes.streaming.task_environment import BYTES_COMPARATOR
 
 __all__ = ["Plan"]
@@ -25,6 +27,10 @@ BUNDLE_LINK = "typedbytes-bundle"
 #: The same order as the default, without allocating two objects for each comparison.
 COMPARATOR = {"mapreduce.job.output.key.comparator.class": BYTES_COMPARATOR}
 
+TYPED_BYTES = "typedbytes"
+STREAMS = "stream.map.input", "stream.map.output", "stream.reduce.input", "stream.reduce.output"
+SEPARATOR = "mapreduce.output.textoutputformat.separator"
+
 INPUT_FORMATS = {
     "auto": "org.apache.hadoop.mapred.TextInputFormat",  # of inputs that `check` has not seen
     "text": "org.apache.hadoop.mapred.TextInputFormat",
@@ -32,6 +38,7 @@ INPUT_FORMATS = {
 }
 OUTPUT_FORMATS = {
     "text": "org.apache.hadoop.mapred.TextOutputFormat",
+    "values": "org.apache.hadoop.mapred.TextOutputFormat",
     "sequencefile": "org.apache.hadoop.mapred.SequenceFileOutputFormat",
 }
 
@@ -82,8 +89,16 @@ class Plan(Job):
         properties.update({name: value for name, value in self.partitioner.items() if name != PARTITIONER_CLASS})
         if self.feed == "splits":
             properties.update(_split_plugin.properties(self, self._nreducers))
+        elif self._has_raw_text:
+            properties.update({name: TYPED_BYTES for name in STREAMS}, **{STREAMS[0]: "text"})
+        if self.output_format == "values":
+            properties.update({OUTPUT: "values", SEPARATOR: ""})
         # The number of reducers is there already, under one name: of two, Hadoop takes the last.
         return {**properties, **{name: value for name, value in self.own_properties().items() if name not in REDUCERS}}
+
+    @property
+    def _has_raw_text(self):
+        return self.raw_text and self.input_format in ("auto", "text")
 
     def own_properties(self) -> dict[str, str]:
         """Return the properties that the user gives the job: its parameters, and those of -D."""
@@ -98,10 +113,13 @@ class Plan(Job):
         parts = [("-files", _urls("-files", files))]
         if archives:
             parts.append(("-archives", _urls("-archives", archives)))
-        if self.feed == "splits":  # no -io: Streaming would set stream.map.input and the like from it
-            parts.append(("-libjars", _urls("-libjars", [_split_plugin.jar(self)])))
-        else:
-            parts.append(("-io", "typedbytes"))
+        # Not -io with whole splits: Streaming would set stream.map.input and the like from it,
+        # over the values that splits need.
+        jars = [*map(_quoting.parse_shipped, self.libjars), *([_split_plugin.jar(self)] if self.feed == "splits" else [])]
+        if jars:
+            parts.append(("-libjars", _urls("-libjars", jars)))
+        if self.feed != "splits" and not self._has_raw_text:
+            parts.append(("-io", TYPED_BYTES))
         parts += [("-input", _quoting.input_location(path)) for path in self.inputs]
         parts.append(("-output", _quoting.location("-output", self.output)))
         input_formats, output_formats = _split_plugin.formats(self, INPUT_FORMATS, OUTPUT_FORMATS)
@@ -121,7 +139,7 @@ class Plan(Job):
 
     def _commands(self):
         link = script_of(self).link
-        start = [self.python, f"./{link}" if link.startswith("-") else link]
+        start = [self.python, *launcher(self), f"./{link}" if link.startswith("-") else link]
         roles = [
             ("-mapper", "map", True),
             ("-combiner", "combine", self.combiner and self._nreducers),

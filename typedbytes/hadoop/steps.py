@@ -10,6 +10,7 @@ import os
 from dataclasses import replace
 
 from typedbytes.jobs.environment import STEP
+from typedbytes.jobs.steps import with_settings
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -50,6 +51,7 @@ def _file_systems(plan):
 
 def _job_of(plan, number, outputs):
     roles, is_last = plan.steps[number - 1], number == len(outputs)
+    plan = with_settings(plan, roles.settings)
     nreducers, _ = plan.asked_reducers
     start = {} if number == 1 else {"inputs": [f"{outputs[number - 2]}/part-*"], "input_format": "sequencefile"}
     return replace(

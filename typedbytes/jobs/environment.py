@@ -27,14 +27,16 @@ if TYPE_CHECKING:
     from typedbytes.jobs.tasks.inputs import Split
 
 __all__ = [
-    "STEP", "attempt_id", "combiner_environment", "inherited_variables", "job_environment", "map_environment",
+    "OUTPUT", "STEP", "attempt_id", "combiner_environment", "inherited_variables", "job_environment", "map_environment",
     "property_variables", "task_environment",
 ]  # fmt: skip
 
 STEP = "typedbytes.step"  # the property with the number of a step, from 1
+OUTPUT = "typedbytes.output"  # the property that says that the output has the values alone
 # Variables of a task start so.
 TASK_PREFIXES = (
-    "mapreduce_", "mapred_", "map_input_", "stream_", "typedbytes_step", "typedbytes_split_", PARAM, ROLE_QUERY,
+    "mapreduce_", "mapred_", "map_input_", "stream_", "typedbytes_step", "typedbytes_output", "typedbytes_split_", PARAM,
+    ROLE_QUERY,
 )  # fmt: skip
 _CLASSES = "org.apache.hadoop.streaming.io."
 
@@ -59,8 +61,10 @@ def job_environment(job: Job, job_id: str, nmaps: int) -> dict[str, str]:
     }
     partitioner = {PARTITIONER_CLASS: HASH_PARTITIONER, **job.partitioner}
     formats = {(side, direction): "TypedBytes" for side in ("map", "reduce") for direction in ("input", "output")}
-    if job.output_format == "text":
+    if job.output_format in ("text", "values"):
         formats[last, "output"] = "Text"
+    if job.raw_text:
+        formats["map", "input"] = "Text"
     return {
         **inherited_variables(),
         **property_variables(properties),
@@ -69,6 +73,7 @@ def job_environment(job: Job, job_id: str, nmaps: int) -> dict[str, str]:
         **_under_both_names(variables),
         **variables_of(partitioner),
         **_format_environment(formats),
+        **variables_of({OUTPUT: "values"} if job.output_format == "values" else {}),
     }
 
 

@@ -136,7 +136,7 @@ def ignored(properties: Mapping[str, str], output_format: str) -> dict[str, str]
 def text_suffix(properties: Mapping[str, str], output_format: str) -> str:
     """Return how the names of compressed part files of text end; "" if they are not, or the codec is refused."""
     properties = {OLD_NAMES.get(name, name): value for name, value in properties.items() if value}
-    if output_format != "text" or properties.get(_COMPRESS, "").strip().lower() != "true":
+    if output_format not in ("text", "values") or properties.get(_COMPRESS, "").strip().lower() != "true":
         return ""
     return TEXT_CODECS.get(properties.get(f"{_COMPRESS}.codec", "DefaultCodec").rpartition(".")[2], "")
 
@@ -147,11 +147,11 @@ def part_options(properties: Mapping[str, str], output_format: str) -> dict[str,
     compresses = properties.get(_COMPRESS, "").strip().lower() == "true"
     if output_format == "sequencefile" and compresses:
         return _sequence_file_options(properties)
-    if output_format != "text":
+    if output_format not in ("text", "values"):
         return {}
-    options: dict[str, Any] = (
-        {"separator": properties[_SEPARATOR].encode("utf-8", "surrogateescape")} if _SEPARATOR in properties else {}
-    )
+    options: dict[str, Any] = {}
+    if _SEPARATOR in properties and output_format == "text":
+        options["separator"] = properties[_SEPARATOR].encode("utf-8", "surrogateescape")
     if compresses:
         name = properties.get(f"{_COMPRESS}.codec", "DefaultCodec")
         options["codec"] = name.rpartition(".")[2]

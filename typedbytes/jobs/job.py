@@ -29,7 +29,7 @@ __all__ = ["INPUT_FORMATS", "OUTPUT_FORMATS", "PARTITIONER_HINT", "Job", "make_j
 
 #: The formats of tasks of this package; Hadoop has Java classes, too.
 INPUT_FORMATS = ("auto", "text", "pairs", "sequencefile")
-OUTPUT_FORMATS = ("sequencefile", "pairs", "text")
+OUTPUT_FORMATS = ("sequencefile", "pairs", "text", "values")
 PARTITIONER_HINT = "Hadoop's hash of a key chooses the reducer; --secondary leaves out the end of the key"
 MAX_REDUCERS = 65536
 OURS, LOCAL, HADOOP = ("local", "spark"), ("local",), ("hadoop",)
@@ -56,14 +56,15 @@ class Job:
                      need it (0)
       input_format   "auto" (by content), "text", "sequencefile"; "pairs" but for Hadoop, which takes
                      names of Java classes
-      output_format  "sequencefile", "text" (as with stream.reduce.output=text); "pairs" (typed bytes, part-00000.tb),
-                     or Java classes
+      output_format  "sequencefile", "text" (as with stream.reduce.output=text), "values" (text without the keys);
+                     "pairs" (typed bytes, part-00000.tb), or Java classes
       name           of the job (that of the script)
       python         Hadoop and Spark: the Python of the nodes ("python3")
       bundle         Hadoop: an archive of this package; None: the nodes have it installed
       files          paths, or "PATH#NAME", of files that each task finds in its folder, which is then a folder of
                      the task's own
       archives       the same of archives, zip or tar, that each task finds unpacked
+      libjars        Hadoop: paths of jars with classes of the job's own, such as those of its formats
       properties     as Hadoop's -D: tasks find "a.b" as the variable a_b. Of Hadoop's own, those have the same effect
                      everywhere that give the number of reduce tasks, and the compression and the separator of the
                      output
@@ -72,6 +73,9 @@ class Job:
       python_versions  Hadoop: versions of Python of the nodes, like "3.11" (what `python` is)
       arguments      words for the script, after its role
       steps          Hadoop: the roles of each step in a job of several, which `check` asks the script for
+      raw_text       map tasks get lines of text as they are, without offsets; steps say so (False)
+      front          the library whose names the script imports, such as "mrjob", in the place of which
+                     `typedbytes.fronts` has them ("")
       feed           Hadoop: "splits": map tasks get whole splits; "pairs": single pairs (splits if the job allows them)
       feed_jar       Hadoop: the plug-in for splits (the one that is installed)
       split_size     but for Hadoop: bytes of input for a map task (32 MiB, as Hadoop on local files)
@@ -106,7 +110,7 @@ class Job:
         "sequencefile",
         "--output-format",
         metavar="F",
-        help="sequencefile or text; for run also pairs, for submit a Java class (sequencefile)",
+        help="sequencefile, text, or values: text without keys; run has pairs too, submit Java classes (sequencefile)",
     )
     name: str = option("", "--name", help="the name of the job (the script's name)", commands=("submit",))
     python: str = option(
@@ -125,6 +129,10 @@ class Job:
         metavar="FILE[#NAME]",
         help="an archive, zip or tar, that each task finds unpacked as NAME",
     )
+    libjars: Sequence[Any] = option(
+        list, "--libjars", form="words", metavar="JAR", engines=HADOOP,
+        help="a jar for the job's own Java classes, such as those of its formats",
+    )  # fmt: skip
     properties: Mapping[str, Any] = option(
         dict, "-D", form="named", metavar="NAME=VALUE", help="a property of the job; tasks find a.b as the variable a_b"
     )
@@ -139,6 +147,11 @@ class Job:
         list, "--arg", form="words", metavar="WORD", help="pass WORD to the script after its role; may be repeated"
     )
     steps: Sequence[Sequence[str]] = option(list, engines=HADOOP)
+    raw_text: bool = option(False)
+    front: str = option(
+        "", "--as", choices=("mrjob", "dumbo", "hadoopy", "pydoop"),
+        help="run a script of this library as it is: the names that it imports are those of typedbytes.fronts",
+    )  # fmt: skip
     feed: str | None = option(
         None, "--feed", choices=("splits", "pairs"), engines=HADOOP,
         help="what map tasks get: whole splits, much cheaper, or single pairs (splits if possible)",
@@ -196,6 +209,7 @@ class Job:
         put("name", self.name or "")
         put("files", [*map(os.fspath, self.files)])
         put("archives", [*map(os.fspath, self.archives)])
+        put("libjars", [*map(os.fspath, self.libjars)])
         put("environment", _texts(self.environment))
         put("properties", _texts(self.properties))
         put("params", dict(self.params or {}))
@@ -219,7 +233,7 @@ class Job:
         )
         for name, each in _OPTIONS.items():
             value = getattr(self, name)
-            if each.choices and value is not None:
+            if each.choices and value not in (None, ""):
                 _require(value in each.choices, f"{name} must be one of {', '.join(each.choices)}, not {value!r}")
 
     def check_formats(self) -> None:

@@ -15,8 +15,8 @@ from typedbytes.jobs.own_job import refuse_own_job, variable_of
 from typedbytes.jobs.result import Result
 from typedbytes.jobs.script import commands_of, find_steps_by_asking
 from typedbytes.jobs.shipped import ship_files
-from typedbytes.jobs.steps import run_steps
-from typedbytes.jobs.tasks.inputs import PAIRS, find_files, make_splits, pairs_in
+from typedbytes.jobs.steps import run_steps, with_settings
+from typedbytes.jobs.tasks.inputs import PAIRS, find_files, make_splits, pairs_in, with_raw_text
 from typedbytes.jobs.tasks.output_folder import OutputFolder
 from typedbytes.jobs.tasks.processes import Processes
 
@@ -58,10 +58,11 @@ def run_by(engine: Engine, job: Job, commands: Commands | None = None) -> Result
             job = replace(
                 job, environment={**environ, **variable_of(job.script)}, name=job.name or os.path.basename(job.script)
             )
-            steps = commands_of(job, find_steps_by_asking(job, processes))
+            roles = find_steps_by_asking(job, processes)
+            steps, settings = commands_of(job, roles), [each.settings for each in roles]
         else:
             job = replace(job, environment=environ, name=job.name or "typedbytes")
-            steps = [commands]
+            steps, settings = [commands], [{}]
         if len(steps) > 1:
             part_options(job.properties, "sequencefile")
         asked, _ = job.asked_reducers
@@ -70,14 +71,24 @@ def run_by(engine: Engine, job: Job, commands: Commands | None = None) -> Result
         def run_step(job, commands, side_file_folders=()):
             start = time.monotonic()
             with OutputFolder(job.output, processes.caretaker, job.keep_failed, job.tmp) as folder:
-                splits = _splits(job, folder)
+                job, splits = _with_splits(job, folder)
                 counters = engine(_of_tasks(job, commands), commands, splits, folder, processes).run()
                 for earlier in side_file_folders:
                     folder.take_from(earlier)
             nreducers = job.nreducers if commands["reduce"] else 0
             return Result(folder.path, counters, len(splits), nreducers, time.monotonic() - start)
 
-        return run_step(job, steps[0]) if len(steps) == 1 else run_steps(run_step, job, steps, processes.caretaker)
+        if len(steps) == 1:
+            return run_step(with_settings(job, settings[0]), steps[0])
+        return run_steps(run_step, job, steps, settings, processes.caretaker)
+
+
+def _with_splits(job, folder):
+    """Return a job and its splits; lines of text as they are only if all of them are text."""
+    splits = _splits(job, folder)
+    if job.raw_text and all(split.kind == "text" for split in splits):
+        return job, with_raw_text(splits)
+    return replace(job, raw_text=False), splits
 
 
 def _splits(job, folder):

@@ -9,6 +9,7 @@ Here: words to start a script, its answers, and what a job may not want of it. N
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -29,28 +30,32 @@ from typedbytes.streaming.task_environment import COMBINER_ALONE, ROLE_QUERY, ST
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
 
     from typedbytes.jobs.job import Job
     from typedbytes.jobs.running import Commands
     from typedbytes.jobs.tasks.processes import Processes
 
-__all__ = ["NO_SCRIPT", "commands_of", "find_steps_by_asking", "find_steps_by_reading", "steps_in"]
+__all__ = [
+    "FRONTS", "NO_SCRIPT", "StepRoles", "commands_of", "find_steps_by_asking", "find_steps_by_reading", "launcher",
+    "steps_in",
+]  # fmt: skip
 
 ASK_SECONDS = 60
 NO_SCRIPT = "there is no script {}: give the file that ends with streaming.run(...)"
-PORTED = ("dumbo", "hadoopy", "mrjob")  # libraries with a guide on porting their jobs
+FRONTS = ("dumbo", "hadoopy", "mrjob", "pydoop")  # libraries whose names typedbytes.fronts has
 
 
-def find_steps_by_asking(job: Job, processes: Processes) -> list[list[str]]:
+def find_steps_by_asking(job: Job, processes: Processes) -> list[StepRoles]:
     """Return the roles of each step of a job whose script is started here.
 
     Raises CommandError for what the job may not want of it.
     """
-    start = _start_of(job.script)
+    start = _start_of(job)
     try:
         with open(job.script, "rb") as file:
-            may_have_steps = b"steps" in file.read()
+            may_have_steps = b"steps" in file.read() or bool(job.front)
     except OSError as error:
         raise CommandError(f"the script {job.script} cannot be read: {error.strerror}") from None
     steps = _answered_steps(job, start, processes) if may_have_steps else []
@@ -66,14 +71,14 @@ def find_steps_by_asking(job: Job, processes: Processes) -> list[list[str]]:
     return steps
 
 
-def find_steps_by_reading(job: Job, say: Callable[[str], object]) -> list[list[str]]:
+def find_steps_by_reading(job: Job, say: Callable[[str], object]) -> list[StepRoles]:
     """Return the same for a script that runs on other machines.
 
     Where it cannot be asked, it is taken to have a reducer, and say() says so.
     """
     source, alone = Source(job.script), _Alone()
-    start, steps = [sys.executable, job.script], []
-    if source.has_steps:
+    start, steps = [sys.executable, *launcher(job), job.script], []
+    if source.has_steps or job.front:
         steps = _answered_steps(job, start, alone, "it must run here too, to say what its steps are")
     if not steps:
         roles = dict(source.roles)
@@ -88,14 +93,15 @@ def find_steps_by_reading(job: Job, say: Callable[[str], object]) -> list[list[s
         if roles["combine"] and roles["reduce"] is False:
             raise CommandError(f"{job.script}: {COMBINER_ALONE}")
         assumed = {"combine": bool(job.combiner), "reduce": True}
-        steps = steps or [["map", *(role for role, has in roles.items() if has or (has is None and assumed[role]))]]
+        found = (role for role, has in roles.items() if has or (has is None and assumed[role]))
+        steps = steps or [StepRoles(["map", *found])]
     _check(job, steps)
     return steps
 
 
-def commands_of(job: Job, steps: list[list[str]]) -> list[Commands]:
+def commands_of(job: Job, steps: list[StepRoles]) -> list[Commands]:
     """Return the command of each role for each step, None for a role that the step or the job does without."""
-    start = _start_of(job.script)
+    start = _start_of(job)
     wants_reducer = job.asked_reducers[0] != 0
     wanted = {"map": True, "combine": wants_reducer and job.combiner is not False, "reduce": wants_reducer}
     return [
@@ -119,13 +125,27 @@ def _check(job, steps):
         )
 
 
-def steps_in(lines: list[str]) -> list[list[str]]:
+class StepRoles(list[str]):
+    """The roles of a step, and its settings, as its Step has them."""
+
+    def __init__(self, roles: Iterable[str], settings: Mapping[str, Any] | None = None) -> None:
+        super().__init__(roles)
+        self.settings: Mapping[str, Any] = settings or {}
+
+    @classmethod
+    def parse(cls, text: str) -> StepRoles:
+        """Return what a line says after its prefix: the roles, and settings as JSON if there are some."""
+        roles, brace, rest = text.partition("{")
+        return cls(roles.split(), json.loads(brace + rest) if brace else None)
+
+
+def steps_in(lines: list[str]) -> list[StepRoles]:
     """Return the roles of each step of a job, from the lines that its script wrote to standard error when it was asked.
 
     >>> steps_in(["loading", "typedbytes: step: map combine reduce", "typedbytes: step: map"])
     [['map', 'combine', 'reduce'], ['map']]
     """
-    steps = [line[len(STEP_LINE) :].split() for line in lines if line.startswith(STEP_LINE)]
+    steps = [StepRoles.parse(line[len(STEP_LINE) :]) for line in lines if line.startswith(STEP_LINE)]
     for number, roles in enumerate(steps, 1):
         if "map" not in roles:
             raise CommandError(
@@ -134,18 +154,24 @@ def steps_in(lines: list[str]) -> list[list[str]]:
     return steps
 
 
-def _start_of(script):
+def launcher(job: Job) -> list[str]:
+    """Return the words between Python and a script: those that put the names of its library where it imports them."""
+    return ["-m", "typedbytes.fronts"] if job.front else []
+
+
+def _start_of(job):
+    script = job.script
     if not os.path.isfile(script):
         raise CommandError(NO_SCRIPT.format(script))
     path = absolute(script)
-    if os.access(script, os.X_OK) and not script.endswith(".py"):
+    if os.access(script, os.X_OK) and not script.endswith(".py") and not job.front:
         return [path]
     if getattr(sys, "frozen", False):  # by PyInstaller: sys.executable is this program
         raise CommandError(
             f"a program with a Python of its own cannot start {script}: "
             "run it by a Python that has typedbytes installed"
         )
-    return [sys.executable, path]
+    return [sys.executable, *launcher(job), path]
 
 
 # -- asking
@@ -173,7 +199,7 @@ def _answered_roles(job, start, roles, processes):
     A job without any has one step, with a mapper and the roles that it does not refuse.
     """
     found = {role: lines for role, lines in _ask(job, start, roles, processes).items() if lines is not None}
-    return steps_in(next(iter(found.values()), [])) or [["map", *found]]
+    return steps_in(next(iter(found.values()), [])) or [StepRoles(["map", *found])]
 
 
 def _ask(job, start, roles, processes, hint=None):
@@ -224,8 +250,8 @@ def _hint_at_module(lines):
     missing = re.fullmatch(r"ModuleNotFoundError: No module named '(\w+).*", lines[-1] if lines else "")
     if missing is None:
         return None
-    if missing[1] in PORTED:
-        return f"typedbytes runs jobs of {missing[1]} once they are ported: docs/guides/port-{missing[1]}.md says how"
+    if missing[1] in FRONTS:
+        return f"typedbytes run --as {missing[1]} runs the script as it is"
     # it runs from an archive that adds to its own path alone, as those of shiv and pex do
     if missing[1] == "typedbytes":
         folder = os.path.dirname(os.path.dirname(typedbytes.__file__))

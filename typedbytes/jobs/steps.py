@@ -16,43 +16,58 @@ from dataclasses import replace
 from typedbytes.jobs.counters import Counters
 from typedbytes.jobs.environment import STEP
 from typedbytes.jobs.errors import JobError
+from typedbytes.jobs.properties import REDUCERS, reducers_of
 from typedbytes.jobs.result import Result
 from typedbytes.jobs.tasks.output_folder import PART_PREFIX, check_output
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+    from typing import Any, TypeVar
 
     from typedbytes.jobs.job import Job
     from typedbytes.jobs.running import Commands
     from typedbytes.jobs.tasks.caretaker import Caretaker
 
+    AnyJob = TypeVar("AnyJob", bound=Job)
     RunStep = Callable[[Job, Commands, list[str]], Result]
 
-__all__ = ["run_steps"]
+__all__ = ["run_steps", "with_settings"]
 
 
-def run_steps(run_step: RunStep, job: Job, steps: list[Commands], caretaker: Caretaker) -> Result:
+def with_settings(job: AnyJob, settings: Mapping[str, Any]) -> AnyJob:
+    """Return the job of one step, with what its Step says of it, which wins over what the job says."""
+    own = dict(settings.get("properties", {}))
+    nreducers, _ = reducers_of(own, settings.get("reducers"))
+    if nreducers is not None:
+        job = replace(job, nreducers=nreducers, properties=job.without_reducer_property())
+        own = {name: value for name, value in own.items() if name not in REDUCERS}
+    return replace(job, properties={**job.properties, **own}, raw_text="raw_text" in settings)
+
+
+def run_steps(
+    run_step: RunStep, job: Job, steps: list[Commands], settings: list[Mapping[str, Any]], caretaker: Caretaker
+) -> Result:
     """Run the steps of a job, each by run_step, and return the Result of all; a JobError says which step failed."""
     parent, base = os.path.split(check_output(job.output))
     start = os.path.join(parent, f".{base[:50]}-{os.urandom(8).hex()}-step")
     results: list[Result] = []
     inputs, input_format = job.inputs, job.input_format
-    for number, commands in enumerate(steps, 1):
+    for number, (commands, own) in enumerate(zip(steps, settings), 1):
         is_last = number == len(steps)
         target = job.output if is_last else f"{start}{number}"
         if not is_last:
             caretaker.add(target)
         step = replace(
-            job,
+            with_settings(job, own),
             name=f"{job.name}, step {number} of {len(steps)}",
             inputs=inputs,
             output=target,
             input_format=input_format,
             output_format=job.output_format if is_last else "sequencefile",
-            properties={**job.properties, STEP: str(number)},
         )
+        step = replace(step, properties={**step.properties, STEP: str(number)})
         try:
             results.append(run_step(step, commands, [f"{start}{each}" for each in range(1, number)] if is_last else []))
         except JobError as error:

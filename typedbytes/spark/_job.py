@@ -120,10 +120,11 @@ def _reduce(setting, number, pieces):
 
 def _relocated(commands):
     """Return the script of commands, and the commands for a folder that holds it, with the Python of the machine."""
-    start = 1 if commands["map"][0] == sys.executable else 0
-    script = commands["map"][start]
+    words = commands["map"]
+    start = 0 if words[0] != sys.executable else 3 if words[1] == "-m" else 1
+    script = words[start]
     name = os.path.basename(script)
-    first = [PYTHON, name] if start else [os.path.join(".", name)]
+    first = [PYTHON, *words[1:start], name] if start else [os.path.join(".", name)]
     return script, {role: words and [*first, *words[start + 1 :]] for role, words in commands.items()}
 
 

@@ -207,6 +207,7 @@ class TaskRun:
         self._has_reducer = functions["reduce"] is not None
         self._options = options
         self._options_of = step.options_of
+        self._raw_text = "raw_text" in step.settings
         self._group_by = options.group_by if role == "reduce" else None  # a combiner's keys go on to the sort
         self._input_format = find_format(role, "input", os.environ)
         self._output_format = find_format(role, "output", os.environ)
@@ -252,7 +253,7 @@ class TaskRun:
         if options.batch:
             self._input, self._output = open_columns(source, self._file, options)
             return
-        undecoded = bool(options.max_bad)
+        undecoded = bool(options.max_bad) or (self._raw_text and self._input_format == "text")
         role, keys = self._role, self._composite_keys
         self._input = open_input(self._input_format, source, role, os.environ, reading, undecoded, keys)
         self._output = open_output(self._output_format, self._file, role, os.environ, writing, keys, self._has_reducer)

@@ -31,11 +31,20 @@ CO_VARARGS = 4  # of inspect, whose import takes longer than a short task
 
 
 class Step:
-    """One step of a job of several: a mapper, a reducer, a combiner and their options, as run() takes them.
+    """One step of a job: a mapper, a reducer, a combiner and their options, as run() takes them, and options of its own.
+
+    reducers is the number of its reduce tasks, and properties are those of -D, for this step alone: both win over the
+    job's. mapper_command, combiner_command and reducer_command are lines for a shell: a command alone is the code of
+    the role; beside a function or a class it is a filter before it. Commands read and write lines, a key, a TAB and a
+    value, as under Hadoop Streaming; a mapper's lines of text have no key. Where a command stands between map and
+    reduce, all keys and values there are text, sorted by their bytes. With raw_text, lines of a text input are bytes,
+    as they are, not str.
 
     >>> from typedbytes.streaming import lib
-    >>> Step(lambda key, value: [(value, 1)], lib.sumreducer).roles
+    >>> Step(lambda key, value: [(value, 1)], lib.sumreducer, reducers=1).roles
     ['map', 'reduce']
+    >>> Step(mapper_command="grep -i error").roles
+    ['map']
     """
 
     def __init__(
@@ -49,9 +58,24 @@ class Step:
         max_bad=0,
         read_options=None,
         write_options=None,
+        reducers=None,
+        properties=None,
+        mapper_command=None,
+        combiner_command=None,
+        reducer_command=None,
+        raw_text=False,
     ):
-        check_functions(mapper, reducer, combiner)
+        commands = {"map": mapper_command, "combine": combiner_command, "reduce": reducer_command}
         self.functions = {"map": mapper, "combine": combiner, "reduce": reducer}
+        if any(command is not None for command in commands.values()):
+            from typedbytes.streaming._commands import with_commands  # lazy import: start-up time
+
+            is_plain = not (batch or max_bad or group_by or hasattr(reducer, "partition_by"))
+            self.functions = with_commands(self.functions, commands, is_plain)
+            raw_text = True if mapper_command is not None else raw_text
+        mapper, combiner, reducer = self.functions.values()
+        check_functions(mapper, reducer, combiner)
+        self.settings = settings_of(reducers, properties, raw_text, reducer is not None)
         for role, function in self.functions.items():
             if not (function is None or callable(function) or hasattr(function, METHODS[role])):
                 raise TypeError(
@@ -108,8 +132,31 @@ def check_steps(steps, others):
 
 
 def step_line(step):
-    """Return the line with which a script answers what a step of its job has."""
-    return STEP_LINE + " ".join(step.roles)
+    """Return the line with which a script answers what a step of its job has: its roles, and its settings as JSON."""
+    words = step.roles
+    if step.settings:
+        import json  # lazy import: start-up time
+
+        words = [*words, json.dumps(step.settings)]
+    return STEP_LINE + " ".join(words)
+
+
+def settings_of(reducers, properties, raw_text, has_reducer):
+    """Return what an engine has to know of a step beside its roles, checked."""
+    found = {}
+    if reducers is not None:
+        if not isinstance(reducers, int) or isinstance(reducers, bool):
+            raise TypeError(f"reducers must be a number, not {reducers!r}")
+        if reducers < 1 or not has_reducer:
+            raise ValueError(f"reducers={reducers} needs a reducer, and is at least 1")
+        found["reducers"] = reducers
+    if properties:
+        if not hasattr(properties, "items"):
+            raise TypeError(f"properties must be a dict, not {properties!r}")
+        found["properties"] = {str(name): str(value) for name, value in properties.items()}
+    if raw_text:
+        found["raw_text"] = True
+    return found
 
 
 def check_words(argv):

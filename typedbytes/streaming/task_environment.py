@@ -226,6 +226,16 @@ def _class_format(class_name, suffix):
     return name
 
 
+def writes_values(environ: Mapping[str, str]) -> bool:
+    """Return whether the output of the job has the values alone, as lines of text."""
+    return environ.get("typedbytes_output") == "values"
+
+
+def is_last(role: str, environ: Mapping[str, str]) -> bool:
+    """Return whether a role's output is that of the job, or of its step."""
+    return role == "reduce" or (role == "map" and Task(environ).nreducers == 0)
+
+
 def has_combiner(environ: Mapping[str, str]) -> bool:
     """Return whether Hadoop runs a combiner of this job."""
     return bool(environ.get("stream_combine_streamprocessor"))

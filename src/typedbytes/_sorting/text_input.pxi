@@ -69,6 +69,7 @@ cdef class LineReader(PairSource):
     cdef long long carriage_return    # the same of CR
     cdef Py_ssize_t pair_nbytes   # of the line at the cursor
     cdef bint is_utf8             # the line at the cursor is UTF-8
+    cdef bint as_lines            # lines are written as they are, not as pairs
     cdef bint ended               # the source has ended
     cdef State state
     cdef object failure           # lines before it may be lost, so every later call raises it again
@@ -111,9 +112,17 @@ cdef class LineReader(PairSource):
 
         Raises LimitError for a line that no STRING can hold, of 2^31 bytes or more.
         """
+        return self.read(nbytes, False)
+
+    def read_lines(self, Py_ssize_t nbytes=131072):
+        """Return the next lines as they are, each with LF as its end; otherwise as read_typed()."""
+        return self.read(nbytes, True)
+
+    cdef bytes read(self, Py_ssize_t nbytes, bint as_lines):
         cdef Outcome outcome = NEEDS_OUTPUT
         nbytes = max(nbytes, 1)
         self.enter()
+        self.as_lines = as_lines
         try:
             start_owned(&self.out, nbytes + 4096)
             while outcome == NEEDS_OUTPUT or outcome == NEEDS_INPUT:
@@ -243,7 +252,8 @@ cdef class LineReader(PairSource):
             outcome = self.find_line(&line)
             if outcome != FOUND:
                 return outcome
-            self.pair_nbytes = HEAD_NBYTES + repaired_nbytes(line.text, line.nbytes, &self.is_utf8)
+            self.pair_nbytes = (line.nbytes + 1 if self.as_lines else
+                                HEAD_NBYTES + repaired_nbytes(line.text, line.nbytes, &self.is_utf8))
             if self.pair_nbytes - HEAD_NBYTES > INT32_MAX:
                 return TOO_LONG
             if self.out.end - self.out.cursor < self.pair_nbytes:
@@ -254,6 +264,11 @@ cdef class LineReader(PairSource):
 
     cdef inline void write_pair(self, const Line* line) noexcept nogil:
         cdef unsigned char* p = self.out.cursor
+        self.out.cursor += self.pair_nbytes
+        if self.as_lines:
+            memcpy(p, line.text, line.nbytes)
+            p[line.nbytes] = c"\n"
+            return
         p[0] = LONG
         store_i64(p + 1, self.position())
         p[9] = STRING
@@ -262,7 +277,6 @@ cdef class LineReader(PairSource):
             memcpy(p + HEAD_NBYTES, line.text, line.nbytes)
         else:
             copy_repaired(p + HEAD_NBYTES, line.text, line.nbytes)
-        self.out.cursor += self.pair_nbytes
 
     cdef inline int make_pair(self, const Line* line, PyObject** key, PyObject** value) except -1:
         value[0] = self.text_of(line)

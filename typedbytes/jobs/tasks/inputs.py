@@ -16,7 +16,7 @@ import glob
 import io
 import os
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 
 from typedbytes import PairReader, PairWriter
@@ -37,13 +37,14 @@ if TYPE_CHECKING:
 
     from typedbytes.jobs.job import Path
 
-__all__ = ["PAIRS", "Split", "find_files", "make_splits", "open_split", "pairs_in"]
+__all__ = ["PAIRS", "Split", "find_files", "make_splits", "open_split", "pairs_in", "with_raw_text"]
 
 BLOCK_NBYTES = 32 << 20  # fs.local.block.size
 SLOP = 1.1  # the last split of a file may be larger by this factor: FileInputFormat.SPLIT_SLOP
 CHUNK_NBYTES = 1 << 18
 
 TEXT, PAIRS, SEQUENCE_FILE = "text", "pairs", "sequencefile"
+RAW_TEXT = "raw text"  # the lines of a text, not pairs
 
 HEAD_NBYTES = 1 << 12  # read to recognise the format of a file
 
@@ -53,7 +54,7 @@ class Split:
     """A part of a file; a length of 0 means the whole file."""
 
     path: str
-    kind: str  #: one of the three names above
+    kind: str  #: one of the names above
     start: int
     length: int
     codec: str | None = None  #: of compressed text
@@ -188,12 +189,17 @@ def _decompressed(file, codec):
     return Decompressed(put_back(head, file), codec) if head else file
 
 
+def with_raw_text(splits: list[Split]) -> list[Split]:
+    """Return splits of text of which tasks get the lines as they are."""
+    return [replace(split, kind=RAW_TEXT) for split in splits]
+
+
 def open_split(split: Split) -> Any:
     """Return the split's reader, a context manager.
 
     copy_to(sink), `record` pairs copied so far, `position` bytes into the split.
     """
-    return {TEXT: _Lines, PAIRS: _Pairs, SEQUENCE_FILE: _Sequence}[split.kind](split)
+    return {TEXT: _Lines, RAW_TEXT: _RawLines, PAIRS: _Pairs, SEQUENCE_FILE: _Sequence}[split.kind](split)
 
 
 class _Chunks:
@@ -204,8 +210,11 @@ class _Chunks:
 
     def copy_to(self, sink):
         """Write all pairs to a sink, whose write() writes everything."""
-        while data := self._reader.read_typed(CHUNK_NBYTES):
+        while data := self._read():
             sink.write(data)
+
+    def _read(self):
+        return self._reader.read_typed(CHUNK_NBYTES)
 
     @property
     def record(self):
@@ -244,6 +253,13 @@ class _Lines(_Chunks):
     def position(self):
         """The number of bytes read, compressed ones of a compressed file."""
         return min(self._file.tell() - self._split.start, self._split.length)
+
+
+class _RawLines(_Lines):
+    """Lines of text as they are."""
+
+    def _read(self):
+        return self._reader.read_lines(CHUNK_NBYTES)
 
 
 class _Sequence(_Chunks):

@@ -276,4 +276,6 @@ class _Separated:
         return b"\n".join(changed)
 
 
-_WRITERS = {"sequencefile": _write_sequence_file, "pairs": _write_pairs, "text": _write_text}
+_WRITERS = {
+    "sequencefile": _write_sequence_file, "pairs": _write_pairs, "text": _write_text, "values": _write_text,
+}  # fmt: skip

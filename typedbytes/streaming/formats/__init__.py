@@ -8,7 +8,9 @@ check(key, value), write_encoded(records), close() and .record. Each format is i
 
 from __future__ import annotations
 
-from typedbytes.streaming.task_environment import count_key_fields, find_key_ends, find_separator, has_text_keys
+from typedbytes.streaming.task_environment import (
+    count_key_fields, find_key_ends, find_separator, has_text_keys, is_last, writes_values,
+)  # fmt: skip
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -98,6 +100,10 @@ def open_output(
         from typedbytes.streaming.formats.secondary_sort import CompositeKeyOutput
 
         return CompositeKeyOutput(sink, options, composite_keys)
+    if writes_values(environ) and is_last(role, environ):
+        from typedbytes.streaming.formats.values import TypedValuesOutput, ValuesOutput
+
+        return ValuesOutput(sink) if format_name == "text" else TypedValuesOutput(sink, options)
     if format_name in ("typedbytes", "split"):
         from typedbytes.streaming.formats.typed_bytes import TypedBytesOutput
 
