@@ -84,7 +84,7 @@ class Plan(Job):
         """Return the properties of the job, the user's last."""
         name = _quoting.literal("mapreduce.job.name", self.name) or script_of(self).link
         properties = {"mapreduce.job.name": name, "mapreduce.job.reduces": str(self._nreducers)}
-        if self._nreducers:
+        if self._nreducers and self.streams != "text":
             properties.update(COMPARATOR)
         properties.update({name: value for name, value in self.partitioner.items() if name != PARTITIONER_CLASS})
         if self.feed == "splits":
@@ -92,13 +92,13 @@ class Plan(Job):
         elif self._has_raw_text:
             properties.update({name: TYPED_BYTES for name in STREAMS}, **{STREAMS[0]: "text"})
         if self.output_format == "values":
-            properties.update({OUTPUT: "values", SEPARATOR: ""})
+            properties.update({OUTPUT: "values"}, **({} if self.streams == "text" else {SEPARATOR: ""}))
         # The number of reducers is there already, under one name: of two, Hadoop takes the last.
         return {**properties, **{name: value for name, value in self.own_properties().items() if name not in REDUCERS}}
 
     @property
     def _has_raw_text(self):
-        return self.raw_text and self.input_format in ("auto", "text")
+        return self.raw_text and self.streams != "text" and self.input_format in ("auto", "text")
 
     def own_properties(self) -> dict[str, str]:
         """Return the properties that the user gives the job: its parameters, and those of -D."""
@@ -119,7 +119,7 @@ class Plan(Job):
         if jars:
             parts.append(("-libjars", _urls("-libjars", jars)))
         if self.feed != "splits" and not self._has_raw_text:
-            parts.append(("-io", TYPED_BYTES))
+            parts.append(("-io", self.streams))
         parts += [("-input", _quoting.input_location(path)) for path in self.inputs]
         parts.append(("-output", _quoting.location("-output", self.output)))
         input_formats, output_formats = _split_plugin.formats(self, INPUT_FORMATS, OUTPUT_FORMATS)

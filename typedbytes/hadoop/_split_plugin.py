@@ -55,7 +55,7 @@ def _hindrance(plan):
     for name in (RESOLVER, _FORMAT_PROPERTY, *(LINE_PROPERTIES if plan.input_format == "text" else ())):
         if name in plan.properties:
             return f"it sets {name}"
-    if plan.raw_text:
+    if plan.raw_text or plan.streams == "text":
         return "a step takes lines of text as they are"
     if not is_url(plan.script) and not plan.front and not Source(plan.script).calls_any_run:
         return f"{plan.script} does not call run(...), which reads them"

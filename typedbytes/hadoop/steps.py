@@ -53,12 +53,13 @@ def _job_of(plan, number, outputs):
     roles, is_last = plan.steps[number - 1], number == len(outputs)
     plan = with_settings(plan, roles.settings)
     nreducers, _ = plan.asked_reducers
-    start = {} if number == 1 else {"inputs": [f"{outputs[number - 2]}/part-*"], "input_format": "sequencefile"}
+    between = ("text", "values") if plan.streams == "text" else ("sequencefile", "sequencefile")
+    start = {} if number == 1 else {"inputs": [f"{outputs[number - 2]}/part-*"], "input_format": between[0]}
     return replace(
         plan,
         **start,
         output=outputs[number - 1],
-        output_format=plan.output_format if is_last else "sequencefile",
+        output_format=plan.output_format if is_last else between[1],
         nreducers=(nreducers or 1) if "reduce" in roles else 0,
         combiner="combine" in roles and plan.combiner is not False,
         name=f"{plan.name or os.path.basename(plan.script)}, step {number} of {len(outputs)}",

@@ -74,6 +74,7 @@ class Job:
       arguments      words for the script, after its role
       steps          Hadoop: the roles of each step in a job of several, which `check` asks the script for
       raw_text       map tasks get lines of text as they are, without offsets; steps say so (False)
+      streams        Hadoop: what tasks exchange with it, "typedbytes" or "text", as mrjob's do ("typedbytes")
       front          the library whose names the script imports, such as "mrjob", in the place of which
                      `typedbytes.fronts` has them ("")
       feed           Hadoop: "splits": map tasks get whole splits; "pairs": single pairs (splits if the job allows them)
@@ -86,6 +87,8 @@ class Job:
       tmp            this machine: folder for temporary files (a folder beside the output)
       codec          this machine: of temporary files, "none", "zlib", "lz4" or "zstd" ("none")
       attempts       this machine: how often a task is tried (1)
+      inline         this machine: all tasks in this process, one after the other, for a debugger or functions of
+                     a notebook (False)
       functions      this machine, in the place of a script: the code of "map", "combine" and "reduce", as
                      `local.run` takes it
     """
@@ -148,6 +151,7 @@ class Job:
     )
     steps: Sequence[Sequence[str]] = option(list, engines=HADOOP)
     raw_text: bool = option(False)
+    streams: str = option("typedbytes", choices=("typedbytes", "text"), engines=HADOOP)
     front: str = option(
         "", "--as", choices=("mrjob", "dumbo", "hadoopy", "pydoop"),
         help="run a script of this library as it is: the names that it imports are those of typedbytes.fronts",
@@ -196,6 +200,10 @@ class Job:
     attempts: int = option(
         1, "--attempts", form="integer", metavar="N", engines=LOCAL, help="the number of attempts of a task (1)"
     )
+    inline: bool = option(
+        False, "--inline", form="switch", engines=LOCAL,
+        help="run all tasks in this process, one after the other: breakpoint() works in them",
+    )  # fmt: skip
     functions: Mapping[str, Code | None] | None = option(None, engines=LOCAL)
 
     def __post_init__(self) -> None:

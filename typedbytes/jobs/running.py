@@ -43,18 +43,23 @@ if TYPE_CHECKING:
 __all__ = ["run_by"]
 
 
-def run_by(engine: Engine, job: Job, commands: Commands | None = None) -> Result:
+def run_by(engine: Engine, job: Job, commands: Commands | None = None, tasks: InlineTasks | None = None) -> Result:
     """Run a job, each step by an engine: engine(job, commands, splits, output, processes).run() returns its counters.
 
-    commands: those of a job of functions; None: of a job whose script says what it has. Raises JobError.
+    commands: those of a job of functions; None: of a job whose script says what it has. tasks: of a job whose tasks
+    are no processes. Raises JobError.
     """
     job.check_formats()
     part_options(job.properties, job.output_format)  # raises OptionError before anything is done
-    if commands is None:
+    if commands is None and tasks is None:
         refuse_own_job(job.script)
-    with Processes() as processes:
+    with tasks or Processes() as processes:
         processes.folder, environ = ship_files(job.files, job.archives, job.environment, processes.caretaker)
-        if commands is None:
+        if tasks is not None:
+            job = replace(job, environment=environ, name=job.name or os.path.basename(job.script) or "typedbytes")
+            roles = tasks.find_steps(job)
+            steps, settings = commands_of(job, roles, []), [each.settings for each in roles]
+        elif commands is None:
             job = replace(
                 job, environment={**environ, **variable_of(job.script)}, name=job.name or os.path.basename(job.script)
             )

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from typedbytes.jobs.tasks.processes import Processes
 
 __all__ = [
-    "FRONTS", "NO_SCRIPT", "StepRoles", "commands_of", "find_steps_by_asking", "find_steps_by_reading", "launcher",
+    "FRONTS", "NO_SCRIPT", "StepRoles", "check_steps", "commands_of", "find_steps_by_asking", "find_steps_by_reading", "launcher",
     "steps_in",
 ]  # fmt: skip
 
@@ -67,7 +67,7 @@ def find_steps_by_asking(job: Job, processes: Processes) -> list[StepRoles]:
             if is_wanted
         ]
         steps = _answered_roles(job, start, asked, processes)
-    _check(job, steps)
+    check_steps(job, steps)
     return steps
 
 
@@ -78,7 +78,7 @@ def find_steps_by_reading(job: Job, say: Callable[[str], object]) -> list[StepRo
     """
     source, alone = Source(job.script), _Alone()
     start, steps = [sys.executable, *launcher(job), job.script], []
-    if source.has_steps or job.front:
+    if source.has_steps or source.is_front or job.front:
         steps = _answered_steps(job, start, alone, "it must run here too, to say what its steps are")
     if not steps:
         roles = dict(source.roles)
@@ -95,13 +95,16 @@ def find_steps_by_reading(job: Job, say: Callable[[str], object]) -> list[StepRo
         assumed = {"combine": bool(job.combiner), "reduce": True}
         found = (role for role, has in roles.items() if has or (has is None and assumed[role]))
         steps = steps or [StepRoles(["map", *found])]
-    _check(job, steps)
+    check_steps(job, steps)
     return steps
 
 
-def commands_of(job: Job, steps: list[StepRoles]) -> list[Commands]:
-    """Return the command of each role for each step, None for a role that the step or the job does without."""
-    start = _start_of(job)
+def commands_of(job: Job, steps: list[StepRoles], start: list[str] | None = None) -> list[Commands]:
+    """Return the command of each role for each step, None for a role that the step or the job does without.
+
+    start: the words before the role, by default those that start the script.
+    """
+    start = _start_of(job) if start is None else start
     wants_reducer = job.asked_reducers[0] != 0
     wanted = {"map": True, "combine": wants_reducer and job.combiner is not False, "reduce": wants_reducer}
     return [
@@ -113,7 +116,8 @@ def commands_of(job: Job, steps: list[StepRoles]) -> list[Commands]:
     ]
 
 
-def _check(job, steps):
+def check_steps(job: Job, steps: list[StepRoles]) -> None:
+    """Raise CommandError for what the job may not want of its script."""
     reducers, option = job.asked_reducers
     if len(steps) > 1 and reducers == 0:
         raise CommandError(f"{job.script} has {len(steps)} steps, which need their reducers: leave out {option}")

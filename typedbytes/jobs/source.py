@@ -32,6 +32,16 @@ class Source:
         return any(_name(node.func) == "run" for node in ast.walk(self._tree) if isinstance(node, ast.Call))
 
     @property
+    def is_front(self) -> bool:
+        """Whether it imports a library's names from typedbytes.fronts, which say what its steps are."""
+        return any(
+            name.startswith("typedbytes.fronts")
+            for node in ast.walk(self._tree)
+            if isinstance(node, (ast.Import, ast.ImportFrom))
+            for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [each.name for each in node.names])
+        )
+
+    @property
     def calls_run(self) -> bool:
         """Whether it calls ``streaming.run(...)`` itself."""
         return bool(self._calls)

@@ -53,7 +53,8 @@ def run(
     input_format: InputFormat = "auto", secondary: int = 0, split_size: int | None = None, processes: int | None = None,
     memory: int = 512 << 20, tmp: Path | None = None, codec: Codec = "none", attempts: int = 1,
     keep_failed: bool = False, params: Values = None, environ: Values = None, properties: Values = None,
-    files: Iterable[Path] = (), archives: Iterable[Path] = (), quiet: bool = False, progress: Progress | None = None,
+    files: Iterable[Path] = (), archives: Iterable[Path] = (), quiet: bool = False, inline: bool = False,
+    progress: Progress | None = None,
 ) -> Result:  # fmt: skip
     """Run a job and return its Result; raises JobError when it fails, and leaves no output then.
 
@@ -85,7 +86,7 @@ def run(
         "", inputs, output, reducers, None, secondary, input_format, output_format, name, files=files,
         archives=archives, properties=properties, environment=environ, params=params, split_size=split_size,
         keep_failed=keep_failed, quiet=quiet, processes=processes, memory=memory, tmp=tmp, codec=codec,
-        attempts=attempts, functions=functions,
+        attempts=attempts, inline=inline, functions=functions,
     )  # fmt: skip
     return run_job(job, progress=progress)
 
@@ -96,7 +97,8 @@ def run_script(
     input_format: InputFormat = "auto", secondary: int = 0, split_size: int | None = None, processes: int | None = None,
     memory: int = 512 << 20, tmp: Path | None = None, codec: Codec = "none", attempts: int = 1,
     keep_failed: bool = False, params: Values = None, environ: Values = None, properties: Values = None,
-    files: Iterable[Path] = (), archives: Iterable[Path] = (), quiet: bool = False, progress: Progress | None = None,
+    files: Iterable[Path] = (), archives: Iterable[Path] = (), quiet: bool = False, inline: bool = False,
+    progress: Progress | None = None,
 ) -> Result:  # fmt: skip
     """Run the job of a script as `run` does; raises as it does.
 
@@ -110,7 +112,7 @@ def run_script(
         script, inputs, output, reducers, combiner, secondary, input_format, output_format, name, files=files,
         archives=archives, properties=properties, environment=environ, params=params, arguments=arguments,
         split_size=split_size, keep_failed=keep_failed, quiet=quiet, processes=processes, memory=memory, tmp=tmp,
-        codec=codec, attempts=attempts,
+        codec=codec, attempts=attempts, inline=inline,
     )  # fmt: skip
     return run_job(job, progress=progress)
 
@@ -118,11 +120,27 @@ def run_script(
 def run_job(job: Job, *, progress: Progress | None = None) -> Result:
     """Run a Job, of a script or of functions, as `run` does; raises as it does."""
     job.check_engine("local")
+    if job.inline:
+        from typedbytes.local._inline import InlineTasks  # lazy import: start-up time
+
+        job = replace(job, processes=1, attempts=1)
+        check_memory(job)
+        steps = None if job.functions is None else [_step_of(job.functions)]
+        return run_by(partial(Scheduler, progress), job, tasks=InlineTasks(steps))
     check_memory(job)
     commands = None
     if job.functions is not None:
         job, commands = _of_functions(job, job.functions)
     return run_by(partial(Scheduler, progress), job, commands)
+
+
+def _step_of(functions):
+    from typedbytes.streaming import Step
+
+    commands = {role: code for role, code in functions.items() if isinstance(code, (str, list, tuple))}
+    if commands:
+        raise OptionError("inline is for functions and scripts: a command is a process of its own")
+    return Step(functions["map"], functions.get("reduce"), functions.get("combine"))
 
 
 def _of_functions(job, functions):

@@ -19,28 +19,12 @@ from typedbytes.streaming._process_exit import ProcessExit, set_signals
 from typedbytes.streaming._reporter import counters, write_failure, write_line
 from typedbytes.streaming._sidefiles import side_files
 from typedbytes.streaming._user_code import (
-    NAMES,
-    Step,
-    StopEarly,
-    TooManyBadRecords,
-    UserCode,
-    check_steps,
-    check_words,
-    pairs_of,
-    step_line,
-)
+    NAMES, Captured, Step, StopEarly, TooManyBadRecords, UserCode, check_steps, check_words, pairs_of, step_line,
+)  # fmt: skip
 from typedbytes.streaming.formats import open_columns, open_files, open_input, open_output
 from typedbytes.streaming.task_environment import (
-    GroupingError,
-    Task,
-    UsageError,
-    find_format,
-    find_role,
-    find_step,
-    has_combiner,
-    is_query,
-    usage,
-)
+    GroupingError, Task, UsageError, find_format, find_role, find_step, has_combiner, is_query, usage,
+)  # fmt: skip
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -150,6 +134,8 @@ def run(
             check_words(argv)
     except (TypeError, ValueError, LookupError) as error:
         raise error.with_traceback(None) from None  # so that the traceback ends at the user's call
+    if Captured.wanted:
+        raise Captured(steps or [single_step])
     process_exit = ProcessExit()
     raise process_exit.set_code(_run(steps, single_step, sys.argv if argv is None else argv))
 

@@ -21,6 +21,16 @@ class StopEarly(Exception):
         super().__init__(*args)
 
 
+class Captured(BaseException):
+    """Ends a script that is asked in this process for its steps, where it would run a task."""
+
+    wanted = False  #: whether run() raises it
+
+    def __init__(self, steps):
+        super().__init__()
+        self.steps = steps
+
+
 class TooManyBadRecords(TypedBytesError):
     """More records were bad than `max_bad` allows."""
 

@@ -12,7 +12,8 @@ from typedbytes.jobs.job import Job
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from typing import Any
 
     from typedbytes.cli._job.options import JobSettings
     from typedbytes.jobs.result import Result
@@ -38,14 +39,15 @@ def on_spark(settings: JobSettings, job: Job, master: str | None, bundle: str | 
     def run():
         from typedbytes import spark
 
-        with _session(job, master, bundle) as session:
+        with session_of(job, master, bundle) as session:
             return spark.run_job(session, job)
 
     return run
 
 
 @contextmanager
-def _session(job, master, bundle):
+def session_of(job: Job, master: str | None, bundle: str | None = None) -> Iterator[Any]:
+    """Return a context manager with a session of Spark for a job; bundle: the path of an archive with this package."""
     try:
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession

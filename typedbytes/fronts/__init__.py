@@ -1,0 +1,65 @@
+"""The names of older libraries, for scripts that run unchanged: mrjob, dumbo, hadoopy and pydoop.
+
+    from typedbytes.fronts.mrjob.job import MRJob       one line of the script is another
+    python -m typedbytes.fronts script.py ...           or none is: the script finds the names where it imports them
+    typedbytes run --as mrjob script.py INPUT
+
+Each is a translation to `jobs.Job` and `streaming.Step`: there is no engine here, and no code of those libraries. What
+they have that is not here is in docs/fronts.md.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import ModuleType
+    from typing import Any
+
+__all__ = ["NAMES", "install"]
+
+NAMES = "dumbo", "hadoopy", "mrjob", "pydoop"
+
+
+def install() -> None:
+    """Put the modules of this package where a script imports those of the libraries, installed or not."""
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds mrjob.job as typedbytes.fronts.mrjob.job: the same module under both names."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        """Return the spec of a module that is here; None leaves it to others, whose ImportError names it."""
+        if name.partition(".")[0] not in NAMES or importlib.util.find_spec(f"{__name__}.{name}") is None:
+            return None
+        return importlib.machinery.ModuleSpec(name, self)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        """Return the module of this package."""
+        module = importlib.import_module(f"{__name__}.{spec.name}")
+        self._spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Do nothing but give the module its own spec again: it has been run."""
+        module.__spec__ = self._spec
+
+
+def run_script(words: Sequence[str]) -> None:
+    """Run a script with its words, the first of which is its path, as python does."""
+    import os
+    import runpy
+
+    install()
+    sys.argv[:] = words
+    sys.path[0] = os.path.dirname(os.path.realpath(words[0]))
+    runpy.run_path(words[0], run_name="__main__")

@@ -1,0 +1,172 @@
+"""The command line of a job: mrjob's options, and the words of it that tasks get too."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from argparse import SUPPRESS, Action, ArgumentParser
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["RUNNERS", "JobParser", "add_options", "print_help"]
+
+RUNNERS = "dataproc", "emr", "hadoop", "inline", "local", "spark"
+
+
+class _Named(Action):
+    """Collect NAME=VALUE in a dict."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        name, sign, value = str(values).partition("=")
+        if not sign:
+            parser.error(f"{option_string} {values!r} is not of the form NAME=VALUE")
+        setattr(namespace, self.dest, {**(getattr(namespace, self.dest) or {}), name: value})
+
+
+class _Listed(Action):
+    """Collect words, several of them with commas between, in a list."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        setattr(namespace, self.dest, [*(getattr(namespace, self.dest) or []), *str(values).split(",")])
+
+
+class JobParser(ArgumentParser):
+    """A parser that keeps, by option, the words that it was given."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.taken: list[tuple[Action, list[str]]] = []
+
+    def _get_values(self, action, arg_strings):
+        self.taken.append((action, list(arg_strings)))
+        return super()._get_values(action, arg_strings)
+
+    def words_of(self, dests: set[str], rename: Any = lambda action, words: words) -> list[str]:
+        """Return the words of options, by their destinations, as the command line had them."""
+        found: list[str] = []
+        for action, words in self.taken:
+            if action.dest not in dests:
+                continue
+            words = rename(action, words)
+            if not action.option_strings:
+                found += words
+            elif len(words) == 1 and words[0].startswith("-"):
+                found.append(f"{_longest(action)}={words[0]}")
+            else:
+                found += [_longest(action), *words]
+        return found
+
+
+def _longest(action):
+    return max(action.option_strings, key=len)
+
+
+# Options of runners: flags, and keywords for argparse. Those that have no effect here are accepted all the same.
+_LISTS = {
+    "upload_files": ("--files", "--file"), "upload_archives": ("--archives", "--archive"),
+    "upload_dirs": ("--dirs", "--dir"), "libjars": ("--libjars", "--libjar"), "py_files": ("--py-files", "--py-file"),
+}  # fmt: skip
+_WORDS = (
+    "python_bin", "task_python_bin", "hadoop_bin", "hadoop_streaming_jar", "hadoop_tmp_dir", "hadoop_version",
+    "local_tmp_dir", "owner", "label", "cleanup", "cleanup_on_failure", "sort_bin", "sh_bin", "spark_master",
+    "spark_deploy_mode", "spark_submit_bin", "spark_tmp_dir", "interpreter", "steps_python_bin",
+)  # fmt: skip
+_SWITCHES = (
+    "bootstrap_mrjob", "check_input_paths", "read_logs", "emulate_map_input_file", "skip_internal_protocol",
+)  # fmt: skip
+_REPEATED = ("setup", "hadoop_extra_args", "hadoop_log_dirs", "spark_args")
+_FLAGS = {"hadoop_extra_args": ("--hadoop-args", "--hadoop-arg"), "hadoop_log_dirs": ("--hadoop-log-dirs",)}
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Add mrjob's own options."""
+    add = parser.add_argument
+    add("args", nargs="*", help="input paths to read (or stdin if not set)")
+    add("-c", "--conf-path", dest="conf_paths", action="append", help="Path to alternate mrjob.conf file to read from")
+    add("--no-conf", dest="conf_paths", action="store_const", const=[], help="Don't load mrjob.conf")
+    add("-q", "--quiet", action="store_true", help="Don't print anything to stderr")
+    add("-v", "--verbose", action="store_true", help="print more messages to stderr")
+    add("--cat-output", action="store_true", default=None, help="Stream job output to stdout")
+    add("--no-cat-output", "--no-output", dest="cat_output", action="store_false", default=None,
+        help="Don't stream job output to stdout")  # fmt: skip
+    add("-o", "--output-dir", help="Where to put final job output; it must not exist")
+    add("-r", "--runner", choices=RUNNERS, help=f"Where to run the job; one of: {', '.join(RUNNERS)}")
+    add("--step-output-dir", help="A directory to store output from job steps other than the last one")
+    add("-h", "--help", action="store_true", help="show this message and exit")
+    hidden = parser.add_argument_group("options of runners")
+    hidden.add_argument("-D", "--jobconf", action=_Named, default={}, metavar="NAME=VALUE", help="a property of the job")
+    hidden.add_argument("--cmdenv", action=_Named, default={}, metavar="NAME=VALUE", help="a variable of the tasks")
+    for dest, flags in _LISTS.items():
+        hidden.add_argument(*flags, dest=dest, action=_Listed, default=[], help=SUPPRESS)
+    for dest in _REPEATED:
+        flags = _FLAGS.get(dest, (f"--{dest.replace('_', '-')}",))
+        hidden.add_argument(*flags, dest=dest, action="append", default=[], help=SUPPRESS)
+    for dest in _WORDS:
+        hidden.add_argument(f"--{dest.replace('_', '-')}", dest=dest, help=SUPPRESS)
+    for dest in ("num_cores", "max_output_files"):
+        hidden.add_argument(f"--{dest.replace('_', '-')}", dest=dest, type=int, help=SUPPRESS)
+    for dest in _SWITCHES:
+        flag = dest.replace("_", "-")
+        hidden.add_argument(f"--{flag}", dest=dest, action="store_true", default=None, help=SUPPRESS)
+        hidden.add_argument(f"--no-{flag}", dest=dest, action="store_false", default=None, help=SUPPRESS)
+    steps = parser.add_argument_group("options of tasks")
+    for role in ("mapper", "combiner", "reducer", "spark"):
+        steps.add_argument(f"--{role}", dest=f"run_{role}", action="store_true", help=SUPPRESS)
+    steps.add_argument("--step-num", type=int, default=0, help=SUPPRESS)
+
+
+def print_help(parser: ArgumentParser) -> None:
+    """Print the options, those of the job too."""
+    print(parser.format_help())
+
+
+# mrjob.conf
+
+
+def options_of_files(alias: str, paths: list[str] | None) -> dict[str, Any]:
+    """Return the options of a runner from mrjob.conf, or from the files in its place; the later ones win."""
+    if paths is None:
+        known = [os.environ.get("MRJOB_CONF"), os.path.expanduser("~/.mrjob.conf"), "/etc/mrjob.conf"]
+        paths = [path for path in known if path and os.path.exists(path)][:1]
+    found: dict[str, Any] = {}
+    for path in paths:
+        found = _merged(found, _options_of_file(os.path.expanduser(os.path.expandvars(path)), alias, ()))
+    return found
+
+
+def _options_of_file(path, alias, seen):
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    try:
+        conf = json.loads(text)
+    except ValueError:
+        try:
+            import yaml  # type: ignore[import-untyped]
+        except ModuleNotFoundError:
+            sys.exit(f"{path} is YAML, which needs PyYAML: pip install pyyaml, or write it as JSON")
+        conf = yaml.safe_load(text) or {}
+    found: dict[str, Any] = {}
+    include = conf.get("include", [])
+    for each in [include] if isinstance(include, str) else include:
+        other = os.path.join(os.path.dirname(os.path.realpath(path)), os.path.expanduser(each))
+        if other not in seen:
+            found = _merged(found, _options_of_file(other, alias, (*seen, other)))
+    return _merged(found, (conf.get("runners") or {}).get(alias) or {})
+
+
+def _merged(first, second):
+    """Return options of which the second win; dicts and lists are joined."""
+    found = dict(first)
+    for name, value in second.items():
+        before = found.get(name)
+        if isinstance(before, dict) and isinstance(value, dict):
+            found[name] = {**before, **value}
+        elif isinstance(before, list) and isinstance(value, list):
+            found[name] = [*before, *value]
+        elif value is not None:
+            found[name] = value
+    return found

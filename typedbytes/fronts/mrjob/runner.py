@@ -1,0 +1,274 @@
+"""The runner of a job, on this machine, Hadoop or Spark: a Job of typedbytes, and its output as bytes."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import tempfile
+from dataclasses import replace
+
+from typedbytes.fronts.mrjob.fs import FileSystem, HadoopFileSystem
+from typedbytes.fronts.mrjob.options import options_of_files
+from typedbytes.fronts.mrjob.step import StepFailedException
+from typedbytes.fronts.mrjob.tasks import properties_of, steps_of
+from typedbytes.fronts.mrjob.util import expand_path
+from typedbytes.jobs.errors import JobError, SubmitError
+from typedbytes.jobs.job import Job
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from typedbytes.fronts.mrjob.job import MRJob
+    from typedbytes.jobs.result import Result
+
+__all__ = ["MRJobRunner", "Runner", "described"]
+
+log = logging.getLogger("mrjob.runner")
+
+#: What mrjob sets for SORT_VALUES: keys of two fields, of which the first chooses the reducer.
+SORTED_VALUES = {
+    "stream.num.map.output.key.fields": "2",
+    "mapreduce.partition.keypartitioner.options": "-k1,1",
+    "mapred.partitioner.class": "org.apache.hadoop.mapred.lib.KeyFieldBasedPartitioner",
+}
+#: Of Hadoop alone: they would change how keys are ordered, which is here by their lines.
+OF_HADOOP = ("comparator", "partition", "stream.")
+REFUSED = {"setup": "a command before each task", "py_files": "give the modules with --files"}
+CLOUDS = "typedbytes submit --target {} prints the job for it"
+
+
+def described(job: MRJob, options: dict[str, Any], engine: str, folder: str) -> dict[str, Any]:
+    """Return the fields of a Job that a job's class and options say; folder: for archives that are made."""
+    given = vars(job.options)
+    for name, why in REFUSED.items():
+        if given.get(name) or options.get(name):
+            raise NotImplementedError(f"--{name.replace('_', '-')} is not supported: {why}")
+    files, words = _files_of_options(job)
+    conf = properties_of({**options.get("jobconf", {}), **job.jobconf(), **job.options.jobconf})
+    fields: dict[str, Any] = {}
+    if engine == "hadoop":
+        fields["streams"] = "text"
+        fields["libjars"] = [*map(expand_path, [*options.get("libjars", []), *job.libjars(), *job.options.libjars])]
+        if job.hadoop_input_format():
+            fields["input_format"] = job.hadoop_input_format()
+        conf = {**(SORTED_VALUES if job.sort_values() else {}), **conf}
+        if job.partitioner():
+            conf["mapred.partitioner.class"] = job.partitioner()
+        python = options.get("task_python_bin") or options.get("python_bin") or given["python_bin"]
+        if python:
+            fields["python"] = python if isinstance(python, str) else python[0]
+    else:
+        conf = {name: value for name, value in conf.items() if not any(each in name for each in OF_HADOOP)}
+    named = {kind: [*options.get(f"upload_{kind}", []), *getattr(job, kind)(), *given[f"upload_{kind}"]]
+             for kind in ("files", "archives", "dirs")}  # fmt: skip
+    output_format = job.hadoop_output_format() if engine == "hadoop" else None
+    return {
+        **fields,
+        "arguments": words,
+        "properties": conf,
+        "environment": {**options.get("cmdenv", {}), **job.options.cmdenv},
+        "files": [*map(_expanded, named["files"]), *files],
+        "archives": [*map(_expanded, named["archives"]), *(_archived(each, folder) for each in named["dirs"])],
+        "output_format": output_format or "values",
+        "front": "mrjob",
+    }
+
+
+def _expanded(path):
+    return os.path.abspath(path) if os.path.exists(path := expand_path(path)) else path
+
+
+def _files_of_options(job):
+    """Return the files of file options, and the words that tasks get: files by their names there."""
+    files: dict[str, str] = {}
+
+    def rename(action, words):
+        if action.dest not in job._file_arg_dests:
+            return words
+        names = []
+        for word in words:
+            path, sign, name = word.partition("#")
+            name = name if sign else os.path.basename(path)
+            while files.get(name, path) != path:
+                name = f"1-{name}"
+            files[name] = path
+            names.append(name)
+        return names
+
+    words = job.arg_parser.words_of(job._passthru_arg_dests | job._file_arg_dests, rename)
+    return [f"{_expanded(path)}#{name}" for name, path in files.items()], words
+
+
+def _archived(path, folder):
+    """Return an archive of a folder, as "PATH#NAME"."""
+    path, sign, name = path.rstrip("/").partition("#")
+    name = name if sign else os.path.basename(path)
+    base = os.path.join(folder, name)
+    return f"{shutil.make_archive(base, 'tar', expand_path(path))}#{name}"
+
+
+class Runner:
+    """Runs a job; a context manager, which removes what is temporary."""
+
+    def __init__(self, job: MRJob) -> None:
+        self._job = job
+        self.alias: str = job.options.runner or "inline"
+        if self.alias in ("emr", "dataproc"):
+            raise NotImplementedError(f"-r {self.alias} is not here: {CLOUDS.format(self.alias)}")
+        self._opts = options_of_files(self.alias, job.options.conf_paths)
+        self._folder = tempfile.mkdtemp(prefix="mrjob-")
+        self._result: Result | None = None
+        self._output: str = job.options.output_dir or ""
+        self.fs: Any = HadoopFileSystem() if self.alias == "hadoop" else FileSystem()
+        self._remote: str | None = None  # a folder of Hadoop's, for what is temporary
+
+    def __enter__(self) -> Runner:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.cleanup()
+
+    def cleanup(self, mode: Any = None) -> None:
+        """Remove what is temporary."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+        if self._remote:
+            self.fs.rm(self._remote)
+
+    def run(self) -> None:
+        """Run all steps. Raises StepFailedException; on the runner inline what the job itself has raised."""
+        job = self._as_job()
+        try:
+            self._result = getattr(self, f"_run_{self.alias}")(job)
+        except (JobError, SubmitError) as error:
+            if self.alias == "inline" and error.__cause__ is not None:
+                raise error.__cause__ from None
+            nsteps = len(self._job.steps())
+            raise StepFailedException(str(error), 0 if nsteps == 1 else None, nsteps) from error
+
+    def _as_job(self):
+        engine = "hadoop" if self.alias == "hadoop" else "local"
+        fields = described(self._job, self._opts, engine, self._folder)
+        if self.alias == "hadoop":
+            self._remote = f"{self._opts.get('hadoop_tmp_dir', 'tmp/mrjob')}/{os.path.basename(self._folder)}"
+        if not self._output:
+            self._output = os.path.join(self._remote or self._folder, "output")
+        inputs = self._inputs()
+        if any(step["mapper_raw"] for step in self._job.steps() if hasattr(step, "has")):
+            inputs = self._manifests(inputs)
+        nreducers = self._job.options.num_cores or os.cpu_count() or 1
+        quiet = {} if engine == "hadoop" else {"quiet": True}
+        processes = {"processes": nreducers} if self.alias == "local" else {}
+        script = self._job.mr_job_script() or ""
+        step_output = self._job.options.step_output_dir
+        kept = {"step_output": step_output} if step_output and engine != "hadoop" else {}
+        return Job(script, inputs, self._output, **{"name": self._name(script), **fields, **quiet, **processes, **kept})
+
+    def _name(self, script):
+        label = self._job.options.label or self._opts.get("label") or os.path.splitext(os.path.basename(script))[0]
+        return label or "mrjob"
+
+    def _inputs(self):
+        paths = self._job.options.args or ["-"]
+        return [self._kept_stdin() if path == "-" else path for path in paths]
+
+    def _kept_stdin(self):
+        path = os.path.join(self._folder, "STDIN")
+        with open(path, "wb") as file:
+            for line in self._job.stdin:
+                file.write(line)
+        return path
+
+    def _manifests(self, inputs):
+        """Return a file for each input file, with its path: a task for each."""
+        if self.alias == "hadoop":
+            raise NotImplementedError("mapper_raw is for the runners inline, local and spark")
+        made = []
+        for number, path in enumerate(path for each in inputs for path in self.fs.ls(each)):
+            made.append(os.path.join(self._folder, f"manifest-{number:05}"))
+            with open(made[-1], "wb") as file:
+                file.write(os.fsencode(os.path.abspath(path)) + b"\n")
+        return made
+
+    def _run_inline(self, job):
+        from typedbytes.jobs.running import run_by  # lazy imports: start-up time
+        from typedbytes.local._inline import InlineTasks
+        from typedbytes.local._scheduler import Scheduler
+
+        tasks = InlineTasks(steps_of(type(self._job), job.arguments), is_reporting=False)
+        return run_by(lambda *of_step: Scheduler(None, *of_step), replace(job, processes=1), tasks=tasks)
+
+    def _run_local(self, job):
+        from typedbytes import local
+
+        return local.run_job(replace(job, quiet=self._job.options.quiet))
+
+    def _run_spark(self, job):
+        from typedbytes import spark
+        from typedbytes.cli._job.spark_job import session_of
+
+        with session_of(job, self._job.options.spark_master or self._opts.get("spark_master")) as session:
+            return spark.run_job(session, job)
+
+    def _run_hadoop(self, job):
+        from typedbytes import hadoop
+
+        inputs = [self._uploaded(path) for path in job.inputs]
+        fields = {name: getattr(job, name) for name in Job.options() if name != "quiet"}
+        plan = hadoop.Plan(job.script, inputs, job.output, **fields)
+        jar = self._job.options.hadoop_streaming_jar or self._opts.get("hadoop_streaming_jar")
+        plan = replace(plan, bundle=hadoop.bundle(os.path.join(self._folder, "typedbytes-bundle.zip")))
+        quiet = self._job.options.quiet
+        return hadoop.submit(plan, jar=jar, **({"say": _say_nothing} if quiet else {}))
+
+    def _uploaded(self, path):
+        """Return the path on Hadoop's file system of an input, which is put there if it is a file of this machine."""
+        if "://" in path or not os.path.exists(path):
+            return path
+        target = f"{self._remote}/input/{os.path.basename(path.rstrip('/'))}"
+        self.fs.put(path, target)
+        return target
+
+    # -- what came of it
+
+    def cat_output(self) -> Iterator[bytes]:
+        """Yield the output, in pieces; an empty piece between two files."""
+        return self.fs.cat_parts(self._output)
+
+    def stream_output(self) -> Iterator[bytes]:
+        """Yield the lines of the output: the older name."""
+        from typedbytes.fronts.mrjob.util import to_lines
+
+        return to_lines(self.cat_output())
+
+    def counters(self) -> list[dict[str, dict[str, int]]]:
+        """Return the counters of each step that were counted by the job itself."""
+        if self._result is None:
+            return []
+        steps = self._result.steps or (self._result,)
+        return [
+            {group: dict(names) for group, names in step.counters.items() if not group.startswith("org.apache.hadoop.")}
+            for step in steps
+        ]
+
+    def get_output_dir(self) -> str:
+        """Return the folder of the output."""
+        return self._output
+
+    def get_opts(self) -> dict[str, Any]:
+        """Return the options from mrjob.conf."""
+        return dict(self._opts)
+
+    def get_job_key(self) -> str:
+        """Return a name that no other run has."""
+        return os.path.basename(self._folder)
+
+
+MRJobRunner = Runner
+
+
+def _say_nothing(line):
+    """Take a line about progress."""

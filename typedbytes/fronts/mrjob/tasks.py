@@ -1,0 +1,170 @@
+"""The tasks of a job: each role as a function of lines, and the Steps that engines run.
+
+Between map and reduce a line has its key, as the protocol writes it, in a form that sorts by its bytes; on Hadoop the
+tasks exchange text, as mrjob's do, so that partitioners, comparators and formats of the job see what they expect.
+Invariant: lines reach a reducer, and the output, in the order in which mrjob's own runners sort them.
+"""
+
+from __future__ import annotations
+
+import os
+from operator import itemgetter
+
+from typedbytes import streaming
+from typedbytes.fronts.mrjob.step import MRStep
+from typedbytes.sortkey import encode
+from typedbytes.streaming._commands import lines_through
+from typedbytes.streaming._user_code import Captured
+from typedbytes.streaming.task_environment import ROLE_QUERY, ROLES, Task, find_format, has_text_keys
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any, NoReturn
+
+    from typedbytes.fronts.mrjob.job import MRJob
+
+__all__ = ["is_started_by_engine", "properties_of", "run_task", "steps_of"]
+
+NAMES = {"map": "mapper", "combine": "combiner", "reduce": "reducer"}
+TAB = b"\t"
+
+
+def is_started_by_engine(argv: Sequence[str]) -> bool:
+    """Return whether an engine has started the script, as a task or to ask for its steps."""
+    is_asked = ROLE_QUERY in os.environ or Captured.wanted or bool(Task(os.environ).job_id)
+    return len(argv) > 1 and argv[1] in (*ROLES, "steps") and is_asked
+
+
+def run_task(kind: type[MRJob], argv: Sequence[str]) -> NoReturn:
+    """Run the task of a role, the first word after the script's name."""
+    streaming.run(steps=steps_of(kind, list(argv[2:])), argv=[argv[0], argv[1]])
+
+
+def steps_of(kind: type[MRJob], words: Sequence[str]) -> list[streaming.Step]:
+    """Return the Steps of a job; words: its options that tasks get."""
+    job = kind(list(words))
+    steps = job.steps()
+    return [_step_of(kind, list(words), job, number, step, len(steps)) for number, step in enumerate(steps)]
+
+
+def _step_of(kind, words, job, number, step, nsteps):
+    if not isinstance(step, MRStep):
+        raise NotImplementedError(f"step {number + 1} is a {type(step).__name__}: only steps of Python run here")
+    roles = [role for role, name in NAMES.items() if role == "map" or step.has(name)]
+    if "combine" in roles and "reduce" not in roles:
+        raise NotImplementedError(f"step {number + 1} has a combiner and no reducer")
+    is_text = _is_text()
+    functions = {role: _RoleCode(kind, words, role, number, "reduce" in roles, is_text) for role in roles}
+    sorts_values = bool(job.sort_values()) and "reduce" in roles and not is_text
+    return streaming.Step(
+        functions["map"], functions.get("reduce"), functions.get("combine"),
+        properties=properties_of(step["jobconf"] or {}), raw_text=True,
+        group_by=itemgetter(0) if sorts_values else None,
+    )  # fmt: skip
+
+
+def properties_of(jobconf: Mapping[str, Any]) -> dict[str, str]:
+    """Return properties as Java writes them; None is left out."""
+    return {
+        name: str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in jobconf.items()
+        if value is not None
+    }
+
+
+def _is_text():
+    """Return whether the tasks exchange text: on Hadoop."""
+    return os.environ.get("stream_map_output", "").lower() == "text"  # noqa: SIM112, the name is Hadoop's
+
+
+class _RoleCode:
+    """The code of a role: called once with all records, it makes lines of them and pairs of the lines it gets back."""
+
+    def __init__(
+        self, kind: type[MRJob], words: list[str], role: str, number: int, has_reducer: bool, is_text: bool
+    ) -> None:
+        self._kind, self._words, self._role, self._number = kind, words, role, number
+        self._writes = _last_pairs
+        if role == "combine" or (role == "map" and has_reducer):
+            self._writes = _text_pairs if is_text else _sorted_pairs
+        self._is_text = is_text
+        if role == "map":
+            self.map = self._process
+        else:
+            self.reduce = self._process
+
+    def _process(self, records: Iterator[Any]) -> Iterator[Any]:
+        name = NAMES[self._role]
+        job = self._kind([f"--{name}", f"--step-num={self._number}", *self._words])
+        sorts_values = bool(job.sort_values())
+        writes = _pairs_by_value if sorts_values and self._writes is _sorted_pairs else self._writes
+        step = job.steps()[self._number]
+        lines = self._lines(records)
+        if step["mapper_raw"] and self._role == "map":
+            return writes(_written(job, self._number, name, ((path.decode(), path.decode()) for path in lines)))
+        return writes(_lines_of_role(job, step, self._number, name, lines))
+
+    def _lines(self, records):
+        """Yield the lines of records."""
+        if self._role != "map":
+            if self._is_text:
+                return (_joined(key, value) for key, values in records for value in values)
+            return (line for _, lines in records for line in lines)
+        if find_format("map", "input", os.environ) == "text" and has_text_keys("map", os.environ):
+            return (_joined(key, value) for key, value in records)
+        return (value if isinstance(value, bytes) else str(value).encode() for _, value in records)
+
+
+def _lines_of_role(job, step, number, name, lines):
+    """Return the lines that a role makes of lines."""
+    command, pre_filter = step.command(name), step.pre_filter(name)
+    if command:
+        return lines_through(command, lines)
+    if name == "mapper" and "mapper" not in step.description(number):
+        return lines
+    if pre_filter:
+        lines = lines_through(pre_filter, lines, is_filter=True)
+    read, _ = job.pick_protocols(number, name)
+    return _written(job, number, name, map(read, lines))
+
+
+def _written(job, number, name, pairs):
+    """Yield the lines of the pairs that a role makes of pairs."""
+    _, write = job.pick_protocols(number, name)
+    function = {"mapper": job.map_pairs, "combiner": job.combine_pairs, "reducer": job.reduce_pairs}[name]
+    for key, value in function(pairs, number):
+        line = write(key, value)
+        if b"\n" in line:  # which a reader takes for several
+            yield from line.split(b"\n")
+        else:
+            yield line
+
+
+def _joined(key, value):
+    return key + TAB + value if value else key
+
+
+def _sorted_pairs(lines: Iterable[bytes]) -> Iterator[tuple[Any, bytes]]:
+    for line in lines:
+        yield encode(line.partition(TAB)[0]), line
+
+
+def _pairs_by_value(lines: Iterable[bytes]) -> Iterator[tuple[Any, bytes]]:
+    """Yield pairs whose keys have the values in them, so that they are sorted too."""
+    for line in lines:
+        key, _, value = line.partition(TAB)
+        yield (encode(key), encode(value)), line
+
+
+def _text_pairs(lines: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    for line in lines:
+        key, _, value = line.partition(TAB)
+        yield key, value
+
+
+def _last_pairs(lines: Iterable[bytes]) -> Iterator[tuple[Any, bytes]]:
+    """Yield pairs of nothing and a line: the output of a step has lines alone."""
+    for line in lines:
+        yield None, line

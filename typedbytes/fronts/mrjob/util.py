@@ -1,0 +1,89 @@
+"""Functions that scripts of mrjob use."""
+
+from __future__ import annotations
+
+import ast
+import logging
+import os
+import shlex
+import shutil
+import sys
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
+
+
+def safeeval(expr: str | bytes, globals: dict | None = None, locals: dict | None = None) -> Any:
+    """Return the value of an expression of literals, and of names that are given or harmless."""
+    text = expr.decode("utf-8") if isinstance(expr, bytes) else expr
+    try:
+        return ast.literal_eval(text)
+    except ValueError:
+        names = {"__builtins__": {}, "set": set, "frozenset": frozenset, "range": range, "xrange": range,
+                 "bytearray": bytearray, "complex": complex, "float": float, "open": _refused}  # fmt: skip
+        return eval(text, {**names, **(globals or {})}, locals)
+
+
+def _refused(*arguments: Any) -> Any:
+    raise NameError("name 'open' is not defined")
+
+
+def to_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the lines, with their ends, of bytes in pieces."""
+    held = b""
+    for chunk in chunks:
+        *lines, held = (held + chunk).split(b"\n") if b"\n" in chunk else (held + chunk,)
+        for line in lines:
+            yield line + b"\n"
+    if held:
+        yield held
+
+
+def cmd_line(args: Sequence[Any]) -> str:
+    """Return words as a line for a shell."""
+    return " ".join(shlex.quote(str(each)) for each in args)
+
+
+def shlex_split(s: str) -> list[str]:
+    """Return the words of a line of a shell."""
+    return shlex.split(s)
+
+
+def expand_path(path: str | None) -> str | None:
+    """Return a path with variables and ~ replaced."""
+    return None if path is None else os.path.expanduser(os.path.expandvars(path))
+
+
+def file_ext(filename: str) -> str:
+    """Return the extension of a file's name, such as ".tar.gz"."""
+    name = os.path.basename(filename).lstrip(".")
+    return name[name.index(".") :] if "." in name else ""
+
+
+def log_to_stream(
+    name: str | None = None, stream: Any = None, format: str | None = None, level: int | None = None, debug: bool = False
+) -> None:
+    """Have what is logged written to a stream."""
+    handler = logging.StreamHandler(sys.stderr if stream is None else stream)
+    handler.setFormatter(logging.Formatter(format or "%(message)s"))
+    logger = logging.getLogger(name)
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG if debug else level or logging.INFO)
+
+
+def log_to_null(name: str | None = None) -> None:
+    """Have what is logged dropped."""
+    logging.getLogger(name).addHandler(logging.NullHandler())
+
+
+def unique(items: Iterable[Any]) -> Iterator[Any]:
+    """Yield items in their order, each once."""
+    return iter(dict.fromkeys(items))
+
+
+def which(cmd: str, path: str | None = None) -> str | None:
+    """Return where a command is."""
+    return shutil.which(cmd, path=path)

@@ -1,0 +1,244 @@
+"""The tasks of a job in this process, one after the other: breakpoint() and print() work, and functions of a notebook.
+
+Here: what a process is otherwise: the input and output of an attempt, its environment and its messages. Not here: which
+task runs when. Invariant: a task gets and gives the same bytes as one in a process of its own; its environment, current
+folder and streams are those of this process again when it has ended. What a task leaves in modules stays there.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import types
+from concurrent.futures import Future
+from contextlib import contextmanager
+
+from typedbytes.jobs.environment import inherited_variables
+from typedbytes.jobs.errors import CommandError, JobError
+from typedbytes.jobs.own_job import variable_of
+from typedbytes.jobs.properties import variables_of
+from typedbytes.jobs.script import NO_SCRIPT, StepRoles, check_steps
+from typedbytes.jobs.tasks.caretaker import Caretaker
+from typedbytes.streaming import _reporter
+from typedbytes.streaming._run import TaskRun
+from typedbytes.streaming._sidefiles import side_files
+from typedbytes.streaming._user_code import Captured
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from typedbytes.jobs.counters import Messages
+    from typedbytes.jobs.job import Job
+    from typedbytes.streaming import Step
+
+__all__ = ["InlineTasks"]
+
+SPOOLED_NBYTES = 32 << 20  # of an input or an output that are kept in memory
+
+
+class InlineTasks:
+    """What a job has in the place of Processes.
+
+    steps: None for those of its script. is_reporting: whether the traceback of an error is written to standard error.
+    """
+
+    def __init__(self, steps: Sequence[Step] | None = None, is_reporting: bool = True) -> None:
+        self._steps = steps
+        self._is_reporting = is_reporting
+        self._main: Any = None
+        self.folder: str | None = None
+        self.stopped: bool = False
+        self.caretaker: Caretaker = Caretaker()
+
+    def __enter__(self) -> InlineTasks:
+        self._before = sys.modules["__main__"], sys.argv, sys.path[:]
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        sys.modules["__main__"], sys.argv, sys.path[:] = self._before
+        self.caretaker.finish()
+
+    def find_steps(self, job: Job) -> list[StepRoles]:
+        """Return the roles of each step."""
+        asked = self._steps is None
+        steps = self._steps = self._steps_of(job) if self._steps is None else self._steps
+        found = [StepRoles(step.roles, step.settings) for step in steps]
+        if asked:
+            check_steps(job, found)
+        return found
+
+    def threads(self, nthreads: int) -> _NoThreads:
+        """Return a pool that calls each function at once."""
+        return _NoThreads()
+
+    def run(
+        self,
+        command: Sequence[str],
+        environ: Mapping[str, str],
+        feed: Callable[[Any], object],
+        collect: Callable[[Any], Any],
+        messages: Messages,
+    ) -> Any:
+        """Run the task of a role, the first word of its command; as Processes.run."""
+        role = command[0]
+        step = (self._steps or ())[int(environ.get("typedbytes_step", "1")) - 1]
+        with _Spool() as source, _Spool() as sink:
+            feed(source)
+            source.rewind()
+            with _in_environment(environ, self.folder, messages):
+                _InlineRun(role, step).run(source, sink, self._is_reporting)
+            sink.rewind()
+            return collect(sink)
+
+    def _steps_of(self, job):
+        """Run a script up to its call of run(), and return the steps that it has."""
+        path = os.path.abspath(job.script)
+        if not os.path.isfile(path):
+            raise CommandError(NO_SCRIPT.format(job.script))
+        main = self._main = types.ModuleType("__main__")
+        main.__file__ = path
+        main.__dict__["__builtins__"] = __builtins__
+        sys.modules["__main__"] = main
+        sys.argv = [path, "steps", *job.arguments]
+        sys.path.insert(0, os.path.dirname(path))
+        given = {**variables_of(job.own_properties()), **job.environment, **variable_of(job.script)}
+        if job.front:
+            from typedbytes.fronts import install
+
+            install()
+        with open(path, "rb") as file, _captured(), _in_environment({**inherited_variables(), **given}):
+            try:
+                exec(compile(file.read(), path, "exec"), main.__dict__)
+            except Captured as captured:
+                return captured.steps
+            except (Exception, SystemExit) as error:
+                message = f"{job.script} fails before it reads any input: {type(error).__name__}: {error}"
+                raise CommandError(message) from error
+        raise CommandError(f"{job.script} ends without a call of streaming.run(...)")
+
+
+class _NoThreads:
+    """A pool of no threads."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+    def submit(self, function, *arguments):
+        """Call a function; its error is raised here."""
+        future: Future = Future()
+        future.set_result(function(*arguments))
+        return future
+
+
+class _InlineRun(TaskRun):
+    """A task whose errors are raised, not reported by an exit code."""
+
+    def run(self, source, sink, is_reporting=True):
+        """Do the task. Raises JobError from what failed."""
+        self._source, self._sink = source, sink
+        side_files.start(self._role)
+        try:
+            self._open()
+            self._work()
+            self._finish()
+        except KeyboardInterrupt:
+            self._drop_output()
+            raise
+        except BaseException as error:
+            self._drop_output()
+            if is_reporting:
+                _reporter.write_failure([], error)
+            said = f": {error}" if str(error) else ""
+            raise JobError(f"the {self._role} task {_task_number()} failed: {type(error).__name__}{said}") from error
+        finally:
+            side_files.start(None)
+
+
+def _task_number():
+    return int(os.environ.get("mapreduce_task_partition", "0"))
+
+
+class _Spool:
+    """The input or the output of a task, in memory as long as it is short."""
+
+    error = None
+
+    def __init__(self):
+        self._file = tempfile.SpooledTemporaryFile(SPOOLED_NBYTES)  # noqa: SIM115, closed with the spool
+        self._has_ended = False
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self._file.close()
+
+    def write(self, data):
+        """Write bytes, all of them."""
+        return self._file.write(data)
+
+    def rewind(self):
+        """Go to the start, to read what was written."""
+        self._file.seek(0)
+
+    def read(self, nbytes=-1):
+        """Return the next bytes."""
+        return self._file.read(nbytes)
+
+    def readinto(self, buffer):
+        """Read into a buffer and return the number of bytes, 0 at the end."""
+        data = self._file.read(len(memoryview(buffer).cast("B")))
+        memoryview(buffer).cast("B")[: len(data)] = data
+        self._has_ended = not data
+        return len(data)
+
+    def check_end(self):
+        """Raise RuntimeError where the end of the input has not been read."""
+        if not self._has_ended:
+            raise RuntimeError("the task is done, but the end of its input has not been read: records may be left")
+
+    def check(self):
+        """Do nothing: nothing can have replaced the file."""
+
+    def close(self):
+        """Leave the file open: it is read next."""
+
+
+@contextmanager
+def _in_environment(environ: Mapping[str, str], folder: str | None = None, messages: Messages | None = None) -> Iterator:
+    """Have the environment, the folder and the messages of a task, and standard error in the place of its output."""
+    before, streams, here = dict(os.environ), (sys.stdout, _reporter.receiver), os.getcwd() if folder else None
+    try:
+        os.environ.clear()
+        os.environ.update(environ)
+        sys.stdout = sys.stderr
+        if folder:
+            os.chdir(folder)
+            sys.path.insert(0, folder)
+        if messages is not None:
+            _reporter.counters.restart()
+            _reporter.receiver = messages.handle
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+        sys.stdout, _reporter.receiver = streams
+        if here:
+            os.chdir(here)
+            sys.path.remove(folder)
+
+
+@contextmanager
+def _captured() -> Iterator:
+    Captured.wanted = True
+    try:
+        yield
+    finally:
+        Captured.wanted = False
