@@ -20,6 +20,7 @@ _TASK_NAMES = {
     "map.input.start": "mapreduce.map.input.start",
     "mapred.cache.localArchives": "mapreduce.job.cache.local.archives",
     "mapred.cache.localFiles": "mapreduce.job.cache.local.files",
+    "mapred.jar": "mapreduce.job.jar",
     "mapred.job.id": "mapreduce.job.id",
     "mapred.job.name": "mapreduce.job.name",
     "mapred.local.dir": "mapreduce.job.local.dir",
@@ -46,7 +47,8 @@ def jobconf_from_dict(jobconf: Mapping[str, Any], name: str, default: Any = None
 def translate_jobconf(variable: str, version: str) -> str:
     """Return the name that a property has in a version of Hadoop."""
     old, now = _old_and_now(variable)
-    return old if version.startswith(("0.", "1.")) else now
+    numbers = _numbers(version)
+    return now if numbers >= [2] or [0, 21] <= numbers < [1] else old
 
 
 def translate_jobconf_for_all_versions(variable: str) -> list[str]:
@@ -61,6 +63,15 @@ def translate_jobconf_dict(jobconf: Mapping[str, Any], hadoop_version: str | Non
     return {each: value for name, value in jobconf.items() for each in _names(name)}
 
 
+def map_version(version: str, version_map: Any) -> Any:
+    """Return the value of the newest version in a dict, or in a list of pairs, that is not newer than this one."""
+    if not version_map:
+        raise ValueError("version_map must not be empty")
+    items = sorted(getattr(version_map, "items", lambda: version_map)(), key=lambda item: _numbers(item[0]))
+    numbers = _numbers(version)
+    return next((value for name, value in reversed(items) if _numbers(name) <= numbers), items[0][1])
+
+
 def version_gte(version: str, cmp_version_str: str) -> bool:
     """Return whether a version is another or newer."""
     return _numbers(version) >= _numbers(cmp_version_str)
@@ -72,6 +83,9 @@ def uses_yarn(version: str) -> bool:
 
 
 def _numbers(version):
+    if version is None:
+        raise TypeError("a version of Hadoop is expected, not None")
+    version = str(version)
     return [int(each) for each in re.findall("[0-9]+", version)]
 
 

@@ -252,7 +252,7 @@ class MRJob:
     def parse_output(self, chunks: Iterable[bytes]) -> Iterator[Any]:
         """Yield the pairs of the job's output, read by its protocol."""
         read = self.output_protocol().read
-        return (read(line.rstrip(b"\r\n")) for line in to_lines(chunks))
+        return (read(line) for line in to_lines(chunks))
 
     # -- options
 
@@ -335,6 +335,9 @@ class MRJob:
         if isinstance(paths, str):
             raise TypeError(f"{name} must be a list or other sequence.")
         folder = os.path.dirname(self.mr_job_script() or "")
+        for path in paths:
+            if os.sep in path.rstrip(os.sep) and "#" not in path and not os.path.isabs(expand_path(path) or ""):
+                log.warning(f"{name}: {path} will appear in same directory as job script, not a subdirectory")
         return [path if os.path.isabs(expand_path(path) or "") else os.path.join(folder, path) for path in paths]
 
     @classmethod
@@ -405,7 +408,7 @@ class MRJob:
 
     def make_runner(self) -> Runner:
         """Return the runner that the options name, a context manager."""
-        if self.is_task():
+        if self.is_task() or {"--mapper", "--combiner", "--reducer", "--step-num", "--spark"} & {*sys.argv}:
             raise UsageError("make_runner() was called in a task, probably by a script without if __name__ == '__main__'")
         from typedbytes.fronts.mrjob.runner import Runner  # lazy import: start-up time
 

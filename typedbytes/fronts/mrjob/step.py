@@ -138,11 +138,19 @@ class _Other:
     """A step that is not of Python on Hadoop Streaming: it can be described, and is refused when the job runs."""
 
     kind = names = ""
+    spark: Any
 
     def __init__(self, **kwargs: Any) -> None:
         for name in self.names.split():
             default: Any = [] if name in ("args", "spark_args") else {} if name == "jobconf" else None
             setattr(self, name, kwargs.pop(name, default))
+        types = {"args": (list, tuple), "spark_args": (list, tuple), "jobconf": dict, "jar": str, "script": str,
+                 "main_class": (str, type(None))}  # fmt: skip
+        for name, kind in types.items():
+            if hasattr(self, name) and not isinstance(getattr(self, name), kind):
+                raise TypeError(f"{name} is not of the type that a step takes: {getattr(self, name)!r}")
+        if "spark" in self.names.split() and not callable(self.spark):
+            raise TypeError(f"spark is not callable: {self.spark!r}")
         if kwargs:
             raise TypeError(f"{type(self).__name__}() got unexpected keyword arguments: {', '.join(sorted(kwargs))}")
 

@@ -5,15 +5,73 @@ from __future__ import annotations
 import ast
 import logging
 import os
+import random
 import shlex
 import shutil
 import sys
+from contextlib import contextmanager
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
+
+
+NullHandler = logging.NullHandler
+
+
+def random_identifier() -> str:
+    """Return 16 hexadecimal digits."""
+    return f"{random.getrandbits(64):016x}"
+
+
+@contextmanager
+def save_current_environment() -> Iterator[None]:
+    """Have the environment after the block as before it."""
+    before = dict(os.environ)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+@contextmanager
+def save_cwd() -> Iterator[None]:
+    """Have the current folder after the block as before it."""
+    before = os.getcwd()
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+@contextmanager
+def save_sys_path() -> Iterator[None]:
+    """Have sys.path after the block as before it."""
+    before = sys.path[:]
+    try:
+        yield
+    finally:
+        sys.path = before
+
+
+@contextmanager
+def save_sys_std() -> Iterator[None]:
+    """Have the standard streams after the block as before it."""
+    before = sys.stdin, sys.stdout, sys.stderr
+    try:
+        yield
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = before
+
+
+def unarchive(archive_path: str, dest: str) -> None:
+    """Unpack an archive into a folder."""
+    kinds = (("tar", "gztar", "bztar", "zip"), (".tar", ".tar.gz", ".tar.bz2", ".zip"))
+    found = next((kind for kind, end in zip(*kinds) if archive_path.endswith(end)), None)
+    shutil.unpack_archive(archive_path, dest, found or ("zip" if archive_path.endswith(".jar") else "gztar"))
 
 
 def safeeval(expr: str | bytes, globals: dict | None = None, locals: dict | None = None) -> Any:
