@@ -66,6 +66,11 @@ class Settings:
         return self.output
 
     @classmethod
+    def with_defaults(cls, arguments: list[str]) -> list[str]:
+        """Return the arguments of the command with those that a file adds."""
+        return arguments
+
+    @classmethod
     def all_options(cls) -> dict[str, Option]:
         """Return the options by their attributes, first those of base classes."""
         found: dict[str, Option] = {}

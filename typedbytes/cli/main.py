@@ -175,11 +175,10 @@ def _parse_command(arguments):
     name = _pop_command_name(arguments)
     if name is None:
         return lambda output: _run_without_command(arguments, output), None
-    parser = parser_of(name)
-    words = parser.parse(arguments)
-    if words is None:
+    parser, command = parser_of(name), load(name)
+    if parser.parse(arguments) is None:
         return lambda output: output.write(parser.format_help().encode()), None
-    command = load(name)
+    words = parser.parse(command.Settings.with_defaults(arguments))
     settings = command.Settings(words)
     more = [{each: parser_of(each) for each in COMMANDS}] if name in OF_PARSERS else []
     return lambda output: command.run(settings, output, *more), settings.output_file()

@@ -19,7 +19,7 @@ from typedbytes.hadoop._check import check, check_words
 from typedbytes.hadoop._installed import aggregates_logs, find_command, find_jar
 from typedbytes.hadoop._job_log import JobLogParser
 from typedbytes.hadoop._task_report import summarize
-from typedbytes.hadoop.steps import jobs_of, removal, removals_of_output
+from typedbytes.hadoop.steps import jobs_of, removal, removals_of_output, replacement
 from typedbytes.jobs.errors import JobFailedError, OptionError, SubmitError
 from typedbytes.jobs.result import Result
 
@@ -58,11 +58,17 @@ def submit(
     The Hadoop is that of HADOOP_HOME or PATH, and runs the job where its configuration (HADOOP_CONF_DIR) says. `say` is
     called with lines about the progress; `jar` is the path of the streaming jar, by default Hadoop's own.
     """
-    jobs = jobs_of(check(plan, say))
+    checked, moves = replacement(check(plan, say))
+    jobs = jobs_of(checked)
     for job in jobs:
         check_words(job.words())
     start = command_of(jar)
-    return _submit(jobs[0], start, say) if len(jobs) == 1 else _submit_steps(jobs, start, say)
+    done = _submit(jobs[0], start, say) if len(jobs) == 1 else _submit_steps(jobs, start, say)
+    if not moves:
+        return done
+    if not all(_run_shell(words, start, say) for words in moves):
+        raise SubmitError(f"the job has succeeded, and its output is in {checked.output}: it could not be moved")
+    return replace(done, output=plan.output)
 
 
 def _submit_steps(jobs, start, say):
@@ -117,6 +123,7 @@ def _run_shell(words, start, say):
     )
     if done.returncode:
         say(f"hadoop {' '.join(words)} failed: {done.stdout.strip()}")
+    return not done.returncode
 
 
 def _submit(plan, start, say):

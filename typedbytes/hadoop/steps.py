@@ -19,7 +19,19 @@ if TYPE_CHECKING:
 
     from typedbytes.hadoop._plan import Plan
 
-__all__ = ["jobs_of", "removal", "removals_of_output"]
+__all__ = ["jobs_of", "removal", "removals_of_output", "replacement"]
+
+
+def replacement(plan: Plan) -> tuple[Plan, list[list[str]]]:
+    """Return a plan that writes beside its output, and the commands that put that in the place of an earlier one.
+
+    Of a plan that overwrites nothing, itself and none.
+    """
+    if not plan.overwrite:
+        return plan, []
+    beside = f"{plan.output.rstrip('/')}-{os.urandom(4).hex()}-new"
+    moving = ["fs", *_file_systems(plan), "-mv", beside, plan.output]
+    return replace(plan, output=beside, overwrite=False), [removal(plan, [plan.output]), moving]
 
 
 def jobs_of(plan: Plan) -> list[Plan]:

@@ -58,6 +58,8 @@ class Job:
                      names of Java classes
       output_format  "sequencefile", "text" (as with stream.reduce.output=text), "values" (text without the keys);
                      "pairs" (typed bytes, part-00000.tb), or Java classes
+      overwrite      the output may be that of an earlier job, which is removed when this one has succeeded (False)
+      step_output    but for Hadoop: a folder in which the output of each step but the last is kept ("")
       name           of the job (that of the script)
       python         Hadoop and Spark: the Python of the nodes ("python3")
       bundle         Hadoop: an archive of this package; None: the nodes have it installed
@@ -115,6 +117,14 @@ class Job:
         metavar="F",
         help="sequencefile, text, or values: text without keys; run has pairs too, submit Java classes (sequencefile)",
     )
+    overwrite: bool = option(
+        False, "--overwrite", form="switch",
+        help="replace the output of an earlier job, which is removed when this one has succeeded",
+    )  # fmt: skip
+    step_output: str = option(
+        "", "--step-output", metavar="FOLDER", engines=OURS,
+        help="keep the output of each step but the last in a folder of this one: step1, step2 ...",
+    )  # fmt: skip
     name: str = option("", "--name", help="the name of the job (the script's name)", commands=("submit",))
     python: str = option(
         "python3", "--python", metavar="PATH", help="the Python of the nodes (python3)", engines=("hadoop", "spark")
@@ -212,6 +222,7 @@ class Job:
 
         put("script", os.fspath(self.script))
         put("output", os.fspath(self.output))
+        put("step_output", os.fspath(self.step_output))
         if isinstance(self.inputs, (str, os.PathLike)):
             put("inputs", [self.inputs])
         put("name", self.name or "")

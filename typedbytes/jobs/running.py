@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import contextmanager
 from dataclasses import replace
 
+from typedbytes.jobs.errors import CommandError, JobError
 from typedbytes.jobs.hadoop_properties import part_options
 from typedbytes.jobs.own_job import refuse_own_job, variable_of
 from typedbytes.jobs.result import Result
 from typedbytes.jobs.script import commands_of, find_steps_by_asking
 from typedbytes.jobs.shipped import ship_files
+from typedbytes.jobs.source import Source
 from typedbytes.jobs.steps import run_steps, with_settings
 from typedbytes.jobs.tasks.inputs import PAIRS, find_files, make_splits, pairs_in, with_raw_text
 from typedbytes.jobs.tasks.output_folder import OutputFolder
@@ -75,7 +78,9 @@ def run_by(engine: Engine, job: Job, commands: Commands | None = None, tasks: In
 
         def run_step(job, commands, side_file_folders=()):
             start = time.monotonic()
-            with OutputFolder(job.output, processes.caretaker, job.keep_failed, job.tmp) as folder:
+            with _hint_at_lines(job), OutputFolder(
+                job.output, processes.caretaker, job.keep_failed, job.tmp, job.overwrite
+            ) as folder:
                 job, splits = _with_splits(job, folder)
                 counters = engine(_of_tasks(job, commands), commands, splits, folder, processes).run()
                 for earlier in side_file_folders:
@@ -86,6 +91,28 @@ def run_by(engine: Engine, job: Job, commands: Commands | None = None, tasks: In
         if len(steps) == 1:
             return run_step(with_settings(job, settings[0]), steps[0])
         return run_steps(run_step, job, steps, settings, processes.caretaker)
+
+
+@contextmanager
+def _hint_at_lines(job):
+    """Have the error of a job say what its script is, if it seems to read and print lines."""
+    try:
+        yield
+    except JobError as error:
+        if not error.hint and _prints_lines(job):
+            error.hint = (
+                f"{job.script} does not call streaming.run(...): a script that reads lines and prints lines is a command: "
+                f"typedbytes run --mapper 'python {os.path.basename(job.script)}' [--reducer COMMAND] INPUT"
+            )
+            error.args = (f"{error}; {error.hint}",)
+        raise
+
+
+def _prints_lines(job):
+    try:
+        return not job.front and job.script.endswith(".py") and not Source(job.script).calls_any_run
+    except CommandError:
+        return False
 
 
 def _with_splits(job, folder):

@@ -15,7 +15,8 @@ from dataclasses import replace
 
 from typedbytes.jobs.counters import Counters
 from typedbytes.jobs.environment import STEP
-from typedbytes.jobs.errors import JobError
+from typedbytes.jobs.errors import JobError, OutputError
+from typedbytes.jobs.paths import absolute
 from typedbytes.jobs.properties import REDUCERS, reducers_of
 from typedbytes.jobs.result import Result
 from typedbytes.jobs.tasks.output_folder import PART_PREFIX, check_output
@@ -50,36 +51,51 @@ def run_steps(
     run_step: RunStep, job: Job, steps: list[Commands], settings: list[Mapping[str, Any]], caretaker: Caretaker
 ) -> Result:
     """Run the steps of a job, each by run_step, and return the Result of all; a JobError says which step failed."""
-    parent, base = os.path.split(check_output(job.output))
+    kept = _kept_folder(job)
+    parent, base = os.path.split(check_output(job.output, job.overwrite))
     start = os.path.join(parent, f".{base[:50]}-{os.urandom(8).hex()}-step")
     results: list[Result] = []
     inputs, input_format = job.inputs, job.input_format
     for number, (commands, own) in enumerate(zip(steps, settings), 1):
         is_last = number == len(steps)
-        target = job.output if is_last else f"{start}{number}"
-        if not is_last:
+        target = job.output if is_last else os.path.join(kept, f"step{number}") if kept else f"{start}{number}"
+        if not is_last and not kept:
             caretaker.add(target)
         step = replace(
             with_settings(job, own),
             name=f"{job.name}, step {number} of {len(steps)}",
             inputs=inputs,
             output=target,
+            overwrite=job.overwrite and is_last,
             input_format=input_format,
             output_format=job.output_format if is_last else "sequencefile",
         )
         step = replace(step, properties={**step.properties, STEP: str(number)})
         try:
-            results.append(run_step(step, commands, [f"{start}{each}" for each in range(1, number)] if is_last else []))
+            earlier = [f"{start}{each}" for each in range(1, number)] if is_last and not kept else []
+            results.append(run_step(step, commands, earlier))
         except JobError as error:
             error.args = (f"step {number} of {len(steps)}: {error}",)
             raise
-        if number > 1:
+        if number > 1 and not kept:
             _remove(inputs)
         if not is_last:
             inputs, input_format = _part_files(target), "sequencefile"
     for number in range(1, len(steps)):
         shutil.rmtree(f"{start}{number}", ignore_errors=True)
     return _sum([replace(each, output=results[-1].output) for each in results])
+
+
+def _kept_folder(job):
+    """Return the folder in which the outputs of steps are kept, made if there is none; "" if they are not."""
+    if not job.step_output:
+        return ""
+    path = absolute(job.step_output)
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"the folder {path} for the outputs of steps cannot be made: {error.strerror}") from None
+    return path
 
 
 def _part_files(folder):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-import types
 from concurrent.futures import Future
 from contextlib import contextmanager
 
@@ -21,9 +20,9 @@ from typedbytes.jobs.properties import variables_of
 from typedbytes.jobs.script import NO_SCRIPT, StepRoles, check_steps
 from typedbytes.jobs.tasks.caretaker import Caretaker
 from typedbytes.streaming import _reporter
+from typedbytes.streaming._capture import captured, environment_of
 from typedbytes.streaming._run import TaskRun
 from typedbytes.streaming._sidefiles import side_files
-from typedbytes.streaming._user_code import Captured
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -49,7 +48,6 @@ class InlineTasks:
     def __init__(self, steps: Sequence[Step] | None = None, is_reporting: bool = True) -> None:
         self._steps = steps
         self._is_reporting = is_reporting
-        self._main: Any = None
         self.folder: str | None = None
         self.stopped: bool = False
         self.caretaker: Caretaker = Caretaker()
@@ -95,30 +93,21 @@ class InlineTasks:
             return collect(sink)
 
     def _steps_of(self, job):
-        """Run a script up to its call of run(), and return the steps that it has."""
-        path = os.path.abspath(job.script)
-        if not os.path.isfile(path):
+        """Return the steps of a script, which runs up to its call of run()."""
+        if not os.path.isfile(job.script):
             raise CommandError(NO_SCRIPT.format(job.script))
-        main = self._main = types.ModuleType("__main__")
-        main.__file__ = path
-        main.__dict__["__builtins__"] = __builtins__
-        sys.modules["__main__"] = main
-        sys.argv = [path, "steps", *job.arguments]
-        sys.path.insert(0, os.path.dirname(path))
-        given = {**variables_of(job.own_properties()), **job.environment, **variable_of(job.script)}
         if job.front:
             from typedbytes.fronts import install
 
             install()
-        with open(path, "rb") as file, _captured(), _in_environment({**inherited_variables(), **given}):
-            try:
-                exec(compile(file.read(), path, "exec"), main.__dict__)
-            except Captured as captured:
-                return captured.steps
-            except (Exception, SystemExit) as error:
-                message = f"{job.script} fails before it reads any input: {type(error).__name__}: {error}"
-                raise CommandError(message) from error
-        raise CommandError(f"{job.script} ends without a call of streaming.run(...)")
+        given = {**variables_of(job.own_properties()), **job.environment, **variable_of(job.script)}
+        try:
+            return captured(job.script, ["steps", *job.arguments], {**inherited_variables(), **given})
+        except LookupError as error:
+            raise CommandError(str(error)) from None
+        except (Exception, SystemExit) as error:
+            message = f"{job.script} fails before it reads any input: {type(error).__name__}: {error}"
+            raise CommandError(message) from error
 
 
 class _NoThreads:
@@ -212,33 +201,20 @@ class _Spool:
 
 
 @contextmanager
-def _in_environment(environ: Mapping[str, str], folder: str | None = None, messages: Messages | None = None) -> Iterator:
+def _in_environment(environ: Mapping[str, str], folder: str | None, messages: Messages) -> Iterator:
     """Have the environment, the folder and the messages of a task, and standard error in the place of its output."""
-    before, streams, here = dict(os.environ), (sys.stdout, _reporter.receiver), os.getcwd() if folder else None
+    streams, here = (sys.stdout, _reporter.receiver), os.getcwd() if folder else None
     try:
-        os.environ.clear()
-        os.environ.update(environ)
         sys.stdout = sys.stderr
         if folder:
             os.chdir(folder)
             sys.path.insert(0, folder)
-        if messages is not None:
-            _reporter.counters.restart()
-            _reporter.receiver = messages.handle
-        yield
+        _reporter.counters.restart()
+        _reporter.receiver = messages.handle
+        with environment_of(environ):
+            yield
     finally:
-        os.environ.clear()
-        os.environ.update(before)
         sys.stdout, _reporter.receiver = streams
         if here:
             os.chdir(here)
             sys.path.remove(folder)
-
-
-@contextmanager
-def _captured() -> Iterator:
-    Captured.wanted = True
-    try:
-        yield
-    finally:
-        Captured.wanted = False

@@ -66,7 +66,7 @@ class TextCode:
                 pairs = map(split_line, lines)
         if self._writes_text:
             for key, value in pairs:
-                yield encode(text_of(key)), text_of(value)
+                yield encode(text_of(key)), b"" if value is None and self._function is None else text_of(value)
         elif self._function is None and writes_values(os.environ):
             for key, value in pairs:
                 yield None, key if value is None else b"%b\t%b" % (key, value)

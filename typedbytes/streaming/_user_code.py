@@ -24,11 +24,11 @@ class StopEarly(Exception):
 class Captured(BaseException):
     """Ends a script that is asked in this process for its steps, where it would run a task."""
 
-    wanted = False  #: whether run() raises it
+    wanted = ""  #: what is asked for: "steps" that run() gets, or the "job" of a front
 
-    def __init__(self, steps):
+    def __init__(self, found):
         super().__init__()
-        self.steps = steps
+        self.found = found
 
 
 class TooManyBadRecords(TypedBytesError):

@@ -3,7 +3,8 @@
     call_map(mapper, pairs)             the pairs that a mapper makes of pairs
     call_reduce(reducer, pairs)         the pairs that a reducer or a combiner makes of sorted pairs
     shuffle(pairs)                      the pairs in the order in which they reach a reducer
-    run_job(pairs, mapper, reducer)     a whole job
+    run_job(pairs, mapper, reducer)     a whole job, also of several steps
+    run_script(script, pairs)           the job of a script, with its steps and options
     counted()                           the counters counted inside a with block
 
 Every pair is encoded and decoded, as on Hadoop: a tuple stays a tuple, a NumPy scalar does not stay one. Record classes
@@ -21,11 +22,12 @@ from contextlib import contextmanager
 from typedbytes import Decoder, Encoder, PairReader, dumps
 from typedbytes._core import RecordGroups
 from typedbytes.streaming import _reporter
-from typedbytes.streaming._user_code import StopEarly, UserCode, pairs_of, record_types
+from typedbytes.streaming._capture import captured
+from typedbytes.streaming._user_code import Step, StopEarly, UserCode, pairs_of, record_types
 from typedbytes.streaming.formats.record_io import checked_pair
-from typedbytes.streaming.task_environment import PARAM, check_functions
+from typedbytes.streaming.task_environment import PARAM
 
-__all__ = ["call_map", "call_reduce", "counted", "run_job", "shuffle"]
+__all__ = ["call_map", "call_reduce", "counted", "run_job", "run_script", "shuffle"]
 
 
 def __dir__():
@@ -33,6 +35,7 @@ def __dir__():
 
 
 INPUT_FILE = "mapreduce_map_input_file"
+STEP_NUMBER = "typedbytes_step"
 
 
 def call_map(mapper, pairs, *, input_file=None, params=None):
@@ -71,26 +74,52 @@ def shuffle(pairs):
     return Decoder().decode_pairs(_sorted(_encoded(pairs)))
 
 
-def run_job(pairs, mapper, reducer=None, combiner=None, *, group_by=None, params=None):
+def run_job(pairs, mapper=None, reducer=None, combiner=None, *, group_by=None, params=None, steps=None):
     """Return the pairs that a job of one map task and one reduce task makes of pairs.
 
-    `group_by` is that of run(), and `params` are the parameters in task().params.
+    `group_by` is that of run(), and `params` are the parameters in task().params. `steps`, in the place of functions,
+    is a list of Step, as run() takes it: each gets the pairs that the one before made.
 
     >>> run_job([(0, 5), (1, 7)], lambda key, value: [("all", value)], lambda key, values: [(key, max(values))])
     [('all', 7)]
     """
-    check_functions(mapper, reducer, combiner)
+    if steps is None:
+        steps = [Step(mapper, reducer, combiner, group_by=group_by)]
+    elif mapper is not None or reducer is not None or combiner is not None or group_by is not None:
+        raise TypeError("steps have functions and options of their own: leave out those of run_job()")
+    data, types = _encoded(pairs), {}
+    for number, step in enumerate(steps, 1):
+        with _environment({**_variables(params), STEP_NUMBER: str(number)} if len(steps) > 1 else _variables(params)):
+            data, types = _run_step(step, data)
+    return _decoded(data, types)
+
+
+def run_script(script, pairs, arguments=(), *, params=None):
+    """Return the pairs that the job of a script makes of pairs, all in this process: breakpoints work.
+
+    The script calls run(); arguments are the words that follow the role. Its counters are those of counted().
+    """
     with _environment(_variables(params)):
-        data, types = _called("map", mapper, _encoded(pairs))
-        if combiner is not None:
-            data, types = _called("reduce", combiner, _sorted(data))
-        if reducer is None:
-            return _decoded(data, types)
-        data = _sorted(data)
-        if group_by is not None:
-            decode = Decoder(type=record_types("reduce", reducer)[0].get("key_type")).decode
-            data = _sorted(data, lambda key: dumps(group_by(decode(key))))
-        return _decoded(*_called("reduce", reducer, data, group_by))
+        steps = captured(os.fspath(script), ["map", *arguments])
+        return run_job(pairs, params=params, steps=steps)
+
+
+def _run_step(step, data):
+    """Return the encoded pairs that a step makes of encoded pairs, and the types of its annotations."""
+    mapper, combiner, reducer = (step.functions[role] for role in ("map", "combine", "reduce"))
+    group_by = step.options.group_by
+    if mapper is None:
+        raise TypeError("a job needs a mapper: lib.identitymapper passes pairs on")
+    data, types = _called("map", mapper, data)
+    if combiner is not None:
+        data, types = _called("reduce", combiner, _sorted(data))
+    if reducer is None:
+        return data, types
+    data = _sorted(data)
+    if group_by is not None:
+        decode = Decoder(type=record_types("reduce", reducer)[0].get("key_type")).decode
+        data = _sorted(data, lambda key: dumps(group_by(decode(key))))
+    return _called("reduce", reducer, data, group_by)
 
 
 @contextmanager

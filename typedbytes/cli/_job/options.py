@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from typedbytes.cli._arguments import Option, Settings, either, integer, option, parse_size
 from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.jobs.errors import OptionError
@@ -33,24 +35,49 @@ class JobSettings(Settings):
         nargs="*",
         default=[],
         metavar="SCRIPT INPUT",
-        help="the script of the job, then its inputs: files, folders or patterns; run also takes - for stdin",
+        help="the script of the job, then its inputs: files, folders or patterns; run also takes - for stdin; with "
+        "--mapper or --reducer there is no script",
     )
     folder: str | None = option(
-        "-o", "--output", metavar="FOLDER", help="the folder for the part files; it must not exist"
+        "-o", "--output", metavar="FOLDER",
+        help="the folder for the part files, which must not exist; run writes the result to stdout without it, as text, "
+        "and for - as pairs of typed bytes",
+    )  # fmt: skip
+    mapper: str | None = option(
+        "--mapper", metavar="COMMAND", help="a command that reads and writes lines, as Hadoop Streaming has them"
+    )
+    combiner: str | None = option("--combine-with", metavar="COMMAND", help="the command that combines")
+    reducer: str | None = option("--reducer", metavar="COMMAND", help="the command that reduces lines sorted by key")
+    profile: str | None = option(
+        "--profile", metavar="NAME", help="the part [profile.NAME] of the file of options, typedbytes.toml"
     )
 
     @classmethod
     def all_options(cls) -> dict[str, Option]:
         """Return the options by their attributes: those of the job before those of the command."""
         found = super().all_options()
-        first = {name: found.pop(name) for name in ("files", "folder")}
-        of_job = {each.dest: _declared(each) for each in Job.options(cls.command).values()}
+        first = {name: found.pop(name) for name in ("files", "folder", "mapper", "combiner", "reducer")}
+        defaults = {name: each.make_default() for name, each in Job.options(cls.command).items()}
+        defaults["output_format"] = None  # what it is depends on the job
+        of_job = {each.dest: _declared(each, defaults[name]) for name, each in Job.options(cls.command).items()}
         return {**first, **of_job, **found}
 
+    @classmethod
+    def with_defaults(cls, arguments: list[str]) -> list[str]:
+        """Return the arguments after those of the file of options."""
+        from typedbytes.cli._job.options_file import words_of_file  # imported lazily: start-up time
 
-def _declared(of_job):
+        return [*words_of_file(cls.command, arguments), *arguments]
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the result goes to standard output."""
+        return self.command == "run" and self.folder in (None, "-")
+
+
+def _declared(of_job, default):
     """Return an option of a job as one of a command."""
-    flag, text, default = of_job.flags[0], of_job.help, of_job.make_default()
+    flag, text = of_job.flags[0], of_job.help
     if of_job.form == "either":
         on = option(flag, action="store_true", default=default, help=text)
         off = option(
@@ -67,22 +94,70 @@ def _declared(of_job):
     return option(*of_job.flags, **given)
 
 
-def job_of(settings: JobSettings, kind: type[AnyJob], **more: Any) -> AnyJob:
-    """Return the job that the words of a command describe; raises Failure for a job that cannot be."""
+def job_of(settings: JobSettings, kind: type[AnyJob], output: str | None = None, **more: Any) -> AnyJob:
+    """Return the job that the words of a command describe; raises Failure for a job that cannot be.
+
+    output: in the place of that of the words.
+    """
     command = settings.command
-    if len(settings.files) < 2 or not settings.folder:
-        raise Failure(
-            USAGE, f"{command} needs a SCRIPT, an INPUT and --output FOLDER (see typedbytes {command} --help)"
-        )
-    if settings.folder == "-":
-        advice = "--read writes" if command == "submit" else "then typedbytes dumptb FOLDER writes"
+    commands = {
+        f"--{role}": words
+        for role, words in (("map", settings.mapper), ("combine", settings.combiner), ("reduce", settings.reducer))
+        if words is not None
+    }
+    script, *inputs = ([_script_of_commands()] if commands else []) + settings.files or [""]
+    if not inputs or (output or settings.folder) is None:
+        needs = "an INPUT" if commands else "a SCRIPT, an INPUT"
+        needs += "" if command == "run" else " and --output FOLDER"
+        raise Failure(USAGE, f"{command} needs {needs} (see typedbytes {command} --help)")
+    if settings.folder == "-" and command == "submit":
         raise Failure(
             USAGE,
-            f"the output of {command} is a folder, not standard output: give --output FOLDER; "
-            f"{advice} its pairs to standard output",
+            "the output of submit is a folder, not standard output: give --output FOLDER; "
+            "--read writes its pairs to standard output",
         )
     try:
         values = Job.values(vars(settings), command)
-        return kind(settings.files[0], settings.files[1:], settings.folder, **values, **more)
+        values["output_format"] = _output_format(settings, values["output_format"], bool(commands), values["front"])
+        values["arguments"] = [word for pair in commands.items() for word in pair] or values["arguments"]
+        values["name"] = values.get("name") or (" | ".join(commands.values()) if commands else "")
+        job = kind(script, inputs, output or settings.folder or "", **values, **more)
+        return _completed(job, commands)
     except OptionError as error:
         raise Failure(USAGE, str(error)) from None
+
+
+def _output_format(settings, given, has_commands, front):
+    """Return the format of the output: that of the option, or what the job has without one."""
+    if settings.is_shown and given == "sequencefile":
+        raise Failure(USAGE, "SequenceFiles are files of a folder: give --output FOLDER, or another --output-format")
+    if given is not None:
+        return given
+    if settings.folder == "-":
+        return "pairs"
+    if front == "mrjob":
+        return "values"
+    return "text" if settings.is_shown or has_commands else "sequencefile"
+
+
+def _script_of_commands():
+    import os  # imported lazily: start-up time
+
+    from typedbytes.jobs import command_script
+
+    return os.path.abspath(command_script.__file__)
+
+
+def _completed(job, commands):
+    """Return a job with what the commands need, or its front says."""
+    if commands and (job.files or not hasattr(job, "shell")):
+        return job
+    if commands:
+        from typedbytes.jobs.command_script import files_in  # imported lazily: start-up time
+
+        return replace(job, files=files_in(commands.values()))
+    if job.front == "mrjob":
+        from typedbytes.fronts.mrjob.runner import completed  # imported lazily: start-up time
+
+        return completed(job)
+    return job

@@ -26,8 +26,11 @@ HADOOP_GROUPS = {
 }  # fmt: skip
 
 
-def run_and_report(job: Job, run: Callable[[], Result]) -> None:
-    """Call a function that runs a job; report its counters, or raise the Failure of a job that fails."""
+def run_and_report(job: Job, run: Callable[[], Result], is_shown: bool = False) -> None:
+    """Call a function that runs a job; report its counters, or raise the Failure of a job that fails.
+
+    is_shown: whether the result goes to standard output, and its folder is temporary.
+    """
     if not job.quiet:
         _report_ignored(job)
     try:
@@ -41,7 +44,7 @@ def run_and_report(job: Job, run: Callable[[], Result]) -> None:
         failure = failure_of(error)
     else:
         if not job.quiet:
-            _report(result)
+            _report(result, is_shown)
         return
     raise failure
 
@@ -58,7 +61,7 @@ def _report_ignored(job):
         say(f"typedbytes: part files end in {suffix}: mapreduce.output.fileoutputformat.compress is set")
 
 
-def _report(result):
+def _report(result, is_shown):
     has_side_files = _has_side_files(result.output)
     for step, counters in counters_by_step(result):
         for group, names in sorted(counters.items()):
@@ -67,7 +70,8 @@ def _report(result):
         for hint in () if has_side_files else hints(counters):
             say(f"typedbytes: {step}{hint}")
     tasks = f"{result.nmaps} map and {result.nreducers} reduce tasks"
-    say(f"typedbytes: done: {result.output}, {tasks}, {result.seconds:.1f} s")
+    where = "" if is_shown else f"{result.output}, "
+    say(f"typedbytes: done: {where}{tasks}, {result.seconds:.1f} s")
 
 
 def _has_side_files(folder):

@@ -6,7 +6,9 @@ so it reports progress itself: bars with rich, lines elsewhere. _progress polls 
 
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
 import time
 from functools import partial
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from typedbytes.cli._output.files import CommandOutput
 
 SECONDS_BETWEEN_LINES = 5.0
+PIECE_NBYTES = 1 << 18
 
 
 class Settings(JobSettings):
@@ -47,17 +50,33 @@ def run(settings: Settings, output: CommandOutput) -> None:
       typedbytes run wordcount.py book.txt -o counts
       typedbytes run --reducers 4 --memory 2G job.py logs/ 'more/*.gz' -o out
       zcat big.gz | typedbytes run job.py - -o out --output-format text
+      typedbytes run --mapper 'grep -o [a-z]*' --reducer 'uniq -c' book.txt
+      typedbytes run --as mrjob old_job.py book.txt
       typedbytes dumptb counts | typedbytes to-json --pairs
     """
+    if not settings.is_shown:
+        _run(settings, settings.folder)
+        return
+    with tempfile.TemporaryDirectory(prefix="typedbytes-") as folder:
+        target = os.path.join(folder, "output")
+        _run(settings, target)
+        for name in sorted(os.listdir(target)):
+            if not name.startswith(("_", ".")):
+                with open(os.path.join(target, name), "rb") as file:
+                    while data := file.read(PIECE_NBYTES):
+                        output.write(data)
+
+
+def _run(settings, target):
     from typedbytes.cli._job.result import run_and_report  # imported lazily: start-up time
 
-    job = job_of(settings, Job)
+    job = job_of(settings, Job, target)
     if settings.engine == "spark":
         from typedbytes.cli._job.spark_job import on_spark  # imported lazily: start-up time
 
-        run_and_report(job, on_spark(settings, job, "local[*]"))
+        run_and_report(job, on_spark(settings, job, "local[*]"), settings.is_shown)
     else:
-        run_and_report(job, partial(_run_here, job))
+        run_and_report(job, partial(_run_here, job), settings.is_shown)
 
 
 def _run_here(job):

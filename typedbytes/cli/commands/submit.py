@@ -160,7 +160,14 @@ def _printed(plan, settings):
         first = [bundle_command(settings, PLACEHOLDER)]
         plan = replace(plan, bundle=PLACEHOLDER)
     if settings.target == "hadoop":
-        return "\n".join([*first, *_shell_commands(hadoop.jobs_of(plan), _command(settings)), ""])
+        from typedbytes.hadoop.steps import replacement  # imported lazily: start-up time
+
+        command = _command(settings)
+        plan, moves = replacement(plan)
+        shown = _shell_commands(hadoop.jobs_of(plan), command, moves)
+        return "\n".join([*first, *shown, ""])
+    if plan.overwrite:
+        raise Failure(USAGE, f"--overwrite is not for --target {settings.target}: remove the output first")
     if len(plan.steps) > 1:
         raise Failure(
             UNAVAILABLE,
@@ -180,8 +187,8 @@ def _printed(plan, settings):
     return "\n".join([json.dumps(description, indent=2), "", *first, *commands, ""])
 
 
-def _shell_commands(jobs, command):
-    """Return the commands of a job's steps, each only after those before it have succeeded."""
+def _shell_commands(jobs, command, moves):
+    """Return the commands of a job's steps, and then its moves, each only after those before it have succeeded."""
     from typedbytes.hadoop.steps import removals_of_output
 
     commands = []
@@ -189,6 +196,7 @@ def _shell_commands(jobs, command):
         commands.append(job.shell(*command))
         if number:
             commands += [shlex.join([command[0], *words]) for words in removals_of_output(job, jobs[number - 1].output)]
+    commands += [shlex.join([command[0], *words]) for words in moves]
     return " &&\n".join(commands).split("\n")
 
 

@@ -14,6 +14,7 @@ from typedbytes.fronts.mrjob.options import JobParser, add_options, print_help
 from typedbytes.fronts.mrjob.protocol import JSONProtocol, RawValueProtocol
 from typedbytes.fronts.mrjob.step import FUNCTIONS, MRStep, SparkStep, StepFailedException
 from typedbytes.fronts.mrjob.util import expand_path, log_to_null, log_to_stream, to_lines
+from typedbytes.streaming._user_code import Captured
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -259,6 +260,7 @@ class MRJob:
     def configure_args(self) -> None:
         """Declare the options; a subclass adds its own."""
         add_options(self.arg_parser)
+        self.configure_options()
 
     def load_args(self, args: Any) -> None:
         """Set `options`; a subclass may check them."""
@@ -266,6 +268,7 @@ class MRJob:
         if self.options.help:
             print_help(self.arg_parser)
             sys.exit(0)
+        self.load_options(args)
 
     def add_passthru_arg(self, *args: Any, **kwargs: Any) -> None:
         """Declare an option that tasks get too, as argparse's add_argument does."""
@@ -291,6 +294,31 @@ class MRJob:
         """Return whether this is a task of the job."""
         options = self.options
         return bool(options.run_mapper or options.run_combiner or options.run_reducer or options.run_spark)
+
+    # -- the names that these have in scripts for mrjob before 0.6
+
+    def configure_options(self) -> None:
+        """Declare options, in a script that has no configure_args()."""
+
+    def load_options(self, args: Any) -> None:
+        """Check options, in a script that has no load_args()."""
+
+    def add_passthrough_option(self, *args: Any, **kwargs: Any) -> None:
+        """Declare an option that tasks get too, as optparse's add_option does."""
+        self.add_passthru_arg(*args, **_of_argparse(kwargs))
+
+    def add_file_option(self, *args: Any, **kwargs: Any) -> None:
+        """Declare an option whose value is a path of a file that tasks find in their folder."""
+        self.add_file_arg(*args, **_of_argparse(kwargs))
+
+    @staticmethod
+    def mr(mapper: Any = None, reducer: Any = None, **kwargs: Any) -> MRStep:
+        """Return a step."""
+        return MRStep(**{name: each for name, each in {"mapper": mapper, "reducer": reducer, **kwargs}.items() if each})
+
+    def parse_output_line(self, line: bytes) -> Any:
+        """Return the pair of a line of the job's output."""
+        return self.output_protocol().read(line)
 
     # -- what runners ask for
 
@@ -358,6 +386,8 @@ class MRJob:
         """Run the job of the command line, or the task that an engine has started the script for."""
         from typedbytes.fronts.mrjob import tasks  # lazy import: start-up time
 
+        if Captured.wanted == "job":
+            raise Captured(cls)
         if tasks.is_started_by_engine(sys.argv):
             tasks.run_task(cls, sys.argv)
         cls().execute()
@@ -435,6 +465,19 @@ class MRJob:
         """Have the job read and write in memory, or by what is given."""
         self._stdin, self._stdout, self._stderr = (BytesIO() if each is None else each for each in (stdin, stdout, stderr))
         return self
+
+
+def _of_argparse(kwargs):
+    """Return keywords of optparse's add_option as argparse has them."""
+    kinds = {"int": int, "long": int, "float": float, "string": str, "str": str, "complex": complex}
+    found = dict(kwargs)
+    if found.get("type") in kinds:
+        found["type"] = kinds[found["type"]]
+    elif found.get("type") == "choice":
+        del found["type"]
+    if isinstance(found.get("help"), str):
+        found["help"] = found["help"].replace("%default", "%(default)s")
+    return found
 
 
 def _raise_error(message):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import shutil
@@ -13,19 +14,21 @@ from typedbytes.fronts.mrjob.options import options_of_files
 from typedbytes.fronts.mrjob.step import StepFailedException
 from typedbytes.fronts.mrjob.tasks import properties_of, steps_of
 from typedbytes.fronts.mrjob.util import expand_path
-from typedbytes.jobs.errors import JobError, SubmitError
+from typedbytes.jobs.errors import JobError, OptionError, SubmitError
 from typedbytes.jobs.job import Job
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
+    from typing import Any, TypeVar
 
     from typedbytes.fronts.mrjob.job import MRJob
     from typedbytes.jobs.result import Result
 
-__all__ = ["MRJobRunner", "Runner", "described"]
+    AnyJob = TypeVar("AnyJob", bound=Job)
+
+__all__ = ["MRJobRunner", "Runner", "completed", "described"]
 
 log = logging.getLogger("mrjob.runner")
 
@@ -76,6 +79,30 @@ def described(job: MRJob, options: dict[str, Any], engine: str, folder: str) -> 
         "output_format": output_format or "values",
         "front": "mrjob",
     }
+
+
+def completed(job: AnyJob) -> AnyJob:
+    """Return the Job of a command with what the class in its script says."""
+    from typedbytes.fronts import install  # lazy imports: start-up time
+    from typedbytes.streaming._capture import captured
+
+    install()
+    folder = tempfile.mkdtemp(prefix="mrjob-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    engine = "hadoop" if hasattr(job, "shell") else "local"
+    try:
+        found = captured(job.script, job.arguments, wanted="job")
+        fields = described(found(list(job.arguments)), {}, engine, folder)
+    except (LookupError, ValueError, NotImplementedError) as error:
+        raise OptionError(f"{job.script}: {error}") from error
+    fields["output_format"] = job.output_format if job.output_format != "values" else fields["output_format"]
+    if job.input_format != "auto":
+        fields.pop("input_format", None)
+    for name in ("properties", "environment"):
+        fields[name] = {**fields[name], **getattr(job, name)}
+    for name in ("files", "archives", "libjars"):
+        fields[name] = [*fields.get(name, []), *getattr(job, name)]
+    return replace(job, **fields)
 
 
 def _expanded(path):

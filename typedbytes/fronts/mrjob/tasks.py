@@ -33,7 +33,7 @@ TAB = b"\t"
 
 def is_started_by_engine(argv: Sequence[str]) -> bool:
     """Return whether an engine has started the script, as a task or to ask for its steps."""
-    is_asked = ROLE_QUERY in os.environ or Captured.wanted or bool(Task(os.environ).job_id)
+    is_asked = ROLE_QUERY in os.environ or bool(Captured.wanted) or bool(Task(os.environ).job_id)
     return len(argv) > 1 and argv[1] in (*ROLES, "steps") and is_asked
 
 

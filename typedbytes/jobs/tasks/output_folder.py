@@ -32,10 +32,14 @@ __all__ = ["PART_PREFIX", "OutputFolder", "check_output", "write_part"]
 
 BUFFER_NBYTES = 1 << 18
 PART_PREFIX = "part-"  # of the names of part files
+MARK = "_SUCCESS"  # the file of a complete output
 
 
-def check_output(path: Path) -> str:
-    """Return the absolute path of an output; raise OutputError where none can appear."""
+def check_output(path: Path, overwrite: bool = False) -> str:
+    """Return the absolute path of an output; raise OutputError where none can appear.
+
+    overwrite: over that of an earlier job.
+    """
     if not os.fspath(path):
         raise OutputError("the output is an empty path")
     if os.fspath(path) == "-":
@@ -43,7 +47,10 @@ def check_output(path: Path) -> str:
     found = absolute(path)
     parent, name = os.path.split(found)
     if os.path.lexists(found):
-        raise OutputError(f"the output {path} already exists; give another path, or remove it: a job replaces nothing")
+        if not overwrite:
+            raise OutputError(f"the output {path} already exists; give another path, or --overwrite to replace it")
+        if os.path.islink(path) or not os.path.exists(os.path.join(found, MARK)):
+            raise OutputError(f"{path} is not the output of a job that has succeeded, and is not overwritten: remove it")
     if not os.path.isdir(parent):
         raise OutputError(f"there is no folder {parent} for the output {name}; create it first")
     return found
@@ -56,9 +63,15 @@ class OutputFolder:
     """
 
     def __init__(
-        self, path: Path, caretaker: Caretaker, keep_failed: bool = False, temporary: Path | None = None
+        self,
+        path: Path,
+        caretaker: Caretaker,
+        keep_failed: bool = False,
+        temporary: Path | None = None,
+        overwrite: bool = False,
     ) -> None:
-        self.path: str = check_output(path)
+        self.path: str = check_output(path, overwrite)
+        self._overwrite = overwrite
         self._keep_failed = keep_failed
         parent, name = os.path.split(self.path)
         if temporary is not None and not os.path.isdir(temporary):
@@ -183,14 +196,30 @@ class OutputFolder:
 
     def _commit(self):
         try:
-            with open(os.path.join(self._done, "_SUCCESS"), "wb") as file:
+            with open(os.path.join(self._done, MARK), "wb") as file:
                 pass
             sync(file.name)
-            name_folder(self._done, self.path)
+            if self._overwrite and os.path.lexists(self.path):
+                self._replace()
+            else:
+                name_folder(self._done, self.path)
         except OSError as error:
             raise unwritten(
                 OutputError, f"the output {self.path} cannot be created: {error.strerror}", error
             ) from error
+
+
+    def _replace(self):
+        """Give the output its name in the place of an earlier one, which stays until then, and comes back on failure."""
+        check_output(self.path, overwrite=True)  # it may be another by now
+        earlier = f"{self._work}-replaced"
+        os.rename(self.path, earlier)
+        try:
+            name_folder(self._done, self.path)
+        except BaseException:
+            os.rename(earlier, self.path)
+            raise
+        shutil.rmtree(earlier, ignore_errors=True)
 
 
 def write_part(folder: str, number: int, format_name: str, options: Mapping[str, Any], source: Any = None) -> int:

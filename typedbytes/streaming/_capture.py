@@ -1,0 +1,61 @@
+"""The steps of a script, in this process: it runs up to its call of run(), and no task does.
+
+Here: running it as python would. Not here: tasks. Invariant: its modules stay imported, so that its functions work
+afterwards; arguments, streams and the environment are those of this process again.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import types
+from contextlib import contextmanager
+
+from typedbytes.streaming._user_code import Captured
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+__all__ = ["captured", "environment_of"]
+
+
+def captured(
+    script: str, words: Sequence[str] = ("steps",), environ: Mapping[str, str] | None = None, wanted: str = "steps"
+) -> Any:
+    """Return what a script gives to run(): its steps, a list of Step.
+
+    words: those after its name. wanted: "steps", or "job" for what a front calls its job. The module __main__ is the
+    script's from then on. Raises LookupError for a script that ends without a call of run().
+    """
+    path = os.path.abspath(script)
+    main = types.ModuleType("__main__")
+    main.__dict__.update(__file__=path, __builtins__=__builtins__)
+    sys.modules["__main__"] = main
+    sys.path.insert(0, os.path.dirname(path))
+    before, Captured.wanted = (sys.argv, sys.stdout), wanted
+    try:
+        sys.argv, sys.stdout = [path, *words], sys.stderr
+        with open(path, "rb") as file, environment_of({**os.environ, **(environ or {})}):
+            exec(compile(file.read(), path, "exec"), main.__dict__)
+    except Captured as found:
+        return found.found
+    finally:
+        Captured.wanted = ""
+        sys.argv, sys.stdout = before
+    raise LookupError(f"{script} ends without a call of streaming.run(...)")
+
+
+@contextmanager
+def environment_of(variables: Mapping[str, str]) -> Iterator[None]:
+    """Have exactly these variables in the environment."""
+    before = dict(os.environ)
+    try:
+        os.environ.clear()
+        os.environ.update(variables)
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
