@@ -12,7 +12,7 @@ import shlex
 
 from typedbytes._base.locations import is_url
 from typedbytes.hadoop import _quoting, _split_plugin
-from typedbytes.jobs.environment import OUTPUT
+from typedbytes.jobs.environment import COMBINES, OUTPUT
 from typedbytes.jobs.errors import OptionError
 from typedbytes.jobs.job import Job
 from typedbytes.jobs.properties import PARTITIONER_CLASS, REDUCERS, properties_of
@@ -27,9 +27,7 @@ BUNDLE_LINK = "typedbytes-bundle"
 #: The same order as the default, without allocating two objects for each comparison.
 COMPARATOR = {"mapreduce.job.output.key.comparator.class": BYTES_COMPARATOR}
 
-TYPED_BYTES = "typedbytes"
 STREAMS = "stream.map.input", "stream.map.output", "stream.reduce.input", "stream.reduce.output"
-SEPARATOR = "mapreduce.output.textoutputformat.separator"
 
 INPUT_FORMATS = {
     "auto": "org.apache.hadoop.mapred.TextInputFormat",  # of inputs that `check` has not seen
@@ -89,16 +87,36 @@ class Plan(Job):
         properties.update({name: value for name, value in self.partitioner.items() if name != PARTITIONER_CLASS})
         if self.feed == "splits":
             properties.update(_split_plugin.properties(self, self._nreducers))
-        elif self._has_raw_text:
-            properties.update({name: TYPED_BYTES for name in STREAMS}, **{STREAMS[0]: "text"})
-        if self.output_format == "values":
-            properties.update({OUTPUT: "values"}, **({} if self.streams == "text" else {SEPARATOR: ""}))
+        properties.update(self._stream_properties())
         # The number of reducers is there already, under one name: of two, Hadoop takes the last.
         return {**properties, **{name: value for name, value in self.own_properties().items() if name not in REDUCERS}}
 
+    def _stream_properties(self):
+        """Return the properties that name what tasks exchange, where -io alone does not, and what they are told of it."""
+        side, found = "reduce" if self._nreducers else "map", {}
+        changed = {}
+        if self.raw_text and self.streams != "text" and self.input_format in ("auto", "text"):
+            changed["stream.map.input"] = "text"
+        if self.output_format == "values":
+            found[OUTPUT] = "values"
+            if self._combines_alone:
+                found[COMBINES] = "true"
+        if self.output_format == "values" and (self._combines_alone or not self._has_combiner):
+            changed[f"stream.{side}.output"] = "keyonlytext"
+        elif self.output_format == "text" and self.raw_text and not self._has_combiner:
+            changed[f"stream.{side}.output"] = "text"
+        if changed and self.feed != "splits":
+            changed = {**dict.fromkeys(STREAMS, self.streams), **changed}
+        return {**found, **changed}
+
     @property
-    def _has_raw_text(self):
-        return self.raw_text and self.streams != "text" and self.input_format in ("auto", "text")
+    def _has_combiner(self):
+        return bool(self.combiner and self._nreducers)
+
+    @property
+    def _combines_alone(self):
+        """Whether map tasks run the combiner: from Hadoop it would get the format of the output."""
+        return self._has_combiner and self.output_format == "values" and self.streams != "text"
 
     def own_properties(self) -> dict[str, str]:
         """Return the properties that the user gives the job: its parameters, and those of -D."""
@@ -118,7 +136,7 @@ class Plan(Job):
         jars = [*map(_quoting.parse_shipped, self.libjars), *([_split_plugin.jar(self)] if self.feed == "splits" else [])]
         if jars:
             parts.append(("-libjars", _urls("-libjars", jars)))
-        if self.feed != "splits" and not self._has_raw_text:
+        if STREAMS[0] not in self.all_properties():
             parts.append(("-io", self.streams))
         parts += [("-input", _quoting.input_location(path)) for path in self.inputs]
         parts.append(("-output", _quoting.location("-output", self.output)))
@@ -142,7 +160,7 @@ class Plan(Job):
         start = [self.python, *launcher(self), f"./{link}" if link.startswith("-") else link]
         roles = [
             ("-mapper", "map", True),
-            ("-combiner", "combine", self.combiner and self._nreducers),
+            ("-combiner", "combine", self._has_combiner and not self._combines_alone),
             ("-reducer", "reduce", self._nreducers),
         ]
         return [

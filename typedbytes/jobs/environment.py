@@ -27,16 +27,17 @@ if TYPE_CHECKING:
     from typedbytes.jobs.tasks.inputs import Split
 
 __all__ = [
-    "OUTPUT", "STEP", "attempt_id", "combiner_environment", "inherited_variables", "job_environment", "map_environment",
+    "COMBINES", "OUTPUT", "STEP", "attempt_id", "combiner_environment", "inherited_variables", "job_environment", "map_environment",
     "property_variables", "task_environment",
 ]  # fmt: skip
 
 STEP = "typedbytes.step"  # the property with the number of a step, from 1
 OUTPUT = "typedbytes.output"  # the property that says that the output has the values alone
+COMBINES = "typedbytes.combines"  # the property that says that map tasks run the combiner
 # Variables of a task start so.
 TASK_PREFIXES = (
-    "mapreduce_", "mapred_", "map_input_", "stream_", "typedbytes_step", "typedbytes_output", "typedbytes_split_", PARAM,
-    ROLE_QUERY,
+    "mapreduce_", "mapred_", "map_input_", "stream_", "typedbytes_step", "typedbytes_combines", "typedbytes_output",
+    "typedbytes_split_", PARAM, ROLE_QUERY,
 )  # fmt: skip
 _CLASSES = "org.apache.hadoop.streaming.io."
 

@@ -23,7 +23,7 @@ from typedbytes.streaming._user_code import (
 )  # fmt: skip
 from typedbytes.streaming.formats import open_columns, open_files, open_input, open_output
 from typedbytes.streaming.task_environment import (
-    GroupingError, Task, UsageError, find_format, find_role, find_step, has_combiner, is_query, usage,
+    GroupingError, Task, UsageError, combines_alone, find_format, find_role, find_step, has_combiner, is_query, usage,
 )  # fmt: skip
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -245,11 +245,12 @@ class TaskRun:
         self._output = open_output(self._output_format, self._file, role, os.environ, writing, keys, self._has_reducer)
 
     def _combines_itself(self):
-        """Return whether this map task runs the job's combiner on its own output, since it has a whole split."""
+        """Return whether this map task runs the job's combiner on its own output: it has a whole split, or is to."""
         options = self._options
         is_plain = not (options.batch or options.max_bad) and self._composite_keys is None
         return (
-            (self._role, self._input_format, self._output_format) == ("map", "split", "typedbytes")
+            (self._role, self._output_format) == ("map", "typedbytes")
+            and (self._input_format == "split" or combines_alone(os.environ))
             and is_plain
             and self._combiner is not None
             and has_combiner(os.environ)
@@ -338,9 +339,9 @@ class TaskRun:
             write_line(f"typedbytes: {hint_at_no_output(NAMES[self._role], self._input.record)}")
         if self._input_format == "split":  # Hadoop has counted pieces of the split
             counters.add("typedbytes", "MapInputRecords", self._input.record)
-        counters.send()
         self._output.close()
-        self._file.close()
+        self._file.close()  # which may call the combiner
+        counters.send()
         self._sink.close()
         side_files.commit()
 

@@ -208,6 +208,8 @@ def find_format(role: str, direction: str, environ: Mapping[str, str]) -> str:
     """
     base = f"stream_{_side(role)}_{direction}"
     name = environ.get(base, "").lower()
+    if name == "keyonlytext":  # Hadoop's name of lines without a value
+        return "text"
     if name == "split" and role == "combine":  # a combiner has the reducer's settings, and writes for the sort
         return "typedbytes"
     if name in FORMATS:
@@ -237,8 +239,13 @@ def is_last(role: str, environ: Mapping[str, str]) -> bool:
 
 
 def has_combiner(environ: Mapping[str, str]) -> bool:
-    """Return whether Hadoop runs a combiner of this job."""
-    return bool(environ.get("stream_combine_streamprocessor"))
+    """Return whether Hadoop runs a combiner of this job, or leaves it to the map tasks."""
+    return bool(environ.get("stream_combine_streamprocessor")) or combines_alone(environ)
+
+
+def combines_alone(environ: Mapping[str, str]) -> bool:
+    """Return whether the map tasks run the combiner, since Hadoop would give it the format of the job's output."""
+    return environ.get("typedbytes_combines") == "true"
 
 
 def find_separator(role: str, direction: str, environ: Mapping[str, str]) -> bytes:

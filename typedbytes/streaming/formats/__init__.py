@@ -101,9 +101,9 @@ def open_output(
 
         return CompositeKeyOutput(sink, options, composite_keys)
     if writes_values(environ) and is_last(role, environ):
-        from typedbytes.streaming.formats.values import TypedValuesOutput, ValuesOutput
+        from typedbytes.streaming.formats.values import ValuesOutput
 
-        return ValuesOutput(sink) if format_name == "text" else TypedValuesOutput(sink, options)
+        return ValuesOutput(sink)
     if format_name in ("typedbytes", "split"):
         from typedbytes.streaming.formats.typed_bytes import TypedBytesOutput
 
