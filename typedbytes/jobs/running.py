@@ -27,7 +27,7 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Protocol
+    from typing import Any, Protocol
 
     from typedbytes.jobs.counters import Counters
     from typedbytes.jobs.job import Job
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 __all__ = ["run_by"]
 
 
-def run_by(engine: Engine, job: Job, commands: Commands | None = None, tasks: InlineTasks | None = None) -> Result:
+def run_by(engine: Engine, job: Job, commands: Commands | None = None, tasks: Any = None) -> Result:
     """Run a job, each step by an engine: engine(job, commands, splits, output, processes).run() returns its counters.
 
     commands: those of a job of functions; None: of a job whose script says what it has. tasks: of a job whose tasks

@@ -96,10 +96,6 @@ class InlineTasks:
         """Return the steps of a script, which runs up to its call of run()."""
         if not os.path.isfile(job.script):
             raise CommandError(NO_SCRIPT.format(job.script))
-        if job.front:
-            from typedbytes.fronts import install
-
-            install()
         given = {**variables_of(job.own_properties()), **job.environment, **variable_of(job.script)}
         try:
             return captured(job.script, ["steps", *job.arguments], {**inherited_variables(), **given})

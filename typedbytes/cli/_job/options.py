@@ -156,6 +156,10 @@ def _completed(job, commands):
         from typedbytes.jobs.command_script import files_in  # imported lazily: start-up time
 
         return replace(job, files=files_in(commands.values()))
+    if job.front:
+        from typedbytes.fronts import install  # imported lazily: start-up time
+
+        install()  # a job with --inline runs in this process
     if job.front == "mrjob":
         from typedbytes.fronts.mrjob.runner import completed  # imported lazily: start-up time
 

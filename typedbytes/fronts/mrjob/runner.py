@@ -83,10 +83,8 @@ def described(job: MRJob, options: dict[str, Any], engine: str, folder: str) -> 
 
 def completed(job: AnyJob) -> AnyJob:
     """Return the Job of a command with what the class in its script says."""
-    from typedbytes.fronts import install  # lazy imports: start-up time
-    from typedbytes.streaming._capture import captured
+    from typedbytes.streaming._capture import captured  # lazy import: start-up time
 
-    install()
     folder = tempfile.mkdtemp(prefix="mrjob-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     engine = "hadoop" if hasattr(job, "shell") else "local"
@@ -235,9 +233,10 @@ class Runner:
 
     def _run_spark(self, job):
         from typedbytes import spark
-        from typedbytes.cli._job.spark_job import session_of
+        from typedbytes.spark._session import session_of
 
-        with session_of(job, self._job.options.spark_master or self._opts.get("spark_master")) as session:
+        master = self._job.options.spark_master or self._opts.get("spark_master") or "local[*]"
+        with session_of(job, master) as session:
             return spark.run_job(session, job)
 
     def _run_hadoop(self, job):
@@ -247,7 +246,9 @@ class Runner:
         fields = {name: getattr(job, name) for name in Job.options() if name != "quiet"}
         plan = hadoop.Plan(job.script, inputs, job.output, **fields)
         jar = self._job.options.hadoop_streaming_jar or self._opts.get("hadoop_streaming_jar")
-        plan = replace(plan, bundle=hadoop.bundle(os.path.join(self._folder, "typedbytes-bundle.zip")))
+        bundle = os.path.join(self._folder, "typedbytes-bundle.zip")
+        hadoop.bundle(bundle)
+        plan = replace(plan, bundle=bundle)
         quiet = self._job.options.quiet
         return hadoop.submit(plan, jar=jar, **({"say": _say_nothing} if quiet else {}))
 
