@@ -1,0 +1,3 @@
+"""Scripts of other libraries are no modules of tests: they find their imports when a front runs them."""
+
+collect_ignore = ["scripts"]

@@ -1,0 +1,170 @@
+"""Scripts of mrjob run unchanged, and print what the original printed: expect.py says how that was found."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.streaming_support import environment
+
+HERE = Path(__file__).parent
+CASES = json.loads((HERE / "expected.json").read_text())["cases"]
+NAMES = [f"{case['script'][:-3]}{''.join(case['words'][-1:])}" for case in CASES]
+
+
+def run_front(folder, *words, code=0, stdin=b"", **variables):
+    """Run a script by the front, and return what it wrote to standard output and to standard error."""
+    done = subprocess.run(
+        [sys.executable, "-m", "typedbytes.fronts", *map(str, words)],
+        cwd=folder, input=stdin, env={**environment(), "PYTHONHASHSEED": "0", **variables}, capture_output=True,
+    )  # fmt: skip
+    assert done.returncode == code, done.stderr.decode()
+    return done.stdout, done.stderr.decode()
+
+
+def lay_out(folder, case):
+    """Write the input of a case."""
+    (folder / "in").write_bytes(case["text"].encode("utf-8", "surrogateescape"))
+    (folder / "STOP").write_text("to be\n")
+    return HERE / "scripts" / case["script"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_a_script_prints_what_it_printed(tmp_path, case):
+    script = lay_out(tmp_path, case)
+    output, _ = run_front(tmp_path, script, *case["words"], "in", "--no-conf", "-q")
+    assert output.decode("latin-1") == case["output"]
+
+
+@pytest.mark.parametrize("number", [0, 2, 4])
+def test_the_runner_local_gives_the_same(tmp_path, number):
+    case = CASES[number]
+    script = lay_out(tmp_path, case)
+    output, _ = run_front(tmp_path, script, "-r", "local", *case["words"], "in", "--no-conf", "-q")
+    assert output.decode("latin-1") == case["output"]
+
+
+@pytest.mark.parametrize("words", [["run", "--inline"], ["run"]])
+def test_the_command_runs_the_script_as_mrjobs(tmp_path, words):
+    case = CASES[1]
+    script = lay_out(tmp_path, case)
+    command = [sys.executable, "-m", "typedbytes", *words, "--as", "mrjob", "--quiet", script, "in"]
+    arguments = [word for each in case["words"] for word in ("--arg", each)]
+    arguments = [f"--arg={each}" for each in case["words"]]
+    done = subprocess.run([*command, *arguments], cwd=tmp_path, env=environment(), capture_output=True)
+    assert done.stdout.decode("latin-1") == case["output"], done.stderr.decode()
+
+
+def test_one_changed_line_is_the_other_way(tmp_path):
+    case = CASES[0]
+    text = lay_out(tmp_path, case).read_text().replace("from mrjob.job", "from typedbytes.fronts.mrjob.job")
+    (tmp_path / "words.py").write_text(text)
+    for words in ([], ["-r", "local"]):
+        done = subprocess.run(
+            [sys.executable, "words.py", "in", "--no-conf", "-q", *words],
+            cwd=tmp_path,
+            env=environment(),
+            capture_output=True,
+        )
+        assert done.stdout.decode("latin-1") == case["output"], done.stderr.decode()
+
+
+def test_the_outputs_of_steps_are_kept(tmp_path):
+    case = CASES[2]
+    script = lay_out(tmp_path, case)
+    run_front(tmp_path, script, "in", "-q", "--no-conf", "-o", "out", "--step-output-dir", "steps")
+    assert (tmp_path / "out" / "part-00000").read_bytes().decode("latin-1") == case["output"]
+    assert sorted(os.listdir(tmp_path / "steps" / "step1")) == ["_SUCCESS", "part-00000"]
+
+
+def test_standard_input_is_the_input_without_files(tmp_path):
+    case = CASES[0]
+    script = lay_out(tmp_path, case)
+    output, _ = run_front(tmp_path, script, "--no-conf", "-q", stdin=case["text"].encode())
+    assert output.decode("latin-1") == case["output"]
+
+
+def test_tasks_of_mrjobs_own_words(tmp_path):
+    """Scripts are tried as `job.py --mapper < in | sort | job.py --reducer`."""
+    case = CASES[1]
+    script = lay_out(tmp_path, case)
+    mapped, said = run_front(tmp_path, script, "--mapper", stdin=case["text"].encode())
+    assert said.count("reporter:counter:lines,read,1\n") == case["text"].count("\n")
+    lines = b"".join(sorted(mapped.splitlines(True)))
+    output, _ = run_front(tmp_path, script, "--reducer", *case["words"], stdin=lines)
+    assert output.decode("latin-1") == case["output"]
+
+
+def test_an_error_of_the_job_is_its_own(tmp_path):
+    script = tmp_path / "job.py"
+    script.write_text(
+        "from mrjob.job import MRJob\n\nclass J(MRJob):\n    def mapper(self, _, line):\n"
+        "        yield 1 / 0, 1\n\nif __name__ == '__main__':\n    J.run()\n"
+    )
+    (tmp_path / "in").write_text("x\n")
+    output, said = run_front(tmp_path, script, "in", "--no-conf", code=1)
+    assert output == b""
+    assert said.rstrip().endswith("ZeroDivisionError: division by zero")
+    _, said = run_front(tmp_path, script, "in", "--no-conf", "-r", "local", code=1)
+    assert "ZeroDivisionError: division by zero" in said
+    assert "Step 1 of 1 failed" in said
+
+
+def test_options_of_mrjob_conf(tmp_path):
+    script = tmp_path / "job.py"
+    script.write_text(
+        "import os\nfrom mrjob.job import MRJob\nfrom mrjob.compat import jobconf_from_env\n\nclass J(MRJob):\n"
+        "    JOBCONF = {'my.own': 'class'}\n"
+        "    def mapper(self, _, line):\n"
+        "        yield os.environ['MARK'], [jobconf_from_env('my.conf'), jobconf_from_env('my.own')]\n\n"
+        "if __name__ == '__main__':\n    J.run()\n"
+    )
+    (tmp_path / "in").write_text("x\n")
+    conf = {"runners": {"inline": {"cmdenv": {"MARK": "!"}, "jobconf": {"my.conf": "file", "my.own": "file"}}}}
+    (tmp_path / "mrjob.conf").write_text(json.dumps(conf))
+    output, _ = run_front(tmp_path, script, "in", "-q", MRJOB_CONF=str(tmp_path / "mrjob.conf"))
+    assert output == b'"!"\t["file", "class"]\n'
+
+
+def test_help_has_the_options_of_the_job(tmp_path):
+    output, _ = run_front(tmp_path, HERE / "scripts" / "mr_words.py", "--help")
+    assert b"--least LEAST" in output
+    assert b"leave out rarer words" in output
+    _, said = run_front(tmp_path, HERE / "scripts" / "mr_words.py", "--least", "few", code=2)
+    assert "argument --least: invalid int value: 'few'" in said
+
+
+def test_a_runner_inside_a_program(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["test"])
+    from typedbytes.fronts.mrjob.job import MRJob
+
+    class Longest(MRJob):
+        def mapper(self, _, line):
+            self.increment_counter("lines", "read")
+            yield None, len(line)
+
+        def reducer(self, key, lengths):
+            yield key, max(lengths)
+
+    job = Longest(["--no-conf"]).sandbox(stdin=[b"one\n", b"three\n"])
+    with job.make_runner() as runner:
+        runner.run()
+        assert list(job.parse_output(runner.cat_output())) == [(None, 5)]
+        assert runner.counters() == [{"lines": {"read": 2}}]
+
+
+def test_a_mapper_of_whole_files(tmp_path):
+    script = tmp_path / "job.py"
+    script.write_text(
+        "import os\nfrom mrjob.job import MRJob\n\nclass J(MRJob):\n    def mapper_raw(self, path, uri):\n"
+        "        yield os.path.basename(path), os.path.getsize(path)\n\n    def reducer(self, name, sizes):\n"
+        "        yield name, list(sizes)\n\nif __name__ == '__main__':\n    J.run()\n"
+    )
+    (tmp_path / "in").mkdir()
+    for name, text in (("a", "12345"), ("b", "1\n2\n3\n")):
+        (tmp_path / "in" / name).write_text(text)
+    output, _ = run_front(tmp_path, script, "in", "-q", "--no-conf")
+    assert output == b'"a"\t[5]\n"b"\t[6]\n'
