@@ -19,7 +19,7 @@ from typedbytes.hadoop._check import check, check_words
 from typedbytes.hadoop._installed import aggregates_logs, find_command, find_jar
 from typedbytes.hadoop._job_log import JobLogParser
 from typedbytes.hadoop._task_report import summarize
-from typedbytes.hadoop.steps import jobs_of, removal, removals_of_output, replacement
+from typedbytes.hadoop.steps import jobs_of, removal, removals_of_output, replacement, unneeded
 from typedbytes.jobs.errors import JobFailedError, OptionError, SubmitError
 from typedbytes.jobs.result import Result
 
@@ -74,7 +74,7 @@ def submit(
 def _submit_steps(jobs, start, say):
     """Run the jobs of a job's steps, and remove what is between them."""
     between = [job.output for job in jobs[:-1]]
-    removing: tuple[list[str], ...] = ()
+    removing: list[list[str]] = []
     counters: dict = {}
     steps = []
     try:
@@ -84,11 +84,12 @@ def _submit_steps(jobs, start, say):
             steps.append(done)
             for group, amounts in done.counters.items():
                 _add(counters.setdefault(group, {}), amounts)
-            if number:
-                removing, between = removals_of_output(job, between[0]), between[1:]
-                for words in removing:
-                    _run_shell(words, start, say)
-                removing = ()
+            done_with = unneeded(jobs, number)
+            removing = [words for path in done_with for words in removals_of_output(job, path)]
+            between = [path for path in between if path not in done_with]
+            for words in removing:
+                _run_shell(words, start, say)
+            removing = []
     except Exception:
         if between:
             _run_shell(removal(jobs[0], between), start, say)

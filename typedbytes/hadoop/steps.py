@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from typedbytes.hadoop._plan import Plan
 
-__all__ = ["jobs_of", "removal", "removals_of_output", "replacement"]
+__all__ = ["jobs_of", "removal", "removals_of_output", "replacement", "unneeded"]
 
 
 def replacement(plan: Plan) -> tuple[Plan, list[list[str]]]:
@@ -41,6 +41,17 @@ def jobs_of(plan: Plan) -> list[Plan]:
     between = f"{plan.output.rstrip('/')}-{os.urandom(4).hex()}-step"
     outputs = [*(f"{between}{number}" for number in range(1, len(plan.steps))), plan.output]
     return [_job_of(plan, number, outputs) for number in range(1, len(plan.steps) + 1)]
+
+
+def unneeded(jobs: list[Plan], number: int) -> list[str]:
+    """Return the outputs that no step needs any more when the job of this number, from 0, has succeeded.
+
+    In a chain of steps it is that of the one before; where steps read others, all go with the last.
+    """
+    between = [job.output for job in jobs[:-1]]
+    if all(job.inputs == [f"{path}/part-*"] for job, path in zip(jobs[1:], between)):
+        return between[number - 1 : number] if number else []
+    return between if number == len(jobs) - 1 else []
 
 
 def removal(plan: Plan, paths: Iterable[str]) -> list[str]:
@@ -66,7 +77,9 @@ def _job_of(plan, number, outputs):
     plan = with_settings(plan, roles.settings)
     nreducers, _ = plan.asked_reducers
     between = ("text", "values") if plan.streams == "text" else ("sequencefile", "sequencefile")
-    start = {} if number == 1 else {"inputs": [f"{outputs[number - 2]}/part-*"], "input_format": between[0]}
+    sources = roles.settings.get("inputs", [number - 1])
+    paths = [f"{outputs[each - 1]}/part-*" for each in sources]
+    start = {} if sources == [0] else {"inputs": paths, "input_format": between[0]}
     return replace(
         plan,
         **start,

@@ -55,12 +55,18 @@ def run_steps(
     parent, base = os.path.split(check_output(job.output, job.overwrite))
     start = os.path.join(parent, f".{base[:50]}-{os.urandom(8).hex()}-step")
     results: list[Result] = []
-    inputs, input_format = job.inputs, job.input_format
+    targets: list[str] = []
+    is_chain = not any("inputs" in own for own in settings)
     for number, (commands, own) in enumerate(zip(steps, settings), 1):
         is_last = number == len(steps)
         target = job.output if is_last else os.path.join(kept, f"step{number}") if kept else f"{start}{number}"
         if not is_last and not kept:
             caretaker.add(target)
+        sources = own.get("inputs", [number - 1])
+        inputs, input_format = job.inputs, job.input_format
+        if sources != [0]:
+            inputs = [path for each in sources for path in _part_files(targets[each - 1])]
+            input_format = "sequencefile"
         step = replace(
             with_settings(job, own),
             name=f"{job.name}, step {number} of {len(steps)}",
@@ -77,10 +83,9 @@ def run_steps(
         except JobError as error:
             error.args = (f"step {number} of {len(steps)}: {error}",)
             raise
-        if number > 1 and not kept:
+        if number > 1 and not kept and is_chain:
             _remove(inputs)
-        if not is_last:
-            inputs, input_format = _part_files(target), "sequencefile"
+        targets.append(target)
     for number in range(1, len(steps)):
         shutil.rmtree(f"{start}{number}", ignore_errors=True)
     return _sum([replace(each, output=results[-1].output) for each in results])

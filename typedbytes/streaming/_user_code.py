@@ -48,7 +48,8 @@ class Step:
     the role; beside a function or a class it is a filter before it. Commands read and write lines, a key, a TAB and a
     value, as under Hadoop Streaming; a mapper's lines of text have no key. Where a command stands between map and
     reduce, all keys and values there are text, sorted by their bytes. With raw_text, lines of a text input are bytes,
-    as they are, not str.
+    as they are, not str. inputs are the numbers of the earlier steps whose output the step reads, from 1; 0 is the
+    input of the job; by default it is the step before.
 
     >>> from typedbytes.streaming import lib
     >>> Step(lambda key, value: [(value, 1)], lib.sumreducer, reducers=1).roles
@@ -74,6 +75,7 @@ class Step:
         combiner_command=None,
         reducer_command=None,
         raw_text=False,
+        inputs=None,
     ):
         commands = {"map": mapper_command, "combine": combiner_command, "reduce": reducer_command}
         self.functions = {"map": mapper, "combine": combiner, "reduce": reducer}
@@ -85,7 +87,7 @@ class Step:
             raw_text = True if mapper_command is not None else raw_text
         mapper, combiner, reducer = self.functions.values()
         check_functions(mapper, reducer, combiner)
-        self.settings = settings_of(reducers, properties, raw_text, reducer is not None)
+        self.settings = settings_of(reducers, properties, raw_text, reducer is not None, inputs)
         for role, function in self.functions.items():
             if not (function is None or callable(function) or hasattr(function, METHODS[role])):
                 raise TypeError(
@@ -136,9 +138,11 @@ def check_steps(steps, others):
             "steps must be a list of at least one Step(...), without other arguments of run(): "
             "give each option to its Step"
         )
-    for step in steps:
+    for number, step in enumerate(steps, 1):
         if not isinstance(step, Step):
             raise TypeError(f"steps must hold Step(mapper, reducer, combiner, ...) objects, not {step!r}")
+        if any(not 0 <= each < number for each in step.settings.get("inputs", ())):
+            raise ValueError(f"step {number} reads only earlier steps, from 1, or 0, not {step.settings['inputs']}")
 
 
 def step_line(step):
@@ -151,7 +155,7 @@ def step_line(step):
     return STEP_LINE + " ".join(words)
 
 
-def settings_of(reducers, properties, raw_text, has_reducer):
+def settings_of(reducers, properties, raw_text, has_reducer, inputs=None):
     """Return what an engine has to know of a step beside its roles, checked."""
     found = {}
     if reducers is not None:
@@ -166,6 +170,10 @@ def settings_of(reducers, properties, raw_text, has_reducer):
         found["properties"] = {str(name): str(value) for name, value in properties.items()}
     if raw_text:
         found["raw_text"] = True
+    if inputs is not None:
+        found["inputs"] = [int(number) for number in inputs]
+        if not found["inputs"] or (0 in found["inputs"] and len(found["inputs"]) > 1):
+            raise ValueError(f"inputs are numbers of steps, or the input of the job alone, 0, not {inputs!r}")
     return found
 
 

@@ -189,13 +189,13 @@ def _printed(plan, settings):
 
 def _shell_commands(jobs, command, moves):
     """Return the commands of a job's steps, and then its moves, each only after those before it have succeeded."""
-    from typedbytes.hadoop.steps import removals_of_output
+    from typedbytes.hadoop.steps import removals_of_output, unneeded
 
     commands = []
     for number, job in enumerate(jobs):
         commands.append(job.shell(*command))
-        if number:
-            commands += [shlex.join([command[0], *words]) for words in removals_of_output(job, jobs[number - 1].output)]
+        removals = [words for path in unneeded(jobs, number) for words in removals_of_output(job, path)]
+        commands += [shlex.join([command[0], *words]) for words in removals]
     commands += [shlex.join([command[0], *words]) for words in moves]
     return " &&\n".join(commands).split("\n")
 

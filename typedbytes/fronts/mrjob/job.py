@@ -14,6 +14,7 @@ from typedbytes.fronts.mrjob.options import JobParser, add_options, print_help
 from typedbytes.fronts.mrjob.protocol import JSONProtocol, RawValueProtocol
 from typedbytes.fronts.mrjob.step import FUNCTIONS, MRStep, SparkStep, StepFailedException
 from typedbytes.fronts.mrjob.util import expand_path, log_to_null, log_to_stream, to_lines
+from typedbytes.fronts.started import is_started_by_engine
 from typedbytes.streaming._user_code import Captured
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -384,11 +385,11 @@ class MRJob:
     @classmethod
     def run(cls) -> None:
         """Run the job of the command line, or the task that an engine has started the script for."""
-        from typedbytes.fronts.mrjob import tasks  # lazy import: start-up time
-
         if Captured.wanted == "job":
             raise Captured(cls)
-        if tasks.is_started_by_engine(sys.argv):
+        if is_started_by_engine(sys.argv):
+            from typedbytes.fronts.mrjob import tasks  # lazy import: start-up time
+
             tasks.run_task(cls, sys.argv)
         cls().execute()
 

@@ -14,8 +14,7 @@ from typedbytes import streaming
 from typedbytes.fronts.mrjob.step import MRStep
 from typedbytes.sortkey import encode
 from typedbytes.streaming._commands import lines_through
-from typedbytes.streaming._user_code import Captured
-from typedbytes.streaming.task_environment import ROLE_QUERY, ROLES, Task, find_format, has_text_keys
+from typedbytes.streaming.task_environment import find_format, has_text_keys
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -25,16 +24,10 @@ if TYPE_CHECKING:
 
     from typedbytes.fronts.mrjob.job import MRJob
 
-__all__ = ["is_started_by_engine", "properties_of", "run_task", "steps_of"]
+__all__ = ["properties_of", "run_task", "steps_of"]
 
 NAMES = {"map": "mapper", "combine": "combiner", "reduce": "reducer"}
 TAB = b"\t"
-
-
-def is_started_by_engine(argv: Sequence[str]) -> bool:
-    """Return whether an engine has started the script, as a task or to ask for its steps."""
-    is_asked = ROLE_QUERY in os.environ or bool(Captured.wanted) or bool(Task(os.environ).job_id)
-    return len(argv) > 1 and argv[1] in (*ROLES, "steps") and is_asked
 
 
 def run_task(kind: type[MRJob], argv: Sequence[str]) -> NoReturn:

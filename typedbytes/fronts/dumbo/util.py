@@ -1,0 +1,143 @@
+"""Options, and the form that dumbo gives records in text."""
+
+from __future__ import annotations
+
+import ast
+import sys
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+__all__ = ["Options", "dumpcode", "dumptext", "incrcounter", "loadcode", "loadtext", "parseargs", "setstatus"]
+
+
+class Options:
+    """Options by their names, each with all its values, in their order."""
+
+    def __init__(self, seq: Iterable[tuple[str, Any]] | None = None, **kwargs: Any) -> None:
+        self._values: dict[str, list[Any]] = {}
+        for key, value in [*(seq or ()), *kwargs.items()]:
+            self.add(key, value)
+
+    def add(self, key: str, value: Any) -> None:
+        """Add a value, unless it is there."""
+        values = self._values.setdefault(key, [])
+        if value not in values:
+            values.append(value)
+
+    def update(self, key: str, values: Iterable[Any]) -> None:
+        """Add values."""
+        for value in values:
+            self.add(key, value)
+
+    def get(self, key: str) -> list[Any]:
+        """Return the values of an option."""
+        return list(self._values.get(key, []))
+
+    __getitem__ = get
+
+    def __delitem__(self, key: str) -> None:
+        self._values.pop(key, None)
+
+    def __iadd__(self, other: Iterable[tuple[str, Any]]) -> Options:
+        for key, value in other:
+            self.add(key, value)
+        return self
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        return iter([(key, value) for key, values in self._values.items() for value in values])
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._values
+
+    def __len__(self) -> int:
+        return sum(map(len, self._values.values()))
+
+    def __bool__(self) -> bool:
+        return bool(self._values)
+
+    def filter(self, keys: Iterable[str]) -> Options:
+        """Return those of some names."""
+        wanted = set(keys)
+        return Options([(key, value) for key, value in self if key in wanted])
+
+    def allopts(self) -> list[tuple[str, Any]]:
+        """Return all names with values."""
+        return list(self)
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return the values by name."""
+        return {key: list(values) for key, values in self._values.items()}
+
+    def remove(self, *keys: str) -> None:
+        """Remove options."""
+        for key in keys:
+            self._values.pop(key, None)
+
+    def pop(self, key: str, default: Any = None) -> list[Any]:
+        """Remove an option and return its values."""
+        return self._values.pop(key, default or [])
+
+
+def parseargs(args: Iterable[str]) -> Options:
+    """Return the options of a command line, each a word with a dash and a value."""
+    found, key = Options(), None
+    for word in args:
+        if word.startswith("-") and key is None and len(word) > 1:
+            key = word[1:]
+        elif key is not None:
+            found.add(key, word)
+            key = None
+    return found
+
+
+def dumpcode(outputs: Iterable[tuple[Any, Any]]) -> Iterator[tuple[str, str]]:
+    """Yield the reprs of keys and values."""
+    return ((repr(key), repr(value)) for key, value in outputs)
+
+
+def loadcode(inputs: Iterable[str]) -> Iterator[tuple[Any, Any]]:
+    """Yield the keys and values of lines of reprs."""
+    for line in inputs:
+        key, _, value = line.rstrip("\r\n").partition("\t")
+        yield ast.literal_eval(key), ast.literal_eval(value)
+
+
+def dumptext(outputs: Iterable[tuple[Any, Any]]) -> Iterator[tuple[str, str]]:
+    """Yield keys and values as text, with TABs between the items of tuples and lists."""
+    for key, value in outputs:
+        yield _as_text(key), _as_text(value)
+
+
+def _as_text(item):
+    return "\t".join(map(str, item)) if isinstance(item, (tuple, list)) else str(item)
+
+
+def loadtext(inputs: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Yield lines with their offsets."""
+    offset = 0
+    for line in inputs:
+        yield offset, line
+        offset += len(line)
+
+
+def incrcounter(group: str, counter: str, amount: int) -> None:
+    """Add an amount to a counter."""
+    from typedbytes import streaming  # lazy import: start-up time
+
+    streaming.counter(group, counter, amount)
+
+
+def setstatus(message: Any) -> None:
+    """Report what the task does."""
+    from typedbytes import streaming  # lazy import: start-up time
+
+    streaming.status(message)
+
+
+def fail(message: str) -> None:
+    """End the process with a message."""
+    sys.exit(f"ERROR: {message}")
