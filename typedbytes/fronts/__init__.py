@@ -16,6 +16,8 @@ import importlib.machinery
 import importlib.util
 import sys
 
+from typedbytes.streaming._user_code import Captured
+
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
@@ -32,6 +34,17 @@ def install() -> None:
     """Put the modules of this package where a script imports those of the libraries, installed or not."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
+        Captured.after = _run_functions
+
+
+def _run_functions(names: dict[str, Any]) -> None:
+    """Run what a script of pydoop has defined: such a script ends without a call of its own."""
+    from typedbytes.fronts.started import is_started_by_engine  # lazy imports: a task of another front needs none
+
+    if is_started_by_engine(sys.argv) and ("mapper" in names or callable(names.get("__main__"))):
+        from typedbytes.fronts.pydoop.mapreduce.pipes import run_module
+
+        run_module(names)
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -62,4 +75,4 @@ def run_script(words: Sequence[str]) -> None:
     install()
     sys.argv[:] = words
     sys.path[0] = os.path.dirname(os.path.realpath(words[0]))
-    runpy.run_path(words[0], run_name="__main__")
+    _run_functions(runpy.run_path(words[0], run_name="__main__"))

@@ -40,6 +40,8 @@ def captured(
         sys.argv, sys.stdout = [path, *words], sys.stderr
         with open(path, "rb") as file, environment_of({**os.environ, **(environ or {})}):
             exec(compile(file.read(), path, "exec"), main.__dict__)
+            if Captured.after is not None:
+                Captured.after(main.__dict__)
     except Captured as found:
         return found.found
     finally:

@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from dataclasses import replace
 
-from typedbytes.fronts.mrjob.fs import FileSystem, HadoopFileSystem
+from typedbytes.fronts.file_systems import FileSystem, HadoopFileSystem
 from typedbytes.fronts.mrjob.options import options_of_files
 from typedbytes.fronts.mrjob.step import StepFailedException
 from typedbytes.fronts.mrjob.tasks import properties_of, steps_of

@@ -1,4 +1,4 @@
-"""The files of a runner: those of this machine, or Hadoop's, by its own command."""
+"""The files that a job of a front works on: those of this machine, or Hadoop's, by its own command."""
 
 from __future__ import annotations
 
@@ -58,8 +58,14 @@ class FileSystem:
 
     def put(self, path: str, target: str) -> None:
         """Copy a file of this machine."""
-        self.mkdir(os.path.dirname(target))
-        shutil.copyfile(path, target)
+        self.mkdir(os.path.dirname(target) or ".")
+        shutil.copytree(path, target) if os.path.isdir(path) else shutil.copyfile(path, target)
+
+    get = put
+
+    def mv(self, path: str, target: str) -> None:
+        """Rename a file or a folder."""
+        os.rename(path, target)
 
     def join(self, path: str, *names: str) -> str:
         """Return a path in a folder."""
@@ -112,5 +118,13 @@ class HadoopFileSystem(FileSystem):
 
     def put(self, path: str, target: str) -> None:
         """Copy a file of this machine."""
-        self.mkdir(os.path.dirname(target))
+        self.mkdir(os.path.dirname(target) or ".")
         self._run("-put", "-f", path, target)
+
+    def get(self, path: str, target: str) -> None:
+        """Copy a file to this machine."""
+        self._run("-get", path, target)
+
+    def mv(self, path: str, target: str) -> None:
+        """Rename a file or a folder."""
+        self._run("-mv", path, target)
