@@ -56,15 +56,17 @@ cdef struct PickleMachine:
     int nmarks
     bint exception_is_final           # do not wrap the pending exception
     bint needs_position            # add the byte offset to its message
+    bint takes_containers     # lists and dicts are values
     Py_ssize_t marks[MAX_MARKS]
     PyObject* first_values[FIRST_SLOTS]
     uint64_t first_extents[FIRST_SLOTS]
 
 
-cdef object read_pickle(const unsigned char* p, Py_ssize_t nbytes):
-    # Raises ValueError for whatever is not a plain value: other types, broken bytes, bytes after the end,
-    # and pickles made to cost more than their size.
+cdef object read_pickle(const unsigned char* p, Py_ssize_t nbytes, bint takes_containers=False):
+    # takes_containers: lists and dicts are values too. Raises ValueError for whatever is not a plain value: other
+    # types, broken bytes, bytes after the end, and pickles made to cost more than their size.
     cdef PickleMachine m
+    m.takes_containers = takes_containers
     m.start = m.p = p
     m.end = p + nbytes
     m.stack = m.first_values
@@ -158,6 +160,8 @@ cdef object pickle_result(PickleMachine* m):
         value = set_of(m, (<OpenSet>value).items)
     if type(value) is set:
         extent &= ~<uint64_t>HOLDS_MUTABLE
+    if m.takes_containers and not extent & HOLDS_NAME and not m.nblank:
+        return value
     if extent & (HOLDS_NAME | HOLDS_MUTABLE) or m.nblank:
         check_plain(m, value)
     elif extent & LEVELS >= PICKLE_DEPTH:

@@ -301,10 +301,11 @@ cdef int build_object(PickleMachine* m) except -1:
 UUID_LIMIT = 1 << 128
 
 
-# Lists and dicts: what sets are called with, and the state of a UUID. Plain values hold neither.
+# Lists and dicts: what sets are called with, and the state of a UUID. Plain values hold neither, unless the caller
+# takes containers.
 
 cdef int push_list(PickleMachine* m, list items) except -1:
-    if not m.nstack or Py_TYPE(m.stack[m.nstack - 1]) != <PyTypeObject*>PickledName:
+    if not m.takes_containers and (not m.nstack or Py_TYPE(m.stack[m.nstack - 1]) != <PyTypeObject*>PickledName):
         return refuse_pickle(m, "it holds a list, which has a type code of its own")
     Py_INCREF(items)
     return push_holder(m, <PyObject*>items, of_mutable(m.contents_extent))
@@ -312,7 +313,7 @@ cdef int push_list(PickleMachine* m, list items) except -1:
 
 cdef int push_dict(PickleMachine* m, list items) except -1:
     bind_uuid()
-    if not m.nstack or Py_TYPE(m.stack[m.nstack - 1]) != UUID_TYPE:
+    if not m.takes_containers and (not m.nstack or Py_TYPE(m.stack[m.nstack - 1]) != UUID_TYPE):
         return refuse_pickle(m, "it holds a dict, which has a type code of its own")
     made = {}
     Py_INCREF(made)
@@ -325,13 +326,22 @@ cdef int set_items(PickleMachine* m, list items) except -1:
     cdef object target = <object>expect_below(m, m.nstack, &PyDict_Type)
     cdef bint is_named = len(items) % 2 == 0
     for i in range(0, len(items), 2):
-        is_named = is_named and type(items[i]) is str
+        is_named = is_named and (type(items[i]) is str or (m.takes_containers and has_own_hash(items[i])))
     if not is_named:
-        return refuse_pickle(m, "the state of an object is not by names")
+        return refuse_pickle(m, "the keys of a dict are not text or small integers" if m.takes_containers
+                             else "the state of an object is not by names")
     add_to_top_extent(m, m.contents_extent)
     for i in range(0, len(items), 2):
         (<dict>target)[items[i]] = items[i + 1]
     return 0
+
+
+cdef bint has_own_hash(object key) except -1:
+    # A hash that is not to be chosen, or that is the number itself.
+    cdef int64_t number
+    if type(key) is int:
+        return int_to_i64(<PyObject*>key, &number) and -(<int64_t>1 << 60) < number < <int64_t>1 << 60
+    return key is None or type(key) is bytes or type(key) is bool
 
 
 cdef int push_open_set(PickleMachine* m) except -1:

@@ -337,11 +337,11 @@ cdef int push_stacked_name(PickleMachine* m) except -1:
     return find_name(m, both[0], both[1])
 
 
-def safe_loads(data):
+def safe_loads(data, *, bint containers=False):
     """Build the value of the plain types that a pickle of protocol 0 to 5 holds, one of Python 2 included.
 
-    Raises ValueError for anything else: other types, broken bytes, bytes after the end, and pickles made to cost
-    more than their size.
+    containers: of lists and dicts too. Raises ValueError for anything else: other types, broken bytes, bytes after
+    the end, and pickles made to cost more than their size.
 
     >>> safe_loads(b"cdecimal\\nDecimal\\n(S'1.50'\\ntR.")
     Decimal('1.50')
@@ -349,6 +349,6 @@ def safe_loads(data):
     cdef const unsigned char* p = <const unsigned char*>PyBytes_AS_STRING(<bytes?>data)
     cdef Py_ssize_t nbytes = PyBytes_GET_SIZE(data)
     cdef PyObject* value = recognise_none_or_int(p, nbytes)
-    if value == NULL:
+    if value == NULL and not containers:
         value = recognise(p, nbytes)
-    return read_pickle(p, nbytes) if value == NULL else object_from_stolen(value)
+    return read_pickle(p, nbytes, containers) if value == NULL else object_from_stolen(value)
