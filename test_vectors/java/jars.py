@@ -64,6 +64,14 @@ def hdfs_command(folder):
     return [find_tool("java"), *QUICK_START, "-cp", str(jars / "*"), str(HERE / "hdfs" / "Cluster.java"), str(folder)]
 
 
+def classes_command():
+    """Give the command line that writes the Writables of other projects; see ``classes/Classes.java``."""
+    folder = HERE / "classes"
+    options = [*QUICK_START, "-Duser.timezone=UTC", "-Dfile.encoding=UTF-8"]
+    jars = jars_of(folder / "pom.xml", "class-jars")
+    return [find_tool("java"), *options, "-cp", str(jars / "*"), str(folder / "Classes.java")]
+
+
 def class_path():
     """Give the class path of Hadoop's jars and our classes, fetched and compiled when they are not there yet."""
     jars = jars_of(POM, "hadoop-jars")

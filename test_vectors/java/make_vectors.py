@@ -13,18 +13,23 @@ SEQUENCE_FILES = jars.HERE.parent / "sequencefile"
 REPEATABLE = ("-Xint", "-Xss1m", "-Xmx4g", "-XX:+UseSerialGC", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
 
 
-def refresh(path, *command):
-    made = subprocess.run(jars.java_command(MAIN, *command, options=REPEATABLE), stdout=subprocess.PIPE, check=True)
+def refresh(path, command):
+    made = subprocess.run(command, stdout=subprocess.PIPE, check=True)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(made.stdout)
     print(f"{path}: {made.stdout.count(10)} vectors")
 
 
+def of_main(*command):
+    return jars.java_command(MAIN, *command, options=REPEATABLE)
+
+
 if __name__ == "__main__":
     try:
-        refresh(VALUES / "golden.jsonl", "golden")
-        refresh(VALUES / "bad.jsonl", "probe", jars.HERE / "probes.tsv")
-        refresh(SEQUENCE_FILES / "records.jsonl", "seqrecords")
-        refresh(SEQUENCE_FILES / "files.jsonl", "seqfiles")
+        refresh(VALUES / "golden.jsonl", of_main("golden"))
+        refresh(VALUES / "bad.jsonl", of_main("probe", jars.HERE / "probes.tsv"))
+        refresh(SEQUENCE_FILES / "records.jsonl", of_main("seqrecords"))
+        refresh(SEQUENCE_FILES / "files.jsonl", of_main("seqfiles"))
+        refresh(SEQUENCE_FILES / "classes.jsonl", jars.classes_command())
     except jars.MissingToolError as error:
         sys.exit(str(error))
