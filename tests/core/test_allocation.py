@@ -387,7 +387,7 @@ TEXTS = sequence_file(
 OTHERS = sequence_file("none", "a.B", [(b"key", b"value")] * 30)
 FINDERS = {
     "find_codec": {"a.Codec": stored}.__getitem__,
-    "find_converters": lambda name, part: (convert, convert) if name == "a.B" else (None, None),
+    "find_converters": lambda name, part: (convert, convert, None) if name == "a.B" else (None, None, None),
 }
 
 

@@ -8,7 +8,21 @@ import ctypes
 import gc
 import time
 
-from fuzz import blocks, calls, columns, decoding, encoding, keys, older, pickles, records, report, sequences, streams
+from fuzz import (
+    blocks,
+    calls,
+    classes,
+    columns,
+    decoding,
+    encoding,
+    keys,
+    older,
+    pickles,
+    records,
+    report,
+    sequences,
+    streams,
+)
 from fuzz.guard import Guard
 
 
@@ -43,6 +57,7 @@ TARGETS = {
     "layouts": Target(blocks.check_layouts, blocks.layouts_shape),
     "native": Target(blocks.check_native, blocks.native_shape),
     "sequences": Target(sequences.check_sequence, sequences.shape),
+    "classes": Target(classes.check_class, classes.shape),
     "keys": Target(keys.check_key, keys.shape),
     "pickles": Target(pickles.check_pickle, pickles.shape),
     "records": Target(records.check_typed, records.shape),

@@ -47,11 +47,14 @@ def test_map_files_of_every_order(name, step, tmp_path):
         assert [repr(key) for key, _ in file] == [value for _, value in file] == list(map(repr, keys))
 
 
-def test_keys_that_a_function_decodes_are_not_looked_up(tmp_path):
+def test_keys_that_a_function_decodes_are_looked_up_only_by_the_bytes_that_it_decodes_to_them(tmp_path):
     map_file(tmp_path, [(b"\x02\xd6\xd0", b"\0\0\0\1")], [], key_class="Text", value_class="IntWritable")
     for name in ("Text", "org.apache.hadoop.io.Text"):
-        with pytest.raises(TypeError, match="cannot look up keys that a function decodes"):
-            sequencefile.MapFile(tmp_path, decoders={name: lambda body: body[1:].decode("gbk")})
+        with sequencefile.MapFile(tmp_path, decoders={name: lambda body: body[1:].decode("gbk")}) as file:
+            assert list(file) == [("\u4e2d", 1)]
+            with pytest.raises(TypeError, match=r"cannot look up '\u4e2d'.*does not decode to it"):
+                file.get("\u4e2d")
+            assert file.get("a") is None
     with sequencefile.MapFile(tmp_path, unicode_errors="surrogateescape", decoders={"IntWritable": bytes.hex}) as file:
         assert list(file) == [("\udcd6\udcd0", "00000001")] and file["\udcd6\udcd0"] == "00000001"
 

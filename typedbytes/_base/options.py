@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, Optional, TypedDict
+from os import PathLike
+from typing import Any, Literal, Optional, TypedDict, Union
 
 __all__ = [
-    "DecodeOptions", "Decoders", "Dialect", "EncodeOptions", "Encoders", "MapFileOptions", "PicklePolicy",
+    "ClassTexts", "DecodeOptions", "Decoders", "Dialect", "EncodeOptions", "Encoders", "MapFileOptions", "PicklePolicy",
     "SequenceReaderOptions", "SequenceWriterOptions", "ValueOptions",
 ]  # fmt: skip
 
 Decoders = Optional[Mapping[str, Callable[[bytes], Any]]]
 Encoders = Optional[Mapping[str, Callable[[Any], bytes]]]
+ClassTexts = Union[Mapping[str, str], str, PathLike[str], None]
 Dialect = Literal["hadoop", "hive"]
 PicklePolicy = Literal["safe", "trust", "raw"]
 
@@ -75,4 +77,5 @@ class MapFileOptions(ValueOptions, total=False):
 
     max_bytes: Optional[int]
     decoders: Decoders
+    classes: ClassTexts
     resync: bool

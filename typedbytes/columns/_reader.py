@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from typedbytes._base.options import Dialect
+    from typedbytes._base.options import ClassTexts, Dialect
     from typedbytes.columns._batch import Batch
 
     _Policy = Literal["error", "widen", "split"]
@@ -55,6 +55,7 @@ def read(
     source: Any, batch_rows: int = 65536, schema: _Schema | None = None, *, batch_nbytes: int | None = None,
     columns: Sequence[str] | None = None, pairs: bool = True, on_mismatch: _Policy = "error", threads: int = 1,
     dialect: Dialect = "hadoop", max_depth: int = 256, type: Any = None, key_type: Any = None, value_type: Any = None,
+    classes: ClassTexts = None,
 ) -> BatchReader:  # fmt: skip
     """Read a stream of pairs of one shape, or of values, as batches of columns.
 
@@ -75,6 +76,7 @@ def read(
     batch or 16 MiB at a time. dialect, max_depth: as for Reader. type: a record class, or any other type of single
     values, which sets the schema: each field of a record is a column. key_type, value_type: the same for pairs. Values
     are checked, and may come in all forms that a Reader of that type takes; DecodeTypeError says which does not fit.
+    classes: descriptions of classes of SequenceFiles, as for a `sequencefile.Reader`; each is a struct.
 
     The pickle of None, or in Hive's dialect its NULL, is a null in a column of any type but raw and ext<100>, which
     keep it as a value. It is a mismatch as a key of a MAP, as an item of a VECTOR of numbers of one type, and in place
@@ -91,6 +93,7 @@ def read(
     return BatchReader(
         source, batch_rows, schema, batch_nbytes=batch_nbytes, columns=columns, pairs=pairs, on_mismatch=on_mismatch,
         threads=threads, dialect=dialect, max_depth=max_depth, type=type, key_type=key_type, value_type=value_type,
+        classes=classes,
     )  # fmt: skip
 
 
@@ -117,7 +120,7 @@ class BatchReader(_core.RecordIterator):
         self, source: Any, batch_rows: int = 65536, schema: _Schema | None = None, *, batch_nbytes: int | None = None,
         columns: Sequence[str] | None = None, pairs: bool = True, on_mismatch: _Policy = "error", threads: int = 1,
         dialect: Dialect = "hadoop", max_depth: int = 256, type: Any = None, key_type: Any = None,
-        value_type: Any = None,
+        value_type: Any = None, classes: ClassTexts = None,
     ) -> None:  # fmt: skip
         if batch_nbytes is None:
             batch_nbytes = max(_BATCH_NBYTES, _ROW_NBYTES * batch_rows)
@@ -140,14 +143,21 @@ class BatchReader(_core.RecordIterator):
             pairs, names, types, convert = type is None, typed.value_names, typed.types, typed.convert
             visible, paths = typed.projection(columns)
         batch_nbytes = min(batch_nbytes, sys.maxsize)
-        self._assembly = Assembly(
-            names, types, visible, paths, batch_rows, batch_nbytes, on_mismatch, structure, convert
-        )
         files = _sources.files_of(source)
-        how = pairs, structure, self._typed and self._typed.options
+        how = pairs, structure, self._typed and self._typed.options, classes
         self._files = None if files is None else _sources.Files(files, *how)
         self._in_file = files is None and _sources.is_sequence_file(source)
         self._reader = self._files or (_sources.sequence_file if self._in_file else _sources.stream)(source, *how)
+        try:
+            described = getattr(self._reader, "column_types", None) if types is None and self._typed is None else None
+            if described:
+                types = tuple(map(_type_strings.parse, described))
+            self._assembly = Assembly(
+                names, types, visible, paths, batch_rows, batch_nbytes, on_mismatch, structure, convert
+            )
+        except BaseException:
+            self._reader.close()
+            raise
         self._memory = _sources.memory_of(source) if threads > 1 and not self._in_file else None
         self._parallel = Parallel(threads, self._assembly, self._memory) if threads > 1 else None
         self._source_failure: Exception | None = None  # raised after the rows before it

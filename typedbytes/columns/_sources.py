@@ -140,9 +140,9 @@ def files_of(source):
 class Files:
     """The source for the records of several files in turn; offset and record are those in the current one."""
 
-    def __init__(self, files, pairs, structure, types):
+    def __init__(self, files, pairs, structure, types, classes):
         self._files = iter(files)
-        self._how = pairs, structure, types
+        self._how = pairs, structure, types, classes
         self._name, self._reader, self.in_file = "", stream(b"", *self._how), False
         self._open_next()
 
@@ -174,6 +174,10 @@ class Files:
         return self._reader.read()
 
     @property
+    def column_types(self):
+        return getattr(self._reader, "column_types", None)
+
+    @property
     def offset(self):
         return self._reader.offset
 
@@ -199,21 +203,23 @@ def memory_of(source):
         return None
 
 
-def sequence_file(source, pairs, structure, types):
-    """Return the source for the pairs of a SequenceFile, which does not look at types."""
+def sequence_file(source, pairs, structure, types, classes):
+    """Return the source for the pairs of a SequenceFile, which does not look at types; classes: as described."""
     from typedbytes import sequencefile  # lazy import: start-up time
     from typedbytes.sequencefile._typed_pairs import TypedPairs
 
     if not pairs:
         raise ValueError("the records of a SequenceFile are pairs")
     is_owned = not _is_sequence_reader(source)
+    if classes is not None and not is_owned:
+        raise ValueError("classes cannot be combined with a sequencefile.Reader, which has its own")
     part: dict[str, Any] = {"start": source.start, "length": source.length} if isinstance(source, Split) else {}
     where = source.path if part else source
-    reader = sequencefile.Reader(where, **part, **structure) if is_owned else source
+    reader = sequencefile.Reader(where, classes=classes, **part, **structure) if is_owned else source
     return TypedPairs(reader, is_owned, **_AS_THEY_ARE, **structure)
 
 
-def stream(source, pairs, structure, types):
+def stream(source, pairs, structure, types, classes=None):
     """Return the source for the records of a stream; types: the options of a Reader that say what they are."""
     source = source.path if isinstance(source, Split) else source
     return (PairReader if pairs else Reader)(source, buffer_size=_READ_NBYTES, **(types or _AS_THEY_ARE), **structure)

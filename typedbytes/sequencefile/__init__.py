@@ -5,6 +5,8 @@
     MapFile                               look up keys in a sorted file and its index
     decode, encode                        a single key or value, for records read with raw=True
 
+Classes that are described in a line of text (classes=) are read and written as Hadoop's own are.
+
 >>> import io
 >>> file = io.BytesIO()
 >>> with open(file, "w", value_class="Text", compression="block") as writer:

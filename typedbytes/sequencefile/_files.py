@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from typedbytes._base.options import (
+        ClassTexts,
         DecodeOptions,
         Decoders,
         EncodeOptions,
@@ -100,7 +101,8 @@ class Reader(_native.Reader):
     after damage continue at the next sync marker, and list in `skipped` what was skipped; without it, the error is
     raised after the records before it. max_bytes: limit of a record, and of a decompressed value or block buffer; None
     for no limit. decoders: functions of bytes by class name, for classes that this library does not know, whose bytes
-    are otherwise returned as `typedbytes.Writable`, or in place of its own, as for Text in another encoding. key_type,
+    are otherwise returned as `typedbytes.Writable`, or in place of its own, as for Text in another encoding. classes:
+    descriptions of classes, such as "id: long, name: text", by class name, or the path of a file of them. key_type,
     value_type, strict: as for `typedbytes.PairReader`, whatever the classes are: text fits a date, a MapWritable a
     record class. Other options as for `typedbytes.Decoder`; unicode_errors applies to Text too.
 
@@ -128,6 +130,7 @@ class Reader(_native.Reader):
         *,
         max_bytes: int | None = 1 << 28,
         decoders: Decoders = None,
+        classes: ClassTexts = None,
         **options: Unpack[SequenceReaderOptions],
     ) -> None:
         source, ours = locations.opened(file, "r")
@@ -138,7 +141,7 @@ class Reader(_native.Reader):
                 filename=file if ours else None,
                 max_bytes=_MAX_RECORD_NBYTES if max_bytes is None else max_bytes,
                 find_codec=_find_decompress,
-                find_converters=_find_converters(decoders, _types_of_pairs(options), options),
+                find_converters=_find_converters(decoders, classes, _types_of_pairs(options), options),
                 **options,
             )
         except BaseException as error:
@@ -165,8 +168,8 @@ class Writer(_native.Writer):
     metadata: text by name, for the header. version: 4 to 6. sync_marker: 16 bytes, random if not given. sync_interval:
     bytes between markers. block_size: bytes of keys and values that end a block. encoders: functions by class name that
     take an object and return bytes, for classes that this library does not know, whose objects must otherwise be bytes
-    or a `typedbytes.Writable`, or in place of its own. key_type, value_type, omit_none: as for `typedbytes.PairWriter`.
-    Other options as for `typedbytes.Encoder`.
+    or a `typedbytes.Writable`, or in place of its own. classes: descriptions, as for `Reader`. key_type, value_type,
+    omit_none: as for `typedbytes.PairWriter`. Other options as for `typedbytes.Encoder`.
 
     A record that cannot be encoded raises EncodeTypeError, EncodeValueError or what a hook raises, and nothing of it is
     written. After an error of the sink the Writer stays failed. The end of a with block closes the Writer, after an
@@ -187,21 +190,31 @@ class Writer(_native.Writer):
     def __init__(
         self, file: Any, *, key_class: str = _TYPED_BYTES, value_class: str = _TYPED_BYTES,
         compression: Literal["none", "record", "block"] | None = None, codec: str | None = None,
-        sync_marker: bytes | None = None, encoders: Encoders = None, **options: Unpack[SequenceWriterOptions],
+        sync_marker: bytes | None = None, encoders: Encoders = None, classes: ClassTexts = None,
+        **options: Unpack[SequenceWriterOptions],
     ) -> None:  # fmt: skip
         encoders = _writables.by_full_name(encoders)
-        key_class, value_class = (_writables.checked_name(each, encoders) for each in (key_class, value_class))
+        key_class, value_class = (_writables.checked_name(each, encoders, classes) for each in (key_class, value_class))
         types = _types_of_pairs(options)
         encoding = {name: value for name, value in options.items() if name not in _OF_FILES}
+        key_function, key_program = _writables.find_encoder(key_class, types["key"], encoders, classes, encoding)
+        value_function, value_program = _writables.find_encoder(
+            value_class, types["value"], encoders, classes, encoding
+        )
         how: dict[str, Any] = {
             **options,
             **_find_compress(compression, codec),
             "key_class": key_class,
             "value_class": value_class,
             "sync_marker": os.urandom(16) if sync_marker is None else sync_marker,
-            "key_function": _writables.find_encoder(key_class, types["key"], encoders, encoding),
-            "value_function": _writables.find_encoder(value_class, types["value"], encoders, encoding),
+            "key_function": key_function,
+            "value_function": value_function,
+            "key_program": key_program,
+            "value_program": value_program,
         }
+        for part, program in (("key", key_program), ("value", value_program)):
+            if types[part] is not None:
+                how[f"{part}_type"] = _writables.by_names(types[part], program)
         if isinstance(file, (str, os.PathLike)):
             _native.Writer(io.BytesIO(), **how).close()  # refuses wrong options before the file is emptied
         file, ours = locations.opened(file, "w")
@@ -231,8 +244,12 @@ def _find_decompress(name):
     return _codecs.find(name).decompress
 
 
-def _find_converters(decoders, types, options):
-    how = {"types": types, "options": {name: value for name, value in options.items() if name not in _OF_FILES}}
+def _find_converters(decoders, classes, types, options):
+    how = {
+        "classes": classes,
+        "types": types,
+        "options": {name: value for name, value in options.items() if name not in _OF_FILES},
+    }
     return partial(_writables.find_converters, decoders=_writables.by_full_name(decoders), **how)
 
 
@@ -248,6 +265,7 @@ def decode(
     data: ReadableBuffer,
     *,
     decoders: Decoders = None,
+    classes: ClassTexts = None,
     type: Any = None,
     strict: bool = True,
     **options: Unpack[DecodeOptions],
@@ -260,7 +278,7 @@ def decode(
     'hi'
     """
     how = {**options, "type": type, "strict": strict}
-    find = _find_converters(decoders, {None: type}, how)
+    find = _find_converters(decoders, classes, {None: type}, how)
     return _native.decode(_writables.full_name(class_name), data, find_converters=find, **how)
 
 
@@ -269,6 +287,7 @@ def encode(
     obj: Any,
     *,
     encoders: Encoders = None,
+    classes: ClassTexts = None,
     type: Any = None,
     omit_none: bool = False,
     **options: Unpack[EncodeOptions],
@@ -280,5 +299,6 @@ def encode(
     """
     name = _writables.full_name(class_name)
     how = {**options, "type": type, "omit_none": omit_none}
-    function = _writables.find_encoder(name, type, _writables.by_full_name(encoders), how)
-    return _native.encode(name, obj, function=function, **how)
+    function, program = _writables.find_encoder(name, type, _writables.by_full_name(encoders), classes, how)
+    how["type"] = _writables.by_names(type, program)
+    return _native.encode(name, obj, function=function, program=program, **how)

@@ -69,7 +69,7 @@ class MapFile:
         self._first = self._data.offset
         self.skipped = self._data.skipped
         try:
-            self._order = _order_of(self._data.key_class, options.get("decoders"))
+            self._order = _order_of(self._data.key_class, options.get("classes"))
             self._keys, self._offsets = self._read_index(f"{path}/index")
         except BaseException:
             self._data.close()
@@ -145,9 +145,11 @@ class MapFile:
     def _find(self, key):
         """Return (offset of the record, bytes of the value) of a key, or None."""
         options: dict[str, Any] = {
-            name: value for name, value in self._options.items() if name in ("dialect", "unicode_errors")
+            name: value for name, value in self._options.items() if name in ("dialect", "unicode_errors", "classes")
         }
-        wanted = self._order(encode(self._data.key_class, key, **options))
+        encoded = encode(self._data.key_class, key, **options)
+        self._check_decoder(key, encoded)
+        wanted = self._order(encoded)
         # Equal keys can be before the one in the index, and other keys before its first.
         at = bisect_left(self._keys, wanted)
         self._data.seek(self._offsets[at - 1] if at else self._first)
@@ -155,6 +157,15 @@ class MapFile:
             if found >= wanted:
                 return (offset, value) if found == wanted else None
         return None
+
+    def _check_decoder(self, key, encoded):
+        """Raise TypeError for a key that a function of the caller's decodes from other bytes."""
+        decoder = _writables.by_full_name(self._options.get("decoders")).get(self._data.key_class)
+        if decoder is not None and not _decodes_to(decoder, encoded, key):
+            raise TypeError(
+                f"cannot look up {key!r:.80}: its bytes as {self._data.key_class} are {encoded[:40]!r}, "
+                "which the function in decoders does not decode to it"
+            )
 
     def _decoded(self, offset, value):
         options: dict[str, Any] = {
@@ -172,19 +183,29 @@ class MapFile:
         self._data.close()
 
 
-def _order_of(class_name, decoders):
+def _order_of(class_name, classes):
     """Return a function of a key's bytes whose results compare as Hadoop compares the keys."""
-    if class_name in _writables.by_full_name(decoders):
-        raise TypeError(
-            f"cannot look up keys that a function decodes, of class {class_name!r:.80}: "
-            "read the MapFile's data as a SequenceFile"
-        )
-    if class_name in _ORDERS:
+    program = _writables.find_program(class_name, classes)
+    if program is not None:
+        from typedbytes.sequencefile._class_orders import order_of  # lazy import: few files need it
+
+        order = order_of(program, classes)
+        if order is not None:
+            return order
+    elif class_name in _ORDERS:
         return _ORDERS[class_name]
     raise TypeError(
         f"cannot look up keys of unknown order, of class {class_name!r:.80}: "
-        f"read the MapFile's data as a SequenceFile; known: {', '.join(name.rpartition('.')[2] for name in _ORDERS)}"
+        "read the MapFile's data as a SequenceFile; "
+        f"known: {', '.join(name.rpartition('.')[2] for name in _ORDERS)}, and described classes of such fields"
     )
+
+
+def _decodes_to(decoder, encoded, key):
+    try:
+        return decoder(encoded) == key
+    except Exception:
+        return False  # bytes that it does not know
 
 
 def _decode_at(class_name, value, offset, **options):
@@ -239,4 +260,5 @@ _ORDERS = {
     f"{_IO}VIntWritable": lambda data: decode(f"{_IO}VIntWritable", data),
     f"{_IO}VLongWritable": lambda data: decode(f"{_IO}VLongWritable", data),
     f"{_IO}BooleanWritable": _by_number(">?"),
+    f"{_IO}MD5Hash": lambda data: data,
 }

@@ -8,15 +8,27 @@ from typedbytes._base.options import EncodeOptions, ValueOptions
 from typedbytes._core import PairSource
 from typedbytes.errors import DecodeError
 
-__all__ = ["Reader", "Skipped", "Writer", "decode", "encode"]
+__all__ = ["ClassProgram", "Reader", "Skipped", "Writer", "decode", "encode"]
 
 _Compression = Literal["none", "record", "block"]
 _Converter = Callable[[bytes], Any]
+_FindConverters = Callable[[str, str | None], tuple[_Converter | None, _Converter | None, ClassProgram | None]]
 
 COMPRESSIONS: tuple[str, ...]
 DEFAULT_CODEC: str
 KINDS: dict[str, int]
 SEQUENCE_FILE: bytes
+
+class ClassProgram:
+    def __init__(self, class_name: str, tree: tuple, find: Callable[[str], tuple]) -> None: ...
+    @property
+    def class_name(self) -> str: ...
+    @property
+    def find(self) -> Callable[[str], tuple]: ...
+    def read(
+        self, data: ReadableBuffer, offset: int, depth: int = 0, options: Mapping[str, Any] | None = None
+    ) -> tuple[bytes, int]: ...
+    def write(self, typed: bytes, options: Mapping[str, Any] | None = None) -> bytes: ...
 
 class WritableClass: ...
 
@@ -53,7 +65,7 @@ class Reader(RecordFrames):
         resync: bool = False,
         max_bytes: int = ...,
         find_codec: Callable[[str], Callable[..., Any]] | None = None,
-        find_converters: Callable[[str, str | None], tuple[_Converter | None, _Converter | None]] | None = None,
+        find_converters: _FindConverters | None = None,
         owns: bool = False,
         filename: Any = None,
         key_type: Any = None,
@@ -65,6 +77,8 @@ class Reader(RecordFrames):
     def read_all(self) -> list[tuple[Any, Any]]: ...
     def read_typed(self, nbytes: int = 131072) -> bytes: ...
     def __read_encoded__(self, nbytes: int) -> Any: ...
+    @property
+    def __programs__(self) -> tuple[ClassProgram | None, ClassProgram | None]: ...
     def __decompress_ahead__(self, submit: Callable[..., Any], nblocks: int) -> None: ...
     def skip(self, n: int = 1) -> int: ...
     def seek(self, offset: int) -> None: ...
@@ -99,6 +113,8 @@ class Writer:
         block_size: int = 1000000,
         key_function: Callable[[Any], bytes] | None = None,
         value_function: Callable[[Any], bytes] | None = None,
+        key_program: ClassProgram | None = None,
+        value_program: ClassProgram | None = None,
         owns: bool = False,
         key_type: Any = None,
         value_type: Any = None,
@@ -139,7 +155,14 @@ def decode(
     class_name: str,
     data: ReadableBuffer,
     *,
-    find_converters: Callable[[str, str | None], tuple[_Converter | None, _Converter | None]] | None = None,
+    find_converters: _FindConverters | None = None,
     **options: Any,
 ) -> Any: ...
-def encode(class_name: str, obj: Any, *, function: Callable[[Any], bytes] | None = None, **options: Any) -> bytes: ...
+def encode(
+    class_name: str,
+    obj: Any,
+    *,
+    function: Callable[[Any], bytes] | None = None,
+    program: ClassProgram | None = None,
+    **options: Any,
+) -> bytes: ...

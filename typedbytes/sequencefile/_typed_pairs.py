@@ -19,6 +19,15 @@ __all__ = ["TypedPairs"]
 _NBYTES = 1 << 20
 
 
+def _column_types(programs):
+    """Return the types of the two columns where a class is described, as text; None: neither is."""
+    if programs == (None, None):
+        return None
+    from typedbytes.sequencefile._class_columns import schema_of  # lazy import: start-up time
+
+    return ["unknown" if each is None else schema_of(each) for each in programs]
+
+
 class TypedPairs:
     """Return the pairs of a Reader as typed bytes; `owns`: close the Reader too.
 
@@ -33,6 +42,7 @@ class TypedPairs:
         self._offsets: Any = ()  # of the records read together with `_rest`
         self._index = 0  # of the next record in `_offsets`
         self.closed = False
+        self.column_types = _column_types(reader.__programs__)
         self.record = reader.record
 
     @property

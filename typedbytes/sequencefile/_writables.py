@@ -6,17 +6,31 @@ against the bytes that remain.
 """
 
 import struct
+from functools import partial
+from os import environ
 
-from typedbytes._core import Encoder
+from typedbytes._core import Decoder, Encoder
 from typedbytes._types import Byte, Float, Long, Writable
 from typedbytes.errors import FormatError, LimitError, TruncatedError
 from typedbytes.sequencefile._native import KINDS
 
-__all__ = ["find_converters", "find_encoder", "full_name"]
+__all__ = [
+    "CLASSES_FILE",
+    "OpaqueError",
+    "WritableReader",
+    "encode_exactly",
+    "find_converters",
+    "find_encoder",
+    "find_program",
+    "full_name",
+    "reader_of",
+]
 
 _IO = "org.apache.hadoop.io."
 _TYPED_BYTES = KINDS["org.apache.hadoop.typedbytes.TypedBytesWritable"]
 _MAX_DEPTH = 64
+#: The variable with the path of a file of descriptions.
+CLASSES_FILE = "TYPEDBYTES_CLASSES"
 
 
 def full_name(name):
@@ -29,9 +43,9 @@ def by_full_name(functions):
     return {full_name(name): function for name, function in (functions or {}).items()}
 
 
-def checked_name(name, encoders):
+def checked_name(name, encoders, classes=None):
     """Return the full class name for what is to be written; ValueError for a short one close to Hadoop's."""
-    if name not in _FULL_NAMES and name not in encoders and "." not in name:
+    if name not in _FULL_NAMES and name not in encoders and "." not in name and find_program(name, classes) is None:
         from difflib import get_close_matches  # lazy import: start-up time
 
         for near in get_close_matches(name, _FULL_NAMES, 1, 0.85):
@@ -42,75 +56,109 @@ def checked_name(name, encoders):
     return full_name(name)
 
 
-def find_converters(class_name, part=None, *, decoders, types=None, options=None):
-    """Return functions that decode the bytes of a class and convert them to typed bytes; each can be None.
+def find_converters(class_name, part=None, *, decoders, classes=None, types=None, options=None):
+    """Return functions that decode the bytes of a class and convert them to typed bytes, and its ClassProgram.
 
-    types: those of a key, a value, or by itself (None), by `part`. options: of a Decoder.
+    Each can be None. classes: as a caller describes them. types: those of a key, a value, or by itself (None), by
+    `part`. options: of a Decoder.
     """
-    decode, to_typed = _find_converters(class_name, decoders)
+    program = find_program(class_name, classes)
+    decode, to_typed = _find_converters(class_name, decoders, None if program is not None else classes)
+    if program is not None and class_name not in decoders:
+        return None, None, program
     kind = (types or {}).get(part)
     if kind is None or (decode is None and KINDS.get(class_name) == _TYPED_BYTES):
-        return decode, to_typed
+        return decode, to_typed, program
     from typedbytes.sequencefile._record_types import typed_decoder  # lazy import: only types need it
 
-    return typed_decoder(class_name, kind, decode, options), to_typed
+    return typed_decoder(class_name, kind, decode, options), to_typed, program
 
 
-def find_encoder(class_name, kind, encoders, options):
-    """Return the function that encodes objects, of a type unless that is None, as a class; None: it is built in."""
-    encode = encoders.get(class_name)
+def find_encoder(class_name, kind, encoders, classes, options):
+    """Return the function that encodes objects as a class, of a type unless that is None, and its ClassProgram.
+
+    Each can be None.
+    """
+    encode, program = encoders.get(class_name), find_program(class_name, classes)
+    if encode is None and program is not None:
+        return None, program
     if kind is None or (encode is None and KINDS.get(class_name) == _TYPED_BYTES):
-        return encode
+        return encode, None
     from typedbytes.sequencefile._record_types import typed_encoder  # lazy import: only types need it
 
-    return typed_encoder(class_name, kind, encode, options)
+    return typed_encoder(class_name, kind, encode, options), None
 
 
-def _find_converters(class_name, decoders):
+def by_names(kind, program):
+    """Return a type of what is written as a described class: a NamedTuple by the names of its fields."""
+    if program is None or not (isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")):
+        return kind
+    from typing import Annotated  # lazy import: start-up time
+
+    from typedbytes.records import Map
+
+    return Annotated[kind, Map]
+
+
+def find_program(class_name, classes=None):
+    """Return the ClassProgram of a class that the caller, the user or this library describes, or None."""
+    if not classes and (class_name in KINDS or class_name in _SELF_DESCRIBING) and not environ.get(CLASSES_FILE):
+        return None
+    from typedbytes.sequencefile._classes import classes_of  # lazy import: start-up time
+
+    return classes_of(classes).program(class_name)
+
+
+def _find_converters(class_name, decoders, classes):
     if class_name in decoders:
         decoder = decoders[class_name]
         return decoder, lambda data: Encoder().encode(decoder(data))
     if class_name not in _SELF_DESCRIBING:
         return None, None
-    to_typed = (lambda data: _encode(_decode_whole(class_name, data, exact=True))) if class_name in _MAPS else None
-    return lambda data: _decode_whole(class_name, data, exact=False), to_typed
+    how = partial(_decode_whole, class_name, classes=classes)
+    to_typed = (lambda data: encode_exactly(how(data, exact=True))) if class_name in _MAPS else None
+    return partial(how, exact=False), to_typed
 
 
-def _encode(value):
-    """Encode as Hadoop's TypedBytesWritableOutput does: a map from its pairs, with keys that Python finds equal."""
+def encode_exactly(value):
+    """Encode an exact value as Hadoop's TypedBytesWritableOutput does.
+
+    A map is encoded from its pairs, which may have keys that Python finds equal.
+    """
     if type(value) is not _Pairs:
         return Encoder().encode(value)
-    return b"\x0a" + struct.pack(">i", len(value)) + b"".join(_encode(part) for pair in value for part in pair)
+    return b"\x0a" + struct.pack(">i", len(value)) + b"".join(encode_exactly(part) for pair in value for part in pair)
 
 
 class _Pairs(list):
     """The pairs of a map, with keys that can be equal in Python."""
 
 
-class _OpaqueError(Exception):
+class OpaqueError(Exception):
     """Raised for a class whose size is not known: the bytes are kept undecoded."""
 
 
-def _decode_whole(class_name, data, exact):
-    body = _WritableReader(data, exact)
+def _decode_whole(class_name, data, exact, classes):
+    body = WritableReader(data, exact, classes)
     try:
         value = _SELF_DESCRIBING[class_name](body)
-    except _OpaqueError:
+    except OpaqueError:
         return Writable(class_name, data)
     if body.offset != len(data):
         raise FormatError(f"{len(data) - body.offset} bytes after the end of a Writable", body.offset)
     return Writable(class_name, data) if body.is_opaque else value
 
 
-class _WritableReader:
+class WritableReader:
     """Reads the bytes of a Writable in order."""
 
-    def __init__(self, data, exact):
+    def __init__(self, data, exact, classes=None, depth=0):
         self.data = data
         self.offset = 0
         self.exact = exact
+        self.classes = classes  # as a caller describes them
         self.is_opaque = False  # what was read cannot be represented in Python
-        self.depth = 0
+        self.depth = depth
 
     def read_bytes(self, nbytes):
         """Return n bytes."""
@@ -119,7 +167,7 @@ class _WritableReader:
         if nbytes > len(self.data) - self.offset:
             raise TruncatedError("a Writable ends early", len(self.data))
         self.offset += nbytes
-        return self.data[self.offset - nbytes : self.offset]
+        return bytes(self.data[self.offset - nbytes : self.offset])
 
     def read_number(self, layout):
         """Return a number of a fixed size."""
@@ -206,17 +254,26 @@ def _read_member(body, classes):
     if number not in classes:
         raise FormatError(f"unknown class number {number}: not in the map's table", body.offset - 1)
     start, class_name = body.offset, classes[number]
-    value = body.read_nested(_reader_of(class_name))
+    value = body.read_nested(reader_of(class_name, body.classes))
     if body.exact and class_name in _WITHOUT_CODE:
-        return Writable(class_name, body.data[start : body.offset])
+        return Writable(class_name, bytes(body.data[start : body.offset]))
     return value
 
 
-def _reader_of(class_name):
+def reader_of(class_name, classes=None):
+    """Return the function that reads a Writable of a class; OpaqueError if no one knows the class."""
+    program = find_program(class_name, classes)
+    if program is not None:
+        return partial(_read_described, program)
     read = _SIMPLE.get(class_name) or _SELF_DESCRIBING.get(class_name)
     if read is None:
-        raise _OpaqueError  # only the class itself knows its size
+        raise OpaqueError(class_name)  # only the class itself knows its size
     return read
+
+
+def _read_described(program, body):
+    typed, body.offset = program.read(body.data, body.offset, body.depth)
+    return Decoder(exact=body.exact).decode(typed)
 
 
 def _read_object(body):
@@ -237,7 +294,7 @@ def _read_object(body):
     if name == f"{_IO}ObjectWritable$NullInstance":
         body.read_java_text()
         return None
-    return body.read_nested(_reader_of(name))
+    return body.read_nested(reader_of(name, body.classes))
 
 
 def _read_primitives(body):

@@ -2,6 +2,8 @@
 #
 # Here: the file format. Not here: paths, URLs, which library implements a codec. A source or
 # sink is an object with a method to call; a codec is a function of bytes. The parts:
+#     classes/       classes that a line of text describes: program.pxi, their bytes to typed bytes (decode.pxi) and
+#                    back (encode.pxi), Java's text (text.pxi), objects (objects.pxi)
 #     writables.pxi  keys and values: conversion between Hadoop's Writables and objects, and to typed bytes
 #     frames.pxi     header, records, blocks, sync markers, splits
 #     reader.pxi     records as objects or typed bytes, resync after damage
@@ -24,8 +26,9 @@
 # cython: binding=False, embedsignature=True, embedsignature.format=clinic
 
 from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int16_t, int32_t, int64_t, uint64_t
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memcmp, memcpy, memmove, memset
 from cpython.buffer cimport PyBUF_READ, PyBuffer_Release
+from cpython.bytearray cimport PyByteArray_AS_STRING
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_CheckSignals, PyErr_Clear
 from cpython.memoryview cimport PyMemoryView_FromMemory, PyMemoryView_GET_BUFFER
@@ -42,15 +45,19 @@ from typedbytes._core cimport (
     unregister_writer, warn_unclosed, write_part, WriteBuffer, written,
 )
 from typedbytes.core.byteorder cimport (
-    copy_short, load_f32, load_f64, load_i16, load_i32, load_i64, store_f32, store_f64, store_i16, store_i32, store_i64,
+    copy_short, is_ascii, load_f32, load_f64, load_i16, load_i32, load_i64, store_f32, store_f64, store_i16, store_i32,
+    store_i64,
 )
 from typedbytes.core.cpython cimport (
-    as_failure, has_buffer, object_from_stolen, pair_from_stolen, raise_pending, reraise_memory_error,
+    as_failure, has_buffer, object_from_stolen, pair_from_stolen, raise_pending, reraise_memory_error, unlikely,
 )
 from typedbytes.core.scalars cimport scalar_nbytes
 from typedbytes.core.threads cimport NO_GIL, claim_state
 from typedbytes.core.typecode cimport *
-from typedbytes.core.refs cimport incref, Py_REFCNT, PyTuple_GET_ITEM, PyTuple_GET_SIZE, text_object, xdecref
+from typedbytes.core.refs cimport (
+    incref, Py_EnterRecursiveCall, Py_LeaveRecursiveCall, Py_REFCNT, PyTuple_GET_ITEM, PyTuple_GET_SIZE, text_object,
+    xdecref,
+)
 
 import io
 import os
@@ -62,7 +69,7 @@ from typedbytes.errors import (
     DecodeError, EncodeTypeError, EncodeValueError, FormatError, LimitError, TruncatedError, relocated,
 )
 
-__all__ = ["Reader", "Skipped", "Writer", "decode", "encode"]
+__all__ = ["ClassProgram", "Reader", "Skipped", "Writer", "decode", "encode"]
 
 cdef enum:
     SYNC_NBYTES = 16
@@ -81,6 +88,7 @@ cdef enum:
     BLOCK_NBYTES = 1000000    # keys and values of a block: io.seqfile.compress.blocksize
     MAX_RECORD_NBYTES = 1 << 28
     LARGE_VALUE = 4096        # from this size on, a view is cheaper than a copy
+    MAX_TYPED_CAPACITY = 1 << 20    # of a buffer that is kept from one described value to the next
 
 cdef enum CompressionType:
     NONE
@@ -90,7 +98,12 @@ cdef enum CompressionType:
 COMPRESSIONS = ("none", "record", "block")
 DEFAULT_CODEC = "org.apache.hadoop.io.compress.DefaultCodec"
 
+include "classes/program.pxi"
+include "classes/decode.pxi"
+include "classes/text.pxi"
+include "classes/encode.pxi"
 include "writables.pxi"
+include "classes/objects.pxi"
 include "frames.pxi"
 include "reader.pxi"
 include "writer.pxi"

@@ -32,8 +32,8 @@ cdef class Reader(RecordFrames):
 
     find_codec: called with a codec's class name, returns a function that takes compressed bytes and a limit and returns
     bytes. find_converters: called with the name of a class and "key" or "value", returns two functions of a Writable's
-    bytes, the first of which returns an object and the second typed bytes; either can be None. Without the first, a
-    class that is built in is decoded as such.
+    bytes, the first of which returns an object and the second typed bytes, and the ClassProgram of a class that is
+    described; each can be None. Without the first, a class that is described or built in is decoded as such.
     """
 
     cdef readonly list skipped
@@ -403,6 +403,12 @@ cdef class Reader(RecordFrames):
             for _ in range(count):
                 store_offset(offsets, self.record_offset)
         return count
+
+    @property
+    def __programs__(self):
+        """The ClassProgram of the keys and that of the values, None for a class that is not described."""
+        return self.key_writable.program if self.key_writable.kind == DESCRIBED else None, \
+            self.value_writable.program if self.value_writable.kind == DESCRIBED else None
 
     def __decompress_ahead__(self, submit, Py_ssize_t nblocks):
         """Have up to `nblocks` blocks decompressed ahead by submit(function, ...), which returns a future."""

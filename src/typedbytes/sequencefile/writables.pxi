@@ -16,6 +16,7 @@ cdef enum Kind:
     BOOLEAN
     NULL_WRITABLE
     OTHER                     # converted by a function, or kept as Writable(class_name, data)
+    DESCRIBED                 # by a ClassProgram
 
 KINDS = {
     "org.apache.hadoop.typedbytes.TypedBytesWritable": TYPED_BYTES,
@@ -34,7 +35,7 @@ KINDS = {
 }
 
 # The size of a Writable by its kind; -1: variable.
-cdef Py_ssize_t[14] NBYTES = [-1, -1, -1, 4, 8, -1, -1, 2, 1, 4, 8, 1, 0, -1]
+cdef Py_ssize_t[15] NBYTES = [-1, -1, -1, 4, 8, -1, -1, 2, 1, 4, 8, 1, 0, -1, -1]
 
 # Smallest and largest number by kind, for integers.
 cdef int64_t[9] MIN_NUMBER = [0, 0, 0, INT32_MIN, INT64_MIN, INT32_MIN, INT64_MIN, -32768, -128]
@@ -48,15 +49,31 @@ cdef class WritableClass:
     # OTHER: bytes to object when reading, object to bytes when writing, or None; of any class if it is given
     cdef object function
     cdef object to_typed      # OTHER: bytes to typed bytes; None: written as code 50
-    cdef WritableClass plain  # OTHER, to typed bytes: as if without the function; None: not a class that is built in
+    # OTHER, to typed bytes: as if without the function; None: not a class that is built in, nor described
+    cdef WritableClass plain
+    cdef ClassProgram program    # DESCRIBED
+    cdef WriteBuffer typed    # DESCRIBED: a value as typed bytes, before it becomes objects, or bytes of the class
 
-    def __cinit__(self, str class_name, function=None, to_typed=None):
+    def __cinit__(self, str class_name, function=None, to_typed=None, ClassProgram program=None):
         self.class_name = class_name
-        self.kind = KINDS.get(class_name, OTHER) if function is None else OTHER
+        self.kind = OTHER if function is not None else DESCRIBED if program is not None \
+            else KINDS.get(class_name, OTHER)
         self.function = function
         self.to_typed = to_typed
-        if function is not None and class_name in KINDS:
-            self.plain = WritableClass(class_name)
+        self.program = program
+        if function is not None and (class_name in KINDS or program is not None):
+            self.plain = WritableClass(class_name, None, None, program)
+
+    def __dealloc__(self):
+        drop(&self.typed)
+
+    cdef int clear_typed(self) except -1:
+        # Empty `typed`; after a large value without its memory.
+        if self.typed.owner == NULL or self.typed.end - self.typed.start > MAX_TYPED_CAPACITY:
+            drop(&self.typed)
+            start_owned(&self.typed, 512)
+        self.typed.cursor = self.typed.start
+        return 0
 
 
 # VInt and VLong: a first byte from -112 to 127 is the number itself. A lower one encodes how many big-endian bytes
@@ -108,6 +125,8 @@ cdef object decode_by_class(WritableClass writable, Decoding* d, const unsigned 
     cdef int64_t number
     if writable.kind == TYPED_BYTES:
         return object_from_stolen(new_typed(d, p, nbytes, False))
+    if writable.kind == DESCRIBED:
+        return object_from_stolen(new_described(writable, d, p, nbytes, False))
     if NBYTES[writable.kind] >= 0 and NBYTES[writable.kind] != nbytes:
         raise_size(writable, d, NBYTES[writable.kind], nbytes)
     if writable.kind == BYTES_WRITABLE:
@@ -135,6 +154,8 @@ cdef inline PyObject* new_object(WritableClass writable, Decoding* d, const unsi
     cdef PyObject* value
     if writable.kind == TYPED_BYTES:
         return new_typed(d, p, nbytes, is_key)
+    if writable.kind == DESCRIBED:
+        return new_described(writable, d, p, nbytes, is_key)
     obj = decode_by_class(writable, d, p, nbytes)
     value = <PyObject*>obj
     incref(value)
@@ -252,6 +273,9 @@ cdef int copy_typed(WritableClass writable, Decoding* d, Skipping* skipping, con
             return append_bytes(out, <const unsigned char*>PyBytes_AS_STRING(encoded), PyBytes_GET_SIZE(encoded))
         if writable.plain is not None:
             writable = writable.plain
+    if writable.kind == DESCRIBED:
+        read_described(writable.program, d, p, nbytes, out, -1, True)
+        return 0
     if NBYTES[writable.kind] >= 0 and NBYTES[writable.kind] != nbytes:
         raise_size(writable, d, NBYTES[writable.kind], nbytes)
     if writable.kind == TYPED_BYTES:
@@ -383,6 +407,8 @@ cdef int encode_by_class(WritableClass writable, Encoding* e, object obj) except
         return encode_buffer_writable(writable, e, obj, True)
     if writable.kind == TEXT:
         return encode_text_writable(e, obj)
+    if writable.kind == DESCRIBED:
+        return encode_described(writable, e, obj)
     reserve(&e.buf, 9)
     if writable.kind <= BYTE_WRITABLE:
         return encode_number(writable, e, obj)
@@ -545,13 +571,13 @@ def decode(str class_name, data, *, find_converters=None, **options):
         PyBuffer_Release(&view)
 
 
-def encode(str class_name, obj, *, function=None, **options):
+def encode(str class_name, obj, *, function=None, program=None, **options):
     """Encode an object as one Writable of a class; see `typedbytes.sequencefile.encode`."""
     cdef EncodeOptions checked = EncodeOptions(**options)
     cdef Encoding e = checked.template
     start_owned(&e.buf, 64)
     try:
-        encode_by_class(WritableClass(class_name, function), &e, obj)
+        encode_by_class(WritableClass(class_name, function, None, program), &e, obj)
         return finish(&e.buf)
     finally:
         drop(&e.buf)
@@ -559,5 +585,7 @@ def encode(str class_name, obj, *, function=None, **options):
 
 cdef WritableClass writable_class_of(str class_name, find_converters, part=None):
     # part: "key", "value", or None for a Writable by itself.
-    function, to_typed = find_converters(class_name, part) if find_converters is not None else (None, None)
-    return WritableClass(class_name, function, to_typed)
+    if find_converters is None:
+        return WritableClass(class_name)
+    function, to_typed, program = find_converters(class_name, part)
+    return WritableClass(class_name, function, to_typed, program)

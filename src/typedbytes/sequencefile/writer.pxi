@@ -12,7 +12,7 @@ cdef class Writer(OpenWriter):
 
     compress: a function that takes bytes and returns them compressed; `codec` is its class name.
     key_function and value_function: for a class that is not built in, a function that takes an object and
-    returns the bytes of its Writable.
+    returns the bytes of its Writable. key_program and value_program: the ClassProgram of a class that is described.
     """
 
     cdef readonly int version
@@ -58,12 +58,12 @@ cdef class Writer(OpenWriter):
     def __init__(self, sink, *, key_class, value_class, compression="none", codec=None, compress=None, metadata=None,
                  int version=MAX_VERSION, bytes sync_marker, long long sync_interval=SYNC_INTERVAL,
                  Py_ssize_t block_size=BLOCK_NBYTES,
-                 key_function=None, value_function=None, owns=False, **options):
+                 key_function=None, value_function=None, key_program=None, value_program=None, owns=False, **options):
         if self.sink is not None:
             raise RuntimeError("a Writer cannot be initialised again")
         self.options = EncodeOptions(**options)
-        self.key_writable = WritableClass(key_class, key_function)
-        self.value_writable = WritableClass(value_class, value_function)
+        self.key_writable = WritableClass(key_class, key_function, None, key_program)
+        self.value_writable = WritableClass(value_class, value_function, None, value_program)
         self.key_class, self.value_class, self.compression, self.codec = key_class, value_class, compression, codec
         self.compression_type = NONE if compression == "none" else RECORD if compression == "record" else BLOCK
         self.is_typed_uncompressed = self.compression_type == NONE and self.key_writable.kind == TYPED_BYTES \
@@ -106,8 +106,6 @@ cdef class Writer(OpenWriter):
         self.value_types.value = self.options.types.pair_value
         self.block_keys.types = &self.key_types
         self.value_buffer.types = &self.value_types
-        if not self.is_typed_uncompressed:
-            self.out.types = &self.key_types if self.key_writable.kind == TYPED_BYTES else &self.value_types
         return 0
 
     cdef int start_buffers(self) except -1:
@@ -340,9 +338,13 @@ cdef class Writer(OpenWriter):
         start = written(b)
         reserve(b, 8)
         b.cursor += 8
+        if self.out.types != NULL:
+            self.out.types = &self.key_types
         encode_part(self.key_writable, &self.out, key, as_bytes)
         nkey = written(b) - start - 8
         if self.compression_type == NONE:
+            if self.out.types != NULL:
+                self.out.types = &self.value_types
             encode_part(self.value_writable, &self.out, value, as_bytes)
         else:
             self.append_compressed_value(value, as_bytes)

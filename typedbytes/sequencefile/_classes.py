@@ -1,0 +1,131 @@
+"""Classes that are described in a line of text: where the descriptions come from, and their programs.
+
+Here: those that a caller, a file or this library describes. Not here: the language, bytes.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+
+from typedbytes.sequencefile._class_language import parse
+from typedbytes.sequencefile._native import ClassProgram
+from typedbytes.sequencefile._writables import CLASSES_FILE
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Classes", "classes_of", "parse_file", "texts_of"]
+
+_ENTRY = re.compile(r"(?![0-9])([\w$]+(?:\.[\w$]+)*)\s*:\s*(.*)", re.ASCII | re.DOTALL)
+
+
+class Classes:
+    """Described classes by name; their programs are made when they are first asked for."""
+
+    def __init__(self, texts: Mapping[str, str], outer: Classes | None = None) -> None:
+        self._texts = texts
+        self._outer = outer  # that has the classes that these do not describe
+        self._programs: dict[str, ClassProgram] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._texts or (self._outer is not None and name in self._outer)
+
+    def check(self) -> Classes:
+        """Raise ValueError for a description that is wrong; return the classes."""
+        for name in self._texts:
+            self.program(name)
+        return self
+
+    def program(self, name: str) -> ClassProgram | None:
+        """Return the program of a class; None if it is not described."""
+        if name not in self:
+            return None
+        if name not in self._programs:
+            self._programs[name] = ClassProgram(name, self._tree(name), self._tree)
+        return self._programs[name]
+
+    def tree(self, name: str) -> tuple:
+        """Return the tree of a described class."""
+        return self._tree(name)
+
+    def _tree(self, name):
+        if name in self._texts:
+            return parse(name, self._texts[name], self)
+        if self._outer is None or name not in self._outer:
+            raise ValueError(f"{name} is not described")
+        return self._outer.tree(name)
+
+
+def parse_file(text: str, where: str) -> dict[str, str]:
+    """Return the descriptions in the text of a file by class name.
+
+    An entry is `class name: description`; lines that start with a blank continue it, and # begins a comment.
+    """
+    entries: list[list] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.partition("#")[0].rstrip()
+        if not line:
+            continue
+        if line[0] in " \t":
+            if not entries:
+                raise ValueError(f"{where}, line {number}: a line that continues nothing")
+            entries[-1][1] += f" {line.strip()}"
+        else:
+            entries.append([number, line])
+    found: dict[str, str] = {}
+    for number, line in entries:
+        match = _ENTRY.fullmatch(line)
+        if match is None:
+            raise ValueError(f"{where}, line {number}: expected 'class name: description', found {line[:60]!r}")
+        if match.group(1) in found:
+            raise ValueError(f"{where}, line {number}: class {match.group(1)} is described twice")
+        found[match.group(1)] = match.group(2)
+    return found
+
+
+def _read_file(path):
+    with open(path, encoding="utf-8-sig") as file:
+        return parse_file(file.read(), os.fspath(path))
+
+
+@functools.lru_cache(maxsize=64)
+def _compiled(entries: tuple[tuple[str, str], ...], outer: Classes) -> Classes:
+    return Classes(dict(entries), outer).check()
+
+
+def classes_of(classes) -> Classes:
+    """Return classes as a caller gives them: a mapping, the path of a file, or None for those that are known anyhow."""
+    if classes is None:
+        return _ours_and_users()
+    return _compiled(tuple(texts_of(classes).items()), _ours_and_users())
+
+
+def texts_of(classes) -> dict[str, str]:
+    """Return the descriptions that a caller gives: a mapping, or the path of a file."""
+    texts = _read_file(classes) if isinstance(classes, (str, os.PathLike)) else dict(classes)
+    for name, text in texts.items():
+        if not isinstance(name, str) or not isinstance(text, str):
+            raise TypeError(f"classes are descriptions by class name, both str, not {name!r:.40}: {text!r:.40}")
+    return texts
+
+
+def _ours_and_users():
+    path = os.environ.get(CLASSES_FILE)
+    return _with_users(path, os.environ.get("XDG_CONFIG_HOME"), os.environ.get("HOME"))
+
+
+@functools.lru_cache(maxsize=8)
+def _with_users(path, config_home, home):
+    from typedbytes.sequencefile._class_library import TEXTS  # lazy import: few files need it
+
+    ours = Classes(TEXTS)
+    if path is None:
+        folder = config_home or (os.path.join(home, ".config") if home else None)
+        path = folder and os.path.join(folder, "typedbytes", "classes")
+        if not path or not os.path.isfile(path):
+            return ours
+    return Classes(_read_file(path), ours).check() if path else ours
