@@ -54,6 +54,7 @@ class Settings:
     """
 
     output: str | None = None
+    classes: str | None = None
 
     def __init__(self, words: Mapping[str, Any]) -> None:
         self.__dict__.update(words)
@@ -142,6 +143,9 @@ TYPE = option(
     help="the record class of the values, imported from the current folder or PYTHONPATH",
 )
 KEY_TYPE = option("--key-type", metavar="MODULE:CLASS", help="of pairs: the type of the keys, such as builtins:str")
+CLASSES = option(
+    "--classes", metavar="FILE", help="descriptions of classes in SequenceFiles, a line for each: name: fields"
+)
 UNICODE_ERRORS = option(
     "--unicode-errors",
     choices=("strict", "surrogateescape"),
@@ -187,6 +191,7 @@ class StreamSettings(FileSettings):
     from_: str | None = option(
         "--from", choices=NAMES, help="the format of the inputs (default: recognised by their first bytes)"
     )
+    classes: str | None = CLASSES
 
 
 class RecordForm(Settings):

@@ -8,8 +8,9 @@ the folders beside this one, and helpers import no command; nothing imports this
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from importlib import import_module
+from os import environ
 
 from typedbytes._base.atomic import remove_unfinished
 from typedbytes._base.exit_codes import BROKEN_PIPE, INTERNAL, INTERRUPTED, IO_ERROR, OK, UNAVAILABLE, USAGE
@@ -181,7 +182,24 @@ def _parse_command(arguments):
     words = parser.parse(command.Settings.with_defaults(arguments))
     settings = command.Settings(words)
     more = [{each: parser_of(each) for each in COMMANDS}] if name in OF_PARSERS else []
-    return lambda output: command.run(settings, output, *more), settings.output_file()
+
+    def work(output):
+        with _classes_in_use(settings.classes):
+            return command.run(settings, output, *more)
+
+    return work, settings.output_file()
+
+
+def _classes_in_use(path):
+    """Return a context in which the Readers of this process and its children know the classes of a file.
+
+    path: given by --classes; None: that which a variable names, if there is one.
+    """
+    if path is None and not environ.get("TYPEDBYTES_CLASSES"):
+        return nullcontext()
+    from typedbytes.cli._input.classes import classes_in_use  # imported lazily: start-up time
+
+    return classes_in_use(path)
 
 
 def _run_without_command(arguments, output):

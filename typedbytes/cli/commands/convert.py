@@ -11,7 +11,17 @@ from functools import partial
 import typedbytes
 from typedbytes import columns
 from typedbytes._base.codec_names import TO_WRITE
-from typedbytes.cli._arguments import KEY_TYPE, OUTPUT, TYPE, FileSettings, RecordForm, option, parse_size, switch
+from typedbytes.cli._arguments import (
+    CLASSES,
+    KEY_TYPE,
+    OUTPUT,
+    TYPE,
+    FileSettings,
+    RecordForm,
+    option,
+    parse_size,
+    switch,
+)
 from typedbytes.cli._failure import BAD_DATA, USAGE, Failure, display_name, say
 from typedbytes.cli._input.formats import NAMES
 from typedbytes.cli._input.inputs import Inputs, opened
@@ -64,6 +74,7 @@ class Settings(FileSettings, RecordForm):
         choices=("vector", "map"),
         help="what rows and structs of arrow and parquet become: map keeps their names (vector)",
     )
+    classes: str | None = CLASSES
     type: str | None = TYPE
     key_type: str | None = KEY_TYPE
     output: str | None = OUTPUT

@@ -12,7 +12,7 @@ import tempfile
 import time
 from functools import partial
 
-from typedbytes.cli._arguments import option
+from typedbytes.cli._arguments import CLASSES, option
 from typedbytes.cli._failure import say
 from typedbytes.cli._job.options import JobSettings, job_of
 from typedbytes.jobs.job import Job
@@ -36,6 +36,7 @@ class Settings(JobSettings):
         default="local",
         help="what runs the tasks; spark: PySpark on this machine (local)",
     )
+    classes: str | None = CLASSES
 
 
 def run(settings: Settings, output: CommandOutput) -> None:

@@ -1,0 +1,41 @@
+"""The file of descriptions that --classes names."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+
+from typedbytes.cli._failure import NO_INPUT, USAGE, Failure, display_name, reason_of
+from typedbytes.sequencefile._classes import classes_of
+from typedbytes.sequencefile._writables import CLASSES_FILE
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["classes_in_use"]
+
+
+@contextmanager
+def classes_in_use(path: str | None) -> Iterator[None]:
+    """Have the Readers of this process, and of those that it starts, know the classes of a file meanwhile.
+
+    path: None for that which the variable names, which is only checked.
+    """
+    before = os.environ.get(CLASSES_FILE)
+    where, path = "--classes" if path else CLASSES_FILE, path or before or ""
+    try:
+        classes_of(path)
+    except OSError as error:
+        raise Failure(NO_INPUT, f"{where}: {display_name(path)}: {reason_of(error)}") from None
+    except ValueError as error:
+        raise Failure(USAGE, f"{where}: {error}") from None
+    os.environ[CLASSES_FILE] = os.path.abspath(path)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[CLASSES_FILE]
+        else:
+            os.environ[CLASSES_FILE] = before
