@@ -47,6 +47,19 @@ def test_each_record_is_in_one_split_of_any_size(tmp_path, how):
         assert rows_of(path, splitSize=size) == PAIRS, size
 
 
+def test_a_described_class_is_a_struct(tmp_path):
+    classes = {"com.example.Event": "id: long, tags: list<text>, at: vlong?"}
+    events = [{"id": n, "tags": ["a"] * (n % 2), "at": n if n % 3 else None} for n in range(6)]
+    how = {"key_class": "IntWritable", "value_class": "com.example.Event", "classes": classes}
+    path = write(tmp_path / "in.seq", enumerate(events), **how)
+    (tmp_path / "classes").write_text("com.example.Event: id: long, tags: list<text>, at: vlong?")
+    given = {"classes": str(tmp_path / "classes")}
+    schema = _splits.infer_schema(path, Options(given))
+    fields = [("id", pyarrow.int64()), ("tags", pyarrow.list_(pyarrow.string())), ("at", pyarrow.int64())]
+    assert schema.arrow.field("value").type == pyarrow.struct(fields)
+    assert rows_of(path, **given) == list(enumerate(events))
+
+
 def test_files_of_several_formats(tmp_path):
     write(tmp_path / "part-00000", PAIRS[:10])
     with tb.PairWriter(tmp_path / "part-00001") as writer:

@@ -11,6 +11,7 @@ from typedbytes import columns
 from typedbytes._base import locations
 from typedbytes.columns import Split, _tables
 from typedbytes.columns._tables import Schema, SchemaError
+from typedbytes.sequencefile._classes import texts_of
 
 __all__ = ["Options", "Schema", "SchemaError", "Split", "batches_of", "given_schema", "infer_schema", "make_splits"]
 
@@ -34,6 +35,8 @@ class Options:
         self.split_size = _size(given.get("splitsize", SPLIT_NBYTES))
         self.path_column = given.get("pathcolumn")
         self.structure = {"pairs": self.pairs, "dialect": given.get("dialect", "hadoop")}
+        if given.get("classes"):  # read here, so that workers need no file
+            self.structure["classes"] = texts_of(given["classes"])
 
 
 def _flag(given, name, default):
