@@ -432,6 +432,11 @@ def test_indented_json_is_that_of_the_json_module(trees):
         (map_((integer(1), A), (b"\x02\x01", B)), '{"1": "a", "true": "b"}'),
         (map_((vector(A), B)), '{"[\\"a\\"]": "b"}'),
         ("32 00000004 00000000", '"AAAAAA=="'),
+        (tb.dumps(tb.Writable("org.apache.hadoop.io.NullWritable")).hex(), "null"),
+        (
+            tb.dumps(tb.Writable("org.apache.hadoop.io.NullWritable", b"a")).hex(),
+            '"AAAAIW9yZy5hcGFjaGUuaGFkb29wLmlvLk51bGxXcml0YWJsZWE="',
+        ),
         ("90 00000001 07", '"Bw=="'),
         (NONE_PICKLE, "null"),
     ],

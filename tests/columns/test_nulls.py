@@ -10,7 +10,7 @@ import typedbytes as tb
 from support.column_values import EXACT, rows_of
 from support.subprocess_runs import run_fresh
 from support.vectors import exact_repr
-from typedbytes import columns
+from typedbytes import columns, sequencefile
 
 pytestmark = [pytest.mark.free_threaded, pytest.mark.lowest]
 
@@ -57,6 +57,34 @@ def test_arrow_sees_them():
         value and {"0": value[0], "1": value[1], "2": value[2]} for value in values
     ]
     assert pyarrow.table(columns.read(tb.dumps(None) * 3, pairs=False)).column(0).null_count == 3
+
+
+NULL_WRITABLE = tb.dumps(tb.Writable("org.apache.hadoop.io.NullWritable"))
+
+
+@pytest.mark.parametrize("dialect", ["hadoop", "hive"])
+def test_a_null_writable_is_a_null(dialect):
+    """Hadoop's jobs write it for a key or a value that is not there, and `hadoop fs -text` prints (null)."""
+    encoder = tb.Encoder(dialect=dialect)
+    data = b"".join(NULL_WRITABLE + (encoder.encode(n) if n % 2 else NULL_WRITABLE) for n in range(200))
+    for n in range(len(data)):
+        if n % 997 == 0:
+            with pytest.raises(tb.TruncatedError):
+                list(columns.read(io.BytesIO(data[: n + 50]), dialect=dialect))
+    (batch,) = columns.read(data, dialect=dialect)
+    assert batch.schema == {"key": "unknown", "value": "int"}
+    assert batch.column("key").tolist() == [None] * 200
+    assert batch.column("value").tolist() == [n if n % 2 else None for n in range(200)]
+    assert written(batch) == data
+
+
+@pytest.mark.parametrize("compression", ["none", "block"])
+def test_sequence_files_without_keys_have_nulls(compression):
+    file = io.BytesIO()
+    with sequencefile.Writer(file, key_class="NullWritable", value_class="Text", compression=compression) as writer:
+        writer.writes((None, str(n)) for n in range(9))
+    (batch,) = columns.read(file.getvalue())
+    assert batch.column("key").tolist() == [None] * 9 and batch.column("value").tolist() == list("012345678")
 
 
 def test_numpy_masks_numbers_and_has_none_among_objects():

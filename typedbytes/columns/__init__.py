@@ -10,7 +10,8 @@ NumPy is imported when an array is asked for; no other library is ever imported.
 """
 
 from typedbytes.columns._batch import Batch
-from typedbytes.columns._reader import BatchReader, MismatchError, read
+from typedbytes.columns._read import read
+from typedbytes.columns._reader import BatchReader, MismatchError
 from typedbytes.columns._sources import Split, splits
 from typedbytes.columns._write import write
 

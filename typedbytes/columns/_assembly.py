@@ -17,10 +17,12 @@ class Assembly:
     names: of the values of a record. types: of those, None: inferred from the next record. visible: the names of the
     columns wanted, and paths: where they are in a record, None: all values. batch_rows, batch_nbytes: where a batch
     ends. policy: what to do with a value of another type than its column. structure: the dialect and the depth.
-    convert: for typed columns, see Builder.
+    convert, text: for typed columns, and for STRINGs that are not UTF-8, see Builder.
     """
 
-    def __init__(self, names, types, visible, paths, batch_rows, batch_nbytes, policy, structure, convert=None):
+    def __init__(
+        self, names, types, visible, paths, batch_rows, batch_nbytes, policy, structure, convert=None, text=None
+    ):
         self.names = names
         self.visible = visible
         self.paths = paths
@@ -29,13 +31,15 @@ class Assembly:
         self.policy = policy
         self.structure = structure
         self.convert = convert
+        self.text = text
         self.is_new = types is None  # the types are inferred from the next record
         self.builder = self.new_builder(types)  # has the rows after those of `ready`
         self.ready = []  # complete batches, in order
 
     def new_builder(self, types):
         """Return an empty builder of these types."""
-        return _native.Builder(types, len(self.names), self.paths, self.policy, convert=self.convert, **self.structure)
+        how = {"convert": self.convert, "text": self.text, **self.structure}
+        return _native.Builder(types, len(self.names), self.paths, self.policy, **how)
 
     def append(self, view, start):
         """Append the records from `start` on; return the number of bytes and of records used."""

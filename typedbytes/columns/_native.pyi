@@ -50,6 +50,7 @@ class Builder:
         max_depth: int = 256,
         max_held: int = 2147483647,
         convert: Callable[[int, bytes], bytes | None] | None = None,
+        text: tuple[str, str] | None = None,
     ) -> Self: ...
     @property
     def stride(self) -> int: ...

@@ -12,24 +12,22 @@ from typedbytes import _core
 from typedbytes.columns import _native, _sources, _type_strings, _wanted
 from typedbytes.columns._assembly import Assembly
 from typedbytes.columns._batch import BatchStream
-from typedbytes.columns._threads import Parallel
+from typedbytes.columns._threads import BlocksAhead, Parallel
 from typedbytes.errors import DecodeError, FormatError, LimitError
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any, Literal
+    from collections.abc import Sequence
+    from typing import Any
 
     from typing_extensions import Self
 
     from typedbytes._base.options import ClassTexts, Dialect
     from typedbytes.columns._batch import Batch
+    from typedbytes.columns._read import Policy, Schema
 
-    _Policy = Literal["error", "widen", "split"]
-    _Schema = Mapping[str, str] | Mapping[int, str] | Iterable[str]
-
-__all__ = ["BatchReader", "MismatchError", "read"]
+__all__ = ["BatchReader", "MismatchError"]
 
 # The default of batch_nbytes is the larger of _BATCH_NBYTES and _ROW_NBYTES for each of batch_rows.
 _BATCH_NBYTES = 8 << 20
@@ -49,52 +47,6 @@ class MismatchError(DecodeError):
     """
 
     __module__ = "typedbytes.columns"
-
-
-def read(
-    source: Any, batch_rows: int = 65536, schema: _Schema | None = None, *, batch_nbytes: int | None = None,
-    columns: Sequence[str] | None = None, pairs: bool = True, on_mismatch: _Policy = "error", threads: int = 1,
-    dialect: Dialect = "hadoop", max_depth: int = 256, type: Any = None, key_type: Any = None, value_type: Any = None,
-    classes: ClassTexts = None,
-) -> BatchReader:  # fmt: skip
-    """Read a stream of pairs of one shape, or of values, as batches of columns.
-
-    source: any source that a Reader accepts; the path or the bytes of a SequenceFile, or a Reader of one; a folder of
-    part files, a pattern such as `out/part-*`, a list of paths, or a Split: errors then name the file, with the offset
-    and the record in it. batch_rows: rows of a batch, fewer in the last one, or if a column would exceed 2^31-1 bytes
-    or items. batch_nbytes: a batch also ends with the record by which it has that many encoded bytes, so that memory
-    does not depend on the size of records; None: 8 MiB, or 128 bytes for each of batch_rows if that is more. schema: a
-    type for each value of a record, by order (["string", "long"]), or in a dict with new names in order
-    ({"word": "string", "n": "long"}), or with the present names (key and value, or 0 and 1) in any order; None: taken
-    from the first record. columns: the names of those wanted, or paths to items of VECTORs, such as "value.1", and to
-    fields of MAPs, such as "value.price", which are null where a MAP lacks them; all else is skipped. pairs: whether
-    records are pairs, named key and value, or single values. on_mismatch: what to do with a value of another type than
-    its column: "error" raises MismatchError after the rows before it; "widen" changes the column to a type for both
-    (INT to LONG, numbers of several types to DOUBLE unless an integer beyond 2**53 would lose digits, VECTORs of one
-    length to VECTORs of any, all else to raw: encoded values); "split" ends the batch, and that record sets a new
-    schema, with raw for a value with items of several types. threads: the number of decoding threads; each takes one
-    batch or 16 MiB at a time. dialect, max_depth: as for Reader. type: a record class, or any other type of single
-    values, which sets the schema: each field of a record is a column. key_type, value_type: the same for pairs. Values
-    are checked, and may come in all forms that a Reader of that type takes; DecodeTypeError says which does not fit.
-    classes: descriptions of classes of SequenceFiles, as for a `sequencefile.Reader`; each is a struct.
-
-    The pickle of None, or in Hive's dialect its NULL, is a null in a column of any type but raw and ext<100>, which
-    keep it as a value. It is a mismatch as a key of a MAP, as an item of a VECTOR of numbers of one type, and in place
-    of a VECTOR that takes more than 128 bytes in a column. If all values of a column are null, its type is unknown.
-
-    Returns a BatchReader. Iterating raises TruncatedError, FormatError and LimitError as a Reader does. In a
-    SequenceFile the offset of an error is that of the record, or of its block.
-
-    >>> import typedbytes
-    >>> data = typedbytes.Encoder().encode_pairs([(1, 0.5), (2, 1.5), (3, 2.5)])
-    >>> [batch.column("value").tolist() for batch in read(data, batch_rows=2)]
-    [[0.5, 1.5], [2.5]]
-    """
-    return BatchReader(
-        source, batch_rows, schema, batch_nbytes=batch_nbytes, columns=columns, pairs=pairs, on_mismatch=on_mismatch,
-        threads=threads, dialect=dialect, max_depth=max_depth, type=type, key_type=key_type, value_type=value_type,
-        classes=classes,
-    )  # fmt: skip
 
 
 @_core.step_as_base  # otherwise Python looks up __next__ for each batch
@@ -117,10 +69,10 @@ class BatchReader(_core.RecordIterator):
         def __next__(self) -> Batch: ...
 
     def __init__(
-        self, source: Any, batch_rows: int = 65536, schema: _Schema | None = None, *, batch_nbytes: int | None = None,
-        columns: Sequence[str] | None = None, pairs: bool = True, on_mismatch: _Policy = "error", threads: int = 1,
-        dialect: Dialect = "hadoop", max_depth: int = 256, type: Any = None, key_type: Any = None,
-        value_type: Any = None, classes: ClassTexts = None,
+        self, source: Any, batch_rows: int = 65536, schema: Schema | None = None, *, batch_nbytes: int | None = None,
+        columns: Sequence[str] | None = None, pairs: bool = True, on_mismatch: Policy = "error", threads: int = 1,
+        dialect: Dialect = "hadoop", max_depth: int = 256, encoding: str = "utf-8", unicode_errors: str = "strict",
+        type: Any = None, key_type: Any = None, value_type: Any = None, classes: ClassTexts = None,
     ) -> None:  # fmt: skip
         if batch_nbytes is None:
             batch_nbytes = max(_BATCH_NBYTES, _ROW_NBYTES * batch_rows)
@@ -129,14 +81,17 @@ class BatchReader(_core.RecordIterator):
         if on_mismatch not in _POLICIES:
             raise ValueError(f'on_mismatch must be "error", "widen" or "split", not {on_mismatch!r}')
         structure = {"dialect": dialect, "max_depth": max_depth}
+        text = _wanted.text_encoding(encoding, unicode_errors)
         self._typed: Any = None
         convert = None
         if type is None and key_type is None and value_type is None:
             names, types = _wanted.names_and_types(schema, pairs, dialect)
             visible, paths = _wanted.projection(columns, names)
         else:
-            if schema is not None or on_mismatch != "error":
-                raise ValueError("schema and on_mismatch cannot be combined with a type, which says what values are")
+            if schema is not None or on_mismatch != "error" or text is not None:
+                raise ValueError(
+                    "schema, on_mismatch and encoding cannot be combined with a type, which says what values are"
+                )
             from typedbytes.columns import _typed  # lazy import: start-up time
 
             self._typed = typed = _typed.columns_of(type, key_type, value_type, dialect, max_depth)
@@ -144,7 +99,9 @@ class BatchReader(_core.RecordIterator):
             visible, paths = typed.projection(columns)
         batch_nbytes = min(batch_nbytes, sys.maxsize)
         files = _sources.files_of(source)
-        how = pairs, structure, self._typed and self._typed.options, classes
+        self._ahead = BlocksAhead(threads)
+        options = {**structure, **_wanted.options_of_text(text)}
+        how = pairs, options, self._typed and self._typed.options, self._ahead, classes
         self._files = None if files is None else _sources.Files(files, *how)
         self._in_file = files is None and _sources.is_sequence_file(source)
         self._reader = self._files or (_sources.sequence_file if self._in_file else _sources.stream)(source, *how)
@@ -153,18 +110,19 @@ class BatchReader(_core.RecordIterator):
             if described:
                 types = tuple(map(_type_strings.parse, described))
             self._assembly = Assembly(
-                names, types, visible, paths, batch_rows, batch_nbytes, on_mismatch, structure, convert
+                names, types, visible, paths, batch_rows, batch_nbytes, on_mismatch, structure, convert, text
             )
         except BaseException:
             self._reader.close()
             raise
         self._memory = _sources.memory_of(source) if threads > 1 and not self._in_file else None
-        self._parallel = Parallel(threads, self._assembly, self._memory) if threads > 1 else None
+        is_divided = threads > 1 and not self._in_file
+        self._parallel = Parallel(threads, self._assembly, self._memory) if is_divided else None
         self._source_failure: Exception | None = None  # raised after the rows before it
         self._has_ended = False
         self._whole_groups = False
         self._nrows = 0
-        self._start = self._nbuffered = self._nused = self._offset = 0
+        self._start = self._nbuffered = self._nused = self._offset = self._batch_offset = 0
 
     def __enter__(self) -> Self:
         return self
@@ -258,6 +216,7 @@ class BatchReader(_core.RecordIterator):
             self._memory.release()  # a worker that has finished may still hold a reference
         self._assembly.ready = []
         self._reader.close()
+        self._ahead.close()
 
     def _peek(self):
         """Return the next batch without consuming it; an empty one at the end."""
@@ -324,7 +283,16 @@ class BatchReader(_core.RecordIterator):
         if not nrows:
             return None
         _core.keep_freed_memory(builder.nbytes)
-        return self._assembly.finish(nrows)
+        try:
+            batch = self._assembly.finish(nrows)
+        except FormatError as error:  # text in another encoding
+            if error.record:
+                return self._assembly.finish(error.record)  # the next call raises it
+            message = f"{error.message}, in column {self._assembly.names[builder.column]!r} of the batch"
+            first = self._reader.record - builder.nrows
+            raise FormatError(message, self._batch_offset, error.code, "", first if first >= 0 else None) from None
+        self._batch_offset = self._reader.offset
+        return batch
 
     def _read_more(self, nbytes):
         """Read and decode; False at the end of input, and after a source's error that rows go before."""
@@ -357,7 +325,7 @@ class BatchReader(_core.RecordIterator):
         assembly = self._assembly
         self._start, self._nbuffered = self._reader.offset, len(view)
         nbytes = nrecords = 0
-        if self._parallel is not None:
+        if self._parallel is not None and not (self._files and self._files.in_file):
             nbytes, nrecords = self._parallel.decode(view, self._start)
             assembly.is_new = assembly.is_new and not nbytes
             if assembly.ready:

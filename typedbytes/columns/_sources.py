@@ -140,9 +140,9 @@ def files_of(source):
 class Files:
     """The source for the records of several files in turn; offset and record are those in the current one."""
 
-    def __init__(self, files, pairs, structure, types, classes):
+    def __init__(self, files, pairs, structure, types, ahead, classes):
         self._files = iter(files)
-        self._how = pairs, structure, types, classes
+        self._how = pairs, structure, types, ahead, classes
         self._name, self._reader, self.in_file = "", stream(b"", *self._how), False
         self._open_next()
 
@@ -203,8 +203,11 @@ def memory_of(source):
         return None
 
 
-def sequence_file(source, pairs, structure, types, classes):
-    """Return the source for the pairs of a SequenceFile, which does not look at types; classes: as described."""
+def sequence_file(source, pairs, structure, types, ahead, classes):
+    """Return the source for the pairs of a SequenceFile, which does not look at types.
+
+    ahead: decompresses the blocks, unless a Reader was given. classes: as described.
+    """
     from typedbytes import sequencefile  # lazy import: start-up time
     from typedbytes.sequencefile._typed_pairs import TypedPairs
 
@@ -216,10 +219,12 @@ def sequence_file(source, pairs, structure, types, classes):
     part: dict[str, Any] = {"start": source.start, "length": source.length} if isinstance(source, Split) else {}
     where = source.path if part else source
     reader = sequencefile.Reader(where, classes=classes, **part, **structure) if is_owned else source
+    if is_owned:
+        ahead.start(reader)
     return TypedPairs(reader, is_owned, **_AS_THEY_ARE, **structure)
 
 
-def stream(source, pairs, structure, types, classes=None):
+def stream(source, pairs, structure, types, ahead=None, classes=None):
     """Return the source for the records of a stream; types: the options of a Reader that say what they are."""
     source = source.path if isinstance(source, Split) else source
     return (PairReader if pairs else Reader)(source, buffer_size=_READ_NBYTES, **(types or _AS_THEY_ARE), **structure)

@@ -10,7 +10,7 @@ import os
 from collections import namedtuple
 
 from typedbytes.columns import _type_strings
-from typedbytes.columns._reader import read
+from typedbytes.columns._read import read
 from typedbytes.errors import TypedBytesError
 
 __all__ = ["Schema", "SchemaError", "batches_of", "infer_schema"]

@@ -1,4 +1,4 @@
-"""Threads that decode batches of an Assembly whose bytes are in memory.
+"""Threads that decode batches of an Assembly whose bytes are in memory, and that decompress blocks of SequenceFiles.
 
 Here: dividing the bytes among threads, and taking over their batches in order. Not here: sources, errors, policies;
 whatever a thread cannot decode is left to the reader.
@@ -12,14 +12,14 @@ import threading
 
 from typedbytes import _core
 from typedbytes.columns._batch import Batch
-from typedbytes.errors import LimitError
+from typedbytes.errors import FormatError, LimitError
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["Parallel"]
+__all__ = ["BlocksAhead", "Parallel"]
 
 _RUN_NBYTES = 16 << 20  # size of a run; a run is one batch at least
 _SAMPLE = 256  # records from which the mean size is estimated
@@ -60,6 +60,29 @@ def _run_calls(calls):
 
 
 _workers = _Workers()
+
+
+class BlocksAhead:
+    """Threads that decompress the blocks of one SequenceFile after the other, while their reader uses earlier ones."""
+
+    def __init__(self, threads):
+        self._nthreads = threads
+        self._pool: Any = None
+
+    def start(self, reader):
+        """Have the blocks of this Reader decompressed from now on."""
+        if self._nthreads == 1 or reader.compression != "block":
+            return
+        if self._pool is None:
+            from concurrent.futures import ThreadPoolExecutor  # lazy import: start-up time
+
+            self._pool = ThreadPoolExecutor(self._nthreads, thread_name_prefix="columns-blocks")
+        reader.__decompress_ahead__(self._pool.submit, 2 * self._nthreads)
+
+    def close(self):
+        """Let the threads end, when they have finished the blocks in hand."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
 
 
 class Parallel:
@@ -231,8 +254,8 @@ class _Run:
                 and self._fill(assembly.batch_rows, assembly.batch_nbytes)
             ):
                 self.batches.append(self.builder.finish(Batch, assembly.visible))
-        except (LimitError, MemoryError):
-            pass  # no record was appended: the reader continues from here and meets the error again
+        except (LimitError, MemoryError, FormatError):
+            pass  # no record was appended, or no batch made: the reader continues from here and meets the error again
 
     def _fill(self, batch_rows, batch_nbytes):
         """Append records until there is a whole batch, and return whether there is."""

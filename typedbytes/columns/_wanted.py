@@ -1,12 +1,14 @@
-"""What the caller of a BatchReader wants: the types of its columns, and which of them.
+"""What the caller of a BatchReader wants: the types of its columns, which of them, and how their text is encoded.
 
-Here: schemas and names of columns, checked. Not here: the text of a type.
+Here: schemas, names of columns and of encodings, checked. Not here: the text of a type.
 """
+
+import codecs
 
 from typedbytes.columns import _type_strings
 from typedbytes.columns._batch import split_name
 
-__all__ = ["names_and_types", "projection"]
+__all__ = ["names_and_types", "options_of_text", "projection", "text_encoding"]
 
 
 def names_and_types(schema, pairs, dialect):
@@ -60,3 +62,17 @@ def projection(columns, names):
             )
         paths.append((found[0], *found[1]))
     return columns, tuple(paths)
+
+
+def text_encoding(encoding, errors):
+    """Return the names of an encoding of text and of an error handler, None for UTF-8; LookupError for others."""
+    info = codecs.lookup(encoding)
+    codecs.lookup_error(errors)
+    if not getattr(info, "_is_text_encoding", True):
+        raise LookupError(f"{encoding!r} is not an encoding of text")
+    return None if info.name == "utf-8" and errors == "strict" else (info.name, errors)
+
+
+def options_of_text(text):
+    """Return the options of a Reader that finds what is wrong with a record, whose text may be in this encoding."""
+    return {} if text is None else {"unicode_errors": "surrogateescape"}

@@ -447,6 +447,10 @@ cdef const unsigned char* put_writable(Walk* w, const unsigned char* p) except N
     cdef Py_ssize_t nbytes = load_i32(p)
     cdef Py_ssize_t nname = load_i32(p + 4) if nbytes >= 4 else -1
     cdef Py_ssize_t before = written(&w.out)
+    if w.plain and nbytes + 5 == ENCODED_NULL_WRITABLE_NBYTES \
+            and memcmp(p - 1, ENCODED_NULL_WRITABLE, ENCODED_NULL_WRITABLE_NBYTES) == 0:
+        put_text(w, b"null", 4)
+        return p + 4 + nbytes
     if w.plain:
         return put_plain_payload(w, p)
     if not 0 <= nname <= nbytes - 4:

@@ -8,6 +8,7 @@
 #     walk.pxi           bytes to columns, value by value
 #     load.pxi           the same for values of the types that their columns have
 #     text.pxi           whether STRINGs are UTF-8
+#     transcode.pxi      STRINGs in other encodings
 #     decimal.pxi        decimal numbers as text, and back
 #     typed.pxi          columns that a class describes
 #     widen.pxi          a column that meets a value of another type
@@ -32,6 +33,7 @@ from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawMalloc
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New
 from cpython.ref cimport Py_INCREF, Py_XDECREF
+from cpython.unicode cimport PyUnicode_Decode
 
 from typedbytes.columns.arrow cimport *
 from typedbytes._core cimport (
@@ -50,7 +52,7 @@ from typedbytes.core.typecode cimport *
 
 from sys import byteorder
 
-from typedbytes.errors import EncodeTypeError, EncodeValueError, LimitError
+from typedbytes.errors import EncodeTypeError, EncodeValueError, FormatError, LimitError
 
 __all__ = [
     "Batch", "Builder", "ImportedArray", "ImportedArrayStream", "Rows", "arrow_names", "arrow_stream", "encode_rows",
@@ -67,6 +69,7 @@ include "write.pxi"
 include "walk.pxi"
 include "load.pxi"
 include "text.pxi"
+include "transcode.pxi"
 include "typed.pxi"
 include "widen.pxi"
 include "build.pxi"

@@ -25,6 +25,7 @@ cdef class Builder:
     of each column wanted, (number of the value, name of a part, ...); None: all values. policy: "error", "widen" or
     "split". max_held: limit for the bytes and items of a column, at most what offsets can address. convert: for typed
     columns, a function of the number of an annotation and an encoded value, which returns its declared form or None.
+    text: the names of the encoding of STRINGs and of an error handler; None: they have to be UTF-8.
     `append_records` reports in `state` why it stopped.
     """
 
@@ -32,6 +33,7 @@ cdef class Builder:
     cdef tuple paths
     cdef object policy
     cdef object convert
+    cdef TextEncoding text
     cdef Py_ssize_t nvalues
     cdef Table* table
     cdef Walk w
@@ -59,7 +61,7 @@ cdef class Builder:
     cdef readonly tuple fault     # in a typed column: the number of its annotation, what is wrong, how the value starts
 
     def __cinit__(self, types, Py_ssize_t nvalues, paths, policy, *, dialect="hadoop", max_depth=256,
-                  Py_ssize_t max_held=INT32_MAX, convert=None):
+                  Py_ssize_t max_held=INT32_MAX, convert=None, text=None):
         self.options = (<DecodeOptions>DecodeOptions(dialect=dialect, max_depth=max_depth)).template
         start_skipping(&self.w.skipping, &self.options)
         self.w.max_depth = self.options.max_depth
@@ -69,6 +71,7 @@ cdef class Builder:
         self.w.max_held = max_held
         self.policy = policy
         self.convert = convert
+        self.text = None if text is None else TextEncoding(*text)
         self.types = types
         self.nvalues = nvalues
         self.paths = paths
@@ -193,6 +196,7 @@ cdef class Builder:
         cdef Py_ssize_t before, missing_nbytes
         cdef Outcome outcome
         cdef bint is_valid = True
+        cdef bint is_utf8 = self.text is None
         self.w.p = self.view_start = start
         self.w.end = start + nbytes
         self.w.checks_each_text = False
@@ -206,7 +210,7 @@ cdef class Builder:
         self.reserve()
         with nogil:
             outcome = self.run()
-            is_valid = self.texts_are_valid()
+            is_valid = not is_utf8 or self.texts_are_valid()
         if not is_valid:
             self.set_row_count(before)
             self.w.missing_nbytes = missing_nbytes
@@ -215,7 +219,7 @@ cdef class Builder:
             PyErr_Clear()    # LimitError: the invalid text precedes the limit. What a signal handler raised is kept
             # Rare, and the end of this batch: decode again, checking each text, to find the first invalid one or
             # whether one precedes the value that was refused.
-            self.w.checks_each_text = True
+            self.w.checks_each_text = self.text is None
             with nogil:
                 outcome = self.run()
         try:
@@ -529,19 +533,33 @@ cdef class Builder:
             i -= 1
         return i
 
+    cdef int transcode_rows(self, Py_ssize_t n, list found) except -1:
+        cdef Py_ssize_t i, row
+        for i in range(self.nvalues):
+            row = transcode(self.table.roots[i], n, self.text, found)
+            if row >= 0:
+                self.column = i
+                raise FormatError(f"STRING is not {self.text.name.decode('ascii')}: {self.text.fault}", None, STRING,
+                                  "", row)
+        return reserve_transcoded(found)
+
     def finish(self, kind, tuple names, rows=None):
         """Return the rows held as a Batch of class `kind`, and start the next batch with the current types.
 
         rows: the number of rows to return; the others are kept for the next batch. Raises ValueError while there are no
-        types, and for more rows than there are.
+        types, and for more rows than there are; FormatError for text that is not in the encoding, with its row, and
+        its value in `column`.
         """
         cdef Batch batch = kind.__new__(kind)
         cdef Table* table = self.table
         cdef Table* rest
         cdef Py_ssize_t i
         cdef Py_ssize_t n = self.nrows if rows is None else rows
+        cdef list transcoded = []
         if table == NULL or not 0 <= n <= table.n:
             raise ValueError(f"{self.nrows} rows are held, not {n}, or their types are not known")
+        if self.text is not None:
+            self.transcode_rows(n, transcoded)
         self.types = self.described
         rest = self.empty_table(self.types)
         for i in range(self.nvalues):
@@ -557,6 +575,7 @@ cdef class Builder:
             release_table(rest)
             self.changed = True
             raise MemoryError
+        store_transcoded(transcoded)
         rest.n = table.n - n
         self.nbytes = 0 if rest.n == 0 else <Py_ssize_t>(<double>self.nbytes * rest.n / table.n)    # an estimate
         for i in range(self.nvalues):

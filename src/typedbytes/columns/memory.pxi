@@ -41,6 +41,8 @@ cdef struct Null:
 
 cdef Null PICKLED_NULL = Null(<const unsigned char*>PICKLED_NONE, PICKLED_NONE_NBYTES)
 cdef Null HIVE_NULL = Null(b"\x0c", 1)
+# a NullWritable of a SequenceFile, as Hadoop writes one as typed bytes
+cdef Null NULL_WRITABLE = Null(<const unsigned char*>ENCODED_NULL_WRITABLE, ENCODED_NULL_WRITABLE_NBYTES)
 cdef Null MISSING_FIELD = Null(b"", 0)    # a null of a field that its MAP does not have
 
 cdef struct Step              # load.pxi has the steps of the fast path

@@ -351,7 +351,7 @@ cdef tuple describe_value(TypeInference* inference):
     cdef int code = inference.buf.cursor[0]
     if code != VECTOR and code != LIST and code != MAP:
         start = inference.buf.cursor
-        if is_encoded_null(null_of(inference.skipping.hive), start, inference.buf.end):
+        if encoded_null(null_of(inference.skipping.hive), start, inference.buf.end) != NULL:
             skip_value(inference.skipping, &inference.buf)
             return ("unknown",)
         skip_value(inference.skipping, &inference.buf)

@@ -16,7 +16,7 @@ cdef enum Outcome:
     NO_MEMORY
 
 cdef enum:
-    MAX_NULL_NBYTES = 128     # that a null may take in a column and its children; its encoding has 1 or 9
+    MAX_NULL_NBYTES = 128     # that a null may take in a column and its children; its encoding has 1, 9 or 42
 
 cdef enum Fault:
     NO_FAULT
@@ -29,7 +29,7 @@ cdef struct Walk:
     const unsigned char* end
     PyObject* builder         # borrowed
     bint widens
-    const Null* null          # what is read as a null
+    const Null* null          # what is read as a null, beside a NullWritable
     Py_ssize_t max_held       # bytes of data, and items, of one column: offsets are int32
     Py_ssize_t missing_nbytes    # that missing fields take in this batch; at most MAX_MISSING_NBYTES
     bint checks_each_text     # check that each STRING is UTF-8 as it is appended
@@ -45,13 +45,20 @@ cdef struct Walk:
 
 
 cdef inline const Null* null_of(bint hive) noexcept nogil:
-    # The one encoding that is read as a null: Hive's own, or the pickle of None that this library
+    # The encoding that is read as a null in a dialect: Hive's own, or the pickle of None that this library
     # and the older ones write.
     return &HIVE_NULL if hive else &PICKLED_NULL
 
 
-cdef inline bint is_encoded_null(const Null* null, const unsigned char* p, const unsigned char* end) noexcept nogil:
+cdef inline bint starts_with(const Null* null, const unsigned char* p, const unsigned char* end) noexcept nogil:
     return end - p >= null.nbytes and memcmp(p, null.data, null.nbytes) == 0
+
+
+cdef const Null* encoded_null(const Null* null, const unsigned char* p, const unsigned char* end) noexcept nogil:
+    # The null that is next, which is this one or a NullWritable; NULL: another value.
+    if starts_with(null, p, end):
+        return null
+    return &NULL_WRITABLE if starts_with(&NULL_WRITABLE, p, end) else NULL
 
 
 cdef Py_ssize_t null_size(const Column* c) noexcept nogil:
@@ -97,6 +104,7 @@ cdef Outcome append_value(Walk* w, Column* c) noexcept nogil:
     # Append one value of any type. APPENDED: the cursor is after it.
     cdef Outcome outcome
     cdef Py_ssize_t nbytes
+    cdef const Null* null
     if not c.wanted and not c.has_wanted_child:
         return skip_one(w)
     while True:
@@ -131,13 +139,14 @@ cdef Outcome append_value(Walk* w, Column* c) noexcept nogil:
             w.depth -= 1
         if outcome != OTHER_TYPE:
             return outcome
-        if not c.refuses_nulls and is_encoded_null(w.null, w.p, w.end):
+        null = NULL if c.refuses_nulls else encoded_null(w.null, w.p, w.end)
+        if null != NULL:
             nbytes = null_size(c)
             if nbytes > MAX_NULL_NBYTES and c.typed != NULL and count_missing(w, nbytes) != APPENDED:
                 return COLUMN_FULL
             if nbytes <= MAX_NULL_NBYTES or c.typed != NULL:
-                w.p += w.null.nbytes
-                return append_null(c, w.null)
+                w.p += null.nbytes
+                return append_null(c, null)
         if c.is_map_value and w.widens and c.kind != UNKNOWN and not widens_within(c, w.p[0]):
             return OTHER_TYPE    # reported for the whole MAP, which then becomes a STRUCT if possible
         w.mismatched = c

@@ -30,10 +30,14 @@ cdef extern from *:
     """
     #define TB_PICKLED_NONE "\\x64\\0\\0\\0\\x04\\x80\\x02N."
     #define TB_PICKLED_NONE_NBYTES 9
+    #define TB_NULL_WRITABLE "\\x32\\0\\0\\0\\x25\\0\\0\\0\\x21" "org.apache.hadoop.io.NullWritable"
+    #define TB_NULL_WRITABLE_NBYTES 42
     """
     const char* PICKLED_NONE "TB_PICKLED_NONE"
+    const char* ENCODED_NULL_WRITABLE "TB_NULL_WRITABLE"
     enum:
         PICKLED_NONE_NBYTES "TB_PICKLED_NONE_NBYTES"
+        ENCODED_NULL_WRITABLE_NBYTES "TB_NULL_WRITABLE_NBYTES"
 
 cdef enum:
     MAX_LENGTH = 0x7fffffff    # lengths and counts are signed 32-bit numbers

@@ -7,6 +7,7 @@
 #     writables.pxi  keys and values: conversion between Hadoop's Writables and objects, and to typed bytes
 #     frames.pxi     header, records, blocks, sync markers, splits
 #     reader.pxi     records as objects or typed bytes, resync after damage
+#     short_records.pxi  the same for common ones, without the GIL
 #     writer.pxi     header, records and blocks, for writing
 #
 # The format, in Hadoop's terms (org.apache.hadoop.io.SequenceFile, versions 4 to 6; numbers big-endian, VInt is
@@ -106,5 +107,6 @@ include "writables.pxi"
 include "classes/objects.pxi"
 include "frames.pxi"
 include "reader.pxi"
+include "short_records.pxi"
 include "writer.pxi"
 include "copy_pairs.pxi"

@@ -149,7 +149,7 @@ cdef class RecordFrames(PairSource):
         self.file.cursor += nbytes
         return PyBytes_FromStringAndSize(<const char*>self.file.cursor - nbytes, nbytes)
 
-    cdef inline long long offset_here(self) noexcept:
+    cdef inline long long offset_here(self) noexcept nogil:
         return offset_of(&self.file, self.file.cursor)
 
     cdef inline int require(self, Py_ssize_t nbytes) except -1:
@@ -501,7 +501,7 @@ cdef class RecordFrames(PairSource):
         return load_vint(p)
 
 
-cdef inline bint has_buffered_record(RecordFrames frames, Py_ssize_t* nkey, Py_ssize_t* nvalue) noexcept:
+cdef inline bint has_buffered_record(RecordFrames frames, Py_ssize_t* nkey, Py_ssize_t* nvalue) noexcept nogil:
     # Whether a record without compression is next, no sync marker, and buffered whole, with valid lengths.
     cdef ReadBuffer* b = &frames.file
     cdef Py_ssize_t nheld = held(b)

@@ -47,7 +47,10 @@ cdef class Reader(RecordFrames):
     cdef RecordForm form
     cdef State state
     cdef bint resync
+    cdef int key_kind                     # Kinds
+    cdef int value_kind
     cdef bint holds_typed                 # both classes are TypedBytesWritable
+    cdef bint holds_common                # records may have a form that is copied without the GIL
     cdef bint owns                        # close() closes the source too
     cdef object filename                  # for errors; None: not opened by its path
     # of the record read last, owned until take_record() takes it: a tuple, or the key alone
@@ -115,7 +118,9 @@ cdef class Reader(RecordFrames):
             self.block = [None] * 4
         self.key_writable = writable_class_of(self.key_class, find_converters, "key")
         self.value_writable = writable_class_of(self.value_class, find_converters, "value")
-        self.holds_typed = self.key_writable.kind == TYPED_BYTES and self.value_writable.kind == TYPED_BYTES
+        self.key_kind, self.value_kind = self.key_writable.kind, self.value_writable.kind
+        self.holds_typed = self.key_kind == TYPED_BYTES and self.value_kind == TYPED_BYTES
+        self.holds_common = self.compression_type != RECORD and self.key_kind != OTHER and self.value_kind != OTHER
         return 0
 
     # ---- decoding of a record ----
@@ -336,6 +341,7 @@ cdef class Reader(RecordFrames):
     cdef bytes typed_pairs(self, Py_ssize_t nbytes, WriteBuffer* offsets):
         # offsets: NULL if the caller does not need them.
         cdef WriteBuffer* out = &self.typed
+        cdef Py_ssize_t nshort
         if nbytes < 1:
             raise ValueError(f"nbytes must be at least 1, not {nbytes}")
         data, failure = b"", None
@@ -344,8 +350,11 @@ cdef class Reader(RecordFrames):
             start_owned(out, min(nbytes, READ_SIZE) + 512)
             try:
                 while written(out) < nbytes:
-                    if self.nblock and self.holds_typed and self.append_scalars_of_block(nbytes, offsets):
-                        continue
+                    if self.holds_common:
+                        with nogil:
+                            nshort = append_short_records(self, nbytes, offsets)
+                        if nshort:
+                            continue
                     if not self.next_record(TYPED):
                         break
                     if offsets != NULL:
@@ -364,45 +373,6 @@ cdef class Reader(RecordFrames):
         else:
             self.fail(failure)
         return data
-
-    cdef Py_ssize_t append_scalars_of_block(self, Py_ssize_t nbytes, WriteBuffer* offsets) noexcept:
-        # Append records of the open block while both lengths are vints of one byte, and key and value are scalars,
-        # until `nbytes` are written or a buffer is full. Return how many. The record at which signals are looked for
-        # is left to next_record().
-        cdef WriteBuffer* out = &self.typed
-        cdef const unsigned char* key_lengths = self.block_cursors[0]
-        cdef const unsigned char* key = self.block_cursors[1]
-        cdef const unsigned char* value_lengths = self.block_cursors[2]
-        cdef const unsigned char* value = self.block_cursors[3]
-        cdef unsigned char* p = out.cursor
-        cdef unsigned char* end = out.start + min(nbytes, out.end - out.start)
-        cdef Py_ssize_t nkey, nvalue
-        cdef Py_ssize_t count = 0
-        cdef Py_ssize_t max_count = min(self.nblock, -self.nrecords & SIGNAL_MASK)
-        if offsets != NULL:
-            max_count = min(max_count, (offsets.end - offsets.cursor) // <Py_ssize_t>sizeof(self.record_offset))
-        while count < max_count and p < end:
-            nkey, nvalue = key_lengths[count], value_lengths[count]
-            if nkey > MAX_SHORT_VINT or nvalue > MAX_SHORT_VINT or out.end - p < nkey + nvalue \
-                    or not (is_scalar(key, nkey) and is_scalar(value, nvalue)):
-                break
-            copy_short(p, key + 4, nkey - 4)
-            copy_short(p + nkey - 4, value + 4, nvalue - 4)
-            p += nkey + nvalue - 8
-            key += nkey
-            value += nvalue
-            count += 1
-        out.cursor = p
-        self.block_cursors[0] = key_lengths + count
-        self.block_cursors[1] = key
-        self.block_cursors[2] = value_lengths + count
-        self.block_cursors[3] = value
-        self.nblock -= count
-        self.nrecords += count
-        if offsets != NULL:
-            for _ in range(count):
-                store_offset(offsets, self.record_offset)
-        return count
 
     @property
     def __programs__(self):

@@ -351,7 +351,7 @@ cdef int pass_other_value(Decoding* d, Skipping* skipping) except -1:
     return 0
 
 
-cdef inline bint is_scalar(const unsigned char* p, Py_ssize_t nbytes) noexcept:
+cdef inline bint is_scalar(const unsigned char* p, Py_ssize_t nbytes) noexcept nogil:
     # Whether these bytes are a valid TypedBytesWritable that holds one scalar of a common type code.
     return nbytes > 4 and load_i32(p) == nbytes - 4 and scalar_nbytes(p + 4, nbytes - 4) == nbytes - 4
 
@@ -369,7 +369,7 @@ cdef inline int append_bytes(WriteBuffer* out, const unsigned char* p, Py_ssize_
     return 0
 
 
-cdef inline void store_offset(WriteBuffer* out, long long offset) noexcept:
+cdef inline void store_offset(WriteBuffer* out, long long offset) noexcept nogil:
     # The caller has reserved the capacity.
     memcpy(out.cursor, &offset, sizeof(offset))
     out.cursor += sizeof(offset)
