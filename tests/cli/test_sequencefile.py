@@ -11,7 +11,7 @@ import pytest
 
 import typedbytes as tb
 from support.commands import COMMAND, bad, fine, good, rows, run
-from support.sequencefiles import files
+from support.sequencefiles import IO, files
 from support.streaming_support import NO_BYTECODE
 from typedbytes import sequencefile
 from typedbytes.cli import main
@@ -253,6 +253,38 @@ def test_sequence_files_of_different_classes_are_not_one(file, tmp_path, capfd):
     assert not os.path.exists(out)
     good("convert", "--to", "sequencefile", "-o", out, texts, texts)
     assert good("count", out) == b"2\n"
+
+
+def test_classes_are_chosen_by_name(file, tmp_path):
+    pairs, out = [("a", 1), ("b", -(1 << 40))], str(tmp_path / "out.seq")
+    stream = tb.Encoder().encode_pairs(pairs)
+    names = ("--key-class", "Text", "--value-class", "LongWritable")
+    expected = [(b"\1a", (1).to_bytes(8, "big")), (b"\1b", (-(1 << 40)).to_bytes(8, "big", signed=True))]
+    good("loadtb", *names, out, stdin=stream)
+    good("convert", "--to", "sequencefile", "--pairs", *names, "-o", out, file(stream, "a.tb"))
+    with sequencefile.Reader(out, raw=True) as reader:
+        assert (reader.key_class, reader.value_class) == (f"{IO}Text", f"{IO}LongWritable")
+        assert list(reader) == expected
+    # Inputs of different classes become one file; what is not named stays as it is.
+    mixed = file(written([("c", 5)], value_class="IntWritable"), "c.seq"), out
+    data = good("convert", "--to", "sequencefile", *names, *mixed)
+    assert sequencefile.Reader(data, raw=True).read_all() == [(b"\1c", (5).to_bytes(8, "big")), *expected]
+    data = good("convert", "--to", "sequencefile", "--value-class", "DoubleWritable", out)
+    assert sequencefile.Reader(data).key_class == f"{IO}Text"
+    assert list(sequencefile.Reader(data)) == [("a", 1.0), ("b", -(2.0**40))]
+
+
+def test_values_that_a_class_cannot_hold_are_refused(tmp_path):
+    stream, out = tb.Encoder().encode_pairs([("a", 1), ("b", "x")]), str(tmp_path / "out.seq")
+    for command in (("loadtb", out), ("convert", "--pairs", "--to", "sequencefile", "-o", out)):
+        words = (command[0], "--value-class", "IntWritable", *command[1:])
+        _, message = bad(65, *words, stdin=stream)
+        assert message == "cannot write the value of record 1: an IntWritable cannot hold an object of type str"
+        assert not os.path.exists(out)
+    _, message = bad(64, "loadtb", "--key-class", "Txt", out, stdin=stream)
+    assert "unknown class 'Txt': is it Text?" in message
+    _, message = bad(64, "convert", "--to", "json", "--key-class", "Text", stdin=stream)
+    assert message == "--key-class and --value-class are for a SequenceFile, not for json"
 
 
 def test_a_sequence_file_without_records_keeps_its_classes():

@@ -310,3 +310,21 @@ def test_threads_decompress_the_blocks_ahead_of_their_reader(tmp_path):
         assert any(thread.name.startswith("columns-blocks") for thread in threading.enumerate())
         found = [value for batch in reader for value in batch.column("value").tolist()]
     assert found == [*range(1000, 20000), *range(20000)]
+
+
+@pytest.mark.parametrize("compression", ["none", "block"])
+def test_columns_are_written_in_the_classes_of_a_file(compression):
+    sink = io.BytesIO()
+    with sequencefile.Writer(sink, key_class="Text", value_class="LongWritable", compression=compression) as writer:
+        assert columns.write(writer, {"key": ["a", "b"], "value": pyarrow.array([1, 2])}) == 2
+        with pytest.raises(TypeError, match="has pairs"):
+            columns.write(writer, [pyarrow.array([1])], pairs=False)
+    records = sequencefile.Reader(sink.getvalue(), raw=True).read_all()
+    assert records == [(b"\1a", (1).to_bytes(8, "big")), (b"\1b", (2).to_bytes(8, "big"))]
+
+
+def test_a_reader_of_a_file_says_how_its_text_is_decoded():
+    with sequencefile.Writer(sink := io.BytesIO(), key_class="IntWritable", value_class="Text") as writer:
+        writer.write_raw(b"\0\0\0\1", b"\4caf\xe9")
+    (batch,) = columns.read(sequencefile.Reader(sink.getvalue(), unicode_errors="replace"))
+    assert batch.column("value").tolist() == ["caf\ufffd"]

@@ -295,11 +295,21 @@ def test_typed_bytes_that_end_early_or_are_invalid(compression, codec, value):
             assert (writer.record, caught.value.record) == (2, 2) and caught.value.offset >= 2 * len(pair)
             assert writer.write_typed(pair) == 1
         assert sequencefile.Reader(sink.getvalue()).read_typed(1 << 20) == pair * 3
-    with (
-        sequencefile.Writer(io.BytesIO(), value_class="Text") as writer,
-        pytest.raises(TypeError, match="needs TypedBytesWritable keys and values"),
+
+
+def test_typed_bytes_that_a_class_cannot_hold():
+    for key_class, value_class, value, message in (
+        ("Text", "Text", 1, "value of record 1: expected a str for a Text, not int"),
+        ("Text", "IntWritable", 1 << 40, "value of record 1: the int 1099511627776 does not fit in an IntWritable"),
+        ("LongWritable", "Text", "x", "key of record 0: a LongWritable cannot hold an object of type str"),
+        ("Text", "NullWritable", 0, "value of record 1: a NullWritable cannot hold an object of type int"),
+        ("Text", "my.Own", [1], "value of record 1: unknown class 'my.Own'"),
     ):
-        writer.write_typed(pair)
+        good = {"Text": "t", "IntWritable": 5, "NullWritable": None, "my.Own": tb.Writable("my.Own", b"1")}[value_class]
+        with sequencefile.Writer(io.BytesIO(), key_class=key_class, value_class=value_class) as writer:
+            with pytest.raises(tb.EncodeError, match=f"^{message}"):
+                writer.write_typed(tb.Encoder().encode_pairs([("k", good), ("k", value)]))
+            assert writer.record == (0 if message.startswith("key") else 1)
 
 
 SCALARS = [b"", b"bytes", tb.Byte(-1), True, 7, 1 << 40, tb.Float(0.5), 2.5, "", "text" * 9]

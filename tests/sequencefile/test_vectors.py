@@ -188,3 +188,49 @@ def test_a_record_of_no_bytes():
     data = header(f"{IO}NullWritable", f"{IO}NullWritable") + record(b"", b"") * 3
     assert sequencefile.Reader(data).read_all() == [(None, None)] * 3
     assert opened("none/null-null").read_all() == [(None, None)] * 2
+
+
+@pytest.mark.parametrize("name", sorted(files()))
+def test_typed_bytes_of_hadoops_files_become_the_same_records(name):
+    """Through read_typed and write_typed, whatever the classes, except maps, whose typed bytes have no classes."""
+    reader = sequencefile.Reader(files()[name])
+    classes = {"key_class": reader.key_class, "value_class": reader.value_class}
+    typed = reader.read_typed(1 << 30)
+    expected = sequencefile.Reader(files()[name], raw=True).read_all()
+    for compression in sequencefile._native.COMPRESSIONS:
+        sink = io.BytesIO()
+        with sequencefile.Writer(sink, compression=compression, **classes) as writer:
+            if "map" in "".join(classes.values()).lower():
+                with pytest.raises(tb.EncodeError, match="unknown class"):
+                    writer.write_typed(typed)
+                continue
+            assert writer.write_typed(typed) == len(expected)
+        assert sequencefile.Reader(sink.getvalue(), raw=True).read_all() == expected
+
+
+CONVERSIONS = [
+    ("IntWritable", 7, b"\0\0\0\7"),
+    ("IntWritable", tb.Long(-7), b"\xff\xff\xff\xf9"),
+    ("LongWritable", 7, b"\0\0\0\0\0\0\0\7"),
+    ("ShortWritable", 258, b"\1\2"),
+    ("ByteWritable", -1, b"\xff"),
+    ("VIntWritable", tb.Byte(5), b"\5"),
+    ("VLongWritable", 1 << 40, b"\x8a\1\0\0\0\0\0"),
+    ("DoubleWritable", tb.Float(0.5), b"\x3f\xe0\0\0\0\0\0\0"),
+    ("FloatWritable", 0.5, b"\x3f\0\0\0"),
+    ("BooleanWritable", True, b"\1"),
+    ("Text", "h\xe9", b"\3h\xc3\xa9"),
+    ("BytesWritable", b"ab", b"\0\0\0\2ab"),
+    ("NullWritable", None, b""),
+    ("org.apache.hadoop.typedbytes.TypedBytesWritable", [1], b"\0\0\0\7\x08\3\0\0\0\1\xff"),
+]
+
+
+@pytest.mark.parametrize("class_name, value, expected", CONVERSIONS, ids=[each[0] for each in CONVERSIONS])
+def test_values_of_typed_bytes_become_writables(class_name, value, expected):
+    """As DataOutputStream writes them; the widths of numbers are those of the class."""
+    sink = io.BytesIO()
+    with sequencefile.Writer(sink, key_class="NullWritable", value_class=class_name) as writer:
+        writer.write_typed(tb.Encoder().encode_pairs([(None, value)]))
+    ((_, data),) = sequencefile.Reader(sink.getvalue(), raw=True)
+    assert data == (expected if class_name[:3] != "org" else b"\0\0\0\7\x09\3\0\0\0\1\xff"[:4] + tb.dumps([1]))

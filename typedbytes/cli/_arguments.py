@@ -146,6 +146,10 @@ KEY_TYPE = option("--key-type", metavar="MODULE:CLASS", help="of pairs: the type
 CLASSES = option(
     "--classes", metavar="FILE", help="descriptions of classes in SequenceFiles, a line for each: name: fields"
 )
+KEY_CLASS = option(
+    "--key-class", metavar="CLASS", help="sequencefile: the keys as Text, LongWritable, NullWritable and so on"
+)
+VALUE_CLASS = option("--value-class", metavar="CLASS", help="sequencefile: the values, in the same way")
 UNICODE_ERRORS = option(
     "--unicode-errors",
     choices=("strict", "surrogateescape"),

@@ -81,6 +81,8 @@ class BatchReader(_core.RecordIterator):
         if on_mismatch not in _POLICIES:
             raise ValueError(f'on_mismatch must be "error", "widen" or "split", not {on_mismatch!r}')
         structure = {"dialect": dialect, "max_depth": max_depth}
+        if unicode_errors == "strict" and _sources.is_sequence_reader(source):
+            unicode_errors = source.__unicode_errors__
         text = _wanted.text_encoding(encoding, unicode_errors)
         self._typed: Any = None
         convert = None

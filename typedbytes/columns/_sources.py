@@ -88,7 +88,7 @@ def is_sequence_file(source):
 
     FormatError for one compressed as a whole.
     """
-    if _is_sequence_reader(source):
+    if is_sequence_reader(source):
         return True
     if isinstance(source, Split):
         return source.start is not None
@@ -117,9 +117,19 @@ def _starts_sequence_file(file, path):
     return is_found
 
 
-def _is_sequence_reader(source):
-    # Lazy import: a program that has not imported sequencefile, or not yet to its end, cannot have a Reader of it.
-    return isinstance(source, getattr(sys.modules.get("typedbytes.sequencefile"), "Reader", ()))
+def is_sequence_reader(source):
+    """Return whether a source is a Reader of a SequenceFile."""
+    return _is_of_sequence_file(source, "Reader")
+
+
+def is_sequence_writer(sink):
+    """Return whether a sink is a Writer of a SequenceFile."""
+    return _is_of_sequence_file(sink, "Writer")
+
+
+def _is_of_sequence_file(given, name):
+    # Lazy import: a program that has not imported sequencefile, or not yet to its end, cannot have one.
+    return isinstance(given, getattr(sys.modules.get("typedbytes.sequencefile"), name, ()))
 
 
 def files_of(source):
@@ -213,7 +223,7 @@ def sequence_file(source, pairs, structure, types, ahead, classes):
 
     if not pairs:
         raise ValueError("the records of a SequenceFile are pairs")
-    is_owned = not _is_sequence_reader(source)
+    is_owned = not is_sequence_reader(source)
     if classes is not None and not is_owned:
         raise ValueError("classes cannot be combined with a sequencefile.Reader, which has its own")
     part: dict[str, Any] = {"start": source.start, "length": source.length} if isinstance(source, Split) else {}

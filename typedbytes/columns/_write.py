@@ -13,6 +13,7 @@ from typedbytes._core import Encoder
 from typedbytes.columns import _frames, _native
 from typedbytes.columns._batch import Batch
 from typedbytes.columns._reader import BatchReader
+from typedbytes.columns._sources import is_sequence_writer
 from typedbytes.errors import EncodeError, EncodeTypeError, EncodeValueError, relocated
 from typedbytes.files import Writer
 
@@ -34,16 +35,17 @@ def write(
 ) -> int:  # fmt: skip
     """Write columns as a stream of pairs, or of values, and return the number of rows.
 
-    sink: anything that a Writer accepts, or a Writer. columns: two of them, key and value, or with pairs=False one: a
-    dict, a sequence, or an object with `__arrow_c_array__` or `__arrow_c_stream__`, such as a record batch, a table or
-    a data frame; a Batch or a BatchReader, which are written as the bytes that were read. Columns with other names than
-    key and value are taken by their order. A column is a NumPy array or another buffer of numbers, an Arrow array, a
-    sequence of Python objects, or a tuple of columns, which are the items of a VECTOR, as are the rows of an array of
-    two dimensions. The bytes are those that the encoder writes for the same values; numbers keep their width, as NumPy
-    scalars do. nulls: "error", "hive" (Hive's NULL) or "value" (the encoding of null_value); None in a sequence of
-    objects is a null, and so are values that pandas marks as missing. With "error" the nulls of a Batch are written as
-    they were read. structs: what an Arrow struct becomes, "vector" or "map": a MAP with the names of the fields as
-    keys, without the fields that are null unless `nulls` says what to write for them.
+    sink: anything that a Writer accepts, a Writer, or a sequencefile.Writer, whose classes the values become. columns:
+    two of them, key and value, or with pairs=False one: a dict, a sequence, or an object with `__arrow_c_array__` or
+    `__arrow_c_stream__`, such as a record batch, a table or a data frame; a Batch or a BatchReader, which are written
+    as the bytes that were read. Columns with other names than key and value are taken by their order. A column is a
+    NumPy array or another buffer of numbers, an Arrow array, a sequence of Python objects, or a tuple of columns, which
+    are the items of a VECTOR, as are the rows of an array of two dimensions. The bytes are those that the encoder
+    writes for the same values; numbers keep their width, as NumPy scalars do. nulls: "error", "hive" (Hive's NULL) or
+    "value" (the encoding of null_value); None in a sequence of objects is a null, and so are values that pandas marks
+    as missing. With "error" the nulls of a Batch are written as they were read. structs: what an Arrow struct becomes,
+    "vector" or "map": a MAP with the names of the fields as keys, without the fields that are null unless `nulls` says
+    what to write for them.
 
     Raises EncodeTypeError for columns without a type code, EncodeValueError for nulls (with nulls="error"), for columns
     of different lengths, and for a pair whose first column is named "value" or whose second "key", unless they are both
@@ -64,9 +66,13 @@ def write(
         raise TypeError("a PairWriter takes pairs: pairs=False needs a Writer")
     first = list(islice(pieces, 1))  # refused columns must not truncate an existing file
     if isinstance(sink, _core.Writer):
-        return _write(sink, chain(first, pieces))
+        return _write(sink.__write_encoded__, chain(first, pieces))
+    if is_sequence_writer(sink):
+        if not pairs:
+            raise TypeError("a SequenceFile has pairs: pairs=False needs another sink")
+        return _write(lambda data, nrows: sink.write_typed(data), chain(first, pieces))
     with Writer(sink) as writer:
-        return _write(writer, chain(first, pieces))
+        return _write(writer.__write_encoded__, chain(first, pieces))
 
 
 def _pieces(columns, names, options):
@@ -78,10 +84,10 @@ def _pieces(columns, names, options):
             nrows += n
 
 
-def _write(writer, pieces):
+def _write(use, pieces):
     nrows = 0
     for data, n in pieces:
-        writer.__write_encoded__(data, n)
+        use(data, n)
         nrows += n
     return nrows
 

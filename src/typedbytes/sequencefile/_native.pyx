@@ -67,7 +67,7 @@ from collections import deque, namedtuple
 from typedbytes._base.magic import OLD_RCFILE_KEY, SEQUENCE_FILE, is_sequence_file, not_a_sequence_file
 from typedbytes._types import Writable
 from typedbytes.errors import (
-    DecodeError, EncodeTypeError, EncodeValueError, FormatError, LimitError, TruncatedError, relocated,
+    DecodeError, EncodeError, EncodeTypeError, EncodeValueError, FormatError, LimitError, TruncatedError, relocated,
 )
 
 __all__ = ["ClassProgram", "Reader", "Skipped", "Writer", "decode", "encode"]

@@ -1,4 +1,5 @@
-# Pairs that are typed bytes already, copied into records without being decoded; the structure of each value is checked.
+# Pairs that are typed bytes already, copied into records; the structure of each value is checked. It is decoded only for
+# another class, where its bytes are not those of the Writable after the type code.
 
 cdef int copy_pairs(Writer writer, const unsigned char* p, Py_ssize_t nbytes) except -1:
     cdef DecodeOptions options = DecodeOptions(dialect="hive" if writer.options.template.hive else "hadoop",
@@ -9,10 +10,11 @@ cdef int copy_pairs(Writer writer, const unsigned char* p, Py_ssize_t nbytes) ex
     start_skipping(&skipping, &d)
     try:
         while held(&d.buf):
-            if writer.compression_type != NONE or not copy_scalars_plain(writer, &d.buf):
+            if not writer.is_typed_uncompressed or not copy_scalars_plain(writer, &d.buf):
                 copy_pair(writer, &d, &skipping)
             writer.count_record()
     finally:
+        abandon(&d)
         stop_skipping(&skipping)
     return 0
 
@@ -24,6 +26,8 @@ cdef int copy_pair(Writer writer, Decoding* d, Skipping* skipping) except -1:
     pass_value(d, skipping)
     value = d.buf.cursor
     pass_value(d, skipping)
+    if writer.key_writable.kind != TYPED_BYTES or writer.value_writable.kind != TYPED_BYTES:
+        return copy_converted(writer, d, key, value)
     if writer.compression_type == NONE:
         return copy_plain(writer, key, value - key, d.buf.cursor - value)
     if writer.compression_type == BLOCK:
@@ -81,3 +85,55 @@ cdef inline int copy_to_block(Writer writer, const unsigned char* key, Py_ssize_
     append_counted(&writer.block_keys.buf, key, nkey)
     append_counted(&writer.value_buffer.buf, key + nkey, nvalue)
     return writer.finish_in_block()
+
+
+cdef int copy_converted(Writer writer, Decoding* d, const unsigned char* key, const unsigned char* value) except -1:
+    cdef const unsigned char* end = d.buf.cursor
+    key_bytes = converted(writer.key_writable, writer, d, key, value, "key")
+    value_bytes = converted(writer.value_writable, writer, d, value, end, "value")
+    d.buf.cursor = end
+    return writer.add_other(key_bytes, value_bytes, True)
+
+
+cdef bytes converted(WritableClass writable, Writer writer, Decoding* d, const unsigned char* p,
+                     const unsigned char* end, str part):
+    # The bytes of the Writable that the typed bytes of one value become.
+    cdef Py_ssize_t nbytes = end - p
+    cdef int code = p[0]
+    cdef Encoding e
+    cdef PyObject* obj
+    if writable.kind == TYPED_BYTES:
+        return as_writable(p, nbytes)
+    if code == CODES[writable.kind] and code and (NBYTES[writable.kind] < 0 or NBYTES[writable.kind] == nbytes - 1):
+        return PyBytes_FromStringAndSize(<const char*>p + 1, nbytes - 1)
+    if code == STRING and writable.kind == TEXT:
+        return text_writable(p + 5, nbytes - 5)
+    if code == WRITABLE and holds_class(writable, p, nbytes):
+        return PyBytes_FromStringAndSize(<const char*>p + 9 + load_i32(p + 5), nbytes - 9 - load_i32(p + 5))
+    d.buf.cursor = p
+    e = writer.options.template
+    start_owned(&e.buf, 64)
+    try:
+        obj = decode_first(d) if part == "key" else decode_record(d)
+        encode_by_class(writable, &e, object_from_stolen(obj))
+        return finish(&e.buf)
+    except EncodeError as error:
+        reraise_memory_error(error)
+        raise relocated(error, f"{part} of record {writer.nrecords}: {error.message}", error.path) from None
+    finally:
+        drop(&e.buf)
+
+
+cdef bytes text_writable(const unsigned char* p, Py_ssize_t nbytes):
+    cdef unsigned char length[9]
+    cdef int size = store_vint(length, nbytes)
+    cdef bytes data = PyBytes_FromStringAndSize(NULL, size + nbytes)
+    memcpy(PyBytes_AS_STRING(data), length, size)
+    memcpy(PyBytes_AS_STRING(data) + size, p, nbytes)
+    return data
+
+
+cdef bint holds_class(WritableClass writable, const unsigned char* p, Py_ssize_t nbytes):
+    # Whether the value with code 50 at `p` has this class.
+    cdef Py_ssize_t nname = load_i32(p + 5) if nbytes >= 9 else -1
+    return 0 <= nname <= nbytes - 9 and p[9:9 + nname] == writable.class_name.encode("utf-8")

@@ -120,7 +120,7 @@ cdef class Reader(RecordFrames):
         self.value_writable = writable_class_of(self.value_class, find_converters, "value")
         self.key_kind, self.value_kind = self.key_writable.kind, self.value_writable.kind
         self.holds_typed = self.key_kind == TYPED_BYTES and self.value_kind == TYPED_BYTES
-        self.holds_common = self.compression_type != RECORD and self.key_kind != OTHER and self.value_kind != OTHER
+        self.holds_common = self.compression_type != RECORD and self.key_kind < OTHER and self.value_kind < OTHER
         return 0
 
     # ---- decoding of a record ----
@@ -455,6 +455,12 @@ cdef class Reader(RecordFrames):
     def record(self):
         """The number of records returned or skipped."""
         return self.nrecords
+
+    @property
+    def __unicode_errors__(self):
+        """The option unicode_errors. Used by columns."""
+        cdef const char* errors = self.options.template.unicode_errors
+        return "strict" if errors == NULL else errors.decode("ascii")
 
     @property
     def closed(self):

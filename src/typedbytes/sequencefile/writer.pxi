@@ -469,14 +469,12 @@ cdef class Writer(OpenWriter):
     def write_typed(self, data):
         """Write the pairs of a stream of typed bytes, as Hadoop's loadtb reads them, and return their number.
 
-        Both classes of the file must be TypedBytesWritable. The structure is checked, without decoding the values.
-        Raises DecodeError for data that is not whole pairs, after writing the pairs before it.
+        The structure is checked, without decoding what becomes a TypedBytesWritable. For other classes a STRING is a
+        Text, an INT a LongWritable that holds it, and so on. Raises DecodeError for data that is not whole pairs, and
+        EncodeTypeError or EncodeValueError for a value that a class cannot hold, after writing the pairs before it.
         """
         cdef Py_buffer view
         cdef long long before = self.nrecords
-        if self.key_writable.kind != TYPED_BYTES or self.value_writable.kind != TYPED_BYTES:
-            raise TypeError("write_typed needs TypedBytesWritable keys and values, "
-                            f"not {self.key_class} and {self.value_class}")
         contiguous = get_view(data, &view)
         try:
             self.enter()

@@ -1,13 +1,15 @@
-"""A SequenceFile as an output of commands, with the classes and the metadata of its inputs."""
+"""A SequenceFile as an output of commands, with the classes and the metadata of its inputs, or classes by name."""
 
 from __future__ import annotations
 
 from collections import namedtuple
 from contextlib import contextmanager
 
+import typedbytes
 from typedbytes import sequencefile
-from typedbytes.cli._failure import UNAVAILABLE, USAGE, Failure
-from typedbytes.cli._records.encoded import is_pairs, split
+from typedbytes.cli._failure import BAD_DATA, UNAVAILABLE, USAGE, Failure
+from typedbytes.cli._records.encoded import is_pairs
+from typedbytes.sequencefile._writables import full_name
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -35,6 +37,14 @@ def open_sequencefile(output, **how):
         writer.close()
 
 
+def write_typed(writer, records):
+    """Write whole pairs of typed bytes; raise Failure for one that the classes of the file cannot hold."""
+    try:
+        writer.write_typed(records)
+    except typedbytes.EncodeError as error:
+        raise Failure(BAD_DATA, f"cannot write the {error}") from None
+
+
 def header_of(reader):
     """Return the header of a reader's SequenceFile; for any other reader that of a file of TypedBytesWritables."""
     file = getattr(reader, "sequence_file", None)
@@ -47,8 +57,8 @@ def check_same_header(header, other):
         both = " and ".join("/".join(name.rpartition(".")[2] for name in each[:2]) for each in (header, other))
         raise Failure(
             USAGE,
-            f"inputs of different classes, {both} (typedbytes dumptb FILE... "
-            "| typedbytes loadtb OUT converts them all)",
+            f"inputs of different classes, {both} "
+            "(typedbytes convert --key-class CLASS --value-class CLASS makes one of both)",
         )
     if header.metadata != other.metadata:
         raise Failure(USAGE, "inputs with different metadata: a SequenceFile has only one")
@@ -56,10 +66,15 @@ def check_same_header(header, other):
 
 
 class SequenceFileOutput:
-    """Write pairs to a SequenceFile with the classes and the metadata of its inputs."""
+    """Write pairs to a SequenceFile with the metadata of its inputs, and with their classes unless others are given."""
 
-    def __init__(self, output, dialect, **how):
+    def __init__(self, output, dialect, key_class=None, value_class=None, **how):
         self._output = output
+        self._classes = {
+            name: full_name(given)
+            for name, given in (("key_class", key_class), ("value_class", value_class))
+            if given is not None
+        }
         self._how = {"dialect": dialect, **how}
         self._header: Any = None
         self._writer: Any = None
@@ -78,16 +93,16 @@ class SequenceFileOutput:
     def _open(self, reader):
         if not is_pairs(reader):
             raise Failure(USAGE, "a SequenceFile holds pairs: --pairs reads keys and values in turn")
+        header = header_of(reader)._replace(**self._classes)
         if self._header is None:
-            self._start(header_of(reader))
+            self._start(header)
         else:
-            check_same_header(self._header, header_of(reader))
+            check_same_header(self._header, header)
 
     def _start(self, header):
         self._header = header
         self._writing = open_sequencefile(self._output, **header._asdict(), **self._how)
         self._writer = self._writing.__enter__()
-        self._converters = [_converter_of(name) for name in header[:2]]
 
     def copy_raw(self, reader):
         """Copy records that cannot be made from typed bytes as they are; return whether this was done."""
@@ -100,33 +115,11 @@ class SequenceFileOutput:
 
     def write(self, records):
         """Write whole pairs."""
-        if self._header[:2] == (_TYPED, _TYPED):
-            self._writer.write_typed(records)
-            return
-        convert_key, convert_value = self._converters
-        parts = split(bytes(records), 1, self._how["dialect"])
-        for key, value in zip(parts, parts):
-            self._writer.write_raw(convert_key(key), convert_value(value))
+        write_typed(self._writer, records)
 
     def close(self, is_complete):
         """End the file."""
         if self._writer is None and is_complete:
-            self._start(Header(_TYPED, _TYPED, {}))
+            self._start(Header(_TYPED, _TYPED, {})._replace(**self._classes))
         if self._writer is not None:
             self._writing.__exit__(None, None, None)
-
-
-def _converter_of(class_name):
-    """Return the function that converts the typed bytes of a SequenceFile's Reader back to the bytes of a class."""
-    if class_name == _TYPED:
-        return lambda typed: len(typed).to_bytes(4, "big") + typed
-    if class_name in (
-        f"{_IO}{name}Writable" for name in ("Bytes", "Int", "Long", "Byte", "Float", "Double", "Boolean")
-    ):
-        return lambda typed: typed[1:]
-    if class_name == f"{_IO}Text":
-        return lambda typed: sequencefile.encode("VIntWritable", len(typed) - 5) + typed[5:]
-    if class_name in (f"{_IO}VIntWritable", f"{_IO}VLongWritable"):
-        return lambda typed: sequencefile.encode(class_name, int.from_bytes(typed[1:], "big", signed=True))
-    start = 9 + len(class_name.encode())
-    return lambda typed: typed[start:]  # code 50, two lengths and the name

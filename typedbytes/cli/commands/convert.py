@@ -13,9 +13,11 @@ from typedbytes import columns
 from typedbytes._base.codec_names import TO_WRITE
 from typedbytes.cli._arguments import (
     CLASSES,
+    KEY_CLASS,
     KEY_TYPE,
     OUTPUT,
     TYPE,
+    VALUE_CLASS,
     FileSettings,
     RecordForm,
     option,
@@ -56,6 +58,8 @@ class Settings(FileSettings, RecordForm):
         default="block",
         help="sequencefile: compress each value, or blocks (block)",
     )
+    key_class: str | None = KEY_CLASS
+    value_class: str | None = VALUE_CLASS
     split_size: int | None = option(
         "--split-size",
         type=parse_size,
@@ -104,10 +108,13 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     Where types change within an input, --widen finds one type for all: LONG for INT and LONG, and
     encoded values for all else.
     From SequenceFile to SequenceFile keys and values keep their classes, and the file its metadata.
+    --key-class and --value-class choose other classes, for readers in Java: of other inputs they are
+    TypedBytesWritable.
 
     examples:
       typedbytes convert --to sequencefile --codec zstd -o part-00000 --pairs pairs.tb
       typedbytes convert --to sequencefile --codec gzip -o smaller.seq part-00000.seq
+      typedbytes convert --to sequencefile --key-class Text --value-class LongWritable -o c.seq c.parquet
       typedbytes convert --to parquet --pairs part-0*.tb -o words.parquet
       typedbytes convert --to json words.parquet
       typedbytes convert --to parquet --type visits:Visit visits.tb -o visits.parquet
@@ -116,6 +123,8 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     is_table = settings.to in TABLES
     if settings.structs and is_table:
         raise Failure(USAGE, "--structs is for converting Arrow and Parquet to other formats")
+    if (settings.key_class or settings.value_class) and settings.to != "sequencefile":
+        raise Failure(USAGE, f"--key-class and --value-class are for a SequenceFile, not for {settings.to}")
     types = _types(settings)
     inputs = Inputs(settings, CHECK_UNDECIDED if is_table else NOTE)
     if settings.output and not settings.output_file():
@@ -131,12 +140,13 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
         batches = _widened(inputs) if settings.widen else _as_they_come(inputs, types)
         _write_tables(batches, output, settings.to, settings.codec)
         return None
+    classes = {"key_class": settings.key_class, "value_class": settings.value_class}
     if settings.to != "sequencefile":
         how = {}
     elif settings.codec in (None, "none"):
-        how = {"codec": "default", "compression": "none"}
+        how = {"codec": "default", "compression": "none", **classes}
     else:
-        how = {"codec": settings.codec, "compression": settings.compression}
+        how = {"codec": settings.codec, "compression": settings.compression, **classes}
     keeps_names = settings.structs == "map"
     order = None if keeps_names and not settings.pairs else ColumnOrder(keeps_names)
     with Records(settings, output, **how) as records:
