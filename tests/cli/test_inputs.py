@@ -1,13 +1,19 @@
 """Inputs: files, folders, patterns, URLs and stdin, and what cannot be read."""
 
 import os
+import signal
 import subprocess
+import time
 import zipfile
 
+import fsspec
 import pytest
+from fsspec.spec import AbstractFileSystem
 
 from support.commands import COMMAND, FILTERS, LINES, NUMBERS, ONE, STREAM, TEXT, TWO, bad, good
 from support.subprocess_runs import SECONDS
+from typedbytes._base import locations
+from typedbytes.cli import main
 
 pytestmark = [pytest.mark.oldest_python, pytest.mark.quick]
 
@@ -34,6 +40,45 @@ def test_an_archive_of_a_file_system(tmp_path):
 
 def test_error_of_a_missing_remote_file():
     assert bad(66, "cat", "memory://nope")[1] == "memory://nope: No such file or directory: /nope"
+
+
+class ManyLines(AbstractFileSystem):
+    """A file system whose errors have a stack trace, as those of a name node do."""
+
+    protocol = "manylines"
+    error: Exception = FileNotFoundError
+
+    def info(self, path, **how):
+        raise self.error("File does not exist: /x\n\tat org.apache.hadoop.A.b(A.java:7)\n\tat c.D.e(D.java:8)")
+
+    _open = ls = info
+
+
+@pytest.mark.parametrize("error", [FileNotFoundError, OSError, RuntimeError])
+def test_an_error_of_a_remote_system_is_one_line(monkeypatch, capfd, error):
+    fsspec.register_implementation("manylines", ManyLines, clobber=True)
+    monkeypatch.setattr(ManyLines, "error", error)
+    for words in (["head"], ["convert", "--to", "json"], ["count"], ["sniff"]):
+        assert main([*words, "manylines://host/x"]) in (66, 74)
+        message = capfd.readouterr().err
+        assert message.count("\n") == 1 and message.endswith("File does not exist: /x\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_no_name_node_answers(number):
+    """What hdfs-native tries for three minutes, without hearing a signal."""
+    pytest.importorskip("hdfs_native")
+    process = subprocess.Popen([*COMMAND, "head", "hdfs://localhost:9/x"], stderr=subprocess.PIPE)
+    time.sleep(2)
+    process.send_signal(number)
+    assert process.wait(10) in (-number, 128 + number) and process.communicate()[1] == b""
+
+
+def test_what_to_check_when_no_name_node_answers(monkeypatch):
+    pytest.importorskip("hdfs_native")
+    monkeypatch.setattr(locations, "_ANSWER_SECONDS", 1)
+    with pytest.raises(TimeoutError, match="no name node has answered at hdfs://localhost:9 for 1 s: check the host"):
+        locations.file_system("hdfs://localhost:9/x")
 
 
 def test_folders_patterns_and_urls(file, tmp_path):

@@ -113,7 +113,7 @@ def test_what_is_refused_leaves_nothing(counts, tmp_path):
     lines.write_text('["a", 1]\n')
     before = sorted(os.listdir(tmp_path))
     assert bad(64, *words, str(counts), "-o", str(full))[1] == f"{full}: the folder is not empty"
-    assert "the output folder must be a local path" in bad(64, *words, str(counts), "-o", "memory://out/")[1]
+    assert bad(64, *words, str(counts), "-o", f"file://{full}/")[1] == f"file://{full}: the folder is not empty"
     assert (
         "--max-bytes cannot be used when the output is a folder"
         in bad(64, *words, "--max-bytes", "9", str(counts), "-o", f"{tmp_path}/out")[1]
@@ -134,6 +134,27 @@ def test_what_is_refused_leaves_nothing(counts, tmp_path):
         in bad(64, *words, "--values", str(counts), "-o", f"{tmp_path}/out")[1]
     )
     assert sorted(os.listdir(tmp_path)) == before
+
+
+def test_a_folder_at_a_url_goes_on_and_is_marked(counts, tmp_path):
+    out, bad_part = tmp_path / "out", counts / "part-00001"
+    data = bad_part.read_bytes()
+    words = ["convert", "--to", "parquet", str(counts), "-o", f"file://{out}/"]
+    good("convert", "--to", "parquet", str(counts), "-o", str(tmp_path / "here"))
+    damaged(bad_part)
+    done = run(*words)
+    assert done.returncode == 65 and f"{bad_part}: ".encode() in done.stderr
+    assert b"the same command goes on with the others" in done.stderr
+    names = set(os.listdir(out))
+    assert "_conversion.json" in names and "_SUCCESS" not in names and "part-00001.parquet" not in names
+    assert not any("partial" in name for name in names)
+    assert "left by an unfinished run with other inputs" in bad(64, *words, "--codec", "gzip")[1]
+    for name in names:
+        os.unlink(out / name)
+    bad_part.write_bytes(data)
+    good(*words)
+    assert rows_of(out) == rows_of(tmp_path / "here") and (out / "_SUCCESS").exists()
+    assert f"file://{out}: the folder is not empty" in bad(64, *words)[1]
 
 
 def damaged(path):

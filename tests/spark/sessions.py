@@ -205,6 +205,42 @@ def test_what_cannot_be_written_is_said(spark, tmp_path, path):
     assert not list(tmp_path.glob("out/*"))
 
 
+def test_a_folder_without_records(spark, tmp_path):
+    (tmp_path / "_SUCCESS").touch()
+    frame = spark.read.format("typedbytes").schema("key string, value long").load(str(tmp_path))
+    assert frame.collect() == [] and frame.count() == 0
+    with pytest.raises(Exception, match="no records to take the schema from: give one"):
+        load(spark, tmp_path)
+
+
+def test_several_paths_at_once(spark, tmp_path, path):
+    other = write(tmp_path / "other.seq", [("more", 7)])
+    frame = spark.read.format("typedbytes").load([path, other])
+    assert rows(frame) == sorted([*PAIRS, ("more", 7)])
+
+
+def test_structs_keep_their_names_as_maps(spark, tmp_path):
+    kind = "key string, value struct<id: long, n: string, in: struct<m: int, s: string>>"
+    frame = spark.createDataFrame([("a", (1, "x", (2, "y"))), ("b", (3, None, (4, "z")))], kind)
+    out = str(tmp_path / "out")
+    frame.write.format("typedbytes").mode("append").option("structs", "map").option("nulls", "error").save(out)
+    expected = [("a", {"id": 1, "n": "x", "in": {"m": 2, "s": "y"}}), ("b", {"id": 3, "in": {"m": 4, "s": "z"}})]
+    assert sorted(sequencefile.read(out), key=str) == expected
+    back = spark.read.format("typedbytes").schema(frame.schema).load(out)
+    assert back.schema == frame.schema and rows(back) == rows(frame)
+    with pytest.raises(Exception, match='structs must be "vector" or "map"'):
+        frame.write.format("typedbytes").mode("append").option("structs", "json").save(str(tmp_path / "no"))
+
+
+def test_classes_that_spark_reads_by_itself(spark, tmp_path, path):
+    """A SequenceFile of Text and LongWritable, which sequenceFile() of Spark reads without this package."""
+    out = str(tmp_path / "out")
+    frame = load(spark, path).selectExpr("key", "cast(value as long) as value")
+    options = {"keyClass": "Text", "valueClass": "LongWritable"}
+    frame.write.format("typedbytes").mode("append").options(**options).save(out)
+    assert sorted(spark.sparkContext.sequenceFile(out).collect()) == sorted(PAIRS)
+
+
 def test_damage_names_the_file_and_the_offset(spark, tmp_path, path):
     data = bytearray((tmp_path / "in.seq").read_bytes())
     data[-40:] = bytes(40)

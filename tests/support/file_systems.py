@@ -1,4 +1,4 @@
-"""SequenceFiles on other file systems, each with a server of its own: HDFS over HTTP, S3, Google's storage.
+"""SequenceFiles on other file systems, each with a server of its own: HDFS by its own protocol and over HTTP, S3, Google's storage.
 
     make test-file-systems
 
@@ -7,6 +7,7 @@ check that all must pass. Invariant: fsspec gets no options beyond a user's envi
 """
 
 import getpass
+import io
 import os
 import subprocess
 import sys
@@ -17,8 +18,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "test_vectors" / "java"))
 
 import jars
+import pyarrow.parquet
 
 from typedbytes import columns, sequencefile
+from typedbytes._base import locations
+from typedbytes.cli import main as main_of_command
 
 PARTS = [("none", "default"), ("record", "gzip"), ("block", "zstd")]
 PAIRS = [[(f"part {part}", (number, number / 3)) for number in range(5000)] for part in range(len(PARTS))]
@@ -42,11 +46,24 @@ def check(folder):
     assert list(sequencefile.read(f"{folder}/out", processes=2, ordered=True, split_size=20_000)) == ALL
     check_map_file(f"{folder}/map")
     check_columns(f"{folder}/out/part-00002")
+    check_conversion(folder)
     try:
         sequencefile.open(f"{folder}/none")
     except FileNotFoundError:
         return
     raise AssertionError("a file that is not there was opened")
+
+
+def check_conversion(folder):
+    """Convert the folder to one of Parquet files beside it."""
+    for again in range(2):
+        status = main_of_command(["convert", "--to", "parquet", f"{folder}/out", "-o", f"{folder}/tables/"])
+        assert status == (64 if again else 0), "the folder is not empty"
+    found = []
+    for number in range(len(PARTS)):
+        with locations.opened(f"{folder}/tables/part-{number:05}.parquet", "r")[0] as file:
+            found += pyarrow.parquet.read_table(io.BytesIO(file.read())).column("key").to_pylist()
+    assert found == [key for key, _ in ALL]
 
 
 def check_map_file(url):
@@ -78,19 +95,19 @@ def check_columns(url):
 def local():
     """Yield a folder here, named by a URL."""
     with tempfile.TemporaryDirectory() as folder:
-        yield f"file://{folder}"
+        yield (f"file://{folder}",)
 
 
 @contextmanager
 def hdfs():
-    """Start a NameNode and a DataNode."""
+    """Start a NameNode and a DataNode; yield a folder by HTTP and by HDFS's own protocol."""
     with tempfile.TemporaryDirectory() as folder:
         command = jars.hdfs_command(folder)
         with subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         ) as cluster:
-            port = int(cluster.stdout.readline())
-            yield f"webhdfs://{getpass.getuser()}@localhost:{port}/user/me"
+            http, rpc = int(cluster.stdout.readline()), int(cluster.stdout.readline())
+            yield f"webhdfs://{getpass.getuser()}@localhost:{http}/user/me", f"hdfs://localhost:{rpc}/user/native"
             cluster.stdin.close()
 
 
@@ -104,7 +121,7 @@ def s3():
     host, port = server.get_host_and_port()
     os.environ.update(AWS_ENDPOINT_URL=f"http://{host}:{port}", AWS_ACCESS_KEY_ID="me", AWS_SECRET_ACCESS_KEY="mine")
     make_bucket("s3")
-    yield "s3://bucket/user/me"
+    yield ("s3://bucket/user/me",)
     server.stop()
 
 
@@ -117,7 +134,7 @@ def gcs():
     server.start()
     port = server._api._httpd.server_address[1]
     os.environ.update(STORAGE_EMULATOR_HOST=f"http://localhost:{port}", FSSPEC_GS_TOKEN="anon")
-    yield "gs://bucket/user/me"
+    yield ("gs://bucket/user/me",)
     server.stop()
 
 
@@ -130,9 +147,10 @@ def make_bucket(protocol):
 
 def main():
     for system in (local, hdfs, s3, gcs):
-        with system() as folder:
-            check(folder)
-            print(f"{folder.partition(':')[0]}: {len(ALL):,} records in {len(PARTS)} files agree", flush=True)
+        with system() as folders:
+            for folder in folders:
+                check(folder)
+                print(f"{folder.partition(':')[0]}: {len(ALL):,} records in {len(PARTS)} files agree", flush=True)
 
 
 if __name__ == "__main__":

@@ -25,11 +25,14 @@ __all__ = [
 
 _SIDE_FILE = r".+-(?:[mr]-\d{5,}|c-\d{5,}-\d+)(?:\..+)?"  # of a map task, a reduce task or a combiner
 _CLASSES_NBYTES = 1 << 12  # of a header, up to its class names
-_HDFS = ("hdfs://", "arrow_hdfs://")
+_HDFS = ("hdfs://", "viewfs://", "arrow_hdfs://")
 _HDFS_NEEDS = (
-    "hdfs:// needs pyarrow, a JDK in JAVA_HOME, Hadoop with libhdfs.so in HADOOP_HOME, "
-    "and CLASSPATH=$(hadoop classpath --glob); webhdfs://me@namenode:9870/path needs only the library requests"
+    "hdfs:// needs the library hdfs-native: pip install 'typedbytes[hdfs]' (or pyarrow, a JDK in JAVA_HOME, "
+    "Hadoop with libhdfs.so in HADOOP_HOME, and CLASSPATH=$(hadoop classpath --glob))"
 )
+_ANSWER_SECONDS = 15  # in which a name node that is there has answered
+
+_answering = None  # the file systems of HDFS that have answered, a WeakSet
 
 
 def opened(file: Any, mode: str) -> tuple[Any, bool]:
@@ -45,16 +48,47 @@ def opened(file: Any, mode: str) -> tuple[Any, bool]:
 
 
 def file_system(path: str) -> tuple[Any, str]:
-    """Return (file system, path) of a URL; for hdfs://, an error says what must be installed."""
+    """Return (file system, path) of a URL; for hdfs://, an error says what must be installed, or does not answer."""
     fsspec = _fsspec()
     try:
-        return fsspec.core.url_to_fs(path)
+        found = fsspec.core.url_to_fs(path)
+        if type(found[0]).__module__.startswith("hdfs_native"):
+            _wait_for_answer(found[0], path)
+        return found
     except (ImportError, OSError) as error:
-        if not path.startswith(_HDFS):
+        if not path.startswith(_HDFS) or isinstance(error, TimeoutError):
             raise
         kind = ImportError if isinstance(error, ImportError) else OSError
         reason = str(error).partition("\n")[0]  # the rest lists where libraries were searched
         raise kind(f"{reason}: {_HDFS_NEEDS}") from error
+
+
+def _wait_for_answer(fs, url):
+    """Have a name node answer a first call, in a thread: hdfs-native tries for minutes, and signals have no effect."""
+    global _answering
+    import threading  # lazy import: start-up time
+    from contextlib import suppress
+    from weakref import WeakSet
+
+    _answering = WeakSet() if _answering is None else _answering
+    if fs in _answering:
+        return
+
+    def call():
+        with suppress(Exception):  # the call that follows reports it
+            fs.exists("/")
+
+    thread = threading.Thread(target=call, name="hdfs", daemon=True)
+    thread.start()
+    thread.join(_ANSWER_SECONDS)
+    if thread.is_alive():
+        host = "/".join(url.split("/", 3)[:3])
+        raise TimeoutError(
+            errno.ETIMEDOUT,
+            f"no name node has answered at {host} for {_ANSWER_SECONDS} s: check the host, the port "
+            "(fs.defaultFS in core-site.xml has both), and HADOOP_CONF_DIR for the name of a cluster",
+        )
+    _answering.add(fs)
 
 
 def glob_paths(path: str) -> list[str]:

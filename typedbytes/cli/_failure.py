@@ -119,7 +119,11 @@ def display_name(name):
 
 
 def reason_of(error):
-    """Return the reason of an OSError as the system words it."""
+    """Return the reason of an OSError as the system words it; of a remote system's many lines the first."""
+    return _reason_of(error).partition("\n")[0].rstrip()
+
+
+def _reason_of(error):
     if isinstance(error, FileNotFoundError) and not error.strerror:  # raised with a name only
         return f"{os.strerror(errno.ENOENT)}: {error}"
     return error.strerror or str(error) or type(error).__name__

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
 from contextlib import suppress
 
 from typedbytes import columns, sequencefile
 from typedbytes._base import locations
+from typedbytes._base.folders import exists, make_folder, remove, remove_folder, rename
 
 __all__ = ["Output"]
 
@@ -28,9 +28,15 @@ class Output:
         self._job = os.urandom(4).hex()
         self._overwrite = overwrite
         self._nulls = options.get("nulls", "value")
+        self._structs = options.get("structs", "vector")
         codec = options.get("codec", "default")
         self._writer_options = {"compression": "none"} if codec == "none" else {"compression": "block", "codec": codec}
-        sequencefile.Writer(io.BytesIO(), **self._writer_options).close()  # refuses a codec before the job starts
+        for option, name in (("keyclass", "key_class"), ("valueclass", "value_class")):
+            if option in options:
+                self._writer_options[name] = options[option]
+        # Refuse what cannot be written before the job starts.
+        sequencefile.Writer(io.BytesIO(), **self._writer_options).close()
+        columns.write(io.BytesIO(), {"key": [], "value": []}, nulls=self._nulls, structs=self._structs)
 
     @property
     def _temporary(self):
@@ -46,51 +52,51 @@ class Output:
         if batch is None:
             return None
         name = f"part-{partition:05d}-{self._job}.seq"
-        _make_folder(self._temporary)
+        make_folder(self._temporary)
         unfinished = f"{name}.{attempt}"
         with sequencefile.open(f"{self._temporary}/{unfinished}", "w", **self._writer_options) as writer:
             while batch is not None:
                 sink = io.BytesIO()
-                columns.write(sink, batch, nulls=self._nulls)
+                columns.write(sink, batch, nulls=self._nulls, structs=self._structs)
                 writer.write_typed(sink.getvalue())
                 batch = next(batches, None)
         return name, unfinished
 
     def commit(self, written):
         """Give the files of the tasks that succeeded their names; after an error the folder is as it was."""
-        _make_folder(self._path)
+        make_folder(self._path)
         old = locations.part_files(self._path) if self._overwrite else []
         moved = {file: f"{self._replaced}/{file.rpartition('/')[2]}" for file in old}
         names = {
             f"{self._path}/{name}": f"{self._temporary}/{unfinished}" for name, unfinished in filter(None, written)
         }
-        was_complete = _exists(self._mark)
+        was_complete = exists(self._mark)
         try:
             if was_complete:
-                _remove(self._mark)
+                remove(self._mark)
             for name, unfinished in names.items():
-                _rename(unfinished, name)
+                rename(unfinished, name)
             if moved:
-                _make_folder(self._replaced)
+                make_folder(self._replaced)
             for file, path in moved.items():
-                _rename(file, path)
+                rename(file, path)
             self._mark_complete()
         except BaseException:
             self._take_back(names, moved, was_complete)
             raise
         self.abort()
-        _remove_folder(self._replaced)
+        remove_folder(self._replaced)
 
     def _take_back(self, names, moved, was_complete):
         for path in (*names, self._mark):
             with suppress(Exception):
-                _remove(path)
+                remove(path)
         with suppress(Exception):
             for file, path in moved.items():
-                if not _exists(file):  # else it was not moved, or its copy may be incomplete
-                    _rename(path, file)
-            _remove_folder(self._replaced)
-            if was_complete and not any(map(_exists, names)):
+                if not exists(file):  # else it was not moved, or its copy may be incomplete
+                    rename(path, file)
+            remove_folder(self._replaced)
+            if was_complete and not any(map(exists, names)):
                 self._mark_complete()
 
     @property
@@ -103,46 +109,4 @@ class Output:
 
     def abort(self):
         """Remove what the tasks have written."""
-        _remove_folder(self._temporary)
-
-
-def _make_folder(path):
-    if locations.is_url(path):
-        fs, remote = locations.file_system(path)
-        fs.makedirs(remote, exist_ok=True)
-    else:
-        os.makedirs(path, exist_ok=True)
-
-
-def _rename(path, name):
-    if locations.is_url(path):
-        fs, remote = locations.file_system(path)
-        fs.mv(remote, locations.file_system(name)[1])
-    else:
-        os.rename(path, name)
-
-
-def _remove(path):
-    if locations.is_url(path):
-        fs, remote = locations.file_system(path)
-        fs.rm_file(remote)
-    else:
-        os.unlink(path)
-
-
-def _exists(path):
-    if locations.is_url(path):
-        fs, remote = locations.file_system(path)
-        return fs.exists(remote)
-    return os.path.lexists(path)
-
-
-def _remove_folder(path):
-    """Remove a folder if it is there, as far as it can be removed."""
-    if locations.is_url(path):
-        with suppress(Exception):
-            fs, remote = locations.file_system(path)
-            if fs.exists(remote):
-                fs.rm(remote, recursive=True)
-    else:
-        shutil.rmtree(path, ignore_errors=True)
+        remove_folder(self._temporary)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 try:
     from pyspark.sql.datasource import (
         DataSource,
@@ -33,23 +35,30 @@ class TypedBytesDataSource(DataSource):
         """Return the schema of the path, if none was given."""
         from pyspark.sql.pandas.types import from_arrow_schema
 
-        return from_arrow_schema(infer_schema(self._path(), Options(self.options)).arrow)
+        return from_arrow_schema(infer_schema(self._paths(), Options(self.options)).arrow)
 
     def reader(self, schema):
-        """Return the reader of the path."""
-        return _Reader(self._path(), Options(self.options), schema)
+        """Return the reader of the paths."""
+        return _Reader(self._paths(), Options(self.options), schema)
 
     def writer(self, schema, overwrite):
         """Return the writer of a data frame with a key and a value."""
         if len(schema) != 2:
             raise ValueError(f"a SequenceFile has a key and a value: select two columns, not {len(schema)}")
-        return _Writer(Output(self._path(), self.options, overwrite))
+        paths = self._paths()
+        if len(paths) > 1:
+            raise ValueError(f"save(path) takes one path, not {len(paths)}")
+        return _Writer(Output(paths[0], self.options, overwrite))
 
-    def _path(self):
-        try:
-            return self.options["path"].removeprefix("file://")
-        except KeyError:
-            raise ValueError("no path: load(path) and save(path) take one") from None
+    def _paths(self):
+        """Return the paths: Spark has one in the option path, and the list of load([...]) as JSON in paths."""
+        if "path" in self.options:
+            found = [self.options["path"]]
+        else:
+            found = json.loads(self.options.get("paths", "[]"))
+        if not found:
+            raise ValueError("no path: load(path) takes one or several, save(path) one")
+        return [path.removeprefix("file://") for path in found]
 
 
 class _Partition(InputPartition):
@@ -63,17 +72,19 @@ class _Reader(DataSourceReader):
     # same data frame. A query without filters does not ask again, so that each row that is left out for one query would
     # be missing from another.
 
-    def __init__(self, path, options, schema):
-        self._path = path
+    def __init__(self, paths, options, schema):
+        self._paths = paths
         self._options = options
-        self._schema = given_schema(path, options, _arrow(schema))
+        self._schema = given_schema(paths, options, _arrow(schema))
 
     def partitions(self):
         """Return the splits."""
-        return [_Partition(split) for split in make_splits(self._path, self._options)]
+        return [_Partition(split) for split in make_splits(self._paths, self._options)]
 
     def read(self, partition):
-        """Yield the record batches of a split."""
+        """Yield the record batches of a split; of one that Spark made up where there are no splits, none."""
+        if not isinstance(partition, _Partition):
+            return iter(())
         return batches_of(partition.split, self._options, self._schema)
 
 

@@ -34,7 +34,12 @@ class Options:
             )
         self.split_size = _size(given.get("splitsize", SPLIT_NBYTES))
         self.path_column = given.get("pathcolumn")
-        self.structure = {"pairs": self.pairs, "dialect": given.get("dialect", "hadoop")}
+        self.structure = {
+            "pairs": self.pairs,
+            "dialect": given.get("dialect", "hadoop"),
+            "encoding": given.get("encoding", "utf-8"),
+            "unicode_errors": given.get("unicodeerrors", "strict"),
+        }
         if given.get("classes"):  # read here, so that workers need no file
             self.structure["classes"] = texts_of(given["classes"])
 
@@ -57,29 +62,30 @@ def _size(text):
     return int(digits) << unit
 
 
-def make_splits(path, options):
-    """Return the splits of a path, in the order of its files."""
-    return columns.splits(path, options.split_size)
+def make_splits(paths, options):
+    """Return the splits of a path, or of several, in the order of their files."""
+    return columns.splits(paths, options.split_size)
 
 
-def infer_schema(path, options):
-    """Return the Schema of a path by the first records of its first file with any, or `mergeSchema` of all."""
+def infer_schema(paths, options):
+    """Return the Schema of paths by the first records of their first file with any, or `mergeSchema` of all."""
     import pyarrow
 
-    found = _tables.infer_schema(locations.files(path), options.structure, of_all_files=options.merge)
+    found = _tables.infer_schema(locations.files(paths), options.structure, of_all_files=options.merge)
     if found is None:
-        raise SchemaError(f"{os.fsdecode(path)}: there are no records to take the schema from: give one")
+        shown = ", ".join(map(os.fsdecode, paths if isinstance(paths, list) else [paths]))
+        raise SchemaError(f"{shown}: there are no records to take the schema from: give one")
     fields = [pyarrow.field(field.name, _listed(field.type)) for field in found.arrow]
     if options.path_column:
         fields.append(pyarrow.field(options.path_column, pyarrow.string()))
     return Schema(pyarrow.schema(fields), found.types)
 
 
-def given_schema(path, options, arrow):
+def given_schema(paths, options, arrow):
     """Return a given schema, with the types of records for its bytes and structs, which say too little."""
     if not any(word in str(field.type) for field in arrow for word in ("binary", "struct")):
         return Schema(arrow, {})
-    found = _tables.infer_schema(locations.files(path), options.structure, of_all_files=options.merge)
+    found = _tables.infer_schema(locations.files(paths), options.structure, of_all_files=options.merge)
     return Schema(arrow, found.types)
 
 

@@ -1,8 +1,9 @@
 """A folder of Arrow or Parquet files, one for each split of the inputs.
 
 Here: what is to be done and what is done already, and the threads that do the rest. Invariant: all files have one
-schema, and the folder gets its name when they are complete; until then FOLDER.unfinished holds those that are, and the
-same command goes on with the others.
+schema, each has its name when it is complete, and the same command goes on with the others. On this machine the folder
+gets its name when they are all complete, until then it is FOLDER.unfinished; at a URL, where a renamed folder may be a
+copy, it has its name from the start, and _SUCCESS when it is complete, as the output of a job.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from __future__ import annotations
 import json
 import os
 import threading
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 
 from typedbytes._base import locations
 from typedbytes._base.atomic import atomic_file, locked_folder, name_folder, sync
+from typedbytes._base.folders import exists, make_folder, names_in, remove, rename
 from typedbytes.cli._failure import USAGE, Failure, display_name, say
 from typedbytes.cli._input.rereadable import Rereadable, can_be_read_twice
 from typedbytes.cli._output.files import OutputError
@@ -33,7 +35,16 @@ def is_folder(name, files):
         return False
     if name.endswith("/") or os.path.isdir(name):
         return True
-    return not os.path.exists(name) and not os.path.splitext(name)[1] and any(map(os.path.isdir, files))
+    return not os.path.exists(name) and not os.path.splitext(name)[1] and any(map(_is_folder, files))
+
+
+def _is_folder(name):
+    if "://" not in name:
+        return os.path.isdir(name)
+    with suppress(Exception):  # reading it reports the error
+        fs, path = locations.file_system(name)
+        return fs.isdir(path)
+    return False
 
 
 def write_folder(folder, inputs, form, codec, split_size, widen):
@@ -43,25 +54,28 @@ def write_folder(folder, inputs, form, codec, split_size, widen):
     imported_pyarrow()
     plan = make_plan(inputs, _rereadables(inputs), split_size or SPLIT_NBYTES, widen)
     parts = {f"part-{number:05}.{form}": split for number, split in enumerate(plan.splits)}
-    unfinished = f"{folder}.unfinished"
+    is_remote = locations.is_url(folder)
+    unfinished = folder if is_remote else f"{folder}.unfinished"
     with _as_output_failure(folder), _begun(unfinished, _description(parts, plan, form, codec)):
-        done = {name for name in parts if os.path.exists(os.path.join(unfinished, name))}
+        done = parts.keys() & {*names_in(unfinished)}
         if done:
             say(f"typedbytes: {len(done)} of {len(parts)} files are in {unfinished} already")
         try:
             _convert({name: split for name, split in parts.items() if name not in done}, unfinished, plan, form, codec)
         except BaseException:
-            n = sum(os.path.exists(os.path.join(unfinished, name)) for name in parts)
-            say(f"typedbytes: {n} of {len(parts)} files are in {unfinished}: the same command goes on with the others")
+            with suppress(Exception):  # the first error goes on
+                n = len(parts.keys() & {*names_in(unfinished)})
+                say(
+                    f"typedbytes: {n} of {len(parts)} files are in {unfinished}: the same command goes on with the others"
+                )
             raise
-        open(os.path.join(unfinished, "_SUCCESS"), "wb").close()
-        name_folder(unfinished, folder, over_empty=True)
+        locations.opened(f"{unfinished}/_SUCCESS", "w")[0].close()
+        if not is_remote:
+            name_folder(unfinished, folder, over_empty=True)
 
 
 def _check(folder, inputs):
     """Raise Failure for options that a folder does not have, and for one that is there."""
-    if locations.is_url(folder):
-        raise Failure(USAGE, f"{folder}: the output folder must be a local path, not a URL")
     if inputs.format is not None:
         message = (
             "--from cannot be used when the output is a folder: its inputs are recognised, SequenceFiles or typed bytes"
@@ -69,8 +83,10 @@ def _check(folder, inputs):
         raise Failure(USAGE, message)
     if inputs.max_bytes is not None:
         raise Failure(USAGE, "--max-bytes cannot be used when the output is a folder")
-    if os.path.isdir(folder) and os.listdir(folder):
-        raise Failure(USAGE, f"{folder}: the folder is not empty")
+    with _as_output_failure(folder):
+        found = names_in(folder)
+    if found and not (locations.is_url(folder) and PLAN in found and "_SUCCESS" not in found):
+        raise Failure(USAGE, f"{display_name(folder)}: the folder is not empty")
 
 
 def _rereadables(inputs):
@@ -102,29 +118,49 @@ def _description(parts, plan, form, codec):
 @contextmanager
 def _begun(unfinished, description):
     """Make the folder, or go on with one whose description is the same, while no other process does."""
-    os.makedirs(unfinished, exist_ok=True)
-    path = os.path.join(unfinished, PLAN)
+    make_folder(unfinished)
+    path = f"{unfinished}/{PLAN}"
     with ExitStack() as stack:
         try:
-            stack.enter_context(locked_folder(unfinished))
+            if not locations.is_url(unfinished):
+                stack.enter_context(locked_folder(unfinished))
         except BlockingIOError:
             raise Failure(USAGE, f"{unfinished}: another process writes to it") from None
-        if not os.path.exists(path):
-            with atomic_file(path) as raw, raw:
+        if not exists(path):
+            with _complete_file(path) as raw, raw:
                 raw.write(json.dumps(description, indent=1).encode())
         if _read(path) != description:
             raise Failure(
                 USAGE, f"{unfinished}: left by an unfinished run with other inputs or options: remove it to start again"
             )
-        for name in os.listdir(unfinished):
+        for name in names_in(unfinished):
             if name.endswith(".partial"):  # of a process that was killed
-                os.unlink(os.path.join(unfinished, name))
+                remove(f"{unfinished}/{name}")
         yield
 
 
 def _read(path):
-    with open(path, "rb") as file:
-        return json.load(file)
+    with locations.opened(path, "r")[0] as file:
+        return json.loads(file.read())
+
+
+@contextmanager
+def _complete_file(path):
+    """Yield a raw file that has its name when it is complete."""
+    if not locations.is_url(path):
+        with atomic_file(path) as raw:
+            yield raw
+        return
+    folder, _, name = path.rpartition("/")
+    partial = f"{folder}/.{name}.{os.urandom(4).hex()}.partial"
+    try:
+        with locations.opened(partial, "w")[0] as raw:
+            yield raw
+        rename(partial, path)
+    except BaseException:
+        with suppress(Exception):  # the first error goes on
+            remove(partial)
+        raise
 
 
 def _convert(splits, folder, plan, form, codec):
@@ -135,7 +171,7 @@ def _convert(splits, folder, plan, form, codec):
     pool = ThreadPoolExecutor(min(os.cpu_count() or 1, MAX_NTHREADS))
     try:
         futures = [
-            pool.submit(_write_part, os.path.join(folder, name), split, plan, form, codec, stop)
+            pool.submit(_write_part, f"{folder}/{name}", split, plan, form, codec, stop)
             for name, split in splits.items()
         ]
         for future in wait(futures, return_when=FIRST_EXCEPTION).done:
@@ -143,11 +179,12 @@ def _convert(splits, folder, plan, form, codec):
     finally:
         stop.set()
         pool.shutdown(cancel_futures=True)
-    sync(folder)
+    if not locations.is_url(folder):
+        sync(folder)
 
 
 def _write_part(path, split, plan, form, codec, stop):
-    with atomic_file(path) as raw, raw, table_writer(raw, plan.schema.arrow, form, codec) as writer:
+    with _complete_file(path) as raw, raw, table_writer(raw, plan.schema.arrow, form, codec) as writer:
         for batch in batches_of(split, plan):
             if stop.is_set():
                 raise InterruptedError
