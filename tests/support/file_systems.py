@@ -1,4 +1,4 @@
-"""SequenceFiles on other file systems, each with a server of its own: HDFS by its own protocol and over HTTP, S3, Google's storage.
+"""SequenceFiles on other file systems, each with a server of its own: HDFS (also over HTTP), S3, Google's storage.
 
     make test-file-systems
 

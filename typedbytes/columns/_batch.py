@@ -10,6 +10,7 @@ import sys
 
 from typedbytes import _core
 from typedbytes.columns import _native, _type_strings
+from typedbytes.columns._exports import Exports
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Batch", "BatchStream", "split_name"]
 
 
-class Batch(_native.Batch):
+class Batch(_native.Batch, Exports):
     """Hold the columns of some records; returned by `read`, immutable.
 
     len() gives the number of rows. Consumers of Arrow data import a Batch by `__arrow_c_array__` or
@@ -39,6 +40,9 @@ class Batch(_native.Batch):
 
     def __repr__(self) -> str:
         return f"Batch(rows={len(self)}, schema={self.schema})"
+
+    def _first_batch(self):
+        return self
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typedbytes import _core
 from typedbytes.columns import _native, _sources, _type_strings, _wanted
 from typedbytes.columns._assembly import Assembly
 from typedbytes.columns._batch import BatchStream
+from typedbytes.columns._exports import Exports, shown
 from typedbytes.columns._threads import BlocksAhead, Parallel
 from typedbytes.errors import DecodeError, FormatError, LimitError
 
@@ -50,7 +51,7 @@ class MismatchError(DecodeError):
 
 
 @_core.step_as_base  # otherwise Python looks up __next__ for each batch
-class BatchReader(_core.RecordIterator):
+class BatchReader(_core.RecordIterator, Exports):
     """Iterate over the batches of a stream; returned by `read`.
 
     Consumers of Arrow data import the remaining batches by `__arrow_c_stream__`, once. After an error every call raises
@@ -123,8 +124,12 @@ class BatchReader(_core.RecordIterator):
         self._source_failure: Exception | None = None  # raised after the rows before it
         self._has_ended = False
         self._whole_groups = False
+        self._can_be_shown = _sources.is_at_hand(source)  # without waiting for it
         self._nrows = 0
         self._start = self._nbuffered = self._nused = self._offset = self._batch_offset = 0
+
+    def __repr__(self) -> str:
+        return shown(self, self._can_be_shown or bool(self._assembly.ready))
 
     def __enter__(self) -> Self:
         return self
@@ -189,6 +194,17 @@ class BatchReader(_core.RecordIterator):
         {'key': 'unknown', 'value': 'unknown'}
         """
         return self._call(self._peek).schema
+
+    def read_all(self) -> list[Batch]:
+        r"""Return all batches that are left, as a list.
+
+        >>> read(b"\x02\x01" * 6, batch_rows=2).read_all()[0].column("key").tolist()
+        [True, True]
+        """
+        return list(self)
+
+    def _first_batch(self):
+        return self._call(self._peek) if self._can_be_shown and not self.closed and self.failure is None else None
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Export the remaining batches as a capsule "arrow_array_stream"."""

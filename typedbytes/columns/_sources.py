@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from typing import Any, NamedTuple
 
     _Path = str | os.PathLike[str]
+    Paths = _Path | Sequence[_Path]
 
 _READ_NBYTES = 1 << 20
 # options for decoding an invalid record, to raise its error
@@ -202,6 +203,13 @@ class Files:
     def close(self):
         """Close the current file."""
         self._reader.close()
+
+
+def is_at_hand(source):
+    """Return whether a source is a file or memory, of which the first records are there without waiting for them."""
+    if isinstance(source, (str, os.PathLike)):
+        return os.path.isfile(source) or os.path.isdir(source)
+    return isinstance(source, (list, tuple, bytes, bytearray, memoryview)) or is_sequence_reader(source)
 
 
 def memory_of(source):

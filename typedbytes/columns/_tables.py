@@ -71,31 +71,39 @@ def _may_lose_values(kind, wider):
     return kind != wider and any(narrow in kind and wide in wider for narrow, wide in losses)
 
 
-def batches_of(split, schema, structure, path_column=None):
+def batches_of(split, schema, structure, path_column=None, columns=None):
     """Yield the records of a split as record batches of a Schema, with its path as the last column if that has a name.
 
-    Raises SchemaError for a value that does not fit.
+    columns: the names of those wanted; None: all. Raises SchemaError for a value that does not fit.
     """
-    path = os.fsdecode(split.path)
-    with _reader(split, schema.types, structure) as reader:
+    import pyarrow
+
+    path, types = os.fsdecode(split.path), schema.types
+    if columns is not None:
+        fields = [schema.arrow.field(name) for name in columns]
+        schema = Schema(pyarrow.schema(fields), {name: types[name] for name in columns})
+    with _reader(split, types, {**structure, "columns": columns}, schema.types) as reader:
         for batch in reader:
             yield _fitted(batch, path, schema, path_column)
 
 
-def _reader(split, types, structure):
-    """Return a reader of a split by these types, by name, or its own where a first value is of another."""
+def _reader(split, types, structure, wanted):
+    """Return a reader of a split by these types, by name, or its own where a first value is of another.
+
+    wanted: the types of the columns that are selected.
+    """
     how = {"on_mismatch": "widen", **structure}
     reader = read(split, schema=types or None, **how)
-    if not types or reader.schema == types:
+    if not types or reader.schema == wanted:
         return reader
     with read(split, 1, types, **how) as by_types, read(split, 1, **how) as by_itself:
         found = {
-            name: kind if by_types.schema[name] == kind else by_itself.schema[name] for name, kind in types.items()
+            name: kind if by_types.schema[name] == kind else by_itself.schema[name] for name, kind in wanted.items()
         }
-    if found == types:
+    if found == wanted:
         return reader
     reader.close()
-    return read(split, schema=found, **how)
+    return read(split, schema={**types, **found}, **how)
 
 
 def _fitted(batch, path, schema, path_column):

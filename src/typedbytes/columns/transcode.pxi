@@ -22,8 +22,8 @@ cdef class TextEncoding:
 
 
 cdef Py_ssize_t transcode(Column* c, Py_ssize_t n, TextEncoding text, list found) except -2:
-    # Append (address, UTF-8, offsets) of each column of STRINGs to a list, for the first n values. Returns the number of
-    # the value of `c` that cannot be decoded, -1 if all can.
+    # Append (address, UTF-8, offsets) of each column of STRINGs to a list, for the first n values. Returns the number
+    # of the value of `c` that cannot be decoded, -1 if all can.
     cdef Py_ssize_t i, item
     if not c.wanted and not c.has_wanted_child:
         return -1

@@ -1,5 +1,5 @@
-# Pairs that are typed bytes already, copied into records; the structure of each value is checked. It is decoded only for
-# another class, where its bytes are not those of the Writable after the type code.
+# Pairs that are typed bytes already, copied into records; the structure of each value is checked. It is decoded only
+# for another class, where its bytes are not those of the Writable after the type code.
 
 cdef int copy_pairs(Writer writer, const unsigned char* p, Py_ssize_t nbytes) except -1:
     cdef DecodeOptions options = DecodeOptions(dialect="hive" if writer.options.template.hive else "hadoop",

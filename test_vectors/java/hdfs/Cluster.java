@@ -2,7 +2,7 @@ import java.io.File;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.MiniDFSCluster;
 
-/** Runs a NameNode and a DataNode in a folder, says at which port HTTP is served and at which HDFS, and ends when standard input does. */
+/** Runs a NameNode and a DataNode in a folder, says their ports of HTTP and HDFS, and ends when standard input does. */
 public class Cluster {
   public static void main(String[] arguments) throws Exception {
     Configuration conf = new Configuration();

@@ -65,9 +65,8 @@ def write_folder(folder, inputs, form, codec, split_size, widen):
         except BaseException:
             with suppress(Exception):  # the first error goes on
                 n = len(parts.keys() & {*names_in(unfinished)})
-                say(
-                    f"typedbytes: {n} of {len(parts)} files are in {unfinished}: the same command goes on with the others"
-                )
+                already = f"{n} of {len(parts)} files are in {unfinished}"
+                say(f"typedbytes: {already}: the same command goes on with the others")
             raise
         locations.opened(f"{unfinished}/_SUCCESS", "w")[0].close()
         if not is_remote:

@@ -1,0 +1,148 @@
+"""Columns in data frames of pandas, Polars, pyarrow and DuckDB, and lazy frames that read what a query needs."""
+
+import io
+import os
+
+import duckdb
+import pandas
+import polars
+import pyarrow
+import pytest
+
+import typedbytes as tb
+from typedbytes import columns, sequencefile
+from typedbytes.columns._tables import SchemaError
+
+ROWS = [(f"w{n % 7}", n) for n in range(5000)]
+DATA = tb.Encoder().encode_pairs(ROWS)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for number in range(4):
+        part = ROWS[number::4]
+        with sequencefile.Writer(tmp_path / f"part-{number}", codec="gzip", block_size=5000) as writer:
+            writer.writes(part)
+    (tmp_path / "_SUCCESS").touch()
+    return tmp_path
+
+
+def in_files():
+    return [row for number in range(4) for row in ROWS[number::4]]
+
+
+SOURCES = pytest.mark.parametrize(
+    "source", [columns.read, lambda data: next(columns.read(data, 10000))], ids=["reader", "batch"]
+)
+
+
+@SOURCES
+def test_frames_have_the_rows(source):
+    assert list(map(tuple, source(DATA).to_pandas().itertuples(index=False))) == ROWS
+    assert source(DATA).to_polars().rows() == ROWS
+    table = source(DATA).to_arrow()
+    assert isinstance(table, pyarrow.Table) and list(map(tuple, (row.values() for row in table.to_pylist()))) == ROWS
+    found = source(DATA)  # noqa: F841 - the query names it
+    assert duckdb.sql("select key, sum(value) from found group by key order by key").fetchall() == [
+        (f"w{k}", sum(range(k, 5000, 7))) for k in range(7)
+    ]
+
+
+def test_what_is_left_of_a_reader():
+    reader = columns.read(DATA, 1000)
+    next(reader)
+    assert [len(batch) for batch in reader.read_all()] == [1000] * 4
+    assert reader.read_all() == []
+    reader = columns.read(DATA, 1000)
+    next(reader)
+    assert reader.to_polars().rows() == ROWS[1000:]
+    assert columns.read(b"").to_pandas().shape == (0, 2)
+
+
+def test_options_of_pandas():
+    frame = columns.read(DATA).to_pandas(types_mapper=pandas.ArrowDtype)
+    assert frame["value"].dtype == pandas.ArrowDtype(pyarrow.int32())
+
+
+@SOURCES
+def test_the_constructor_of_pandas_is_refused(source):
+    """It would make one column of batches."""
+    with pytest.raises((TypeError, ValueError)):
+        pandas.DataFrame(source(DATA))
+
+
+def test_reprs(tmp_path):
+    reader = columns.read(DATA)
+    assert repr(reader) == "<BatchReader of {'key': 'string', 'value': 'int'}>"
+    assert reader.to_polars().rows() == ROWS
+    assert repr(reader) == "<BatchReader, closed>"
+    read_end, write_end = os.pipe()
+    with open(read_end, "rb") as pipe, open(write_end, "wb"):
+        assert repr(columns.read(pipe)) == "<BatchReader, not read yet>"
+        assert columns.read(pipe)._repr_html_() is None
+    damaged = columns.read(b"\x07")
+    assert repr(damaged).startswith("<BatchReader, failed: input ends")
+    assert repr(columns.read(DATA, schema=["string", "long"])).startswith("<BatchReader, failed: INT in column 'value'")
+
+
+def test_notebooks_show_the_first_rows():
+    data = tb.Encoder().encode_pairs([("<b>", n) for n in range(50)])
+    for shown in (columns.read(data), next(columns.read(data))):
+        html = shown._repr_html_()
+        assert "<th>key<br><small>string</small></th>" in html and "&lt;b&gt;" in html and "<b>" not in html
+        assert html.count("<td>&lt;b&gt;</td>") == 10
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("split_size", [1000, 1 << 20])
+def test_a_lazy_frame_has_the_rows_in_order(folder, threads, split_size):
+    frame = columns.scan_polars(folder, threads=threads, split_size=split_size)
+    assert frame.collect_schema() == {"key": polars.String, "value": polars.Int32}
+    assert frame.collect().rows() == in_files()
+    assert frame.select("value").collect().rows() == [(n,) for _, n in in_files()]
+    assert frame.filter(polars.col("value") % 1000 == 7).select("key").collect().rows() == [
+        (key,) for key, n in in_files() if n % 1000 == 7
+    ]
+    assert frame.head(1300).collect().rows() == in_files()[:1300]
+    assert (
+        frame.filter(polars.col("key") == "w3").head(2).collect().rows()
+        == [row for row in in_files() if row[0] == "w3"][:2]
+    )
+    counted = frame.group_by("key").agg(polars.col("value").sum()).sort("key").collect(engine="streaming")
+    assert counted.rows() == [(f"w{k}", sum(range(k, 5000, 7))) for k in range(7)]
+
+
+def test_what_a_query_does_not_need_is_not_read(folder):
+    """Damage is found only where a query reads."""
+    frame = columns.scan_polars(str(folder))
+    for number in (1, 2, 3):
+        (folder / f"part-{number}").write_bytes(b"not a part")
+    assert frame.head(1000).collect().rows() == in_files()[:1000]
+    with pytest.raises(Exception, match="part-1"):
+        frame.collect()
+    # A value that no column of a query has is skipped, whatever it is.
+    (folder / "wide").write_bytes(DATA + tb.Encoder().encode_pairs([("w", "text")]))
+    assert columns.scan_polars(folder / "wide").select("key").collect().height == len(ROWS) + 1
+
+
+def test_a_lazy_frame_of_types_and_of_several_schemas(tmp_path):
+    columns.write(tmp_path / "a", {"value": [(1, "x")]}, pairs=False)
+    columns.write(tmp_path / "b", {"value": [(1 << 40, "y")]}, pairs=False)
+    files = [str(tmp_path / name) for name in "ab"]
+    merged = columns.scan_polars(files, pairs=False, merge=True).unnest("value").collect()
+    assert merged.rows() == [(1, "x"), (1 << 40, "y")]
+    typed = columns.scan_polars(files, type=tuple[int, str])
+    assert typed.unnest("value").collect().rows() == merged.rows()
+    with pytest.raises(Exception, match="the schema has"):
+        columns.scan_polars(files, pairs=False).collect()
+
+
+def test_a_lazy_frame_of_nothing(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        columns.scan_polars(str(tmp_path / "none" / "part-*"))
+    (tmp_path / "empty").write_bytes(b"")
+    with pytest.raises(SchemaError, match="no records to take the schema from"):
+        columns.scan_polars(tmp_path)
+    assert columns.scan_polars(tmp_path, key_type=str, value_type=int).collect().shape == (0, 2)
+    with columns.read(io.BytesIO(b"")) as reader:
+        assert reader.to_polars().shape == (0, 2)

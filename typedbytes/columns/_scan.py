@@ -1,0 +1,146 @@
+"""Files as a lazy frame of Polars, which reads what a query needs: some columns, some rows. Needs Polars and pyarrow.
+
+Here: what Polars asks for. Not here: the schema of files, and splits in that schema (_tables).
+"""
+
+from __future__ import annotations
+
+import os
+
+from typedbytes.columns._exports import imported
+from typedbytes.columns._read import read
+from typedbytes.columns._sources import Split, splits
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from typedbytes.columns._sources import Paths
+
+__all__ = ["scan_polars"]
+
+_SPLIT_NBYTES = 16 << 20
+_MAX_NTHREADS = 8  # each holds a split or two as a frame
+
+
+def scan_polars(
+    paths: Paths, *, pairs: bool = True, merge: bool = False, threads: int | None = None,
+    split_size: int = _SPLIT_NBYTES, **options: Any,
+) -> Any:  # fmt: skip
+    """Return a LazyFrame of Polars over files, which are read when it is collected.
+
+    paths: a path, URL, folder of part files or pattern such as `out/part-*`, or a list of them. A query reads only the
+    columns that it names, drops rows in each split before the next, and stops when it has the rows that it wants, as
+    for `head`. The schema is that of the first records; merge: of those of all files. pairs: as for `read`. threads:
+    how many splits are read at once; None: one for each processor. split_size: the bytes of a SequenceFile in a split.
+    options: `dialect`, `max_depth`, `encoding`, `unicode_errors`, and the types `type`, `key_type`, `value_type`, as
+    for `read`.
+
+    Raises FileNotFoundError for what is not there, SchemaError where there are no records; collecting it raises what
+    reading raises.
+
+    >>> import os, tempfile
+    >>> from typedbytes import columns
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = columns.write(os.path.join(folder, "part-00000"), {"key": ["a", "b", "a"], "value": [1, 2, 3]})
+    ...     frame = columns.scan_polars(folder)
+    ...     frame.filter(frame.collect_schema().names()[0] == "b").select("value").collect().shape
+    (0, 1)
+    """
+    polars = imported("polars")
+    imported("pyarrow")
+    if any(options.get(name) is not None for name in ("type", "key_type", "value_type")):
+        structure = dict(options)
+        source = _Typed(structure, pairs and options.get("type") is None)
+    else:
+        structure = {"pairs": pairs, **options}
+        source = _Inferred(paths, structure, merge)
+    how = {"polars": polars, "paths": paths, "source": source, "split_size": split_size}
+    nthreads = threads or min(os.cpu_count() or 1, _MAX_NTHREADS)
+    schema = polars.from_arrow(source.arrow.empty_table()).schema
+
+    def batches(columns: list[str] | None, predicate: Any, n_rows: int | None, batch_size: int | None) -> Iterator[Any]:
+        return _limited(_frames(columns, predicate, nthreads if n_rows is None else 1, **how), n_rows)
+
+    return polars.io.plugins.register_io_source(batches, schema=schema)
+
+
+class _Inferred:
+    """The schema of the first records, and splits in it."""
+
+    def __init__(self, paths: Any, structure: dict[str, Any], merge: bool) -> None:
+        from typedbytes._base import locations  # lazy import: start-up time
+        from typedbytes.columns import _tables
+
+        found = _tables.infer_schema(locations.files(paths), structure, of_all_files=merge)
+        if found is None:
+            raise _tables.SchemaError("there are no records to take the schema from: pass types")
+        self._schema = found
+        self._structure = structure
+        self._batches_of = _tables.batches_of
+        self.arrow = found.arrow
+
+    def batches(self, split: Split, columns: list[str] | None) -> Iterator[Any]:
+        """Yield the record batches of a split with these columns."""
+        return self._batches_of(split, self._schema, self._structure, columns=columns)
+
+
+class _Typed:
+    """The schema that types have, and splits in it."""
+
+    def __init__(self, how: dict[str, Any], pairs: bool) -> None:
+        import pyarrow
+
+        self._how = how
+        with read(b"", pairs=pairs, **how) as reader:
+            self.arrow = pyarrow.RecordBatchReader.from_stream(reader).schema
+
+    def batches(self, split: Split, columns: list[str] | None) -> Iterator[Any]:
+        """Yield the record batches of a split with these columns."""
+        import pyarrow
+
+        with read(split, columns=columns, **self._how) as reader:
+            yield from map(pyarrow.record_batch, reader)
+
+
+def _limited(frames, n_rows):
+    """Yield the first rows of frames, None: all; no split is read after them."""
+    for frame in frames:
+        if n_rows is not None:
+            frame = frame.head(n_rows)
+            n_rows -= len(frame)
+        yield frame
+        if n_rows == 0:
+            frames.close()
+            return
+
+
+def _frames(columns, predicate, nthreads, *, polars, paths, source, split_size):
+    """Yield the rows of each split that a predicate selects, in order; some splits ahead on other threads."""
+
+    def frames_of(split):
+        for batch in source.batches(split, columns):
+            frame = polars.from_arrow(batch)
+            yield frame if predicate is None else frame.filter(predicate)
+
+    found = splits(paths, split_size)
+    if nthreads == 1 or len(found) == 1:
+        for split in found:
+            yield from frames_of(split)
+        return
+    from collections import deque
+    from concurrent.futures import ThreadPoolExecutor
+
+    pool = ThreadPoolExecutor(nthreads, thread_name_prefix="columns-scan")
+    try:
+        ahead: deque[Any] = deque()
+        for split in found:
+            ahead.append(pool.submit(lambda split: list(frames_of(split)), split))
+            if len(ahead) > nthreads:
+                yield from ahead.popleft().result()
+        while ahead:
+            yield from ahead.popleft().result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
