@@ -109,7 +109,10 @@ def test_nothing_in_a_folder_is_left_out_silently(tmp_path):
     (folder / "part-1").unlink()
     (folder / "more").mkdir()
     for location in (str(folder), f"file://{folder}"):
-        assert bad(66, "cat", location) == (b"", f"{location}: a folder among the part files: {location}/more")
+        assert bad(66, "cat", location) == (
+            b"",
+            f"{location}: a folder among the part files: {location}/more (recursive reads it too)",
+        )
     (folder / "more").rmdir()
     assert good("cat", str(folder)) == good("cat", f"file://{folder}") == ONE
 

@@ -1,6 +1,7 @@
 """Map files: keys looked up by an index, whatever the index says."""
 
 import gc
+import shutil
 import struct
 
 import pytest
@@ -175,3 +176,57 @@ def test_folders_that_are_not_map_files(tmp_path):
         with pytest.raises(error):
             sequencefile.MapFile(tmp_path / name)
     gc.collect()
+
+
+# (class, key, its hashCode() in Hadoop 3.4.2)
+HASH_CODES = [
+    ("Text", "", 1), ("Text", "a", 128), ("Text", "word", 4578955), ("Text", "h\xe9llo", -488851262),
+    ("Text", "key 17", -247231800), ("IntWritable", 0, 0), ("IntWritable", 1, 1), ("IntWritable", -1, -1),
+    ("IntWritable", 123456, 123456), ("IntWritable", -2147483648, -2147483648), ("VIntWritable", -1, -1),
+    ("VIntWritable", 123456, 123456), ("LongWritable", 5, 5), ("LongWritable", -5, -5),
+    ("LongWritable", 1099511627777, 1), ("LongWritable", -1099511627777, -1), ("VLongWritable", 5, 5),
+    ("VLongWritable", -1099511627777, -1), ("ShortWritable", 7, 7), ("ShortWritable", -7, -7),
+    ("ShortWritable", 300, 300), ("ByteWritable", 7, 7), ("ByteWritable", -7, -7), ("FloatWritable", 0.5, 1056964608),
+    ("FloatWritable", -2.0, -1073741824), ("DoubleWritable", 0.5, 0), ("DoubleWritable", -2.0, 0),
+    ("DoubleWritable", 0.001, -755914244), ("BooleanWritable", True, 0), ("BooleanWritable", False, 1),
+    ("BytesWritable", b"\x00\xffa", 29857),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", dict.fromkeys(name for name, _, _ in HASH_CODES))
+@pytest.mark.parametrize("nparts", [1, 7, 10])
+def test_the_parts_of_a_job_by_hadoops_partitioner(tmp_path, name, nparts):
+    """(hashCode() & Integer.MAX_VALUE) % numReduceTasks, as HashPartitioner: only that part is looked at."""
+    keys = [(key, (code & 0x7FFFFFFF) % nparts) for each, key, code in HASH_CODES if each == name]
+    for number in range(nparts):
+        part = tmp_path / f"part-r-{number:05}"
+        part.mkdir()
+        pairs = sorted((key, f"in {number}") for key, found in keys if found == number)
+        key_class_pairs(part, pairs, name)
+    (tmp_path / "_SUCCESS").touch()
+    with sequencefile.MapFile(tmp_path) as file:
+        for key, number in keys:
+            assert file[key] == file.get(key) == f"in {number}" and key in file
+        assert sorted(key for key, _ in file) == sorted(key for key, _ in keys)
+        assert file.skipped == [] and not file.closed
+    assert file.closed
+    shutil.move(tmp_path / "part-r-00000", tmp_path / "part-r-99999")
+    if nparts == 10 and name == "Text":  # the numbers are those of the sorted names, as in MapFileOutputFormat
+        with sequencefile.MapFile(tmp_path) as file:
+            assert [key in file for key, _ in keys].count(True) < len(keys)
+
+
+def key_class_pairs(folder, pairs, name):
+    with sequencefile.Writer(folder / "data", key_class=name, value_class="Text") as data:
+        with sequencefile.Writer(folder / "index", key_class=name, value_class="LongWritable") as index:
+            for key, value in pairs:
+                index.write(key, data.offset)
+                data.write(key, value)
+
+
+def test_what_is_no_folder_of_map_files(tmp_path):
+    (tmp_path / "part-0").mkdir()
+    key_class_pairs(tmp_path / "part-0", [("a", "x")], "Text")
+    (tmp_path / "other").write_bytes(b"")
+    with pytest.raises(FileNotFoundError, match="data"):
+        sequencefile.MapFile(tmp_path)

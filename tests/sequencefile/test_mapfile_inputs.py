@@ -96,7 +96,7 @@ def test_a_folder_inside_an_input_without_a_sequencefile_of_data(folder):
             sequencefile.read(folder)
         assert "a folder among the part files" in bad(66, "count", folder)[1]
         with pytest.raises(
-            local.InputError, match=r"a folder among the part files: .*/part-r-00002; name it .* or .*/out/\*"
+            local.InputError, match=r"a folder among the part files: .*/part-r-00002 \(recursive reads it too\)"
         ):
             local.run("cat", inputs=folder, output=folder / "copy", quiet=True)
 
@@ -171,3 +171,66 @@ def test_spark_replaces_no_map_files(folder):
         else:
             output.commit([])
             assert os.listdir(path) == ["_SUCCESS"]
+
+
+NESTED = ["a/part-0", "b/part-0", "b/deep/er/part-0", "b/deep/er/part-1", "part-0"]
+
+
+@pytest.fixture
+def nested(tmp_path):
+    """Make folders inside folders, some hidden, and a MapFile deep inside."""
+    root = tmp_path / "nested"
+    for number, name in enumerate(NESTED):
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(written([(name, number)], key_class="Text", value_class="IntWritable"))
+    for hidden in ("_logs/x", ".git/y", "b/_temporary/part-0", "a/_SUCCESS", "b/deep/.crc"):
+        path = root / hidden
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"not a SequenceFile")
+    (root / "c" / "map").mkdir(parents=True)
+    map_file(root / "c" / "map", [("map", 9)], [0], key_class="Text", value_class="IntWritable")
+    return root
+
+
+IN_ORDER = [
+    ("a/part-0", 0), ("b/deep/er/part-0", 2), ("b/deep/er/part-1", 3), ("b/part-0", 1), ("map", 9), ("part-0", 4),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_folders_inside_folders_on_request(nested, scheme, tmp_path):
+    """As Hadoop's input.dir.recursive: hidden names at any depth are left out, and so is the index of a MapFile."""
+    path = f"{scheme}{nested}"
+    assert list(sequencefile.read(path, recursive=True)) == IN_ORDER
+    table = columns.read(path, recursive=True).to_arrow()
+    assert list(zip(*table.to_pydict().values())) == IN_ORDER
+    assert sum(len(b) for split in columns.splits(path, recursive=True) for b in columns.read(split)) == len(IN_ORDER)
+    assert columns.scan_polars(path, recursive=True).collect().rows() == IN_ORDER
+    options = _splits.Options({"recursiveFileLookup": "true"})
+    assert len(_splits.make_splits(path, options)) == len(IN_ORDER)
+    assert tb.Decoder().decode_pairs(good("cat", "--recursive", "--to", "typedbytes", path)) == IN_ORDER
+    good("convert", "--to", "parquet", "--recursive", path, "-o", tmp_path / "one.parquet")
+    good("convert", "--to", "parquet", "--recursive", path, "-o", f"{tmp_path}/tables/")
+    for read in (lambda: list(sequencefile.read(path)), lambda: columns.read(path), lambda: columns.splits(path)):
+        with pytest.raises(IsADirectoryError, match="recursive reads it too"):
+            read()
+    assert "recursive reads it too" in bad(66, "count", path)[1]
+
+
+@pytest.mark.parametrize("how", ["option", "property", "old"])
+def test_jobs_read_folders_inside_folders(nested, tmp_path, how):
+    options = {
+        "option": {"recursive": True},
+        "property": {"properties": {"mapreduce.input.fileinputformat.input.dir.recursive": "true"}},
+        "old": {"properties": {"mapred.input.dir.recursive": "true"}},
+    }[how]
+    local.run("cat", inputs=nested, output=tmp_path / "copy", quiet=True, **options)
+    assert sorted(output_of(tmp_path / "copy")) == sorted(IN_ORDER)
+    plan = hadoop.Plan("job.py", [str(nested)], "out", recursive=True)
+    assert plan.all_properties()["mapreduce.input.fileinputformat.input.dir.recursive"] == "true"
+
+
+def test_a_job_without_it_is_told_of_the_option(nested, tmp_path):
+    with pytest.raises(local.InputError, match=r"nested/[abc].* \(recursive reads it too\)"):
+        local.run("cat", inputs=nested, output=tmp_path / "copy", quiet=True)

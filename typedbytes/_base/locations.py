@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = [
-    "file_system", "files", "glob_paths", "is_hidden", "is_map_file", "is_url", "opened", "part_files", "parts", "size",
-    "visible_names", "visible_paths",
+    "file_system", "files", "glob_paths", "is_hidden", "is_map_file", "is_url", "map_files", "opened", "part_files",
+    "parts", "size", "visible_names", "visible_paths",
 ]  # fmt: skip
 
 _SIDE_FILE = r".+-(?:[mr]-\d{5,}|c-\d{5,}-\d+)(?:\..+)?"  # of a map task, a reduce task or a combiner
@@ -128,28 +128,36 @@ def _name(path):
     return path.rstrip("/").rpartition("/")[2]
 
 
-def files(paths: Any) -> list[Any]:
-    """Return the files of paths, URLs, folders or patterns; FileNotFoundError for a pattern that matches none."""
+def files(paths: Any, recursive: bool = False) -> list[Any]:
+    """Return the files of paths, URLs, folders or patterns; FileNotFoundError for a pattern that matches none.
+
+    recursive: those of the folders inside folders too.
+    """
     found = []
     for path in paths if isinstance(paths, (list, tuple)) else [paths]:
         matches = glob_paths(path)
         if not matches:
             raise FileNotFoundError(errno.ENOENT, "no file matches the pattern", os.fspath(path))
-        found += [file for match in matches for file in parts(match)]
+        found += [file for match in matches for file in parts(match, recursive)]
     return found
 
 
-def parts(path: str) -> list[str]:
+def parts(path: str, recursive: bool = False) -> list[str]:
     """Return the files of a location: itself, or the visible ones of a folder, and of each MapFile its data.
 
     As for Hadoop's SequenceFileInputFormat, a folder inside it means its file `data`; one without a SequenceFile of
-    that name raises IsADirectoryError: its files would be missing from the result. Hadoop reads the index of a MapFile
-    that is named itself, as records.
+    that name raises IsADirectoryError: its files would be missing from the result. recursive: they are not, as with
+    Hadoop's property of that name, and it is the data of a MapFile at any depth. Hadoop reads the index of a MapFile
+    that is named itself, or found so, as records.
     """
     found = _visible_entries(path)
     if found is None:
         return [path]
-    return _without_indexes([_data_of(each) if is_folder else each for each, is_folder in found])
+    if not recursive:
+        return _without_indexes([_data_of(each) if is_folder else each for each, is_folder in found])
+    return _without_indexes(
+        [file for each, is_folder in found for file in (parts(each, True) if is_folder else [each])]
+    )
 
 
 def part_files(path: str) -> list[str]:
@@ -170,6 +178,12 @@ def is_map_file(folder: str) -> bool:
         key_class,
         b"org.apache.hadoop.io.LongWritable",
     )
+
+
+def map_files(folder: str) -> list[str]:
+    """Return the MapFiles in a folder, in order; none if it is one itself, or has anything else in it."""
+    found = _visible_entries(folder.rstrip("/")) or []
+    return [path for path, _ in found] if found and all(is_map_file(path) for path, _ in found) else []
 
 
 def _classes_of(path):
@@ -206,7 +220,7 @@ def _data_of(folder):
 
 
 def _refused(folder):
-    raise IsADirectoryError(errno.EISDIR, f"a folder among the part files: {folder}")
+    raise IsADirectoryError(errno.EISDIR, f"a folder among the part files: {folder} (recursive reads it too)")
 
 
 def _head(path, nbytes):

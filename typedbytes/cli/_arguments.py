@@ -146,6 +146,7 @@ KEY_TYPE = option("--key-type", metavar="MODULE:CLASS", help="of pairs: the type
 CLASSES = option(
     "--classes", metavar="FILE", help="descriptions of classes in SequenceFiles, a line for each: name: fields"
 )
+RECURSIVE = switch("--recursive", help="read the folders inside a folder too")
 KEY_CLASS = option(
     "--key-class", metavar="CLASS", help="sequencefile: the keys as Text, LongWritable, NullWritable and so on"
 )
@@ -167,6 +168,7 @@ class InputSettings(Settings):
     dialect: Dialect = "hadoop"
     max_bytes: int | None = None
     from_: str | None = None
+    recursive: bool = False
 
 
 class FileSettings(InputSettings):
@@ -187,6 +189,7 @@ class FileSettings(InputSettings):
     max_bytes: int | None = option(
         "--max-bytes", type=positive, metavar="N", help="refuse a record of more than N bytes"
     )
+    recursive: bool = RECURSIVE
 
 
 class StreamSettings(FileSettings):

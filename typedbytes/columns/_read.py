@@ -22,7 +22,8 @@ def read(
     source: Any, batch_rows: int = 65536, schema: Schema | None = None, *, batch_nbytes: int | None = None,
     columns: Sequence[str] | None = None, pairs: bool = True, on_mismatch: Policy = "error", threads: int = 1,
     dialect: Dialect = "hadoop", max_depth: int = 256, encoding: str = "utf-8", unicode_errors: str = "strict",
-    type: Any = None, key_type: Any = None, value_type: Any = None, classes: ClassTexts = None,
+    recursive: bool = False, type: Any = None, key_type: Any = None, value_type: Any = None,
+    classes: ClassTexts = None,
 ) -> BatchReader:  # fmt: skip
     """Read a stream of pairs of one shape, or of values, as batches of columns.
 
@@ -41,11 +42,11 @@ def read(
     VECTORs of any, all else to raw: encoded values); "split" ends the batch, and that record sets a new schema, with
     raw for a value with items of several types. threads: the number of decoding threads; each takes one batch or 16 MiB
     at a time, or a block of a SequenceFile, which it decompresses. dialect, max_depth: as for Reader. encoding,
-    unicode_errors: those of the STRINGs, as for Python's `bytes.decode`; columns have them in UTF-8. type: a record
-    class, or any other type of single values, which sets the schema: each field of a record is a column. key_type,
-    value_type: the same for pairs. Values are checked, and may come in all forms that a Reader of that type takes;
-    DecodeTypeError says which does not fit. classes: descriptions of classes of SequenceFiles, as for a
-    `sequencefile.Reader`; each is a struct.
+    unicode_errors: those of the STRINGs, as for Python's `bytes.decode`; columns have them in UTF-8. recursive: read
+    the folders inside a folder too. type: a record class, or any other type of single values, which sets the schema:
+    each field of a record is a column. key_type, value_type: the same for pairs. Values are checked, and may come in
+    all forms that a Reader of that type takes; DecodeTypeError says which does not fit. classes: descriptions of
+    classes of SequenceFiles, as for a `sequencefile.Reader`; each is a struct.
 
     The pickle of None, or in Hive's dialect its NULL, and a NullWritable are nulls in a column of any type but raw, and
     ext<100> or ext<50>, which keep them as values. A null is a mismatch as a key of a MAP, as an item of a VECTOR of
@@ -63,5 +64,5 @@ def read(
     return BatchReader(
         source, batch_rows, schema, batch_nbytes=batch_nbytes, columns=columns, pairs=pairs, on_mismatch=on_mismatch,
         threads=threads, dialect=dialect, max_depth=max_depth, encoding=encoding, unicode_errors=unicode_errors,
-        type=type, key_type=key_type, value_type=value_type, classes=classes,
+        recursive=recursive, type=type, key_type=key_type, value_type=value_type, classes=classes,
     )  # fmt: skip

@@ -73,7 +73,8 @@ class BatchReader(_core.RecordIterator, Exports):
         self, source: Any, batch_rows: int = 65536, schema: Schema | None = None, *, batch_nbytes: int | None = None,
         columns: Sequence[str] | None = None, pairs: bool = True, on_mismatch: Policy = "error", threads: int = 1,
         dialect: Dialect = "hadoop", max_depth: int = 256, encoding: str = "utf-8", unicode_errors: str = "strict",
-        type: Any = None, key_type: Any = None, value_type: Any = None, classes: ClassTexts = None,
+        recursive: bool = False, type: Any = None, key_type: Any = None, value_type: Any = None,
+        classes: ClassTexts = None,
     ) -> None:  # fmt: skip
         if batch_nbytes is None:
             batch_nbytes = max(_BATCH_NBYTES, _ROW_NBYTES * batch_rows)
@@ -101,7 +102,7 @@ class BatchReader(_core.RecordIterator, Exports):
             pairs, names, types, convert = type is None, typed.value_names, typed.types, typed.convert
             visible, paths = typed.projection(columns)
         batch_nbytes = min(batch_nbytes, sys.maxsize)
-        files = _sources.files_of(source)
+        files = _sources.files_of(source, recursive)
         self._ahead = BlocksAhead(threads)
         options = {**structure, **_wanted.options_of_text(text)}
         how = pairs, options, self._typed and self._typed.options, self._ahead, classes

@@ -27,7 +27,7 @@ _MAX_NTHREADS = 8  # each holds a split or two as a frame
 
 def scan_polars(
     paths: Paths, *, pairs: bool = True, merge: bool = False, threads: int | None = None,
-    split_size: int = _SPLIT_NBYTES, **options: Any,
+    split_size: int = _SPLIT_NBYTES, recursive: bool = False, **options: Any,
 ) -> Any:  # fmt: skip
     """Return a LazyFrame of Polars over files, which are read when it is collected.
 
@@ -35,8 +35,8 @@ def scan_polars(
     columns that it names, drops rows in each split before the next, and stops when it has the rows that it wants, as
     for `head`. The schema is that of the first records; merge: of those of all files. pairs: as for `read`. threads:
     how many splits are read at once; None: one for each processor. split_size: the bytes of a SequenceFile in a split.
-    options: `dialect`, `max_depth`, `encoding`, `unicode_errors`, and the types `type`, `key_type`, `value_type`, as
-    for `read`.
+    recursive: read the folders inside folders too. options: `dialect`, `max_depth`, `encoding`, `unicode_errors`, and
+    the types `type`, `key_type`, `value_type`, as for `read`.
 
     Raises FileNotFoundError for what is not there, SchemaError where there are no records; collecting it raises what
     reading raises.
@@ -49,15 +49,18 @@ def scan_polars(
     ...     frame.filter(frame.collect_schema().names()[0] == "b").select("value").collect().shape
     (0, 1)
     """
+    from typedbytes._base import locations  # lazy import: start-up time
+
     polars = imported("polars")
     imported("pyarrow")
+    found = locations.files(paths, recursive)
     if any(options.get(name) is not None for name in ("type", "key_type", "value_type")):
         structure = dict(options)
         source = _Typed(structure, pairs and options.get("type") is None)
     else:
         structure = {"pairs": pairs, **options}
-        source = _Inferred(paths, structure, merge)
-    how = {"polars": polars, "paths": paths, "source": source, "split_size": split_size}
+        source = _Inferred(found, structure, merge)
+    how = {"polars": polars, "paths": found, "source": source, "split_size": split_size}
     nthreads = threads or min(os.cpu_count() or 1, _MAX_NTHREADS)
     schema = polars.from_arrow(source.arrow.empty_table()).schema
 
@@ -71,10 +74,9 @@ class _Inferred:
     """The schema of the first records, and splits in it."""
 
     def __init__(self, paths: Any, structure: dict[str, Any], merge: bool) -> None:
-        from typedbytes._base import locations  # lazy import: start-up time
-        from typedbytes.columns import _tables
+        from typedbytes.columns import _tables  # lazy import: start-up time
 
-        found = _tables.infer_schema(locations.files(paths), structure, of_all_files=merge)
+        found = _tables.infer_schema(paths, structure, of_all_files=merge)
         if found is None:
             raise _tables.SchemaError("there are no records to take the schema from: pass types")
         self._schema = found

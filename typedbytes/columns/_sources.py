@@ -53,12 +53,12 @@ Split.__doc__ = """What one process reads of a file: a part of a SequenceFile, o
 """
 
 
-def splits(paths: _Path | Sequence[_Path], split_size: int = 128 << 20) -> list[Split]:
+def splits(paths: Paths, split_size: int = 128 << 20, *, recursive: bool = False) -> list[Split]:
     """Return the splits of files: each record is in exactly one, and those of a file are in its order.
 
     paths: a path, URL, folder of part files or pattern such as `out/part-*`, or a list of them. split_size: the
     bytes of a SequenceFile that a split has; it is cut at the sync markers after them. Files of typed bytes have
-    none, and are one split each.
+    none, and are one split each. recursive: read the folders inside folders too.
 
     Raises ValueError for a split_size below 1, FileNotFoundError for what is not there.
 
@@ -75,7 +75,7 @@ def splits(paths: _Path | Sequence[_Path], split_size: int = 128 << 20) -> list[
     if split_size < 1:
         raise ValueError(f"split_size must be at least 1, not {split_size}")
     found = []
-    for file in locations.files(paths):
+    for file in locations.files(paths, recursive):
         if not is_sequence_file(file):
             found.append(Split(file, None, None))
             continue
@@ -133,7 +133,7 @@ def _is_of_sequence_file(given, name):
     return isinstance(given, getattr(sys.modules.get("typedbytes.sequencefile"), name, ()))
 
 
-def files_of(source):
+def files_of(source, recursive):
     """Return the files of a list, a folder or a pattern, and a split itself; None for any other source."""
     if isinstance(source, Split):
         return [source]
@@ -144,7 +144,7 @@ def files_of(source):
         return None
     from typedbytes._base import locations  # lazy import: start-up time
 
-    found = locations.files(source)
+    found = locations.files(source, recursive)
     return None if found == [source] else found
 
 

@@ -123,7 +123,7 @@ class Plan(Job):
         params = {
             name: _quoting.literal(name, value) for name, value in properties_of(self.params, self.properties).items()
         }
-        return {**params, **self.properties}
+        return {**params, **self.input_properties, **self.properties}
 
     def other_parts(self) -> list[tuple[str, str]]:
         """Return the options other than properties."""

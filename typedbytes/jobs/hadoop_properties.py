@@ -8,7 +8,7 @@ followed, reported or an error; tests compare the tables with the properties and
 from __future__ import annotations
 
 from typedbytes.jobs.errors import OptionError
-from typedbytes.jobs.job import PARTITIONER_HINT
+from typedbytes.jobs.job import OLD_RECURSIVE, PARTITIONER_HINT, RECURSIVE
 from typedbytes.jobs.properties import COMPARATORS, LINE_PROPERTIES, PARTITIONER_CLASS, REDUCERS, variables_of
 from typedbytes.streaming.task_environment import BYTES_COMPARATOR, HASH_PARTITIONER
 
@@ -23,7 +23,7 @@ __all__ = ["FOLLOWED", "OLD_NAMES", "REPORTED", "TEXT_CODECS", "ignored", "part_
 _COMPRESS = "mapreduce.output.fileoutputformat.compress"
 _SEPARATOR = "mapreduce.output.textoutputformat.separator"
 
-FOLLOWED = {*REDUCERS, _COMPRESS, f"{_COMPRESS}.type", f"{_COMPRESS}.codec", _SEPARATOR}
+FOLLOWED = {*REDUCERS, _COMPRESS, f"{_COMPRESS}.type", f"{_COMPRESS}.codec", _SEPARATOR, RECURSIVE}
 
 #: Codecs of whole files, and the ends of their names.
 TEXT_CODECS = {"DefaultCodec": ".deflate", "DeflateCodec": ".deflate", "GzipCodec": ".gz", "BZip2Codec": ".bz2"}
@@ -36,7 +36,7 @@ _COUNTERS = "the limits of counters are those that Hadoop has by default"
 _VARIABLES = "give variables with --env"
 _SHIPPED = "give files with --ship and --archive"
 _SPLITS = "--split-size says how the input is split"
-_FOLDERS = "a folder inside a folder is an error"
+_FOLDERS = "a folder inside a folder is an error without --recursive"
 
 #: By their names of now: what holds here, and the value with which it holds in Hadoop too, None if there is none.
 REPORTED: dict[str, tuple[str, str | None]] = {
@@ -54,7 +54,6 @@ REPORTED: dict[str, tuple[str, str | None]] = {
     "mapreduce.output.basename": ("names of part files start with part-, in Hadoop Streaming too", "part"),
     "mapreduce.fileoutputcommitter.marksuccessfuljobs": ("a complete output has a file _SUCCESS", "true"),
     "mapreduce.input.pathFilter.class": ("files whose names start with _ or a dot are left out", None),
-    "mapreduce.input.fileinputformat.input.dir.recursive": (_FOLDERS, "false"),
     "mapreduce.input.fileinputformat.input.dir.nonrecursive.ignore.subdirs": (_FOLDERS, "false"),
     "mapreduce.input.fileinputformat.inputdir": ("the inputs are those that the command names", None),
     "mapreduce.input.fileinputformat.split.minsize": (_SPLITS, "0"),
@@ -90,7 +89,7 @@ OLD_NAMES = {
     "mapred.cache.archives": "mapreduce.job.cache.archives",
     "mapred.cache.files": "mapreduce.job.cache.files",
     "mapred.input.dir": "mapreduce.input.fileinputformat.inputdir",
-    "mapred.input.dir.recursive": "mapreduce.input.fileinputformat.input.dir.recursive",
+    OLD_RECURSIVE: RECURSIVE,
     "mapred.input.pathFilter.class": "mapreduce.input.pathFilter.class",
     "mapred.linerecordreader.maxlength": "mapreduce.input.linerecordreader.line.maxlength",
     "mapred.map.child.env": "mapreduce.map.env",

@@ -25,13 +25,15 @@ if TYPE_CHECKING:
     Code = Union[Callable[..., Any], type, str, Sequence[Path]]
     Inputs = Union[Path, Iterable[Path], Iterable[tuple[Any, Any]]]
 
-__all__ = ["INPUT_FORMATS", "OUTPUT_FORMATS", "PARTITIONER_HINT", "Job", "make_job"]
+__all__ = ["INPUT_FORMATS", "OLD_RECURSIVE", "OUTPUT_FORMATS", "PARTITIONER_HINT", "RECURSIVE", "Job", "make_job"]
 
 #: The formats of tasks of this package; Hadoop has Java classes, too.
 INPUT_FORMATS = ("auto", "text", "pairs", "sequencefile")
 OUTPUT_FORMATS = ("sequencefile", "pairs", "text", "values")
 PARTITIONER_HINT = "Hadoop's hash of a key chooses the reducer; --secondary leaves out the end of the key"
 MAX_REDUCERS = 65536
+RECURSIVE = "mapreduce.input.fileinputformat.input.dir.recursive"
+OLD_RECURSIVE = "mapred.input.dir.recursive"
 OURS, LOCAL, HADOOP = ("local", "spark"), ("local",), ("hadoop",)
 
 
@@ -60,6 +62,7 @@ class Job:
                      "pairs" (typed bytes, part-00000.tb), or Java classes
       overwrite      the output may be that of an earlier job, which is removed when this one has succeeded (False)
       step_output    but for Hadoop: a folder in which the output of each step but the last is kept ("")
+      recursive      read the folders inside an input too (an error), as Hadoop's property of that name
       name           of the job (that of the script)
       python         Hadoop and Spark: the Python of the nodes ("python3")
       bundle         Hadoop: an archive of this package; None: the nodes have it installed
@@ -126,6 +129,7 @@ class Job:
         help="keep the output of each step but the last in a folder of this one: step1, step2 ...",
     )  # fmt: skip
     name: str = option("", "--name", help="the name of the job (the script's name)", commands=("submit",))
+    recursive: bool = option(False, "--recursive", form="switch", help="read the folders inside an input too")
     python: str = option(
         "python3", "--python", metavar="PATH", help="the Python of the nodes (python3)", engines=("hadoop", "spark")
     )
@@ -281,7 +285,18 @@ class Job:
 
     def own_properties(self) -> dict[str, str]:
         """Return the properties that the user gives the job: its parameters, and those of -D."""
-        return {**properties_of(self.params, self.properties), **self.properties}
+        return {**properties_of(self.params, self.properties), **self.input_properties, **self.properties}
+
+    @property
+    def input_properties(self) -> dict[str, str]:
+        """The properties that say how inputs are found."""
+        return {RECURSIVE: "true"} if self.recursive else {}
+
+    @property
+    def reads_nested_folders(self) -> bool:
+        """Whether the folders inside an input are read."""
+        found = {name: value for name, value in self.own_properties().items() if name in (RECURSIVE, OLD_RECURSIVE)}
+        return any(value.strip().lower() == "true" for value in found.values())
 
     @property
     def partitioner(self) -> dict[str, str]:

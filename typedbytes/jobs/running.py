@@ -127,7 +127,8 @@ def _splits(job, folder):
     records, paths = pairs_in(job.inputs)
     if records is not None:
         return make_splits([folder.keep_records(records)], PAIRS)
-    files = find_files([folder.keep_stdin() if each == "-" else each for each in paths])
+    named = [folder.keep_stdin() if each == "-" else each for each in paths]
+    files = find_files(named, job.reads_nested_folders)
     return make_splits(files, job.input_format, job.split_size)
 
 

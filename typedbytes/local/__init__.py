@@ -53,7 +53,8 @@ def run(
     input_format: InputFormat = "auto", secondary: int = 0, split_size: int | None = None, processes: int | None = None,
     memory: int = 512 << 20, tmp: Path | None = None, codec: Codec = "none", attempts: int = 1,
     keep_failed: bool = False, params: Values = None, environ: Values = None, properties: Values = None,
-    files: Iterable[Path] = (), archives: Iterable[Path] = (), quiet: bool = False, inline: bool = False,
+    files: Iterable[Path] = (), archives: Iterable[Path] = (), recursive: bool = False, quiet: bool = False,
+    inline: bool = False,
     progress: Progress | None = None,
 ) -> Result:  # fmt: skip
     """Run a job and return its Result; raises JobError when it fails, and leaves no output then.
@@ -85,8 +86,8 @@ def run(
     job = make_job(
         "", inputs, output, reducers, None, secondary, input_format, output_format, name, files=files,
         archives=archives, properties=properties, environment=environ, params=params, split_size=split_size,
-        keep_failed=keep_failed, quiet=quiet, processes=processes, memory=memory, tmp=tmp, codec=codec,
-        attempts=attempts, inline=inline, functions=functions,
+        keep_failed=keep_failed, recursive=recursive, quiet=quiet, processes=processes, memory=memory, tmp=tmp,
+        codec=codec, attempts=attempts, inline=inline, functions=functions,
     )  # fmt: skip
     return run_job(job, progress=progress)
 
@@ -97,7 +98,8 @@ def run_script(
     input_format: InputFormat = "auto", secondary: int = 0, split_size: int | None = None, processes: int | None = None,
     memory: int = 512 << 20, tmp: Path | None = None, codec: Codec = "none", attempts: int = 1,
     keep_failed: bool = False, params: Values = None, environ: Values = None, properties: Values = None,
-    files: Iterable[Path] = (), archives: Iterable[Path] = (), quiet: bool = False, inline: bool = False,
+    files: Iterable[Path] = (), archives: Iterable[Path] = (), recursive: bool = False, quiet: bool = False,
+    inline: bool = False,
     progress: Progress | None = None,
 ) -> Result:  # fmt: skip
     """Run the job of a script as `run` does; raises as it does.
@@ -111,8 +113,8 @@ def run_script(
     job = make_job(
         script, inputs, output, reducers, combiner, secondary, input_format, output_format, name, files=files,
         archives=archives, properties=properties, environment=environ, params=params, arguments=arguments,
-        split_size=split_size, keep_failed=keep_failed, quiet=quiet, processes=processes, memory=memory, tmp=tmp,
-        codec=codec, attempts=attempts, inline=inline,
+        split_size=split_size, keep_failed=keep_failed, recursive=recursive, quiet=quiet, processes=processes,
+        memory=memory, tmp=tmp, codec=codec, attempts=attempts, inline=inline,
     )  # fmt: skip
     return run_job(job, progress=progress)
 

@@ -1,8 +1,8 @@
 """MapFile: a folder with a sorted SequenceFile, `data`, and a file with every n-th key and its offset, `index`.
 
-Here: look-up by key. Not here: reading records. Invariant: keys are compared as Hadoop's comparators do, so a
-class whose order is not known here is refused; an index that contradicts its data is an error, and an
-incomplete one only costs time.
+Here: look-up by key, in one and in the parts of a job. Not here: reading records. Invariant: keys are compared, and
+hashed, as Hadoop does, so a class whose order is not known here is refused; an index that contradicts its data is an
+error, and an incomplete one only costs time.
 """
 
 from __future__ import annotations
@@ -38,10 +38,11 @@ _IO = "org.apache.hadoop.io."
 class MapFile:
     """Look up values by key in a MapFile, or in a BloomMapFile, whose filter is not used.
 
-    path: of the folder; or a URL. Options as for `Reader`. Supports a part of a read-only mapping: `[key]`, `key in`,
-    `get`, and iteration, which yields (key, value) pairs in order and opens a Reader of its own. The index is held in
-    memory. Raises FormatError, TruncatedError and LimitError as a Reader does; with resync=True `skipped` lists what
-    look-ups and iterations have skipped.
+    path: of the folder, or of a folder of them, which a job with MapFileOutputFormat has written: a key is in the part
+    that Hadoop's HashPartitioner chooses; or a URL. Options as for `Reader`. Supports a part of a read-only mapping:
+    `[key]`, `key in`, `get`, and iteration, which yields (key, value) pairs in order and opens a Reader of its own. The
+    index is held in memory. Raises FormatError, TruncatedError and LimitError as a Reader does; with resync=True
+    `skipped` lists what look-ups and iterations have skipped.
 
     >>> import os, tempfile
     >>> from typedbytes.sequencefile import Writer
@@ -60,6 +61,10 @@ class MapFile:
 
     __signature__: Any = PassedOptions(Reader, "raw", "start", "length")
     skipped: list[Skipped]
+
+    def __new__(cls, path: str | PathLike[str], **options: Unpack[MapFileOptions]) -> Self:
+        """Return an object for one MapFile, or for the parts of a job."""
+        return super().__new__(_PartitionedMapFile if cls is MapFile and locations.map_files(str(path)) else cls)
 
     def __init__(self, path: str | PathLike[str], **options: Unpack[MapFileOptions]) -> None:
         path = str(path).rstrip("/")
@@ -142,14 +147,17 @@ class MapFile:
             finally:
                 self.skipped.extend(reader.skipped)
 
-    def _find(self, key):
-        """Return (offset of the record, bytes of the value) of a key, or None."""
+    def _encoded(self, key):
         options: dict[str, Any] = {
             name: value for name, value in self._options.items() if name in ("dialect", "unicode_errors", "classes")
         }
         encoded = encode(self._data.key_class, key, **options)
         self._check_decoder(key, encoded)
-        wanted = self._order(encoded)
+        return encoded
+
+    def _find(self, key):
+        """Return (offset of the record, bytes of the value) of a key, or None."""
+        wanted = self._order(self._encoded(key))
         # Equal keys can be before the one in the index, and other keys before its first.
         at = bisect_left(self._keys, wanted)
         self._data.seek(self._offsets[at - 1] if at else self._first)
@@ -181,6 +189,49 @@ class MapFile:
     def close(self) -> None:
         """Close the data file; closing again does nothing."""
         self._data.close()
+
+
+class _PartitionedMapFile(MapFile):
+    """The MapFiles of a job, each with the keys of one partition."""
+
+    def __init__(self, path, **options):
+        self._parts = []
+        try:
+            for part in locations.map_files(str(path)):
+                self._parts.append(MapFile(part, **options))
+        except BaseException:
+            self.close()
+            raise
+
+    def _part_of(self, key):
+        first = self._parts[0]
+        code = _HASHES[first._data.key_class](first._encoded(key))
+        return self._parts[(code & 0x7FFFFFFF) % len(self._parts)]
+
+    @property
+    def skipped(self):
+        return [each for part in self._parts for each in part.skipped]
+
+    def get(self, key, default=None):
+        return self._part_of(key).get(key, default)
+
+    def __getitem__(self, key):
+        return self._part_of(key)[key]
+
+    def __contains__(self, key):
+        return key in self._part_of(key)
+
+    def _pairs(self):
+        for part in self._parts:
+            yield from part
+
+    @property
+    def closed(self):
+        return all(part.closed for part in self._parts)
+
+    def close(self):
+        for part in self._parts:
+            part.close()
 
 
 def _order_of(class_name, classes):
@@ -261,4 +312,32 @@ _ORDERS = {
     f"{_IO}VLongWritable": lambda data: decode(f"{_IO}VLongWritable", data),
     f"{_IO}BooleanWritable": _by_number(">?"),
     f"{_IO}MD5Hash": lambda data: data,
+}
+
+
+def _hash_of_bytes(data):
+    """Return WritableComparator.hashBytes."""
+    code = 1
+    for byte in data:
+        code = 31 * code + (byte ^ 0x80) - 0x80 & 0xFFFFFFFF
+    return code
+
+
+def _low_bits(data):
+    """Return the low 32 bits of a number, or of the bits of a float, which is its hash code."""
+    return int.from_bytes(data[-4:], "big")
+
+
+def _number_by(class_name):
+    return lambda data: decode(class_name, data) & 0xFFFFFFFF
+
+
+# hashCode() of the same classes, as its 32 bits
+_HASHES = {
+    f"{_IO}Text": lambda data: _hash_of_bytes(_ORDERS[f"{_IO}Text"](data)),
+    f"{_IO}BytesWritable": lambda data: _hash_of_bytes(data[4:]),
+    _writables.full_name("TypedBytesWritable"): lambda data: _hash_of_bytes(data[4:]),
+    **{f"{_IO}{name}Writable": _low_bits for name in ("Int", "Long", "Float", "Double")},
+    **{f"{_IO}{name}Writable": _number_by(f"{_IO}{name}Writable") for name in ("Short", "Byte", "VInt", "VLong")},
+    f"{_IO}BooleanWritable": lambda data: 0 if data != b"\0" else 1,
 }

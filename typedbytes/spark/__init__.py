@@ -57,7 +57,8 @@ def run_script(
     output_format: Literal["sequencefile", "pairs", "text"] = "sequencefile",
     input_format: Literal["auto", "text", "pairs", "sequencefile"] = "auto", secondary: int = 0,
     split_size: int | None = None, params: Values = None, environ: Values = None, properties: Values = None,
-    files: Iterable[Path] = (), archives: Iterable[Path] = (), keep_failed: bool = False, quiet: bool = False,
+    files: Iterable[Path] = (), archives: Iterable[Path] = (), keep_failed: bool = False, recursive: bool = False,
+    quiet: bool = False,
 ) -> Result:  # fmt: skip
     """Run the job of a script as tasks of a Spark session, and return its Result.
 
@@ -71,7 +72,7 @@ def run_script(
     job = make_job(
         script, inputs, output, reducers, combiner, secondary, input_format, output_format, files=files,
         archives=archives, properties=properties, environment=environ, params=params, arguments=arguments,
-        split_size=split_size, keep_failed=keep_failed, quiet=quiet,
+        split_size=split_size, keep_failed=keep_failed, recursive=recursive, quiet=quiet,
     )  # fmt: skip
     return run_job(spark, job)
 

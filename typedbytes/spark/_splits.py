@@ -33,6 +33,7 @@ class Options:
                 "which would lack rows"
             )
         self.split_size = _size(given.get("splitsize", SPLIT_NBYTES))
+        self.recursive = _flag(given, "recursiveFileLookup", False)
         self.path_column = given.get("pathcolumn")
         self.structure = {
             "pairs": self.pairs,
@@ -64,14 +65,14 @@ def _size(text):
 
 def make_splits(paths, options):
     """Return the splits of a path, or of several, in the order of their files."""
-    return columns.splits(paths, options.split_size)
+    return columns.splits(paths, options.split_size, recursive=options.recursive)
 
 
 def infer_schema(paths, options):
     """Return the Schema of paths by the first records of their first file with any, or `mergeSchema` of all."""
     import pyarrow
 
-    found = _tables.infer_schema(locations.files(paths), options.structure, of_all_files=options.merge)
+    found = _infer(paths, options)
     if found is None:
         shown = ", ".join(map(os.fsdecode, paths if isinstance(paths, list) else [paths]))
         raise SchemaError(f"{shown}: there are no records to take the schema from: give one")
@@ -81,12 +82,16 @@ def infer_schema(paths, options):
     return Schema(pyarrow.schema(fields), found.types)
 
 
+def _infer(paths, options):
+    files = locations.files(paths, options.recursive)
+    return _tables.infer_schema(files, options.structure, of_all_files=options.merge)
+
+
 def given_schema(paths, options, arrow):
     """Return a given schema, with the types of records for its bytes and structs, which say too little."""
     if not any(word in str(field.type) for field in arrow for word in ("binary", "struct")):
         return Schema(arrow, {})
-    found = _tables.infer_schema(locations.files(paths), options.structure, of_all_files=options.merge)
-    return Schema(arrow, found.types)
+    return Schema(arrow, _infer(paths, options).types)
 
 
 def _listed(kind):

@@ -54,12 +54,13 @@ class Inputs:
         self.dialect = settings.dialect
         self.pairs = settings.pairs
         self.max_bytes = settings.max_bytes
+        self.recursive = settings.recursive
         self._pair_check = pair_check if settings.is_record_kind_unknown else None
         self._output = settings.output
         self._holds_pairs: bool | None = None  # what was read so far
 
     def __iter__(self) -> Iterator[str]:
-        return iter([name for path in self.files or ["-"] for name in matching_names(path)])
+        return iter([name for path in self.files or ["-"] for name in matching_names(path, self.recursive)])
 
     @contextmanager
     def reading(
@@ -131,14 +132,14 @@ class Inputs:
                 )
 
 
-def matching_names(path):
+def matching_names(path, recursive=False):
     """Return the names of the files that a path, a folder, a pattern or a URL matches."""
     if path == "-" or not ("://" in path or WILD.intersection(path) or os.path.isdir(path)):
         return [path]
     from typedbytes.cli._input.paths import files  # imported lazily: start-up time
 
     with as_input_failure(path, NO_INPUT):
-        return files(path)
+        return files(path, recursive)
 
 
 def check_if_empty(source):

@@ -14,13 +14,13 @@ from typedbytes.cli._failure import IO_ERROR, NO_INPUT, UNAVAILABLE, Failure
 WITHOUT_TRANSACTIONS = ("hdfs://", "arrow_hdfs://", "webhdfs://", "swebhdfs://")
 
 
-def files(path_or_url):
+def files(path_or_url, recursive=False):
     """Return the names of the files that a folder, a pattern or a URL matches."""
     with _as_url_failure(path_or_url):
         paths = locations.glob_paths(path_or_url)
         if not paths:
             raise Failure(NO_INPUT, f"{path_or_url}: matches no file")
-        found = [name for path in paths for name in locations.parts(path)]
+        found = [name for path in paths for name in locations.parts(path, recursive)]
     if not found:
         raise Failure(NO_INPUT, f"{path_or_url}: no part files in it")
     return found

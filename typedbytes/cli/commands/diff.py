@@ -51,7 +51,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
 
 def _records_of(path, inputs):
     """Yield the encoded records of an input, or of the part files of a folder."""
-    for name in matching_names(path):
+    for name in matching_names(path, inputs.recursive):
         with inputs.reading(name) as reader:
             for record in reader:
                 yield joined(record)

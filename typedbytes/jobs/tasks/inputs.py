@@ -75,20 +75,22 @@ def pairs_in(inputs: Iterable[Any]) -> tuple[Iterable[Any] | None, list[Any]]:
     return None, paths
 
 
-def find_files(paths: Iterable[Path]) -> list[str]:
+def find_files(paths: Iterable[Path], recursive: bool = False) -> list[str]:
     """Return the files that paths name: files, patterns, and the visible contents of folders."""
-    return [absolute(path) for named in paths for path in _files_of(os.fspath(named))]
+    return [absolute(path) for named in paths for path in _files_of(os.fspath(named), recursive)]
 
 
-def _files_of(path):
+def _files_of(path, recursive):
     if os.path.isdir(path):
-        return _files_in(path)
+        return _files_in(path, recursive)
     if os.path.exists(path):
         return [_regular(path)]
     found = visible_paths(glob.glob(path), path)
     if not found:
         raise InputError(f"no such input: {path}")
-    return [path for name in found for path in (_files_in(name) if os.path.isdir(name) else [_regular(name)])]
+    return [
+        path for name in found for path in (_files_in(name, recursive) if os.path.isdir(name) else [_regular(name)])
+    ]
 
 
 def _regular(path):
@@ -105,11 +107,11 @@ def _regular(path):
     return path
 
 
-def _files_in(folder):
+def _files_in(folder, recursive):
     try:
-        return [_regular(path) for path in parts(folder)]
+        return [_regular(path) for path in parts(folder, recursive)]
     except IsADirectoryError as error:
-        raise InputError(f"{error.strerror}; name it as an input of its own, or {os.path.join(folder, '*')}") from None
+        raise InputError(error.strerror) from None
     except OSError as error:
         raise InputError(f"the folder {folder} cannot be read: {error.strerror}") from None
 
