@@ -30,6 +30,7 @@ def __dir__() -> list[str]:
 
 
 _COMPRESSED_ENDS = (".gz", ".bz2", ".xz", ".zst")  # of the names of files that are written compressed
+_NAMED_ENDS = (".deflate", ".snappy", ".lz4", ".lzo_deflate")  # of those whose first bytes may be any
 # The first bytes of compressed files; files of typed bytes start with others, except B and P to _,
 # which are application codes.
 _COMPRESSED_STARTS = b"\x1f\xfd\x28B" + bytes(range(0x50, 0x60))
@@ -78,7 +79,7 @@ def _decompressed(file, name):
         if file.seekable():  # looking at the first bytes of a pipe would wait for them
             head = file.read(1)
             file.seek(-len(head), io.SEEK_CUR)
-            if head and head in _COMPRESSED_STARTS or name.endswith(".deflate"):
+            if head and head in _COMPRESSED_STARTS or name.endswith(_NAMED_ENDS):
                 from typedbytes._base.compression import decompressed  # lazy import: start-up time
 
                 return decompressed(file, name)

@@ -16,9 +16,11 @@ import pytest
 
 import typedbytes as tb
 from support.commands import LINES, STREAM, bad, good, run
+from support.sequencefiles import files
+from typedbytes import local, sequencefile
 from typedbytes._base.compression import decompressed
 from typedbytes._base.zstd import zstd
-from typedbytes.sequencefile import Writer
+from typedbytes.sequencefile import Writer, _codecs, _native
 
 pytestmark = pytest.mark.lowest
 
@@ -156,7 +158,82 @@ def test_deflate_is_known_by_its_name(tmp_path):
     assert good("from-text", path) == good("from-text", stdin=b"text\n")
 
 
-@pytest.mark.parametrize("suffix", ["snappy", "lz4", "lzo", "lzo_deflate", "Z"])
+def written_by_hadoop(codec):
+    """Return (compressed, contents) of what Hadoop's codec of this name has written into SequenceFiles."""
+    found = []
+
+    def keeping(name):
+        decompress = _codecs.find(name).decompress
+
+        def decompress_and_keep(data, limit):
+            contents = decompress(data, limit)
+            found.append((bytes(data), contents))
+            return contents
+
+        return decompress_and_keep
+
+    for name, data in files().items():
+        if name.startswith(f"{codec}-"):
+            list(_native.Reader(data, find_codec=keeping, raw=True))
+    return found
+
+
+CHUNKED = {"snappy": ".snappy", "lz4": ".lz4", "lzo": ".lzo_deflate"}
+
+
+@pytest.mark.parametrize("codec", CHUNKED)
+def test_files_that_hadoops_other_codecs_have_written_whole(codec, tmp_path):
+    """By the name, as CompressionCodecFactory: their chunks have no signature."""
+    samples = written_by_hadoop(codec)
+    assert len(samples) > 20
+    for data, contents in samples:
+        for most in (1, 3, 1 << 20):
+            source = io.BufferedReader(decompressed(Pipe(data, most), f"part-0{CHUNKED[codec]}"), 16)
+            assert source.read() == contents
+        nblocks = 0
+        for cut in range(1, len(data)):
+            try:
+                part = decompressed(io.BytesIO(data[:cut]), f"part-0{CHUNKED[codec]}").readall()
+            except tb.TruncatedError as error:
+                assert codec in str(error)
+            else:  # between two blocks, as Hadoop too takes it for the end
+                nblocks += 1
+                assert part == contents[: len(part)] != contents
+        assert nblocks <= len(data) // 1000
+    assert decompressed(io.BytesIO(b""), f"part-0{CHUNKED[codec]}").readall() == b""
+
+
+@pytest.mark.parametrize("codec", ["snappy", "lz4"])
+def test_every_reader_goes_by_the_name_of_hadoops_codec(codec, tmp_path):
+    compress = _codecs.find(codec).compress
+    text, path = b"".join(b"%d\tline %d\n" % (n, n) for n in range(50000)), tmp_path / f"part-00000{CHUNKED[codec]}"
+    path.write_bytes(compress(text[: len(text) // 2]) + compress(text[len(text) // 2 :]))
+    assert good("from-text", path) == good("from-text", stdin=text)
+    assert good("from-text", "--pairs", path) == good("from-text", "--pairs", stdin=text)
+    assert json.loads(good("sniff", path))["compressed"] == codec
+    local.run("cat", inputs=path, output=tmp_path / "out", quiet=True)
+    assert len(list(sequencefile.read(tmp_path / "out"))) == 50000
+    path.write_bytes(compress(PAIRS))
+    assert good("cat", path) == good("cat", f"file://{path}") == PAIRS
+    with tb.PairReader(path) as reader:
+        assert list(reader) == tb.Decoder().decode_pairs(PAIRS)
+    path.write_bytes(compress(PAIRS)[:-1])
+    assert f"{codec} data: compressed data ends inside a chunk" in bad(65, "cat", path)[1]
+    path.write_bytes(gzip.compress(PAIRS))  # a name that does not fit
+    assert "gzip" in bad(65, "cat", path)[1]
+    path.write_bytes(b"\xff\x06\0\0sNaPpY" + bytes(20))
+    message = bad(65, "cat", path)[1]
+    assert "expected the chunks of Hadoop's codec, found snappy data in a format of its own" in message
+
+
+def test_a_sequence_file_keeps_its_meaning_whatever_its_name(tmp_path):
+    for suffix in (".snappy", ".lz4", ".lzo_deflate"):
+        path = tmp_path / f"part-00000{suffix}"
+        path.write_bytes(files()["none/text-int"])
+        assert int(good("count", path)) > 0 and json.loads(good("sniff", path))["format"] == "sequencefile"
+
+
+@pytest.mark.parametrize("suffix", ["lzo", "Z"])
 def test_lines_of_a_compression_that_is_not_known_are_refused(suffix, tmp_path):
     path = tmp_path / f"a.{suffix}"
     path.write_bytes(b"could be text\n")

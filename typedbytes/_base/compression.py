@@ -1,26 +1,29 @@
-"""Files compressed as a whole with gzip, bzip2, xz or Zstandard.
+"""Files compressed as a whole with gzip, bzip2, xz or Zstandard, or by Hadoop's other codecs.
 
-Inputs are recognised by their first bytes, outputs by their names. Zlib's own format, which Hadoop names .deflate,
-has no signature: it is recognised by that name, and only read. No more is decompressed at once than was asked for;
-damage is a DecodeError whose offset counts the decompressed bytes before it. A SequenceFile inside is refused: it has
-to be decompressed first.
+Inputs are recognised by their first bytes, outputs by their names. Zlib's own format, which Hadoop names .deflate, and
+the chunks of .snappy, .lz4 and .lzo_deflate have no signature: they are recognised by these names, and only read. No
+more is decompressed at once than was asked for; damage is a DecodeError whose offset counts the decompressed bytes
+before it. A SequenceFile inside is refused: it has to be decompressed first.
 """
 
 import io
 import os
 from contextlib import suppress
 
+from typedbytes._base.chunks import KINDS, SIGNATURE_NBYTES, ChunkedFile
 from typedbytes._base.magic import (
     COMPRESSIONS,
     DECOMPRESS_FIRST,
+    OTHER_COMPRESSIONS,
     SEQUENCE_FILE_NBYTES,
     compression_of,
     is_sequence_file,
+    name_of,
 )
 from typedbytes.errors import DecodeError, FormatError, LimitError, TruncatedError
 
 __all__ = [
-    "Compressed", "Decompressed", "compression_of_text", "compressor", "decompressed", "put_back",
+    "Compressed", "Decompressed", "compression_of_text", "compressor", "decompressed", "decompressed_as", "put_back",
     "refuse_compressed_sequence_file",
 ]  # fmt: skip
 
@@ -28,7 +31,8 @@ READ_NBYTES = 1 << 16
 FIRST_READ_NBYTES = 1 << 12  # of a stream: what follows its end is copied
 DEFLATE = ".deflate"
 _SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
-_UNREADABLE_SUFFIXES = (".snappy", ".lz4", ".lzo", ".lzo_deflate", ".Z")  # of Hadoop's other codecs, and of compress
+_BY_NAME = {DEFLATE: "deflate", ".snappy": "snappy", ".lz4": "lz4", ".lzo_deflate": "lzo"}
+_UNREADABLE_SUFFIXES = (".lzo", ".Z")  # of lzop, and of compress
 
 
 def compression_of_text(path):
@@ -41,7 +45,7 @@ def compression_of_text(path):
         raise FormatError(
             f"expected text, found a name that ends in {suffix}, a compression that is not known: decompress it first"
         )
-    return "deflate" if suffix == DEFLATE else _SUFFIXES.get(suffix)
+    return _BY_NAME.get(suffix) or _SUFFIXES.get(suffix)
 
 
 def decompressed(source, name=""):
@@ -49,6 +53,12 @@ def decompressed(source, name=""):
 
     name: of the file. A compression whose library is missing raises ModuleNotFoundError.
     """
+    kind = _BY_NAME.get(os.path.splitext(name)[1])
+    if kind in KINDS:
+        head = _read_fully(source, SIGNATURE_NBYTES)
+        source = put_back(head, source)
+        is_chunked = name_of(head) in (None, *OTHER_COMPRESSIONS.values())  # which ChunkedFile refuses
+        return ChunkedFile(source, kind) if is_chunked else source
     head = b""
     while any(signature.startswith(head) for signature in COMPRESSIONS if signature != head):
         piece = _read(source, 1)
@@ -60,6 +70,13 @@ def decompressed(source, name=""):
     source = put_back(head, source)
     kind = "deflate" if name.endswith(DEFLATE) and _starts_zlib(head) else COMPRESSIONS.get(head)
     return Decompressed(source, kind) if kind else source
+
+
+def _read_fully(source, nbytes):
+    data = b""
+    while len(data) < nbytes and (piece := _read(source, nbytes - len(data))):
+        data += piece
+    return data
 
 
 def _starts_zlib(head):
@@ -114,6 +131,11 @@ class _Prefixed(io.RawIOBase):
         piece, self._head = self._head[: len(target)], self._head[len(target) :]
         target[: len(piece)] = piece
         return len(piece)
+
+
+def decompressed_as(source, kind):
+    """Return a source of the contents of one that is compressed in this way."""
+    return ChunkedFile(source, kind) if kind in KINDS else Decompressed(source, kind)
 
 
 class Decompressed(io.RawIOBase):

@@ -7,7 +7,7 @@ codec cannot have written raise FormatError, TruncatedError or LimitError, with 
 
 from collections import namedtuple
 
-from typedbytes._base import magic
+from typedbytes._base import chunks, magic
 from typedbytes._base.codec_names import APACHE, CLASSES, TO_WRITE
 from typedbytes._core import keep_freed_memory
 from typedbytes.errors import DecodeError, FormatError, LimitError, TruncatedError
@@ -132,13 +132,9 @@ def _zstd():
     return decompress, zstd.compress
 
 
-# ---- chunks with their lengths: Hadoop's BlockCompressorStream ---------------------------------------------------
-
-# wire: u32 length of a block when decompressed, then chunks up to that length: u32 compressed length, compressed bytes.
-# A buffer may hold several blocks, and a block several chunks. source: BlockCompressorStream, BlockDecompressorStream.
+# ---- chunks with their lengths: Hadoop's BlockCompressorStream, in a buffer that may hold several blocks ---------
 
 _SIGNATURE_NBYTES = 16  # of data in a format of its own
-_BUFFER_NBYTES = 256 * 1024  # io.compression.codec.snappy.buffersize and its like
 
 
 def _chunk_decompressor(decompress_chunk, error):
@@ -170,12 +166,7 @@ def _chunk_decompressor(decompress_chunk, error):
                 end = offset + 4 + _read_length(data, offset)
                 if end > len(data):
                     raise TruncatedError("compressed data ends inside a chunk")
-                try:
-                    part = decompress_chunk(bytes(data[offset + 4 : end]), left)
-                except error as reason:
-                    raise FormatError(f"damaged compressed data: {reason}") from reason
-                if not 0 < len(part) <= left:
-                    raise FormatError(f"chunk of {len(part)} bytes in a block with {left} bytes left")
+                part = chunks.decompress_in_place(decompress_chunk, error, bytes(data[offset + 4 : end]), left)
                 parts.append(part)
                 left -= len(part)
                 offset = end
@@ -192,7 +183,7 @@ def _read_length(data, offset):
 
 def _chunk_compressor(compress_chunk, overhead):
     """Return compress() with the chunks of Hadoop's compressors at the default buffer size."""
-    max_nbytes = _BUFFER_NBYTES - overhead
+    max_nbytes = chunks.BUFFER_NBYTES - overhead
 
     def compress(data):
         parts = [len(data).to_bytes(4, "big")]
@@ -204,63 +195,23 @@ def _chunk_compressor(compress_chunk, overhead):
     return compress
 
 
-def _snappy():
-    import cramjam
+def _chunked(find):
+    """Return the loader of a codec of chunks."""
 
-    snappy = cramjam.snappy
+    def load():
+        decompress_chunk, compress_chunk, error, overhead = find()
+        compress = None if compress_chunk is None else _chunk_compressor(compress_chunk, overhead)
+        return _chunk_decompressor(decompress_chunk, error), compress
 
-    def decompress_chunk(chunk, max_nbytes):
-        # The library allocates the declared length before it decompresses; three bytes of Snappy copy 64 at most.
-        declared = snappy.decompress_raw_len(chunk)
-        if declared > max_nbytes or declared > 32 * len(chunk):
-            raise FormatError(f"chunk of {len(chunk)} bytes declares {declared} decompressed bytes")
-        return bytes(snappy.decompress_raw(chunk))
-
-    def compress_chunk(data):
-        return bytes(snappy.compress_raw(data))
-
-    return _chunk_decompressor(decompress_chunk, cramjam.DecompressionError), _chunk_compressor(
-        compress_chunk, _BUFFER_NBYTES // 6 + 32
-    )
-
-
-def _lz4():
-    import cramjam
-
-    lz4 = cramjam.lz4
-
-    def decompress_chunk(chunk, max_nbytes):
-        data = bytearray(min(max_nbytes, 256 * len(chunk)))  # a byte of LZ4 expands to 255 at most
-        nbytes = lz4.decompress_block_into(chunk, data, output_len=len(data))
-        del data[nbytes:]
-        return data
-
-    def compress_chunk(data):
-        return bytes(lz4.compress_block(data, store_size=False))
-
-    return _chunk_decompressor(decompress_chunk, cramjam.DecompressionError), _chunk_compressor(
-        compress_chunk, _BUFFER_NBYTES // 255 + 16
-    )
-
-
-def _lzo():
-    from lzallright import LZOCompressor, LZOError
-
-    def decompress_chunk(chunk, max_nbytes):
-        # The library allocates this size first, and more as needed.
-        return LZOCompressor.decompress(chunk, min(max_nbytes, 256 * len(chunk)))
-
-    return _chunk_decompressor(decompress_chunk, LZOError), None
+    return load
 
 
 _LOADERS = {
     "default": _default,
     "gzip": _gzip,
     "bzip2": _bzip2,
-    "snappy": _snappy,
-    "lz4": _lz4,
     "zstd": _zstd,
-    "lzo": _lzo,
+    **{name: _chunked(find) for name, find in chunks.KINDS.items()},
 }
 # Codec class names in files, to the short name; aircompressor's classes are compatible with Hadoop's own.
 _SHORT = {class_name: short for short, class_name in CLASSES.items()}

@@ -6,6 +6,7 @@ import io
 
 import typedbytes
 from typedbytes import TypeCode
+from typedbytes._base.chunks import ChunkedFile
 from typedbytes._base.compression import Decompressed
 from typedbytes._base.magic import BYTE_ORDER_MARKS
 from typedbytes.cli._arguments import ReportSettings
@@ -51,7 +52,7 @@ def _describe(name, inputs):
     """Return the report on an input."""
     row = {"input": display_name(name)}
     with opened(name) as source:
-        if isinstance(source, Decompressed):
+        if isinstance(source, (Decompressed, ChunkedFile)):
             row["compressed"] = source.kind
         try:
             _describe_contents(source, name, inputs, row)

@@ -5,9 +5,9 @@ belongs to the job once for each path that names it; no named file is skipped si
 
 A SequenceFile gives the typed bytes that Hadoop's streaming gives to a task. A file of typed bytes, known by its name
 (.tb or .typedbytes), gives its pairs and is one split. Anything else is lines of text, as TextInputFormat reads them,
-decompressed when the name or the first bytes say so (.gz, .bz2, .zst, .xz, .deflate) and then one split too; other
-binary data is refused. A file whose size is reported as 0 is read to its end: files of /proc and of some file systems
-in user space report that.
+decompressed when the name or the first bytes say so (.gz, .bz2, .zst, .xz, .deflate, .snappy, .lz4, .lzo_deflate) and
+then one split too; other binary data is refused. A file whose size is reported as 0 is read to its end: files of /proc
+and of some file systems in user space report that.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from itertools import chain, islice
 
 from typedbytes import PairReader, PairWriter
 from typedbytes._base import magic
-from typedbytes._base.compression import Decompressed, compression_of_text, put_back
+from typedbytes._base.compression import compression_of_text, decompressed_as, put_back
 from typedbytes._base.locations import parts, visible_paths
 from typedbytes._sorting import LineReader
 from typedbytes.errors import DecodeError
@@ -188,7 +188,7 @@ def _decompressed(file, codec):
     which take damage at the start of a later stream for the end of the file.
     """
     head = file.read(1) if codec else b""
-    return Decompressed(put_back(head, file), codec) if head else file
+    return decompressed_as(put_back(head, file), codec) if head else file
 
 
 def with_raw_text(splits: list[Split]) -> list[Split]:
