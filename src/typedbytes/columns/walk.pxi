@@ -139,7 +139,9 @@ cdef Outcome append_value(Walk* w, Column* c) noexcept nogil:
             w.depth -= 1
         if outcome != OTHER_TYPE:
             return outcome
-        null = NULL if c.refuses_nulls else encoded_null(w.null, w.p, w.end)
+        null = NULL
+        if not c.refuses_nulls:
+            null = encoded_null(w.null, w.p, w.end)
         if null != NULL:
             nbytes = null_size(c)
             if nbytes > MAX_NULL_NBYTES and c.typed != NULL and count_missing(w, nbytes) != APPENDED:
