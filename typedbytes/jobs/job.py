@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     Path = Union[str, os.PathLike[str]]
     Code = Union[Callable[..., Any], type, str, Sequence[Path]]
     Inputs = Union[Path, Iterable[Path], Iterable[tuple[Any, Any]]]
+    Commands = Mapping[str, Union[list[str], None]]  # of a step, by role
 
 __all__ = ["INPUT_FORMATS", "OLD_RECURSIVE", "OUTPUT_FORMATS", "PARTITIONER_HINT", "RECURSIVE", "Job", "make_job"]
 

@@ -30,10 +30,8 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from typedbytes.jobs.counters import Counters
-    from typedbytes.jobs.job import Job
+    from typedbytes.jobs.job import Commands, Job
     from typedbytes.jobs.tasks.inputs import Split
-
-    Commands = Mapping[str, list[str] | None]
 
     class Step(Protocol):
         """One run of a job's step."""

@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
-    from typedbytes.jobs.job import Job
-    from typedbytes.jobs.running import Commands
+    from typedbytes.jobs.job import Commands, Job
     from typedbytes.jobs.tasks.processes import Processes
 
 __all__ = [

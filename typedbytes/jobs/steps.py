@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, TypeVar
 
-    from typedbytes.jobs.job import Job
-    from typedbytes.jobs.running import Commands
+    from typedbytes.jobs.job import Commands, Job
     from typedbytes.jobs.tasks.caretaker import Caretaker
 
     AnyJob = TypeVar("AnyJob", bound=Job)

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from typedbytes._sorting.external import Segment
-    from typedbytes.jobs.job import Job
-    from typedbytes.jobs.running import Commands
+    from typedbytes.jobs.job import Commands, Job
     from typedbytes.jobs.tasks.inputs import Split
     from typedbytes.jobs.tasks.output_folder import OutputFolder
     from typedbytes.jobs.tasks.processes import Processes

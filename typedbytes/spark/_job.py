@@ -25,8 +25,7 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 if TYPE_CHECKING:
     from typing import Any
 
-    from typedbytes.jobs.job import Job
-    from typedbytes.jobs.running import Commands
+    from typedbytes.jobs.job import Commands, Job
     from typedbytes.jobs.tasks.inputs import Split
     from typedbytes.jobs.tasks.output_folder import OutputFolder
     from typedbytes.jobs.tasks.processes import Processes
