@@ -131,9 +131,9 @@ class Plan(Job):
         parts = [("-files", _urls("-files", files))]
         if archives:
             parts.append(("-archives", _urls("-archives", archives)))
-        # Not -io with whole splits: Streaming would set stream.map.input and the like from it,
-        # over the values that splits need.
-        jars = [*map(_quoting.parse_shipped, self.libjars), *([_split_plugin.jar(self)] if self.feed == "splits" else [])]
+        jars = [*map(_quoting.parse_shipped, self.libjars)]
+        if self.feed == "splits":
+            jars.append(_split_plugin.jar(self))
         if jars:
             parts.append(("-libjars", _urls("-libjars", jars)))
         if STREAMS[0] not in self.all_properties():

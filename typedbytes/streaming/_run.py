@@ -191,8 +191,7 @@ class TaskRun:
         self._user_function = functions[role]
         self._combiner = functions["combine"]
         self._has_reducer = functions["reduce"] is not None
-        self._options = options
-        self._options_of = step.options_of
+        self._options, self._options_of = options, step.options_of
         self._raw_text = "raw_text" in step.settings
         self._group_by = options.group_by if role == "reduce" else None  # a combiner's keys go on to the sort
         self._input_format = find_format(role, "input", os.environ)

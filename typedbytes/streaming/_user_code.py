@@ -42,7 +42,7 @@ CO_VARARGS = 4  # of inspect, whose import takes longer than a short task
 
 
 class Step:
-    """One step of a job: a mapper, a reducer, a combiner and their options, as run() takes them, and options of its own.
+    """One step of a job: a mapper, a reducer, a combiner and their options, as of run(), and options of its own.
 
     reducers is the number of its reduce tasks, and properties are those of -D, for this step alone: both win over the
     job's. mapper_command, combiner_command and reducer_command are lines for a shell: a command alone is the code of
@@ -158,7 +158,7 @@ def step_line(step):
 
 def settings_of(reducers, properties, raw_text, has_reducer, inputs=None):
     """Return what an engine has to know of a step beside its roles, checked."""
-    found = {}
+    found: dict[str, object] = {}
     if reducers is not None:
         if not isinstance(reducers, int) or isinstance(reducers, bool):
             raise TypeError(f"reducers must be a number, not {reducers!r}")

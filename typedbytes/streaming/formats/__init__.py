@@ -9,8 +9,13 @@ check(key, value), write_encoded(records), close() and .record. Each format is i
 from __future__ import annotations
 
 from typedbytes.streaming.task_environment import (
-    count_key_fields, find_key_ends, find_separator, has_text_keys, is_last, writes_values,
-)  # fmt: skip
+    count_key_fields,
+    find_key_ends,
+    find_separator,
+    has_text_keys,
+    is_last,
+    writes_values,
+)
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
