@@ -101,6 +101,8 @@ def classes_of(classes) -> Classes:
     """Return classes as a caller gives them: a mapping, the path of a file, or None for those that are known anyhow."""
     if classes is None:
         return _ours_and_users()
+    if isinstance(classes, Classes):
+        return classes
     return _compiled(tuple(texts_of(classes).items()), _ours_and_users())
 
 
@@ -128,4 +130,10 @@ def _with_users(path, config_home, home):
         path = folder and os.path.join(folder, "typedbytes", "classes")
         if not path or not os.path.isfile(path):
             return ours
-    return Classes(_read_file(path), ours).check() if path else ours
+    if not path:
+        return ours
+    classes = Classes(_read_file(path), ours)
+    try:
+        return classes.check()
+    except ValueError as error:  # the caller has not named the file
+        raise ValueError(f"{path}: {error}") from None
