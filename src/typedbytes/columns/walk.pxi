@@ -140,7 +140,7 @@ cdef Outcome append_value(Walk* w, Column* c) noexcept nogil:
         if outcome != OTHER_TYPE:
             return outcome
         null = NULL
-        if not c.refuses_nulls:
+        if not c.refuses_nulls and not (c.typed != NULL and c.typed.refuses_none):
             null = encoded_null(w.null, w.p, w.end)
         if null != NULL:
             nbytes = null_size(c)
