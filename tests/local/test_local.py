@@ -659,7 +659,7 @@ def test_what_failed_is_kept_when_asked_for(tmp_path):
         ),
         (
             {"script": "unported.py"},
-            "No module named 'dumbo'.*; typedbytes runs jobs of dumbo once they are ported: docs/guides/port-dumbo.md",
+            "No module named 'dumbo'.*; typedbytes run --as dumbo runs the script as it is",
         ),
         ({"script": "mapper.py", "reducers": 2}, "mapper.py has no reducer: .*leave out --reducers 2"),
         ({"inputs": "fifo"}, "fifo is a pipe, .*give it as standard input"),
@@ -748,10 +748,10 @@ def test_the_command_runs_a_job_and_prints_its_counters(words, tmp_path):
         (["job.py", "in.txt", "-o", "in.txt"], 64, "typedbytes: the output in.txt already exists"),
         (["nothing.py", "in.txt", "-o", "out"], 64, "typedbytes: there is no script nothing.py"),
         (["job.py", "nothing", "-o", "out"], 66, "typedbytes: no such input: nothing"),
-        (["job.py", "-o", "out"], 64, "typedbytes: run needs a SCRIPT, an INPUT and --output FOLDER"),
+        (["job.py", "-o", "out"], 64, "typedbytes: run needs a SCRIPT, an INPUT (see"),
         (["job.py", "in.txt", "-o", "out", "--memory", "much"], 64, "expected a size such as"),
         (["job.py", "in.txt", "-o", "out", "-r", "two"], 64, "expected an integer of at least 0, not 'two'"),
-        (["job.py", "in.txt", "-o", ""], 64, "typedbytes: run needs a SCRIPT, an INPUT and --output FOLDER"),
+        (["job.py", "in.txt", "-o", ""], 64, "typedbytes: the output is an empty path"),
         (
             ["job.py", "in.txt", "-o", "out", "--input-format", "pairs"],
             1,

@@ -177,12 +177,9 @@ def test_a_parameter_and_a_property_of_its_name_are_refused(tmp_path):
 def test_standard_output_is_no_folder(tmp_path):
     (tmp_path / "in.txt").write_text("a\n")
     write_script(tmp_path, GROUPED)
-    for command in (["run"], ["run", "--engine", "spark"], ["submit", "--no-bundle", "--dry-run"]):
-        words = [sys.executable, "-m", "typedbytes", *command, "job.py", "in.txt", "-o", "-"]
-        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, env=environment())
-        assert done.returncode == 64 and "is a folder, not standard output" in done.stderr and not done.stdout, (
-            done.stderr
-        )
+    words = [sys.executable, "-m", "typedbytes", "submit", "--no-bundle", "--dry-run", "job.py", "in.txt", "-o", "-"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, env=environment())
+    assert done.returncode == 64 and "is a folder, not standard output" in done.stderr and not done.stdout, done.stderr
     with pytest.raises(local.OutputError, match="is a folder, not standard output"):
         local.run("cat", inputs=[(1, 2)], output="-")
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]

@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 
 __all__ = ["NAMES", "install"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 NAMES = "dumbo", "hadoopy", "mrjob", "pydoop"
 
 

@@ -121,6 +121,7 @@ class Job:
         metavar="F",
         help="sequencefile, text, or values: text without keys; run has pairs too, submit Java classes (sequencefile)",
     )
+    name: str = option("", "--name", help="the name of the job (the script's name)", commands=("submit",))
     overwrite: bool = option(
         False, "--overwrite", form="switch",
         help="replace the output of an earlier job, which is removed when this one has succeeded",

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from typedbytes.jobs.job import Code, Inputs, Job, Path
 
-    OutputFormat = Literal["sequencefile", "pairs", "text"]
+    OutputFormat = Literal["sequencefile", "pairs", "text", "values"]
     InputFormat = Literal["auto", "text", "pairs", "sequencefile"]
     Codec = Literal["none", "zlib", "lz4", "zstd"]
     Progress = Callable[[Any, int, int], object]  # the phase, bytes done, all bytes

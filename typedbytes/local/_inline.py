@@ -48,6 +48,7 @@ class InlineTasks:
     def __init__(self, steps: Sequence[Step] | None = None, is_reporting: bool = True) -> None:
         self._steps = steps
         self._is_reporting = is_reporting
+        self._script: str = ""
         self.folder: str | None = None
         self.stopped: bool = False
         self.caretaker: Caretaker = Caretaker()
@@ -82,13 +83,17 @@ class InlineTasks:
         messages: Messages,
     ) -> Any:
         """Run the task of a role, the first word of its command; as Processes.run."""
-        role = command[0]
+        role, before = command[0], sys.argv
         step = (self._steps or ())[int(environ.get("typedbytes_step", "1")) - 1]
         with _Spool() as source, _Spool() as sink:
             feed(source)
             source.rewind()
-            with _in_environment(environ, self.folder, messages):
-                _InlineRun(role, step).run(source, sink, self._is_reporting)
+            try:
+                sys.argv = [self._script, role, *command[1:]] if self._script else before
+                with _in_environment(environ, self.folder, messages):
+                    _InlineRun(role, step).run(source, sink, self._is_reporting)
+            finally:
+                sys.argv = before
             sink.rewind()
             return collect(sink)
 
@@ -96,6 +101,7 @@ class InlineTasks:
         """Return the steps of a script, which runs up to its call of run()."""
         if not os.path.isfile(job.script):
             raise CommandError(NO_SCRIPT.format(job.script))
+        self._script = os.path.abspath(job.script)
         given = {**variables_of(job.own_properties()), **job.environment, **variable_of(job.script)}
         try:
             return captured(job.script, ["steps", *job.arguments], {**inherited_variables(), **given})

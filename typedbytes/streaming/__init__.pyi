@@ -71,6 +71,13 @@ class Step:
         max_bad: float = 0,
         read_options: Optional[Mapping[str, Any]] = None,
         write_options: Optional[Mapping[str, Any]] = None,
+        reducers: Optional[int] = None,
+        properties: Optional[Mapping[str, object]] = None,
+        mapper_command: Optional[str] = None,
+        combiner_command: Optional[str] = None,
+        reducer_command: Optional[str] = None,
+        raw_text: bool = False,
+        inputs: Optional[Sequence[int]] = None,
     ) -> None: ...
     @property
     def roles(self) -> list[str]: ...

@@ -17,6 +17,7 @@ processes and files are not here: ``typedbytes run`` has those.
 """
 
 import os
+import sys
 from contextlib import contextmanager
 
 from typedbytes import Decoder, Encoder, PairReader, dumps
@@ -99,9 +100,14 @@ def run_script(script, pairs, arguments=(), *, params=None):
 
     The script calls run(); arguments are the words that follow the role. Its counters are those of counted().
     """
+    before, words = sys.argv, [os.fspath(script), "map", *arguments]
     with _environment(_variables(params)):
-        steps = captured(os.fspath(script), ["map", *arguments])
-        return run_job(pairs, params=params, steps=steps)
+        steps = captured(*words[:1], words[1:])
+        try:
+            sys.argv = words
+            return run_job(pairs, params=params, steps=steps)
+        finally:
+            sys.argv = before
 
 
 def _run_step(step, data):

@@ -1,8 +1,11 @@
-from collections.abc import Callable, Iterable, Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
-__all__ = ["call_map", "call_reduce", "counted", "run_job", "shuffle"]
+from typedbytes.streaming import Step
+
+__all__ = ["call_map", "call_reduce", "counted", "run_job", "run_script", "shuffle"]
 
 _Pairs = list[tuple[Any, Any]]
 
@@ -23,11 +26,19 @@ def call_reduce(
 def shuffle(pairs: Iterable[tuple[Any, Any]]) -> _Pairs: ...
 def run_job(
     pairs: Iterable[tuple[Any, Any]],
-    mapper: Any,
+    mapper: Any = None,
     reducer: Any = None,
     combiner: Any = None,
     *,
     group_by: Optional[Callable[[Any], Any]] = None,
+    params: Optional[Mapping[str, str]] = None,
+    steps: Optional[Sequence[Step]] = None,
+) -> _Pairs: ...
+def run_script(
+    script: Union[str, os.PathLike[str]],
+    pairs: Iterable[tuple[Any, Any]],
+    arguments: Sequence[str] = (),
+    *,
     params: Optional[Mapping[str, str]] = None,
 ) -> _Pairs: ...
 def counted() -> AbstractContextManager[dict[tuple[str, str], int]]: ...

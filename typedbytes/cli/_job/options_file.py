@@ -43,6 +43,9 @@ def words_of_file(command: str, arguments: list[str]) -> list[str]:
 def _options():
     """Return the path of the file, None if there is none, and what it says."""
     given = os.environ.get(VARIABLE)
+    if given and not os.path.isfile(given):
+        say(f"typedbytes: the variable {VARIABLE} names no file: {given}")
+        return None, {}
     for path in [given] if given else (NAME, PROJECT):
         if given or os.path.exists(path):
             with_tool = os.path.basename(path) == PROJECT

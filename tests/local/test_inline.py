@@ -1,0 +1,90 @@
+"""Jobs in one process: the same output, and errors, breakpoints and functions where the user is."""
+
+import subprocess
+import sys
+
+import pytest
+
+from support.local_jobs import WORD_COUNT, pairs_of, write_script, write_words
+from support.streaming_support import environment
+from typedbytes import local
+from typedbytes.streaming import Step, counter, lib, testing
+
+
+@pytest.mark.parametrize("reducers", [1, 3])
+def test_the_output_is_that_of_tasks_in_processes(tmp_path, reducers):
+    write_words(tmp_path / "in.txt", 2000)
+    script = write_script(tmp_path, WORD_COUNT)
+    options = {"inputs": tmp_path / "in.txt", "reducers": reducers, "split_size": 4000, "quiet": True}
+    one = local.run_script(script, output=tmp_path / "one", inline=True, **options)
+    many = local.run_script(script, output=tmp_path / "many", **options)
+    assert pairs_of(tmp_path / "one") == pairs_of(tmp_path / "many")
+    assert one.counters == many.counters and one.nmaps == many.nmaps > 1
+
+
+def test_functions_that_no_other_process_finds(tmp_path):
+    seen = []
+
+    def mapper(key, line):
+        seen.append(line)
+        counter("lines", "seen")
+        yield line, 1
+
+    result = local.run(
+        mapper, lib.sumreducer, inputs=[(0, "a"), (1, "b"), (2, "a")], output=tmp_path / "out", inline=True, quiet=True
+    )
+    assert sorted(pairs_of(tmp_path / "out")) == [("a", 2), ("b", 1)]
+    assert seen == ["a", "b", "a"] and result.counters["lines"] == {"seen": 3}
+    local.run(mapper, inputs=[(0, "c")], output=tmp_path / "map", inline=True, quiet=True)
+    assert pairs_of(tmp_path / "map") == [("c", 1)]
+
+
+def test_an_error_is_the_cause_of_that_of_the_job(tmp_path, capfd):
+    def mapper(key, line):
+        raise KeyError("as asked")
+
+    with pytest.raises(local.JobError, match="the map task 0 failed: KeyError: 'as asked'") as caught:
+        local.run(mapper, inputs=[(0, "a")], output=tmp_path / "out", inline=True)
+    assert isinstance(caught.value.__cause__, KeyError)
+    assert 'raise KeyError("as asked")' in capfd.readouterr().err
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_breakpoint_stops_in_a_task(tmp_path):
+    script = write_script(tmp_path, WORD_COUNT.replace("for word in line", "breakpoint()\n        for word in line"))
+    (tmp_path / "in.txt").write_text("a b\n")
+    command = [sys.executable, "-m", "typedbytes", "run", "--inline", "-q", script, tmp_path / "in.txt"]
+    done = subprocess.run(command, input=b"p line\nc\n", capture_output=True, env=environment())
+    assert done.returncode == 0, done.stderr
+    assert b"'a b'" in done.stderr
+    assert done.stdout == b"a\t1\nb\t1\n"
+
+
+def test_a_whole_job_in_a_unit_test(tmp_path):
+    steps = [
+        Step(lambda key, line: [(word, 1) for word in line.split()], lib.sumreducer, lib.sumreducer),
+        Step(lambda word, n: [(None, (n, word))], lambda key, pairs: [(key, max(pairs))]),
+    ]
+    assert testing.run_job([(0, "a b a")], steps=steps) == [(None, (2, "a"))]
+    with pytest.raises(TypeError, match="steps have functions and options of their own"):
+        testing.run_job([], lib.sumreducer, steps=steps)
+    script = write_script(
+        tmp_path,
+        """
+        import sys
+        from typedbytes.streaming import Step, counter, run, task
+
+        def mapper(key, line):
+            counter("lines", "seen")
+            yield line, sys.argv[2] + task().params["x"]
+
+        def reducer(line, values):
+            yield line, list(values)
+
+        if __name__ == "__main__":
+            run(steps=[Step(mapper, reducer)])
+        """,
+    )
+    with testing.counted() as amounts:
+        assert testing.run_script(script, [(0, "a")], ["one"], params={"x": "two"}) == [("a", ["onetwo"])]
+    assert amounts == {("lines", "seen"): 1}
