@@ -13,7 +13,10 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
-TEXT = "To be, or not to be\nthat is the question\nskip this line\nto sleep, to dream: ay, there's the rub\nÜber alles be\n"
+TEXT = (
+    "To be, or not to be\nthat is the question\nskip this line\n"
+    "to sleep, to dream: ay, there's the rub\nÜber alles be\n"
+)
 PAIRS = '"b"\t[1, "x"]\n"a"\t{"y": 2}\n"b"\tnull\n[1, 2]\t1.5\n"a"\t{"y": 2}\n'
 PLAIN = "b\tone\na\ttwo words\nno value\nb\tthree\nlatin \udce9\tfour\n"
 REPR = "'b'\t(1, 'x')\n'a'\t{1}\n'b'\tNone\n"

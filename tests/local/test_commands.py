@@ -39,7 +39,9 @@ def test_a_job_of_commands_gives_what_a_pipe_gives(folder):
 
 
 def test_plain_scripts_of_streaming_run_as_they_are(folder):
-    write_script(folder, "import sys\nfor line in sys.stdin:\n    for word in line.split(): print(word, 1, sep='\\t')", "m.py")
+    write_script(
+        folder, "import sys\nfor line in sys.stdin:\n    for word in line.split(): print(word, 1, sep='\\t')", "m.py"
+    )
     write_script(
         folder,
         "import sys, itertools\nrows = (line.rstrip('\\n').split('\\t') for line in sys.stdin)\n"

@@ -92,7 +92,7 @@ class Plan(Job):
         return {**properties, **{name: value for name, value in self.own_properties().items() if name not in REDUCERS}}
 
     def _stream_properties(self):
-        """Return the properties that name what tasks exchange, where -io alone does not, and what they are told of it."""
+        """Return the properties that name what tasks exchange, where -io alone does not, and what they have to know."""
         side, found = "reduce" if self._nreducers else "map", {}
         changed = {}
         if self.raw_text and self.streams != "text" and self.input_format in ("auto", "text"):

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from typedbytes.jobs.tasks.inputs import Split
 
 __all__ = [
-    "COMBINES", "OUTPUT", "STEP", "attempt_id", "combiner_environment", "inherited_variables", "job_environment", "map_environment",
-    "property_variables", "task_environment",
+    "COMBINES", "OUTPUT", "STEP", "attempt_id", "combiner_environment", "inherited_variables", "job_environment",
+    "map_environment", "property_variables", "task_environment",
 ]  # fmt: skip
 
 STEP = "typedbytes.step"  # the property with the number of a step, from 1

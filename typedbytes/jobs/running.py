@@ -76,9 +76,10 @@ def run_by(engine: Engine, job: Job, commands: Commands | None = None, tasks: An
 
         def run_step(job, commands, side_file_folders=()):
             start = time.monotonic()
-            with _hint_at_lines(job), OutputFolder(
-                job.output, processes.caretaker, job.keep_failed, job.tmp, job.overwrite
-            ) as folder:
+            with (
+                _hint_at_lines(job),
+                OutputFolder(job.output, processes.caretaker, job.keep_failed, job.tmp, job.overwrite) as folder,
+            ):
                 job, splits = _with_splits(job, folder)
                 counters = engine(_of_tasks(job, commands), commands, splits, folder, processes).run()
                 for earlier in side_file_folders:
@@ -99,8 +100,8 @@ def _hint_at_lines(job):
     except JobError as error:
         if not error.hint and _prints_lines(job):
             error.hint = (
-                f"{job.script} does not call streaming.run(...): a script that reads lines and prints lines is a command: "
-                f"typedbytes run --mapper 'python {os.path.basename(job.script)}' [--reducer COMMAND] INPUT"
+                f"{job.script} does not call streaming.run(...): a script that reads lines and prints lines is a "
+                f"command: typedbytes run --mapper 'python {os.path.basename(job.script)}' [--reducer COMMAND] INPUT"
             )
             error.args = (f"{error}; {error.hint}",)
         raise

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from typedbytes.jobs.tasks.processes import Processes
 
 __all__ = [
-    "FRONTS", "NO_SCRIPT", "StepRoles", "check_steps", "commands_of", "find_steps_by_asking", "find_steps_by_reading", "launcher",
-    "steps_in",
+    "FRONTS", "NO_SCRIPT", "StepRoles", "check_steps", "commands_of", "find_steps_by_asking", "find_steps_by_reading",
+    "launcher", "steps_in",
 ]  # fmt: skip
 
 ASK_SECONDS = 60

@@ -38,7 +38,9 @@ class Source:
             name.startswith("typedbytes.fronts")
             for node in ast.walk(self._tree)
             if isinstance(node, (ast.Import, ast.ImportFrom))
-            for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [each.name for each in node.names])
+            for name in (
+                [node.module or ""] if isinstance(node, ast.ImportFrom) else [each.name for each in node.names]
+            )
         )
 
     @property

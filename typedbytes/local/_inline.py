@@ -23,6 +23,7 @@ from typedbytes.streaming import _reporter
 from typedbytes.streaming._capture import captured, environment_of
 from typedbytes.streaming._run import TaskRun
 from typedbytes.streaming._sidefiles import side_files
+from typedbytes.streaming.task_environment import Task
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -153,7 +154,7 @@ class _InlineRun(TaskRun):
 
 
 def _task_number():
-    return int(os.environ.get("mapreduce_task_partition", "0"))
+    return Task(os.environ).partition or 0
 
 
 class _Spool:

@@ -16,14 +16,33 @@ from typedbytes.errors import DecodeError
 from typedbytes.streaming._descriptors import open_descriptors
 from typedbytes.streaming._heartbeat import Heartbeat
 from typedbytes.streaming._process_exit import ProcessExit, set_signals
-from typedbytes.streaming._reporter import counters, write_failure, write_line
+from typedbytes.streaming._reporter import counters, write_line
 from typedbytes.streaming._sidefiles import side_files
+from typedbytes.streaming._task_failure import fail_task
 from typedbytes.streaming._user_code import (
-    NAMES, Captured, Step, StopEarly, TooManyBadRecords, UserCode, check_steps, check_words, pairs_of, step_line,
+    NAMES,
+    Captured,
+    Step,
+    StopEarly,
+    TooManyBadRecords,
+    UserCode,
+    check_steps,
+    check_words,
+    pairs_of,
+    step_line,
 )  # fmt: skip
 from typedbytes.streaming.formats import open_columns, open_files, open_input, open_output
 from typedbytes.streaming.task_environment import (
-    GroupingError, Task, UsageError, combines_alone, find_format, find_role, find_step, has_combiner, is_query, usage,
+    GroupingError,
+    Task,
+    UsageError,
+    combines_alone,
+    find_format,
+    find_role,
+    find_step,
+    has_combiner,
+    is_query,
+    usage,
 )  # fmt: skip
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -31,13 +50,6 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 if TYPE_CHECKING:
     from typing import Any
 
-CAUSES = {
-    FAILED: "user code failed",
-    BAD_DATA: "bad input",
-    INTERNAL: "internal error",
-    IO_ERROR: "input or output failed",
-    INTERRUPTED: "interrupted",
-}
 DRAIN_NBYTES = 1024 * 1024
 
 
@@ -164,20 +176,9 @@ def _run(steps, single_step, argv):
             write_line(usage(argv))
         return USAGE
     except OSError as error:
-        return _fail(IO_ERROR, error)
+        return fail_task(IO_ERROR, error)
     except Exception as error:
-        return _fail(INTERNAL, error)
-
-
-def _fail(code, error, details=(), advice=None):
-    task = Task(os.environ)
-    cause = f"{CAUSES[code]} (exit code {code})"
-    origin = ("attempt", task.attempt_id), ("input file", task.input_file)
-    named = [(name, text) for name, text in origin if text is not None]
-    write_failure([("task failed", cause), *named, *details], error)
-    if advice is not None:
-        write_line(f"typedbytes: what to do: {advice}")
-    return code
+        return fail_task(INTERNAL, error)
 
 
 class TaskRun:
@@ -371,17 +372,17 @@ class TaskRun:
 
     def _fail(self, error):
         if self._source.error or self._sink.error or side_files.error:
-            return _fail(IO_ERROR, error, self._details)
+            return fail_task(IO_ERROR, error, self._details)
         broken = None if self._input is None else self._input.failure()
         if isinstance(broken, DecodeError):
             from typedbytes.streaming.advice import advice_on
 
             where = [("bad record", f"{broken.record}, at byte {broken.offset}"), ("reason", broken)]
             advice = advice_on(self._role, broken, os.environ) if self._input_format == "typedbytes" else None
-            return _fail(BAD_DATA, error, where, advice)
+            return fail_task(BAD_DATA, error, where, advice)
         if isinstance(error, TooManyBadRecords):
-            return _fail(BAD_DATA, error, self._details)
+            return fail_task(BAD_DATA, error, self._details)
         from typedbytes.streaming.advice import details_of
 
         code = INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED
-        return _fail(code, error, self._details + details_of(error))
+        return fail_task(code, error, self._details + details_of(error))

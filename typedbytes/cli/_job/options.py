@@ -40,8 +40,8 @@ class JobSettings(Settings):
     )
     folder: str | None = option(
         "-o", "--output", metavar="FOLDER",
-        help="the folder for the part files, which must not exist; run writes the result to stdout without it, as text, "
-        "and for - as pairs of typed bytes",
+        help="the folder for the part files, which must not exist; run writes the result to stdout without it, as "
+        "text, and for - as pairs of typed bytes",
     )  # fmt: skip
     mapper: str | None = option(
         "--mapper", metavar="COMMAND", help="a command that reads and writes lines, as Hadoop Streaming has them"

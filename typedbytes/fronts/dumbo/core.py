@@ -132,7 +132,9 @@ def _step_of(number, args, kwargs, initializer=None):
     initializer = kwargs.get("initializer") or initializer
     if initializer is not None:
         initializer()
-    ends = {role: [kwargs.get(f"{role}{end}") for end in ("conf", "close", "cleanup")] for role in ("map", "comb", "red")}
+    ends = {
+        role: [kwargs.get(f"{role}{end}") for end in ("conf", "close", "cleanup")] for role in ("map", "comb", "red")
+    }
     opts = Options()
     for each in (kwargs.get("opts"), getattr(mapper, "opts", None), getattr(reducer, "opts", None)):
         opts += each or ()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typedbytes.fronts.dumbo.lib import PrimaryMapper as primary
-from typedbytes.fronts.dumbo.lib import SecondaryMapper as secondary
+from typedbytes.fronts.dumbo.lib import PrimaryMapper as primary, SecondaryMapper as secondary
 from typedbytes.fronts.dumbo.util import Options
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -21,6 +20,7 @@ class opt:
         self._option = name, value
 
     def __call__(self, func: Any) -> Any:
+        """Return the function, which has the option."""
         if not hasattr(func, "opts"):
             func.opts = Options()
         func.opts.add(*self._option)

@@ -102,6 +102,7 @@ class RawReducer:
             self.multipleoutput = multipleoutput
 
     def __call__(self, data: Iterable[Any]) -> Iterator[Any]:
+        """Yield the pieces of all keys with their values."""
         keyed = data if self.multipleoutput else (((None, key), values) for key, values in data)
         for path, group in groupby(keyed, lambda pair: pair[0][0]):
             process = self.factory()

@@ -133,6 +133,6 @@ def _called(process: Callable[..., Any], records: Iterator[Any]) -> Iterator[Any
 
 
 def _nparameters(process):
-    function = process if hasattr(process, "__code__") else getattr(process, "__call__", process)
+    function = process if hasattr(process, "__code__") else process.__call__
     code = getattr(function, "__code__", None)
     return 2 if code is None else code.co_argcount - (getattr(function, "__self__", None) is not None)

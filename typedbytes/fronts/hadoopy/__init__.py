@@ -9,7 +9,22 @@ import os
 import tempfile
 
 from typedbytes.fronts.hadoopy._files import (
-    abspath, cp, exists, get, has_hadoop, isdir, isempty, ls, mkdir, mv, put, readtb, rmr, stat, writetb, writetb_parts,
+    abspath,
+    cp,
+    exists,
+    get,
+    has_hadoop,
+    isdir,
+    isempty,
+    ls,
+    mkdir,
+    mv,
+    put,
+    readtb,
+    rmr,
+    stat,
+    writetb,
+    writetb_parts,
 )  # fmt: skip
 from typedbytes.fronts.hadoopy._records import GroupedValues, Test, TypedBytesFile, counter, status
 
@@ -67,7 +82,9 @@ def launch_local(
 
     from typedbytes.files import PairReader
 
-    is_path = isinstance(in_name, str) or (isinstance(in_name, (list, tuple)) and in_name and isinstance(in_name[0], str))
+    is_path = isinstance(in_name, str) or (
+        isinstance(in_name, (list, tuple)) and in_name and isinstance(in_name[0], str)
+    )
     pairs: Any = readtb(in_name) if is_path and max_input is not None else in_name
     inputs: Any = pairs if max_input is None else islice(iter(pairs), max_input)
     with tempfile.TemporaryDirectory(prefix="hadoopy-") as folder:

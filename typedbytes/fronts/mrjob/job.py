@@ -301,7 +301,9 @@ class MRJob(DeclaredJob):
     def make_runner(self) -> Runner:
         """Return the runner that the options name, a context manager."""
         if self.is_task() or {"--mapper", "--combiner", "--reducer", "--step-num", "--spark"} & {*sys.argv}:
-            raise UsageError("make_runner() was called in a task, probably by a script without if __name__ == '__main__'")
+            raise UsageError(
+                "make_runner() was called in a task, probably by a script without if __name__ == '__main__'"
+            )
         from typedbytes.fronts.mrjob.runner import Runner  # lazy import: start-up time
 
         return Runner(self)
@@ -325,7 +327,9 @@ class MRJob(DeclaredJob):
 
     def sandbox(self, stdin: Any = None, stdout: Any = None, stderr: Any = None) -> MRJob:
         """Have the job read and write in memory, or by what is given."""
-        self._stdin, self._stdout, self._stderr = (BytesIO() if each is None else each for each in (stdin, stdout, stderr))
+        self._stdin, self._stdout, self._stderr = (
+            BytesIO() if each is None else each for each in (stdin, stdout, stderr)
+        )
         return self
 
 

@@ -98,7 +98,9 @@ def add_options(parser: ArgumentParser) -> None:
     add("--step-output-dir", help="A directory to store output from job steps other than the last one")
     add("-h", "--help", action="store_true", help="show this message and exit")
     hidden = parser.add_argument_group("options of runners")
-    hidden.add_argument("-D", "--jobconf", action=_Named, default={}, metavar="NAME=VALUE", help="a property of the job")
+    hidden.add_argument(
+        "-D", "--jobconf", action=_Named, default={}, metavar="NAME=VALUE", help="a property of the job"
+    )
     hidden.add_argument("--cmdenv", action=_Named, default={}, metavar="NAME=VALUE", help="a variable of the tasks")
     for dest, flags in _LISTS.items():
         hidden.add_argument(*flags, dest=dest, action=_Listed, default=[], help=SUPPRESS)

@@ -122,7 +122,11 @@ def file_ext(filename: str) -> str:
 
 
 def log_to_stream(
-    name: str | None = None, stream: Any = None, format: str | None = None, level: int | None = None, debug: bool = False
+    name: str | None = None,
+    stream: Any = None,
+    format: str | None = None,
+    level: int | None = None,
+    debug: bool = False,
 ) -> None:
     """Have what is logged written to a stream."""
     handler = logging.StreamHandler(sys.stderr if stream is None else stream)

@@ -208,9 +208,8 @@ class OutputFolder:
                 OutputError, f"the output {self.path} cannot be created: {error.strerror}", error
             ) from error
 
-
     def _replace(self):
-        """Give the output its name in the place of an earlier one, which stays until then, and comes back on failure."""
+        """Give the output its name in the place of an earlier one, which comes back if that fails."""
         check_output(self.path, overwrite=True)  # it may be another by now
         earlier = f"{self._work}-replaced"
         os.rename(self.path, earlier)

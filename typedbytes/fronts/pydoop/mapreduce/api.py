@@ -32,7 +32,7 @@ class JobConf(dict):
 
     def get(self, key: str, default: Any = None) -> Any:
         """Return a property."""
-        return self[key] if key in self else default
+        return self[key] if key in self else default  # noqa: SIM401, dict.get knows no __missing__
 
     def get_int(self, key: str, default: Any = None) -> Any:
         """Return a property as an int."""

@@ -46,7 +46,7 @@ class Factory(api.Factory):
 
 
 def run_task(factory: Any, **options: Any) -> None:
-    """Run the task for which an engine has started the script. Options that pydoop has for its own streams are ignored."""
+    """Run the task for which an engine has started the script; options of pydoop's own streams are ignored."""
     context = api.Context()
     has_reducer = factory.create_reducer(context) is not None
     has_combiner = has_reducer and factory.create_combiner(context) is not None
@@ -57,7 +57,9 @@ def run_task(factory: Any, **options: Any) -> None:
     streaming.run(
         steps=[
             streaming.Step(
-                _Code(factory.create_mapper, "map"), reducer, _Code(factory.create_combiner, "reduce") if has_combiner else None
+                _Code(factory.create_mapper, "map"),
+                reducer,
+                _Code(factory.create_combiner, "reduce") if has_combiner else None,
             )
         ],
         argv=sys.argv[:2],
