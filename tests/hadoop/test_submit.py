@@ -1246,7 +1246,8 @@ def test_one_job_has_one_set_of_options():
             "files", "-o", "--output", "-r", "--reducers", "--combiner", "--no-combiner", "--secondary",
             "--input-format", "--output-format",
         ),
-        *("--arg", "--env", "--param", "-D", "--ship", "--archive", "-h", "--help"),
+        *("--arg", "--env", "--param", "-D", "--ship", "--archive", "--overwrite", "--as", "-h", "--help"),
+        *("--mapper", "--reducer", "--combine-with", "--profile", "--recursive"),
     }  # fmt: skip
     assert found["run"].keys() & found["submit"].keys() == shared | {"--engine"}  # each has its own
     for name in shared:

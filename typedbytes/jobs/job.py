@@ -130,7 +130,6 @@ class Job:
         "", "--step-output", metavar="FOLDER", engines=OURS,
         help="keep the output of each step but the last in a folder of this one: step1, step2 ...",
     )  # fmt: skip
-    name: str = option("", "--name", help="the name of the job (the script's name)", commands=("submit",))
     recursive: bool = option(False, "--recursive", form="switch", help="read the folders inside an input too")
     python: str = option(
         "python3", "--python", metavar="PATH", help="the Python of the nodes (python3)", engines=("hadoop", "spark")

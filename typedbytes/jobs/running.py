@@ -26,7 +26,7 @@ from typedbytes.jobs.tasks.processes import Processes
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from typing import Any, Protocol
 
     from typedbytes.jobs.counters import Counters

@@ -58,7 +58,7 @@ def run_script(
     input_format: Literal["auto", "text", "pairs", "sequencefile"] = "auto", secondary: int = 0,
     split_size: int | None = None, params: Values = None, environ: Values = None, properties: Values = None,
     files: Iterable[Path] = (), archives: Iterable[Path] = (), keep_failed: bool = False, recursive: bool = False,
-    quiet: bool = False,
+    quiet: bool = False, overwrite: bool = False, step_output: Path = "",
 ) -> Result:  # fmt: skip
     """Run the job of a script as tasks of a Spark session, and return its Result.
 
@@ -72,7 +72,8 @@ def run_script(
     job = make_job(
         script, inputs, output, reducers, combiner, secondary, input_format, output_format, files=files,
         archives=archives, properties=properties, environment=environ, params=params, arguments=arguments,
-        split_size=split_size, keep_failed=keep_failed, recursive=recursive, quiet=quiet,
+        split_size=split_size, keep_failed=keep_failed, recursive=recursive, quiet=quiet, overwrite=overwrite,
+        step_output=step_output,
     )  # fmt: skip
     return run_job(spark, job)
 

@@ -50,7 +50,9 @@ def check_output(path: Path, overwrite: bool = False) -> str:
         if not overwrite:
             raise OutputError(f"the output {path} already exists; give another path, or --overwrite to replace it")
         if os.path.islink(path) or not os.path.exists(os.path.join(found, MARK)):
-            raise OutputError(f"{path} is not the output of a job that has succeeded, and is not overwritten: remove it")
+            raise OutputError(
+                f"{path} is not the output of a job that has succeeded, and is not overwritten: remove it"
+            )
     if not os.path.isdir(parent):
         raise OutputError(f"there is no folder {parent} for the output {name}; create it first")
     return found
