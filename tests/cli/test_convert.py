@@ -1,11 +1,15 @@
 """The command convert: every format into every other."""
 
+import csv
+import datetime
+import gzip
 import io
 
 import pyarrow
 import pyarrow.parquet
 import pytest
 
+import typedbytes as tb
 from support.commands import ONE, PAIR_STREAM, PAIRS, TEXT, bad, good, values
 from typedbytes import sequencefile
 from typedbytes.cli._tables import arrow
@@ -31,7 +35,6 @@ def test_tables_and_back(name, file):
 
 
 def test_no_tables():
-    assert "no records to take the columns from" in bad(65, "convert", "--to", "arrow")[1]
     assert "STRING in column" in bad(65, "convert", "--to", "parquet", stdin=ONE + TEXT)[1]
     assert "expected 2 columns, key and value, not 1" in bad(
         65, "convert", "--pairs", "--from", "arrow", "--to", "json", stdin=good("convert", "--to", "arrow", stdin=ONE)
@@ -80,3 +83,79 @@ def test_codecs(codec):
 
 def test_a_sequence_file_holds_pairs():
     assert "holds pairs" in bad(64, "cat", "--to", "sequencefile", stdin=ONE)[1]
+
+
+# The format by the suffix, rows of text, parts of columns.
+
+
+def test_the_format_is_that_of_the_suffix(file, tmp_path):
+    source = file(PAIR_STREAM, "p.tb")
+    for suffix, to in ((".parquet", "parquet"), (".arrow", "arrow"), (".seq", "sequencefile"), (".tb", "typedbytes")):
+        out = tmp_path / f"out{suffix}"
+        good("convert", "--pairs", source, "-o", out)
+        assert good("convert", "--to", "typedbytes", "--pairs", out) == PAIR_STREAM, to
+    good("convert", "--pairs", source, "-o", tmp_path / "out.jsonl.gz")
+    assert gzip.decompress((tmp_path / "out.jsonl.gz").read_bytes()) == good("to-json", "--pairs", source)
+    for name in ("out", "out.xyz"):
+        message = bad(64, "convert", "--pairs", source, "-o", tmp_path / name)[1]
+        assert message.startswith("--to says what the output is to be, or a suffix of -o OUT: .arrow,")
+    assert "--to says" in bad(64, "convert", stdin=PAIR_STREAM)[1]
+
+
+@pytest.mark.parametrize("form, delimiter", [("csv", ","), ("tsv", "\t")])
+def test_rows_of_text_both_ways(form, delimiter, tmp_path):
+    """As Python's csv module reads and writes them."""
+    rows = [["name", "n", "x", "day"], ["a,\tb", "1", "0.5", "2024-01-02"], ['say "hi"\nthere', str(1 << 40), "", ""]]
+    path = tmp_path / f"in.{form}"
+    with open(path, "w", newline="") as sink:
+        csv.writer(sink, delimiter=delimiter).writerows(rows)
+    good("convert", path, "-o", tmp_path / "t.parquet")
+    table = pyarrow.parquet.read_table(tmp_path / "t.parquet")
+    assert table.to_pylist() == [
+        {"name": "a,\tb", "n": 1, "x": 0.5, "day": datetime.date(2024, 1, 2)},
+        {"name": 'say "hi"\nthere', "n": 1 << 40, "x": None, "day": None},
+    ]
+    good("convert", tmp_path / "t.parquet", "-o", tmp_path / f"back.{form}")
+    with open(tmp_path / f"back.{form}", newline="") as source:
+        assert list(csv.reader(source, delimiter=delimiter)) == rows
+    plain = "name,n\na,1\n".replace(",", delimiter).encode()
+    assert good("convert", "--from", form, "--to", "json", "--plain", stdin=plain) == b'["a", 1]\n'
+    assert good("convert", "--from", form, "--to", "json", stdin=b"") == b""
+
+
+def test_fields_of_maps_as_columns(file):
+    values = [{"id": 1, "at": (2.5, "x"), "tags": ["t"]}, {"id": 2, "at": (3.5, "y"), "tags": []}]
+    stream = tb.Encoder().encode_pairs(list(zip("ab", values)))
+
+    def written(*words):
+        return pyarrow.ipc.open_stream(good("convert", "--pairs", "--to", "arrow", *words, stdin=stream)).read_all()
+
+    flat = written("--flatten")
+    assert flat.schema.names == ["key", "value.id", "value.at.0", "value.at.1", "value.tags"]
+    assert flat.to_pylist()[1] == {
+        "key": "b", "value.id": 2, "value.at.0": 3.5, "value.at.1": "y", "value.tags": [],
+    }  # fmt: skip
+    assert written("--columns", "value.at.1,key").to_pydict() == {"value.at.1": ["x", "y"], "key": ["a", "b"]}
+    assert written("--columns", "value.at", "--flatten").schema.names == ["value.at.0", "value.at.1"]
+    assert written("--flatten", "--widen").equals(flat)
+    message = bad(64, "convert", "--pairs", "--to", "arrow", "--columns", "value.no", stdin=stream)[1]
+    assert message == "no column 'no': there are 'id', 'at', 'tags'"
+    assert "Unsupported Type" in bad(65, "convert", "--pairs", "--to", "csv", stdin=stream)[1]
+    assert "not for json" in bad(64, "convert", "--pairs", "--to", "json", "--flatten", stdin=stream)[1]
+    rows = good("convert", "--pairs", "--to", "csv", "--flatten", "--columns", "key,value.id", stdin=stream)
+    assert rows == b'"key","value.id"\n"a",1\n"b",2\n'
+
+
+def test_inputs_without_records_are_empty_tables(tmp_path):
+    assert good("convert", "--to", "csv", stdin=b"") == b'"value"\n'
+    assert good("convert", "--to", "csv", "--pairs", stdin=b"") == b'"key","value"\n'
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    with sequencefile.Writer(folder / "part-0", key_class="Text", value_class="LongWritable"):
+        pass
+    good("convert", folder, "-o", tmp_path / "one.parquet")
+    good("convert", "--to", "parquet", folder, "-o", f"{tmp_path}/many/")
+    for name in ("one.parquet", "many/part-00000.parquet"):
+        found = pyarrow.parquet.read_table(tmp_path / name)
+        assert found.schema == pyarrow.schema([("key", pyarrow.string()), ("value", pyarrow.int64())])
+        assert found.num_rows == 0

@@ -362,7 +362,6 @@ def test_types_for_all_records_of_a_pipe(tmp_path, how, names):
             "standard input: --widen works only with SequenceFiles and typed bytes, and this is json: "
             "leave out --widen",
         ),
-        (b"", "there are no records to take the columns from"),
     ],
 )
 def test_the_copy_of_a_pipe_has_the_name_of_the_pipe(tmp_path, data, message):

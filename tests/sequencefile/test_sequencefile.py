@@ -585,3 +585,58 @@ def test_kinds_of_the_vectors_are_known():
             if name.startswith(IO) or "typedbytes.Typed" in name:
                 assert not isinstance(sequencefile.Reader(files()[f"none/{line['kind']}"]).read()[0], tb.Writable)
     assert pathlib.Path(sequencefile.__file__).name == "__init__.py"
+
+
+@pytest.mark.parametrize("compression, codec", [("none", None), ("record", "gzip"), ("block", "gzip")])
+def test_records_are_added_to_a_file(tmp_path, compression, codec):
+    """After a sync marker, as SequenceFile.Writer.appendIfExists has it: any split finds each record once."""
+    path = tmp_path / "a.seq"
+    how = {"key_class": "Text", "value_class": "IntWritable", "compression": compression, "codec": codec}
+    with sequencefile.open(path, "a", metadata={"made": "by"}, **how) as writer:
+        writer.writes([("a", 1), ("b", 2)])
+    before = path.read_bytes()
+    with sequencefile.open(str(path), "a") as writer:
+        assert writer.offset == len(before) + (0 if compression == "block" else 20)
+        writer.write("c", 3)
+    with sequencefile.open(f"file://{path}", "a", key_class="Text") as writer:
+        writer.write("d", 4)
+    pairs = [("a", 1), ("b", 2), ("c", 3), ("d", 4)]
+    data = path.read_bytes()
+    reader = sequencefile.Reader(data)
+    assert data.startswith(before) and reader.metadata == {"made": "by"} and reader.read_all() == pairs
+    assert data[len(before) :].startswith(b"\xff\xff\xff\xff" + reader.sync_marker)
+    assert list(sequencefile.read(path, split_size=50)) == pairs
+    for wrong in ({"value_class": "Text"}, {"compression": "record" if codec is None else "none"}, {"metadata": {}}):
+        with pytest.raises(ValueError, match=f"the {next(iter(wrong))} of .*a.seq is .*: leave it out"):
+            sequencefile.open(path, "a", **wrong)
+    assert path.read_bytes() == data
+    with pytest.raises(TypeError, match='mode "a" takes a path or a URL, not BytesIO'):
+        sequencefile.open(io.BytesIO(data), "a")
+    (tmp_path / "text").write_bytes(b"no SequenceFile")
+    with pytest.raises(tb.FormatError):
+        sequencefile.open(tmp_path / "text", "a")
+
+
+def test_a_codec_of_ones_own(tmp_path):
+    import lzma
+
+    name = "io.sensesecure.hadoop.xz.XZCodec"
+    with pytest.raises(tb.FormatError, match="what register_codec has been given"):
+        sequencefile.Writer(io.BytesIO(), codec=name)
+    sequencefile.register_codec(name, lzma.decompress, lzma.compress)
+    for compression in ("record", "block"):
+        path = tmp_path / compression
+        with sequencefile.open(path, "w", codec=name, compression=compression) as writer:
+            writer.writes([(n, "x" * n) for n in range(300)])
+        with sequencefile.Reader(path, max_bytes=10000) as reader:
+            assert reader.codec == name and (compression == "block" or len(reader.read_all()) == 300)
+        damaged = path.read_bytes()[:-30] + bytes(30)
+        with pytest.raises(tb.DecodeError):
+            sequencefile.Reader(damaged).read_all()
+    with pytest.raises(tb.LimitError):
+        sequencefile.Reader((tmp_path / "block").read_bytes(), max_bytes=5000).read_all()
+    sequencefile.register_codec(name, lzma.decompress)
+    with pytest.raises(ValueError, match="registered to read"):
+        sequencefile.Writer(io.BytesIO(), codec=name)
+    with pytest.raises(ValueError, match="with a package"):
+        sequencefile.register_codec("xz", lzma.decompress)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = [
-    "file_system", "files", "glob_paths", "is_hidden", "is_map_file", "is_url", "map_files", "opened", "part_files",
-    "parts", "size", "visible_names", "visible_paths",
+    "file_system", "files", "glob_paths", "is_hidden", "is_map_file", "is_url", "map_files", "opened", "opened_in",
+    "part_files", "parts", "size", "visible_names", "visible_paths",
 ]  # fmt: skip
 
 _SIDE_FILE = r".+-(?:[mr]-\d{5,}|c-\d{5,}-\d+)(?:\..+)?"  # of a map task, a reduce task or a combiner
@@ -30,15 +30,18 @@ _HDFS_NEEDS = (
     "hdfs:// needs the library hdfs-native: pip install 'typedbytes[hdfs]' (or pyarrow, a JDK in JAVA_HOME, "
     "Hadoop with libhdfs.so in HADOOP_HOME, and CLASSPATH=$(hadoop classpath --glob))"
 )
+_REMOTE_NBYTES = 1 << 20  # of a read; other file systems of fsspec have buffers of their own, of 5 MiB
 _ANSWER_SECONDS = 15  # in which a name node that is there has answered
 
 _answering = None  # the file systems of HDFS that have answered, a WeakSet
 
 
 def opened(file: Any, mode: str) -> tuple[Any, bool]:
-    """Return (file, whether we opened it) for mode "r" or "w": paths and URLs are opened, descriptors wrapped."""
+    """Return (file, whether we opened it) for mode "r", "w" or "a": paths and URLs are opened, descriptors wrapped."""
     if is_url(file):
-        file_system(file)  # checks what the file system needs; fsspec caches it
+        fs, path = file_system(file)  # checks what the file system needs; fsspec caches it
+        if mode == "r":
+            return opened_in(fs, path), True
         return _fsspec().open(file, f"{mode}b").open(), True
     if isinstance(file, (str, os.PathLike)):
         return io.FileIO(file, mode), True
@@ -47,12 +50,18 @@ def opened(file: Any, mode: str) -> tuple[Any, bool]:
     return file, False
 
 
+def opened_in(fs: Any, path: str) -> Any:
+    """Open a file of a file system for reading, by large reads."""
+    how = {"block_size": _REMOTE_NBYTES} if _is_native_hdfs(fs) else {}
+    return fs.open(path, "rb", **how)
+
+
 def file_system(path: str) -> tuple[Any, str]:
     """Return (file system, path) of a URL; for hdfs://, an error says what must be installed, or does not answer."""
     fsspec = _fsspec()
     try:
         found = fsspec.core.url_to_fs(path)
-        if type(found[0]).__module__.startswith("hdfs_native"):
+        if _is_native_hdfs(found[0]):
             _wait_for_answer(found[0], path)
         return found
     except (ImportError, OSError) as error:
@@ -61,6 +70,10 @@ def file_system(path: str) -> tuple[Any, str]:
         kind = ImportError if isinstance(error, ImportError) else OSError
         reason = str(error).partition("\n")[0]  # the rest lists where libraries were searched
         raise kind(f"{reason}: {_HDFS_NEEDS}") from error
+
+
+def _is_native_hdfs(fs):
+    return type(fs).__module__.startswith("hdfs_native")
 
 
 def _wait_for_answer(fs, url):

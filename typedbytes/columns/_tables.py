@@ -32,6 +32,35 @@ class SchemaError(TypedBytesError, ValueError):
         return f"{'' if self.filename is None else f'{self.filename}: '}{self.args[0]}"
 
 
+_TYPES_OF_CLASSES = {
+    "Text": "string", "BytesWritable": "bytes", "BooleanWritable": "bool", "ByteWritable": "byte",
+    "IntWritable": "int", "VIntWritable": "int", "LongWritable": "long", "VLongWritable": "long",
+    "FloatWritable": "float", "DoubleWritable": "double",
+}  # fmt: skip
+
+
+def schema_without_records(structure, classes=()):
+    """Return the Schema of an input without records; classes: those of a SequenceFile, which say what they would be."""
+    import pyarrow
+
+    names = ("key", "value") if structure["pairs"] else ("value",)
+    types = {
+        name: _TYPES_OF_CLASSES.get(given.rpartition(".")[2], "unknown")
+        for name, given in zip(names, (*classes, "", ""))
+    }
+    fields = [pyarrow.field(name, _arrow_type(kind)) for name, kind in types.items()]
+    return Schema(pyarrow.schema(fields), types)
+
+
+def _arrow_type(kind):
+    import pyarrow
+
+    if kind == "unknown":
+        return pyarrow.null()
+    with read(b"", schema=[kind], pairs=False) as reader:
+        return pyarrow.RecordBatchReader.from_stream(reader).schema.field(0).type
+
+
 def infer_schema(files, structure, *, of_all_files=False, of_all_records=False):
     """Return the Schema by the first records of the first file that has any; None without records.
 

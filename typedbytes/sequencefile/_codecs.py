@@ -5,6 +5,8 @@ mean. Invariant: output is no longer than the limit, and temporary memory is in 
 codec cannot have written raise FormatError, TruncatedError or LimitError, with offset 0.
 """
 
+from __future__ import annotations
+
 from collections import namedtuple
 
 from typedbytes._base import chunks, magic
@@ -12,11 +14,50 @@ from typedbytes._base.codec_names import APACHE, CLASSES, TO_WRITE
 from typedbytes._core import keep_freed_memory
 from typedbytes.errors import DecodeError, FormatError, LimitError, TruncatedError
 
-__all__ = ["Codec", "find"]
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["Codec", "find", "register_codec"]
 
 # decompress(data, limit) -> bytes, compress(data) -> bytes; compress is None for a codec that is only read. `data` can
 # be a memoryview whose memory is freed after the call: no code here may keep a reference to it, in a traceback neither.
 Codec = namedtuple("Codec", "class_name decompress compress")
+
+_registered: dict[str, Codec] = {}  # by class name
+
+
+def register_codec(class_name: str, decompress: Any, compress: Any = None) -> None:
+    """Have SequenceFiles of a codec that this library does not know read, and written, by functions of the caller.
+
+    class_name: of Hadoop's codec, such as "io.sensesecure.hadoop.xz.XZCodec". decompress: takes the bytes of a value or
+    of a block's buffer, and returns those before compression; compress is the reverse, None: files are only read. The
+    functions hold in this process, in place of the library's own for a class that it knows.
+
+    >>> import bz2, io
+    >>> from typedbytes import sequencefile
+    >>> sequencefile.register_codec("com.example.MyCodec", bz2.decompress, bz2.compress)
+    >>> file = io.BytesIO()
+    >>> with sequencefile.open(file, "w", codec="com.example.MyCodec") as writer:
+    ...     writer.write("key", 5)
+    >>> sequencefile.open(file.getvalue()).read_all()
+    [('key', 5)]
+    """
+
+    def decompress_within(data, limit):
+        try:
+            found = decompress(bytes(data))
+        except (DecodeError, MemoryError):
+            raise
+        except Exception as error:
+            raise FormatError(f"damaged compressed data: {error or type(error).__name__}") from error
+        _check_limit(limit - len(found), limit)
+        return bytes(found)
+
+    if "." not in class_name:
+        raise ValueError(f"a codec is registered by the name of its class, with a package, not as {class_name!r}")
+    _registered[class_name] = Codec(class_name, decompress_within, compress)
 
 
 def find(name, *, to_write=False):
@@ -25,11 +66,17 @@ def find(name, *, to_write=False):
     Raises FormatError for an unknown name; ValueError for one to write with that is only read; and ModuleNotFoundError,
     which says what to install, for a missing library.
     """
+    if name in _registered:
+        codec = _registered[name]
+        if to_write and codec.compress is None:
+            raise ValueError(f"codec {name!r} was registered to read, without a function that compresses")
+        return codec
     short = _SHORT.get(name, name)
     known = TO_WRITE if to_write else tuple(CLASSES)
     if short not in CLASSES:
         raise FormatError(
-            f"unknown codec {name!r:.80}; known: {', '.join(known)}, and class names like {APACHE}GzipCodec"
+            f"unknown codec {name!r:.80}; known: {', '.join(known)}, class names like {APACHE}GzipCodec, "
+            "and what register_codec has been given"
         )
     if short not in known:
         raise ValueError(f"codec {name!r} cannot be written, only read; to write: {', '.join(known)}")

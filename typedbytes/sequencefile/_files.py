@@ -48,13 +48,16 @@ if TYPE_CHECKING:
     @overload
     def open(file: Any, mode: Literal["r"] = "r", **options: Any) -> Reader: ...
     @overload
-    def open(file: Any, mode: Literal["w"], **options: Any) -> Writer: ...
+    def open(file: Any, mode: Literal["w", "a"], **options: Any) -> Writer: ...
     def open(file: Any, mode: str = "r", **options: Any) -> Any: ...
 
 else:
 
     def open(file, mode="r", **options):
-        """Open a SequenceFile: "r" returns a Reader, "w" a Writer, with their options.
+        """Open a SequenceFile: "r" returns a Reader, "w" and "a" a Writer, with their options.
+
+        "a" adds records to the file of a path or URL, or makes one. Its classes, compression and metadata stay; options
+        that contradict them raise ValueError. The new records come after a sync marker, as in Hadoop.
 
         >>> import io
         >>> file = io.BytesIO()
@@ -63,9 +66,39 @@ else:
         >>> open(file.getvalue()).read_all()
         [('key', 5)]
         """
-        if mode not in ("r", "w"):
-            raise ValueError(f'mode must be "r" or "w", not {mode!r}')
+        if mode not in ("r", "w", "a"):
+            raise ValueError(f'mode must be "r", "w" or "a", not {mode!r}')
+        if mode == "a":
+            return _appending(file, options)
         return (Reader if mode == "r" else Writer)(file, **options)
+
+
+_KEPT = ("key_class", "value_class", "compression", "codec", "metadata", "version")  # of a file that is added to
+
+
+def _appending(file, options):
+    """Return a Writer at the end of a file, which is made if it is not there or empty."""
+    if not isinstance(file, (str, os.PathLike)):
+        raise TypeError(f'mode "a" takes a path or a URL, not {type(file).__name__}')
+    try:
+        nbytes = locations.size(file)
+    except FileNotFoundError:
+        nbytes = 0
+    if not nbytes:
+        return Writer(file, **options)
+    with Reader(file, raw=True) as found:
+        kept = {name: getattr(found, name) for name in _KEPT}
+        marker = found.sync_marker
+    given = {name: options[name] for name in _KEPT if options.get(name) is not None}
+    if "codec" in given:
+        given.update(zip(("codec",), [_codecs.find(given["codec"], to_write=True).class_name]))
+    for name in ("key_class", "value_class"):
+        if name in given:
+            given[name] = _writables.full_name(given[name])
+    for name, value in given.items():
+        if value != kept[name]:
+            raise ValueError(f"the {name} of {os.fsdecode(file)} is {kept[name]!r}, not {value!r}: leave it out")
+    return Writer(file, **{**options, **kept, "sync_marker": marker}, append_at=nbytes)
 
 
 _HEADER = {
@@ -196,7 +229,7 @@ class Writer(_native.Writer):
         encoders = _writables.by_full_name(encoders)
         key_class, value_class = (_writables.checked_name(each, encoders, classes) for each in (key_class, value_class))
         types = _types_of_pairs(options)
-        encoding = {name: value for name, value in options.items() if name not in _OF_FILES}
+        encoding = {name: value for name, value in options.items() if name not in (*_OF_FILES, "append_at")}
         key_function, key_program = _writables.find_encoder(key_class, types["key"], encoders, classes, encoding)
         value_function, value_program = _writables.find_encoder(
             value_class, types["value"], encoders, classes, encoding
@@ -217,7 +250,7 @@ class Writer(_native.Writer):
                 how[f"{part}_type"] = _writables.by_names(types[part], program)
         if isinstance(file, (str, os.PathLike)):
             _native.Writer(io.BytesIO(), **how).close()  # refuses wrong options before the file is emptied
-        file, ours = locations.opened(file, "w")
+        file, ours = locations.opened(file, "a" if options.get("append_at") else "w")
         try:
             super().__init__(file, owns=ours, **how)
         except BaseException:

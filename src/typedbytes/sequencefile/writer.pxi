@@ -11,6 +11,7 @@ cdef class Writer(OpenWriter):
         """Write a SequenceFile to an object with write(); see `typedbytes.sequencefile.Writer`.
 
     compress: a function that takes bytes and returns them compressed; `codec` is its class name.
+    append_at: the size of a file with these settings, to which records are added.
     key_function and value_function: for a class that is not built in, a function that takes an object and
     returns the bytes of its Writable. key_program and value_program: the ClassProgram of a class that is described.
     """
@@ -58,7 +59,8 @@ cdef class Writer(OpenWriter):
     def __init__(self, sink, *, key_class, value_class, compression="none", codec=None, compress=None, metadata=None,
                  int version=MAX_VERSION, bytes sync_marker, long long sync_interval=SYNC_INTERVAL,
                  Py_ssize_t block_size=BLOCK_NBYTES,
-                 key_function=None, value_function=None, key_program=None, value_program=None, owns=False, **options):
+                 key_function=None, value_function=None, key_program=None, value_program=None, owns=False,
+                 long long append_at=0, **options):
         if self.sink is not None:
             raise RuntimeError("a Writer cannot be initialised again")
         self.options = EncodeOptions(**options)
@@ -76,7 +78,12 @@ cdef class Writer(OpenWriter):
         self.block_size = block_size
         self.check_arguments(sink)
         self.start_buffers()
-        self.write_header()
+        if append_at:
+            self.sent = append_at
+            if self.compression_type != BLOCK:    # a block starts with a marker
+                self.append_marker()
+        else:
+            self.write_header()
         self.sink = sink
         self.owns = owns
         self.send_threshold = WRITE_SIZE

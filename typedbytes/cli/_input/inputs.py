@@ -55,6 +55,7 @@ class Inputs:
         self.pairs = settings.pairs
         self.max_bytes = settings.max_bytes
         self.recursive = settings.recursive
+        self.rows: tuple[str, ...] = ()  # the formats of rows of text that the command reads
         self._pair_check = pair_check if settings.is_record_kind_unknown else None
         self._output = settings.output
         self._holds_pairs: bool | None = None  # what was read so far
@@ -76,7 +77,7 @@ class Inputs:
         a function of the source that returns a reader. mixed: pairs may follow values.
         """
         with opened(name) as source:
-            form, source = self.recognised(source)
+            form, source = self.recognised(source, name)
             is_empty, source = check_if_empty(source)
             if not mixed and not is_empty:
                 self._check_kind(self.pairs or form == "sequencefile")
@@ -90,8 +91,11 @@ class Inputs:
             ) as reader:
                 yield reader
 
-    def recognised(self, source: Any) -> tuple[str, Any]:
-        """Return the format of a source, given by --from or by its first bytes, and the source to read it from."""
+    def recognised(self, source: Any, name: str = "") -> tuple[str, Any]:
+        """Return the format of a source, given by --from or by its first bytes, and the source to read it from.
+
+        Text is of the format in `rows` that the end of its name says.
+        """
         if self.format is not None:
             return self.format, source
         head, form = b"", None
@@ -99,6 +103,8 @@ class Inputs:
             piece = source.read(formats.nbytes_to_recognise(head)) or b""
             head += piece
             form = formats.recognise(head, not piece)
+        if form in ("text", "json") and self.rows:
+            form = next((each for each in self.rows if name.removesuffix(".gz").endswith(f".{each}")), form)
         return form, put_back(head, source)
 
     def _check_kind(self, pairs):

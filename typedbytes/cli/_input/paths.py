@@ -30,7 +30,7 @@ def reading_url(url):
     """Open a URL for reading."""
     with _as_url_failure(url):
         fs, path = locations.file_system(url)
-        return _File(url, fs, fs.open(path, "rb"))
+        return _File(url, fs, locations.opened_in(fs, path))
 
 
 class _File(io.RawIOBase):

@@ -6,8 +6,16 @@ from contextlib import contextmanager
 
 import typedbytes
 from typedbytes import columns
-from typedbytes.cli._failure import BAD_DATA, UNAVAILABLE, Failure, advise, display_name
+from typedbytes.cli._failure import BAD_DATA, UNAVAILABLE, USAGE, Failure, advise, display_name
 from typedbytes.columns import _type_strings
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from typing import Any
+
+
+DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
 def imported_pyarrow():
@@ -25,7 +33,57 @@ def table_writer(sink, schema, form, codec):
     pyarrow = imported_pyarrow()
     if form == "arrow":
         return pyarrow.ipc.new_stream(sink, schema)
+    if form in DELIMITERS:
+        from pyarrow import csv
+
+        return csv.CSVWriter(sink, schema, write_options=csv.WriteOptions(delimiter=DELIMITERS[form]))
     return pyarrow.parquet.ParquetWriter(sink, schema, compression=codec or "none")
+
+
+class Shape:
+    """Which columns a table has: all, or those named, by paths to fields of structs; flatten: their fields by name."""
+
+    def __init__(self, names: list[str] | None, flatten: bool) -> None:
+        self._names = names
+        self._flatten = flatten
+
+    def arranged(self, batch: Any) -> Any:
+        """Return a batch with these columns; raise Failure for one that it does not have."""
+        if self._names is None and not self._flatten:
+            return batch
+        pairs = list(zip(batch.schema.names, batch.columns))
+        if self._names is not None:
+            pairs = [(name, _column(dict(pairs), name)) for name in self._names]
+        if self._flatten:
+            pairs = [leaf for name, column in pairs for leaf in _fields(name, column)]
+        names, arrays = [name for name, _ in pairs], [array for _, array in pairs]
+        return imported_pyarrow().RecordBatch.from_arrays(arrays, names)
+
+    def schema(self, schema: Any) -> Any:
+        """Return the schema of the batches that come of those of a schema."""
+        pyarrow = imported_pyarrow()
+        nothing = [pyarrow.nulls(0, field.type) for field in schema]
+        return self.arranged(pyarrow.RecordBatch.from_arrays(nothing, schema=schema)).schema
+
+
+def _column(columns, path):
+    """Return a column, or a field of structs in it: "value.price"."""
+    if path in columns:
+        return columns[path]
+    name, _, rest = path.partition(".")
+    if name not in columns or not rest or not imported_pyarrow().types.is_struct(columns[name].type):
+        raise Failure(USAGE, f"no column {path!r}: there are {', '.join(map(repr, columns))}")
+    kind = columns[name].type
+    return _column({kind.field(i).name: each for i, each in enumerate(columns[name].flatten())}, rest)
+
+
+def _fields(name, column):
+    """Yield (name, column) of a column, or of all fields of structs in it."""
+    if not imported_pyarrow().types.is_struct(column.type):
+        yield name, column
+        return
+    for i, part in enumerate(column.flatten()):
+        yield from _fields(f"{name}.{column.type.field(i).name}", part)
 
 
 _HELD_AS_BYTES = {

@@ -47,7 +47,7 @@ def _is_folder(name):
     return False
 
 
-def write_folder(folder, inputs, form, codec, split_size, widen):
+def write_folder(folder, inputs, form, codec, split_size, widen, shape):
     """Convert Inputs to files in a folder."""
     folder = folder.rstrip("/")
     _check(folder, inputs)
@@ -56,12 +56,13 @@ def write_folder(folder, inputs, form, codec, split_size, widen):
     parts = {f"part-{number:05}.{form}": split for number, split in enumerate(plan.splits)}
     is_remote = locations.is_url(folder)
     unfinished = folder if is_remote else f"{folder}.unfinished"
-    with _as_output_failure(folder), _begun(unfinished, _description(parts, plan, form, codec)):
+    with _as_output_failure(folder), _begun(unfinished, _description(parts, plan, form, codec, shape)):
         done = parts.keys() & {*names_in(unfinished)}
         if done:
             say(f"typedbytes: {len(done)} of {len(parts)} files are in {unfinished} already")
         try:
-            _convert({name: split for name, split in parts.items() if name not in done}, unfinished, plan, form, codec)
+            missing = {name: split for name, split in parts.items() if name not in done}
+            _convert(missing, unfinished, plan, form, codec, shape)
         except BaseException:
             with suppress(Exception):  # the first error goes on
                 n = len(parts.keys() & {*names_in(unfinished)})
@@ -97,7 +98,7 @@ def _rereadables(inputs):
     return [Rereadable(name, name) for name in names]
 
 
-def _description(parts, plan, form, codec):
+def _description(parts, plan, form, codec, shape):
     """Return what two commands must have in common for one to go on with what the other began."""
     paths = dict.fromkeys(os.fsdecode(split.path) for split in plan.splits)
     inputs = {
@@ -108,7 +109,7 @@ def _description(parts, plan, form, codec):
         "to": form,
         "codec": codec or "none",
         **plan.structure,
-        "schema": str(plan.schema.arrow),
+        "schema": str(shape.schema(plan.schema.arrow)),
         "inputs": inputs,
         "splits": {name: [display_name(os.fsdecode(path)), *part] for name, (path, *part) in parts.items()},
     }
@@ -162,7 +163,7 @@ def _complete_file(path):
         raise
 
 
-def _convert(splits, folder, plan, form, codec):
+def _convert(splits, folder, plan, form, codec, shape):
     """Write the files of splits, several at a time; the first failure ends all."""
     from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
@@ -170,7 +171,7 @@ def _convert(splits, folder, plan, form, codec):
     pool = ThreadPoolExecutor(min(os.cpu_count() or 1, MAX_NTHREADS))
     try:
         futures = [
-            pool.submit(_write_part, f"{folder}/{name}", split, plan, form, codec, stop)
+            pool.submit(_write_part, f"{folder}/{name}", split, plan, form, codec, shape, stop)
             for name, split in splits.items()
         ]
         for future in wait(futures, return_when=FIRST_EXCEPTION).done:
@@ -182,12 +183,12 @@ def _convert(splits, folder, plan, form, codec):
         sync(folder)
 
 
-def _write_part(path, split, plan, form, codec, stop):
-    with _complete_file(path) as raw, raw, table_writer(raw, plan.schema.arrow, form, codec) as writer:
+def _write_part(path, split, plan, form, codec, shape, stop):
+    with _complete_file(path) as raw, raw, table_writer(raw, shape.schema(plan.schema.arrow), form, codec) as writer:
         for batch in batches_of(split, plan):
             if stop.is_set():
                 raise InterruptedError
-            writer.write_batch(batch)
+            writer.write_batch(shape.arranged(batch))
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The record batches of inputs that are Arrow streams, Arrow files and Parquet files.
+"""The record batches of inputs that are Arrow streams, Arrow files, Parquet files, and rows of text with a header.
 
 pyarrow reads a stream up to its end mark, and of a file what its footer names. Here it is checked that nothing else is
 in the input. Invariant: when the last batch has been yielded, the input has been read to its end.
@@ -9,10 +9,11 @@ from __future__ import annotations
 import io
 import re
 import struct
+from functools import partial
 
 from typedbytes._base.magic import format_of
 from typedbytes.cli._failure import BAD_DATA, Failure, display_name, say
-from typedbytes.cli._tables.arrow import imported_pyarrow
+from typedbytes.cli._tables.arrow import DELIMITERS, imported_pyarrow
 from typedbytes.errors import FormatError
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["READ_TABLES", "batches_of_table"]
 
-READ_TABLES = ("arrow", "parquet", "arrow-file")
+READ_TABLES = ("arrow", "parquet", "arrow-file", *DELIMITERS)
+_ROWS_NBYTES = 16 << 20  # of rows, from the first of which the types of columns are taken
 _PIECE_NBYTES = 1 << 20  # a declared length allocates no more than the data has
 _HEAD_NBYTES = 5  # by which an Arrow stream is recognised
 _ARROW_MAGIC, _PARQUET_MAGIC = b"ARROW1", b"PAR1"
@@ -183,7 +185,22 @@ def _footer(source, magic):
     return end - nbytes, source.read_at(end - nbytes, nbytes)
 
 
-_READERS = {"arrow": _of_streams, "arrow-file": _of_arrow_file, "parquet": _of_parquet_file}
+def _of_rows(delimiter, source, name):
+    from pyarrow import csv
+
+    if not source.peek(1):
+        return imported_pyarrow().schema([]), iter(())
+    how = {"read_options": csv.ReadOptions(block_size=_ROWS_NBYTES)}
+    rows = csv.open_csv(source, parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True), **how)
+    return rows.schema, rows
+
+
+_READERS = {
+    "arrow": _of_streams,
+    "arrow-file": _of_arrow_file,
+    "parquet": _of_parquet_file,
+    **{form: partial(_of_rows, delimiter) for form, delimiter in DELIMITERS.items()},
+}
 
 
 class _Source:

@@ -6,7 +6,7 @@ Not here: what is written. Invariant: a value that does not fit the schema is a 
 from __future__ import annotations
 
 from collections import namedtuple
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from typedbytes import columns
 from typedbytes.cli._failure import BAD_DATA, IO_ERROR, NO_INPUT, USAGE, Failure, display_name, reason_of, say
@@ -37,10 +37,20 @@ def make_plan(inputs, rereadables, split_size, widen):
         splits = columns.splits(files, split_size)
         schema = _tables.infer_schema(files, structure, of_all_files=True, of_all_records=widen)
     if schema is None:
-        raise Failure(BAD_DATA, "there are no records to take the columns from")
+        schema = _tables.schema_without_records(structure, _classes_of(files))
     for note in notes_on_bytes(schema.types):
         say(note)
     return TablePlan(splits, schema, structure, names)
+
+
+def _classes_of(files):
+    """Return the classes of the first SequenceFile."""
+    from typedbytes import sequencefile  # imported lazily: start-up time
+
+    for file in files:
+        with suppress(DecodeError), sequencefile.Reader(file, raw=True) as reader:
+            return reader.key_class, reader.value_class
+    return ()
 
 
 def _kind(rereadable, inputs, widen):

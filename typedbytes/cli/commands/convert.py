@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import sys
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from functools import partial
 
 import typedbytes
@@ -16,6 +17,7 @@ from typedbytes.cli._arguments import (
     KEY_CLASS,
     KEY_TYPE,
     OUTPUT,
+    PLAIN,
     TYPE,
     VALUE_CLASS,
     FileSettings,
@@ -30,16 +32,33 @@ from typedbytes.cli._input.inputs import Inputs, opened
 from typedbytes.cli._input.pair_detection import CHECK_UNDECIDED, NOTE
 from typedbytes.cli._output.records import Records
 from typedbytes.cli._records.encoded import Encoded
-from typedbytes.cli._tables.arrow import as_data_failure, imported_pyarrow, notes_on_bytes, table_writer
+from typedbytes.cli._tables.arrow import (
+    DELIMITERS,
+    Shape,
+    as_data_failure,
+    imported_pyarrow,
+    notes_on_bytes,
+)
 from typedbytes.cli._tables.column_order import ColumnOrder
 from typedbytes.cli._tables.inputs import READ_TABLES, batches_of_table
+from typedbytes.cli._tables.one_file import EmptyInputs, write_table
+from typedbytes.columns._threads import BlocksAhead
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
     from typedbytes.cli._output.files import CommandOutput
 
-TABLES = ("arrow", "parquet")
+TABLES = ("arrow", "parquet", *DELIMITERS)
+#: Formats by the ends of the names of outputs.
+SUFFIXES = {
+    ".parquet": "parquet", ".arrow": "arrow", ".arrows": "arrow", ".csv": "csv", ".tsv": "tsv", ".json": "json",
+    ".jsonl": "json", ".ndjson": "json", ".seq": "sequencefile", ".sequencefile": "sequencefile", ".tb": "typedbytes",
+    ".typedbytes": "typedbytes",
+}  # fmt: skip
 _ROW = re.compile(r"^\[(\d+)\]")  # at the start of an error's path
 CODECS = ("none", *TO_WRITE)
 
@@ -50,7 +69,9 @@ class Settings(FileSettings, RecordForm):
     from_: str | None = option(
         "--from", choices=NAMES + TABLES, help="the format of the inputs (default: recognised by their first bytes)"
     )
-    to: str = option("--to", choices=NAMES + TABLES, required=True, help="the format of the output")
+    to: str = option(
+        "--to", choices=NAMES + TABLES, help="the format of the output (default: by the suffix of OUT, as .parquet)"
+    )
     codec: str | None = option("--codec", choices=CODECS, help="sequencefile, parquet: compression (none)")
     compression: str = option(
         "--compression",
@@ -60,6 +81,13 @@ class Settings(FileSettings, RecordForm):
     )
     key_class: str | None = KEY_CLASS
     value_class: str | None = VALUE_CLASS
+    columns: str | None = option(
+        "--columns", metavar="NAMES", help="arrow, parquet, csv: the columns to write, as key,value.price (all)"
+    )
+    flatten: bool = switch(
+        "--flatten", help="arrow, parquet, csv: fields of MAPs and items of VECTORs as columns of their own"
+    )
+    plain: bool = PLAIN
     split_size: int | None = option(
         "--split-size",
         type=parse_size,
@@ -83,6 +111,9 @@ class Settings(FileSettings, RecordForm):
     key_type: str | None = KEY_TYPE
     output: str | None = OUTPUT
 
+    def __init__(self, words: Mapping[str, Any]) -> None:
+        super().__init__({**words, "to": words["to"] or _format_of_name(words["output"])})
+
     def output_file(self) -> str | None:
         """Return the path of the output, None if that is a folder."""
         if self.to not in TABLES:
@@ -92,11 +123,22 @@ class Settings(FileSettings, RecordForm):
         return None if is_folder(self.output, self.files) else self.output
 
 
+def _format_of_name(name):
+    """Return the format that the name of the output says; raise Failure if it says none."""
+    stem, suffix = os.path.splitext(name or "")
+    if suffix in (".gz", ".bz2", ".xz", ".zst"):
+        suffix = os.path.splitext(stem)[1]
+    if suffix not in SUFFIXES:
+        known = ", ".join(sorted(SUFFIXES))
+        raise Failure(USAGE, f"--to says what the output is to be, or a suffix of -o OUT: {known}")
+    return SUFFIXES[suffix]
+
+
 def run(settings: Settings, output: CommandOutput) -> int | None:
-    """Read records in any format and write them in another.
+    """Read records in any format and write them in another: that of --to, or of the suffix of OUT.
 
     Arrow is a stream of record batches (its IPC format; its files are read too), Parquet a file; both
-    need pyarrow, and records of one schema: a pair becomes the columns key and value. A row read
+    need pyarrow, as CSV and TSV do, and records of one schema: a pair becomes the columns key and value. A row read
     from them becomes a VECTOR, as does a struct, or with --pairs and two columns a pair; nulls need
     --dialect hive. With --structs map a row and each struct in it become a MAP by the names of
     columns and fields, without the fields that are null. Without it the columns of further inputs are
@@ -111,7 +153,14 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     --key-class and --value-class choose other classes, for readers in Java: of other inputs they are
     TypedBytesWritable.
 
+    CSV and TSV have a header with the names of the columns. An input is read so if its name ends in
+    .csv or .tsv, or by --from; numbers and dates are recognised. --flatten makes columns of the fields
+    of MAPs, as value.price, and --columns chooses some. Without records the table is empty.
+
     examples:
+      typedbytes convert out -o words.parquet
+      typedbytes convert --flatten --columns key,value.price sales -o sales.csv
+      typedbytes convert --pairs words.csv -o words.seq --key-class Text --value-class LongWritable
       typedbytes convert --to sequencefile --codec zstd -o part-00000 --pairs pairs.tb
       typedbytes convert --to sequencefile --codec gzip -o smaller.seq part-00000.seq
       typedbytes convert --to sequencefile --key-class Text --value-class LongWritable -o c.seq c.parquet
@@ -126,19 +175,24 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     if (settings.key_class or settings.value_class) and settings.to != "sequencefile":
         raise Failure(USAGE, f"--key-class and --value-class are for a SequenceFile, not for {settings.to}")
     types = _types(settings)
+    if (settings.columns or settings.flatten) and not is_table:
+        raise Failure(USAGE, f"--columns and --flatten are for {', '.join(TABLES)}, not for {settings.to}")
+    shape = Shape(settings.columns.split(",") if settings.columns else None, settings.flatten)
     inputs = Inputs(settings, CHECK_UNDECIDED if is_table else NOTE)
+    inputs.rows = tuple(DELIMITERS)
     if settings.output and not settings.output_file():
         from typedbytes.cli._tables.folder import write_folder  # imported lazily: start-up time
 
-        write_folder(settings.output, inputs, settings.to, settings.codec, settings.split_size, settings.widen)
+        write_folder(settings.output, inputs, settings.to, settings.codec, settings.split_size, settings.widen, shape)
         return None
     if settings.widen:
         _check_widen(is_table, inputs)
     if settings.split_size is not None:
         raise Failure(USAGE, "--split-size is for a folder of Arrow or Parquet files: -o FOLDER/")
     if is_table:
-        batches = _widened(inputs) if settings.widen else _as_they_come(inputs, types)
-        _write_tables(batches, output, settings.to, settings.codec)
+        empty = EmptyInputs(inputs)
+        batches = _widened(inputs) if settings.widen else _as_they_come(inputs, types, empty)
+        write_table(batches, output, settings.to, settings.codec, shape, empty)
         return None
     classes = {"key_class": settings.key_class, "value_class": settings.value_class}
     if settings.to != "sequencefile":
@@ -201,28 +255,13 @@ def _rows(batch, keeps_names):
     return tuple(batch.columns) or [()] * batch.num_rows
 
 
-def _write_tables(batches, output, form, codec):
-    """Write (name, batch)es in the schema of the first."""
-    output.refuse_terminal()
-    writer, sink = None, _File(output)
-    with sink, closing(batches):
-        for name, batch in batches:
-            with as_data_failure(name):  # a batch may have another schema
-                if writer is None:
-                    writer = table_writer(sink, batch.schema, form, codec)
-                writer.write_batch(batch)
-        if writer is None:
-            raise Failure(BAD_DATA, "there are no records to take the columns from")
-        writer.close()
-
-
-def _as_they_come(inputs, columns_of_types):
+def _as_they_come(inputs, columns_of_types, empty):
     """Yield (name, batch) of all inputs."""
     notes: set[str] = set()
     types: dict[str, str] = {}
     for name in inputs:
         with opened(name) as source, as_data_failure(name):
-            for batch in _batches_of(source, name, inputs, notes, types, columns_of_types):
+            for batch in _batches_of(source, name, inputs, notes, types, columns_of_types, empty):
                 yield name, batch
 
 
@@ -239,17 +278,21 @@ def _widened(inputs):
                 yield plan.names[split.path], batch
 
 
-def _batches_of(source, name, inputs, notes, types, columns_of_types):
+def _batches_of(source, name, inputs, notes, types, columns_of_types, empty):
     """Yield the rows of a table, or the records of another input, as batches.
 
     notes, types: those on columns and of them so far. columns_of_types: those that --type and --key-type name.
     """
-    form, source = inputs.recognised(source)
+    form, source = inputs.recognised(source, name)
     if form in READ_TABLES:
         yield from batches_of_table(source, form, name)
         return
     source = inputs.source_of(inputs.check_for_pairs(source, form, name), form, name)
     pairs = inputs.pairs or form == "sequencefile"
+    file = getattr(source, "sequence_file", None)
+    if file is not None:
+        empty.classes = empty.classes or (file.key_class, file.value_class)
+        BlocksAhead(os.cpu_count() or 1).start(file)
     how = {"pairs": pairs, **_types_of_records(columns_of_types, pairs)}
     batches = columns.read(source, dialect=inputs.dialect, **how)
     for note in notes_on_bytes(batches.schema):
@@ -298,31 +341,3 @@ def _check_types(found, types, name):
                 "(--widen finds a type for all)"
             )
             raise Failure(BAD_DATA, f"{display_name(name)}: {message}")
-
-
-class _File(io.RawIOBase):
-    """Give a CommandOutput the interface of a file that pyarrow writes to."""
-
-    def __init__(self, output):
-        self._output = output
-        self._nbytes = 0
-        self._has_failed = False
-
-    def writable(self):
-        """Return True."""
-        return True
-
-    def tell(self):
-        """Return the number of bytes written."""
-        return self._nbytes
-
-    def __exit__(self, kind, error, traceback):
-        # After a failure pyarrow still writes the end of the file when it is freed.
-        self._has_failed = kind is not None
-
-    def write(self, data):
-        """Write bytes; return their number."""
-        if not self._has_failed:
-            self._output.write(data)
-        self._nbytes += memoryview(data).nbytes
-        return memoryview(data).nbytes

@@ -1,0 +1,79 @@
+"""A table in one file: an Arrow stream, a Parquet file, or rows of text.
+
+Invariant: a thread of its own writes each batch while the next is read, and nothing is written after a failure.
+"""
+
+from __future__ import annotations
+
+import io
+from contextlib import closing
+
+from typedbytes.cli._tables.arrow import as_data_failure, imported_pyarrow, table_writer
+
+__all__ = ["EmptyInputs", "write_table"]
+
+
+def write_table(batches, output, form, codec, shape, empty):
+    """Write (name, batch)es in the schema of the first; a thread writes one while the next is read."""
+    from concurrent.futures import ThreadPoolExecutor  # imported lazily: start-up time
+
+    output.refuse_terminal()
+    writer, sink, writing = None, _File(output), None
+    with ThreadPoolExecutor(1) as pool, sink, closing(batches):
+        for name, batch in batches:
+            with as_data_failure(name):  # a batch may have another schema
+                arranged = shape.arranged(batch)
+                if writing is not None:
+                    writing.result()
+                if writer is None:
+                    writer = table_writer(sink, arranged.schema, form, codec)
+                writing = pool.submit(writer.write_batch, arranged)
+        if writing is not None:
+            writing.result()
+        if writer is None:
+            writer = table_writer(sink, shape.schema(empty.schema()), form, codec)
+        writer.close()
+
+
+class EmptyInputs:
+    """What is known of the columns of inputs without records."""
+
+    def __init__(self, inputs):
+        self._inputs = inputs
+        self.classes = ()  # of the first SequenceFile
+
+    def schema(self):
+        """Return the schema of the table: null where nothing says what the values would be."""
+        from typedbytes.columns._tables import schema_without_records  # imported lazily: start-up time
+
+        imported_pyarrow()
+        pairs = bool(self._inputs.pairs or self.classes)
+        return schema_without_records({"pairs": pairs}, self.classes).arrow
+
+
+class _File(io.RawIOBase):
+    """Give a CommandOutput the interface of a file that pyarrow writes to."""
+
+    def __init__(self, output):
+        self._output = output
+        self._nbytes = 0
+        self._has_failed = False
+
+    def writable(self):
+        """Return True."""
+        return True
+
+    def tell(self):
+        """Return the number of bytes written."""
+        return self._nbytes
+
+    def __exit__(self, kind, error, traceback):
+        # After a failure pyarrow still writes the end of the file when it is freed.
+        self._has_failed = kind is not None
+
+    def write(self, data):
+        """Write bytes; return their number."""
+        if not self._has_failed:
+            self._output.write(data)
+        self._nbytes += memoryview(data).nbytes
+        return memoryview(data).nbytes
