@@ -111,6 +111,7 @@ class Writer:
         sync_marker: bytes,
         sync_interval: int = 102400,
         block_size: int = 1000000,
+        append_at: int = 0,
         key_function: Callable[[Any], bytes] | None = None,
         value_function: Callable[[Any], bytes] | None = None,
         key_program: ClassProgram | None = None,
