@@ -113,7 +113,8 @@ def run_script(
         script, inputs, output, reducers, combiner, secondary, input_format, output_format, name, files=files,
         archives=archives, properties=properties, environment=environ, params=params, arguments=arguments,
         split_size=split_size, keep_failed=keep_failed, recursive=recursive, quiet=quiet, processes=processes,
-        memory=memory, tmp=tmp, codec=codec, attempts=attempts, inline=inline, overwrite=overwrite, step_output=step_output,
+        memory=memory, tmp=tmp, codec=codec, attempts=attempts, inline=inline, overwrite=overwrite,
+        step_output=step_output,
     )  # fmt: skip
     return run_job(job, progress=progress)
 
