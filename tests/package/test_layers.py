@@ -205,7 +205,8 @@ def test_a_python_file_uses_only_the_layers_below(path):
 #: The private modules of a package that others use.
 SHARED_MODULES = {
     ("cli", "block._native"), ("cli", "columns._tables"), ("cli", "columns._type_strings"),
-    ("columns", "sequencefile._typed_pairs"), ("spark", "columns._tables"),
+    ("cli", "sequencefile._classes"), ("columns", "sequencefile._typed_pairs"), ("spark", "columns._tables"),
+    ("spark", "sequencefile._classes"),
 }  # fmt: skip
 
 

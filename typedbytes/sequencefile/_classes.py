@@ -18,7 +18,7 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Classes", "classes_of", "parse_file", "texts_of"]
+__all__ = ["CLASSES_FILE", "Classes", "classes_of", "parse_file", "texts_of"]
 
 _ENTRY = re.compile(r"(?![0-9])([\w$]+(?:\.[\w$]+)*)\s*:\s*(.*)", re.ASCII | re.DOTALL)
 

@@ -6,8 +6,7 @@ import os
 from contextlib import contextmanager
 
 from typedbytes.cli._failure import NO_INPUT, USAGE, Failure, display_name, reason_of
-from typedbytes.sequencefile._classes import classes_of
-from typedbytes.sequencefile._writables import CLASSES_FILE
+from typedbytes.sequencefile._classes import CLASSES_FILE, classes_of
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
