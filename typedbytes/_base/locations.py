@@ -33,7 +33,7 @@ _HDFS_NEEDS = (
 _REMOTE_NBYTES = 1 << 20  # of a read; other file systems of fsspec have buffers of their own, of 5 MiB
 _ANSWER_SECONDS = 15  # in which a name node that is there has answered
 
-_answering = None  # the file systems of HDFS that have answered, a WeakSet
+_answering: Any = None  # the file systems of HDFS that have answered, a WeakSet
 
 
 def opened(file: Any, mode: str) -> tuple[Any, bool]:

@@ -54,6 +54,7 @@ def scan_polars(
     polars = imported("polars")
     imported("pyarrow")
     found = locations.files(paths, recursive)
+    source: Any
     if any(options.get(name) is not None for name in ("type", "key_type", "value_type")):
         structure = dict(options)
         source = _Typed(structure, pairs and options.get("type") is None)

@@ -39,7 +39,7 @@ def install() -> None:
     """Put the modules of this package where a script imports those of the libraries, installed or not."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
-        Captured.after = _run_functions
+        Captured.after = _run_functions  # type: ignore[assignment]
 
 
 def _run_functions(names: dict[str, Any]) -> None:

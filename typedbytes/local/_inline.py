@@ -65,6 +65,7 @@ class InlineTasks:
     def find_steps(self, job: Job) -> list[StepRoles]:
         """Return the roles of each step."""
         asked = self._steps is None
+        steps: Any
         steps = self._steps = self._steps_of(job) if self._steps is None else self._steps
         found = [StepRoles(step.roles, step.settings) for step in steps]
         if asked:
@@ -213,11 +214,11 @@ def _in_environment(environ: Mapping[str, str], folder: str | None, messages: Me
             os.chdir(folder)
             sys.path.insert(0, folder)
         _reporter.counters.restart()
-        _reporter.receiver = messages.handle
+        _reporter.receiver = messages.handle  # type: ignore[assignment]
         with environment_of(environ):
             yield
     finally:
         sys.stdout, _reporter.receiver = streams
-        if here:
+        if here and folder:
             os.chdir(here)
             sys.path.remove(folder)

@@ -81,7 +81,7 @@ def _appending(file, options):
     if not isinstance(file, (str, os.PathLike)):
         raise TypeError(f'mode "a" takes a path or a URL, not {type(file).__name__}')
     try:
-        nbytes = locations.size(file)
+        nbytes = locations.size(os.fspath(file))
     except FileNotFoundError:
         nbytes = 0
     if not nbytes:
@@ -98,7 +98,7 @@ def _appending(file, options):
     for name, value in given.items():
         if value != kept[name]:
             raise ValueError(f"the {name} of {os.fsdecode(file)} is {kept[name]!r}, not {value!r}: leave it out")
-    return Writer(file, **{**options, **kept, "sync_marker": marker}, append_at=nbytes)
+    return Writer(file, **{**options, **kept, "sync_marker": marker}, append_at=nbytes)  # type: ignore[call-arg]  # of open() alone
 
 
 _HEADER = {

@@ -64,7 +64,8 @@ class MapFile:
 
     def __new__(cls, path: str | PathLike[str], **options: Unpack[MapFileOptions]) -> Self:
         """Return an object for one MapFile, or for the parts of a job."""
-        return super().__new__(_PartitionedMapFile if cls is MapFile and locations.map_files(str(path)) else cls)
+        kind: Any = _PartitionedMapFile if cls is MapFile and locations.map_files(str(path)) else cls
+        return super().__new__(kind)
 
     def __init__(self, path: str | PathLike[str], **options: Unpack[MapFileOptions]) -> None:
         path = str(path).rstrip("/")
@@ -209,7 +210,7 @@ class _PartitionedMapFile(MapFile):
         return self._parts[(code & 0x7FFFFFFF) % len(self._parts)]
 
     @property
-    def skipped(self):
+    def skipped(self):  # type: ignore[override]
         return [each for part in self._parts for each in part.skipped]
 
     def get(self, key, default=None):

@@ -158,7 +158,7 @@ def step_line(step):
 
 def settings_of(reducers, properties, raw_text, has_reducer, inputs=None):
     """Return what an engine has to know of a step beside its roles, checked."""
-    found: dict[str, object] = {}
+    found: dict = {}
     if reducers is not None:
         if not isinstance(reducers, int) or isinstance(reducers, bool):
             raise TypeError(f"reducers must be a number, not {reducers!r}")

@@ -195,7 +195,7 @@ def _of_rows(delimiter, source, name):
     return rows.schema, rows
 
 
-_READERS = {
+_READERS: dict[str, Any] = {
     "arrow": _of_streams,
     "arrow-file": _of_arrow_file,
     "parquet": _of_parquet_file,

@@ -140,7 +140,7 @@ def _step_of(number, args, kwargs, initializer=None):
         opts += each or ()
     given = kwargs.get("input")
     given = [given] if isinstance(given, int) else given
-    commands = {
+    commands: dict[str, Any] = {
         f"{name}_command": code
         for name, code in (("mapper", mapper), ("combiner", combiner), ("reducer", reducer))
         if isinstance(code, str)

@@ -97,7 +97,7 @@ class RawReducer:
 
     def __init__(self, factory: Any = None, multipleoutput: bool | None = None) -> None:
         if factory:
-            self.factory = factory
+            self.factory = factory  # type: ignore[method-assign]
         if multipleoutput is not None:
             self.multipleoutput = multipleoutput
 

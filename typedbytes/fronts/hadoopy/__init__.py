@@ -46,10 +46,11 @@ def run(mapper: Any = None, reducer: Any = None, combiner: Any = None, **kw: Any
 
     from typedbytes import streaming
     from typedbytes.fronts.started import is_started_by_engine
+    from typedbytes.streaming import lib
 
     words = [word for word in sys.argv if word != "pipe"]
     if is_started_by_engine(words):
-        codes = (mapper or streaming.lib.identitymapper, reducer, combiner if reducer else None)
+        codes = (mapper or lib.identitymapper, reducer, combiner if reducer else None)
         streaming.run(steps=[streaming.Step(*codes)], argv=words[:2])
     if kw.get("doc"):
         print(kw["doc"])

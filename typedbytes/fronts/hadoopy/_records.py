@@ -32,7 +32,7 @@ class TypedBytesFile:
             for each, kind in ((source, "rb"), (target, "wb"))
             if each is not None
         ]
-        self._reader: Any = PairReader(self._files[0], own=False) if source is not None else None
+        self._reader: Any = PairReader(self._files[0]) if source is not None else None
         self._writer: Any = PairWriter(self._files[-1]) if target is not None else None
         self._flushes = flush_writes
 

@@ -40,6 +40,9 @@ class MRJob(DeclaredJob):
     OUTPUT_PROTOCOL: Any = JSONProtocol
 
     def __init__(self, args: Any = None) -> None:
+        self._stdin: Any
+        self._stdout: Any
+        self._stderr: Any
         self._stdin = self._stdout = self._stderr = None
         super().__init__(args)
 
@@ -179,7 +182,7 @@ class MRJob(DeclaredJob):
 
     def _run_role(self, role, step_num):
         read, write = self.pick_protocols(step_num, role)
-        function = {"mapper": self.map_pairs, "combiner": self.combine_pairs, "reducer": self.reduce_pairs}[role]
+        function: Any = {"mapper": self.map_pairs, "combiner": self.combine_pairs, "reducer": self.reduce_pairs}[role]
         is_raw = role == "mapper" and bool(self._step(step_num)["mapper_raw"])
         pairs = None if is_raw else (read(line.rstrip(b"\r\n")) for line in self._lines())
         for key, value in function(pairs, step_num):
@@ -275,7 +278,7 @@ class MRJob(DeclaredJob):
             raise TypeError(f"Step {step_num} is not a SparkStep")
         if len(self.options.args) != 2:
             raise ValueError("Wrong number of args")
-        step.spark(*self.options.args)  # type: ignore[attr-defined]
+        step.spark(*self.options.args)
 
     def run_job(self) -> None:
         """Run all steps, and write the output to standard output unless it has a folder."""

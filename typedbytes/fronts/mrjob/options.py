@@ -105,8 +105,8 @@ def add_options(parser: ArgumentParser) -> None:
     for dest, flags in _LISTS.items():
         hidden.add_argument(*flags, dest=dest, action=_Listed, default=[], help=SUPPRESS)
     for dest in _REPEATED:
-        flags = _FLAGS.get(dest, (f"--{dest.replace('_', '-')}",))
-        hidden.add_argument(*flags, dest=dest, action="append", default=[], help=SUPPRESS)
+        words = _FLAGS.get(dest, (f"--{dest.replace('_', '-')}",))
+        hidden.add_argument(*words, dest=dest, action="append", default=[], help=SUPPRESS)
     for dest in _WORDS:
         hidden.add_argument(f"--{dest.replace('_', '-')}", dest=dest, help=SUPPRESS)
     for dest in ("num_cores", "max_output_files"):

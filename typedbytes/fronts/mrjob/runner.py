@@ -104,7 +104,8 @@ def completed(job: AnyJob) -> AnyJob:
 
 
 def _expanded(path):
-    return os.path.abspath(path) if os.path.exists(path := expand_path(path)) else path
+    found: Any = expand_path(path)
+    return os.path.abspath(found) if os.path.exists(found) else found
 
 
 def _files_of_options(job):

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 INPUT, OUTPUT, GENERIC_ARGS = "<input>", "<output>", "<generic args>"
 
 ROLES = "mapper", "combiner", "reducer"
-_OF_ROLE = {role: (role, f"{role}_init", f"{role}_final", f"{role}_cmd", f"{role}_pre_filter") for role in ROLES}
+_OF_ROLE: dict[str, tuple[str, ...]] = {
+    role: (role, f"{role}_init", f"{role}_final", f"{role}_cmd", f"{role}_pre_filter") for role in ROLES
+}
 _OF_ROLE["mapper"] += ("mapper_raw",)
 FUNCTIONS = tuple(name for names in _OF_ROLE.values() for name in names)
 
@@ -144,8 +146,10 @@ class _Other:
         for name in self.names.split():
             default: Any = [] if name in ("args", "spark_args") else {} if name == "jobconf" else None
             setattr(self, name, kwargs.pop(name, default))
-        types = {"args": (list, tuple), "spark_args": (list, tuple), "jobconf": dict, "jar": str, "script": str,
-                 "main_class": (str, type(None))}  # fmt: skip
+        types: dict[str, Any] = {
+            "args": (list, tuple), "spark_args": (list, tuple), "jobconf": dict, "jar": str, "script": str,
+            "main_class": (str, type(None)),
+        }  # fmt: skip
         for name, kind in types.items():
             if hasattr(self, name) and not isinstance(getattr(self, name), kind):
                 raise TypeError(f"{name} is not of the type that a step takes: {getattr(self, name)!r}")

@@ -111,7 +111,7 @@ def _files_in(folder, recursive):
     try:
         return [_regular(path) for path in parts(folder, recursive)]
     except IsADirectoryError as error:
-        raise InputError(error.strerror) from None
+        raise InputError(str(error.strerror)) from None
     except OSError as error:
         raise InputError(f"the folder {folder} cannot be read: {error.strerror}") from None
 

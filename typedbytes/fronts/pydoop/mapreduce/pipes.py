@@ -51,19 +51,12 @@ def run_task(factory: Any, **options: Any) -> None:
     has_reducer = factory.create_reducer(context) is not None
     has_combiner = has_reducer and factory.create_combiner(context) is not None
     partitioner = factory.create_partitioner(context)
-    reducer = _Code(factory.create_reducer, "reduce") if has_reducer else None
+    mapper: Any = _Code(factory.create_mapper, "map")
+    reducer: Any = _Code(factory.create_reducer, "reduce") if has_reducer else None
+    combiner: Any = _Code(factory.create_combiner, "reduce") if has_combiner else None
     if partitioner is not None and reducer is not None:
         reducer.partition_by = lambda key: partitioner.partition(key, task().nreducers or 1)
-    streaming.run(
-        steps=[
-            streaming.Step(
-                _Code(factory.create_mapper, "map"),
-                reducer,
-                _Code(factory.create_combiner, "reduce") if has_combiner else None,
-            )
-        ],
-        argv=sys.argv[:2],
-    )
+    streaming.run(steps=[streaming.Step(mapper, reducer, combiner)], argv=sys.argv[:2])
 
 
 def run_module(names: dict[str, Any]) -> None:
@@ -73,7 +66,7 @@ def run_module(names: dict[str, Any]) -> None:
         return
     mapper, reducer, combiner = (names.get(name) for name in ("mapper", "reducer", "combiner"))
     group = names.get("__name__", "pydoop")
-    codes = [function and _Functions(function, role, group) for function, role in (
+    codes: list[Any] = [function and _Functions(function, role, group) for function, role in (
         (mapper, "map"), (reducer, "reduce"), (combiner if reducer else None, "reduce"),
     )]  # fmt: skip
     streaming.run(steps=[streaming.Step(*codes)], argv=sys.argv[:2])
