@@ -147,7 +147,7 @@ def test_what_hdfs_takes_is_said(missing):
     lines = run_fresh(code).splitlines()
     assert len(lines) == 3
     for line in lines:
-        assert "JAVA_HOME" in line and "CLASSPATH" in line and "webhdfs://me@namenode:9870/path" in line
+        assert "pip install 'typedbytes[hdfs]'" in line and "JAVA_HOME" in line and "CLASSPATH" in line
 
 
 def test_importing_brings_no_library():

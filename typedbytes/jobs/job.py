@@ -165,7 +165,7 @@ class Job:
         list, "--arg", form="words", metavar="WORD", help="pass WORD to the script after its role; may be repeated"
     )
     steps: Sequence[Sequence[str]] = option(list, engines=HADOOP)
-    raw_text: bool = option(False)
+    raw_text: bool = False
     streams: str = option("typedbytes", choices=("typedbytes", "text"), engines=HADOOP)
     front: str = option(
         "", "--as", choices=("mrjob", "dumbo", "hadoopy", "pydoop"),

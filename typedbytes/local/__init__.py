@@ -99,7 +99,8 @@ def run_script(
     memory: int = 512 << 20, tmp: Path | None = None, codec: Codec = "none", attempts: int = 1,
     keep_failed: bool = False, params: Values = None, environ: Values = None, properties: Values = None,
     files: Iterable[Path] = (), archives: Iterable[Path] = (), recursive: bool = False, quiet: bool = False,
-    inline: bool = False, overwrite: bool = False, step_output: Path = "", progress: Progress | None = None,
+    inline: bool = False, overwrite: bool = False, step_output: Path = "", front: str = "",
+    progress: Progress | None = None,
 ) -> Result:  # fmt: skip
     """Run the job of a script as `run` does; raises as it does.
 
@@ -114,7 +115,7 @@ def run_script(
         archives=archives, properties=properties, environment=environ, params=params, arguments=arguments,
         split_size=split_size, keep_failed=keep_failed, recursive=recursive, quiet=quiet, processes=processes,
         memory=memory, tmp=tmp, codec=codec, attempts=attempts, inline=inline, overwrite=overwrite,
-        step_output=step_output,
+        step_output=step_output, front=front,
     )  # fmt: skip
     return run_job(job, progress=progress)
 
