@@ -647,7 +647,7 @@ def test_what_failed_is_kept_when_asked_for(tmp_path):
         ({"output": "in.txt"}, "already exists"),
         ({"output": "no/such/out"}, "there is no folder"),
         ({"inputs": "nothing*"}, "no such input: "),
-        ({"inputs": "folder"}, "name it as an input of its own"),
+        ({"inputs": "folder"}, "recursive reads it too"),
         ({"script": "nothing.py"}, "there is no script"),
         ({"script": "/proc/self/mem"}, "the script /proc/self/mem cannot be read: Input/output error"),
         ({"script": "killed.py"}, "killed.py was ended by SIGKILL when it was started without input"),

@@ -98,7 +98,8 @@ def _appending(file, options):
     for name, value in given.items():
         if value != kept[name]:
             raise ValueError(f"the {name} of {os.fsdecode(file)} is {kept[name]!r}, not {value!r}: leave it out")
-    return Writer(file, **{**options, **kept, "sync_marker": marker}, append_at=nbytes)  # type: ignore[call-arg]  # of open() alone
+    how = {**options, **kept, "sync_marker": marker, "append_at": nbytes}
+    return Writer(file, **how)
 
 
 _HEADER = {
