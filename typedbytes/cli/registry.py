@@ -68,7 +68,7 @@ EXIT_CODES = {
 
 # Options that several commands share may precede the name of the command.
 OPTIONS_WITH_VALUE = ("--dialect", "--max-bytes", "--from", "--to", "-o", "--output", "--unicode-errors", "--classes")
-OPTIONS_WITHOUT_VALUE = ("--pairs", "--values", "--json", "--table", "--plain", "--pretty")
+OPTIONS_WITHOUT_VALUE = ("--pairs", "--values", "--json", "--table", "--plain", "--pretty", "--recursive")
 
 # Commands about commands: they are given the parsers of all.
 OF_PARSERS = ("completion", "man")
