@@ -31,6 +31,8 @@ def write(path):
     PAGES.mkdir(parents=True, exist_ok=True)
     if "rows" in record:
         target.write_text(tables.block_page(record))
+    elif "typed" in record:
+        target.write_text(tables.typed_page(record))
     else:
         target.write_text(tables.page(record, goals.judge(record), path.stem))
         plots.write(record, target)

@@ -160,6 +160,39 @@ def block_rows(results):
             )
 
 
+def typed_page(record):
+    """Return the report of typed records."""
+    return "\n".join(
+        [
+            "# Typed records beside msgspec",
+            "",
+            "Made by `make -C bench typed`. Nanoseconds of CPU time for one record, with the release of what was "
+            "decoded, each contender in a process of its own; `bench/README.md` says more.",
+            "",
+            *about(record["environment"]),
+            "",
+            typed_table(record["typed"]),
+            "",
+        ]
+    )
+
+
+def typed_table(results):
+    """Return all rows with their goals. The ratio is to the faster form of msgspec, with the release or without."""
+    head = ("row", "typedbytes", "msgspec", "ratio", "goal", "")
+    return f"{sum(result['met'] for result in results)} of {len(results)} met.\n\n" + table(
+        head, map(typed_row, results)
+    )
+
+
+def typed_row(result):
+    """Return the line of a row."""
+    ours, *theirs = ((name, number(entry[1], "")) for name, entry in result["entries"].items())
+    shown = theirs[0][1] if len(theirs) == 1 else ", ".join(f"{ns} ({name})" for name, ns in theirs)
+    verdict = "met" if result["met"] else "**missed**"
+    return result["row"], ours[1], shown, f"{result['reached']:.2f}", f"{result['goal']}", verdict
+
+
 def duration(nanoseconds):
     """Return a time as a person writes it."""
     for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
