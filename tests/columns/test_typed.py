@@ -10,6 +10,7 @@ import re
 import typing
 import uuid
 
+import msgspec
 import numpy
 import pandas
 import polars
@@ -55,6 +56,32 @@ class Page:
     hits: int = 1
 
 
+class Cat(msgspec.Struct, tag="cat", tag_field="kind"):
+    name: str
+    lives: int = 9
+
+
+class Dog(msgspec.Struct, tag=7, array_like=True):
+    name: str
+    age: int = 1
+
+
+class Home(msgspec.Struct, rename="camel"):
+    first_cat: Cat
+    dog: typing.Optional[Dog] = None
+
+
+class Partial(msgspec.Struct):
+    a: int
+    b: typing.Union[int, msgspec.UnsetType] = msgspec.UNSET
+    c: typing.Union[str, None, msgspec.UnsetType] = msgspec.UNSET
+
+
+class Optionals(typing.TypedDict, total=False):
+    b: int
+    c: typing.Optional[str]
+
+
 def read(data, annotation, **options):
     """Return the table of values of a type."""
     with columns.read(data, type=annotation, **options) as reader:
@@ -70,11 +97,12 @@ def field(annotation, *values, **options):
 
 #: An annotation, its Arrow type, and pairs of an encoded value and what it is.
 LONG, TEXT = (lambda number: tb.dumps(tb.Long(number))), tb.dumps
+PICKLED = lambda value: tb.dumps(tb.Ext(100, pickle.dumps(value, 2)))  # noqa: E731
 FORMS = [
     (bool, pyarrow.bool_(), [(tb.dumps(True), True), (tb.dumps(False), False)]),
     (int, pyarrow.int64(), [
         (tb.dumps(tb.Byte(-7)), -7), (tb.dumps(5), 5), (LONG(2**40), 2**40), (LONG(-1), -1),
-        (pickle.dumps(1, 2), 1)][:4]),
+        (PICKLED(2**40), 2**40), (PICKLED(-1), -1)]),
     (Annotated[int, tb.Int], pyarrow.int32(), [
         (tb.dumps(tb.Byte(-7)), -7), (tb.dumps(5), 5), (LONG(-(2**31)), -(2**31))]),
     (Annotated[int, tb.Byte], pyarrow.int8(), [(tb.dumps(tb.Byte(-7)), -7), (tb.dumps(5), 5), (LONG(-128), -128)]),
@@ -268,6 +296,11 @@ def test_records_in_records():
         (Visit, VISITS[0], ("a", 0, "b"), ".ms"), (Visit, VISITS[0], {"user": "a", "at": [], "ms": 1}, ".at"),
         (Visit, VISITS[0], ("a",), ""), (Visit, VISITS[0], {"user": "a", "ms": 1}, ""),
         (Page, ("/", []), {"url": "/", "visits": [VISITS[0], ("a", 0, 1, [])]}, ".visits[1].price"),
+        (Cat, {"name": "tom"}, {"name": "tom", "kind": "dog"}, ".kind"), (Dog, (7, "rex"), (8, "rex"), ".type"),
+        (Dog, (7, "rex"), ("rex",), ""),
+        (Home, {"firstCat": ("cat", "a")}, {"firstCat": ("dog", "a")}, ".first_cat.kind"),
+        (Partial, {"a": 1}, {"a": 1, "b": None}, ".b"), (Partial, {"a": 1, "c": None}, {"a": 1, "c": 2}, ".c"),
+        (Partial, (1,), (1, None), ".b"), (Optionals, {}, {"b": None}, ".b"),
     ],
 )  # fmt: skip
 def test_a_value_of_another_type_is_the_error_of_a_reader(annotation, good, bad, path):
@@ -367,6 +400,53 @@ def test_defaults():
     data = rows_of({}, {"a": 1}, (), (1, "y"), {"d": None})
     expected = [defaults, {**defaults, "a": 1}, defaults, {**defaults, "a": 1, "b": "y"}, {**defaults, "d": None}]
     assert read(data, Record).to_pylist() == expected
+
+
+def from_msgspec(values, fields):
+    """Return what msgspec makes of values, as rows; what it leaves out is null."""
+    rows = [msgspec.to_builtins(value) for value in values]
+    return [{name: row.get(name) for name in fields} if type(row) is dict else dict(zip(fields, row)) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("cls", "fields", "values", "others", "tag_type"),
+    [
+        (Cat, ("kind", "name", "lives"), [Cat("tom"), Cat("kit", 3)],
+         [{"name": "tom"}, {"lives": 3, "kind": "cat", "name": "kit"}, ("cat", "tom"), ["cat", "kit", 3]],
+         pyarrow.string()),
+        (Dog, ("type", "name", "age"), [Dog("rex"), Dog("ben", 2)],
+         [[7, "rex"], (tb.Long(7), "ben", 2), {"type": 7, "name": "rex"}, {"age": 2, "name": "ben"}], pyarrow.int64()),
+    ],
+)  # fmt: skip
+def test_the_tag_of_a_struct_is_a_column(cls, fields, values, others, tag_type):
+    expected = from_msgspec(values, fields)
+    for rows in (values, values * 40, others, others[::-1], values + others):
+        table = read(rows_of(*rows), cls)
+        assert table.schema.names == list(fields) and not any(field.nullable for field in table.schema)
+        assert table.schema.types[0] == pyarrow.dictionary(pyarrow.int32(), tag_type)
+        assert table.to_pylist() == from_msgspec(list(tb.Reader(rows_of(*rows), type=cls)), fields)
+    assert read(rows_of(*others), cls).to_pylist()[0] == expected[0]
+    tags = [{fields[0]: row[fields[0]]} for row in expected]
+    assert read(rows_of(*values), cls, columns=[fields[0]]).to_pylist() == tags
+
+
+def test_tagged_structs_in_a_struct():
+    homes = [Home(Cat("tom"), Dog("rex")), Home(Cat("kit", 3))]
+    data = rows_of(*homes, {"dog": None, "firstCat": {"name": "may"}})
+    cats = from_msgspec([Cat("tom"), Cat("kit", 3), Cat("may")], ("kind", "name", "lives"))
+    dogs = [*from_msgspec([Dog("rex")], ("type", "name", "age")), None, None]
+    assert read(data, Home).to_pylist() == [{"first_cat": cat, "dog": dog} for cat, dog in zip(cats, dogs)]
+
+
+@pytest.mark.parametrize("cls", [Partial, Optionals])
+def test_fields_that_may_be_missing_are_null(cls):
+    rows = [{}, {"b": 3}, {"c": None}, {"b": 6, "c": "x"}, {"b": 2**40}]
+    data = rows_of(*(({"a": 1, **row} if cls is Partial else row) for row in rows))
+    table = read(data, cls)
+    assert [field.nullable for field in table.schema][-2:] == [True, True]
+    assert table.select(["b", "c"]).to_pylist() == [{"b": None, "c": None, **row} for row in rows]
+    if cls is Partial:
+        assert read(rows_of(*tb.Reader(data, type=cls)), cls).equals(table)
 
 
 def test_frames_and_arrays():

@@ -177,7 +177,7 @@ class TypedColumns:
         if field.factory in _EMPTY:
             default = field.factory()
         if default is field.absent and default is not MISSING:
-            facts["nullable"] = True
+            _hold_nulls(facts)
         elif default is not MISSING and not (default is None and facts["nullable"]):
             try:
                 facts["fallback"] = self._codec(facts["number"])[1](default)
@@ -185,7 +185,8 @@ class TypedColumns:
                 raise TypeError(f"{path}: the default does not fit: {error.message}") from None
         elif default is MISSING:
             facts["required"] = field.required or field.factory is not None
-            facts["nullable"] = facts["nullable"] or not facts["required"]
+            if not facts["required"]:
+                _hold_nulls(facts)
         return described
 
     def _codec(self, number):
@@ -214,6 +215,12 @@ class TypedColumns:
         if fault is not None and fault[0] == "missing":
             message = f"{self._nodes[number].shown}: missing field {_type_strings.format_text(fault[1])}"
         return DecodeTypeError(message, offset, builder.code, builder.path, record)
+
+
+def _hold_nulls(facts):
+    """Have a column hold nulls for fields that are missing, and for None only where its type takes it."""
+    facts["refuses_none"] = not facts["nullable"]
+    facts["nullable"] = True
 
 
 def _choices(node, path):

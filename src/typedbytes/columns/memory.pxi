@@ -53,6 +53,7 @@ cdef struct Typed:
     int declared              # type code
     bint is_settled           # the column has taken its declared form again
     bint is_required          # of a field: there is no default
+    bint refuses_none         # of a field: its nulls are those that are missing
     bint forbids_unknown      # of a record: fields that are not its own
     bint allows_extra         # of a record: more items in a VECTOR
     bint is_record

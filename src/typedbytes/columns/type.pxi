@@ -128,6 +128,7 @@ cdef Column* make_typed(tuple described, dict facts) except NULL:
         typed.declared = c.code
         typed.is_record = described[0] == "row" or described[0] == "struct"
         typed.is_required = facts.get("required", False)
+        typed.refuses_none = facts.get("refuses_none", False)
         typed.forbids_unknown = facts.get("forbids_unknown", False)
         typed.allows_extra = facts.get("allows_extra", False)
         c.refuses_nulls = not facts.get("nullable", False)

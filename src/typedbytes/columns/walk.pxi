@@ -131,7 +131,8 @@ cdef Outcome append_value(Walk* w, Column* c) noexcept nogil:
             w.depth -= 1
         if outcome != OTHER_TYPE:
             return outcome
-        if not c.refuses_nulls and is_encoded_null(w.null, w.p, w.end):
+        if not c.refuses_nulls and not (c.typed != NULL and c.typed.refuses_none) \
+                and is_encoded_null(w.null, w.p, w.end):
             nbytes = null_size(c)
             if nbytes > MAX_NULL_NBYTES and c.typed != NULL and count_missing(w, nbytes) != APPENDED:
                 return COLUMN_FULL
