@@ -9,10 +9,12 @@ core share must be referred to as often afterwards as before.
 
 import argparse
 import array
+import dataclasses
 import gc
 import io
 import pathlib
 import sys
+import typing
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS.parent)]
@@ -23,7 +25,7 @@ except ImportError:  # an interpreter without its own test modules
     _testcapi = None
 
 import typedbytes  # noqa: E402
-from fuzz import inputs, options as sets  # noqa: E402
+from fuzz import inputs, options as sets, records  # noqa: E402
 from fuzz.choices import Choices  # noqa: E402
 from fuzz.encoding import FIXED, Objects  # noqa: E402
 from gates import figures  # noqa: E402
@@ -215,6 +217,39 @@ DECODING = {
 }
 
 
+def by_type(data):
+    """Decode and encode by a type, whole, in pieces, as pairs and as columns."""
+    records.check_alone(data)
+    hint, wire = records.HINTS[data[0] % len(records.HINTS)], data[2:]
+    for call in (fed, DECODING["reader"], read_by_type):
+        attempt(call, wire, {"type": hint})
+    attempt(DECODING["pair_reader"], b"\2\1" + wire, {"key_type": bool, "value_type": hint})
+
+
+def read_by_type(wire, type):
+    """Read as the columns of a type."""
+    for batch in columns.read(wire, type=type):
+        batch.__arrow_c_array__()
+
+
+def by_a_new_class(data):
+    """Make a class, use it, and forget it: no cache keeps the program of what cannot be hashed."""
+    cls = dataclasses.make_dataclass("Made", [("a", int), ("b", "list[str]", dataclasses.field(default_factory=list))])
+    hint = typing.Annotated[list[cls], []]
+    for encoded in (typedbytes.dumps({"a": 1}), typedbytes.dumps({"a": "1"}), data):
+        try:
+            value = typedbytes.Decoder(type=hint).decode(b"\x09" + encoded + b"\xff")
+            typedbytes.Encoder(type=hint).encode(value)
+        except typedbytes.DecodeError:
+            pass
+
+
+def typed():
+    """Return values that are nearly of a type, each after bytes that choose the type and options."""
+    maker = inputs.Maker("leaks")
+    return [*inputs.corpus("records"), *(records.shape(maker) for _ in range(10 * WIRES))]
+
+
 def pairs_of(obj):
     """Return an object twice as a pair."""
     return [(obj, obj), (1, obj)]
@@ -376,6 +411,8 @@ def groups_of_operations():
         for name, call in operations.items():
             yield name, call, own, tables
             yield f"{name} with NumPy", call, numpys, tables
+    yield "by type", by_type, typed(), [{}]
+    yield "by a new class", by_a_new_class, typed()[:20], [{}]
     if _testcapi is not None:
         yield "without memory", without_memory, PLAIN_WIRES, [{}]
 
