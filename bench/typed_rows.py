@@ -1,4 +1,4 @@
-"""Typed records and who decodes or encodes them: the rows of typed_records.py.
+"""Typed records and the libraries that decode and encode them: the rows of typed_records.py.
 
 Here: record classes, their data, what each contender does, the goals. Not here: how time is taken. Invariant: all
 contenders of a row have equal records in classes that are equal as far as the libraries let them be; a contender is
