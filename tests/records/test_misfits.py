@@ -206,3 +206,17 @@ def test_values_that_have_no_such_form(hint, value, message):
     with pytest.raises(tb.EncodeValueError) as caught:
         tb.dumps([value], type=list[hint])
     assert str(caught.value) == f"{message}, at [0]"
+
+
+# Which member of a union of records it is depends on the first tag.
+@pytest.mark.parametrize(
+    "hint, tags", [(Cat, []), (Cat, ["Cat"]), (Optional[Cat], []), (Optional[Cat], ["Cat"]), (Union[Cat, Dog], ["Cat"])]
+)
+def test_a_tag_of_another_type_is_refused_before_its_payload_is_read(hint, tags):
+    """As any other value: what follows its type code may not be there."""
+    start = b"".join(tb.dumps("type") + tb.dumps(tag) for tag in tags) + tb.dumps("type")
+    data = b"\x0a\0\0\0" + bytes([len(tags) + 1]) + start + b"\x03\0"
+    with pytest.raises(tb.DecodeTypeError) as caught:
+        tb.loads(data, type=hint)
+    assert (caught.value.message, caught.value.path) == ('expected "Cat", found INT', ".type")
+    assert caught.value.offset == 5 + len(start)

@@ -34,6 +34,10 @@ cdef PyObject* raise_misfit_at(Decoding* d, const TypeNode* node, str found, lon
 
 
 cdef PyObject* raise_misfit(Decoding* d, const TypeNode* node) except NULL:
+    return raise_other_than(d, <str>node.shown)
+
+
+cdef PyObject* raise_other_than(Decoding* d, str expected) except NULL:
     # The cursor is at the type code of what does not fit. A short scalar is decoded, to be shown.
     cdef long long offset = offset_of(&d.buf, d.buf.cursor)
     cdef int code = d.buf.cursor[0]
@@ -45,7 +49,7 @@ cdef PyObject* raise_misfit(Decoding* d, const TypeNode* node) except NULL:
     elif code == STRING or code == BYTES or code == BYTESTRING:
         is_shown = is_short_ahead(d)
     found = () if not is_shown else None if code == PICKLE else shown_ahead(d)
-    return raise_misfit_at(d, node, shown_found(code, found), offset, code)
+    return raise_type_at(d, f"expected {expected}, found {shown_found(code, found)}", offset, code, None)
 
 
 cdef bint is_none_ahead(Decoding* d) except -1:
