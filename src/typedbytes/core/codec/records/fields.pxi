@@ -114,7 +114,7 @@ cdef int check_tag(Decoding* d, const RecordType* record, PathFrame* frame) exce
     frame.index = record.nfields    # the name of the tag is after those of the fields
     require(d, 1, -1)
     code = d.buf.cursor[0]
-    if code not in (INTEGER_CODES if type(<object>record.tag) is int else (STRING,)):
+    if code != STRING if type(<object>record.tag) is str else code not in (INT, LONG, BYTE, SHORT):
         raise_other_than(d, shown_value(<object>record.tag))    # before its payload is read
     found = scalar_ahead(d, code)
     if type(found) is not type(<object>record.tag) or found != <object>record.tag:
