@@ -54,8 +54,10 @@ $(VENV)/built: $(VENV)/installed
 	$(BIN)/python $(PIP_INSTALL) --group test
 	@touch $@
 
-test: $(if $(findstring not hadoop,$(PYTEST_ARGS)),,system-packages) build ## run the whole suite on all processors, 7 minutes on two; PYTEST_ARGS='-m "not hadoop"' needs no JDK and Maven, 5 minutes
-	@echo "running the tests: the whole suite takes 7 minutes on two processors, 5 without Hadoop's (PYTEST_ARGS='-m \"not hadoop\"'); the percentage at the right is the progress"
+test: $(if $(findstring not hadoop,$(PYTEST_ARGS)),,system-packages)
+test: build ## run the whole suite, 8 minutes on two processors; PYTEST_ARGS='-m "not hadoop"' needs no JDK and Maven, 5 minutes
+	@echo "running the tests: the whole suite takes 8 minutes on two processors, 5 without Hadoop's"
+	@echo "(PYTEST_ARGS='-m \"not hadoop\"'); the percentage at the right is the progress"
 	$(BIN)/python -m pytest $(PARALLEL) $(PYTEST_ARGS)
 
 test-quick: build ## run the tests of the codec, the streams and the command's basics, before a commit; less than a minute
@@ -83,7 +85,7 @@ lint: build/lint/built ## check style, spelling, scripts and workflows with ruff
 	git ls-files 'src/*.px[di]' | PATH="$(CURDIR)/build/lint/bin:$$PATH" xargs cython-lint
 	git ls-files | xargs build/lint/bin/codespell
 
-types: build build/types/built ## check the package with mypy, the stubs against the built modules, that every public name has a type, and what calls with a type return; half a minute
+types: build build/types/built ## check types, the stubs beside the built modules, and that every public name has a type; half a minute
 	build/types/bin/mypy
 	MYPYPATH=$(CURDIR) build/types/bin/mypy --config-file= --strict --follow-imports=silent tests/records/type_checks.py
 	PYTHONPATH=$(CURDIR) build/types/bin/basedpyright --level error --pythonpath build/types/bin/python tests/records/type_checks.py

@@ -5,6 +5,8 @@ bytes looked at end at an unreadable page; the first byte chooses the type, the 
 """
 
 import random
+import re
+import struct
 
 import typedbytes
 from fuzz import inputs
@@ -19,6 +21,7 @@ GUARD = Guard(1 << 20)
 HINTS = list(TYPES.values())
 CODECS = {}
 SHAPES = []
+SINGLES = re.compile(r"Float\(([^()]*)\)")
 NSHAPES = 3000
 
 OPTIONS = [
@@ -156,7 +159,13 @@ def check_again(value, hint, options):
     expected = outcome_of_dumps(typed_reference.dumps, value, hint, **options)
     assert typed_bytes_of(encoded) == typed_bytes_of(expected), (hint, encoded, expected)
     if type(encoded) is bytes:
-        assert spelled(typedbytes.loads(encoded, type=hint, **options)) == spelled(value), (hint, value)
+        again = typedbytes.loads(encoded, type=hint, **options)
+        assert spelled(again) == SINGLES.sub(rounded, spelled(value)), (hint, value)
+
+
+def rounded(spelled_float):
+    """Return a Float as it is written: read from a wider number, it has more digits than 32 bits hold."""
+    return f"Float({struct.unpack('>f', struct.pack('>f', float(spelled_float[1])))[0]!r})"
 
 
 def outcome_of_dumps(dumps, *arguments, **options):

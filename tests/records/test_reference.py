@@ -65,6 +65,20 @@ def test_every_bit_flipped_and_every_length(name):
         checks.check_typed(choice + bytes(data))
 
 
+@pytest.mark.parametrize("name", ["pets", "shapes"])
+def test_every_type_code_where_the_tag_of_a_record_is(name):
+    """Of a container of any form, alone and as the second item, its payload there or cut short."""
+    heads = [bytes([code]) + b"\0\0\0\1" for code in (tb.VECTOR, tb.MAP)] + [bytes([tb.LIST])]
+    for options in ({}, {"strict": False}, {"dialect": "hive"}, {"pickle": "raw"}):
+        choice = bytes([list(TYPES).index(name), checks.OPTIONS.index(options)])
+        for head in heads:
+            for code in range(256):
+                for key in (b"", tb.dumps("type")):
+                    for payload in (b"", b"\0\0\0\1", b"\0\0\0\1p" + bytes(12)):
+                        tagged = head + key + bytes([code]) + payload
+                        checks.check_typed(choice + b"\x08\0\0\0\1" + tagged)
+
+
 @settings(max_examples=300)
 @given(hints, hints, randoms)
 def test_values_of_another_type_are_refused_as_the_reference_does(hint, other, rng):

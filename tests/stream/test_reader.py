@@ -343,6 +343,22 @@ def test_a_declared_length_beyond_max_bytes_is_a_limit_wherever_input_ends(raw):
             tb.Reader(io.BytesIO(declared), max_bytes=20, raw=raw).read()
 
 
+def test_skipping_ends_where_decoding_does_with_the_same_words():
+    """At every length and limit, but for the path, which skipping does not know."""
+    data = tb.dumps([1, 2.5, "text", b"data", (tb.Long(1), {"key": [True]}), tb.Ext(80, b"own")])
+
+    def outcome(length, limit, skip):
+        reader = tb.Reader(OnlyRead(data[:length], 3), max_bytes=limit)
+        try:
+            return reader.skip() if skip else reader.read()
+        except tb.DecodeError as error:
+            return type(error), error.message, error.offset, error.code
+
+    for length in range(1, len(data)):
+        for limit in (None, *range(1, len(data) + 5)):
+            assert outcome(length, limit, True) == outcome(length, limit, False), (length, limit)
+
+
 def test_a_closed_reader_says_so():
     reader = tb.Reader(io.BytesIO(DATA))
     reader.close()

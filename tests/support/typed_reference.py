@@ -544,8 +544,11 @@ class Walk(reference.Walk):
         all_fields = [fields_of(*split(*member)) for member in members]
         tag = NOTHING
         if code != MAP:
-            nitems = self.size(start, code, path) if code == VECTOR else 1
-            if nitems and self.data[self.offset : self.offset + 1] != bytes([MARKER]):
+            if code == VECTOR:
+                is_empty = not self.size(start, code, path)
+            else:
+                is_empty = self.data[self.offset : self.offset + 1] == bytes([MARKER])
+            if not is_empty:
                 tag = self.tag_here(path, code)
         else:
             for n in range(self.size(start, code, path)):

@@ -74,6 +74,7 @@ cdef Py_ssize_t null_size(const Column* c) noexcept nogil:
 
 cdef Outcome append_null(Column* c, const Null* null) noexcept nogil:
     # Append a null, to the children too; as the fields of a STRUCT, missing ones.
+    cdef const Null* null_of_children = null
     cdef Py_ssize_t i, nbytes
     cdef Outcome outcome
     if not c.wanted and not c.has_wanted_child:
@@ -89,8 +90,10 @@ cdef Outcome append_null(Column* c, const Null* null) noexcept nogil:
             return NO_MEMORY
         c.offsets[c.n + 1] = c.offsets[c.n]
     elif has_children_per_value(c):
+        if c.kind == STRUCT:
+            null_of_children = &MISSING_FIELD
         for i in range(c.nchildren):
-            outcome = append_null(c.children[i], &MISSING_FIELD if c.kind == STRUCT else null)
+            outcome = append_null(c.children[i], null_of_children)
             if outcome != APPENDED:
                 return outcome
     if c.kind != UNKNOWN and not c.refuses_nulls and not mark_null(c, c.n):

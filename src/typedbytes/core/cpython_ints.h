@@ -217,6 +217,15 @@ static Py_ssize_t int_to_bytes_le(PyObject *number, unsigned char *out, Py_ssize
 }
 
 #if TB_KNOWN_DIGITS
+/* The five digits of 128 bits without a sign. */
+static inline void store_two_words(digit *digits, uint64_t high, uint64_t low) {
+    digits[0] = (digit)(low & PyLong_MASK);
+    digits[1] = (digit)(low >> 30 & PyLong_MASK);
+    digits[2] = (digit)((low >> 60 | high << 4) & PyLong_MASK);
+    digits[3] = (digit)(high >> 26 & PyLong_MASK);
+    digits[4] = (digit)(high >> 56);
+}
+
 /* 9 to 16 bytes: hashes, keys and sums of 128 bits, the ints that are pickled most. */
 static PyObject *int_from_two_words(const unsigned char *p, Py_ssize_t nbytes) {
     uint64_t low, high, negative;
@@ -232,11 +241,7 @@ static PyObject *int_from_two_words(const unsigned char *p, Py_ssize_t nbytes) {
     number = new_int(ndigits);
     if (number == NULL) return NULL;
     digits = TB_DIGITS(number);
-    digits[0] = (digit)(low & PyLong_MASK);
-    digits[1] = (digit)(low >> 30 & PyLong_MASK);
-    digits[2] = (digit)((low >> 60 | high << 4) & PyLong_MASK);
-    digits[3] = (digit)(high >> 26 & PyLong_MASK);
-    digits[4] = (digit)(high >> 56);
+    store_two_words(digits, high, low);
     while (ndigits > 0 && digits[ndigits - 1] == 0) ndigits--;
     TB_SET_SIZE(number, ndigits, negative != 0);
     if (ndigits <= 1) return shared_if_small(number, ndigits, negative != 0);
@@ -306,11 +311,7 @@ static PyObject *int_from_u128(uint64_t high, uint64_t low) {
     number = new_int(ndigits);
     if (number == NULL) return NULL;
     digits = TB_DIGITS(number);
-    digits[0] = (digit)(low & PyLong_MASK);
-    digits[1] = (digit)(low >> 30 & PyLong_MASK);
-    digits[2] = (digit)((low >> 60 | high << 4) & PyLong_MASK);
-    digits[3] = (digit)(high >> 26 & PyLong_MASK);
-    digits[4] = (digit)(high >> 56);
+    store_two_words(digits, high, low);
     while (digits[ndigits - 1] == 0) ndigits--;
     TB_SET_SIZE(number, ndigits, 0);
     return (PyObject *)number;

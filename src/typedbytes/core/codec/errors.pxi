@@ -200,7 +200,7 @@ cdef int raise_skipped(Decoding* d, Skipping* s, SkipOutcome outcome) except -1:
 cdef int raise_skip_outcome(Decoding* d, Skipping* s, SkipOutcome outcome) except -1:
     cdef int code = s.code
     if outcome == NEEDS_MORE:
-        raise_truncated(d, held(&d.buf) + 1, code)
+        raise_truncated(d, min(wanted_nbytes(s, &d.buf, outcome), PY_SSIZE_T_MAX // 2), code)
     if outcome == TOO_DEEP:
         raise_depth(d, code)
     if outcome == STRAY_MARKER:

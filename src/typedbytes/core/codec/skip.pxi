@@ -49,6 +49,21 @@ cdef void stop_skipping(Skipping* s) noexcept:
     s.pending = NULL
 
 
+cdef int64_t wanted_nbytes(const Skipping* s, const ReadBuffer* buf, SkipOutcome outcome) noexcept nogil:
+    # How many bytes from the cursor on the outcome depends on; after NEEDS_MORE that is more than are held.
+    cdef int size
+    if outcome == SKIPPED:
+        return 0
+    if outcome == BAD_LENGTH:
+        return 5
+    if outcome != NEEDS_MORE or buf.cursor == buf.end and s.tail == 0:
+        return 1
+    if s.tail > 0:
+        return s.tail
+    size = SIZES[s.hive][buf.cursor[0]]
+    return size if size > 0 else 5
+
+
 cdef inline void prefetch_payload(const unsigned char* p, int64_t nbytes) noexcept nogil:
     # Before a step over a payload: the processor does not foresee where the heads of such values are,
     # and waits for memory at each.

@@ -161,15 +161,15 @@ cdef class Reader:
         # A declared length counts against the record's limit before its bytes are there, as in decoding.
         cdef ReadBuffer* buf = &self.d.buf
         cdef SkipOutcome outcome
-        cdef Py_ssize_t wanted
+        cdef int64_t wanted
         while True:
             outcome = skip_value(&self.skipping, buf)
-            if self.d.max_bytes and record_nbytes_read(&self.d) + self.skipping.tail > self.d.max_bytes:
+            wanted = wanted_nbytes(&self.skipping, buf, outcome)
+            if self.d.max_bytes and record_nbytes_read(&self.d) + wanted > self.d.max_bytes:
                 raise_record_limit(&self.d)
             if outcome == SKIPPED:
                 return 0
-            wanted = held(buf) + max(1, min(self.skipping.tail, READ_SIZE))
-            if outcome != NEEDS_MORE or not refill(buf, wanted):
+            if outcome != NEEDS_MORE or not refill(buf, min(wanted, held(buf) + READ_SIZE)):
                 raise_skipped(&self.d, &self.skipping, outcome)
 
     def __next__(self):

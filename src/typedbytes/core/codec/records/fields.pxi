@@ -114,7 +114,7 @@ cdef int check_tag(Decoding* d, const RecordType* record, PathFrame* frame) exce
     frame.index = record.nfields    # the name of the tag is after those of the fields
     require(d, 1, -1)
     code = d.buf.cursor[0]
-    if code not in (INTEGER_CODES if type(<object>record.tag) is int else (STRING,)):
+    if code != STRING if type(<object>record.tag) is str else code not in (INT, LONG, BYTE, SHORT):
         raise_other_than(d, shown_value(<object>record.tag))    # before its payload is read
     found = scalar_ahead(d, code)
     if type(found) is not type(<object>record.tag) or found != <object>record.tag:
@@ -139,6 +139,7 @@ cdef int skip_quietly(Decoding* d) except -1:
     cdef Skipping s
     cdef SkipOutcome outcome
     cdef Py_ssize_t size
+    cdef int64_t wanted
     require(d, 1, -1)
     size = SIZES[d.hive][d.buf.cursor[0]]
     if size > 0:
@@ -154,9 +155,11 @@ cdef int skip_quietly(Decoding* d) except -1:
                 return 0
             if outcome != NEEDS_MORE:
                 raise_skip_outcome(d, &s, outcome)
-            if not refill_record(d, held(&d.buf) + max(1, min(s.tail, LARGE_BYTES_NBYTES))):
-                skip_value(&s, &d.buf)    # what has come in meanwhile
-                raise_truncated(d, held(&d.buf) + max(1, min(s.tail, PY_SSIZE_T_MAX // 2)), s.code)
+            wanted = wanted_nbytes(&s, &d.buf, outcome)
+            if d.max_bytes and record_nbytes_read(d) + wanted > d.max_bytes:
+                raise_record_limit(d)
+            if not refill_record(d, min(wanted, held(&d.buf) + LARGE_BYTES_NBYTES)):
+                raise_skip_outcome(d, &s, NEEDS_MORE)
     finally:
         stop_skipping(&s)
 
