@@ -23,7 +23,7 @@ import typedbytes as tb
 from support.hadoop_support import ROOT
 from typedbytes import cli, hadoop, local, sequencefile
 from typedbytes.cli.main import parser_of
-from typedbytes.hadoop import _bundle, _installed, _split_plugin, _submit
+from typedbytes.hadoop import _bundle, _split_plugin, _submit, installed
 from typedbytes.hadoop._job_log import ADVICE, JobLogParser
 from typedbytes.hadoop._task_report import summarize
 from typedbytes.jobs import modules
@@ -1119,7 +1119,7 @@ def test_the_hadoop_command_is_found_by_its_home(home, tmp_path):
 def test_the_default_file_system(tmp_path, text, expected):
     if text is not None:
         (tmp_path / "core-site.xml").write_text(text)
-    assert _installed.default_file_system({"HADOOP_CONF_DIR": str(tmp_path)}) == expected
+    assert installed.default_file_system({"HADOOP_CONF_DIR": str(tmp_path)}) == expected
 
 
 def test_output_is_read_from_where_it_is(tmp_path):

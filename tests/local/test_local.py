@@ -41,7 +41,7 @@ from typedbytes import local, sequencefile
 from typedbytes._base.zstd import zstd
 from typedbytes.jobs.counters import Messages
 from typedbytes.jobs.tasks.inputs import Split, make_splits, open_split
-from typedbytes.local import _scheduler
+from typedbytes.local import scheduler
 
 pytestmark = pytest.mark.oldest_python
 
@@ -180,7 +180,7 @@ def test_values_come_in_the_order_of_tasks_and_lines(tmp_path):
 def test_spills_and_combined_spills_change_nothing(words, tmp_path, monkeypatch):
     path, script, counts = words
     kept = []
-    monkeypatch.setattr(_scheduler, "MIN_MEMORY", 0)
+    monkeypatch.setattr(scheduler, "MIN_MEMORY", 0)
     for number, options in enumerate([{}, {"codec": "zlib"}, {"combiner": False}, {"combiner": False, "codec": "lz4"}]):
         result = run(script, path, tmp_path / f"out{number}", memory=100_000, processes=1, reducers=2, **options)
         assert result.counters[TASK_COUNTERS]["SPILLED_RECORDS"] > len(counts)

@@ -721,7 +721,7 @@ def in_a_task(tmp_path, monkeypatch):
     """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(_run.Heartbeat, "start", lambda heartbeat: None)
-    monkeypatch.setattr("typedbytes.streaming._run.write_failure", lambda details, error: None)
+    monkeypatch.setattr("typedbytes.streaming._task_failure.write_failure", lambda details, error: None)
     monkeypatch.setattr("typedbytes.streaming._bad_records.write_line", lambda text: None)
 
     for module, word in ((_reporter, "counters"), (_run, "counters"), (_run, "side_files"), (_sidefiles, "side_files")):

@@ -18,7 +18,7 @@ from typedbytes.jobs.job import Job
 from typedbytes.jobs.script import find_steps_by_reading
 from typedbytes.jobs.source import Source
 from typedbytes.jobs.tasks.attempt import TaskContext
-from typedbytes.local._scheduler import Scheduler
+from typedbytes.local.scheduler import Scheduler
 from typedbytes.spark._tasks import _Worker
 
 #: Names of parameters, older than the fields of a Job that they are.

@@ -76,7 +76,7 @@ class HadoopFileSystem(FileSystem):
     """Files of Hadoop."""
 
     def _run(self, *words: str) -> bytes:
-        from typedbytes.hadoop._installed import find_command  # lazy import: start-up time
+        from typedbytes.hadoop.installed import find_command  # lazy import: start-up time
 
         done = subprocess.run([find_command("hadoop"), "fs", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
         if done.returncode:

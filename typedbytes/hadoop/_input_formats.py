@@ -8,7 +8,7 @@ import glob
 import os
 
 from typedbytes._base import magic
-from typedbytes.hadoop._installed import default_file_system
+from typedbytes.hadoop.installed import default_file_system
 from typedbytes.jobs.errors import SubmitError
 
 __all__ = ["find_format"]

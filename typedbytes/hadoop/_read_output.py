@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 
 from typedbytes._core import WrappedIterator
-from typedbytes.hadoop._installed import default_file_system, find_command
+from typedbytes.hadoop.installed import default_file_system, find_command
 from typedbytes.jobs.errors import SubmitError
 from typedbytes.jobs.modules import is_importable
 

@@ -16,9 +16,9 @@ from dataclasses import replace
 
 from typedbytes._base.secrets import without_secrets
 from typedbytes.hadoop._check import check, check_words
-from typedbytes.hadoop._installed import aggregates_logs, find_command, find_jar
 from typedbytes.hadoop._job_log import JobLogParser
 from typedbytes.hadoop._task_report import summarize
+from typedbytes.hadoop.installed import aggregates_logs, find_command, find_jar
 from typedbytes.hadoop.steps import jobs_of, removal, removals_of_output, replacement, unneeded
 from typedbytes.jobs.errors import JobFailedError, OptionError, SubmitError
 from typedbytes.jobs.result import Result

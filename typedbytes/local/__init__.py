@@ -21,7 +21,7 @@ from typedbytes.jobs.job import make_job
 from typedbytes.jobs.result import Result
 from typedbytes.jobs.running import run_by
 from typedbytes.local._functions import command_of
-from typedbytes.local._scheduler import Scheduler, check_memory
+from typedbytes.local.scheduler import Scheduler, check_memory
 from typedbytes.streaming.task_environment import check_functions
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -124,7 +124,7 @@ def run_job(job: Job, *, progress: Progress | None = None) -> Result:
     """Run a Job, of a script or of functions, as `run` does; raises as it does."""
     job.check_engine("local")
     if job.inline:
-        from typedbytes.local._inline import InlineTasks  # lazy import: start-up time
+        from typedbytes.local.inline import InlineTasks  # lazy import: start-up time
 
         job = replace(job, processes=1, attempts=1)
         check_memory(job)

@@ -34,7 +34,7 @@ def on_spark(settings: JobSettings, job: Job, master: str | None, bundle: str | 
 
     def run():
         from typedbytes import spark
-        from typedbytes.spark._session import session_of
+        from typedbytes.spark.session import session_of
 
         try:
             with session_of(job, master, bundle) as session:

@@ -22,7 +22,7 @@ __all__ = [
 
 def has_hadoop() -> bool:
     """Return whether Hadoop's command is found."""
-    from typedbytes.hadoop._installed import find_command
+    from typedbytes.hadoop.installed import find_command
     from typedbytes.jobs.errors import SubmitError
 
     try:

@@ -83,7 +83,7 @@ def described(job: MRJob, options: dict[str, Any], engine: str, folder: str) -> 
 
 def completed(job: AnyJob) -> AnyJob:
     """Return the Job of a command with what the class in its script says."""
-    from typedbytes.streaming._capture import captured  # lazy import: start-up time
+    from typedbytes.streaming.capture import captured  # lazy import: start-up time
 
     folder = tempfile.mkdtemp(prefix="mrjob-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -221,8 +221,8 @@ class Runner:
 
     def _run_inline(self, job):
         from typedbytes.jobs.running import run_by  # lazy imports: start-up time
-        from typedbytes.local._inline import InlineTasks
-        from typedbytes.local._scheduler import Scheduler
+        from typedbytes.local.inline import InlineTasks
+        from typedbytes.local.scheduler import Scheduler
 
         tasks = InlineTasks(steps_of(type(self._job), job.arguments), is_reporting=False)
         return run_by(lambda *of_step: Scheduler(None, *of_step), replace(job, processes=1), tasks=tasks)
@@ -234,7 +234,7 @@ class Runner:
 
     def _run_spark(self, job):
         from typedbytes import spark
-        from typedbytes.spark._session import session_of
+        from typedbytes.spark.session import session_of
 
         master = self._job.options.spark_master or self._opts.get("spark_master") or "local[*]"
         with session_of(job, master) as session:

@@ -13,7 +13,7 @@ from operator import itemgetter
 from typedbytes import streaming
 from typedbytes.fronts.mrjob.step import MRStep
 from typedbytes.sortkey import encode
-from typedbytes.streaming._commands import lines_through
+from typedbytes.streaming.commands import lines_through
 from typedbytes.streaming.task_environment import find_format, has_text_keys
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time

@@ -20,9 +20,9 @@ from typedbytes.jobs.properties import variables_of
 from typedbytes.jobs.script import NO_SCRIPT, StepRoles, check_steps
 from typedbytes.jobs.tasks.caretaker import Caretaker
 from typedbytes.streaming import _reporter
-from typedbytes.streaming._capture import captured, environment_of
 from typedbytes.streaming._run import TaskRun
 from typedbytes.streaming._sidefiles import side_files
+from typedbytes.streaming.capture import captured, environment_of
 from typedbytes.streaming.task_environment import Task
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time

@@ -81,7 +81,7 @@ class Step:
         commands = {"map": mapper_command, "combine": combiner_command, "reduce": reducer_command}
         self.functions = {"map": mapper, "combine": combiner, "reduce": reducer}
         if any(command is not None for command in commands.values()):
-            from typedbytes.streaming._commands import with_commands  # lazy import: start-up time
+            from typedbytes.streaming.commands import with_commands  # lazy import: start-up time
 
             is_plain = not (batch or max_bad or group_by or hasattr(reducer, "partition_by"))
             self.functions = with_commands(self.functions, commands, is_plain)
