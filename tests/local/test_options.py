@@ -31,7 +31,10 @@ GROUPED = """
 """
 #: The variables of our own that the package reads, by its sources; and parameters.
 SOURCES = Path(tb.__file__).parent.rglob("*.py")
-OURS = {*re.findall(r"\bTYPEDBYTES_[A-Z_]+\b", "".join(path.read_text() for path in SOURCES)), f"{PARAM}x"}
+# Those that a user sets apart: TYPEDBYTES_CLASSES names a file.
+OURS = {*re.findall(r"\bTYPEDBYTES_[A-Z_]+\b", "".join(path.read_text() for path in SOURCES)), f"{PARAM}x"} - {
+    "TYPEDBYTES_CLASSES"
+}
 MAPRED, BINARY = "org.apache.hadoop.mapred.lib.", "mapreduce.partition.binarypartitioner.right.offset"
 
 

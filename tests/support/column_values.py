@@ -15,6 +15,8 @@ EXACT = {"exact": True, "pickle": "raw", "map_pairs": True}
 
 POLICIES = ("error", "widen", "split")  # what a reader does at a record of another type
 
+NULL_WRITABLE = tb.Writable("org.apache.hadoop.io.NullWritable", b"")
+
 _NUMBERS = {1: "b", 2: "?", 3: "i", 4: "q", 5: "I", 6: "d", 11: "h"}
 
 
@@ -54,7 +56,12 @@ def decoded_null(dialect):
 
 
 def as_struct(value, dialect="hadoop"):
-    """Return a value, with the pairs of MAPs that may be structs in order of their keys, and without nulls."""
+    """Return a value, with the pairs of MAPs that may be structs in order of their keys, and without nulls.
+
+    A NullWritable is a null.
+    """
+    if value == NULL_WRITABLE:
+        return decoded_null(dialect)
     if type(value) not in (list, tuple):
         return value
     items = [as_struct(item, dialect) for item in value]

@@ -109,7 +109,10 @@ def _hint_at_lines(job):
 
 def _prints_lines(job):
     try:
-        return not job.front and job.script.endswith(".py") and not Source(job.script).calls_any_run
+        if job.front or not job.script.endswith(".py"):
+            return False
+        source = Source(job.script)
+        return not source.imports("typedbytes") and not source.calls_any_run
     except CommandError:
         return False
 

@@ -34,8 +34,12 @@ class Source:
     @property
     def is_front(self) -> bool:
         """Whether it imports a library's names from typedbytes.fronts, which say what its steps are."""
+        return self.imports("typedbytes.fronts")
+
+    def imports(self, module: str) -> bool:
+        """Return whether it imports a module, or what is in it."""
         return any(
-            name.startswith("typedbytes.fronts")
+            f"{name}.".startswith(f"{module}.")
             for node in ast.walk(self._tree)
             if isinstance(node, (ast.Import, ast.ImportFrom))
             for name in (

@@ -47,9 +47,6 @@ from typedbytes.columns._threads import BlocksAhead
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
     from typedbytes.cli._output.files import CommandOutput
 
 TABLES = ("arrow", "parquet", *DELIMITERS)
@@ -111,12 +108,14 @@ class Settings(FileSettings, RecordForm):
     key_type: str | None = KEY_TYPE
     output: str | None = OUTPUT
 
-    def __init__(self, words: Mapping[str, Any]) -> None:
-        super().__init__({**words, "to": words["to"] or _format_of_name(words["output"])})
+    @property
+    def target(self) -> str:
+        """The format of the output: that of --to, or of the suffix of -o."""
+        return self.to or _format_of_name(self.output)
 
     def output_file(self) -> str | None:
         """Return the path of the output, None if that is a folder."""
-        if self.to not in TABLES:
+        if self.target not in TABLES:
             return self.output
         from typedbytes.cli._tables.folder import is_folder  # imported lazily: start-up time
 
@@ -138,11 +137,11 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     """Read records in any format and write them in another: that of --to, or of the suffix of OUT.
 
     Arrow is a stream of record batches (its IPC format; its files are read too), Parquet a file; both
-    need pyarrow, as CSV and TSV do, and records of one schema: a pair becomes the columns key and value. A row read
-    from them becomes a VECTOR, as does a struct, or with --pairs and two columns a pair; nulls need
-    --dialect hive. With --structs map a row and each struct in it become a MAP by the names of
-    columns and fields, without the fields that are null. Without it the columns of further inputs are
-    read in the order of the first, by their names.
+    need pyarrow, as CSV and TSV do, and records of one schema: a pair becomes the columns key and
+    value. A row read from them becomes a VECTOR, as does a struct, or with --pairs and two columns a
+    pair; nulls need --dialect hive. With --structs map a row and each struct in it become a MAP by
+    the names of columns and fields, without the fields that are null. Without it the columns of
+    further inputs are read in the order of the first, by their names.
     If -o ends in a slash, or has no suffix and an input is a folder, it becomes a folder with a
     file for each split of the inputs. Run the same command again to resume an interrupted conversion.
     --type gives the columns of arrow and parquet the types of a record class: dates, timestamps and
@@ -163,27 +162,28 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
       typedbytes convert --pairs words.csv -o words.seq --key-class Text --value-class LongWritable
       typedbytes convert --to sequencefile --codec zstd -o part-00000 --pairs pairs.tb
       typedbytes convert --to sequencefile --codec gzip -o smaller.seq part-00000.seq
-      typedbytes convert --to sequencefile --key-class Text --value-class LongWritable -o c.seq c.parquet
+      typedbytes convert --to sequencefile --key-class Text --value-class IntWritable -o c.seq c.csv
       typedbytes convert --to parquet --pairs part-0*.tb -o words.parquet
       typedbytes convert --to json words.parquet
       typedbytes convert --to parquet --type visits:Visit visits.tb -o visits.parquet
       typedbytes convert --to parquet --codec zstd counts -o counts-parquet
     """
-    is_table = settings.to in TABLES
+    is_table = settings.target in TABLES
     if settings.structs and is_table:
         raise Failure(USAGE, "--structs is for converting Arrow and Parquet to other formats")
-    if (settings.key_class or settings.value_class) and settings.to != "sequencefile":
-        raise Failure(USAGE, f"--key-class and --value-class are for a SequenceFile, not for {settings.to}")
+    if (settings.key_class or settings.value_class) and settings.target != "sequencefile":
+        raise Failure(USAGE, f"--key-class and --value-class are for a SequenceFile, not for {settings.target}")
     types = _types(settings)
     if (settings.columns or settings.flatten) and not is_table:
-        raise Failure(USAGE, f"--columns and --flatten are for {', '.join(TABLES)}, not for {settings.to}")
+        raise Failure(USAGE, f"--columns and --flatten are for {', '.join(TABLES)}, not for {settings.target}")
     shape = Shape(settings.columns.split(",") if settings.columns else None, settings.flatten)
     inputs = Inputs(settings, CHECK_UNDECIDED if is_table else NOTE)
     inputs.rows = tuple(DELIMITERS)
     if settings.output and not settings.output_file():
         from typedbytes.cli._tables.folder import write_folder  # imported lazily: start-up time
 
-        write_folder(settings.output, inputs, settings.to, settings.codec, settings.split_size, settings.widen, shape)
+        folder, size = settings.output, settings.split_size
+        write_folder(folder, inputs, settings.target, settings.codec, size, settings.widen, shape)
         return None
     if settings.widen:
         _check_widen(is_table, inputs)
@@ -192,10 +192,10 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     if is_table:
         empty = EmptyInputs(inputs)
         batches = _widened(inputs) if settings.widen else _as_they_come(inputs, types, empty)
-        write_table(batches, output, settings.to, settings.codec, shape, empty)
+        write_table(batches, output, settings.target, settings.codec, shape, empty)
         return None
     classes = {"key_class": settings.key_class, "value_class": settings.value_class}
-    if settings.to != "sequencefile":
+    if settings.target != "sequencefile":
         how = {}
     elif settings.codec in (None, "none"):
         how = {"codec": "default", "compression": "none", **classes}
@@ -308,9 +308,9 @@ def _types(settings):
     """Return the types of columns that --type and --key-type name."""
     if settings.type is None and settings.key_type is None:
         return {}
-    if settings.to not in (*TABLES, "json"):
-        raise Failure(USAGE, f"--type is for arrow, parquet and json, not for {settings.to}")
-    if settings.to not in TABLES:
+    if settings.target not in (*TABLES, "json"):
+        raise Failure(USAGE, f"--type is for arrow, parquet and json, not for {settings.target}")
+    if settings.target not in TABLES:
         return {}
     if settings.widen or settings.output and not settings.output_file():
         raise Failure(USAGE, "--type is for one file of arrow or parquet, without --widen")
