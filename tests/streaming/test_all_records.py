@@ -7,7 +7,7 @@ import pytest
 from support.streaming_support import encode, run_script
 from typedbytes import Decoder, sequencefile, streaming
 from typedbytes.streaming import lib, testing
-from typedbytes.streaming.user_code import UserCode
+from typedbytes.streaming._user_code import UserCode
 
 WORDS = encode((0, "the quick fox"), (14, ""), (15, "the end"))
 COUNTS = encode(("a", 1), ("a", 2), ("b", 3))

@@ -189,7 +189,7 @@ def test_a_group_with_more_records_than_may_be_bad_fails_the_task(run_here, tmp_
     outcome = run_here(FAILING_GROUP.format(fail=fail, limit=limit), "reduce", data=data)
     assert (outcome.code, outcome.output) == (65, b"")
     assert outcome.lines[-1].startswith(
-        f"typedbytes.streaming.user_code.TooManyBadRecords: 6 bad records exceed max_bad={limit}"
+        f"typedbytes.streaming._user_code.TooManyBadRecords: 6 bad records exceed max_bad={limit}"
     )
     assert side_file(tmp_path, "r") is None
 

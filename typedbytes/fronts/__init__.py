@@ -16,7 +16,7 @@ import importlib.machinery
 import importlib.util
 import sys
 
-from typedbytes.streaming.user_code import Captured
+from typedbytes.streaming._user_code import Captured
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
+from typedbytes.streaming._user_code import Captured
 from typedbytes.streaming.task_environment import ROLE_QUERY, ROLES, Task
-from typedbytes.streaming.user_code import Captured
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 

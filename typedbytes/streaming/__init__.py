@@ -24,8 +24,8 @@ every record was processed and all output was delivered.
 from typedbytes.streaming._reporter import counter, ping, status
 from typedbytes.streaming._run import run
 from typedbytes.streaming._sidefiles import side_file
+from typedbytes.streaming._user_code import Step, StopEarly, TooManyBadRecords
 from typedbytes.streaming.task_environment import Task, task
-from typedbytes.streaming.user_code import Step, StopEarly, TooManyBadRecords
 
 __all__ = ["Step", "StopEarly", "Task", "TooManyBadRecords", "counter", "ping", "run", "side_file", "status", "task"]
 

@@ -15,7 +15,7 @@ from typedbytes.errors import DecodeError
 from typedbytes.streaming import _changes
 from typedbytes.streaming._reporter import counter, write_failure, write_line
 from typedbytes.streaming._sidefiles import side_file
-from typedbytes.streaming.user_code import StopEarly, TooManyBadRecords, pairs_of
+from typedbytes.streaming._user_code import StopEarly, TooManyBadRecords, pairs_of
 
 NSHOWN = 10  # errors that are shown; the side file has all records
 MIN_RECORDS = 1000  # a share in max_bad is of at least this many records

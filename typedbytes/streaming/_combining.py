@@ -9,8 +9,8 @@ import io
 
 from typedbytes._core import PairReader, RecordLoop
 from typedbytes._sorting import Sorter
+from typedbytes.streaming._user_code import StopEarly, UserCode
 from typedbytes.streaming.formats.typed_bytes import TypedBytesOutput
-from typedbytes.streaming.user_code import StopEarly, UserCode
 
 #: For pairs and for sorting them, twice: a task has half a gigabyte or more,
 #: and most of the gain is there with much less.

@@ -19,6 +19,18 @@ from typedbytes.streaming._process_exit import ProcessExit, set_signals
 from typedbytes.streaming._reporter import counters, write_line
 from typedbytes.streaming._sidefiles import side_files
 from typedbytes.streaming._task_failure import fail_task
+from typedbytes.streaming._user_code import (
+    NAMES,
+    Captured,
+    Step,
+    StopEarly,
+    TooManyBadRecords,
+    UserCode,
+    check_steps,
+    check_words,
+    pairs_of,
+    step_line,
+)  # fmt: skip
 from typedbytes.streaming.formats import open_columns, open_files, open_input, open_output
 from typedbytes.streaming.task_environment import (
     GroupingError,
@@ -31,18 +43,6 @@ from typedbytes.streaming.task_environment import (
     has_combiner,
     is_query,
     usage,
-)  # fmt: skip
-from typedbytes.streaming.user_code import (
-    NAMES,
-    Captured,
-    Step,
-    StopEarly,
-    TooManyBadRecords,
-    UserCode,
-    check_steps,
-    check_words,
-    pairs_of,
-    step_line,
 )  # fmt: skip
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time

@@ -12,8 +12,8 @@ import subprocess
 import threading
 
 from typedbytes.sortkey import decode, encode
+from typedbytes.streaming._user_code import NAMES, UserCode, pairs_of
 from typedbytes.streaming.task_environment import find_format, has_text_keys, writes_values
-from typedbytes.streaming.user_code import NAMES, UserCode, pairs_of
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 

@@ -26,9 +26,9 @@ from typedbytes import dumps
 from typedbytes._core import WrappedIterator
 from typedbytes.streaming import _changes
 from typedbytes.streaming._statistics import combined_statistics, ranked, statistics
+from typedbytes.streaming._user_code import code_for_each_record, pairs_of, record_types
 from typedbytes.streaming.formats.record_io import checked_pair
 from typedbytes.streaming.task_environment import task
-from typedbytes.streaming.user_code import code_for_each_record, pairs_of, record_types
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 if TYPE_CHECKING:

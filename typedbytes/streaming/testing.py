@@ -23,10 +23,10 @@ from contextlib import contextmanager
 from typedbytes import Decoder, Encoder, PairReader, dumps
 from typedbytes._core import RecordGroups
 from typedbytes.streaming import _reporter
+from typedbytes.streaming._user_code import Step, StopEarly, UserCode, pairs_of, record_types
 from typedbytes.streaming.capture import captured
 from typedbytes.streaming.formats.record_io import checked_pair
 from typedbytes.streaming.task_environment import PARAM
-from typedbytes.streaming.user_code import Step, StopEarly, UserCode, pairs_of, record_types
 
 __all__ = ["call_map", "call_reduce", "counted", "run_job", "run_script", "shuffle"]
 
