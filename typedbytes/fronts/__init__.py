@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-__all__ = ["NAMES", "install"]
+__all__ = ["install"]
 
 
 def __dir__() -> list[str]:
