@@ -3,11 +3,18 @@
 Here: HADOOP_HOME, PATH and the folders of distributions. Not here: jobs.
 """
 
+from __future__ import annotations
+
 import glob
 import os
 import shutil
 
 from typedbytes.jobs.errors import SubmitError
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 #: Where the streaming jar is, below Hadoop's home, and in the packages of distributions and clouds.
 JAR_PATTERNS = (
@@ -18,7 +25,7 @@ JAR_PATTERNS = (
 JAR_FOLDERS = ("/usr/lib/hadoop-mapreduce", "/usr/lib/hadoop", "/opt/hadoop/share/hadoop/tools/lib")
 
 
-def find_command(name="hadoop", environ=os.environ):
+def find_command(name: str = "hadoop", environ: Mapping[str, str] = os.environ) -> str:
     """Return the path of one of Hadoop's commands: under HADOOP_HOME, or else on PATH. Raises SubmitError."""
     home = environ.get("HADOOP_HOME")
     path = os.path.join(home, "bin") if home else environ.get("PATH", "")
@@ -35,7 +42,7 @@ def find_command(name="hadoop", environ=os.environ):
     )
 
 
-def find_jar(command, environ=os.environ):
+def find_jar(command: str, environ: Mapping[str, str] = os.environ) -> str:
     """Return the path of the streaming jar that belongs to the command ``hadoop``. Raises SubmitError."""
     homes = [environ.get("HADOOP_HOME"), os.path.dirname(os.path.dirname(os.path.realpath(command)))]
     for folder in [*filter(None, homes), *JAR_FOLDERS]:
@@ -50,7 +57,7 @@ def find_jar(command, environ=os.environ):
     )
 
 
-def default_file_system(environ=os.environ):
+def default_file_system(environ: Mapping[str, str] = os.environ) -> str:
     """Return the URL of the default file system, "file:///" if none is configured, "" if only Hadoop knows it."""
     tree = _configuration("core-site.xml", environ)
     if tree is None:
@@ -60,7 +67,7 @@ def default_file_system(environ=os.environ):
     return "" if "${" in found or any(item.tag.endswith("}include") for item in tree.iter()) else found
 
 
-def aggregates_logs(environ=os.environ):
+def aggregates_logs(environ: Mapping[str, str] = os.environ) -> bool:
     """Return whether log aggregation is enabled in YARN's configuration."""
     tree = _configuration("yarn-site.xml", environ)
     return tree is not None and _properties(tree).get("yarn.log-aggregation-enable") == "true"

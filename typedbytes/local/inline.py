@@ -29,11 +29,13 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import Any
+    from typing import Any, TypeVar
 
     from typedbytes.jobs.counters import Messages
     from typedbytes.jobs.job import Job
     from typedbytes.streaming import Step
+
+    _Result = TypeVar("_Result")
 
 __all__ = ["InlineTasks"]
 
@@ -117,15 +119,15 @@ class InlineTasks:
 class _NoThreads:
     """A pool of no threads."""
 
-    def __enter__(self):
+    def __enter__(self) -> _NoThreads:
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         pass
 
-    def submit(self, function, *arguments):
+    def submit(self, function: Callable[..., _Result], *arguments: object) -> Future[_Result]:
         """Call a function; its error is raised here."""
-        future: Future = Future()
+        future: Future[_Result] = Future()
         future.set_result(function(*arguments))
         return future
 

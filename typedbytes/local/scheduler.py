@@ -27,6 +27,7 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any
 
     from typedbytes._sorting.external import Segment
     from typedbytes.jobs.job import Commands, Job
@@ -69,19 +70,19 @@ class Scheduler(TaskContext):
         processes: Processes,
     ) -> None:
         self.job = job
-        self.commands = commands
+        self.commands: Commands = commands
         self._splits = splits
         self.output: OutputFolder = output
         self._progress = progress
         self.processes = processes
         self._lock = Lock()
         self._counters = Counters()  # of attempts that have succeeded
-        self.id = f"job_local{random.SystemRandom().randrange(10**9, 10**10)}_0001"
-        self.environ = job_environment(job, self.id, len(splits))
-        self.part_options = part_options(job.properties, job.output_format)
+        self.id: str = f"job_local{random.SystemRandom().randrange(10**9, 10**10)}_0001"
+        self.environ: dict[str, str] = job_environment(job, self.id, len(splits))
+        self.part_options: dict[str, Any] = part_options(job.properties, job.output_format)
         self._nprocesses = _nprocesses(job)
-        self.memory = memory_for_records(job.memory) // self._nprocesses
-        self.max_files = max_files(self._nprocesses)
+        self.memory: int = memory_for_records(job.memory) // self._nprocesses
+        self.max_files: int = max_files(self._nprocesses)
         # by map task: its sorted runs, a Segment for each partition
         self._segments: list[list[Sequence[Segment]]] = [[]] * len(splits)
 

@@ -18,7 +18,7 @@ from typedbytes.streaming.task_environment import find_format, has_text_keys, wr
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
 __all__ = ["lines_through", "text_of", "with_commands"]
@@ -51,9 +51,9 @@ class TextCode:
         self._reads_text = is_text and role != "map"
         self._writes_text = is_text and role != "reduce"
         if role == "map":
-            self.map = self._process
+            self.map: Callable[[Iterator[Any]], Iterator[Any]] = self._process
         else:
-            self.reduce = self._process
+            self.reduce: Callable[[Iterator[Any]], Iterator[Any]] = self._process
 
     def _process(self, records: Iterator[Any]) -> Iterator[Any]:
         if self._command is None:

@@ -93,8 +93,9 @@ class Program:
     """A script and the options with which it is started."""
 
     def __init__(self, prog: str, opts: Any = None) -> None:
-        self.prog, self.opts = prog, opts or Options()
-        self.started = False
+        self.prog: str = prog
+        self.opts: Options = opts or Options()
+        self.started: bool = False
 
     def addopt(self, key: str, value: Any) -> None:
         """Add an option."""

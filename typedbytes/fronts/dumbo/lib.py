@@ -93,7 +93,7 @@ def JoinMapper(mapper: Any, isprimary: bool = False) -> Any:
 class RawReducer:
     """Yield pieces of a file, which are written one after the other: give run --output-format values."""
 
-    multipleoutput = False
+    multipleoutput: bool = False
 
     def __init__(self, factory: Any = None, multipleoutput: bool | None = None) -> None:
         if factory:

@@ -35,7 +35,8 @@ class Counter:
     """A counter of the job: `+= amount` adds to it."""
 
     def __init__(self, name: str, group: str = "Program") -> None:
-        self.group, self.name = group, name
+        self.group: str = group
+        self.name: str = name
 
     def incr(self, amount: int) -> Counter:
         """Add an amount."""

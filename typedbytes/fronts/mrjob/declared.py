@@ -15,11 +15,12 @@ from typedbytes.fronts.mrjob.util import expand_path
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
+    from argparse import Namespace
     from typing import Any
 
 __all__ = ["DeclaredJob"]
 
-log = logging.getLogger("mrjob.job")
+log: logging.Logger = logging.getLogger("mrjob.job")
 
 
 class DeclaredJob:
@@ -38,7 +39,8 @@ class DeclaredJob:
     def __init__(self, args: Any = None) -> None:
         self._passthru_arg_dests: set[str] = set()
         self._file_arg_dests: set[str] = set()
-        self.arg_parser = JobParser(usage=f"{os.path.basename(sys.argv[0])} [options] [input files]", add_help=False)
+        usage = f"{os.path.basename(sys.argv[0])} [options] [input files]"
+        self.arg_parser: JobParser = JobParser(usage=usage, add_help=False)
         self.configure_args()
         self._cl_args = sys.argv[1:] if args is None else args
         if args is not None:
@@ -54,7 +56,7 @@ class DeclaredJob:
 
     def load_args(self, args: Any) -> None:
         """Set `options`; a subclass may check them."""
-        self.options = self.arg_parser.parse_intermixed_args(args)
+        self.options: Namespace = self.arg_parser.parse_intermixed_args(args)
         if self.options.help:
             print_help(self.arg_parser)
             sys.exit(0)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MRJob", "UsageError"]
 
-log = logging.getLogger("mrjob.job")
+log: logging.Logger = logging.getLogger("mrjob.job")
 
 
 class UsageError(Exception):
@@ -72,9 +72,16 @@ class MRJob(DeclaredJob):
         """Yield pairs after the last record of a task."""
         raise NotImplementedError
 
-    mapper_cmd = mapper_pre_filter = mapper_final
-    reducer_init = reducer_final = reducer_cmd = reducer_pre_filter = mapper_final
-    combiner_init = combiner_final = combiner_cmd = combiner_pre_filter = mapper_final
+    mapper_cmd = mapper_final
+    mapper_pre_filter = mapper_final
+    reducer_init = mapper_final
+    reducer_final = mapper_final
+    reducer_cmd = mapper_final
+    reducer_pre_filter = mapper_final
+    combiner_init = mapper_final
+    combiner_final = mapper_final
+    combiner_cmd = mapper_final
+    combiner_pre_filter = mapper_final
 
     def spark(self, input_path: str, output_path: str) -> Any:
         """Run a step of Spark's own API."""

@@ -46,21 +46,21 @@ class _Pairs:
 class _Values:
     """A value without a key, encoded as in the protocol `_pairs`."""
 
-    _pairs: Any
+    _pairs: type[_Pairs]
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._loads, self._dumps = self._pairs()._loads, self._pairs()._dumps
 
-    def read(self, line):
+    def read(self, line: bytes) -> tuple[None, Any]:
         """Return None and the value of a line."""
         return None, self._loads(line)
 
-    def write(self, key, value):
+    def write(self, key: object, value: Any) -> bytes:
         """Return a line."""
         return self._dumps(value)
 
 
-def _json_protocols(module_name: str, names: str, **options: Any) -> tuple[type, type]:
+def _json_protocols(module_name: str, names: str, **options: Any) -> tuple[type[_Pairs], type[_Values]]:
     """Return the two protocols by a module that encodes JSON, which is imported when it is used."""
 
     class Pairs(_Pairs):
@@ -98,15 +98,23 @@ class StandardJSONProtocol(_Pairs):
 class StandardJSONValueProtocol(_Values):
     """Encode a value as JSON, by Python's own module."""
 
-    _pairs = StandardJSONProtocol
+    _pairs: type[_Pairs] = StandardJSONProtocol
 
 
-SimpleJSONProtocol, SimpleJSONValueProtocol = _json_protocols("simplejson", "SimpleJSON")
-UltraJSONProtocol, UltraJSONValueProtocol = _json_protocols("ujson", "UltraJSON")
-RapidJSONProtocol, RapidJSONValueProtocol = _json_protocols("rapidjson", "RapidJSON")
+if TYPE_CHECKING:  # jobs derive classes from these, and checkers do not accept what a function returns as a base
+    SimpleJSONProtocol = StandardJSONProtocol
+    SimpleJSONValueProtocol = StandardJSONValueProtocol
+    UltraJSONProtocol = StandardJSONProtocol
+    UltraJSONValueProtocol = StandardJSONValueProtocol
+    RapidJSONProtocol = StandardJSONProtocol
+    RapidJSONValueProtocol = StandardJSONValueProtocol
+else:
+    SimpleJSONProtocol, SimpleJSONValueProtocol = _json_protocols("simplejson", "SimpleJSON")
+    UltraJSONProtocol, UltraJSONValueProtocol = _json_protocols("ujson", "UltraJSON")
+    RapidJSONProtocol, RapidJSONValueProtocol = _json_protocols("rapidjson", "RapidJSON")
 
 
-def _fastest() -> tuple[type, type]:
+def _fastest() -> tuple[type[_Pairs], type[_Values]]:
     """Return the protocols of the first of these modules that is installed, in mrjob's order."""
     from importlib.util import find_spec  # lazy import: start-up time
 
@@ -120,7 +128,11 @@ def _fastest() -> tuple[type, type]:
     return StandardJSONProtocol, StandardJSONValueProtocol
 
 
-JSONProtocol, JSONValueProtocol = _fastest()
+if TYPE_CHECKING:
+    JSONProtocol = StandardJSONProtocol
+    JSONValueProtocol = StandardJSONValueProtocol
+else:
+    JSONProtocol, JSONValueProtocol = _fastest()
 
 
 class PickleProtocol(_Pairs):
@@ -212,4 +224,5 @@ class TextValueProtocol:
         return value.encode("utf-8")
 
 
-RawProtocol, RawValueProtocol = TextProtocol, TextValueProtocol
+RawProtocol = TextProtocol
+RawValueProtocol = TextValueProtocol

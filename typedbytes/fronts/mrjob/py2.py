@@ -17,9 +17,11 @@ __all__ = [
 ]  # fmt: skip
 
 PY2 = False
-integer_types = (int,)
-string_types = (str, bytes)
-long, unicode, xrange = int, str, range
+integer_types: tuple[type[int]] = (int,)
+string_types: tuple[type[str], type[bytes]] = (str, bytes)
+long = int
+unicode = str
+xrange = range
 
 
 def to_unicode(s: Any) -> str:

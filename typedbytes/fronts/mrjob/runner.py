@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MRJobRunner", "Runner", "completed", "described"]
 
-log = logging.getLogger("mrjob.runner")
+log: logging.Logger = logging.getLogger("mrjob.runner")
 
 #: What mrjob sets for SORT_VALUES: keys of two fields, of which the first chooses the reducer.
 SORTED_VALUES = {

@@ -8,7 +8,7 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
+    from typing import Any, ClassVar
 
 INPUT, OUTPUT, GENERIC_ARGS = "<input>", "<output>", "<generic args>"
 
@@ -28,8 +28,11 @@ class StepFailedException(Exception):
         step_desc: str | None = None, last_step_num: int | None = None,
     ) -> None:  # fmt: skip
         super().__init__(reason)
-        self.reason, self.step_num, self.num_steps, self.step_desc = reason, step_num, num_steps, step_desc
-        self.last_step_num = None if last_step_num == step_num else last_step_num
+        self.reason: str | None = reason
+        self.step_num: int | None = step_num
+        self.num_steps: int | None = num_steps
+        self.step_desc: str | None = step_desc
+        self.last_step_num: int | None = None if last_step_num == step_num else last_step_num
 
     def __str__(self) -> str:
         what = self.step_desc
@@ -82,7 +85,7 @@ class MRStep:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, MRStep) and self._steps == other._steps
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def __getitem__(self, name: str) -> Any:
         found = self._steps[name]
@@ -139,7 +142,8 @@ class MRStep:
 class _Other:
     """A step that is not of Python on Hadoop Streaming: it can be described, and is refused when the job runs."""
 
-    kind = names = ""
+    kind: str = ""
+    names: str = ""
     spark: Any
 
     def __init__(self, **kwargs: Any) -> None:
@@ -161,7 +165,7 @@ class _Other:
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and vars(self) == vars(other)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def description(self, step_num: int = 0) -> dict[str, Any]:
         """Return the step as plain values."""
@@ -171,7 +175,8 @@ class _Other:
 class JarStep(_Other):
     """A step that is a jar."""
 
-    kind, names = "jar", "jar args jobconf main_class"
+    kind: str = "jar"
+    names: str = "jar args jobconf main_class"
 
     def __init__(self, jar: str, **kwargs: Any) -> None:
         super().__init__(jar=jar, **kwargs)
@@ -180,7 +185,8 @@ class JarStep(_Other):
 class SparkStep(_Other):
     """A step of Spark's own API."""
 
-    kind, names = "spark", "spark jobconf spark_args"
+    kind: str = "spark"
+    names: str = "spark jobconf spark_args"
 
     def __init__(self, spark: Any, **kwargs: Any) -> None:
         super().__init__(spark=spark, **kwargs)
@@ -189,7 +195,8 @@ class SparkStep(_Other):
 class SparkJarStep(_Other):
     """A step that is a jar for Spark."""
 
-    kind, names = "spark_jar", "jar main_class args jobconf spark_args"
+    kind: str = "spark_jar"
+    names: str = "jar main_class args jobconf spark_args"
 
     def __init__(self, jar: str, main_class: str, **kwargs: Any) -> None:
         super().__init__(jar=jar, main_class=main_class, **kwargs)
@@ -198,7 +205,8 @@ class SparkJarStep(_Other):
 class SparkScriptStep(_Other):
     """A step that is a script for Spark."""
 
-    kind, names = "spark_script", "script args jobconf spark_args"
+    kind: str = "spark_script"
+    names: str = "script args jobconf spark_args"
 
     def __init__(self, script: str, **kwargs: Any) -> None:
         super().__init__(script=script, **kwargs)

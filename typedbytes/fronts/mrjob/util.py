@@ -74,7 +74,7 @@ def unarchive(archive_path: str, dest: str) -> None:
     shutil.unpack_archive(archive_path, dest, found or ("zip" if archive_path.endswith(".jar") else "gztar"))
 
 
-def safeeval(expr: str | bytes, globals: dict | None = None, locals: dict | None = None) -> Any:
+def safeeval(expr: str | bytes, globals: dict[str, Any] | None = None, locals: dict[str, Any] | None = None) -> Any:
     """Return the value of an expression of literals, and of names that are given or harmless."""
     text = expr.decode("utf-8") if isinstance(expr, bytes) else expr
     try:

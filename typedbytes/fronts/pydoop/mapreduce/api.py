@@ -18,7 +18,7 @@ __all__ = ["Closable", "Combiner", "Component", "Context", "Counter", "Factory",
            "Reducer"]  # fmt: skip
 
 
-class JobConf(dict):
+class JobConf(dict[str, str]):
     """The properties of the job, by name, from the environment of the task."""
 
     def __missing__(self, key: str) -> str:
@@ -59,7 +59,8 @@ class Counter:
     """A counter of the job."""
 
     def __init__(self, group: str, name: str) -> None:
-        self.group, self.name = group, name
+        self.group: str = group
+        self.name: str = name
 
 
 class Context:
@@ -70,7 +71,7 @@ class Context:
         self.value: Any = None
         self.values: Any = None
         self.output: list[tuple[Any, Any]] = []
-        self.job_conf = JobConf()
+        self.job_conf: JobConf = JobConf()
 
     def get_input_key(self) -> Any:
         """Return the key."""
