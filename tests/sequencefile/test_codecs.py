@@ -20,7 +20,7 @@ def names(*, to_write):
     """Return the codecs that the error for an unknown one offers."""
     with pytest.raises(tb.FormatError) as caught:
         _codecs.find("?", to_write=to_write)
-    return re.search("known: (.*), and", str(caught.value))[1].split(", ")
+    return re.search("known: (.*), class names", str(caught.value))[1].split(", ")
 
 
 NAMES, WRITTEN = names(to_write=False), names(to_write=True)

@@ -44,7 +44,7 @@ def test_an_unknown_codec_is_named():
     ):
         sequencefile.Reader(header("a", "b", compressed=True, codec="com.example.Best"))
     with pytest.raises(
-        tb.FormatError, match="unknown codec 'best'; known: default, gzip, bzip2, snappy, lz4, zstd, and class names"
+        tb.FormatError, match="unknown codec 'best'; known: default, gzip, bzip2, snappy, lz4, zstd, class names"
     ):
         sequencefile.Writer(io.BytesIO(), compression="block", codec="best")
 

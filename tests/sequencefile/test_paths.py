@@ -135,6 +135,9 @@ def test_without_a_library_the_error_says_what_to_install():
 def test_what_hdfs_takes_is_said(missing):
     code = f"""
         import sys
+        import fsspec
+        # as where hdfs-native is not installed
+        fsspec.register_implementation("hdfs", "fsspec.implementations.arrow.HadoopFileSystem", clobber=True)
         {missing}
         from typedbytes import sequencefile
         write, read = lambda path: sequencefile.open(path, "w"), lambda path: list(sequencefile.read(path))

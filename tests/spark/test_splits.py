@@ -215,7 +215,7 @@ def files_in(folder):
 def test_a_job_that_fails_among_its_names_leaves_what_was_there(folder, overwrite, monkeypatch):
     before = _output.Output(folder, {}, False)
     before.commit([before.write(iter(BATCHES), 0, 1)])
-    found, names, rename = files_in(folder), [], _output._rename
+    found, names, rename = files_in(folder), [], _output.rename
 
     def fail_second(path, name):
         assert "_SUCCESS" not in files_in(folder)  # a process that is killed here leaves no folder that seems complete
@@ -226,7 +226,7 @@ def test_a_job_that_fails_among_its_names_leaves_what_was_there(folder, overwrit
 
     output = _output.Output(folder, {}, overwrite)
     written = [output.write(iter(BATCHES), partition, 2) for partition in range(3)]
-    monkeypatch.setattr(_output, "_rename", fail_second)
+    monkeypatch.setattr(_output, "rename", fail_second)
     with pytest.raises(OSError, match="no answer"):
         output.commit(written)
     output.abort()
@@ -249,9 +249,9 @@ def fail_after(monkeypatch, nsteps):
         return step
 
     for owner, name in (
-        (_output, "_make_folder"),
-        (_output, "_rename"),
-        (_output, "_remove"),
+        (_output, "make_folder"),
+        (_output, "rename"),
+        (_output, "remove"),
         (_output.Output, "_mark_complete"),
     ):
         monkeypatch.setattr(owner, name, failing(getattr(owner, name)))
@@ -287,7 +287,7 @@ def test_a_job_that_fails_at_any_step_of_its_commit_leaves_what_was_there(folder
 def test_old_files_that_cannot_be_moved_back_are_kept(folder, monkeypatch):
     before = _output.Output(folder, {}, False)
     before.commit([before.write(iter(BATCHES), partition, 1) for partition in range(2)])
-    found, rename = files_in(folder), _output._rename
+    found, rename = files_in(folder), _output.rename
     first, last = sorted(name for name in found if name != "_SUCCESS")
 
     def fail_from_last(path, name):
@@ -297,7 +297,7 @@ def test_old_files_that_cannot_be_moved_back_are_kept(folder, monkeypatch):
 
     output = _output.Output(folder, {}, True)
     written = [output.write(iter(BATCHES), 0, 2)]
-    monkeypatch.setattr(_output, "_rename", fail_from_last)
+    monkeypatch.setattr(_output, "rename", fail_from_last)
     with pytest.raises(OSError, match="no answer"):
         output.commit(written)
     output.abort()
@@ -308,7 +308,7 @@ def test_old_files_that_cannot_be_moved_back_are_kept(folder, monkeypatch):
 def test_a_folder_with_new_files_that_cannot_be_removed_is_not_marked_complete(folder, monkeypatch):
     before = _output.Output(folder, {}, False)
     before.commit([before.write(iter(BATCHES), 0, 1)])
-    remove = _output._remove
+    remove = _output.remove
 
     def fail_new(path):
         if output._job in path:
@@ -321,7 +321,7 @@ def test_a_folder_with_new_files_that_cannot_be_removed_is_not_marked_complete(f
 
     output = _output.Output(folder, {}, False)
     written = [output.write(iter(BATCHES), 0, 2)]
-    monkeypatch.setattr(_output, "_remove", fail_new)
+    monkeypatch.setattr(_output, "remove", fail_new)
     mark_complete = output._mark_complete
     monkeypatch.setattr(output, "_mark_complete", fail_once)
     with pytest.raises(OSError, match="disk full"):

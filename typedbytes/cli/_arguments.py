@@ -212,6 +212,11 @@ class RecordForm(Settings):
     type: str | None = None
     key_type: str | None = None
 
+    @property
+    def target(self) -> str | None:
+        """The format of the output, None if nothing says it."""
+        return self.to
+
 
 class RecordSettings(StreamSettings, RecordForm):
     """The options of every command that reads records and writes records."""

@@ -17,7 +17,7 @@ TEXT_FORMS = ("json", "text")
 def format_of(form, output):
     """Return the name of the format in which records are written. form: a RecordForm."""
     is_json = form.plain or form.pretty
-    name = form.to or ("json" if output.is_terminal or is_json else "typedbytes")
+    name = form.target or ("json" if output.is_terminal or is_json else "typedbytes")
     if is_json and name != "json":
         raise Failure(USAGE, f"--plain and --pretty are forms of JSON, not of {name}")
     if name not in TEXT_FORMS:
