@@ -714,9 +714,10 @@ def test_wrong_options_are_refused(words, tmp_path, wrong):
 @pytest.mark.parametrize("wrong", ["bogus", "steps", "engine", "nprocesses", "paths"])
 def test_an_option_that_is_not_there_is_reported_by_the_function_called(words, tmp_path, wrong):
     where = {"inputs": words[0], "output": tmp_path / "out", wrong: []}
-    with pytest.raises(TypeError, match=f"^run\\(\\) got an unexpected keyword argument '{wrong}'$"):
+    said = rf"got an unexpected keyword argument '{wrong}'(\. Did you mean '\w+'\?)?$"  # from 3.13.1 on
+    with pytest.raises(TypeError, match=rf"^run\(\) {said}"):
         local.run(upper, **where)
-    with pytest.raises(TypeError, match=f"^run_script\\(\\) got an unexpected keyword argument '{wrong}'$"):
+    with pytest.raises(TypeError, match=rf"^run_script\(\) {said}"):
         local.run_script(words[1], **where)
 
 
