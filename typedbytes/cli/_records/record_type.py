@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pkgutil
 import sys
 
 import typedbytes
@@ -25,19 +24,16 @@ def load_type(name: str | None, option: str = "--type") -> Any:
     """Return the class, or another type of records, that MODULE:CLASS names; a Failure says why there is none."""
     if name is None:
         return None
-    module, colon, path = name.partition(":")
-    if not (module and colon and path):
-        raise Failure(USAGE, f"argument {option}: expected MODULE:CLASS, such as visits:Visit, not {name!r}")
+    from typedbytes._records import named_type  # lazy import: start-up time
+
     folder = os.getcwd()
     if folder not in sys.path and "" not in sys.path:
         sys.path.insert(0, folder)
     try:
         with contextlib.redirect_stdout(sys.stderr):  # what the module prints is not of the output
-            found = pkgutil.resolve_name(name)
-        typedbytes.Decoder(type=found)
-    except (Exception, SystemExit) as error:
-        raise Failure(USAGE, f"argument {option}: {name}: {type(error).__name__}: {error}") from error
-    return found
+            return named_type(name)
+    except ValueError as error:
+        raise Failure(USAGE, f"argument {option}: {error}") from error
 
 
 def types_of(value_type: str | None, key_type: str | None) -> dict[str, Any]:
