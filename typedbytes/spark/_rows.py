@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from typedbytes import columns
 from typedbytes._core import Decoder, Encoder
 from typedbytes._records.tables import nodes_of_rows
-from typedbytes.columns._typed import columns_of
 from typedbytes.errors import DecodeTypeError, EncodeError, EncodeTypeError
 
 __all__ = ["TypedRows"]
@@ -17,7 +17,7 @@ class TypedRows:
         if nulls not in ("value", "hive"):
             raise ValueError(f'nulls must be "value" or "hive" with type, which says where None may be, not {nulls!r}')
         dialect = "hive" if nulls == "hive" else "hadoop"
-        columns_of(None, *types.values(), dialect, 256)  # raises TypeError for what is not a column
+        columns.read(b"", dialect=dialect, **types).close()  # raises TypeError for what is not a column
         nodes = {name: nodes_of_rows(kind) for name, kind in types.items()}
         self._decoder = Decoder(**{name: read for name, (read, _) in nodes.items()}, dialect=dialect)
         self._encoder = Encoder(**{name: write for name, (_, write) in nodes.items()}, dialect=dialect)
