@@ -209,6 +209,16 @@ def test_a_job_writes_its_files_when_all_tasks_have_succeeded(folder, codec):
     assert list(sequencefile.read(folder)) == [("c", 3)]
 
 
+@pytest.mark.parametrize("types", [{}, {"type": typing.Optional[int], "keytype": str}], ids=["", "typed"])
+@pytest.mark.parametrize("nulls, encoded", [("value", b"d\0\0\0\x04\x80\x02N."), ("hive", b"\x0c")])
+def test_a_null_is_nones_pickle_or_that_of_hive(folder, nulls, encoded, types):
+    output = _output.Output(folder, {"nulls": nulls, "codec": "none", **types}, False)
+    output.commit([output.write(iter(BATCHES), 0, 1)])
+    assert sum(encoded in content for content in files_in(folder).values()) == 1
+    dialect = {"dialect": "hive"} if nulls == "hive" else {}
+    assert list(sequencefile.read(folder, **dialect)) == [("a", 1), ("b", None), ("c", 3)]
+
+
 def files_in(folder):
     """Return the names and contents of the files of a folder, which may be a URL."""
     fs, path = fsspec.core.url_to_fs(folder)

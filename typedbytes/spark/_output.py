@@ -36,6 +36,8 @@ class Output:
         self._structs = options.get("structs", "map" if types else "vector")
         codec = options.get("codec", "default")
         self._writer_options = {"compression": "none"} if codec == "none" else {"compression": "block", "codec": codec}
+        if self._nulls == "hive":
+            self._writer_options["dialect"] = "hive"
         for option, name in (("keyclass", "key_class"), ("valueclass", "value_class")):
             if option in options:
                 self._writer_options[name] = options[option]
