@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-__all__ = ["ShownRecords", "types_of"]
+__all__ = ["ShownRecords", "types_of", "types_of_columns"]
 
 
 def load_type(name: str | None, option: str = "--type") -> Any:
@@ -40,6 +40,18 @@ def types_of(value_type: str | None, key_type: str | None) -> dict[str, Any]:
     """Return the types that --type and --key-type name, as options of a Decoder; each may be None."""
     kind = load_type(value_type)
     return {"type": kind, "key_type": load_type(key_type, "--key-type"), "value_type": kind}
+
+
+def types_of_columns(types: dict[str, Any], pairs: bool) -> dict[str, Any]:
+    """Return those of the types that columns of pairs need, or columns of values; without any none."""
+    if not types:
+        return {}
+    names = ("key_type", "value_type") if pairs else ("type",)
+    if any(types[name] is None for name in names):
+        raise Failure(
+            USAGE, "columns of pairs need --type and --key-type, such as builtins:str; those of values --type"
+        )
+    return {name: types[name] for name in names}
 
 
 class ShownRecords:
