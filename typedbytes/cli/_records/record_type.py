@@ -31,9 +31,11 @@ def load_type(name: str | None, option: str = "--type") -> Any:
         sys.path.insert(0, folder)
     try:
         with contextlib.redirect_stdout(sys.stderr):  # what the module prints is not of the output
-            return named_type(name)
-    except ValueError as error:
+            found = named_type(name)
+        typedbytes.Decoder(type=found)
+    except (ValueError, TypeError) as error:
         raise Failure(USAGE, f"argument {option}: {error}") from error
+    return found
 
 
 def types_of(value_type: str | None, key_type: str | None) -> dict[str, Any]:
