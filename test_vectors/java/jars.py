@@ -98,9 +98,9 @@ def jars_of(pom, name, *options):
 
 
 @functools.cache
-def build_with_maven(module):
+def build_with_maven(module, *options):
     """Build a module of src/java and run its tests, once in a process; give what Maven said; tests call it alone."""
-    command = [_find_maven(), "--batch-mode", "--file", module / "pom.xml", "package"]
+    command = [_find_maven(), "--batch-mode", "--file", module / "pom.xml", *options, "package"]
     done = subprocess.run(command, env=_maven_environ(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode:
         raise AssertionError(done.stdout)

@@ -2,14 +2,18 @@
 
 import datetime as dt
 import decimal
+import glob
 import json
+import os
+import pathlib
 
 import pyarrow
 import pytest
 from pyarrow import parquet
 
 import typedbytes as tb
-from support.commands import bad, good
+from support.commands import bad, good, run
+from typedbytes import sequencefile
 
 MODULE = """
 import datetime, decimal, typing
@@ -70,15 +74,82 @@ def test_json_shows_values_as_the_class_has_them():
     assert json.loads(line) == shown
 
 
+FOLDER_TYPE = pyarrow.struct([
+    pyarrow.field("user", pyarrow.string(), False), pyarrow.field("at", pyarrow.timestamp("us", "UTC"), False),
+    pyarrow.field("day", pyarrow.date32(), False), pyarrow.field("price", pyarrow.decimal128(38, 18)),
+])  # fmt: skip
+
+
+@pytest.mark.parametrize("widen", [[], ["--widen"]])
+def test_the_files_of_a_folder_have_the_columns_of_the_class(widen):
+    """The first input alone would say another type: a MAP without a price, and dates as text."""
+    with sequencefile.Writer("a.seq") as writer:
+        writer.write(1, {"day": "2026-05-01", "at": 0, "user": "ann"})
+    with sequencefile.Writer("b.seq") as writer:
+        writer.writes(enumerate(ROWS))
+    words = ("convert", "--to", "parquet", *widen, "--type", "visits:Visit", "a.seq", "b.seq", "-o", "out/")
+    _, message = bad(64, *words)
+    assert message == "columns of pairs need --type and --key-type, such as builtins:str; those of values --type"
+    assert not os.path.exists("out")
+    good(*words, "--key-type", "builtins:int", "--split-size", "10")
+    names = sorted(name for name in os.listdir("out") if name.endswith(".parquet"))
+    tables = [parquet.read_table(f"out/{name}") for name in names]
+    assert len(names) > 2 and {table.schema.field("value").type for table in tables} == {FOLDER_TYPE}
+    rows = [row for table in tables for row in table.to_pylist()]
+    assert [(row["key"], tuple(row["value"].values())) for row in rows] == [
+        (1, ("ann", dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc), dt.date(2026, 5, 1), None)),
+        *enumerate(SHOWN),
+    ]
+
+
+def test_a_folder_names_the_input_and_the_field_that_does_not_fit():
+    tb.dump_all(ROWS, "a.tb")
+    tb.dump_all([ROWS[0], ("bob", "x", 0)], "b.tb")
+    words = ("convert", "--values", "--to", "parquet", "--type", "visits:Visit", "a.tb", "b.tb", "-o", "out/")
+    done = run(*words)
+    assert done.returncode == 65
+    assert 'b.tb: expected datetime, found STRING "x" at offset 49, record 1, path .at' in done.stderr.decode()
+    unfinished = json.loads(pathlib.Path("out.unfinished/_conversion.json").read_text())
+    assert unfinished["type"] == "<class 'visits.Visit'>"
+    tb.dump_all(ROWS, "b.tb")
+    _, message = bad(64, *words)
+    assert "left by an unfinished run with other inputs or options" in message
+
+
+def test_widening_changes_nothing_of_a_class():
+    tb.dump_all([{"user": "ann", "at": 0, "day": 0}, *ROWS], "in.tb")
+    words = ("convert", "--values", "--type", "visits:Visit", "in.tb", "-o")
+    good(*words, "a.parquet")
+    good(*words, "b.parquet", "--widen")
+    assert parquet.read_table("b.parquet").equals(parquet.read_table("a.parquet"))
+    good(
+        "convert",
+        "--values",
+        "--widen",
+        "--type",
+        "visits:Visit",
+        "--to",
+        "parquet",
+        "-o",
+        "c.parquet",
+        stdin=pathlib.Path("in.tb").read_bytes(),
+    )
+    assert parquet.read_table("c.parquet").equals(parquet.read_table("a.parquet"))
+
+
+@pytest.mark.parametrize("words", [["-o", "out.parquet"], ["--widen", "-o", "out.parquet"], ["-o", "out/"]])
+def test_without_records_a_table_has_the_columns_of_the_class(words):
+    tb.dump_all([], "in.tb")
+    good("convert", "--values", "--to", "parquet", "--type", "visits:Visit", "in.tb", *words)
+    (path,) = ["out.parquet"] if words[-1] != "out/" else glob.glob("out/*.parquet")
+    table = parquet.read_table(path)
+    assert table.schema.equals(pyarrow.schema(list(FOLDER_TYPE))) and table.num_rows == 0
+
+
 @pytest.mark.parametrize(
     "words, message",
     [
         (["--to", "typedbytes"], "--type is for arrow, parquet and json, not for typedbytes"),
-        (
-            ["--to", "parquet", "--widen", "-o", "a.parquet"],
-            "--type is for one file of arrow or parquet, without --widen",
-        ),
-        (["--to", "parquet", "-o", "folder/"], "--type is for one file of arrow or parquet, without --widen"),
     ],
 )
 def test_what_has_no_types(words, message):

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.hadoop
 @pytest.fixture(scope="module")
 def said():
     """Return what Maven says of the module, its own tests among it."""
-    return jars.build_with_maven(MODULE)
+    return jars.build_with_maven(MODULE, "-Prelease", "-Dmaven.javadoc.skip=true")
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +91,21 @@ def test_the_jar_is_for_java_8_and_knows_java_16(jar):
     assert {"Automatic-Module-Name: org.typedbytes.records", "Multi-Release: true"} <= set(manifest)
     assert versions.pop("META-INF/versions/16/org/typedbytes/records/Components.class") == 60
     assert len(versions) > 10 and set(versions.values()) == {52}
+
+
+def test_the_jar_of_sources_has_that_of_each_class(jar):
+    """Of the class for Java 16 too, where an IDE looks for it: at the path of the class."""
+    with zipfile.ZipFile(jar) as archive:
+        classes = {name.removesuffix(".class") for name in archive.namelist() if name.endswith(".class")}
+        assert not [name for name in archive.namelist() if name.endswith(".java")]
+    with zipfile.ZipFile(jar.with_name(f"{jar.stem}-sources.jar")) as archive:
+        sources = {name: archive.read(name) for name in archive.namelist() if name.endswith(".java")}
+    assert {name.removesuffix(".java") for name in sources} == {name for name in classes if "$" not in name}
+    for folder, root in (("java16", "META-INF/versions/16/"), ("java", "")):
+        for path in (MODULE / "src" / "main" / folder).rglob("*.java"):
+            name = path.relative_to(MODULE / "src" / "main" / folder).as_posix()
+            assert sources.pop(root + name) == path.read_bytes()
+    assert sources == {}
 
 
 def test_the_guide_shows_what_java_does(jar, tmp_path, monkeypatch):

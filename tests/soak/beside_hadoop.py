@@ -5,6 +5,7 @@ by record; the suite runs SOME of them. Here: the inputs of the examples and bot
 both read the same files.
 """
 
+import re
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,7 @@ from support.hadoop_support import ROOT, SEQUENCE_FILE_INPUT, SEQUENCE_FILE_OUTP
 from support.local_jobs import parts_of, run, write_words
 
 EXAMPLES = ROOT / "examples"
+OF_TUTORIAL = "visits.py of the tutorial"
 BINARY_PARTITIONER = "org.apache.hadoop.mapred.lib.BinaryPartitioner"
 
 
@@ -39,6 +41,10 @@ def _orders(path):
     path.write_text("".join(lines))
 
 
+def _days(path):
+    path.write_text("".join(f"2026-{n % 12 + 1:02}-{n % 28 + 1:02} user{n * n % 41}\n" for n in range(2000)))
+
+
 def _made(*words):
     """Return a function that writes to a path what inputs.py generates."""
 
@@ -60,6 +66,7 @@ EXAMPLE = {
     "max_temperature.py": Example(_made("weather", "3000"), secondary=20),
     "sessions.py": Example(_made("log", "3000")),
     "visits.py": Example(_made("log", "3000"), True),
+    OF_TUTORIAL: Example(_days, True),
     "matrix.py": Example(_made("matrices", "16"), is_sequence_file=True),
 }
 ALL = [
@@ -73,8 +80,19 @@ SOME = [
     Case("join.py", 2, False),
     Case("sessions.py", 2, False),
     Case("visits.py", 2, True),
+    Case(OF_TUTORIAL, 2, True),
     Case("matrix.py", 1, False),
 ]
+
+
+def script_of(name, folder):
+    """Return the path of an example; that of the tutorial, which users copy, is written into a new folder."""
+    if name != OF_TUTORIAL:
+        return EXAMPLES / name
+    (text,) = re.findall(r"```python\n(# visits.py\n.*?)```", (ROOT / "docs/tutorial.md").read_text("utf-8"), re.S)
+    folder.mkdir()
+    (folder / "visits.py").write_text(text, "utf-8")
+    return folder / "visits.py"
 
 
 def both(case, folder):
@@ -82,7 +100,8 @@ def both(case, folder):
     example = EXAMPLE[case.name]
     source = folder / "in"
     example.make(source)
-    command = python_command(EXAMPLES / case.name)
+    script = script_of(case.name, folder / "script")
+    command = python_command(script)
     options = ["-outputformat", SEQUENCE_FILE_OUTPUT]
     options += ["-inputformat", SEQUENCE_FILE_INPUT] if example.is_sequence_file else []
     options += ["-partitioner", BINARY_PARTITIONER] if example.secondary else []
@@ -100,7 +119,7 @@ def both(case, folder):
     )
     assert job.code == 0, job.log
     run(
-        EXAMPLES / case.name, source, folder / "local", reducers=case.nreducers, secondary=example.secondary,
+        script, source, folder / "local", reducers=case.nreducers, secondary=example.secondary,
         combiner=None if case.combiner else False, split_size=max(1000, source.stat().st_size // 3),
     )  # fmt: skip
     theirs = [

@@ -31,14 +31,14 @@ def spark():
 
 
 @pytest.mark.parametrize("case", beside_hadoop.ALL, ids=str)
-def test_examples_give_the_same_parts(spark, tmp_path, case):
+def test_examples_give_the_same_parts(spark, tmp_path, tmp_path_factory, case):
     example = beside_hadoop.EXAMPLE[case.name]
     example.make(tmp_path / "in")
     options = {
         "inputs": str(tmp_path / "in"), "reducers": case.nreducers, "secondary": example.secondary, "quiet": True,
         "combiner": None if case.combiner else False, "split_size": max(1000, (tmp_path / "in").stat().st_size // 3),
     }  # fmt: skip
-    script = beside_hadoop.EXAMPLES / case.name
+    script = beside_hadoop.script_of(case.name, tmp_path_factory.mktemp("example") / "script")
     ours = typedbytes_spark.run_script(spark, script, output=tmp_path / "spark", **options)
     there = local.run_script(script, output=tmp_path / "local", **options)
     assert parts_of(tmp_path / "spark") == parts_of(tmp_path / "local") and any(parts_of(tmp_path / "spark"))

@@ -2,6 +2,7 @@
 
 import collections
 import datetime
+import decimal
 import os
 import random
 import sys
@@ -247,3 +248,125 @@ def test_damage_names_the_file_and_the_offset(spark, tmp_path, path):
     (tmp_path / "in.seq").write_bytes(data)
     with pytest.raises(Exception, match="at offset"):
         load(spark, path).collect()
+
+
+VISITS = """
+import dataclasses, datetime, decimal, enum, typing, uuid
+from typedbytes import records
+
+class Color(enum.Enum):
+    RED = "red"
+    GREEN = "green"
+
+class Status(enum.IntEnum):
+    OK = 200
+
+class Item(typing.NamedTuple):
+    name: str
+    price: typing.Annotated[decimal.Decimal, records.Precision(9, 2)]
+
+@dataclasses.dataclass
+class Visit:
+    user: str
+    day: datetime.date
+    at: typing.Annotated[datetime.datetime, records.UTC, records.Milliseconds]
+    wall: typing.Annotated[datetime.datetime, records.Text]
+    total: decimal.Decimal
+    color: typing.Annotated[Color, records.Name]
+    status: Status
+    id: uuid.UUID
+    pause: datetime.timedelta
+    clock: datetime.time
+    items: list[Item]
+    counts: dict[str, int]
+    pair: tuple[int, str]
+    note: typing.Optional[str] = None
+"""
+VISIT = {
+    "user": "ann", "day": datetime.date(2026, 5, 1),
+    "at": datetime.datetime(2026, 5, 1, 12, tzinfo=datetime.timezone.utc), "wall": datetime.datetime(2026, 5, 1, 14),
+    "total": decimal.Decimal("1.5"), "color": "GREEN", "status": 200, "id": bytes(range(16)),
+    "pause": datetime.timedelta(seconds=-1), "clock": datetime.time(12, 30),
+    "items": [("tea", decimal.Decimal("1.50"))], "counts": {"a": 1}, "pair": (1 << 40, "x"), "note": None,
+}  # fmt: skip
+#: What a reader without the class sees: the wire of docs/records.md.
+VISIT_WIRE = {
+    "user": "ann", "day": 20574, "at": 1777636800000, "wall": "2026-05-01T14:00:00", "total": "1.500000000000000000",
+    "color": "GREEN", "status": 200, "id": bytes(range(16)), "pause": -1_000_000, "clock": 45_000_000_000,
+    "items": [("tea", "1.50")], "counts": {"a": 1}, "pair": (1 << 40, "x"), "note": None,
+}  # fmt: skip
+
+
+@pytest.fixture
+def visits(spark, tmp_path, monkeypatch):
+    """Return the class of a module that the driver and the workers import, and what Spark calls its columns."""
+    (tmp_path / "visits.py").write_text(VISITS)
+    monkeypatch.syspath_prepend(tmp_path)
+    spark.sparkContext.addPyFile(str(tmp_path / "visits.py"))
+    typedbytes_spark.register(spark)
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
+    item = types.StructType(
+        [
+            types.StructField("name", types.StringType(), False),
+            types.StructField("price", types.DecimalType(9, 2), False),
+        ]
+    )
+    kinds = {
+        "user": types.StringType(), "day": types.DateType(), "at": types.TimestampType(),
+        "wall": types.TimestampNTZType(), "total": types.DecimalType(38, 18), "color": types.StringType(),
+        "status": types.LongType(), "id": types.BinaryType(), "pause": types.DayTimeIntervalType(),
+        "clock": types.TimeType(), "items": types.ArrayType(item, False),
+        "counts": types.MapType(types.StringType(), types.LongType(), False),
+        "pair": types.StructType(
+            [types.StructField("0", types.LongType(), False), types.StructField("1", types.StringType(), False)]
+        ),
+        "note": types.StringType(),
+    }  # fmt: skip
+    yield types.StructType([types.StructField(name, kind, name == "note") for name, kind in kinds.items()])
+    sys.modules.pop("visits", None)
+
+
+def test_a_class_is_the_schema(spark, tmp_path, visits):
+    write(tmp_path / "in.seq", [("a", VISIT_WIRE), ("b", {**VISIT_WIRE, "note": "hello", "unknown": 1})])
+    for load_it in (
+        lambda **how: load(spark, tmp_path / "in.seq", **how),
+        lambda **how: typedbytes_spark.read(spark, str(tmp_path / "in.seq"), **how),
+    ):
+        frame = load_it(type="visits:Visit", keyType="builtins:str")
+        assert frame.schema["value"].dataType == visits
+        assert not frame.schema["key"].nullable and not frame.schema["value"].nullable
+        found = [(row.key, plain_row(row.value)) for row in frame.orderBy("key").collect()]
+        assert found == [("a", plain_row(VISIT)), ("b", plain_row({**VISIT, "note": "hello"}))]
+    with pytest.raises(Exception, match="type: visits:Page: AttributeError"):
+        load(spark, tmp_path / "in.seq", type="visits:Page", keyType="builtins:str")
+
+
+def test_a_frame_is_written_in_the_forms_of_a_class(spark, tmp_path, visits):
+    """The frame is Spark's own, of its own values; what is written is what docs/records.md says of each type."""
+    kind = types.StructType([types.StructField("key", types.StringType()), types.StructField("value", visits)])
+    rows = [("a", tuple(VISIT.values())), ("b", tuple({**VISIT, "note": "hello"}.values()))]
+    frame, words = spark.createDataFrame(rows, kind), {"type": "visits:Visit", "keyType": "builtins:str"}
+    for nulls, dialect in (("value", {}), ("hive", {"dialect": "hive"})):
+        out = str(tmp_path / nulls)
+        frame.write.format("typedbytes").mode("append").options(nulls=nulls, **words).save(out)
+        expected = {"a": VISIT_WIRE, "b": {**VISIT_WIRE, "note": "hello"}}
+        assert dict(sequencefile.read(out, **dialect)) == expected
+        assert load(spark, out, **words, **dialect).select("value").orderBy("key").collect() == sorted(
+            frame.select("value").collect(), key=lambda row: row.value.note or ""
+        )
+    bad = spark.createDataFrame([("a", (1,))], "key string, value struct<user: int>")
+    with pytest.raises(Exception, match="the frame does not fit its type: expected str, found INT 1"):
+        bad.write.format("typedbytes").mode("append").options(**words).save(str(tmp_path / "bad"))
+    with pytest.raises(Exception, match="structs cannot be combined with type"):
+        frame.write.format("typedbytes").mode("append").options(structs="map", **words).save(str(tmp_path / "bad"))
+
+
+def plain_row(row):
+    """Return a Row, or the dict of one, as plain values."""
+    values = row.asDict() if hasattr(row, "asDict") else row
+    return {
+        name: bytes(value) if isinstance(value, bytearray)
+        else value.astimezone(datetime.timezone.utc).replace(tzinfo=None) if name == "at"
+        else list(map(tuple, value)) if name == "items" else tuple(value) if name == "pair" else value
+        for name, value in values.items()
+    }  # fmt: skip

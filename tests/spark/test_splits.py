@@ -1,17 +1,21 @@
 """What Spark's tasks read and write, without Spark: splits as record batches, folders whole or not there."""
 
+import datetime as dt
 import decimal
+import enum
 import os
+import typing
 import uuid
 
 import fsspec
+import msgspec
 import pyarrow
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 import typedbytes as tb
 from support.subprocess_runs import run_fresh
-from typedbytes import columns, sequencefile
+from typedbytes import columns, records, sequencefile
 from typedbytes.spark import _output, _splits
 from typedbytes.spark._splits import Options, SchemaError, Split
 
@@ -203,6 +207,16 @@ def test_a_job_writes_its_files_when_all_tasks_have_succeeded(folder, codec):
     instead = _output.Output(folder, {}, True)
     instead.commit([instead.write(iter(BATCHES[1:]), 0, 1)])
     assert list(sequencefile.read(folder)) == [("c", 3)]
+
+
+@pytest.mark.parametrize("types", [{}, {"type": typing.Optional[int], "keytype": str}], ids=["", "typed"])
+@pytest.mark.parametrize("nulls, encoded", [("value", b"d\0\0\0\x04\x80\x02N."), ("hive", b"\x0c")])
+def test_a_null_is_nones_pickle_or_that_of_hive(folder, nulls, encoded, types):
+    output = _output.Output(folder, {"nulls": nulls, "codec": "none", **types}, False)
+    output.commit([output.write(iter(BATCHES), 0, 1)])
+    assert sum(encoded in content for content in files_in(folder).values()) == 1
+    dialect = {"dialect": "hive"} if nulls == "hive" else {}
+    assert list(sequencefile.read(folder, **dialect)) == [("a", 1), ("b", None), ("c", 3)]
 
 
 def files_in(folder):
@@ -408,3 +422,116 @@ def test_maps_without_equal_keys_are_read(tmp_path):
     values = [dict(LONG[:n]) for n in (1, 5, 1, 0, 5, 30, 5)]
     (tmp_path / "in.tb").write_bytes(b"".join(map(tb.dumps, values)))
     assert [dict(row[0]) for row in rows_of(str(tmp_path), pairs="false")] == values
+
+
+class Size(enum.IntEnum):
+    SMALL = 1
+
+
+class Point(typing.NamedTuple):
+    x: int
+    y: float = 0.5
+
+
+class Tagged(msgspec.Struct, tag="t", rename="camel"):
+    long_name: str
+    left_out: typing.Union[int, msgspec.UnsetType] = msgspec.UNSET
+
+
+class Partial(typing.TypedDict, total=False):
+    n: int
+
+
+ZONED = dt.datetime(2026, 5, 1, 12, tzinfo=dt.timezone.utc)
+#: An annotation, a type of Spark in Arrow, values as Spark's rows have them, and what is written of each.
+TYPED = {
+    "seconds": (typing.Annotated[dt.datetime, records.Seconds], pyarrow.timestamp("us"), [
+        (ZONED.replace(tzinfo=None), tb.Long(1777636800))]),
+    "text": (typing.Annotated[dt.datetime, records.UTC, records.Text], pyarrow.timestamp("us", "UTC"), [
+        (ZONED, "2026-05-01T12:00:00Z")]),
+    "day": (typing.Annotated[dt.date, records.Text], pyarrow.date32(), [(ZONED.date(), "2026-05-01")]),
+    "time": (typing.Annotated[dt.time, records.Seconds], pyarrow.time64("us"), [(dt.time(1), 3600)]),
+    "pause": (typing.Annotated[dt.timedelta, records.Milliseconds], pyarrow.duration("us"), [
+        (dt.timedelta(1), 86400000)]),
+    "decimal": (typing.Annotated[decimal.Decimal, records.Precision(9, 2)], pyarrow.decimal128(9, 2), [
+        (decimal.Decimal("1.50"), "1.50")]),
+    "enum": (Size, pyarrow.int64(), [(1, 1)]),
+    "uuid": (typing.Annotated[uuid.UUID, records.Text], pyarrow.binary(), [(bytes(16), str(uuid.UUID(int=0)))]),
+    "narrow": (typing.Annotated[int, tb.Byte], pyarrow.int8(), [(-1, tb.Byte(-1))]),
+    "set": (set[str], pyarrow.list_(pyarrow.field("item", pyarrow.string(), False)), [(["a"], ["a"])]),
+    "numbers": (tuple[float, float], pyarrow.list_(pyarrow.float64()), [([0.5, 1.5], (0.5, 1.5))]),
+    "texts": (tuple[str, str], pyarrow.struct([
+        pyarrow.field("0", pyarrow.string(), False), pyarrow.field("1", pyarrow.string(), False)]), [
+        ({"0": "a", "1": "b"}, ("a", "b"))]),
+    "vector": (Point, pyarrow.struct([
+        pyarrow.field("x", pyarrow.int64(), False), pyarrow.field("y", pyarrow.float64(), False)]), [
+        ({"x": 1, "y": 2.5}, (1, 2.5))]),
+    "optional": (typing.Optional[list[typing.Optional[Point]]], pyarrow.list_(pyarrow.struct([
+        pyarrow.field("x", pyarrow.int64(), False), pyarrow.field("y", pyarrow.float64(), False)])), [
+        ([{"x": 1, "y": 2.5}, None], [(1, 2.5), None]), (None, None)]),
+    "tagged": (Tagged, pyarrow.struct([
+        pyarrow.field("type", pyarrow.string(), False), pyarrow.field("long_name", pyarrow.string(), False),
+        pyarrow.field("left_out", pyarrow.int64())]), [
+        ({"type": "t", "long_name": "a", "left_out": None}, {"type": "t", "longName": "a"}),
+        ({"type": "t", "long_name": "a", "left_out": 2}, {"type": "t", "longName": "a", "leftOut": 2})]),
+    "partial": (Partial, pyarrow.struct([pyarrow.field("n", pyarrow.int64())]), [
+        ({"n": None}, {}), ({"n": 1}, {"n": 1})]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TYPED)
+def test_a_type_is_read_and_written_in_its_forms(tmp_path, name):
+    """Both ways by facts of the wire: what is written, read without a type, is that of docs/records.md."""
+    annotation, kind, values = TYPED[name]
+    types = {"type": annotation, "keytype": int}
+    schema = pyarrow.schema([pyarrow.field("key", pyarrow.int64(), False), pyarrow.field("value", kind)])
+    rows = [{"key": number, "value": value} for number, (value, _) in enumerate(values)]
+    output = _output.Output(str(tmp_path / "out"), types, False)
+    output.commit([output.write(iter([pyarrow.RecordBatch.from_pylist(rows, schema)]), 0, 1)])
+    written = [value for _, value in sequencefile.read(tmp_path / "out")]
+    assert written == [wire for _, wire in values]
+    found = _splits.infer_schema(str(tmp_path / "out"), Options(types)).arrow
+    assert found.field("value").type == kind and found.field("value").nullable is (name == "optional")
+    assert rows_of(str(tmp_path / "out"), **types) == [(number, value) for number, (value, _) in enumerate(values)]
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ({"type": "Visit"}, "type: expected MODULE:CLASS, such as visits:Visit, not 'Visit'"),
+        ({"type": "builtins:int"}, "pairs need type and keyType, such as builtins:str; type alone is for pairs=false"),
+        ({"keyType": "builtins:int"}, "pairs need type and keyType"),
+        ({"keyType": "builtins:int", "type": "builtins:int", "pairs": "false"}, "keyType is for pairs"),
+        ({"type": "builtins:int", "pairs": "false", "mergeSchema": "true"}, "mergeSchema, encoding and unicodeErrors"),
+        ({"type": "builtins:complex", "pairs": "false"}, "type: builtins:complex: TypeError: complex is not"),
+    ],
+)  # fmt: skip
+def test_types_that_cannot_be(given, message):
+    with pytest.raises(ValueError, match=message):
+        Options(given)
+
+
+def test_single_values_have_a_column_for_each_field(tmp_path):
+    tb.dump_all([(1, 2.5), {"x": 3}], tmp_path / "in.tb")
+    given = {"pairs": "false", "type": Point, "pathColumn": "path"}
+    path = str(tmp_path / "in.tb")
+    assert _splits.infer_schema(path, Options(given)).arrow.names == ["x", "y", "path"]
+    assert rows_of(path, **given) == [(1, 2.5, path), (3, 0.5, path)]
+    options = Options({"pairs": "false", "type": Point})
+    narrow = pyarrow.schema([("x", pyarrow.int32()), ("y", pyarrow.float64())])
+    assert rows_of(path, _splits.given_schema(path, options, narrow), pairs=False, type=Point) == [(1, 2.5), (3, 0.5)]
+    with pytest.raises(SchemaError, match=r"the columns of the schema are \['z'\], and those of the type \['x', 'y'\]"):
+        _splits.given_schema(path, options, pyarrow.schema([("z", pyarrow.int32())]))
+    tb.dump_all([(1, "x")], tmp_path / "in.tb")
+    with pytest.raises(tb.DecodeTypeError, match=r'in.tb: expected float, found STRING "x" .* path .y'):
+        rows_of(path, pairs=False, type=Point)
+
+
+def test_what_spark_has_no_type_for_is_refused(tmp_path):
+    wide = typing.Annotated[decimal.Decimal, records.Precision(76, 2)]
+    with pytest.raises(SchemaError, match="value: a decimal of Spark has at most 38 digits, not 76"):
+        _splits.infer_schema(str(tmp_path), Options({"pairs": "false", "type": wide}))
+    with pytest.raises(TypeError, match="Any: a frame has no values of any type"):
+        _output.Output(str(tmp_path / "out"), {"type": typing.Any, "keytype": str}, False)
+    with pytest.raises(ValueError, match='nulls must be "value" or "hive" with type'):
+        _output.Output(str(tmp_path / "out"), {"type": int, "keytype": str, "nulls": "error"}, False)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from typedbytes._records.model import Node
 
-__all__ = ["native_of", "program_of", "resolve"]
+__all__ = ["named_type", "native_of", "program_of", "resolve"]
 
 MAX_PROGRAMS = 512  # kept, with their classes
 
@@ -32,6 +32,24 @@ def resolve(annotation: Any) -> Node:
     from typedbytes._records.resolver import Resolver
 
     return Resolver().run(annotation)
+
+
+def named_type(name: str) -> Any:
+    """Return the class, or another type of records, that MODULE:CLASS names.
+
+    Raises ValueError with the reason why there is none.
+    """
+    import pkgutil
+
+    module, colon, path = name.partition(":")
+    if not (module and colon and path):
+        raise ValueError(f"expected MODULE:CLASS, such as visits:Visit, not {name!r}")
+    try:
+        found = pkgutil.resolve_name(name)
+        resolve(found)
+    except (Exception, SystemExit) as error:  # of the module too
+        raise ValueError(f"{name}: {type(error).__name__}: {error}") from error
+    return found
 
 
 def native_of(cls: type) -> Node | None:

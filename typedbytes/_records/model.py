@@ -9,7 +9,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
 
@@ -168,3 +168,18 @@ class Record:
 
     def __repr__(self) -> str:
         return f"<record {self.name}>"
+
+
+def nodes_within(root: Node) -> Iterator[Node]:
+    """Yield a node and all in it, each once; what is within one is looked at when the next is asked for."""
+    todo, seen = [root], {root}
+    while todo:
+        node = todo.pop()
+        yield node
+        parts = [node.item, node.key, node.value, *(node.items or ()), *(node.members or ())]
+        if node.kind == "record":
+            parts += [field.node for field in node.record.fields]
+        for part in parts:
+            if part is not None and part not in seen:
+                seen.add(part)
+                todo.append(part)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typedbytes._records import resolve
+from typedbytes._records.model import nodes_within
 
 TYPE_CHECKING = False
 
@@ -19,17 +20,9 @@ TEXTS = {"date", "datetime", "time", "timedelta", "uuid"}
 def node_of_text(annotation: Any) -> Node:
     """Return what an annotation says, but with each record as a MAP, and ISO 8601 text where there is such a form."""
     root = resolve(annotation)
-    todo, seen = [root], {root}
-    while todo:
-        node = todo.pop()
+    for node in nodes_within(root):
         if node.kind in TEXTS:
             node.text = True
-        parts = [node.item, node.key, node.value, *(node.items or ()), *(node.members or ())]
         if node.kind == "record":
             node.record.form = "MAP"
-            parts += [field.node for field in node.record.fields]
-        for part in parts:
-            if part is not None and part not in seen:
-                seen.add(part)
-                todo.append(part)
     return root

@@ -1,7 +1,8 @@
 """Splits as Arrow record batches of one schema. Needs pyarrow.
 
-Here: the schema of some files, and conversion to it. Not here: types that a consumer lacks (spark/_splits). Invariant:
-all batches have the schema; a value that does not fit is an error that names the file.
+Here: the schema of some files, or of the types that a structure has, and conversion to it. Not here: types that a
+consumer lacks (spark/_splits). Invariant: all batches have the schema; a value that does not fit is an error that names
+the file.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typedbytes.columns import _type_strings
 from typedbytes.columns._read import read
 from typedbytes.errors import TypedBytesError
 
-__all__ = ["Schema", "SchemaError", "batches_of", "infer_schema"]
+__all__ = ["Schema", "SchemaError", "batches_of", "infer_schema", "is_typed"]
 
 _STRING = _type_strings.parse("string")
 
@@ -39,10 +40,19 @@ _TYPES_OF_CLASSES = {
 }  # fmt: skip
 
 
+def is_typed(structure):
+    """Return whether it has the type of single values, or those of keys and values, which set the schema."""
+    return not structure.keys().isdisjoint(("type", "key_type", "value_type"))
+
+
 def schema_without_records(structure, classes=()):
     """Return the Schema of an input without records; classes: those of a SequenceFile, which say what they would be."""
     import pyarrow
 
+    if is_typed(structure):
+        with read(b"", **structure) as reader:
+            types = reader.schema
+            return Schema(pyarrow.RecordBatchReader.from_stream(reader).schema, types)
     names = ("key", "value") if structure["pairs"] else ("value",)
     types = {
         name: _TYPES_OF_CLASSES.get(given.rpartition(".")[2], "unknown")
@@ -66,6 +76,8 @@ def infer_schema(files, structure, *, of_all_files=False, of_all_records=False):
 
     of_all_files: it holds the first records of each file; of_all_records: and all others.
     """
+    if is_typed(structure):
+        return schema_without_records(structure)
     schema, is_safe = None, False
     while not is_safe:
         schema, is_safe = _widened(schema, files, structure, of_all_files, of_all_records)
@@ -108,6 +120,11 @@ def batches_of(split, schema, structure, path_column=None, columns=None):
     import pyarrow
 
     path, types = os.fsdecode(split.path), schema.types
+    if is_typed(structure):
+        with read(split, columns=columns, **structure) as reader:
+            for batch in reader:
+                yield _cast(pyarrow.record_batch(batch), path, schema, path_column)
+        return
     if columns is not None:
         fields = [schema.arrow.field(name) for name in columns]
         schema = Schema(pyarrow.schema(fields), {name: types[name] for name in columns})
@@ -133,6 +150,18 @@ def _reader(split, types, structure, wanted):
         return reader
     reader.close()
     return read(split, schema={**types, **found}, **how)
+
+
+def _cast(found, path, schema, path_column):
+    """Return a batch of declared types in the schema that a consumer has for them."""
+    import pyarrow
+
+    if path_column:
+        found = found.append_column(path_column, pyarrow.array([path] * len(found), pyarrow.string()))
+    try:
+        return found.cast(schema.arrow)
+    except (pyarrow.ArrowException, ValueError) as error:
+        raise SchemaError(f"the records do not fit the schema: {error}", path) from None
 
 
 def _fitted(batch, path, schema, path_column):

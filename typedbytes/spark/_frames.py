@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 try:
-    from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+    import pyspark  # noqa: F401
 except ImportError as error:
     raise ModuleNotFoundError(
         "typedbytes.spark needs PySpark: pip install 'typedbytes[spark]'", name="pyspark"
     ) from error
 
+from typedbytes.spark._schemas import arrow_schema, spark_schema
 from typedbytes.spark._splits import Options, Schema, Split, batches_of, given_schema, infer_schema, make_splits
 
 __all__ = ["read"]
@@ -19,10 +20,10 @@ def read(spark, path, schema, options):
     options = Options(options)
     if schema is None:
         inferred = infer_schema(path, options)
-        schema = from_arrow_schema(inferred.arrow)
-        wanted = Schema(to_arrow_schema(schema), inferred.types)
+        schema = spark_schema(inferred.arrow)
+        wanted = Schema(arrow_schema(schema), inferred.types)
     else:
-        wanted = given_schema(path, options, to_arrow_schema(schema))
+        wanted = given_schema(path, options, arrow_schema(schema))
     rows = [tuple(split) for split in make_splits(path, options)]
     splits = spark.createDataFrame(rows, "path string, start long, length long").repartition(max(len(rows), 1))
 

@@ -15,6 +15,8 @@ from contextlib import suppress
 from typedbytes import columns, sequencefile
 from typedbytes._base import locations
 from typedbytes._base.folders import exists, make_folder, remove, remove_folder, rename
+from typedbytes.spark._rows import TypedRows
+from typedbytes.spark._splits import types_of
 
 __all__ = ["Output"]
 
@@ -28,13 +30,19 @@ class Output:
         self._job = os.urandom(4).hex()
         self._overwrite = overwrite
         self._nulls = options.get("nulls", "value")
-        self._structs = options.get("structs", "vector")
+        self._types = types = types_of(options, pairs=True)
+        if types and "structs" in options:
+            raise ValueError("structs cannot be combined with type, which says what a struct becomes")
+        self._structs = options.get("structs", "map" if types else "vector")
         codec = options.get("codec", "default")
         self._writer_options = {"compression": "none"} if codec == "none" else {"compression": "block", "codec": codec}
+        if self._nulls == "hive":
+            self._writer_options["dialect"] = "hive"
         for option, name in (("keyclass", "key_class"), ("valueclass", "value_class")):
             if option in options:
                 self._writer_options[name] = options[option]
         # Refuse what cannot be written before the job starts.
+        self._typed_rows()
         sequencefile.Writer(io.BytesIO(), **self._writer_options).close()
         columns.write(io.BytesIO(), {"key": [], "value": []}, nulls=self._nulls, structs=self._structs)
 
@@ -46,6 +54,9 @@ class Output:
     def _replaced(self):
         return f"{self._path}/_replaced-{self._job}"
 
+    def _typed_rows(self):
+        return TypedRows(self._types, self._nulls) if self._types else None
+
     def write(self, batches, partition, attempt):
         """Write record batches to a file; return its name and its name until the commit, or None without batches."""
         batch = next(batches, None)
@@ -53,12 +64,12 @@ class Output:
             return None
         name = f"part-{partition:05d}-{self._job}.seq"
         make_folder(self._temporary)
-        unfinished = f"{name}.{attempt}"
+        unfinished, typed = f"{name}.{attempt}", self._typed_rows()
         with sequencefile.open(f"{self._temporary}/{unfinished}", "w", **self._writer_options) as writer:
             while batch is not None:
                 sink = io.BytesIO()
                 columns.write(sink, batch, nulls=self._nulls, structs=self._structs)
-                writer.write_typed(sink.getvalue())
+                writer.write_typed(typed.encoded(sink.getvalue()) if typed else sink.getvalue())
                 batch = next(batches, None)
         return name, unfinished
 

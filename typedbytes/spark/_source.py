@@ -18,6 +18,7 @@ except ImportError as error:
     ) from error
 
 from typedbytes.spark._output import Output
+from typedbytes.spark._schemas import arrow_schema, spark_schema
 from typedbytes.spark._splits import Options, batches_of, given_schema, infer_schema, make_splits
 
 __all__ = ["TypedBytesDataSource"]
@@ -33,9 +34,7 @@ class TypedBytesDataSource(DataSource):
 
     def schema(self):
         """Return the schema of the path, if none was given."""
-        from pyspark.sql.pandas.types import from_arrow_schema
-
-        return from_arrow_schema(infer_schema(self._paths(), Options(self.options)).arrow)
+        return spark_schema(infer_schema(self._paths(), Options(self.options)).arrow)
 
     def reader(self, schema):
         """Return the reader of the paths."""
@@ -75,7 +74,7 @@ class _Reader(DataSourceReader):
     def __init__(self, paths, options, schema):
         self._paths = paths
         self._options = options
-        self._schema = given_schema(paths, options, _arrow(schema))
+        self._schema = given_schema(paths, options, arrow_schema(schema))
 
     def partitions(self):
         """Return the splits."""
@@ -112,9 +111,3 @@ class _Writer(DataSourceArrowWriter):
 class _Written(WriterCommitMessage):
     def __init__(self, written):
         self.written = written
-
-
-def _arrow(schema):
-    from pyspark.sql.pandas.types import to_arrow_schema
-
-    return to_arrow_schema(schema)

@@ -1,6 +1,6 @@
 """What both ways into Spark read: splits as record batches of a schema. Needs pyarrow, and no Spark.
 
-Here: options, and the types that Spark has. Not here: dividing files, and conversion to a schema, which are columns'.
+Here: options. Not here: dividing files, and conversion to a schema, which are columns'.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import os
 from typedbytes import columns
 from typedbytes._base import locations
 from typedbytes.columns import Split, _tables
-from typedbytes.columns._tables import Schema, SchemaError
+from typedbytes.columns._tables import Schema, SchemaError, is_typed
 from typedbytes.sequencefile._classes import texts_of
+from typedbytes.spark._schemas import type_of_spark
 
 __all__ = ["Options", "Schema", "SchemaError", "Split", "batches_of", "given_schema", "infer_schema", "make_splits"]
 
@@ -43,6 +44,39 @@ class Options:
         }
         if given.get("classes"):  # read here, so that workers need no file
             self.structure["classes"] = texts_of(given["classes"])
+        types = types_of(given, self.pairs)
+        if types:
+            if self.merge or (self.structure["encoding"], self.structure["unicode_errors"]) != ("utf-8", "strict"):
+                raise ValueError(
+                    "mergeSchema, encoding and unicodeErrors cannot be combined with type, which says what values are"
+                )
+            self.structure.update(types)
+
+
+def types_of(given, pairs):
+    """Return the types that the options type and keyType name, by the names that columns.read has for them.
+
+    given: options by their names in small letters. A type may be given itself, too.
+    """
+    value, key = (_type(name, given.get(name.lower())) for name in ("type", "keyType"))
+    if value is None and key is None:
+        return {}
+    if pairs and (value is None or key is None):
+        raise ValueError("pairs need type and keyType, such as builtins:str; type alone is for pairs=false")
+    if not pairs and key is not None:
+        raise ValueError("keyType is for pairs, and pairs is false")
+    return {"key_type": key, "value_type": value} if pairs else {"type": value}
+
+
+def _type(option, given):
+    if not isinstance(given, str):
+        return given
+    from typedbytes._records import named_type  # lazy import: start-up time
+
+    try:
+        return named_type(given)
+    except ValueError as error:
+        raise ValueError(f"{option}: {error}") from error
 
 
 def _flag(given, name, default):
@@ -76,7 +110,7 @@ def infer_schema(paths, options):
     if found is None:
         shown = ", ".join(map(os.fsdecode, paths if isinstance(paths, list) else [paths]))
         raise SchemaError(f"{shown}: there are no records to take the schema from: give one")
-    fields = [pyarrow.field(field.name, _listed(field.type)) for field in found.arrow]
+    fields = [field.with_type(type_of_spark(field.type, field.name)) for field in found.arrow]
     if options.path_column:
         fields.append(pyarrow.field(options.path_column, pyarrow.string()))
     return Schema(pyarrow.schema(fields), found.types)
@@ -89,22 +123,14 @@ def _infer(paths, options):
 
 def given_schema(paths, options, arrow):
     """Return a given schema, with the types of records for its bytes and structs, which say too little."""
+    if is_typed(options.structure):
+        names = infer_schema(paths, options).arrow.names
+        if arrow.names != names:
+            raise SchemaError(f"the columns of the schema are {arrow.names}, and those of the type {names}")
+        return Schema(arrow, {})
     if not any(word in str(field.type) for field in arrow for word in ("binary", "struct")):
         return Schema(arrow, {})
     return Schema(arrow, _infer(paths, options).types)
-
-
-def _listed(kind):
-    """Return a type without lists of one size, which Spark does not have."""
-    import pyarrow
-
-    if pyarrow.types.is_fixed_size_list(kind) or pyarrow.types.is_list(kind):
-        return pyarrow.list_(_listed(kind.value_type))
-    if pyarrow.types.is_struct(kind):
-        return pyarrow.struct([pyarrow.field(field.name, _listed(field.type)) for field in kind])
-    if pyarrow.types.is_map(kind):
-        return pyarrow.map_(_listed(kind.key_type), _listed(kind.item_type))
-    return kind
 
 
 def batches_of(split, options, schema):

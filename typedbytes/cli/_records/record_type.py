@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pkgutil
 import sys
 
 import typedbytes
@@ -18,25 +17,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-__all__ = ["ShownRecords", "types_of"]
+__all__ = ["ShownRecords", "types_of", "types_of_columns"]
 
 
 def load_type(name: str | None, option: str = "--type") -> Any:
     """Return the class, or another type of records, that MODULE:CLASS names; a Failure says why there is none."""
     if name is None:
         return None
-    module, colon, path = name.partition(":")
-    if not (module and colon and path):
-        raise Failure(USAGE, f"argument {option}: expected MODULE:CLASS, such as visits:Visit, not {name!r}")
+    from typedbytes._records import named_type  # lazy import: start-up time
+
     folder = os.getcwd()
     if folder not in sys.path and "" not in sys.path:
         sys.path.insert(0, folder)
     try:
         with contextlib.redirect_stdout(sys.stderr):  # what the module prints is not of the output
-            found = pkgutil.resolve_name(name)
+            found = named_type(name)
         typedbytes.Decoder(type=found)
-    except (Exception, SystemExit) as error:
-        raise Failure(USAGE, f"argument {option}: {name}: {type(error).__name__}: {error}") from error
+    except (ValueError, TypeError) as error:
+        raise Failure(USAGE, f"argument {option}: {error}") from error
     return found
 
 
@@ -44,6 +42,18 @@ def types_of(value_type: str | None, key_type: str | None) -> dict[str, Any]:
     """Return the types that --type and --key-type name, as options of a Decoder; each may be None."""
     kind = load_type(value_type)
     return {"type": kind, "key_type": load_type(key_type, "--key-type"), "value_type": kind}
+
+
+def types_of_columns(types: dict[str, Any], pairs: bool) -> dict[str, Any]:
+    """Return those of the types that columns of pairs need, or columns of values; without any none."""
+    if not types:
+        return {}
+    names = ("key_type", "value_type") if pairs else ("type",)
+    if any(types[name] is None for name in names):
+        raise Failure(
+            USAGE, "columns of pairs need --type and --key-type, such as builtins:str; those of values --type"
+        )
+    return {name: types[name] for name in names}
 
 
 class ShownRecords:

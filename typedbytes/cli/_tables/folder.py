@@ -47,12 +47,12 @@ def _is_folder(name):
     return False
 
 
-def write_folder(folder, inputs, form, codec, split_size, widen, shape):
-    """Convert Inputs to files in a folder."""
+def write_folder(folder, inputs, form, codec, split_size, widen, shape, types):
+    """Convert Inputs to files in a folder; types: those that --type and --key-type name."""
     folder = folder.rstrip("/")
     _check(folder, inputs)
     imported_pyarrow()
-    plan = make_plan(inputs, _rereadables(inputs), split_size or SPLIT_NBYTES, widen)
+    plan = make_plan(inputs, _rereadables(inputs), split_size or SPLIT_NBYTES, widen, types)
     parts = {f"part-{number:05}.{form}": split for number, split in enumerate(plan.splits)}
     is_remote = locations.is_url(folder)
     unfinished = folder if is_remote else f"{folder}.unfinished"
@@ -108,7 +108,7 @@ def _description(parts, plan, form, codec, shape):
     return {
         "to": form,
         "codec": codec or "none",
-        **plan.structure,
+        **{name: given if isinstance(given, (str, bool)) else repr(given) for name, given in plan.structure.items()},
         "schema": str(shape.schema(plan.schema.arrow)),
         "inputs": inputs,
         "splits": {name: [display_name(os.fsdecode(path)), *part] for name, (path, *part) in parts.items()},

@@ -38,17 +38,19 @@ def write_table(batches, output, form, codec, shape, empty):
 class EmptyInputs:
     """What is known of the columns of inputs without records."""
 
-    def __init__(self, inputs):
+    def __init__(self, inputs, types):
         self._inputs = inputs
+        self._types = types  # those of --type and --key-type
         self.classes = ()  # of the first SequenceFile
 
     def schema(self):
         """Return the schema of the table: null where nothing says what the values would be."""
-        from typedbytes.columns._tables import schema_without_records  # imported lazily: start-up time
+        from typedbytes.cli._records.record_type import types_of_columns  # imported lazily: start-up time
+        from typedbytes.columns._tables import schema_without_records
 
         imported_pyarrow()
         pairs = bool(self._inputs.pairs or self.classes)
-        return schema_without_records({"pairs": pairs}, self.classes).arrow
+        return schema_without_records({"pairs": pairs, **types_of_columns(self._types, pairs)}, self.classes).arrow
 
 
 class _File(io.RawIOBase):

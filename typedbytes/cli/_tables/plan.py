@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from typedbytes import columns
 from typedbytes.cli._failure import BAD_DATA, IO_ERROR, NO_INPUT, USAGE, Failure, display_name, reason_of, say
 from typedbytes.cli._input.inputs import opened
+from typedbytes.cli._records.record_type import types_of_columns
 from typedbytes.cli._tables.arrow import notes_on_bytes
 from typedbytes.columns import _tables
 from typedbytes.errors import DecodeError
@@ -21,17 +22,19 @@ __all__ = ["batches_of", "make_plan"]
 TablePlan = namedtuple("TablePlan", "splits schema structure names")
 
 
-def make_plan(inputs, rereadables, split_size, widen):
+def make_plan(inputs, rereadables, split_size, widen, types):
     """Return the TablePlan of a conversion of Inputs, given as a list of Rereadables too.
 
-    With `widen` the types are those that hold all records, else those of the first of each input.
+    The columns have the types that --type and --key-type name, if there are any; with `widen` those that hold all
+    records, else those of the first of each input.
     """
     kinds = [_kind(each, inputs, widen) for each in rereadables]
     if len({*kinds}) > 1 and not inputs.pairs:
         raise Failure(
             USAGE, "the inputs are SequenceFiles and typed bytes: pass --pairs to read the typed bytes as pairs too"
         )
-    structure = {"pairs": inputs.pairs or "sequencefile" in kinds, "dialect": inputs.dialect}
+    pairs = inputs.pairs or "sequencefile" in kinds
+    structure = {"pairs": pairs, "dialect": inputs.dialect, **types_of_columns(types, pairs)}
     files, names = [each.path for each in rereadables], {each.path: display_name(each.name) for each in rereadables}
     with _as_input_failure(names):
         splits = columns.splits(files, split_size)

@@ -147,7 +147,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     --type gives the columns of arrow and parquet the types of a record class: dates, timestamps and
     Decimals as such.
     Where types change within an input, --widen finds one type for all: LONG for INT and LONG, and
-    encoded values for all else.
+    encoded values for all else. With --type the class has them, and nothing is read twice.
     From SequenceFile to SequenceFile keys and values keep their classes, and the file its metadata.
     --key-class and --value-class choose other classes, for readers in Java: of other inputs they are
     TypedBytesWritable.
@@ -183,15 +183,16 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
         from typedbytes.cli._tables.folder import write_folder  # imported lazily: start-up time
 
         folder, size = settings.output, settings.split_size
-        write_folder(folder, inputs, settings.target, settings.codec, size, settings.widen, shape)
+        write_folder(folder, inputs, settings.target, settings.codec, size, settings.widen, shape, types)
         return None
     if settings.widen:
         _check_widen(is_table, inputs)
     if settings.split_size is not None:
         raise Failure(USAGE, "--split-size is for a folder of Arrow or Parquet files: -o FOLDER/")
     if is_table:
-        empty = EmptyInputs(inputs)
-        batches = _widened(inputs) if settings.widen else _as_they_come(inputs, types, empty)
+        empty = EmptyInputs(inputs, types)
+        is_read_twice = settings.widen and not types  # which fit all records
+        batches = _widened(inputs) if is_read_twice else _as_they_come(inputs, types, empty)
         write_table(batches, output, settings.target, settings.codec, shape, empty)
         return None
     classes = {"key_class": settings.key_class, "value_class": settings.value_class}
@@ -272,7 +273,7 @@ def _widened(inputs):
 
     imported_pyarrow()
     with rereadable_inputs(inputs) as rereadables:
-        plan = make_plan(inputs, rereadables, sys.maxsize, widen=True)
+        plan = make_plan(inputs, rereadables, sys.maxsize, widen=True, types={})
         for split in plan.splits:
             for batch in batches_of(split, plan):
                 yield plan.names[split.path], batch
@@ -283,6 +284,8 @@ def _batches_of(source, name, inputs, notes, types, columns_of_types, empty):
 
     notes, types: those on columns and of them so far. columns_of_types: those that --type and --key-type name.
     """
+    from typedbytes.cli._records.record_type import types_of_columns  # imported lazily: start-up time
+
     form, source = inputs.recognised(source, name)
     if form in READ_TABLES:
         yield from batches_of_table(source, form, name)
@@ -293,7 +296,7 @@ def _batches_of(source, name, inputs, notes, types, columns_of_types, empty):
     if file is not None:
         empty.classes = empty.classes or (file.key_class, file.value_class)
         BlocksAhead(os.cpu_count() or 1).start(file)
-    how = {"pairs": pairs, **_types_of_records(columns_of_types, pairs)}
+    how = {"pairs": pairs, **types_of_columns(columns_of_types, pairs)}
     batches = columns.read(source, dialect=inputs.dialect, **how)
     for note in notes_on_bytes(batches.schema):
         if note not in notes:
@@ -312,23 +315,9 @@ def _types(settings):
         raise Failure(USAGE, f"--type is for arrow, parquet and json, not for {settings.target}")
     if settings.target not in TABLES:
         return {}
-    if settings.widen or settings.output and not settings.output_file():
-        raise Failure(USAGE, "--type is for one file of arrow or parquet, without --widen")
     from typedbytes.cli._records.record_type import types_of  # imported lazily: start-up time
 
     return types_of(settings.type, settings.key_type)
-
-
-def _types_of_records(types, pairs):
-    """Return those of the types that columns.read needs for pairs, or for values."""
-    if not types:
-        return {}
-    names = ("key_type", "value_type") if pairs else ("type",)
-    if any(types[name] is None for name in names):
-        raise Failure(
-            USAGE, "columns of pairs need --type and --key-type, such as builtins:str; those of values --type"
-        )
-    return {name: types[name] for name in names}
 
 
 def _check_types(found, types, name):
