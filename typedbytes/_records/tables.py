@@ -29,7 +29,7 @@ def nodes_of_rows(annotation: Any) -> tuple[Node, Node]:
             raise TypeError(f"{node.shown}: a frame has no values of any type")
         if node.unit is not None:
             node.unit = "us"
-        node.text = None
+        node.text = False
         if node.kind == "record":
             node.record.form = "MAP"
             for field in node.record.fields:
