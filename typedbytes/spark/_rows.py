@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from typedbytes import columns
 from typedbytes._core import Decoder, Encoder
 from typedbytes._records.tables import nodes_of_rows
 from typedbytes.errors import DecodeTypeError, EncodeError, EncodeTypeError
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
 if TYPE_CHECKING:
     from typing import Any
-
-    from typedbytes._base.options import Dialect
 
 __all__ = ["TypedRows"]
 
@@ -23,11 +21,13 @@ class TypedRows:
     def __init__(self, types, nulls):
         if nulls not in ("value", "hive"):
             raise ValueError(f'nulls must be "value" or "hive" with type, which says where None may be, not {nulls!r}')
-        dialect: Dialect = "hive" if nulls == "hive" else "hadoop"
-        columns.read(b"", dialect=dialect, **types).close()  # raises TypeError for what is not a column
-        nodes: dict[str, Any] = {name: nodes_of_rows(kind) for name, kind in types.items()}
-        self._decoder = Decoder(**{name: read for name, (read, _) in nodes.items()}, dialect=dialect)
-        self._encoder = Encoder(**{name: write for name, (_, write) in nodes.items()}, dialect=dialect)
+        columns.read(b"", **types).close()  # raises TypeError for what is not a column
+        how: Any = {"dialect": "hive" if nulls == "hive" else "hadoop"}
+        nodes = {name: nodes_of_rows(kind) for name, kind in types.items()}
+        reading: Any = {name: read for name, (read, _) in nodes.items()}
+        writing: Any = {name: write for name, (_, write) in nodes.items()}
+        self._decoder: Any = Decoder(**reading, **how)
+        self._encoder: Any = Encoder(**writing, **how)
 
     def encoded(self, rows):
         """Return pairs, encoded as columns.write does with structs as MAPs, in the forms of the types."""
