@@ -64,12 +64,14 @@ def hdfs_command(folder):
     return [find_tool("java"), *QUICK_START, "-cp", str(jars / "*"), str(HERE / "hdfs" / "Cluster.java"), str(folder)]
 
 
-def classes_command():
-    """Give the command line that writes the Writables of other projects; see ``classes/Classes.java``."""
+def classes_command(source="Classes.java"):
+    """Give the command line that writes what other projects do: Writables, by ``Classes.java``, or Hive's RCFiles."""
     folder = HERE / "classes"
     options = [*QUICK_START, "-Duser.timezone=UTC", "-Dfile.encoding=UTF-8"]
+    options += ["-Dorg.slf4j.simpleLogger.defaultLogLevel=off", "--add-opens=java.base/java.net=ALL-UNNAMED"]
     jars = jars_of(folder / "pom.xml", "class-jars")
-    return [find_tool("java"), *options, "-cp", str(jars / "*"), str(folder / "Classes.java")]
+    first = next(jars.glob("hadoop-client-api-*"))  # HBase's jar has older classes of Hadoop too
+    return [find_tool("java"), *options, "-cp", f"{first}{os.pathsep}{jars / '*'}", str(folder / source)]
 
 
 def class_path():

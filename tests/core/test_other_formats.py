@@ -26,7 +26,7 @@ STARTS = {
     "an Arrow stream, not typed bytes": b"\xff\xff\xff\xff\x10\x00\x00\x00",
     "an Avro file, not typed bytes": b"Obj\x01\x04\x14avro.codec",
     "an ORC file, not typed bytes": b"ORC\x08\x03\x10\x02",
-    "an RCFile, not typed bytes": b"RCF\x01\x00\x00",
+    "an RCFile, which typedbytes.columns reads": b"RCF\x01\x00\x00",
     "a ZIP archive, not typed bytes": b"PK\x03\x04\x14\x00\x00\x00",
     "JSON, not typed bytes": b'{"a": 1}\n{"a": 2}\n',
     "text, not typed bytes": "größer\t1\n".encode(),

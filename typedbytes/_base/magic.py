@@ -173,7 +173,10 @@ _KINDS = {
     "rcfile": "an RCFile", "zip": "a ZIP archive", "program": "a program",
 }  # fmt: skip
 DECOMPRESS_FIRST = "to be decompressed first (typedbytes convert --to sequencefile FILE -o OUT does)"  # a SequenceFile
-_OURS = {"sequencefile": "which typedbytes.sequencefile reads", "block": "which typedbytes.block reads"}
+_OURS = {
+    "sequencefile": "which typedbytes.sequencefile reads", "rcfile": "which typedbytes.columns reads",
+    "block": "which typedbytes.block reads",
+}  # fmt: skip
 
 
 def kind_of(head):

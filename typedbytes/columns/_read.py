@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typedbytes._base.options import ClassTexts, Dialect
 
     Policy = Literal["error", "widen", "split"]
+    Serde = Literal["text", "binary"]
     Schema = Mapping[str, str] | Mapping[int, str] | Iterable[str]
 
 __all__ = ["read"]
@@ -23,7 +24,7 @@ def read(
     columns: Sequence[str] | None = None, pairs: bool = True, on_mismatch: Policy = "error", threads: int = 1,
     dialect: Dialect = "hadoop", max_depth: int = 256, encoding: str = "utf-8", unicode_errors: str = "strict",
     recursive: bool = False, type: Any = None, key_type: Any = None, value_type: Any = None,
-    classes: ClassTexts = None,
+    classes: ClassTexts = None, serde: Serde = "text",
 ) -> BatchReader:  # fmt: skip
     """Read a stream of pairs of one shape, or of values, as batches of columns.
 
@@ -46,7 +47,12 @@ def read(
     the folders inside a folder too. type: a record class, or any other type of single values, which sets the schema:
     each field of a record is a column. key_type, value_type: the same for pairs. Values are checked, and may come in
     all forms that a Reader of that type takes; DecodeTypeError says which does not fit. classes: descriptions of
-    classes of SequenceFiles, as for a `sequencefile.Reader`; each is a struct.
+    classes of SequenceFiles, as for a `sequencefile.Reader`; each is a struct. serde: how Hive wrote the cells of an
+    RCFile, as "text" (ColumnarSerDe) or "binary" (LazyBinaryColumnarSerDe).
+
+    The path or the bytes of an RCFile give its rows: schema has names and types for its columns, by order; without one
+    they are named 0, 1 and so on, and hold the text, or the bytes, of their cells. Only the columns that are wanted are
+    decompressed, and read if the source can seek. Text that is no value of its type is null, as in Hive.
 
     The pickle of None, or in Hive's dialect its NULL, and a NullWritable are nulls in a column of any type but raw, and
     ext<100> or ext<50>, which keep them as values. A null is a mismatch as a key of a MAP, as an item of a VECTOR of
@@ -65,4 +71,5 @@ def read(
         source, batch_rows, schema, batch_nbytes=batch_nbytes, columns=columns, pairs=pairs, on_mismatch=on_mismatch,
         threads=threads, dialect=dialect, max_depth=max_depth, encoding=encoding, unicode_errors=unicode_errors,
         recursive=recursive, type=type, key_type=key_type, value_type=value_type, classes=classes,
+        serde=serde,
     )  # fmt: skip

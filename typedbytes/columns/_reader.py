@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from typedbytes._base.options import ClassTexts, Dialect
     from typedbytes.columns._batch import Batch
-    from typedbytes.columns._read import Policy, Schema
+    from typedbytes.columns._read import Policy, Schema, Serde
 
 __all__ = ["BatchReader", "MismatchError"]
 
@@ -74,7 +74,7 @@ class BatchReader(_core.RecordIterator, Exports):
         columns: Sequence[str] | None = None, pairs: bool = True, on_mismatch: Policy = "error", threads: int = 1,
         dialect: Dialect = "hadoop", max_depth: int = 256, encoding: str = "utf-8", unicode_errors: str = "strict",
         recursive: bool = False, type: Any = None, key_type: Any = None, value_type: Any = None,
-        classes: ClassTexts = None,
+        classes: ClassTexts = None, serde: Serde = "text",
     ) -> None:  # fmt: skip
         if batch_nbytes is None:
             batch_nbytes = max(_BATCH_NBYTES, _ROW_NBYTES * batch_rows)
@@ -82,13 +82,25 @@ class BatchReader(_core.RecordIterator, Exports):
             raise ValueError("batch_rows, batch_nbytes and threads must be at least 1")
         if on_mismatch not in _POLICIES:
             raise ValueError(f'on_mismatch must be "error", "widen" or "split", not {on_mismatch!r}')
-        structure = {"dialect": dialect, "max_depth": max_depth}
+        structure: dict[str, Any] = {"dialect": dialect, "max_depth": max_depth}
         if unicode_errors == "strict" and _sources.is_sequence_reader(source):
             unicode_errors = source.__unicode_errors__
         text = _wanted.text_encoding(encoding, unicode_errors)
         self._typed: Any = None
         convert = None
-        if type is None and key_type is None and value_type is None:
+        files = _sources.files_of(source, recursive)
+        kind = _sources.kind_of(source if files is None else next(iter(files), None))
+        rows: Any = None
+        names: tuple[str, ...]
+        if kind == "rcfile":
+            if not type is key_type is value_type is classes is None:
+                raise ValueError("the columns of an RCFile have a schema, not a type or classes")
+            from typedbytes.columns import _rcfile  # lazy import: start-up time
+
+            rows = _rcfile.RowColumns(schema, columns, serde, max_depth)
+            structure["dialect"] = _rcfile.DIALECT
+            names = ("row",)
+        elif type is None and key_type is None and value_type is None:
             names, types = _wanted.names_and_types(schema, pairs, dialect)
             visible, paths = _wanted.projection(columns, names)
         else:
@@ -102,14 +114,16 @@ class BatchReader(_core.RecordIterator, Exports):
             pairs, names, types, convert = type is None, typed.value_names, typed.types, typed.convert
             visible, paths = typed.projection(columns)
         batch_nbytes = min(batch_nbytes, sys.maxsize)
-        files = _sources.files_of(source, recursive)
         self._ahead = BlocksAhead(threads)
         options = {**structure, **_wanted.options_of_text(text)}
         how = pairs, options, self._typed and self._typed.options, self._ahead, classes
-        self._files = None if files is None else _sources.Files(files, *how)
-        self._in_file = files is None and _sources.is_sequence_file(source)
-        self._reader = self._files or (_sources.sequence_file if self._in_file else _sources.stream)(source, *how)
+        self._files = None if files is None else _sources.Files(files, kind, rows, *how)
+        self._in_file = files is None and kind is not None
+        open_one = rows.open if rows else _sources.sequence_file if self._in_file else _sources.stream
+        self._reader = self._files or open_one(source, *how)
         try:
+            if rows:
+                visible, paths, types = rows.visible, rows.paths, rows.types
             described = getattr(self._reader, "column_types", None) if types is None and self._typed is None else None
             if described:
                 types = tuple(map(_type_strings.parse, described))

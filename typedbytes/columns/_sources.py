@@ -32,8 +32,9 @@ if TYPE_CHECKING:
     Paths = _Path | Sequence[_Path]
 
 _READ_NBYTES = 1 << 20
+_HEAD_NBYTES = 64  # by which an RCFile of Hive's first version differs from other SequenceFiles
 # options for decoding an invalid record, to raise its error
-_AS_THEY_ARE: Any = {"exact": True, "pickle": "raw", "map_pairs": True}
+AS_THEY_ARE: Any = {"exact": True, "pickle": "raw", "map_pairs": True}
 
 if TYPE_CHECKING:
 
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 else:
     Split = namedtuple("Split", "path start length", module="typedbytes.columns")
-Split.__doc__ = """What one process reads of a file: a part of a SequenceFile, or a whole file: start and length None.
+Split.__doc__ = """What one process reads of a file: a part of a SequenceFile or RCFile, or all: start and length None.
 
 `read` takes it as a source. It is a tuple, which can be sent to any process.
 
@@ -53,12 +54,25 @@ Split.__doc__ = """What one process reads of a file: a part of a SequenceFile, o
 """
 
 
+class _RCFileSplit(Split):
+    """A split of an RCFile."""
+
+    __slots__ = ()
+
+
+class OpenRCFile:
+    """A file object that has an RCFile, as the command knows."""
+
+    def __init__(self, file: Any) -> None:
+        self.file = file
+
+
 def splits(paths: Paths, split_size: int = 128 << 20, *, recursive: bool = False) -> list[Split]:
     """Return the splits of files: each record is in exactly one, and those of a file are in its order.
 
     paths: a path, URL, folder of part files or pattern such as `out/part-*`, or a list of them. split_size: the
-    bytes of a SequenceFile that a split has; it is cut at the sync markers after them. Files of typed bytes have
-    none, and are one split each. recursive: read the folders inside folders too.
+    bytes of a SequenceFile or an RCFile that a split has; it is cut at the sync markers after them. Files of
+    typed bytes have none, and are one split each. recursive: read the folders inside folders too.
 
     Raises ValueError for a split_size below 1, FileNotFoundError for what is not there.
 
@@ -76,46 +90,54 @@ def splits(paths: Paths, split_size: int = 128 << 20, *, recursive: bool = False
         raise ValueError(f"split_size must be at least 1, not {split_size}")
     found = []
     for file in locations.files(paths, recursive):
-        if not is_sequence_file(file):
+        kind = kind_of(file)
+        if kind is None:
             found.append(Split(file, None, None))
             continue
-        nbytes = locations.size(file)
-        found += [Split(file, start, min(split_size, nbytes - start)) for start in range(0, nbytes, split_size)]
+        nbytes, make = locations.size(file), _RCFileSplit if kind == "rcfile" else Split
+        found += [make(file, start, min(split_size, nbytes - start)) for start in range(0, nbytes, split_size)]
     return found
 
 
-def is_sequence_file(source):
-    """Return whether a source is a SequenceFile: a Reader, a split, a path or bytes.
+def kind_of(source):
+    """Return "sequencefile" or "rcfile" for a Reader, a split, a path or bytes of one, None for any other source.
 
-    FormatError for one compressed as a whole.
+    FormatError for a SequenceFile compressed as a whole.
     """
     if is_sequence_reader(source):
-        return True
+        return "sequencefile"
+    if isinstance(source, (OpenRCFile, _RCFileSplit)):
+        return "rcfile"
     if isinstance(source, Split):
-        return source.start is not None
+        return None if source.start is None else "sequencefile"  # without opening it
     if isinstance(source, str) and "://" in source:
         from typedbytes._base import locations  # lazy import: start-up time
 
         with locations.opened(source, "r")[0] as file:
-            return _starts_sequence_file(file, source)
+            return _kind_by_start(file, source)
     if isinstance(source, (str, os.PathLike)):
         if not os.path.isfile(source):
-            return False  # reading from a pipe would consume its bytes
+            return None  # reading from a pipe would consume its bytes
         with open(source, "rb") as file:
-            return _starts_sequence_file(file, source)
+            return _kind_by_start(file, source)
     try:
         with memoryview(source) as view:
-            return magic.is_sequence_file(view.cast("B")[: magic.SEQUENCE_FILE_NBYTES].tobytes())
+            return _kind_of_head(view.cast("B")[:_HEAD_NBYTES].tobytes())
     except (TypeError, ValueError):  # not a contiguous buffer
-        return False
+        return None
 
 
-def _starts_sequence_file(file, path):
-    is_found = magic.is_sequence_file(file.read(magic.SEQUENCE_FILE_NBYTES))
-    if not is_found:
+def _kind_by_start(file, path):
+    kind = _kind_of_head(file.read(_HEAD_NBYTES))
+    if kind is None:
         file.seek(0)
         refuse_compressed_sequence_file(file, path)
-    return is_found
+    return kind
+
+
+def _kind_of_head(head):
+    kind = magic.format_of(head)
+    return kind if kind in ("sequencefile", "rcfile") else None
 
 
 def is_sequence_reader(source):
@@ -151,8 +173,10 @@ def files_of(source, recursive):
 class Files:
     """The source for the records of several files in turn; offset and record are those in the current one."""
 
-    def __init__(self, files, pairs, structure, types, ahead, classes):
+    def __init__(self, files, kind, rows, pairs, structure, types, ahead, classes):
         self._files = iter(files)
+        self._kind = kind  # of the first
+        self._rows = rows  # of RCFiles; None: there are none
         self._how = pairs, structure, types, ahead, classes
         self._name, self._reader, self.in_file = "", stream(b"", *self._how), False
         self._open_next()
@@ -168,8 +192,13 @@ class Files:
         if name is None:
             return False
         self._reader.close()
-        self._name, self.in_file = name, is_sequence_file(name)
-        self._reader = (sequence_file if self.in_file else stream)(name, *self._how)
+        kind, self._kind = self._kind or kind_of(name), None
+        if (kind == "rcfile") is not (self._rows is not None):
+            path = os.fsdecode(name.path if isinstance(name, Split) else name)
+            raise ValueError(f"{path}: RCFiles and other files cannot be read together")
+        self._name, self.in_file = name, kind is not None
+        open_one = self._rows.open if self._rows is not None else sequence_file if self.in_file else stream
+        self._reader = open_one(name, *self._how)
         return True
 
     def named(self, error):
@@ -239,10 +268,10 @@ def sequence_file(source, pairs, structure, types, ahead, classes):
     reader = sequencefile.Reader(where, classes=classes, **part, **structure) if is_owned else source
     if is_owned:
         ahead.start(reader)
-    return TypedPairs(reader, is_owned, **_AS_THEY_ARE, **structure)
+    return TypedPairs(reader, is_owned, **AS_THEY_ARE, **structure)
 
 
 def stream(source, pairs, structure, types, ahead=None, classes=None):
     """Return the source for the records of a stream; types: the options of a Reader that say what they are."""
     source = source.path if isinstance(source, Split) else source
-    return (PairReader if pairs else Reader)(source, buffer_size=_READ_NBYTES, **(types or _AS_THEY_ARE), **structure)
+    return (PairReader if pairs else Reader)(source, buffer_size=_READ_NBYTES, **(types or AS_THEY_ARE), **structure)

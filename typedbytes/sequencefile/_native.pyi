@@ -8,7 +8,7 @@ from typedbytes._base.options import EncodeOptions, ValueOptions
 from typedbytes._core import PairSource
 from typedbytes.errors import DecodeError
 
-__all__ = ["ClassProgram", "Reader", "Skipped", "Writer", "decode", "encode"]
+__all__ = ["ClassProgram", "Reader", "RowGroups", "Skipped", "Writer", "decode", "encode"]
 
 _Compression = Literal["none", "record", "block"]
 _Converter = Callable[[bytes], Any]
@@ -95,6 +95,32 @@ class Reader(RecordFrames):
     def __exit__(self, *exception: object) -> None: ...
     def __iter__(self) -> Self: ...
     def __next__(self) -> tuple[Any, Any]: ...
+
+class RowGroups(RecordFrames):
+    def __init__(
+        self,
+        source: Any,
+        *,
+        find_types: Callable[[int], tuple[tuple[int, ...], tuple[str, ...], tuple[Any, ...]]],
+        find_codec: Callable[[str], Callable[..., Any]],
+        is_binary: bool = False,
+        hive: bool = False,
+        start: int = 0,
+        length: int | None = None,
+        max_bytes: int = ...,
+        owns: bool = False,
+        filename: Any = None,
+    ) -> None: ...
+    @property
+    def ncolumns(self) -> int: ...
+    def __read_encoded__(self, nbytes: int) -> tuple[bytes, bytes]: ...
+    @property
+    def __programs__(self) -> tuple[None, None]: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def record(self) -> int: ...
+    def close(self) -> None: ...
 
 class Writer:
     def __init__(

@@ -34,6 +34,8 @@ class TypedPairs:
     The options are those for decoding the pairs.
     """
 
+    _kind: Any = PairReader
+
     def __init__(self, reader, owns, **options):
         self._reader = reader
         self._owns = owns
@@ -72,7 +74,7 @@ class TypedPairs:
     def read(self):
         """Decode the next pair to raise its error, with the offset in the file."""
         try:
-            return PairReader(self._rest, **self._options).read()
+            return self._kind(self._rest, **self._options).read()
         except DecodeError as error:
             raise relocated(
                 error,

@@ -9,6 +9,7 @@
 #     reader.pxi     records as objects or typed bytes, resync after damage
 #     short_records.pxi  the same for common ones, without the GIL
 #     writer.pxi     header, records and blocks, for writing
+#     hive/          RCFiles: groups of rows (rcfile.pxi), cells as text (text.pxi, numbers.pxi) and binary (binary.pxi)
 #
 # The format, in Hadoop's terms (org.apache.hadoop.io.SequenceFile, versions 4 to 6; numbers big-endian, VInt is
 # WritableUtils.writeVInt, Text is a VInt length and UTF-8):
@@ -27,7 +28,8 @@
 # cython: binding=False, embedsignature=True, embedsignature.format=clinic
 
 from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int16_t, int32_t, int64_t, uint64_t
-from libc.string cimport memcmp, memcpy, memmove, memset
+from libc.math cimport INFINITY, NAN
+from libc.string cimport memchr, memcmp, memcpy, memmove, memset
 from cpython.buffer cimport PyBUF_READ, PyBuffer_Release
 from cpython.bytearray cimport PyByteArray_AS_STRING
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -52,12 +54,13 @@ from typedbytes.core.byteorder cimport (
 from typedbytes.core.cpython cimport (
     as_failure, has_buffer, object_from_stolen, pair_from_stolen, raise_pending, reraise_memory_error, unlikely,
 )
+from typedbytes.core.dates cimport days_from_civil
 from typedbytes.core.scalars cimport scalar_nbytes
 from typedbytes.core.threads cimport NO_GIL, claim_state
 from typedbytes.core.typecode cimport *
 from typedbytes.core.refs cimport (
-    incref, Py_EnterRecursiveCall, Py_LeaveRecursiveCall, Py_REFCNT, PyTuple_GET_ITEM, PyTuple_GET_SIZE, text_object,
-    xdecref,
+    incref, Py_EnterRecursiveCall, Py_LeaveRecursiveCall, Py_REFCNT, PyOS_string_to_double, PyTuple_GET_ITEM,
+    PyTuple_GET_SIZE, text_object, xdecref,
 )
 
 import io
@@ -70,7 +73,7 @@ from typedbytes.errors import (
     DecodeError, EncodeError, EncodeTypeError, EncodeValueError, FormatError, LimitError, TruncatedError, relocated,
 )
 
-__all__ = ["ClassProgram", "Reader", "Skipped", "Writer", "decode", "encode"]
+__all__ = ["ClassProgram", "Reader", "RowGroups", "Skipped", "Writer", "decode", "encode"]
 
 cdef enum:
     SYNC_NBYTES = 16
@@ -110,3 +113,8 @@ include "reader.pxi"
 include "short_records.pxi"
 include "writer.pxi"
 include "copy_pairs.pxi"
+include "hive/types.pxi"
+include "hive/numbers.pxi"
+include "hive/text.pxi"
+include "hive/binary.pxi"
+include "hive/rcfile.pxi"

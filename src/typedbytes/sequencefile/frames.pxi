@@ -85,14 +85,19 @@ cdef class RecordFrames(PairSource):
                               f"expected {MIN_VERSION} to {MAX_VERSION}", 3)
         self.key_class, self.value_class = self.read_class_name(), self.read_class_name()
         if self.key_class == OLD_RCFILE_KEY:
-            raise FormatError("an RCFile, which Hive reads: its records are not those of a SequenceFile", 0)
+            raise FormatError("an RCFile, which columns.read reads: its records are not those of a SequenceFile", 0)
         compressed = self.read_bytes(1) != b"\0"
         in_blocks = self.read_bytes(1) != b"\0"
         if in_blocks and not compressed:
             raise FormatError("the header declares blocks without compression", self.offset_here() - 1)
         self.compression_type = BLOCK if in_blocks else RECORD if compressed else NONE
         self.compression = COMPRESSIONS[self.compression_type]
-        if compressed:
+        self.read_rest_of_header()
+        return 0
+
+    cdef int read_rest_of_header(self) except -1:
+        # From the codec on.
+        if self.compression_type != NONE:
             self.codec = self.read_class_name() if self.version >= 5 else DEFAULT_CODEC
         self.metadata = {}
         if self.version >= 6:

@@ -19,7 +19,7 @@ from typedbytes._base.magic import (
     may_be_json,
     may_be_text,
 )  # fmt: skip
-from typedbytes.cli._failure import BAD_DATA, Failure
+from typedbytes.cli._failure import BAD_DATA, USAGE, Failure
 from typedbytes.cli._records.encoded import Encoded, Pairs
 
 NAMES = ("typedbytes", "sequencefile", "json", "block")
@@ -29,7 +29,6 @@ CHUNK_NBYTES = 1 << 16
 _HINTS = {
     **dict.fromkeys(("parquet", "arrow", "arrow-file"), " (typedbytes convert reads it)"),
     **dict.fromkeys(OTHER_COMPRESSIONS.values(), " data (to be decompressed first)"),
-    "rcfile": " (an RCFile, which Hive reads)",
 }
 JSON_PIECE_NBYTES = 1 << 20  # of a line that may hold several values
 # 6: a version, which distinguishes it from text
@@ -100,6 +99,8 @@ def source_of(source, name, shown, pairs, dialect, max_bytes):
             f"{shown}: text that is neither typed bytes nor lines of JSON "
             "(typedbytes from-text reads lines, CSV and TSV)",
         )
+    if name == "rcfile":
+        return _rows_of_rcfile(source, shown, pairs, dialect, max_bytes)
     if name in FOREIGN.values():
         hint = _HINTS.get(name, "")
         raise Failure(BAD_DATA, f"{shown}: not typed bytes but {name}{hint}")
@@ -117,6 +118,16 @@ def source_of(source, name, shown, pairs, dialect, max_bytes):
     else:
         return source
     return Encoded(pieces, reader)
+
+
+def _rows_of_rcfile(source, shown, pairs, dialect, max_bytes):
+    """Return a source of the rows of an RCFile, each a VECTOR of texts."""
+    from typedbytes.sequencefile._rcfile import RCFile  # imported lazily: start-up time
+
+    if pairs:
+        raise Failure(USAGE, f"{shown}: an RCFile has rows, not pairs: leave out --pairs")
+    rows = RCFile(source, dialect=dialect, max_bytes=max_bytes)
+    return Encoded(iter(lambda: rows.__read_encoded__(CHUNK_NBYTES)[0] or None, None))
 
 
 def limited_source_of(source, name, shown, pairs, dialect, max_bytes):

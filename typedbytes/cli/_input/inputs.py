@@ -56,6 +56,7 @@ class Inputs:
         self.max_bytes = settings.max_bytes
         self.recursive = settings.recursive
         self.rows: tuple[str, ...] = ()  # the formats of rows of text that the command reads
+        self.rcfile: dict[str, Any] = {}  # what columns.read is to know of RCFiles
         self._pair_check = pair_check if settings.is_record_kind_unknown else None
         self._output = settings.output
         self._holds_pairs: bool | None = None  # what was read so far

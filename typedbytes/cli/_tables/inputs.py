@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["READ_TABLES", "batches_of_table"]
 
-READ_TABLES = ("arrow", "parquet", "arrow-file", *DELIMITERS)
+READ_TABLES = ("arrow", "parquet", "arrow-file", "rcfile", *DELIMITERS)
 _ROWS_NBYTES = 16 << 20  # of rows, from the first of which the types of columns are taken
 _PIECE_NBYTES = 1 << 20  # a declared length allocates no more than the data has
 _HEAD_NBYTES = 5  # by which an Arrow stream is recognised
@@ -40,11 +40,14 @@ _INDEX = re.compile(
 _MAX_PADDING = 64
 
 
-def batches_of_table(source: Any, form: str, name: str) -> Iterator[Any]:
+def batches_of_table(source: Any, form: str, name: str, rcfile: dict[str, Any]) -> Iterator[Any]:
     """Yield the batches of a source that hold rows; if there are none, an empty one.
 
-    name: of the input.
+    name: of the input. rcfile: what columns.read is to know of an RCFile.
     """
+    if form == "rcfile":
+        yield from _of_rcfile(source, rcfile)
+        return
     pyarrow, has_rows = imported_pyarrow(), False
     if form != "arrow" and not source.seekable():
         source = io.BytesIO(source.read())
@@ -68,6 +71,20 @@ def batches_of_table(source: Any, form: str, name: str) -> Iterator[Any]:
         if form == "arrow":
             raise FormatError(f"damaged Arrow stream: {error}", watched.tell()) from None
         raise Failure(BAD_DATA, f"{display_name(name)}: {error}") from None
+
+
+def _of_rcfile(source, how):
+    from typedbytes import columns
+    from typedbytes.columns._sources import OpenRCFile
+
+    pyarrow, has_rows = imported_pyarrow(), False
+    with columns.read(OpenRCFile(source), **how) as batches:
+        for batch in batches:
+            has_rows = True
+            yield pyarrow.record_batch(batch)
+        if not has_rows:
+            schema = pyarrow.RecordBatchReader.from_stream(batches).schema
+            yield pyarrow.RecordBatch.from_arrays([pyarrow.nulls(0, field.type) for field in schema], schema=schema)
 
 
 def _has_references(kind):

@@ -42,6 +42,7 @@ from typedbytes.cli._tables.arrow import (
 from typedbytes.cli._tables.column_order import ColumnOrder
 from typedbytes.cli._tables.inputs import READ_TABLES, batches_of_table
 from typedbytes.cli._tables.one_file import EmptyInputs, write_table
+from typedbytes.columns import _type_strings
 from typedbytes.columns._threads import BlocksAhead
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -104,6 +105,15 @@ class Settings(FileSettings, RecordForm):
         help="what rows and structs of arrow and parquet become: map keeps their names (vector)",
     )
     classes: str | None = CLASSES
+    schema: str | None = option(
+        "--schema", metavar="COLUMNS", help='RCFile: the columns, as "id: long, name: string" (text, by number)'
+    )
+    serde: str = option(
+        "--serde",
+        choices=("text", "binary"),
+        default="text",
+        help="RCFile: how Hive wrote the cells: ColumnarSerDe's text or LazyBinaryColumnarSerDe's binary (text)",
+    )
     type: str | None = TYPE
     key_type: str | None = KEY_TYPE
     output: str | None = OUTPUT
@@ -155,6 +165,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     CSV and TSV have a header with the names of the columns. An input is read so if its name ends in
     .csv or .tsv, or by --from; numbers and dates are recognised. --flatten makes columns of the fields
     of MAPs, as value.price, and --columns chooses some. Without records the table is empty.
+    An RCFile is a table too, whose columns --schema names and types.
 
     examples:
       typedbytes convert out -o words.parquet
@@ -166,6 +177,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
       typedbytes convert --to parquet --pairs part-0*.tb -o words.parquet
       typedbytes convert --to json words.parquet
       typedbytes convert --to parquet --type visits:Visit visits.tb -o visits.parquet
+      typedbytes convert --schema "id: long, name: string" --columns name 000000_0 -o names.parquet
       typedbytes convert --to parquet --codec zstd counts -o counts-parquet
     """
     is_table = settings.target in TABLES
@@ -179,6 +191,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     shape = Shape(settings.columns.split(",") if settings.columns else None, settings.flatten)
     inputs = Inputs(settings, CHECK_UNDECIDED if is_table else NOTE)
     inputs.rows = tuple(DELIMITERS)
+    inputs.rcfile = _rcfile_options(settings)
     if settings.output and not settings.output_file():
         from typedbytes.cli._tables.folder import write_folder  # imported lazily: start-up time
 
@@ -211,6 +224,20 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
                 records.copy(reader)
 
 
+def _rcfile_options(settings):
+    """Return what columns.read is to know of RCFiles, of which only the columns that are written are read."""
+    schema, names = None, settings.columns and settings.columns.split(",")
+    if settings.schema is not None:
+        try:
+            _, fields = _type_strings.parse(f"row<{settings.schema}>")
+        except ValueError as error:
+            raise Failure(USAGE, f"--schema: {error}") from None
+        schema = {name: _type_strings.format_type(column_type) for name, column_type in fields}
+    if names:
+        names = list(dict.fromkeys(name if schema and name in schema else name.partition(".")[0] for name in names))
+    return {"schema": schema, "serde": settings.serde, "columns": names or None}
+
+
 def _check_widen(is_table, inputs):
     """Raise Failure for what inputs that are read twice, by their paths, do not have."""
     if not is_table:
@@ -227,7 +254,7 @@ def _check_widen(is_table, inputs):
 def _table_reader(form, name, inputs, keeps_names, order, source):
     with as_data_failure(name):
         kind = typedbytes.PairReader if inputs.pairs else typedbytes.Reader
-        batches = batches_of_table(source, form, name)
+        batches = batches_of_table(source, form, name, inputs.rcfile)
         if order:
             batches = (order.arranged(batch, name) for batch in batches)
         encoded = _encoded_batches(batches, inputs.pairs, inputs.dialect == "hive", keeps_names)
@@ -288,7 +315,7 @@ def _batches_of(source, name, inputs, notes, types, columns_of_types, empty):
 
     form, source = inputs.recognised(source, name)
     if form in READ_TABLES:
-        yield from batches_of_table(source, form, name)
+        yield from batches_of_table(source, form, name, inputs.rcfile)
         return
     source = inputs.source_of(inputs.check_for_pairs(source, form, name), form, name)
     pairs = inputs.pairs or form == "sequencefile"

@@ -36,9 +36,9 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     """Report what each input is, by its first bytes and its first values.
 
     The report has the format, whether values look like pairs (the bytes do not say it), the types
-    of the first values, and the header of a SequenceFile. Up to 1,000 values are looked at, in up
-    to 64 MiB; the rest is not read, and a bad input is not an error. What is not a known format,
-    and does not start with two values at least, is "unknown".
+    of the first values, and the header of a SequenceFile or an RCFile. Up to 1,000 values are
+    looked at, in up to 64 MiB; the rest is not read, and a bad input is not an error. What is not
+    a known format, and does not start with two values at least, is "unknown".
 
     examples:
       typedbytes sniff out
@@ -71,6 +71,8 @@ def _describe_contents(source, name, inputs, row):
     row["format"] = "pickle" if head.startswith(PICKLE) else form
     if row["format"] == "sequencefile":
         row.update(_header(source, inputs))
+    elif form == "rcfile":
+        row.update(_header_of_rcfile(source, inputs))
     elif form == "text" and not _is_all_text(source):
         row["format"] = "unknown"
     elif row["format"] in formats.NAMES:
@@ -102,6 +104,14 @@ def _header(source, inputs):
     reader = formats.sequence_file_reader(source, inputs.dialect, inputs.max_bytes)
     header = {name: getattr(reader, name) for name in ("version", "compression", "codec", "key_class", "value_class")}
     return {"holds": "pairs", **header, **({"metadata": reader.metadata} if reader.metadata else {})}
+
+
+def _header_of_rcfile(source, inputs):
+    from typedbytes.sequencefile._rcfile import RCFile  # imported lazily: few inputs need it
+
+    file = RCFile(source, max_bytes=inputs.max_bytes)
+    header = {name: getattr(file, name) for name in ("version", "compression", "codec")}
+    return {"holds": "rows", **header, "columns": file.ncolumns, "metadata": file.metadata}
 
 
 def _values(source, form, name, inputs, size):
