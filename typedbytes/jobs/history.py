@@ -104,7 +104,7 @@ def recorded(job: Job, engine: str) -> Iterator[JobHistory]:
     except OptionError:  # before anything was done
         raise
     except (JobError, SubmitError) as error:
-        history.failure, history.tail = str(error), list(getattr(error, "tail", ()) or getattr(error, "report", ()))
+        history.failure, history.tail = str(error), list(getattr(error, "tail", ()))
         _write(history, path)
         raise
     _write(history, path)

@@ -148,8 +148,10 @@ def _head(history):
 
 
 def _failure(history):
-    tail = [tag("pre", "\n".join(history.tail))] if history.tail else []
-    return _section("What failed", tag("p", history.failure, class_="bad"), tail)
+    first, *others = history.failure.splitlines()
+    lines = [*others, *history.tail]
+    more = tag("pre", "\n".join(lines)) if lines else ()
+    return _section("What failed", tag("p", first, class_="bad"), more)
 
 
 def _stages(step):

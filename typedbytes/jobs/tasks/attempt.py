@@ -102,7 +102,8 @@ class TaskAttempt:
     @contextmanager
     def _timed(self, nbytes: int | None) -> Iterator[dict[str, int]]:
         """Yield the counters of the task, which the block fills; nbytes: of its input, if that is known."""
-        history, counted = self.history, {}
+        counted: dict[str, int] = {}
+        history = self.history
         history.start, history.nbytes = time.time(), nbytes
         try:
             yield counted
