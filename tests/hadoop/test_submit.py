@@ -938,8 +938,9 @@ def test_the_tasks_of_hadoops_local_mode():
 
 
 def test_a_cluster_says_only_when_all_tasks_of_a_kind_run():
-    log, _ = parsed(LOG)
+    log, _ = parsed(LOG + "x INFO mapreduce.Job: Counters: 1\n\tFile Input Format Counters \n\t\tBytes Read=21\n")
     first, second = log.tasks
+    assert (first.nbytes, second.nbytes) == (21, None)
     assert [(task.kind, task.number) for task in log.tasks] == [("map", None), ("reduce", None)]
     assert 0 < first.start <= first.end <= second.end and second.start <= second.end
 

@@ -8,9 +8,11 @@ import pytest
 
 import typedbytes as tb
 from support.local_jobs import TASK_COUNTERS, WORD_COUNT, pairs_of, parts_of, run, write_script, write_words
-from support.report_page import read_page
+from support.report_page import Page, read_page
 from support.streaming_support import environment
 from typedbytes import local
+from typedbytes.jobs.history import JobHistory, StepHistory, TaskHistory
+from typedbytes.jobs.report import page_of
 
 EVIL = "<b onload=x>&amp;\"'\x1b[31m\u202e"
 
@@ -165,6 +167,25 @@ def test_a_result_has_plain_numbers_and_a_table(tmp_path):
     table = result._repr_html_()
     assert f"<td>{tmp_path}/&lt;out&gt;</td>" in table
     assert "<tr><th>records written</th><td>2</td></tr>" in table
+
+
+def test_a_page_of_many_tasks_stays_small():
+    tasks = [
+        TaskHistory(kind, number, "", 0, 1e9 + number, 1e9 + number + 1 + (number == 7), 100 + number)
+        for kind, ntasks in (("map", 5_000), ("reduce", 2_500))
+        for number in range(ntasks)
+    ]
+    step = StepHistory("many", tasks, 5_000, 2_500, 1e9, 1e9 + 60_000)
+    text = page_of(JobHistory("many", "Spark", "out", [], 1e9, 1e9 + 60_000, [step]))
+    page = Page(text)
+    assert page.bars("map") + page.bars("reduce") == 2000 + 2000 and len(text) < 2 << 20
+    assert "The 2,000 longest of 7,500 tasks." in page.texts("small")
+    assert "map 7" in page.sections["Slowest tasks"]
+
+
+def test_a_job_that_has_not_begun_has_a_page():
+    page = Page(page_of(JobHistory("none", "Hadoop", "out", [], 1e9, 1e9, failure="there is no job\nat all")))
+    assert page.sections["What failed"][:3] == ["What failed", "there is no job", "at all"]
 
 
 @pytest.mark.parametrize(

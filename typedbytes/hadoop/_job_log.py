@@ -101,6 +101,7 @@ JOB_ID = re.compile(r"\bjob_\w+_\d+\b")
 TASK = re.compile(r"(Starting|Finishing) task: attempt_\w+_([mr])_(\d+)_\d+$")
 SPLIT = re.compile(r"Processing split: (\S+):(\d+)\+(\d+)$")
 MERGED = re.compile(r"last merge-pass, with \d+ segments left of total size: (\d+) bytes")
+INPUT_NBYTES = {"map": "Bytes Read", "reduce": "Reduce shuffle bytes"}  # counters
 NOTABLE = re.compile(r"The url to track the job: (?!http://localhost:8080/).*|Task Id : .*Status : FAILED.*")
 COUNTERS = re.compile(r"Counters: \d+$")
 ERROR = re.compile(r"^(?:Caused by: |Error: )?(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error)\b|\bERROR\b")
@@ -152,6 +153,9 @@ class JobLogParser:
         elif self._counting and line.startswith("\t\t") and "=" in line and self._group is not None:
             name, _, amount = line.strip().rpartition("=")
             self._group[name] = int(amount) if amount.lstrip("-").isdigit() else amount
+            for task in self.tasks:
+                if task.number is None and name == INPUT_NBYTES[task.kind]:
+                    task.nbytes = self._group[name]
         elif self._counting and line.startswith("\t"):
             self._group = self.counters.setdefault(line.strip(), {})
         else:

@@ -158,6 +158,7 @@ def _submit(plan, start, say, history):
                 say(f"the job goes on; to end it: mapred job -kill {log.job_id}")
             raise
     told.tasks, told.counters, told.end = log.tasks, log.counters, time.time()
+    told.nbytes_written = log.counters.get("File Output Format Counters", {}).get("Bytes Written")
     if client.returncode:
         log.fail_tasks()
         _fetch_task_logs(log)

@@ -104,7 +104,7 @@ def recorded(job: Job, engine: str) -> Iterator[JobHistory]:
     except OptionError:  # before anything was done
         raise
     except (JobError, SubmitError) as error:
-        history.failure, history.tail = str(error), list(getattr(error, "tail", ()))
+        history.failure, history.tail = str(error) or type(error).__name__, list(getattr(error, "tail", ()))
         _write(history, path)
         raise
     _write(history, path)
@@ -145,7 +145,7 @@ def _own_command():
     words = list(getattr(sys, "orig_argv", start))  # from Python 3.10 on
     if words[1:3] == ["-m", "typedbytes"]:
         return ["typedbytes", *words[3:]]
-    return words[1:] if os.path.basename(words[1]) == "typedbytes" else words
+    return words[1:] if os.path.basename("".join(words[1:2])) == "typedbytes" else words
 
 
 def nbytes_of_parts(folder: str) -> int | None:

@@ -166,7 +166,7 @@ def _stages(step):
         if kind == "combine":
             times = [each for task in step.tasks for each in task.combined]
         known = [task.nbytes for task in tasks if task.nbytes is not None]
-        nbytes = sum(known) if known else numbers.get("REDUCE_SHUFFLE_BYTES") if kind == "reduce" else None
+        nbytes = sum(known) if known else None
         nbytes_written = step.nbytes_written if kind == ("reduce" if step.nreducers else "map") else None
         ratio = f"{written / read:.3g}" if read and written is not None else ""
         spent = _seconds(sum(end - start for start, end in times)) if times else ""
@@ -284,9 +284,9 @@ def _slowest(step):
     for task in sorted(tasks, key=lambda task: task.start - task.end)[:NSLOWEST]:
         seconds = task.end - task.start
         usual = medians[task.kind]
-        times = f"; {seconds / usual:.1f} times the median of its kind" if usual else ""
+        said = [_shortened(task.source), f"{seconds / usual:.1f} times the median of its kind" if usual else ""]
         read = task.counted.get(f"{task.kind.upper()}_INPUT_RECORDS")
-        below = [tag("small", _shortened(task.source), times)]
+        below = [tag("small", "; ".join(filter(None, said)))]
         below += [tag("small", _shortened(task.failure), class_="bad")] if task.failure else []
         rows.append([_name(task), _seconds(seconds), _count(read), _size(task.nbytes), below])
     columns = ["task", "time ", "records ", "bytes "]
