@@ -907,6 +907,44 @@ def test_progress_and_counters():
     assert log.report == [] and log.advice() is None
 
 
+TASKS = """\
+x INFO mapred.LocalJobRunner: Starting task: attempt_local12_0001_m_000000_0
+x INFO mapred.MapTask: Processing split: file:/data/in.txt:100+28
+x INFO mapreduce.Job:  map 0% reduce 0%
+x INFO mapred.LocalJobRunner: Finishing task: attempt_local12_0001_m_000000_0
+x INFO mapred.LocalJobRunner: Starting task: attempt_local12_0001_m_000001_0
+x INFO mapred.MapTask: Processing split: org.example.Split@12ab
+x INFO mapred.LocalJobRunner: Finishing task: attempt_local12_0001_m_000001_0
+x INFO mapred.LocalJobRunner: Starting task: attempt_local12_0001_r_000000_0
+x INFO mapred.Merger: Down to the last merge-pass, with 1 segments left of total size: 54 bytes
+x INFO mapreduce.Job:  map 100% reduce 0%
+"""
+
+
+def test_the_tasks_of_hadoops_local_mode():
+    log, _ = parsed(TASKS)
+    first, second, third = log.tasks
+    assert (first.kind, first.number, first.nbytes, first.source) == (
+        "map",
+        0,
+        28,
+        "file:/data/in.txt, bytes 100 to 128",
+    )
+    assert (second.kind, second.number, second.nbytes, second.source) == ("map", 1, None, "")
+    assert (third.kind, third.number, third.nbytes, third.end) == ("reduce", 0, 54, 0.0)
+    assert first.start <= first.end <= second.start <= second.end <= third.start
+    log.fail_tasks()
+    assert [bool(task.failure) for task in log.tasks] == [False, False, True] and third.end
+
+
+def test_a_cluster_says_only_when_all_tasks_of_a_kind_run():
+    log, _ = parsed(LOG + "x INFO mapreduce.Job: Counters: 1\n\tFile Input Format Counters \n\t\tBytes Read=21\n")
+    first, second = log.tasks
+    assert (first.nbytes, second.nbytes) == (21, None)
+    assert [(task.kind, task.number) for task in log.tasks] == [("map", None), ("reduce", None)]
+    assert 0 < first.start <= first.end <= second.end and second.start <= second.end
+
+
 def test_the_url_of_a_job_and_failed_attempts_are_reported():
     _, said = parsed(
         "x INFO mapreduce.Job: The url to track the job: http://host:8088/proxy/application_1_0002/\n"
@@ -1246,7 +1284,7 @@ def test_one_job_has_one_set_of_options():
             "files", "-o", "--output", "-r", "--reducers", "--combiner", "--no-combiner", "--secondary",
             "--input-format", "--output-format",
         ),
-        *("--arg", "--env", "--param", "-D", "--ship", "--archive", "--overwrite", "--as", "-h", "--help"),
+        *("--arg", "--env", "--param", "-D", "--ship", "--archive", "--overwrite", "--as", "--report", "-h", "--help"),
         *("--mapper", "--reducer", "--combine-with", "--profile", "--recursive"),
     }  # fmt: skip
     assert found["run"].keys() & found["submit"].keys() == shared | {"--engine"}  # each has its own

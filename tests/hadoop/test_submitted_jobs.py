@@ -13,6 +13,7 @@ import typedbytes as tb
 from support.hadoop_home import make_home
 from support.hadoop_support import jars
 from support.portable_jobs import JOBS, lay_out
+from support.report_page import read_page
 from support.streaming_support import environment
 
 pytestmark = [pytest.mark.hadoop, pytest.mark.every_hadoop]
@@ -133,3 +134,32 @@ def test_jobs_that_run_everywhere(tmp_path, submit, name):
     assert sorted(tb.PairReader(output)) == job.output
     others = [line for path in sorted((tmp_path / "out").glob("others-*")) for line in path.read_text().splitlines()]
     assert others == job.side_output
+
+
+def test_the_report_of_a_job(tmp_path, submit):
+    (tmp_path / "in.txt").write_text("b a b\n<b>bad\n")
+    (tmp_path / "job.py").write_text(
+        "from typedbytes import streaming\n"
+        "from typedbytes.streaming import lib\n"
+        "def mapper(offset, line):\n"
+        "    if 'bad' in line:\n"
+        "        raise ValueError(line)\n"
+        "    return [(word, 1) for word in line.split()]\n"
+        "streaming.run(mapper, lib.sumreducer, lib.sumreducer, max_bad=1)\n"
+    )
+    words = ["job.py", "in.txt", "-o", "out", "--reducers", "2", "--report", "job.html", *QUICK]
+    submit(*words)
+    page = read_page(tmp_path / "job.html")
+    head = page.sections[""]
+    assert head[head.index("records read") + 1] == "2" and head[head.index("records written") + 1] == "2"
+    assert page.bars("map") == 1 and page.bars("reduce") == 2 + 2
+    assert any(text.startswith(f"file:{tmp_path}/in.txt, bytes 0 to 13") for text in page.sections["Slowest tasks"])
+    assert page.sections["Bad records"][-2:] == ["6", "'<b>bad'"]
+    assert "BadRecords" in page.sections["Counters"]
+    (tmp_path / "in.txt").write_text("bad\nbad\n")
+    submit(*words, "--overwrite", code=1)
+    page = read_page(tmp_path / "job.html")
+    assert page.texts("title")[0] == "job.py: failed"
+    _, first, more = page.sections["What failed"]
+    assert first.startswith("ValueError: bad (") and "\nattempt: attempt_local" in more
+    assert page.bars("failed") == 1 and "it did not end" in page.sections["Slowest tasks"]

@@ -11,6 +11,7 @@ import pytest
 
 from support.commands import bad
 from support.local_jobs import WORD_COUNT, parts_of, run, write_script, write_words
+from support.report_page import read_page
 from support.streaming_support import environment
 from typedbytes import local
 from typedbytes.jobs.job import Job
@@ -202,3 +203,17 @@ def test_commands_are_relocated(tmp_path):
     moved = {"map": ["{python}", "job.py", "map", "-x"], "combine": None, "reduce": ["{python}", "job.py", "reduce"]}
     assert _job._relocated(commands) == (script, moved)
     assert _job._relocated({"map": [script, "map"]}) == (script, {"map": ["./job.py", "map"]})
+
+
+def test_a_report_has_the_attempts_that_count(tmp_path):
+    write_words(tmp_path / "in.txt", 3000)
+    script, report = write_script(tmp_path, WORD_COUNT), tmp_path / "job.html"
+    environ = {name: environment()[name] for name in ("PYTHONPATH", "PYTHONWARNINGS")}
+    options = {"quiet": True, "environment": environ, "split_size": 6000, "report": report}
+    shuffle = Shuffle()
+    job = Job(script, tmp_path / "in.txt", tmp_path / "out", 2, **options)
+    result = run_by(lambda *given: SparkJob(shuffle, *given), job, where="Spark")
+    page = read_page(report)
+    assert page.bars("map") == page.bars("combine") == result.nmaps > 2
+    assert page.bars("reduce") == 2 + 2  # over time, and the bytes of each
+    assert " on Spark, started " in "".join(page.sections[""])

@@ -5,6 +5,9 @@ the parser fail; unknown lines are ignored.
 """
 
 import re
+import time
+
+from typedbytes.jobs.history import TaskHistory
 
 #: (pattern of a message of Hadoop or Python, what to do), the more specific ones first; {} is the pattern's group.
 ADVICE = [
@@ -94,6 +97,11 @@ ADVICE = [
 LOG_LINE = re.compile(r"^(?:\d{4}-\d\d-\d\d[ T]|\d\d/\d\d/\d\d |\[[\w .#-]+\] (?:INFO|WARN|ERROR|DEBUG) )")
 PROGRESS = re.compile(r"map (\d+)% reduce (\d+)%")
 JOB_ID = re.compile(r"\bjob_\w+_\d+\b")
+# Of Hadoop's local mode, in which one task runs at a time; on a cluster there is only the progress of all.
+TASK = re.compile(r"(Starting|Finishing) task: attempt_\w+_([mr])_(\d+)_\d+$")
+SPLIT = re.compile(r"Processing split: (\S+):(\d+)\+(\d+)$")
+MERGED = re.compile(r"last merge-pass, with \d+ segments left of total size: (\d+) bytes")
+INPUT_NBYTES = {"map": "Bytes Read", "reduce": "Reduce shuffle bytes"}  # counters
 NOTABLE = re.compile(r"The url to track the job: (?!http://localhost:8080/).*|Task Id : .*Status : FAILED.*")
 COUNTERS = re.compile(r"Counters: \d+$")
 ERROR = re.compile(r"^(?:Caused by: |Error: )?(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error)\b|\bERROR\b")
@@ -113,6 +121,7 @@ class JobLogParser:
         self.counters = {}  #: group -> name -> amount
         self.report = []  #: the error reports of failing tasks
         self.lines = []  #: the last lines of the log
+        self.tasks: list[TaskHistory] = []  #: by the time at which a line was printed
 
     def parse_line(self, line):
         """Parse the next line of the log."""
@@ -132,12 +141,21 @@ class JobLogParser:
         matches = ((re.search(pattern, text), advice) for pattern, advice in ADVICE)
         return next((advice.format(*found.groups()) for found, advice in matches if found), None)
 
+    def fail_tasks(self):
+        """Note that the job has failed: so has what has not ended."""
+        for task in self.tasks:
+            if not task.end:
+                task.end, task.failure = time.time(), "it did not end"
+
     def _parse_counter(self, line):
         if COUNTERS.search(line):
             self._counting, self._group = True, None
         elif self._counting and line.startswith("\t\t") and "=" in line and self._group is not None:
             name, _, amount = line.strip().rpartition("=")
             self._group[name] = int(amount) if amount.lstrip("-").isdigit() else amount
+            for task in self.tasks:
+                if task.number is None and name == INPUT_NBYTES[task.kind]:
+                    task.nbytes = self._group[name]
         elif self._counting and line.startswith("\t"):
             self._group = self.counters.setdefault(line.strip(), {})
         else:
@@ -166,6 +184,36 @@ class JobLogParser:
         if found and (int(found[1]), int(found[2])) != self.progress:
             self.progress = int(found[1]), int(found[2])
             self._say(f"map {self.progress[0]} %, reduce {self.progress[1]} %")
+            self._note_progress(*self.progress)
+        self._parse_task(line)
         found = NOTABLE.search(line)
         if found:
             self._say(found[0])
+
+    def _parse_task(self, line):
+        found = TASK.search(line)
+        if found:
+            kind, number = {"m": "map", "r": "reduce"}[found[2]], int(found[3])
+            if found[1] == "Starting":
+                self.tasks = [task for task in self.tasks if task.number is not None]
+                self.tasks.append(TaskHistory(kind, number, start=time.time()))
+            for task in self.tasks:
+                if found[1] == "Finishing" and (task.kind, task.number) == (kind, number):
+                    task.end = time.time()
+        elif self.tasks and (found := SPLIT.search(line)):
+            path, start, nbytes = found[1], int(found[2]), int(found[3])
+            self.tasks[-1].source, self.tasks[-1].nbytes = f"{path}, bytes {start} to {start + nbytes}", nbytes
+        elif self.tasks and (found := MERGED.search(line)) and self.tasks[-1].kind == "reduce":
+            self.tasks[-1].nbytes = int(found[1])
+
+    def _note_progress(self, *percents):
+        """Note when all tasks of a kind have begun and ended, where their own times are not printed."""
+        if any(task.number is not None for task in self.tasks):
+            return
+        for kind, percent in zip(("map", "reduce"), percents):
+            task = next((task for task in self.tasks if task.kind == kind), None)
+            if task is None and (percent or kind == "map"):
+                task = TaskHistory(kind, None, start=time.time())
+                self.tasks.append(task)
+            if task is not None and percent == 100 and not task.end:
+                task.end = time.time()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-__all__ = ["read_output"]
+__all__ = ["local_folder", "read_output"]
 
 
 def read_output(path: str, environ: Mapping[str, str] = os.environ) -> Iterator[tuple[Any, Any]]:
@@ -34,14 +34,20 @@ def read_output(path: str, environ: Mapping[str, str] = os.environ) -> Iterator[
     ...     list(read_output(folder))
     [('a', 1)]
     """
+    folder = local_folder(path, environ)
+    if folder is not None:
+        return WrappedIterator(_pairs_of(folder))
+    scheme, _, _ = path.partition(":")
+    is_opened = "/" not in scheme and scheme not in (path, "hdfs") and is_importable("fsspec")
+    return WrappedIterator(_pairs_of(path) if is_opened else _fetch_pairs(path, environ))
+
+
+def local_folder(path: str, environ: Mapping[str, str] = os.environ) -> str | None:
+    """Return the folder of this machine that one of Hadoop's paths names, None if it is elsewhere."""
     scheme, colon, rest = path.partition(":")
     if not colon or "/" in scheme:
-        return WrappedIterator(_pairs_of(path) if _paths_are_local(environ) else _fetch_pairs(path, environ))
-    if scheme == "file":
-        return WrappedIterator(_pairs_of("/" + rest.lstrip("/")))
-    return WrappedIterator(
-        _fetch_pairs(path, environ) if scheme == "hdfs" or not is_importable("fsspec") else _pairs_of(path)
-    )
+        return path if _paths_are_local(environ) else None
+    return "/" + rest.lstrip("/") if scheme == "file" else None
 
 
 def _paths_are_local(environ):

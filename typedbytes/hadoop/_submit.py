@@ -17,10 +17,12 @@ from dataclasses import replace
 from typedbytes._base.secrets import without_secrets
 from typedbytes.hadoop._check import check, check_words
 from typedbytes.hadoop._job_log import JobLogParser
+from typedbytes.hadoop._read_output import local_folder
 from typedbytes.hadoop._task_report import summarize
 from typedbytes.hadoop.installed import aggregates_logs, find_command, find_jar
 from typedbytes.hadoop.steps import jobs_of, removal, removals_of_output, replacement, unneeded
 from typedbytes.jobs.errors import JobFailedError, OptionError, SubmitError
+from typedbytes.jobs.history import StepHistory, bad_records_in, recorded
 from typedbytes.jobs.result import Result
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -58,20 +60,24 @@ def submit(
     The Hadoop is that of HADOOP_HOME or PATH, and runs the job where its configuration (HADOOP_CONF_DIR) says. `say` is
     called with lines about the progress; `jar` is the path of the streaming jar, by default Hadoop's own.
     """
-    checked, moves = replacement(check(plan, say))
-    jobs = jobs_of(checked)
-    for job in jobs:
-        check_words(job.words())
-    start = command_of(jar)
-    done = _submit(jobs[0], start, say) if len(jobs) == 1 else _submit_steps(jobs, start, say)
-    if not moves:
-        return done
-    if not all(_run_shell(words, start, say) for words in moves):
-        raise SubmitError(f"the job has succeeded, and its output is in {checked.output}: it could not be moved")
-    return replace(done, output=plan.output)
+    with recorded(plan, "Hadoop") as history:
+        checked, moves = replacement(check(plan, say))
+        jobs = jobs_of(checked)
+        for job in jobs:
+            check_words(job.words())
+        start = command_of(jar)
+        if len(jobs) == 1:
+            done = _submit(jobs[0], start, say, history)
+        else:
+            done = _submit_steps(jobs, start, say, history)
+        if not all(_run_shell(words, start, say) for words in moves):
+            raise SubmitError(f"the job has succeeded, and its output is in {checked.output}: it could not be moved")
+        if plan.report:
+            history.bad_records = bad_records_in(local_folder(plan.output) or "")
+        return replace(done, output=plan.output) if moves else done
 
 
-def _submit_steps(jobs, start, say):
+def _submit_steps(jobs, start, say, history):
     """Run the jobs of a job's steps, and remove what is between them."""
     between = [job.output for job in jobs[:-1]]
     removing: list[list[str]] = []
@@ -80,7 +86,7 @@ def _submit_steps(jobs, start, say):
     try:
         for number, job in enumerate(jobs):
             say(f"step {number + 1} of {len(jobs)}")
-            done = _submit(job, start, say)
+            done = _submit(job, start, say, history)
             steps.append(done)
             for group, amounts in done.counters.items():
                 _add(counters.setdefault(group, {}), amounts)
@@ -127,10 +133,13 @@ def _run_shell(words, start, say):
     return not done.returncode
 
 
-def _submit(plan, start, say):
+def _submit(plan, start, say, history):
     command = [*start, *plan.words()]
     log = JobLogParser(say)
     begin = time.monotonic()
+    nreducers, _ = plan.asked_reducers
+    told = StepHistory(plan.name or history.name, [], None, 1 if nreducers is None else nreducers, time.time())
+    history.steps.append(told)
     try:
         client = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -148,7 +157,10 @@ def _submit(plan, start, say):
             if log.job_id and "local" not in log.job_id:
                 say(f"the job goes on; to end it: mapred job -kill {log.job_id}")
             raise
+    told.tasks, told.counters, told.end = log.tasks, log.counters, time.time()
+    told.nbytes_written = log.counters.get("File Output Format Counters", {}).get("Bytes Written")
     if client.returncode:
+        log.fail_tasks()
         _fetch_task_logs(log)
         raise _failure(log, client.returncode)
     return Result(

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-__all__ = ["HADOOP_COUNTERS", "TASK_COUNTERS", "Counters", "Messages", "lines_of"]
+__all__ = ["HADOOP_COUNTERS", "TASK_COUNTERS", "TASK_GROUPS", "Counters", "Messages", "lines_of", "numbers_of_tasks"]
 
 TASK_COUNTERS = "org.apache.hadoop.mapreduce.TaskCounter"
+TASK_GROUPS = TASK_COUNTERS, "Map-Reduce Framework"  # the second is how Hadoop's client calls it
 #: Hadoop's own counters that count towards its limits, and their groups, without and with reducers.
 HADOOP_COUNTERS = {False: (2, 2), True: (8, 3)}
 MAX_COUNTERS, MAX_GROUPS = 120, 50  # mapreduce.job.counters.max and mapreduce.job.counters.groups.max
@@ -61,6 +62,24 @@ class Counters(dict[str, dict[str, int]]):
             if number > limit:
                 return f"{number} {what}, more than the {limit} that Hadoop allows a job"
         return None
+
+
+def numbers_of_tasks(counters: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
+    """Return the counters of all tasks by their names in Hadoop, such as MAP_INPUT_RECORDS.
+
+    The counters are ours, or those that Hadoop's client prints.
+
+    >>> numbers_of_tasks({"Map-Reduce Framework": {"Map input records": 2}})
+    {'MAP_INPUT_RECORDS': 2}
+    """
+    found = {
+        name.upper().replace(" ", "_"): amount
+        for group in TASK_GROUPS
+        for name, amount in counters.get(group, {}).items()
+        if isinstance(amount, int)
+    }
+    of_splits = counters.get("typedbytes", {}).get("MapInputRecords")  # where Hadoop counts pieces of splits
+    return found if of_splits is None else {**found, "MAP_INPUT_RECORDS": of_splits}
 
 
 class Messages:

@@ -64,6 +64,7 @@ class Job:
       overwrite      the output may be that of an earlier job, which is removed when this one has succeeded (False)
       step_output    but for Hadoop: a folder in which the output of each step but the last is kept ("")
       recursive      read the folders inside an input too (an error), as Hadoop's property of that name
+      report         the path of an HTML file that says what the tasks did, also where the job fails ("")
       name           of the job (that of the script)
       python         Hadoop and Spark: the Python of the nodes ("python3")
       bundle         Hadoop: an archive of this package; None: the nodes have it installed
@@ -131,6 +132,10 @@ class Job:
         help="keep the output of each step but the last in a folder of this one: step1, step2 ...",
     )  # fmt: skip
     recursive: bool = option(False, "--recursive", form="switch", help="read the folders inside an input too")
+    report: str = option(
+        "", "--report", metavar="FILE",
+        help="write an HTML page to FILE: when each task ran, records, counters, bad records, or why the job failed",
+    )  # fmt: skip
     python: str = option(
         "python3", "--python", metavar="PATH", help="the Python of the nodes (python3)", engines=("hadoop", "spark")
     )
@@ -228,6 +233,7 @@ class Job:
         put("script", os.fspath(self.script))
         put("output", os.fspath(self.output))
         put("step_output", os.fspath(self.step_output))
+        put("report", os.fspath(self.report))
         if isinstance(self.inputs, (str, os.PathLike)):
             put("inputs", [self.inputs])
         put("name", self.name or "")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from typedbytes.jobs.counters import numbers_of_tasks
+
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
@@ -17,7 +19,10 @@ class Result:
     """The result of a job that has succeeded; of a job of several steps, the counters, tasks and seconds are totals.
 
     nmaps and nreducers are the numbers of its tasks, None where Hadoop does not say;
-    job_id is Hadoop's, None elsewhere.
+    job_id is Hadoop's, None elsewhere. A notebook shows it as a table.
+
+    >>> Result("out", {"Map-Reduce Framework": {"Map input records": 3, "Map output records": 2}}).records_in
+    3
     """
 
     output: str
@@ -27,3 +32,29 @@ class Result:
     seconds: float = 0.0
     steps: tuple[Result, ...] = ()  #: of a job of several steps: the result of each
     job_id: str | None = None
+
+    @property
+    def task_counters(self) -> dict[str, int]:
+        """Hadoop's counters of all tasks, by the names MAP_INPUT_RECORDS, COMBINE_OUTPUT_RECORDS and so on."""
+        return numbers_of_tasks(self.counters)
+
+    @property
+    def records_in(self) -> int:
+        """How many records the mapper has read, that of the first step."""
+        return (self.steps[0] if self.steps else self).task_counters.get("MAP_INPUT_RECORDS", 0)
+
+    @property
+    def records_out(self) -> int:
+        """How many records the output has."""
+        last = self.steps[-1] if self.steps else self
+        return last.task_counters.get("REDUCE_OUTPUT_RECORDS" if last.nreducers else "MAP_OUTPUT_RECORDS", 0)
+
+    @property
+    def bad_records(self) -> int:
+        """How many records were left out, as max_bad allows."""
+        return self.counters.get("typedbytes", {}).get("BadRecords", 0)
+
+    def _repr_html_(self) -> str:
+        from typedbytes.jobs.report import table_of  # lazy import: start-up time
+
+        return table_of(self)

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from typedbytes.jobs.errors import CommandError, JobError
 from typedbytes.jobs.hadoop_properties import part_options
+from typedbytes.jobs.history import StepHistory, bad_records_in, nbytes_of_parts, recorded
 from typedbytes.jobs.own_job import refuse_own_job, variable_of
 from typedbytes.jobs.result import Result
 from typedbytes.jobs.script import commands_of, find_steps_by_asking
@@ -30,11 +31,14 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from typedbytes.jobs.counters import Counters
+    from typedbytes.jobs.history import TaskHistory
     from typedbytes.jobs.job import Commands, Job
     from typedbytes.jobs.tasks.inputs import Split
 
     class Step(Protocol):
         """One run of a job's step."""
+
+        tasks: list[TaskHistory]  #: of a job with a report
 
         def run(self) -> Counters:
             """Run it and return its counters."""
@@ -44,17 +48,19 @@ if TYPE_CHECKING:
 __all__ = ["run_by"]
 
 
-def run_by(engine: Engine, job: Job, commands: Commands | None = None, tasks: Any = None) -> Result:
+def run_by(
+    engine: Engine, job: Job, commands: Commands | None = None, tasks: Any = None, where: str = "this machine"
+) -> Result:
     """Run a job, each step by an engine: engine(job, commands, splits, output, processes).run() returns its counters.
 
     commands: those of a job of functions; None: of a job whose script says what it has. tasks: of a job whose tasks
-    are no processes. Raises JobError.
+    are no processes. where: the name of the engine. Raises JobError.
     """
     job.check_formats()
     part_options(job.properties, job.output_format)  # raises OptionError before anything is done
     if commands is None and tasks is None:
         refuse_own_job(job.script)
-    with tasks or Processes() as processes:
+    with recorded(job, where) as history, tasks or Processes() as processes:
         processes.folder, environ = ship_files(job.files, job.archives, job.environment, processes.caretaker)
         if tasks is not None:
             job = replace(job, environment=environ, name=job.name or os.path.basename(job.script) or "typedbytes")
@@ -73,23 +79,35 @@ def run_by(engine: Engine, job: Job, commands: Commands | None = None, tasks: An
             part_options(job.properties, "sequencefile")
         asked, _ = job.asked_reducers
         job = replace(job, nreducers=1 if asked is None else asked)
+        history.name = job.name
 
         def run_step(job, commands, side_file_folders=()):
             start = time.monotonic()
+            nreducers = job.nreducers if commands["reduce"] else 0
+            told = StepHistory(job.name, [], None, nreducers, time.time())
+            history.steps.append(told)
             with (
                 _hint_at_lines(job),
                 OutputFolder(job.output, processes.caretaker, job.keep_failed, job.tmp, job.overwrite) as folder,
             ):
                 job, splits = _with_splits(job, folder)
-                counters = engine(_of_tasks(job, commands), commands, splits, folder, processes).run()
+                step = engine(_of_tasks(job, commands), commands, splits, folder, processes)
+                told.tasks, told.nmaps = step.tasks, len(splits)
+                counters = step.run()
                 for earlier in side_file_folders:
                     folder.take_from(earlier)
-            nreducers = job.nreducers if commands["reduce"] else 0
+            told.counters, told.end = counters, time.time()
+            if job.report:
+                told.nbytes_written = nbytes_of_parts(folder.path)
             return Result(folder.path, counters, len(splits), nreducers, time.monotonic() - start)
 
         if len(steps) == 1:
-            return run_step(with_settings(job, settings[0]), steps[0])
-        return run_steps(run_step, job, steps, settings, processes.caretaker)
+            result = run_step(with_settings(job, settings[0]), steps[0])
+        else:
+            result = run_steps(run_step, job, steps, settings, processes.caretaker)
+        history.output = result.output
+        history.bad_records = bad_records_in(result.output) if job.report else []
+        return result
 
 
 @contextmanager

@@ -54,7 +54,8 @@ def run(
     memory: int = 512 << 20, tmp: Path | None = None, codec: Codec = "none", attempts: int = 1,
     keep_failed: bool = False, params: Values = None, environ: Values = None, properties: Values = None,
     files: Iterable[Path] = (), archives: Iterable[Path] = (), recursive: bool = False, quiet: bool = False,
-    inline: bool = False, overwrite: bool = False, step_output: Path = "", progress: Progress | None = None,
+    inline: bool = False, overwrite: bool = False, step_output: Path = "", report: Path = "",
+    progress: Progress | None = None,
 ) -> Result:  # fmt: skip
     """Run a job and return its Result; raises JobError when it fails, and leaves no output then.
 
@@ -87,7 +88,7 @@ def run(
         archives=archives, properties=properties, environment=environ, params=params, split_size=split_size,
         keep_failed=keep_failed, recursive=recursive, quiet=quiet, processes=processes, memory=memory, tmp=tmp,
         codec=codec, attempts=attempts, inline=inline, overwrite=overwrite, step_output=step_output,
-        functions=functions,
+        report=report, functions=functions,
     )  # fmt: skip
     return run_job(job, progress=progress)
 
@@ -99,7 +100,7 @@ def run_script(
     memory: int = 512 << 20, tmp: Path | None = None, codec: Codec = "none", attempts: int = 1,
     keep_failed: bool = False, params: Values = None, environ: Values = None, properties: Values = None,
     files: Iterable[Path] = (), archives: Iterable[Path] = (), recursive: bool = False, quiet: bool = False,
-    inline: bool = False, overwrite: bool = False, step_output: Path = "", front: str = "",
+    inline: bool = False, overwrite: bool = False, step_output: Path = "", report: Path = "", front: str = "",
     progress: Progress | None = None,
 ) -> Result:  # fmt: skip
     """Run the job of a script as `run` does; raises as it does.
@@ -115,7 +116,7 @@ def run_script(
         archives=archives, properties=properties, environment=environ, params=params, arguments=arguments,
         split_size=split_size, keep_failed=keep_failed, recursive=recursive, quiet=quiet, processes=processes,
         memory=memory, tmp=tmp, codec=codec, attempts=attempts, inline=inline, overwrite=overwrite,
-        step_output=step_output, front=front,
+        step_output=step_output, report=report, front=front,
     )  # fmt: skip
     return run_job(job, progress=progress)
 

@@ -20,7 +20,15 @@ from typedbytes.jobs.counters import HADOOP_COUNTERS, TASK_COUNTERS, Counters
 from typedbytes.jobs.environment import job_environment, map_environment
 from typedbytes.jobs.errors import ADVICE, JobError, OptionError
 from typedbytes.jobs.hadoop_properties import part_options
-from typedbytes.jobs.tasks.attempt import TaskAttempt, TaskContext, described, max_files, total_records
+from typedbytes.jobs.tasks.attempt import (
+    PHASES,
+    TaskAttempt,
+    TaskContext,
+    described,
+    max_files,
+    total_bytes,
+    total_records,
+)
 from typedbytes.jobs.tasks.processes import TaskError
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -30,6 +38,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from typedbytes._sorting.external import Segment
+    from typedbytes.jobs.history import TaskHistory
     from typedbytes.jobs.job import Commands, Job
     from typedbytes.jobs.tasks.inputs import Split
     from typedbytes.jobs.tasks.output_folder import OutputFolder
@@ -41,7 +50,6 @@ __all__ = ["Scheduler", "check_memory"]
 
 MIN_MEMORY = 1 << 20  # of a process
 POLL_SECONDS = 0.2
-PHASES = {"m": "map", "r": "reduce"}
 
 
 def check_memory(job: Job) -> None:
@@ -77,6 +85,7 @@ class Scheduler(TaskContext):
         self.processes = processes
         self._lock = Lock()
         self._counters = Counters()  # of attempts that have succeeded
+        self.tasks: list[TaskHistory] = []  # of a job with a report, each attempt
         self.id: str = f"job_local{random.SystemRandom().randrange(10**9, 10**10)}_0001"
         self.environ: dict[str, str] = job_environment(job, self.id, len(splits))
         self.part_options: dict[str, Any] = part_options(job.properties, job.output_format)
@@ -93,7 +102,7 @@ class Scheduler(TaskContext):
             self._run_phase(
                 "reduce",
                 self._reduce,
-                [_nbytes(self._segments_of(number)) for number in range(self.job.nreducers or 0)],
+                [total_bytes(self._segments_of(number)) for number in range(self.job.nreducers or 0)],
             )
         except OSError as error:
             raise JobError(
@@ -120,7 +129,10 @@ class Scheduler(TaskContext):
     def _attempt(self, kind, number, source, environ, run):
         """Call run(attempt) until it succeeds, and keep the files and counters of that attempt."""
         for tries in range(self.job.attempts):
-            attempt = TaskAttempt(self, kind, number, tries, environ)
+            attempt = TaskAttempt(self, kind, number, tries, environ, source)
+            if self.job.report:
+                attempt.history.attempt = tries
+                self.tasks.append(attempt.history)
             try:
                 counted = run(attempt)
             except TaskError as error:
@@ -168,7 +180,3 @@ class Scheduler(TaskContext):
             {},
             lambda attempt: attempt.run_reduce(segments, report_progress),
         )
-
-
-def _nbytes(segments):
-    return sum(segment.nbytes for segment in segments)

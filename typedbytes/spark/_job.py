@@ -25,6 +25,7 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 if TYPE_CHECKING:
     from typing import Any
 
+    from typedbytes.jobs.history import TaskHistory
     from typedbytes.jobs.job import Commands, Job
     from typedbytes.jobs.tasks.inputs import Split
     from typedbytes.jobs.tasks.output_folder import OutputFolder
@@ -49,6 +50,7 @@ class SparkJob:
         self._splits = list(enumerate(splits))
         self._output = output
         self._nreducers = job.nreducers or 0
+        self.tasks: list[TaskHistory] = []  # of a job with a report, the attempts that count
         script, commands = _relocated(commands)
         shipped = _archive(script, processes.folder)
         own = {name: value for name, value in job.environment.items() if name != "PYTHONPATH"}
@@ -87,9 +89,10 @@ class SparkJob:
     def _committed(self, outcomes):
         """Make the files of the attempts that count the output, and return the sum of their counters."""
         counters = Counters()
-        for name, counted in outcomes:
+        for name, counted, history in outcomes:
             self._output.commit_attempt(os.path.join(self._output.attempts, name))
             counters.merge(counted)
+            self.tasks += [history] if history else []
         exceeded = counters.exceeded_limit(*HADOOP_COUNTERS[self._nreducers > 0])
         if exceeded:
             raise JobError(f"the tasks have {exceeded}, not counting Hadoop's own counters")

@@ -23,7 +23,7 @@ from typedbytes.errors import DecodeError
 from typedbytes.jobs.counters import TASK_COUNTERS
 from typedbytes.jobs.environment import job_environment, map_environment
 from typedbytes.jobs.hadoop_properties import part_options
-from typedbytes.jobs.tasks.attempt import TaskAttempt, TaskContext, described, max_files
+from typedbytes.jobs.tasks.attempt import PHASES, TaskAttempt, TaskContext, described, max_files
 from typedbytes.jobs.tasks.processes import Processes, TaskError
 
 __all__ = ["PYTHON", "Setting", "TaskFailed", "partition_of", "run_map", "run_map_only", "run_reduce"]
@@ -104,21 +104,22 @@ def _attempt(setting, kind, number, attempt_number, bundle, environ, source):
                 archive.extraction_filter = getattr(tarfile, "tar_filter", None)
                 archive.extractall(folder)
             processes.folder = folder
-            attempt = TaskAttempt(_Worker(setting, folder, bundle, processes), kind, number, attempt_number, environ)
+            worker = _Worker(setting, folder, bundle, processes)
+            attempt = TaskAttempt(worker, kind, number, attempt_number, environ, source)
             tail = attempt.messages.tail
             yield attempt, folder
             sync_contents(attempt.folder)
     except (TaskError, OSError, DecodeError) as error:
-        phase = {"m": "map", "r": "reduce"}[kind]
         where = "" if isinstance(error, TaskError) else "temporary files or output: "
-        raise TaskFailed(f"{phase} task {number} ({source}) failed: {where}{error}", tail) from None
+        raise TaskFailed(f"{PHASES[kind]} task {number} ({source}) failed: {where}{error}", tail) from None
 
 
-def _outcome(attempt, counted):
-    """Return (folder name, counters) of an attempt, for the driver."""
+def _outcome(setting, attempt, counted):
+    """Return (folder name, counters, history) of an attempt, for the driver; None without a report."""
     counters = attempt.messages.counters
     counters.merge({TASK_COUNTERS: counted})
-    return attempt.name, {group: dict(names) for group, names in counters.items()}
+    history = attempt.history if setting.job.report else None
+    return attempt.name, {group: dict(names) for group, names in counters.items()}, history
 
 
 def _map_attempt(setting, number, split, attempt_number, bundle):
@@ -129,7 +130,7 @@ def run_map_only(setting, number, split, attempt_number, bundle):
     """Run a map task whose output is the job's; return its outcome. bundle: its folder, or None."""
     with _map_attempt(setting, number, split, attempt_number, bundle) as (attempt, _):
         _, counted = attempt.run_map(split, _ignore)
-    return _outcome(attempt, counted)
+    return _outcome(setting, attempt, counted)
 
 
 def run_map(setting, number, split, attempt_number, bundle):
@@ -145,7 +146,7 @@ def run_map(setting, number, split, attempt_number, bundle):
                 if segment.nrecords:
                     for j, piece in enumerate(_pieces(segment)):
                         yield (partition, number, i, j), (segment.nrecords, piece)
-    yield (0, number, -1, 0), (0, pickle.dumps(_outcome(attempt, counted)))
+    yield (0, number, -1, 0), (0, pickle.dumps(_outcome(setting, attempt, counted)))
 
 
 def _ignore(nbytes):
@@ -171,11 +172,11 @@ def partition_of(key):
 
 def run_reduce(setting, number, pieces, attempt_number, bundle):
     """Run a reduce task on the pieces of its partition, in order; return the outcomes that it has, its own the last."""
-    outcomes: list[tuple[str, dict]] = []
+    outcomes: list[tuple] = []
     with _attempt(setting, "r", number, attempt_number, bundle, {}, "the output of the map tasks") as (attempt, folder):
         segments = list(_received(pieces, os.path.join(folder, ".received"), outcomes))
         counted = attempt.run_reduce(segments, _ignore)
-    return [*outcomes, _outcome(attempt, counted)]
+    return [*outcomes, _outcome(setting, attempt, counted)]
 
 
 def _received(pieces, path, outcomes):

@@ -6,7 +6,7 @@ import os
 
 from typedbytes.cli._failure import UNAVAILABLE, Failure, say
 from typedbytes.cli._job.submit_failure import failure_of
-from typedbytes.jobs.counters import TASK_COUNTERS
+from typedbytes.jobs.counters import TASK_GROUPS, numbers_of_tasks
 from typedbytes.jobs.errors import CommandError, JobError
 from typedbytes.jobs.hadoop_properties import ignored, text_suffix
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from typedbytes.jobs.job import Job
     from typedbytes.jobs.result import Result
 
-TASK_GROUPS = TASK_COUNTERS, "Map-Reduce Framework"
 #: Groups of counters that jobs have without code of their own.
 HADOOP_GROUPS = {
     *TASK_GROUPS, "File System Counters", "Job Counters", "Shuffle Errors", "File Input Format Counters",
@@ -96,13 +95,7 @@ def hints(counters):
     groups = {group for group in counters if group != "typedbytes" or [*of_splits] != ["MapInputRecords"]}
     if not groups <= HADOOP_GROUPS:
         return []
-    amounts = {
-        name.upper().replace(" ", "_"): amount
-        for group in TASK_GROUPS
-        for name, amount in counters.get(group, {}).items()
-    }
-    # Hadoop counts pieces of splits
-    amounts["MAP_INPUT_RECORDS"] = of_splits.get("MapInputRecords", amounts.get("MAP_INPUT_RECORDS", 0))
+    amounts = numbers_of_tasks(counters)
     nrecords = {
         role: [amounts.get(f"{role.upper()}_{side}_RECORDS", 0) for side in ("INPUT", "OUTPUT")] for role in NAMES
     }

@@ -7,11 +7,14 @@ what becomes of its failure. Invariant: a pair goes through no Python object.
 from __future__ import annotations
 
 import resource
+import time
+from contextlib import contextmanager
 from functools import partial
 
 from typedbytes._sorting.external import MAX_FILES, Spills
 from typedbytes.jobs.counters import Messages
 from typedbytes.jobs.environment import attempt_id, combiner_environment, task_environment
+from typedbytes.jobs.history import TaskHistory
 from typedbytes.jobs.tasks.map_task import MapTask, feed_split
 from typedbytes.jobs.tasks.output_folder import write_part
 from typedbytes.jobs.tasks.sinks import ProgressSink
@@ -19,7 +22,7 @@ from typedbytes.jobs.tasks.sinks import ProgressSink
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any, Protocol
 
     from typedbytes.jobs.job import Job
@@ -30,7 +33,11 @@ if TYPE_CHECKING:
 else:
     Protocol = object
 
-__all__ = ["TaskAttempt", "TaskContext", "TaskFolders", "described", "max_files", "total_records"]
+__all__ = [
+    "PHASES", "TaskAttempt", "TaskContext", "TaskFolders", "described", "max_files", "total_bytes", "total_records",
+]  # fmt: skip
+
+PHASES = {"m": "map", "r": "reduce"}
 
 
 class TaskFolders(Protocol):
@@ -58,9 +65,14 @@ class TaskContext(Protocol):
 
 
 class TaskAttempt:
-    """The state of one attempt of a task: folders, environment, messages, temporary files."""
+    """The state of one attempt of a task: folders, environment, messages, temporary files.
 
-    def __init__(self, context: TaskContext, kind: str, number: int, count: int, environ: Mapping[str, str]) -> None:
+    source: its input, as messages name it.
+    """
+
+    def __init__(
+        self, context: TaskContext, kind: str, number: int, count: int, environ: Mapping[str, str], source: str
+    ) -> None:
         name = attempt_id(context.id, kind, number, count)
         job = context.job
         self.folder: str = context.output.attempt_folder(name)
@@ -73,11 +85,34 @@ class TaskAttempt:
         self._job = job
         self._number = number
         self.name: str = name
+        self.history: TaskHistory = TaskHistory(PHASES[kind], number, source)
 
     def run(self, role: str, feed: Callable[[Any], object], collect: Callable[[Any], Any]) -> Any:
         """Run the command of a role; as Processes.run."""
         environ = {**self._environ, **combiner_environment()} if role == "combine" else self._environ
-        return self._context.processes.run(self._context.commands[role] or [], environ, feed, collect, self.messages)
+        start = time.time()
+        try:
+            return self._context.processes.run(
+                self._context.commands[role] or [], environ, feed, collect, self.messages
+            )
+        finally:
+            if role == "combine":
+                self.history.combined.append((start, time.time()))
+
+    @contextmanager
+    def _timed(self, nbytes: int | None) -> Iterator[dict[str, int]]:
+        """Yield the counters of the task, which the block fills; nbytes: of its input, if that is known."""
+        counted: dict[str, int] = {}
+        history = self.history
+        history.start, history.nbytes = time.time(), nbytes
+        try:
+            yield counted
+            history.counted = counted
+        except BaseException as error:
+            history.failure = str(error) or type(error).__name__
+            raise
+        finally:
+            history.end = time.time()
 
     def run_map(self, split: Split, report_progress: ReportProgress) -> tuple[list[Any], dict[str, int]]:
         """Run a map task; return its sorted runs, each with a Segment for every partition, and its counters.
@@ -87,13 +122,14 @@ class TaskAttempt:
         nreducers = self._job.nreducers
         combine = partial(self.run, "combine") if nreducers and self._context.commands["combine"] else None
         task = MapTask(self.spills, self._job.partitioning(nreducers or 1), self._context.memory, combine)
-        counted: dict[str, int] = {}
+        with self._timed(split.length or None) as counted:
 
-        def feed(sink):
-            counted["MAP_INPUT_RECORDS"] = feed_split(split, sink, report_progress)
+            def feed(sink):
+                counted["MAP_INPUT_RECORDS"] = feed_split(split, sink, report_progress)
 
-        counted["MAP_OUTPUT_RECORDS"] = self.run("map", feed, task.collect if nreducers else self._write_part)
-        return task.runs, {**counted, **task.counted}
+            counted["MAP_OUTPUT_RECORDS"] = self.run("map", feed, task.collect if nreducers else self._write_part)
+            counted.update(task.counted)
+        return task.runs, counted
 
     def run_reduce(self, segments: Iterable[Any], report_progress: ReportProgress) -> dict[str, int]:
         """Run a reduce task on segments, in the order of the map tasks; return its counters."""
@@ -102,9 +138,12 @@ class TaskAttempt:
         def feed(sink):
             self.spills.merge(segments, ProgressSink(sink, report_progress))
 
-        # A reducer without input is not run: Hadoop drops its output.
-        nwritten = self.run("reduce", feed, self._write_part) if nrecords else self._write_part(None)
-        return {"REDUCE_INPUT_RECORDS": nrecords, "REDUCE_OUTPUT_RECORDS": nwritten}
+        with self._timed(total_bytes(segments)) as counted:
+            counted["REDUCE_INPUT_RECORDS"] = nrecords
+            # A reducer without input is not run: Hadoop drops its output.
+            nwritten = self.run("reduce", feed, self._write_part) if nrecords else self._write_part(None)
+            counted["REDUCE_OUTPUT_RECORDS"] = nwritten
+        return counted
 
     def _write_part(self, source):
         return write_part(self.folder, self._number, self._job.output_format, self._context.part_options, source)
@@ -113,6 +152,11 @@ class TaskAttempt:
 def total_records(segments: Iterable[Any]) -> int:
     """Return the number of records in segments."""
     return sum(segment.nrecords for segment in segments)
+
+
+def total_bytes(segments: Iterable[Any]) -> int:
+    """Return the number of bytes in segments."""
+    return sum(segment.nbytes for segment in segments)
 
 
 def described(split: Split) -> str:

@@ -27,6 +27,7 @@ from typedbytes._base.pipes import enlarge_pipe
 from typedbytes.errors import DecodeError, TruncatedError
 from typedbytes.jobs.counters import lines_of
 from typedbytes.jobs.errors import CommandError
+from typedbytes.jobs.history import STOPPED
 from typedbytes.jobs.signals import name_of
 from typedbytes.jobs.tasks.caretaker import Caretaker
 from typedbytes.jobs.tasks.pipes import make_pipe
@@ -163,7 +164,7 @@ class Processes:
     def _start_process(self, command, **options):
         with self._lock:
             if self.stopped:
-                raise TaskError("the job was stopped", final=True)
+                raise TaskError(STOPPED, final=True)
             process = subprocess.Popen(command, start_new_session=True, cwd=self.folder, **options)
             self.caretaker.add(process.pid)
             self._running.add(process)
@@ -215,7 +216,7 @@ class Processes:
 
     def _check_outcome(self, code, feed_error, has_unread, read_error, messages):
         if self.stopped:
-            raise TaskError("the job was stopped", final=True)
+            raise TaskError(STOPPED, final=True)
         if feed_error is not None and not isinstance(feed_error, BrokenPipeError):
             raise feed_error
         if read_error is not None and not isinstance(read_error, DecodeError):
