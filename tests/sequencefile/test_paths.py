@@ -153,6 +153,23 @@ def test_what_hdfs_takes_is_said(missing):
         assert "pip install 'typedbytes[hdfs]'" in line and "JAVA_HOME" in line and "CLASSPATH" in line
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_the_child_of_a_fork_does_not_wait_for_threads_of_hdfs():
+    pytest.importorskip("hdfs_native")
+    code = """
+        import os
+        from hdfs_native.fsspec import HdfsFileSystem
+        from typedbytes._base import locations
+        HdfsFileSystem.exists = lambda *arguments: True  # no name node is needed for what follows
+        locations.file_system("hdfs://127.0.0.1:9/part-00000")
+        child = os.fork()
+        if child == 0:
+            os._exit(7)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    """
+    assert run_fresh(code) == "7"
+
+
 def test_importing_brings_no_library():
     code = """
         import sys, io

@@ -33,7 +33,10 @@ _HDFS_NEEDS = (
 _REMOTE_NBYTES = 1 << 20  # of a read; other file systems of fsspec have buffers of their own, of 5 MiB
 _ANSWER_SECONDS = 15  # in which a name node that is there has answered
 
-_answering: Any = None  # the file systems of HDFS that have answered, a WeakSet
+# File systems of hdfs-native by their ids, kept for good: fsspec forgets its own in the child of a fork, and one that is
+# freed there waits for its threads, which the child does not have.
+_native: dict[int, Any] = {}
+_answering: set[int] = set()  # of them, those that have answered
 
 
 def opened(file: Any, mode: str) -> tuple[Any, bool]:
@@ -78,14 +81,12 @@ def _is_native_hdfs(fs):
 
 def _wait_for_answer(fs, url):
     """Have a name node answer a first call, in a thread: hdfs-native tries for minutes, and signals have no effect."""
-    global _answering
+    if id(fs) in _answering:
+        return
     import threading  # lazy import: start-up time
     from contextlib import suppress
-    from weakref import WeakSet
 
-    _answering = WeakSet() if _answering is None else _answering
-    if fs in _answering:
-        return
+    _native[id(fs)] = fs
 
     def call():
         with suppress(Exception):  # the call that follows reports it
@@ -101,7 +102,7 @@ def _wait_for_answer(fs, url):
             f"no name node has answered at {host} for {_ANSWER_SECONDS} s: check the host, the port "
             "(fs.defaultFS in core-site.xml has both), and HADOOP_CONF_DIR for the name of a cluster",
         )
-    _answering.add(fs)
+    _answering.add(id(fs))
 
 
 def glob_paths(path: str) -> list[str]:
