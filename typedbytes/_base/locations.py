@@ -33,8 +33,8 @@ _HDFS_NEEDS = (
 _REMOTE_NBYTES = 1 << 20  # of a read; other file systems of fsspec have buffers of their own, of 5 MiB
 _ANSWER_SECONDS = 15  # in which a name node that is there has answered
 
-# File systems of hdfs-native by their ids, kept for good: fsspec forgets its own in the child of a fork, and one that is
-# freed there waits for its threads, which the child does not have.
+# File systems of hdfs-native by their ids, kept for good: fsspec forgets its own in the child of a fork, and one that
+# is freed there waits for its threads, which the child does not have.
 _native: dict[int, Any] = {}
 _answering: set[int] = set()  # of them, those that have answered
 
