@@ -12,9 +12,8 @@ from cpython.exc cimport PyErr_CheckSignals
 from cpython.object cimport PyObject
 
 from typedbytes._core cimport (
-    borrow, DecodeOptions, Decoding, get_view, held, NEEDS_MORE, offset_of, raise_record_limit, raise_skipped,
-    ReadBuffer, record_nbytes_read, SIGNAL_MASK, skip_value, SkipOutcome, SKIPPED, Skipping, start_skipping,
-    stop_skipping, wanted_nbytes,
+    borrow, check_limit_of_skipping, DecodeOptions, Decoding, get_view, held, NEEDS_MORE, offset_of, raise_skipped,
+    ReadBuffer, SIGNAL_MASK, skip_value, SkipOutcome, SKIPPED, Skipping, start_skipping, stop_skipping,
 )
 from typedbytes.core.byteorder cimport load_f32, load_f64, load_i16, load_i32, load_i64
 from typedbytes.core.java_hash cimport hash_after, partition_of, partition_of_hash
@@ -82,16 +81,14 @@ cdef class Walker:
         cdef ReadBuffer* buf = &self.d.buf
         cdef const unsigned char* start
         cdef SkipOutcome outcome
-        cdef int64_t wanted
         while held(buf):
             start = buf.cursor
             if not self.part and not self.is_inside:
                 self.d.record_offset = offset_of(buf, start)
             outcome = skip_value(&self.skipping, buf)
-            wanted = wanted_nbytes(&self.skipping, buf, outcome)
-            if self.d.max_bytes and record_nbytes_read(&self.d) + wanted > self.d.max_bytes:
+            if self.d.max_bytes:
                 self.d.record_index = self.nrecords - self.before
-                raise_record_limit(&self.d)    # whatever else is in this piece of the record
+                check_limit_of_skipping(&self.d, &self.skipping, outcome)    # whatever else is in this piece
             if outcome != SKIPPED and (outcome != NEEDS_MORE or self.is_whole):
                 self.raise_outcome(outcome)
             if buf.cursor > start:

@@ -191,6 +191,13 @@ cdef int raise_trailing(Decoding* d, str hint) except -1:
                        offset_of(&d.buf, d.buf.cursor), d.buf.cursor[0])
 
 
+cdef int check_limit_of_skipping(Decoding* d, const Skipping* s, SkipOutcome outcome) except -1:
+    # Under max_bytes: what the outcome depends on counts before it is there, as in decoding.
+    if record_nbytes_read(d) + wanted_nbytes(s, &d.buf, outcome) > d.max_bytes:
+        raise_record_limit(d)
+    return 0
+
+
 cdef int raise_skipped(Decoding* d, Skipping* s, SkipOutcome outcome) except -1:
     # Structure alone was walked, so the path is not known.
     d.frame = NULL

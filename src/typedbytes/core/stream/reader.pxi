@@ -158,18 +158,16 @@ cdef class Reader:
         return self.skip_one_value()
 
     cdef int skip_one_value(self) except -1:
-        # A declared length counts against the record's limit before its bytes are there, as in decoding.
         cdef ReadBuffer* buf = &self.d.buf
         cdef SkipOutcome outcome
-        cdef int64_t wanted
         while True:
             outcome = skip_value(&self.skipping, buf)
-            wanted = wanted_nbytes(&self.skipping, buf, outcome)
-            if self.d.max_bytes and record_nbytes_read(&self.d) + wanted > self.d.max_bytes:
-                raise_record_limit(&self.d)
+            if self.d.max_bytes:
+                check_limit_of_skipping(&self.d, &self.skipping, outcome)
             if outcome == SKIPPED:
                 return 0
-            if outcome != NEEDS_MORE or not refill(buf, min(wanted, held(buf) + READ_SIZE)):
+            if outcome != NEEDS_MORE \
+                    or not refill(buf, min(wanted_nbytes(&self.skipping, buf, outcome), held(buf) + READ_SIZE)):
                 raise_skipped(&self.d, &self.skipping, outcome)
 
     def __next__(self):

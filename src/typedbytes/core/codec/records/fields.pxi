@@ -139,7 +139,6 @@ cdef int skip_quietly(Decoding* d) except -1:
     cdef Skipping s
     cdef SkipOutcome outcome
     cdef Py_ssize_t size
-    cdef int64_t wanted
     require(d, 1, -1)
     size = SIZES[d.hive][d.buf.cursor[0]]
     if size > 0:
@@ -155,10 +154,9 @@ cdef int skip_quietly(Decoding* d) except -1:
                 return 0
             if outcome != NEEDS_MORE:
                 raise_skip_outcome(d, &s, outcome)
-            wanted = wanted_nbytes(&s, &d.buf, outcome)
-            if d.max_bytes and record_nbytes_read(d) + wanted > d.max_bytes:
-                raise_record_limit(d)
-            if not refill_record(d, min(wanted, held(&d.buf) + LARGE_BYTES_NBYTES)):
+            if d.max_bytes:
+                check_limit_of_skipping(d, &s, outcome)
+            if not refill_record(d, min(wanted_nbytes(&s, &d.buf, outcome), held(&d.buf) + LARGE_BYTES_NBYTES)):
                 raise_skip_outcome(d, &s, NEEDS_MORE)
     finally:
         stop_skipping(&s)
