@@ -153,7 +153,6 @@ def test_what_hdfs_takes_is_said(missing):
         assert "pip install 'typedbytes[hdfs]'" in line and "JAVA_HOME" in line and "CLASSPATH" in line
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_the_child_of_a_fork_does_not_wait_for_threads_of_hdfs():
     pytest.importorskip("hdfs_native")
     code = """
