@@ -79,6 +79,15 @@ def test_every_type_code_where_the_tag_of_a_record_is(name):
                         checks.check_typed(choice + b"\x08\0\0\0\1" + tagged)
 
 
+@pytest.mark.parametrize("name", TYPES)
+@pytest.mark.parametrize("text", ["", "00", "00000003", "00000100", "ffffffff", "000000046e756c", "000000044e554c4c"])
+def test_text_that_may_be_none(name, text):
+    """The text "NULL", cut short too, and lengths that are not its own."""
+    choice = bytes([list(TYPES).index(name), checks.OPTIONS.index({"strict": False})])
+    for head in (b"", b"\x08\0\0\0\1", b"\x09"):
+        checks.check_typed(choice + head + bytes([tb.STRING]) + bytes.fromhex(text))
+
+
 @settings(max_examples=300)
 @given(hints, hints, randoms)
 def test_values_of_another_type_are_refused_as_the_reference_does(hint, other, rng):

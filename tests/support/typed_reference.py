@@ -72,6 +72,7 @@ WIDTHS = {Byte: int, Int: int, Long: int, Float: float}
 UNITS = {records.Seconds: 1_000_000, records.Milliseconds: 1000, records.Microseconds: 1}
 EPOCH = datetime.datetime(1970, 1, 1)
 NOTHING = object()
+LENGTH_OF_NULL = b"\0\0\0\4"  #: of the text that is None where types are not strict
 
 
 # -- annotations ------------------------------------------------------------------------------------------
@@ -311,6 +312,9 @@ class Walk(reference.Walk):
         kind, arguments, marks = split(*(owners or readers)[0])
         if form in ("list", "vector", "map"):
             return self.container(kind, arguments, marks, code, start, path, depth + 1, in_key)
+        if form == "string" and kind is type(None) and self.data[self.offset : self.offset + 4] != LENGTH_OF_NULL:
+            self.number(">i", code, path)
+            raise self.misfit(start, code, path)  # told by its length: the text need not be there
         if form == "string" and (
             kind in (*DATES, uuid.UUID) or kind in LENIENT or kind in WIDTHS
         ):  # whose text is ASCII

@@ -11,7 +11,14 @@ import org.apache.hadoop.util.ToolRunner;
 final class Job extends StreamJob {
     /** Runs the job that the arguments of {@code hadoop jar hadoop-streaming.jar} describe; its exit code. */
     int submit(String... arguments) throws Exception {
-        return ToolRunner.run(new Configuration(), this, arguments);
+        int code = ToolRunner.run(new Configuration(), this, arguments);
+        for (Thread thread : Thread.getAllStackTraces().keySet()) {
+            // A job is seen to have failed before its thread logs why.
+            if (thread.getClass().getName().equals("org.apache.hadoop.mapred.LocalJobRunner$Job")) {
+                thread.join();
+            }
+        }
+        return code;
     }
 
     /** The counters of all groups as JSON, {@code {GROUP:{NAME:N}}}; none when the job never ran. */
