@@ -32,7 +32,7 @@ ARGUMENTS = {
     "loadtb": ["out.seq"],
     "convert": ["--to", "json", "values.tb"],
     "run": ["job.py", "a.json", "-o", "out"],
-    "submit": ["job.py", "a", "-o", "b", "--dry-run"],
+    "submit": ["job.py", "a", "-o", "b", "--dry-run", "--python", sys.executable],
     "bundle": ["bundle.zip"],
     "bench": ["values.tb"],
     "completion": ["bash"],

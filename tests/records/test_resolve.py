@@ -448,7 +448,8 @@ def test_a_dataclass_with_slots():
     assert (found.make, [field.member for field in found.fields]) == ("slots", [cls.a, cls.b])
     derived = dataclasses.make_dataclass("Derived", [("c", int, 0)], bases=(cls,), slots=True, frozen=True)
     assert record(derived).make == "slots"
-    assert [field.member for field in record(derived).fields] == [cls.a, cls.b, derived.c]
+    # Python 3.10 gives the derived class slots of its own for the fields that it inherits.
+    assert [field.member for field in record(derived).fields] == [derived.a, derived.b, derived.c]
 
 
 @pytest.mark.skipif(sys.version_info < (3, 10), reason="kw_only came with Python 3.10")
