@@ -147,7 +147,9 @@ def check_columns(choices, wire, options, pairs, trouble):
     end = taken(parts, iter(lambda: reader.read_typed(1 + choices.below(300)), b""))
     structure = {name: value for name, value in options.items() if name in ("dialect", "max_depth")}
     expected, typed = [], b"".join(parts)
-    fault = taken(expected, typedbytes.PairReader(typed, **EXACT, **structure))
+    # Columns decode text as the reader does that they are of, and have it in UTF-8, as surrogates cannot be.
+    text = {name: value for name, value in options.items() if name == "unicode_errors"}
+    fault = taken(expected, typedbytes.PairReader(typed, **EXACT, **structure, **text))
     with columns.read(
         sequencefile.Reader(wire, **options), choices.pick((1, 3, 1000)), on_mismatch="split", **structure
     ) as batch_reader:

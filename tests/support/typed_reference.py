@@ -300,6 +300,10 @@ class Walk(reference.Walk):
             raise self.misfit(start, code, path)
         owners = [member for member in members if form in own_forms(*member)]
         readers = [member for member in members if form in forms(*member, self.strict)]
+        if code == BYTESTRING:  # of which no UUID is read
+            owners, readers = (
+                [member for member in found if split(*member)[0] is not uuid.UUID] for found in (owners, readers)
+            )
         if not owners and not readers:
             raise self.misfit(start, code, path)
         if form in ("list", "vector", "map") and depth + 1 > self.max_depth:
