@@ -2,12 +2,10 @@
 
     python tests/gates/debug_python.py [--thorough]
 
-Takes python3.11-dbg where there is one (Debian: apt-get install python3-dbg python3-venv), else builds CPython with
-pyenv, once, into build/. Here: getting that interpreter, and running leaks.py and the core's tests on it. Not here:
-what they look for. Invariant: its virtual environment and its copy of the sources are under build/.
+Takes Debian's, python3.11-dbg (apt-get install python3-dbg python3-venv). Here: running leaks.py and the core's tests
+on it. Not here: what they look for. Invariant: its virtual environment and its copy of the sources are under build/.
 """
 
-import os
 import pathlib
 import shutil
 import subprocess
@@ -19,25 +17,17 @@ sys.path.insert(0, str(HERE))
 from gates import build_copies  # noqa: E402
 
 DEBIAN = "python3.11-dbg"
-VERSION = "3.11.7"
 PACKAGES = ["numpy", "pytest", "hypothesis", "setuptools>=77", "cython>=3.3,<3.4"]
 #: An assertion of the interpreter that fails ends the process.
 MARKS = "codec or debug"
 
 
 def interpreter():
-    """Return an interpreter built for debugging, built now when there is none."""
+    """Return an interpreter built for debugging."""
     found = shutil.which(DEBIAN)
-    if found:
-        return found
-    folder = build_copies.BUILD / "python-debug"
-    python = folder / "bin" / "python3"
-    if not python.exists():
-        builder = subprocess.run(["pyenv", "root"], capture_output=True, text=True, check=True).stdout.strip()
-        program = pathlib.Path(builder) / "plugins" / "python-build" / "bin" / "python-build"
-        configure = {**os.environ, "PYTHON_CONFIGURE_OPTS": "--with-pydebug"}
-        subprocess.run([program, VERSION, folder], env=configure, check=True)
-    return python
+    if not found:
+        sys.exit(f"{DEBIAN} was not found: apt-get install python3-dbg python3-venv")
+    return found
 
 
 def environment_of(python):
