@@ -53,7 +53,7 @@ OBJECTS = [["y", b"x"], [1.0, True], [1, 2.5], [True, 2], [{1}, {2}], [(1, "a"),
 
 @pytest.mark.parametrize("values", OBJECTS, ids=str)
 def test_objects_of_pandas_are_written_as_those_of_a_list(values):
-    column = pandas.Series(numpy.fromiter(values, object))
+    column = pandas.Series(values, dtype=object)
     encode = tb.Encoder().encode_all
     for given_column in (
         column,

@@ -294,8 +294,8 @@ def test_sizes_beyond_memory_are_memory_errors(made):
 
 
 ROWS_WITHOUT_MEMORY = {
-    "empty VECTORs": "numpy.empty((2**62, 0), 'i1')",
-    "as many as bytes wrap at": "numpy.empty((3689348814741910324, 0), 'i1')",
+    "empty VECTORs": "numpy.broadcast_to(numpy.empty((1, 0), 'i1'), (2**62, 0))",
+    "as many as bytes wrap at": "numpy.broadcast_to(numpy.empty((1, 0), 'i1'), (3689348814741910324, 0))",
     "empty structs": "pyarrow.Array.from_buffers(pyarrow.struct([]), 2**62, [None])",
     "nulls": "pyarrow.Array.from_buffers(pyarrow.null(), 2**62, [None])",
 }
