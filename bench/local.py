@@ -4,11 +4,11 @@
     python bench/local.py sort GIGABYTES [MEMORY]           sort that much of word-count pairs, within MEMORY (512M),
                                                             beside GNU sort
 
-Contenders of words: typedbytes (the command run), counter (a plain script), mrjob (its local runner, fetched from the
-package index into an environment of its own) and hadoop (its local mode, with the same script); all but the plain
-script have as many map tasks at once as there are processors. What is counted is compared. Files go to
-build/bench-local, and a table to stdout, where a contender that cannot run has its reason. Invariant: GNU sort gets the
-same records as text, in the C locale, with the same memory and two threads.
+Contenders of words: typedbytes (the command run), counter (a plain script), duckdb and polars (a query for lines that
+are split at spaces), mrjob (its local runner, fetched from the package index into an environment of its own) and hadoop
+(its local mode, with the same script); all but the plain script use as many processors as there are. What is counted is
+compared. Files go to build/bench-local, and a table to stdout, where a contender that cannot run has its reason.
+Invariant: GNU sort gets the same records as text, in the C locale, with the same memory and two threads.
 """
 
 import itertools
@@ -43,6 +43,22 @@ with open(sys.argv[1], encoding="utf-8") as file:
 with open(sys.argv[2], "w") as out:
     for word in sorted(counts):
         out.write(f"{word}\\t{counts[word]}\\n")
+"""
+
+DUCKDB = """
+import sys
+import duckdb
+lines = "read_csv(?, columns={'line': 'VARCHAR'}, delim='\\x01', quote='', header=false, auto_detect=false)"
+query = f"select unnest(string_split(line, ' ')) as word, count(*) as n from {lines} group by word order by word"
+duckdb.sql(query, params=[sys.argv[1]]).write_csv(sys.argv[2], sep="\\t", header=False)
+"""
+
+POLARS = """
+import sys
+import polars
+lines = polars.scan_csv(sys.argv[1], separator="\\x01", quote_char=None, has_header=False, new_columns=["line"])
+words = lines.select(polars.col("line").str.split(" ").explode().alias("word"))
+words.group_by("word").len().sort("word").sink_csv(sys.argv[2], separator="\\t", include_header=False)
 """
 
 MRJOB = """
@@ -158,11 +174,16 @@ def count_here(text, output):
         return dict(sequencefile.read(output))
 
 
-def count_plainly(text, output):
-    """Return what one process counts, in memory."""
-    (FOLDER / "counter.py").write_text(COUNTER)
-    if measured("counter", [sys.executable, FOLDER / "counter.py", text, output]):
-        return read_lines(output)
+def count_by(name, script):
+    """Return a function that returns what one process of a script counts."""
+
+    def count(text, output):
+        path = FOLDER / f"{name}-words.py"
+        path.write_text(script)
+        if measured(name, [sys.executable, path, text, output]):
+            return read_lines(output)
+
+    return count
 
 
 def count_by_mrjob(text, output):
@@ -213,7 +234,14 @@ def count_by_hadoop(text, output):
         return dict(sequencefile.read(output))
 
 
-WORDS = {"typedbytes": count_here, "counter": count_plainly, "mrjob": count_by_mrjob, "hadoop": count_by_hadoop}
+WORDS = {
+    "typedbytes": count_here,
+    "counter": count_by("counter", COUNTER),
+    "duckdb": count_by("duckdb", DUCKDB),
+    "polars": count_by("polars", POLARS),
+    "mrjob": count_by_mrjob,
+    "hadoop": count_by_hadoop,
+}
 
 
 def environment():
@@ -271,7 +299,7 @@ def main(what, gigabytes, *words_given):
     if what == "sort":
         sort(float(gigabytes), *(int(word[:-1]) << 20 for word in words_given))
     else:
-        words(float(gigabytes), words_given or ("typedbytes", "counter", "mrjob", "hadoop"))
+        words(float(gigabytes), words_given or WORDS)
 
 
 if __name__ == "__main__":
