@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import sys
 
 import pytest
 
@@ -13,7 +14,6 @@ from typedbytes.streaming import lib, testing
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 BLOCK_COUNTS = {
-    "../README.md": 2,
     "block-format.md": 2,
     "classes.md": 3,
     "format.md": 2,
@@ -95,6 +95,17 @@ def test_the_supported_pythons_are_said_once_and_rightly():
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_page_of_the_command_names_it(name):
     assert re.search(rf"`{name}\b", (DOCS / "command.md").read_text())
+
+
+@pytest.mark.skipif(not (DOCS.parent / "bench/results").exists(), reason="a source archive has no results")
+def test_the_pictures_show_the_results_of_today():
+    sys.path.insert(0, str(DOCS))
+    import pictures
+
+    files = dict(pictures.drawn())
+    assert len(files) == 10
+    for name, text in files.items():
+        assert (pictures.FOLDER / name).read_text() == text, "python docs/pictures.py"
 
 
 def test_the_replacements_are_there():
