@@ -1,8 +1,8 @@
-"""Write docs/command-tour.md: what a user types on real files, and what comes out.
+"""Write docs/command-tour.md and docs/cookbook.md: what a user types on real files, and what comes out.
 
     python docs/command_tour.py
 
-The page holds the output of each command, stdout before stderr, and the exit code unless it is 0. The files are made
+A page holds the output of each command, stdout before stderr, and its exit code unless it is 0. The files are made
 from the test vectors, so that everybody gets the same. A test runs the commands again.
 """
 
@@ -18,7 +18,6 @@ import tempfile
 import typedbytes
 
 ROOT = pathlib.Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "command-tour.md"
 VECTORS = ROOT / "test_vectors"
 MAX_LINES = 12
 MAX_CHARACTERS = 110
@@ -48,6 +47,8 @@ def make_files(folder):
     (folder / "empty.tb").write_bytes(b"")
     (folder / "letter.txt").write_text("Dear reader,\nthis is not a stream of typed bytes.\n")
     (folder / "people.csv").write_text('name,born\n"Lovelace, Ada",1815\nGrace Hopper,1906\n')
+    people = [{"name": "Lovelace, Ada", "born": 1815}, {"name": "Grace Hopper", "born": 1906}]
+    (folder / "people.tb").write_bytes(typedbytes.Encoder().encode_all(people))
     (folder / "lines.json").write_text('{"name": "x", "n": 1}\n["a", {"bytes": "AP8="}]\n')
 
 
@@ -64,7 +65,8 @@ PAGE_HEAD = """\
 # A tour of the command
 
 This page is generated: each command was given to a shell, and its output follows. Long output is
-cut at `...`. [The command](command.md) describes each command and option. The files are:
+cut at `...`, and `[exit code 65]` is what `echo $?` would print. [The command](command.md)
+describes each command and option. The files are:
 
 - `out`: the folder of a Hadoop job, SequenceFiles of typed bytes written by Hadoop's own classes
 - `pairs.tb`: pairs from Hadoop with keys of every type
@@ -81,7 +83,6 @@ SECTIONS = [
         [
             "typedbytes head -n 3 --to json out",
             "typedbytes head -2 --pairs words.tb | typedbytes to-json --pairs",
-            "typedbytes slice -r -3: --pairs words.tb | typedbytes to-json --pairs",
             "typedbytes sample -n 3 --seed 7 --pairs words.tb | typedbytes to-json --pairs",
             "typedbytes slice -r 11:13 python2-list_50.tb | typedbytes to-json",
         ],
@@ -91,10 +92,8 @@ SECTIONS = [
         [
             "typedbytes count --table out python2-list_50.tb empty.tb",
             "typedbytes stats --table --pairs -n 3 --reducers 4 words.tb",
-            "typedbytes stats --pairs words.tb",
             "typedbytes schema --table python2-list_50.tb",
             "typedbytes freq --table --pairs -n 5 words.tb",
-            "typedbytes aggregate --table --pairs words.tb | head -n 4",
         ],
     ),
     (
@@ -104,14 +103,12 @@ SECTIONS = [
             "typedbytes validate --table --pairs damaged.tb",
             "typedbytes validate --table --pairs --repair intact.tb damaged.tb",
             "typedbytes validate --table -n 1 python2-list_50.tb",
-            "typedbytes validate --table --unicode-errors surrogateescape python2-list_50.tb",
         ],
     ),
     (
         "By mistake",
         [
             "typedbytes cat letter.txt",
-            "typedbytes count empty.tb",
             "typedbytes cat missing.tb",
             "typedbytes count --pairs cut.tb",
             "typedbytes cta words.tb",
@@ -121,53 +118,86 @@ SECTIONS = [
             "typedbytes to-json words.tb | head -n 1",
         ],
     ),
+]
+
+COOKBOOK_HEAD = """\
+# Cookbook
+
+One line for each purpose, as a shell ran it, with its output; long output is cut at `...`. The
+files are those of [the tour](command-tour.md); `people.csv` has a header, `lines.json` lines of
+JSON. `--pairs` says that a file of typed bytes has keys and values in turn; SequenceFiles say it
+themselves.
+
+"""
+
+COOKBOOK = [
     (
-        "JSON and back",
-        [
-            "typedbytes from-json lines.json | typedbytes to-json",
-            "typedbytes from-json lines.json | typedbytes to-json --plain",
-            "typedbytes head -1 --plain --pretty lines.json",
-            "typedbytes to-json --pairs pairs.tb | typedbytes from-json --pairs | cmp - pairs.tb && echo the same",
-        ],
+        "Look",
+        {
+            "The last records": "typedbytes tail -n 2 --pairs --to json words.tb",
+            "How many records a folder has": "typedbytes count out",
+            "The distinct keys, counted": "typedbytes uniq --all --by key --pairs words.tb | typedbytes count --pairs",
+            "How even reducers would be": "typedbytes stats --table --pairs --reducers 3 counts.tb | tail -n 5",
+            "A class in Python that fits the data": "typedbytes schema --python --values people.tb | tail -n 4",
+        },
     ),
     (
-        "Text and back",
-        [
-            "typedbytes to-text --pairs words.tb | head -n 2",
-            "typedbytes to-text --pairs words.tb | typedbytes from-text --pairs | typedbytes head -2 --pairs --to json",
-            "typedbytes from-text --csv --header people.csv | typedbytes to-json",
-            "typedbytes from-text letter.txt | typedbytes to-text",
-            "typedbytes from-text --pairs letter.txt",
-        ],
+        "Find and compare",
+        {
+            "Records whose key has a text in it": "typedbytes grep -F det --in key --pairs words.tb -c",
+            "Records that match a regular expression": "typedbytes grep '^u.*[st]$' --pairs counts.tb --to json",
+            "Whether two files have the same records": "typedbytes sort --pairs words.tb -o sorted.tb; "
+            "typedbytes diff --unordered --pairs words.tb sorted.tb && echo equal",
+            "One record from the middle": "typedbytes slice -r 500:501 --pairs words.tb --to json",
+        },
     ),
     (
-        "Filtering, sorting, comparing",
-        [
-            "typedbytes grep -F det --in key --pairs words.tb | typedbytes count --pairs",
-            "typedbytes sort --reverse --pairs words.tb | typedbytes head -2 --pairs --to json",
-            "typedbytes sort --by value --reverse --pairs counts.tb | typedbytes head -3 --pairs --to json",
-            "typedbytes grep '^u.*[st]$' --pairs words.tb | typedbytes uniq --pairs --all --by key | "
-            "typedbytes to-json --pairs",
-            "typedbytes sort --pairs words.tb -o sorted.tb; typedbytes uniq --by key --pairs sorted.tb | "
-            "typedbytes count --pairs",
-            "typedbytes partition -n 3 --pairs words.tb -o by-reducer; typedbytes count --table --pairs by-reducer",
-            "typedbytes cut -f \"value['name']\" -f \"value['n']\" --missing null lines.json | "
+        "Sort and sum up",
+        {
+            "The largest values": "typedbytes sort --by value --reverse --pairs counts.tb | "
+            "typedbytes head -3 --pairs --to json",
+            "The order that Hadoop gives a reducer": "typedbytes sort --pairs words.tb | "
+            "typedbytes tail -2 --pairs --to json",
+            "Each key once": "typedbytes uniq --by key --pairs sorted.tb | typedbytes count --pairs",
+            "Sums by key": "typedbytes aggregate --pairs words.tb | head -n 1",
+            "A field as the key": "typedbytes cut -k value.born -f value.name --values people.tb --to json",
+            "Pairs by reducer, a file for each": "typedbytes partition -n 3 --pairs words.tb -o by-reducer && "
+            "ls by-reducer",
+        },
+    ),
+    (
+        "Convert",
+        {
+            "A folder of Hadoop to one stream": "typedbytes cat out -o all.tb && typedbytes count --pairs all.tb",
+            "To Parquet": "typedbytes convert --pairs counts.tb -o counts.parquet",
+            "From Parquet to CSV": "typedbytes convert counts.parquet -o counts.csv && head -n 2 counts.csv",
+            "CSV with a header to records": "typedbytes from-text --csv --header --infer people.csv | "
+            "typedbytes to-json",
+            "Fields of records to CSV": "typedbytes cut -f value.name -f value.n --missing null lines.json | "
             "typedbytes to-text --csv",
-            "typedbytes diff --unordered --pairs words.tb sorted.tb && echo the same",
-        ],
+            "Lines of JSON to typed bytes and back": "typedbytes from-json lines.json | typedbytes to-json",
+            "Bytes as plain JSON": "typedbytes to-json --plain lines.json | tail -n 1",
+            "Key, TAB and value": "typedbytes to-text --pairs counts.tb | head -n 2",
+            "Lines of text to records": "typedbytes from-text letter.txt | typedbytes count --values",
+            "To a SequenceFile of Java's classes": "typedbytes convert --pairs --key-class Text --value-class "
+            "LongWritable counts.tb -o counts.seq",
+            "What classes a SequenceFile has": "typedbytes sniff counts.seq | grep -o '\"key_class.*'",
+            "Hadoop's loadtb and dumptb": "typedbytes loadtb loaded.seq < words.tb && "
+            "typedbytes dumptb loaded.seq | cmp - words.tb && echo the same",
+            "Compressed, and read again": "typedbytes cat words.tb -o words.tb.gz && "
+            "typedbytes count --pairs words.tb.gz",
+        },
     ),
     (
-        "Other containers",
-        [
-            "typedbytes convert --to sequencefile --pairs words.tb -o words.seq",
-            "typedbytes sniff --table words.seq; typedbytes cat words.seq | cmp - words.tb && echo the same",
-            "typedbytes loadtb loaded.seq < words.tb; typedbytes count loaded.seq",
-            "typedbytes head -n 2 --to block --pairs words.tb | typedbytes block decode --wire native",
-            "gzip -c words.tb > words.tb.gz; typedbytes count --pairs words.tb.gz; "
-            "typedbytes sniff --table words.tb.gz",
-            "head -c 1000 words.tb.gz | typedbytes tail -n 1 --pairs --to json",
-            "typedbytes convert --to parquet --pairs words.tb -o words.parquet; typedbytes count words.parquet",
-        ],
+        "Check and mend",
+        {
+            "Whether files are whole": "typedbytes validate out | grep -c '\"ok\": true'",
+            "What is intact of a damaged file": "typedbytes validate --pairs --repair good.tb damaged.tb "
+            ">/dev/null 2>&1; typedbytes count --pairs good.tb",
+            "Text of Python 2": "typedbytes validate --unicode-errors surrogateescape python2-list_50.tb",
+            "Messages to a JVM": "typedbytes head -n 1 --to block --pairs words.tb | typedbytes block decode "
+            "--wire native",
+        },
     ),
 ]
 
@@ -182,33 +212,41 @@ def environment_of(folder):
     return {**inherited, "PATH": f"{shims}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8"}
 
 
-def tour(folder, sections):
-    """Run the commands of sections in a folder and yield the lines of the page."""
-    environment = environment_of(folder)
+def shown(command, folder, environment):
+    """Run a command in a folder and yield its line, its output, and its exit code unless that is 0."""
+    done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True)
+    yield f"$ {command}"
+    lines = (done.stdout + done.stderr).rstrip("\n").splitlines()
+    yield from (line if len(line) <= MAX_CHARACTERS else line[:MAX_CHARACTERS] + " ..." for line in lines[:MAX_LINES])
+    if len(lines) > MAX_LINES:
+        yield "..."
+    if done.returncode:
+        yield f"[exit code {done.returncode}]"
+
+
+def page(head, sections, folder):
+    """Run the commands of sections, each with what it is for where that is said, and return the page."""
+    environment, lines = environment_of(folder), []
     for title, commands in sections:
-        yield f"## {title}\n"
-        for command in commands:
-            done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True)
-            yield "```console"
-            yield f"$ {command}"
-            lines = (done.stdout + done.stderr).rstrip("\n").splitlines()
-            yield from (
-                line if len(line) <= MAX_CHARACTERS else line[:MAX_CHARACTERS] + " ..." for line in lines[:MAX_LINES]
-            )
-            if len(lines) > MAX_LINES:
-                yield "..."
-            yield "```\n"
-            if done.returncode:
-                yield f"Exit code {done.returncode}.\n"
+        lines += [f"## {title}", "", "```console"]
+        for name in commands:
+            if isinstance(commands, dict):
+                lines += [f"$ # {name}", *shown(commands[name], folder, environment)]
+            else:
+                lines += shown(name, folder, environment)
+        lines += ["```", ""]
+    return head + "\n".join(lines[:-1]) + "\n"
+
+
+PAGES = {"command-tour.md": (PAGE_HEAD, SECTIONS), "cookbook.md": (COOKBOOK_HEAD, COOKBOOK)}
 
 
 def main():
-    """Write the page."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        make_files(folder)
-        text = PAGE_HEAD + "\n".join(tour(folder, SECTIONS))
-    PAGE.write_text(text.rstrip("\n") + "\n")
+    """Write the pages."""
+    for name, (head, sections) in PAGES.items():
+        with tempfile.TemporaryDirectory() as folder:
+            make_files(pathlib.Path(folder))
+            (ROOT / "docs" / name).write_text(page(head, sections, pathlib.Path(folder)))
 
 
 if __name__ == "__main__":

@@ -588,7 +588,7 @@ def test_rows_of_the_buffers_and_of_pyarrow_agree():
 def test_the_examples_of_the_documentation_run():
     text = (ROOT.parent / "docs" / "columns.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", text, re.S)
-    assert len(blocks) == 8
+    assert len(blocks) == 6
     for block in blocks:
         exec(block, {})
 
