@@ -200,12 +200,13 @@ class SourceArchive(sdist):
 
 
 def readme():
-    """Return the README with links that work wherever it is shown: to the files of this version on GitHub."""
+    """Return the README with links and pictures that work wherever it is shown: to this version's files on GitHub."""
     with open("pyproject.toml", encoding="utf-8") as file:
         values = dict(re.findall(r'^(version|Homepage) = "(.*)"$', file.read(), re.M))
     with open("README.md", encoding="utf-8") as file:
         text = file.read().replace("](#", "](README.md#")
-    return re.sub(r"\]\((?!https?:)", f"]({values['Homepage']}/blob/v{values['version']}/", text)
+    text = re.sub(r"\]\((?!https?:)", f"]({values['Homepage']}/blob/v{values['version']}/", text)
+    return re.sub(r'\b(src|srcset)="(?!https?:)', rf'\1="{values["Homepage"]}/raw/v{values["version"]}/', text)
 
 
 setup(

@@ -1,4 +1,4 @@
-"""Try an installed typedbytes out: the lines of the README, the vectors there and back, one job on this machine.
+"""Try an installed typedbytes out: records as in the README, the vectors there and back, one job on this machine.
 
 The argument is the folder of the sources, from which nothing is imported:
 `typedbytes` must come from elsewhere. Needs only Python.
@@ -13,8 +13,8 @@ import typedbytes
 
 
 def run_readme(root):
-    """Run the first block of Python in the README."""
-    block = (root / "README.md").read_text("utf-8").partition("```python\n")[2].partition("```")[0]
+    """Run the last block of Python in the README, which needs only this package."""
+    block = (root / "README.md").read_text("utf-8").rpartition("```python\n")[2].partition("```")[0]
     assert block
     exec(compile(block, "README.md", "exec"), {})
 

@@ -6,6 +6,9 @@ Here: which numbers are in which column. Not here: how anything is measured.
 import goals
 from contenders import CONTENDERS, YARDSTICKS
 
+#: How titles call the vectors that text was measured with.
+TEXT_BY = {"those of every processor": "without AVX2", "AVX2": "without AVX-512", "AVX-512": "with AVX-512"}
+OPERATIONS_BOTH = ("decode", "encode")
 OPERATIONS = {
     "decode": "Decode: a whole list in one call",
     "encode": "Encode: a whole list in one call",
@@ -22,11 +25,36 @@ OPERATIONS = {
 }
 
 
+#: What the first table of the benchmarks has, and how it calls it.
+SUMMARY = {
+    "int64": "64-bit ints", "int32": "32-bit ints", "small_int": "ints below 256", "double": "doubles", "bool": "bools",
+    "ascii_8": "ASCII text of 8", "text_1000": "other text of 1,000", "bytes_100": "100 bytes",
+    "word_pairs": "(word, 1) pairs", "dict_5": "dicts of 5", "nested": "nested records", "date": "dates",
+    "decimal": "Decimals", "uuid": "UUIDs", "row_8": "database rows of 8, a field",
+}  # fmt: skip
+
+
+def summary(results):
+    """Return the table of what most users have: nanoseconds a value, to decode and to encode."""
+    races = {(race["operation"], race["shape"]): race["entries"] for race in results["races"]}
+    names = {"typedbytes": (), "marshal": (), "msgspec": ("msgspec typed",), "msgpack": (), "pickle": ()}
+    rows = []
+    for shape, label in SUMMARY.items():
+        row = [label]
+        for name, others in names.items():
+            found = [each for each in (name, *others) if each in races["decode", shape]][:1]
+            times = [races[operation, shape][each]["ns"] for each in found for operation in OPERATIONS_BOTH]
+            times = [f"{time:,.0f}" if time >= 100 else number(time, "") for time in times]
+            row.append(" / ".join(times) + ("*" if found and found[0] != name else ""))
+        rows.append(row)
+    return table(("decode / encode, ns", *names), rows)
+
+
 def page(results, judgements, name):
     """Return the whole report."""
     return "\n".join(
         [
-            f"# How fast it is: {name}",
+            title_of(results["environment"]),
             "",
             "Made by `make bench`. Times are the least CPU time of many rounds, in which all contenders ran in turn; "
             "`bench/README.md` says how they are taken. An asterisk: what came back is not equal to what went in.",
@@ -43,6 +71,11 @@ def page(results, judgements, name):
             *(line for operation, title in OPERATIONS.items() for line in section(results, operation, title)),
         ]
     )
+
+
+def title_of(environment):
+    """Return the title of a page."""
+    return f"# CPython {environment['python'].rpartition('.')[0]}, text {TEXT_BY[environment['vectors']]}"
 
 
 def about(environment):

@@ -86,7 +86,8 @@ def test_the_links_of_the_description_work_elsewhere(tmp_path):
     run_setup("egg_info", f"--egg-base={tmp_path}")
     metadata = email.message_from_string((tmp_path / "typedbytes.egg-info" / "PKG-INFO").read_text("utf-8"))
     assert metadata["Description-Content-Type"] == "text/markdown"
-    text = MarkdownIt("commonmark").enable("table").parse(metadata.get_payload())
+    payload = metadata.get_payload()
+    text = MarkdownIt("commonmark").enable("table").parse(payload)
     links = [part.attrs["href"] for token in text for part in token.children or () if part.type == "link_open"]
     assert len(links) == len(re.findall(r"\]\(", (ROOT / "README.md").read_text("utf-8"))) > 20
     files = f"https://github.com/typedbytes/typedbytes/blob/v{metadata['Version']}/"
@@ -97,6 +98,10 @@ def test_the_links_of_the_description_work_elsewhere(tmp_path):
         if anchor:
             headings = re.findall(r"^#+ (.*)$", (ROOT / path).read_text("utf-8"), re.M)
             assert anchor in [heading.lower().replace(" ", "-") for heading in headings], link
+    pictures = re.findall(r'\bsrc(?:set)?="([^"]*)"', payload)
+    assert len(pictures) == 2
+    for picture in pictures:
+        assert picture.startswith(files.replace("/blob/", "/raw/")) and (ROOT / picture[len(files) - 1 :]).exists()
 
 
 @pytest.mark.parametrize("compiler", ["cc", "/nonexistent/cc", "refuses"])
