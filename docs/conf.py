@@ -5,11 +5,13 @@ links links between pages. The build fails when a public name is missing from th
 """
 
 import importlib
+import inspect
 import os
 import pathlib
 import re
 import sys
 
+import tomllib
 from sphinx.errors import ExtensionError
 
 import typedbytes
@@ -20,24 +22,52 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / "bench"))
 
 import pages  # noqa: E402
+import tables  # noqa: E402
+
+URLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]
 
 project = "typedbytes"
-author = "The typedbytes developers"
+author = copyright = "The typedbytes developers"
 version = release = typedbytes.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
+extensions = [
+    "myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton", "sphinx_design", "notfound.extension", "sphinx_sitemap",
+    "sphinxext.opengraph",
+]  # fmt: skip
 nitpicky = True
 default_role = "code"  # single backquotes in docstrings
 
 myst_heading_anchors = 3
+myst_enable_extensions = ["colon_fence"]
 
 autodoc_default_options = {"members": True, "member-order": "bysource"}
 autodoc_typehints = "none"
 
 html_theme = "furo"
-html_title = "typedbytes"
+html_title = f"typedbytes {version}"
+html_baseurl = URLS["Documentation"]
+html_static_path = ["_static"]
+html_favicon = "_static/logo.svg"
+html_css_files = ["site.css"]
+html_show_sphinx = False
+html_theme_options = {
+    "light_logo": "logo.svg",
+    "dark_logo": "logo.svg",
+    "source_repository": URLS["Homepage"],
+    "source_branch": "main",
+    "source_directory": "docs/",
+    "footer_icons": [{"name": "Repository", "url": URLS["Homepage"], "html": "repository", "class": ""}],
+}
 copybutton_prompt_text = r">>> |\$ |\.\.\. "
 copybutton_prompt_is_regexp = True
+sitemap_url_scheme = "{link}"
+sitemap_excludes = ["search.html", "genindex.html", "py-modindex.html", "404.html"]
+notfound_urls_prefix = "/" + html_baseurl.rstrip("/").rpartition("/")[2] + "/"
+ogp_site_url = html_baseurl
+ogp_social_cards = {"enable": False}
+
+# Pages for developers of the project: the search finds them by their titles alone.
+DEVELOPMENT = re.compile("development/|results/|contributing|reliability|benchmarks|changelog")
 
 # The page of each document, and of each folder, that lies outside docs/.
 PAGES = {
@@ -86,9 +116,22 @@ def include(app, docname, source):
 
     page = pathlib.Path(app.env.doc2path(docname))
     own = resolve_links(docname, page.parent, source[0]).replace("{commands}", commands())
+    if "{summary}" in own:
+        own = own.replace("{summary}", tables.summary(pages.read(pages.RECORDS / "cpython-3.11.json")))
     source[0] = re.sub(r"```\{include\} (.*)\n```\n", included, own)
     if source[0] == "{results}\n":
         source[0] = results(docname)
+    source[0] = re.sub(r"^!\[([^]]+)\]\([./]*_static/(\w+)\.svg\)$", picture, source[0], flags=re.M)
+    if DEVELOPMENT.match(docname):
+        app.env.metadata[docname]["nosearch"] = True
+
+
+def picture(match):
+    """Return the light and the dark form of a picture, of which a page shows one."""
+    files = {"light": f"/_static/{match[2]}.svg", "dark": f"/_static/{match[2]}-dark.svg"}
+    return "\n".join(
+        f":::{{image}} {path}\n:alt: {match[1]}\n:class: only-{name} picture\n:::\n" for name, path in files.items()
+    )
 
 
 def resolve_links(docname, folder, text):
@@ -100,7 +143,7 @@ def resolve_links(docname, folder, text):
         page = path[len("docs/") : -len(".md")] if re.fullmatch(r"docs/.*\.md", path) else PAGES.get(path)
         return f"[{label}](/{page}.md{anchor or ''})" if page else label
 
-    return re.sub(r"\[([^]\n]*(?:\n[^]\n]*)?)\]\((?!https?:|/)([^)#\s]+)(#[^)\s]*)?\)", resolved, text)
+    return re.sub(r"(?<!!)\[([^]\n]*(?:\n[^]\n]*)?)\]\((?!https?:|/)([^)#\s]+)(#[^)\s]*)?\)", resolved, text)
 
 
 def keep_tables(app, what, name, obj, options, lines):
@@ -116,6 +159,32 @@ def keep_tables(app, what, name, obj, options, lines):
             lines[i:i] = ["::", ""]
 
 
+def list_parameters(app, what, name, obj, options, lines):
+    """Make a list of what a docstring says of parameters: sentences that begin with a name of the signature."""
+    try:
+        names = "|".join(inspect.signature(obj).parameters)
+    except (TypeError, ValueError):
+        return
+    start = re.compile(rf"(?:^|(?<=[.;] ))((?:{names})(?:(?:, | and )(?:{names}))*): ") if names else None
+    text = "\n".join(lines)
+    for paragraph in text.split("\n\n") if names else ():
+        said = " ".join(paragraph.split())
+        found = list(start.finditer(said))
+        if not found or paragraph.lstrip().startswith(">>>"):
+            continue
+        ends = [each.start() for each in found[1:]] + [len(said)]
+        items = []
+        for each, end in zip(found, ends):
+            first, *others = re.split(", | and ", each[1])
+            items.append(f":param {first}: {said[each.end() : end].strip()}")
+            items += [f":param {other}: see `{first}`" for other in others]
+        last, *after = re.split(r" (?=(?:Raises|Other options|The other options) )", items[-1], maxsplit=1)
+        items[-1:] = [last, *(["", *after] if after else [])]
+        before = said[: found[0].start()].strip()
+        text = text.replace(paragraph, "\n".join([*([before, ""] if before else []), *items]))
+    lines[:] = text.split("\n")
+
+
 def check_public_names(app, exception):
     """Raise ExtensionError if the reference lacks a public name."""
     missing = (
@@ -128,4 +197,5 @@ def check_public_names(app, exception):
 def setup(app):
     app.connect("source-read", include)
     app.connect("autodoc-process-docstring", keep_tables)
+    app.connect("autodoc-process-docstring", list_parameters)
     app.connect("build-finished", check_public_names)
