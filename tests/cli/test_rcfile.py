@@ -5,15 +5,18 @@ Not here: the format. Invariant: the files are Hive's own, and the rows those th
 
 import io
 import json
+import os
 
 import pyarrow
+import pyarrow.dataset
 import pyarrow.parquet
 import pytest
 
 import typedbytes as tb
-from support.commands import bad, good
+from support.commands import bad, good, run
 from support.vectors import read_jsonl
 
+SOME = ["groups/text", "none/text", "gzip/text/old", "wider schema"]
 FILES = {each["name"]: each for each in read_jsonl("sequencefile/rcfiles.jsonl")}
 SCHEMA = "id: long, name: string, x: double"
 
@@ -21,6 +24,21 @@ SCHEMA = "id: long, name: string, x: double"
 @pytest.fixture
 def rcfile(file):
     return lambda name: file(bytes.fromhex(FILES[name]["hex"]))
+
+
+@pytest.fixture
+def warehouse(tmp_path):
+    """A folder of RCFiles, as a table of Hive is one."""
+    folder = tmp_path / "warehouse"
+    folder.mkdir()
+    for number, name in enumerate(SOME):
+        (folder / f"00000{number}_0").write_bytes(bytes.fromhex(FILES[name]["hex"]))
+    (folder / "_SUCCESS").touch()
+    return folder
+
+
+def table_of(path):
+    return pyarrow.dataset.dataset(path).to_table()
 
 
 def rows(name):
@@ -66,3 +84,74 @@ def test_rows_become_json_with_the_names_of_their_columns(rcfile):
 
 def test_a_schema_that_is_none_is_refused(rcfile):
     assert "--schema: 'row<id>' is not a column type" in bad(64, "convert", "--schema", "id", "--to", "arrow", "-")[1]
+
+
+# -- folders ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", ["300", "128M"])
+def test_a_folder_of_rcfiles_becomes_one_of_tables(size, warehouse, tmp_path):
+    out = tmp_path / "tables"
+    how = ("--to", "parquet", "--schema", SCHEMA, "--split-size", size)
+    good("convert", *how, "-o", str(out), str(warehouse))
+    table = table_of(out)
+    assert [(field.name, str(field.type)) for field in table.schema] == [
+        ("id", "int64"), ("name", "string"), ("x", "double"),
+    ]  # fmt: skip
+    whole = [row for name in SOME for row in rows(name)]
+    assert [list(row.values()) for row in table.to_pylist()] == whole
+    good("convert", *how, "--columns", "x,name", "-o", f"{tmp_path}/some", str(warehouse))
+    found = [list(row.values()) for row in table_of(tmp_path / "some").to_pylist()]
+    assert found == [[x, name] for _, name, x in whole]
+
+
+@pytest.mark.parametrize("words", [(), ("--widen",)])
+def test_without_a_schema_tables_have_the_columns_of_the_widest_file(words, warehouse, tmp_path):
+    (warehouse / "000003_0").rename(warehouse / "0")  # the narrow one first
+    good("convert", *words, "--to", "parquet", "-o", f"{tmp_path}/tables", str(warehouse))
+    found = table_of(tmp_path / "tables").to_pylist()
+    assert list(found[0]) == ["0", "1", "2"] and len(found) == sum(len(rows(name)) for name in SOME)
+    good("convert", "--widen", "-o", f"{tmp_path}/one.parquet", str(warehouse))
+    assert pyarrow.parquet.read_table(tmp_path / "one.parquet").to_pylist() == found
+
+
+def test_a_conversion_of_rcfiles_goes_on_with_the_same_columns_only(warehouse, tmp_path):
+    last = warehouse / "000002_0"
+    whole, stamp = last.read_bytes(), last.stat().st_mtime_ns
+
+    def set_last(data):
+        last.write_bytes(data)
+        os.utime(last, ns=(stamp, stamp))
+
+    words = ("convert", "--to", "parquet", "--columns", "id", "-o", f"{tmp_path}/tables", str(warehouse))
+    set_last(whole[:-150] + bytes(150))
+    done = run(*words, "--schema", SCHEMA)
+    assert done.returncode == 65 and b"000002_0: " in done.stderr
+    set_last(whole)
+    other = "name: string, id: long, x: double"  # another column, with the same name and type
+    assert "with other inputs or options" in bad(64, *words, "--schema", other)[1]
+    done = run(*words, "--schema", SCHEMA)
+    assert done.returncode == 0 and b" of 4 files are in " in done.stderr
+    assert table_of(tmp_path / "tables").to_pylist() == [{"id": row[0]} for name in SOME for row in rows(name)]
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["--columns", "nope"], "no column 'nope'"),
+        (["--schema", "id: raw"], "no column of this type: raw"),
+        (["--type", "builtins:int"], "--type is not for RCFiles"),
+    ],
+)
+def test_what_the_columns_of_a_folder_cannot_be_is_refused(words, message, warehouse, tmp_path):
+    assert message in bad(64, "convert", "--to", "parquet", *words, "-o", f"{tmp_path}/tables", str(warehouse))[1]
+
+
+def test_a_column_that_is_not_there_is_refused(rcfile):
+    assert "no column 'nope'" in bad(64, "convert", "--columns", "nope", "--to", "arrow", rcfile("none/text"))[1]
+
+
+def test_rcfiles_and_other_files_are_not_one_table(warehouse, tmp_path):
+    (warehouse / "other").write_bytes(tb.dumps(1))
+    words = ("convert", "--to", "parquet", "-o", f"{tmp_path}/tables", str(warehouse))
+    assert "RCFiles and other inputs cannot be written to one table" in bad(64, *words)[1]

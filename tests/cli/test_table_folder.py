@@ -120,7 +120,7 @@ def test_what_is_refused_leaves_nothing(counts, tmp_path):
     )
     assert "standard input can be read only once: give -o a file" in bad(64, *words, "-o", f"{tmp_path}/out/")[1]
     assert (
-        "a folder can be written only from SequenceFiles and typed bytes, and this is json: give -o a file"
+        "a folder can be written only from SequenceFiles, RCFiles and typed bytes, and this is json: give -o a file"
         in bad(64, *words, str(lines), "-o", f"{tmp_path}/out/")[1]
     )
     assert (
@@ -359,7 +359,7 @@ def test_types_for_all_records_of_a_pipe(tmp_path, how, names):
         ),
         (
             b"[1]\n[2]\n",
-            "standard input: --widen works only with SequenceFiles and typed bytes, and this is json: "
+            "standard input: --widen works only with SequenceFiles, RCFiles and typed bytes, and this is json: "
             "leave out --widen",
         ),
     ],

@@ -135,6 +135,14 @@ def test_a_folder_has_the_rows_of_its_files(tmp_path):
     assert rows == [row for name in ("none/text", "gzip/text/old", "wider schema") for row in expected(name)]
 
 
+def test_a_lazy_frame_of_polars_has_the_columns_of_a_folder(tmp_path):
+    for number, name in enumerate(["none/text", "groups/text"]):
+        (tmp_path / f"00000{number}_0").write_bytes(data_of(name))
+    frame = columns.scan_polars(tmp_path, schema={"id": "long", "name": "string", "x": "double"}, split_size=300)
+    rows = [(row[2], row[0]) for name in ("none/text", "groups/text") for row in expected(name)]
+    assert frame.select("x", "id").collect().rows() == rows
+
+
 def test_a_later_file_with_more_columns_needs_a_schema(tmp_path):
     (tmp_path / "part-0").write_bytes(data_of("wider schema"))
     (tmp_path / "part-1").write_bytes(data_of("none/text"))

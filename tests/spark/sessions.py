@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import SparkSession, functions, types
 
 import typedbytes as tb
+from support.vectors import read_jsonl
 from typedbytes import sequencefile, spark as typedbytes_spark
 
 PAIRS = [(f"word {i}", i) for i in range(2000)]
@@ -63,6 +64,26 @@ def test_without_a_data_source(spark, path, size):
     )
     assert typedbytes_spark.read(spark, path, given).schema["value"].dataType == types.LongType()
     assert rows(typedbytes_spark.read(spark, path, given)) == sorted(PAIRS)
+
+
+@pytest.mark.parametrize("size", ["200", "128m"])
+def test_rcfiles_by_the_schema_of_their_table(spark, tmp_path, size):
+    vectors = {each["name"]: each for each in read_jsonl("sequencefile/rcfiles.jsonl")}
+    found = []
+    for number, name in enumerate(["groups/text", "wider schema"]):
+        (tmp_path / f"00000{number}_0").write_bytes(bytes.fromhex(vectors[name]["hex"]))
+        found += map(tuple, eval(vectors[name]["rows"]))
+    found.sort(key=repr)
+    load = spark.read.format("typedbytes").option("splitSize", size)
+    frame = load.schema("id bigint, name string, x double").load(str(tmp_path))
+    assert sorted(map(tuple, frame.collect()), key=repr) == found
+    wide = load.options(fileSchema="id: long, name: string, x: double", columns="x,id").load(str(tmp_path))
+    assert wide.columns == ["x", "id"]
+    assert sorted(((row.id, row.x) for row in wide.collect()), key=repr) == sorted(
+        ((row[0], row[2]) for row in found), key=repr
+    )
+    old = typedbytes_spark.read(spark, str(tmp_path), frame.schema, splitSize=size)
+    assert sorted(map(tuple, old.collect()), key=repr) == found
 
 
 Record = collections.namedtuple("Record", "key value path")

@@ -15,6 +15,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 import typedbytes as tb
 from support.subprocess_runs import run_fresh
+from support.vectors import read_jsonl
 from typedbytes import columns, records, sequencefile
 from typedbytes.spark import _output, _splits
 from typedbytes.spark._splits import Options, SchemaError, Split
@@ -49,6 +50,78 @@ def test_each_record_is_in_one_split_of_any_size(tmp_path, how):
     nbytes = os.path.getsize(path)
     for size in (1, 7, 100, 1000, nbytes - 1, nbytes, nbytes + 1):
         assert rows_of(path, splitSize=size) == PAIRS, size
+
+
+RCFILES = {each["name"]: each for each in read_jsonl("sequencefile/rcfiles.jsonl")}
+FILE_SCHEMA = "id: long, name: string, x: double"
+
+
+@pytest.fixture
+def warehouse(tmp_path):
+    """A folder of RCFiles, and the rows that Hive reads from it."""
+    rows = []
+    for number, name in enumerate(["wider schema", "groups/text", "gzip/text/old"]):
+        (tmp_path / f"00000{number}_0").write_bytes(bytes.fromhex(RCFILES[name]["hex"]))
+        rows += map(tuple, eval(RCFILES[name]["rows"]))
+    return str(tmp_path), rows
+
+
+@pytest.mark.parametrize("size", ["97", "128m"])
+def test_rcfiles_have_the_columns_of_their_schema(size, warehouse):
+    path, rows = warehouse
+    assert rows_of(path, fileSchema=FILE_SCHEMA, splitSize=size) == rows
+    some = rows_of(path, fileSchema=FILE_SCHEMA, columns="x, id", pathColumn="path", splitSize=size)
+    assert [(x, n) for x, n, _ in some] == [(row[2], row[0]) for row in rows]
+    assert {os.path.basename(path) for _, _, path in some} == {"000000_0", "000001_0", "000002_0"}
+
+
+def test_without_a_schema_rcfiles_have_text_by_number(warehouse):
+    path, rows = warehouse
+    schema = _splits.infer_schema(path, Options({}))
+    assert schema.arrow == pyarrow.schema([(name, pyarrow.string()) for name in "012"])
+    assert rows_of(path) == [tuple(None if cell is None else str(cell) for cell in row) for row in rows]
+
+
+def given(path, fields, **options):
+    return _splits.given_schema(path, Options(options), pyarrow.schema(fields))
+
+
+def test_a_schema_of_spark_names_the_columns_of_rcfiles(warehouse):
+    path, rows = warehouse
+    fields = [("n", pyarrow.int64()), ("word", pyarrow.string())]
+    assert rows_of(path, given(path, fields)) == [row[:2] for row in rows]
+    fields = [("x", pyarrow.float64()), ("id", pyarrow.int64())]
+    assert rows_of(path, given(path, fields, fileSchema=FILE_SCHEMA)) == [(row[2], row[0]) for row in rows]
+    with pytest.raises(SchemaError, match="the schema has the column z"):
+        given(path, [("z", pyarrow.int64())], fileSchema=FILE_SCHEMA)
+    with pytest.raises(ValueError, match="columns cannot be combined with a schema"):
+        given(path, fields, columns="x")
+    with pytest.raises(SchemaError, match="at: no column of an RCFile is a timestamp.*, but timestamp_ntz"):
+        given(path, [("at", pyarrow.timestamp("us", "UTC"))])
+    with pytest.raises(ValueError, match="fileSchema: 'row<id>' is not a column type"):
+        Options({"fileSchema": "id"})
+
+
+@pytest.mark.parametrize("name", ["scalars/text", "nested/text"])
+def test_every_type_of_hive_is_one_of_spark(name, tmp_path):
+    path = tmp_path / "000000_0"
+    path.write_bytes(bytes.fromhex(RCFILES[name]["hex"]))
+    ours = {column: kind for column, _, kind in RCFILES[name]["columns"]}
+    found = _splits.infer_schema(str(path), Options({"fileSchema": ", ".join(map(": ".join, ours.items()))}))
+    schema = given(str(path), found.arrow)
+    assert [kind.replace('"', "") for kind in schema.types.values()] == [
+        kind.replace("row<", "struct<") for kind in ours.values()
+    ]
+    with columns.read(str(path), schema=ours) as reader:
+        rows = [tuple(row.values()) for row in reader.to_arrow().to_pylist()]
+    assert repr(rows_of(str(path), schema)) == repr(rows)  # nan is not nan
+
+
+def test_rcfiles_are_not_read_with_other_files(warehouse):
+    path, _ = warehouse
+    write(os.path.join(path, "other"), PAIRS)
+    with pytest.raises(SchemaError, match="other: RCFiles and other files cannot be read together"):
+        rows_of(path, fileSchema=FILE_SCHEMA)
 
 
 def test_a_described_class_is_a_struct(tmp_path):

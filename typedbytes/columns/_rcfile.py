@@ -6,6 +6,8 @@ file is read with the columns of the first; one that a file lacks is null in it.
 
 from __future__ import annotations
 
+from contextlib import closing
+
 from typedbytes._core import Reader
 from typedbytes.columns import _sources, _type_strings, _wanted
 from typedbytes.errors import FormatError
@@ -17,7 +19,7 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["DIALECT", "RowColumns"]
+__all__ = ["DIALECT", "RowColumns", "types_of_files"]
 
 DIALECT: Any = "hive"  # which has a SHORT, and a null of one byte
 
@@ -71,6 +73,19 @@ class RowColumns:
         self.types = (("row", tuple(zip(wanted, kinds))),)
         self.paths = tuple((0, names[number], *path) for number, *path in paths)
         return numbers, wanted, kinds
+
+
+def types_of_files(files: Any, schema: Any, serde: str) -> dict[str, str]:
+    """Return the types of the columns of files by name: those of a schema, or as many as the widest file has."""
+    if schema is not None:
+        names, types = _names_and_types(schema)
+    else:
+        ncolumns = 0
+        for path in files:
+            with closing(RCFile(path, serde=serde)) as file:
+                ncolumns = max(ncolumns, file.ncolumns)
+        names, types = column_types(ncolumns, serde)
+    return dict(zip(names, map(_type_strings.format_type, types)))
 
 
 def _names_and_types(schema):

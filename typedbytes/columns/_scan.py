@@ -36,7 +36,7 @@ def scan_polars(
     for `head`. The schema is that of the first records; merge: of those of all files. pairs: as for `read`. threads:
     how many splits are read at once; None: one for each processor. split_size: the bytes of a SequenceFile in a split.
     recursive: read the folders inside folders too. options: `dialect`, `max_depth`, `encoding`, `unicode_errors`, and
-    the types `type`, `key_type`, `value_type`, as for `read`.
+    the types `type`, `key_type`, `value_type`, or for RCFiles `schema` and `serde`, as for `read`.
 
     Raises FileNotFoundError for what is not there, SchemaError where there are no records; collecting it raises what
     reading raises.

@@ -10,16 +10,22 @@ from __future__ import annotations
 import os
 from collections import namedtuple
 
-from typedbytes.columns import _type_strings
+from typedbytes.columns import _sources, _type_strings
 from typedbytes.columns._read import read
 from typedbytes.errors import TypedBytesError
 
-__all__ = ["Schema", "SchemaError", "batches_of", "infer_schema", "is_typed"]
+__all__ = ["RowSchema", "Schema", "SchemaError", "batches_of", "infer_schema", "is_typed"]
 
 _STRING = _type_strings.parse("string")
 
 # The schema of Arrow, and the types of the columns by name.
 Schema = namedtuple("Schema", "arrow types")
+
+
+class RowSchema(Schema):
+    """The Schema of RCFiles: its types are those of all columns of a file, in order; arrow has those wanted."""
+
+    __slots__ = ()
 
 
 class SchemaError(TypedBytesError, ValueError):
@@ -67,21 +73,42 @@ def _arrow_type(kind):
 
     if kind == "unknown":
         return pyarrow.null()
-    with read(b"", schema=[kind], pairs=False) as reader:
+    with read(b"", schema=[kind], pairs=False, dialect="hive") as reader:  # which has a short
         return pyarrow.RecordBatchReader.from_stream(reader).schema.field(0).type
 
 
 def infer_schema(files, structure, *, of_all_files=False, of_all_records=False):
     """Return the Schema by the first records of the first file that has any; None without records.
 
-    of_all_files: it holds the first records of each file; of_all_records: and all others.
+    of_all_files: it holds the first records of each file; of_all_records: and all others. Of RCFiles it is that of
+    their columns: structure may have their `schema`, those of the `columns` that are wanted, and the `serde`.
     """
+    is_rows = bool(files) and _sources.kind_of(files[0]) == "rcfile"
     if is_typed(structure):
+        if is_rows:
+            raise ValueError("the columns of an RCFile have a schema, not a type")
         return schema_without_records(structure)
+    if is_rows:
+        return _schema_of_rows(files, structure)
     schema, is_safe = None, False
     while not is_safe:
         schema, is_safe = _widened(schema, files, structure, of_all_files, of_all_records)
     return schema
+
+
+def _schema_of_rows(files, structure):
+    import pyarrow
+
+    from typedbytes.columns._rcfile import types_of_files  # lazy import: few files need it
+
+    types = types_of_files(files, structure.get("schema"), structure.get("serde", "text"))
+    wanted = structure.get("columns")
+    wanted = list(types if wanted is None else wanted)
+    for name in wanted:
+        if name not in types:
+            raise LookupError(f"no column {name!r}: there are {', '.join(types)}")
+    read(files[0], **{**structure, "schema": types, "columns": wanted}).close()  # refuses what no column can be
+    return RowSchema(pyarrow.schema([(name, _arrow_type(types[name])) for name in wanted]), types)
 
 
 def _widened(schema, files, structure, of_all_files, of_all_records):
@@ -120,6 +147,17 @@ def batches_of(split, schema, structure, path_column=None, columns=None):
     import pyarrow
 
     path, types = os.fsdecode(split.path), schema.types
+    is_rows = _sources.kind_of(split) == "rcfile"
+    if is_rows is not isinstance(schema, RowSchema):
+        raise SchemaError("RCFiles and other files cannot be read together", path)
+    if is_rows:
+        if columns is not None:
+            schema = schema._replace(arrow=pyarrow.schema([schema.arrow.field(name) for name in columns]))
+        names = [name for name in schema.arrow.names if name != path_column]
+        with read(split, **{**structure, "schema": types, "columns": names}) as reader:
+            for batch in reader:
+                yield _cast(pyarrow.record_batch(batch), path, schema, path_column)
+        return
     if is_typed(structure):
         with read(split, columns=columns, **structure) as reader:
             for batch in reader:

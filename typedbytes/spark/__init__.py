@@ -43,8 +43,8 @@ def read(spark: Any, path: str, schema: Any = None, **options: Any) -> Any:
     """Return a data frame of the records of a path, as the format reads them; for Spark 3.5 and newer.
 
     schema: a StructType, None: taken from the first records. Options as for the format: `pairs`, `splitSize`,
-    `mergeSchema`, `dialect`, `pathColumn`; `type` and `keyType` may be record classes. Raises ModuleNotFoundError
-    without PySpark and pyarrow, FormatError and its like for damaged files.
+    `mergeSchema`, `dialect`, `pathColumn`, and those of RCFiles; `type` and `keyType` may be record classes. Raises
+    ModuleNotFoundError without PySpark and pyarrow, FormatError and its like for damaged files.
     """
     from typedbytes.spark._frames import read
 

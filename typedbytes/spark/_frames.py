@@ -10,7 +10,7 @@ except ImportError as error:
     ) from error
 
 from typedbytes.spark._schemas import arrow_schema, spark_schema
-from typedbytes.spark._splits import Options, Schema, Split, batches_of, given_schema, infer_schema, make_splits
+from typedbytes.spark._splits import Options, batches_of, given_schema, infer_schema, make_splits
 
 __all__ = ["read"]
 
@@ -21,15 +21,15 @@ def read(spark, path, schema, options):
     if schema is None:
         inferred = infer_schema(path, options)
         schema = spark_schema(inferred.arrow)
-        wanted = Schema(arrow_schema(schema), inferred.types)
+        wanted = inferred._replace(arrow=arrow_schema(schema))
     else:
         wanted = given_schema(path, options, arrow_schema(schema))
-    rows = [tuple(split) for split in make_splits(path, options)]
-    splits = spark.createDataFrame(rows, "path string, start long, length long").repartition(max(len(rows), 1))
+    splits = make_splits(path, options)
+    numbers = spark.createDataFrame([(n,) for n in range(len(splits))], "n long").repartition(max(len(splits), 1))
 
     def records(batches):
         for batch in batches:
             for row in batch.to_pylist():
-                yield from batches_of(Split(**row), options, wanted)
+                yield from batches_of(splits[row["n"]], options, wanted)
 
-    return splits.mapInArrow(records, schema)
+    return numbers.mapInArrow(records, schema)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from json import dumps
+
 from typedbytes.columns._tables import SchemaError
 
-__all__ = ["arrow_schema", "spark_schema", "type_of_spark"]
+__all__ = ["arrow_schema", "spark_schema", "type_of_spark", "type_string"]
 
 MAX_DIGITS = 38
 
@@ -53,6 +55,34 @@ def type_of_spark(kind, path):
     if types.is_decimal(kind) and kind.precision > MAX_DIGITS:
         raise SchemaError(f"{path}: a decimal of Spark has at most {MAX_DIGITS} digits, not {kind.precision}")
     return kind
+
+
+def type_string(kind, path):
+    """Return the type of an RCFile's column, as text, for a type that Spark exchanges."""
+    from pyarrow import types
+
+    name = _STRINGS.get(str(kind))
+    if name is not None:
+        return name
+    if types.is_timestamp(kind) and kind.tz is None:
+        return "timestamp<us>"
+    if types.is_decimal(kind):
+        return f"decimal<{kind.precision}, {kind.scale}>"
+    if types.is_list(kind):
+        return f"list<{type_string(kind.value_type, f'{path}[]')}>"
+    if types.is_map(kind):
+        return f"map<{type_string(kind.key_type, f'{path} key')}, {type_string(kind.item_type, f'{path}[]')}>"
+    if types.is_struct(kind):
+        fields = (f"{dumps(field.name)}: {type_string(field.type, f'{path}.{field.name}')}" for field in kind)
+        return f"struct<{', '.join(fields)}>"
+    hint = ", but timestamp_ntz" if types.is_timestamp(kind) else ""
+    raise SchemaError(f"{path}: no column of an RCFile is a {kind}{hint}")
+
+
+_STRINGS = {
+    "bool": "bool", "int8": "byte", "int16": "short", "int32": "int", "int64": "long", "float": "float",
+    "double": "double", "string": "string", "binary": "bytes", "date32[day]": "date",
+}  # fmt: skip
 
 
 def _field(field, path):

@@ -9,10 +9,10 @@ import os
 
 from typedbytes import columns
 from typedbytes._base import locations
-from typedbytes.columns import Split, _tables
-from typedbytes.columns._tables import Schema, SchemaError, is_typed
+from typedbytes.columns import Split, _sources, _tables, _type_strings
+from typedbytes.columns._tables import RowSchema, Schema, SchemaError, is_typed
 from typedbytes.sequencefile._classes import texts_of
-from typedbytes.spark._schemas import type_of_spark
+from typedbytes.spark._schemas import type_of_spark, type_string
 
 __all__ = ["Options", "Schema", "SchemaError", "Split", "batches_of", "given_schema", "infer_schema", "make_splits"]
 
@@ -42,6 +42,7 @@ class Options:
             "encoding": given.get("encoding", "utf-8"),
             "unicode_errors": given.get("unicodeerrors", "strict"),
         }
+        self.rows = _rows(given)
         if given.get("classes"):  # read here, so that workers need no file
             self.structure["classes"] = texts_of(given["classes"])
         types = types_of(given, self.pairs)
@@ -51,6 +52,20 @@ class Options:
                     "mergeSchema, encoding and unicodeErrors cannot be combined with type, which says what values are"
                 )
             self.structure.update(types)
+
+
+def _rows(given):
+    """Return what is said of the columns of RCFiles, by the names that columns.read has for it."""
+    found = {"serde": given.get("serde", "text"), "schema": None, "columns": None}
+    if given.get("fileschema"):
+        try:
+            _, fields = _type_strings.parse(f"row<{given['fileschema']}>")
+        except ValueError as error:
+            raise ValueError(f"fileSchema: {error}") from None
+        found["schema"] = {name: _type_strings.format_type(kind) for name, kind in fields}
+    if given.get("columns"):
+        found["columns"] = [name.strip() for name in given["columns"].split(",")]
+    return found
 
 
 def types_of(given, pairs):
@@ -113,16 +128,23 @@ def infer_schema(paths, options):
     fields = [field.with_type(type_of_spark(field.type, field.name)) for field in found.arrow]
     if options.path_column:
         fields.append(pyarrow.field(options.path_column, pyarrow.string()))
-    return Schema(pyarrow.schema(fields), found.types)
+    return found._replace(arrow=pyarrow.schema(fields))
 
 
 def _infer(paths, options):
     files = locations.files(paths, options.recursive)
-    return _tables.infer_schema(files, options.structure, of_all_files=options.merge)
+    structure = {**options.structure, **options.rows} if _are_rcfiles(files) else options.structure
+    return _tables.infer_schema(files, structure, of_all_files=options.merge)
+
+
+def _are_rcfiles(files):
+    return bool(files) and _sources.kind_of(files[0]) == "rcfile"
 
 
 def given_schema(paths, options, arrow):
     """Return a given schema, with the types of records for its bytes and structs, which say too little."""
+    if _are_rcfiles(locations.files(paths, options.recursive)):
+        return _given_rows(options, arrow)
     if is_typed(options.structure):
         names = infer_schema(paths, options).arrow.names
         if arrow.names != names:
@@ -133,10 +155,25 @@ def given_schema(paths, options, arrow):
     return Schema(arrow, _infer(paths, options).types)
 
 
+def _given_rows(options, arrow):
+    """Return a given schema for RCFiles: all their columns, or with the option fileSchema some of those."""
+    if options.rows["columns"]:
+        raise ValueError("columns cannot be combined with a schema: the schema has the columns that are wanted")
+    types = options.rows["schema"]
+    fields = {field.name: field.type for field in arrow if field.name != options.path_column}
+    if types is None:
+        return RowSchema(arrow, {name: type_string(kind, name) for name, kind in fields.items()})
+    for name in fields:
+        if name not in types:
+            raise SchemaError(f"the schema has the column {name}, and fileSchema {', '.join(types)}")
+    return RowSchema(arrow, types)
+
+
 def batches_of(split, options, schema):
     """Yield the records of a split as record batches of a Schema; raises SchemaError for one that does not fit."""
     try:
-        for batch in _tables.batches_of(split, schema, options.structure, options.path_column):
+        how = {**options.structure, "serde": options.rows["serde"]}
+        for batch in _tables.batches_of(split, schema, how, options.path_column):
             for name, column in zip(schema.arrow.names, batch.columns):
                 _refuse_equal_keys(column, name, split)
             yield batch

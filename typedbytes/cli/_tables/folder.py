@@ -78,7 +78,8 @@ def _check(folder, inputs):
     """Raise Failure for options that a folder does not have, and for one that is there."""
     if inputs.format is not None:
         message = (
-            "--from cannot be used when the output is a folder: its inputs are recognised, SequenceFiles or typed bytes"
+            "--from cannot be used when the output is a folder: its inputs are recognised, SequenceFiles, RCFiles or "
+            "typed bytes"
         )
         raise Failure(USAGE, message)
     if inputs.max_bytes is not None:
@@ -109,6 +110,7 @@ def _description(parts, plan, form, codec, shape):
         "to": form,
         "codec": codec or "none",
         **{name: given if isinstance(given, (str, bool)) else repr(given) for name, given in plan.structure.items()},
+        "types": [list(each) for each in plan.schema.types.items()],
         "schema": str(shape.schema(plan.schema.arrow)),
         "inputs": inputs,
         "splits": {name: [display_name(os.fsdecode(path)), *part] for name, (path, *part) in parts.items()},

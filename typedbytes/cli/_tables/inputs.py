@@ -12,7 +12,7 @@ import struct
 from functools import partial
 
 from typedbytes._base.magic import format_of
-from typedbytes.cli._failure import BAD_DATA, Failure, display_name, say
+from typedbytes.cli._failure import BAD_DATA, USAGE, Failure, display_name, say
 from typedbytes.cli._tables.arrow import DELIMITERS, imported_pyarrow
 from typedbytes.errors import FormatError
 
@@ -78,7 +78,11 @@ def _of_rcfile(source, how):
     from typedbytes.columns._sources import OpenRCFile
 
     pyarrow, has_rows = imported_pyarrow(), False
-    with columns.read(OpenRCFile(source), **how) as batches:
+    try:
+        batches = columns.read(OpenRCFile(source), **how)
+    except LookupError as error:
+        raise Failure(USAGE, str(error.args[0])) from None
+    with batches:
         for batch in batches:
             has_rows = True
             yield pyarrow.record_batch(batch)

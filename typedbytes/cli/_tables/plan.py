@@ -1,4 +1,4 @@
-"""What a conversion to a table reads: splits of SequenceFiles, files of typed bytes, and a schema for all.
+"""What a conversion to a table reads: splits of SequenceFiles and RCFiles, files of typed bytes, a schema for all.
 
 Not here: what is written. Invariant: a value that does not fit the schema is a Failure that names the file.
 """
@@ -26,17 +26,20 @@ def make_plan(inputs, rereadables, split_size, widen, types):
     """Return the TablePlan of a conversion of Inputs, given as a list of Rereadables too.
 
     The columns have the types that --type and --key-type name, if there are any; with `widen` those that hold all
-    records, else those of the first of each input.
+    records, else those of the first of each input. Those of RCFiles have the schema of --schema.
     """
-    kinds = [_kind(each, inputs, widen) for each in rereadables]
-    if len({*kinds}) > 1 and not inputs.pairs:
-        raise Failure(
-            USAGE, "the inputs are SequenceFiles and typed bytes: pass --pairs to read the typed bytes as pairs too"
-        )
-    pairs = inputs.pairs or "sequencefile" in kinds
-    structure = {"pairs": pairs, "dialect": inputs.dialect, **types_of_columns(types, pairs)}
+    kinds = {_kind(each, inputs, widen) for each in rereadables}
+    if "rcfile" in kinds:
+        structure = _structure_of_rows(kinds, inputs, types)
+    else:
+        if len(kinds) > 1 and not inputs.pairs:
+            raise Failure(
+                USAGE, "the inputs are SequenceFiles and typed bytes: pass --pairs to read the typed bytes as pairs too"
+            )
+        pairs = inputs.pairs or "sequencefile" in kinds
+        structure = {"pairs": pairs, "dialect": inputs.dialect, **types_of_columns(types, pairs)}
     files, names = [each.path for each in rereadables], {each.path: display_name(each.name) for each in rereadables}
-    with _as_input_failure(names):
+    with _as_usage_failure(), _as_input_failure(names):
         splits = columns.splits(files, split_size)
         schema = _tables.infer_schema(files, structure, of_all_files=True, of_all_records=widen)
     if schema is None:
@@ -44,6 +47,15 @@ def make_plan(inputs, rereadables, split_size, widen, types):
     for note in notes_on_bytes(schema.types):
         say(note)
     return TablePlan(splits, schema, structure, names)
+
+
+def _structure_of_rows(kinds, inputs, types):
+    """Return how the columns of RCFiles are read; raise Failure for other inputs among them."""
+    if len(kinds) > 1:
+        raise Failure(USAGE, "RCFiles and other inputs cannot be written to one table")
+    if types:
+        raise Failure(USAGE, "--type is not for RCFiles: --schema names and types their columns")
+    return inputs.rcfile
 
 
 def _classes_of(files):
@@ -61,11 +73,12 @@ def _kind(rereadable, inputs, widen):
     name = rereadable.name
     with opened(*rereadable) as source:
         kind, source = inputs.recognised(source)
-        if kind not in ("sequencefile", "typedbytes"):
+        if kind not in ("sequencefile", "typedbytes", "rcfile"):
             what = "--widen works only with" if widen else "a folder can be written only from"
             advice = "leave out --widen" if widen else "give -o a file"
             raise Failure(
-                USAGE, f"{display_name(name)}: {what} SequenceFiles and typed bytes, and this is {kind}: {advice}"
+                USAGE,
+                f"{display_name(name)}: {what} SequenceFiles, RCFiles and typed bytes, and this is {kind}: {advice}",
             )
         inputs.check_for_pairs(source, kind, name)
     return kind
@@ -75,6 +88,15 @@ def batches_of(split, plan):
     """Yield the record batches of a split, in the schema of the plan."""
     with _as_input_failure(plan.names, split.path):
         yield from _tables.batches_of(split, plan.schema, plan.structure)
+
+
+@contextmanager
+def _as_usage_failure():
+    """Turn what the columns of RCFiles cannot be into Failure."""
+    try:
+        yield
+    except (LookupError, ValueError) as error:
+        raise Failure(USAGE, str(error.args[0])) from None
 
 
 @contextmanager

@@ -165,7 +165,8 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     CSV and TSV have a header with the names of the columns. An input is read so if its name ends in
     .csv or .tsv, or by --from; numbers and dates are recognised. --flatten makes columns of the fields
     of MAPs, as value.price, and --columns chooses some. Without records the table is empty.
-    An RCFile is a table too, whose columns --schema names and types.
+    An RCFile is a table too, whose columns --schema names and types; a folder of RCFiles becomes one
+    of tables.
 
     examples:
       typedbytes convert out -o words.parquet
@@ -244,7 +245,7 @@ def _check_widen(is_table, inputs):
         raise Failure(USAGE, "--widen is for arrow and parquet")
     if inputs.format is not None:
         raise Failure(
-            USAGE, "--from cannot be used with --widen: its inputs are recognised, SequenceFiles or typed bytes"
+            USAGE, "--from cannot be used with --widen: its inputs are recognised, SequenceFiles, RCFiles or typed bytes"
         )
     if inputs.max_bytes is not None:
         raise Failure(USAGE, "--max-bytes cannot be used with --widen")
