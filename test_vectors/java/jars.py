@@ -65,7 +65,7 @@ def hdfs_command(folder):
 
 
 def classes_command(source="Classes.java"):
-    """Give the command line that writes what other projects do: Writables, by ``Classes.java``, or Hive's RCFiles."""
+    """Give the command line that writes what other projects do: Writables, by ``Classes.java``, RCFiles, Avro."""
     folder = HERE / "classes"
     options = [*QUICK_START, "-Duser.timezone=UTC", "-Dfile.encoding=UTF-8"]
     options += ["-Dorg.slf4j.simpleLogger.defaultLogLevel=off", "--add-opens=java.base/java.net=ALL-UNNAMED"]

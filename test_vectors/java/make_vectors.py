@@ -32,5 +32,6 @@ if __name__ == "__main__":
         refresh(SEQUENCE_FILES / "files.jsonl", of_main("seqfiles"))
         refresh(SEQUENCE_FILES / "classes.jsonl", jars.classes_command())
         refresh(SEQUENCE_FILES / "rcfiles.jsonl", jars.classes_command("RcFiles.java"))
+        refresh(SEQUENCE_FILES / "avro.jsonl", jars.classes_command("Avro.java"))
     except jars.MissingToolError as error:
         sys.exit(str(error))

@@ -74,10 +74,10 @@ def test_rcfiles_by_the_schema_of_their_table(spark, tmp_path, size):
         (tmp_path / f"00000{number}_0").write_bytes(bytes.fromhex(vectors[name]["hex"]))
         found += map(tuple, eval(vectors[name]["rows"]))
     found.sort(key=repr)
-    load = spark.read.format("typedbytes").option("splitSize", size)
-    frame = load.schema("id bigint, name string, x double").load(str(tmp_path))
+    given = spark.read.format("typedbytes").option("splitSize", size).schema("id bigint, name string, x double")
+    frame = given.load(str(tmp_path))
     assert sorted(map(tuple, frame.collect()), key=repr) == found
-    wide = load.options(fileSchema="id: long, name: string, x: double", columns="x,id").load(str(tmp_path))
+    wide = load(spark, tmp_path, splitSize=size, fileSchema="id: long, name: string, x: double", columns="x,id")
     assert wide.columns == ["x", "id"]
     assert sorted(((row.id, row.x) for row in wide.collect()), key=repr) == sorted(
         ((row[0], row[2]) for row in found), key=repr

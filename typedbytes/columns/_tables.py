@@ -14,7 +14,7 @@ from typedbytes.columns import _sources, _type_strings
 from typedbytes.columns._read import read
 from typedbytes.errors import TypedBytesError
 
-__all__ = ["RowSchema", "Schema", "SchemaError", "batches_of", "infer_schema", "is_typed"]
+__all__ = ["RowSchema", "Schema", "SchemaError", "are_rcfiles", "batches_of", "infer_schema", "is_typed"]
 
 _STRING = _type_strings.parse("string")
 
@@ -44,6 +44,11 @@ _TYPES_OF_CLASSES = {
     "IntWritable": "int", "VIntWritable": "int", "LongWritable": "long", "VLongWritable": "long",
     "FloatWritable": "float", "DoubleWritable": "double",
 }  # fmt: skip
+
+
+def are_rcfiles(files):
+    """Return whether the first of some files is an RCFile."""
+    return bool(files) and _sources.kind_of(files[0]) == "rcfile"
 
 
 def is_typed(structure):
@@ -83,7 +88,7 @@ def infer_schema(files, structure, *, of_all_files=False, of_all_records=False):
     of_all_files: it holds the first records of each file; of_all_records: and all others. Of RCFiles it is that of
     their columns: structure may have their `schema`, those of the `columns` that are wanted, and the `serde`.
     """
-    is_rows = bool(files) and _sources.kind_of(files[0]) == "rcfile"
+    is_rows = are_rcfiles(files)
     if is_typed(structure):
         if is_rows:
             raise ValueError("the columns of an RCFile have a schema, not a type")

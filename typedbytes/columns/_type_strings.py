@@ -34,6 +34,15 @@ def parse(text):
     return column_type
 
 
+def row_types(text):
+    """Return the types, as text, of the columns that a text names.
+
+    >>> row_types("id: long, name: string")
+    {'id': 'long', 'name': 'string'}
+    """
+    return {name: format_type(part) for name, part in parse(f"row<{text}>")[1]}
+
+
 def format_type(column_type):
     """Return the text of a description.
 

@@ -168,6 +168,16 @@ class Reader(_native.Reader):
         **options: Unpack[SequenceReaderOptions],
     ) -> None:
         source, ours = locations.opened(file, "r")
+        find = _find_converters(decoders, classes, _types_of_pairs(options), options)
+
+        def find_in_header(class_name, part):
+            found = find(class_name, part)
+            if any(found):
+                return found
+            with contextlib.suppress(*([FormatError] if options.get("raw") else [])):  # bytes need no schema
+                return None, None, _avro(class_name, part, self.metadata)
+            return found
+
         try:
             super().__init__(
                 source,
@@ -175,7 +185,7 @@ class Reader(_native.Reader):
                 filename=file if ours else None,
                 max_bytes=_MAX_RECORD_NBYTES if max_bytes is None else max_bytes,
                 find_codec=_find_decompress,
-                find_converters=_find_converters(decoders, classes, _types_of_pairs(options), options),
+                find_converters=find_in_header,
                 **options,
             )
         except BaseException as error:
@@ -235,6 +245,9 @@ class Writer(_native.Writer):
         value_function, value_program = _writables.find_encoder(
             value_class, types["value"], encoders, classes, encoding
         )
+        metadata = options.get("metadata") or {}
+        key_program = key_program or (key_function is None and _avro(key_class, "key", metadata)) or None
+        value_program = value_program or (value_function is None and _avro(value_class, "value", metadata)) or None
         how: dict[str, Any] = {
             **options,
             **_find_compress(compression, codec),
@@ -272,6 +285,15 @@ def _find_compress(compression, codec):
     # class names have packages
     class_name, _, compress = _codecs.find(name if "." in name else name.lower(), to_write=True)
     return {"compression": compression, "codec": class_name, "compress": compress}
+
+
+def _avro(class_name, part, metadata):
+    """Return the program of a class whose values are Avro's, by the schema in the header, or None."""
+    if not class_name.startswith("org.apache.avro.mapred."):
+        return None
+    from typedbytes.sequencefile import _avro  # lazy import: few files need it
+
+    return _avro.program_of(class_name, part, metadata)
 
 
 def _find_decompress(name):

@@ -9,7 +9,7 @@ import os
 
 from typedbytes import columns
 from typedbytes._base import locations
-from typedbytes.columns import Split, _sources, _tables, _type_strings
+from typedbytes.columns import Split, _tables, _type_strings
 from typedbytes.columns._tables import RowSchema, Schema, SchemaError, is_typed
 from typedbytes.sequencefile._classes import texts_of
 from typedbytes.spark._schemas import type_of_spark, type_string
@@ -59,10 +59,9 @@ def _rows(given):
     found = {"serde": given.get("serde", "text"), "schema": None, "columns": None}
     if given.get("fileschema"):
         try:
-            _, fields = _type_strings.parse(f"row<{given['fileschema']}>")
+            found["schema"] = _type_strings.row_types(given["fileschema"])
         except ValueError as error:
             raise ValueError(f"fileSchema: {error}") from None
-        found["schema"] = {name: _type_strings.format_type(kind) for name, kind in fields}
     if given.get("columns"):
         found["columns"] = [name.strip() for name in given["columns"].split(",")]
     return found
@@ -133,17 +132,13 @@ def infer_schema(paths, options):
 
 def _infer(paths, options):
     files = locations.files(paths, options.recursive)
-    structure = {**options.structure, **options.rows} if _are_rcfiles(files) else options.structure
+    structure = {**options.structure, **options.rows} if _tables.are_rcfiles(files) else options.structure
     return _tables.infer_schema(files, structure, of_all_files=options.merge)
-
-
-def _are_rcfiles(files):
-    return bool(files) and _sources.kind_of(files[0]) == "rcfile"
 
 
 def given_schema(paths, options, arrow):
     """Return a given schema, with the types of records for its bytes and structs, which say too little."""
-    if _are_rcfiles(locations.files(paths, options.recursive)):
+    if _tables.are_rcfiles(locations.files(paths, options.recursive)):
         return _given_rows(options, arrow)
     if is_typed(options.structure):
         names = infer_schema(paths, options).arrow.names

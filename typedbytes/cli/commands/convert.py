@@ -230,10 +230,9 @@ def _rcfile_options(settings):
     schema, names = None, settings.columns and settings.columns.split(",")
     if settings.schema is not None:
         try:
-            _, fields = _type_strings.parse(f"row<{settings.schema}>")
+            schema = _type_strings.row_types(settings.schema)
         except ValueError as error:
             raise Failure(USAGE, f"--schema: {error}") from None
-        schema = {name: _type_strings.format_type(column_type) for name, column_type in fields}
     if names:
         names = list(dict.fromkeys(name if schema and name in schema else name.partition(".")[0] for name in names))
     return {"schema": schema, "serde": settings.serde, "columns": names or None}
@@ -245,7 +244,8 @@ def _check_widen(is_table, inputs):
         raise Failure(USAGE, "--widen is for arrow and parquet")
     if inputs.format is not None:
         raise Failure(
-            USAGE, "--from cannot be used with --widen: its inputs are recognised, SequenceFiles, RCFiles or typed bytes"
+            USAGE,
+            "--from cannot be used with --widen: its inputs are recognised, SequenceFiles, RCFiles or typed bytes",
         )
     if inputs.max_bytes is not None:
         raise Failure(USAGE, "--max-bytes cannot be used with --widen")
