@@ -8,19 +8,23 @@ import dataclasses
 import io
 import pickle
 import random
+import re
 import struct
 import typing
+from pathlib import Path
 
 import pytest
 
 import typedbytes as tb
 from fuzz import classes as checks, inputs
 from support import class_reference as reference
+from support.commands import good
 from support.vectors import names, read_jsonl
 from typedbytes import columns, sequencefile
 from typedbytes.sequencefile._classes import parse_file
 
 VECTORS = read_jsonl("sequencefile/classes.jsonl")
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "classes.md"
 EVENT = "com.example.Event"
 CLASSES = {EVENT: "id: long, name: text, tags: list<text>, at: optional<vlong>"}
 RECORDS = [
@@ -104,6 +108,52 @@ def test_the_bytes_that_java_wrote_are_written(vector):
     else:
         data = sequencefile.encode(vector["class"], value_of(vector), classes=described(vector))
         assert data.hex() == vector["hex"]
+
+
+def table_of_classes():
+    """Return (Writer, columns) of each class in the table of the guide, by the last part of its name."""
+    found = {}
+    text = GUIDE.read_text("utf-8").partition("## Classes that are known")[2]
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.split("|")[1:-1]]
+        if len(cells) == 5 and "`" in cells[0]:
+            names = [name.rpartition(".")[2] for name in re.findall(r"`([\w.]+)`", cells[0])]
+            kinds = re.findall(r"`([\w<>]+)`", cells[4])
+            found.update(zip(names, ((cells[3][:3].rstrip(","), kind) for kind in kinds * len(names))))
+    return found
+
+
+def test_the_table_of_classes_says_what_is_read_and_written(file):
+    """Each class of whose objects there are bytes is in it, and nothing else."""
+    vectors = {}
+    for vector in VECTORS:
+        if vector["description"] is None:
+            vectors.setdefault(vector["class"], []).append(vector)
+    table = table_of_classes()
+    others = {"Mutation", "serde2", "io", "AvroKey", "AvroValue", "AvroWrapper"}
+    assert {name.rpartition(".")[2] for name in vectors} == table.keys() - others
+    for name, of_class in vectors.items():
+        writer, column = table[name.rpartition(".")[2]]
+        sink = io.BytesIO()
+        with sequencefile.Writer(sink, key_class="Text", value_class=name) as out:
+            for vector in of_class:
+                out.write_raw(b"\0", bytes.fromhex(vector["hex"]))
+        values = [value_of(vector) for vector in of_class]
+        assert repr([value for _, value in sequencefile.Reader(sink.getvalue())]) == repr(values)
+        (batch,) = columns.read(sink.getvalue())
+        assert re.sub(r"struct<.*", "struct", batch.schema["value"]).ljust(12, ">")[: len(column)] == column, name
+        assert len(batch) == len(values)
+        lines = good("to-json", file(sink.getvalue())).splitlines()
+        assert len(lines) == len(values) and not any(b"writable" in line for line in lines)
+        assert writer == ("yes" if is_written(name, values[0]) else "no"), name
+
+
+def is_written(name, value):
+    try:
+        sequencefile.encode(name, value)
+    except tb.EncodeTypeError:
+        return False
+    return True
 
 
 # ---- any class, any bytes ----

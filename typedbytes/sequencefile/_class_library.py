@@ -15,7 +15,7 @@ TEXTS = {
     f"{_HADOOP}io.EnumSetWritable": "EnumSetWritable",
     # org.apache.hadoop.io.serializer.JavaSerialization
     **{
-        f"java.lang.{name}": "java"
+        f"java.lang.{name}": f"java.{name}"
         for name in ("String", "Byte", "Short", "Integer", "Long", "Float", "Double", "Boolean", "Character")
     },
     # HBase: Export, Import, HashTable, bulk loads

@@ -210,6 +210,10 @@ def _hbase(name):
     return tree
 
 
+_JAVA_COLUMNS = {
+    "String": "string", "Character": "string", "Boolean": "bool", "Byte": "byte", "Short": "int", "Integer": "int",
+    "Long": "long", "Float": "float", "Double": "double",
+}  # fmt: skip
 READERS = {
     **{
         name: partial(_self_describing, f"{_IO}{short}")
@@ -218,6 +222,7 @@ READERS = {
     },
     "EnumSetWritable": _reading("an EnumSetWritable", _read_enum_set, "list<string>"),
     "java": _reading("a serialized Java object", _read_java),
+    **{f"java.{name}": _reading(f"a serialized {name}", _read_java, column) for name, column in _JAVA_COLUMNS.items()},
     "pyspark": _reading("pickled rows of PySpark", _read_pickled_rows),
     "hive.Timestamp": _reading("a timestamp of Hive", _read_hive_timestamp, _TIMESTAMP),
     "hive.Decimal": _reading("a decimal of Hive", _read_hive_decimal, "string"),
