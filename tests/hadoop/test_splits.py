@@ -13,7 +13,9 @@ import pytest
 import typedbytes as tb
 from support.hadoop_support import SEQUENCE_FILE_OUTPUT, ZSTD, airlift_codec, hadoop, jars, python_command
 from typedbytes import sequencefile
+from typedbytes._base import bzip2
 from typedbytes._base.zstd import zstd
+from typedbytes.jobs.tasks import inputs
 from typedbytes.streaming.formats.splits import open_split
 
 pytestmark = [pytest.mark.hadoop, pytest.mark.every_hadoop]
@@ -85,6 +87,38 @@ def test_compressed_text_is_one_split(suffix, compress, tmp_path):
     assert check("text", path, [10**6]) == 2000
     ours, hadoops = hadoop().make_splits("text", path, 10)
     assert ours == f"0 {path.stat().st_size}," and (suffix == ".bz2" or ours == hadoops)
+
+
+BZIP2 = {
+    "one stream": lambda rng: bz2.compress(lines_of(rng, 6000, [b"\n"]), 1),
+    "any ends of lines": lambda rng: bz2.compress(lines_of(rng, 6000, [b"\n", b"\r", b"\r\n"]), 1),
+    "many streams": lambda rng: b"".join(
+        bz2.compress(lines_of(rng, rng.randrange(1, 6), [b"\n", b"\r\n", b""])) for _ in range(30)
+    ),
+    "ends between blocks": lambda rng: b"".join(
+        map(bz2.compress, [b"a\n", b"b\r", b"\nc\r", b"d\n", b"e", b"f\r\n", b"\r", b"\n", b"gggg", b"h\n"])
+    ),
+}  # fmt: skip
+
+
+def lines_of(rng, nlines, ends):
+    return b"".join(rng.randbytes(rng.randrange(60)).hex().encode() + rng.choice(ends) for _ in range(nlines))
+
+
+@pytest.mark.parametrize("name", BZIP2)
+def test_a_bzip2_file_on_this_machine_has_the_pairs_of_hadoop_wherever_it_is_cut(name, tmp_path):
+    path = tmp_path / "in.bz2"
+    data = BZIP2[name](random.Random(8))
+    path.write_bytes(data)
+    blocks = [offset for offset, _ in bzip2._Blocks(io.BytesIO(data), 0)]
+    steps = [blocks[1] - 1, blocks[1], blocks[1] + 1, len(data) // 7, len(data) + 1]
+    steps += [1, 2, 3, 5, 38, 39] if len(data) < 1000 else []
+    splits = [each for step in steps for each in cuts(len(data), step)]
+    for (start, length), pairs in zip(splits, hadoop().pairs_of_splits("text", path, splits)):
+        sink = io.BytesIO()
+        with inputs.open_split(inputs.Split(str(path), inputs.TEXT, start, length, "bzip2")) as reader:
+            reader.copy_to(sink)
+        assert sink.getvalue() == pairs, (start, length)
 
 
 CLASSES = {

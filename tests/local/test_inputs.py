@@ -2,15 +2,19 @@
 
 import bz2
 import gzip
+import io
 import lzma
 import os
+import random
 import zlib
 
 import pytest
 
+import typedbytes as tb
 from support.local_jobs import pairs_of, run, write_script
 from typedbytes import local, sequencefile
 from typedbytes._base.zstd import zstd
+from typedbytes.jobs.tasks.inputs import make_splits, open_split
 
 COMPRESS = [gzip.compress, bz2.compress, lzma.compress, zstd.compress]
 
@@ -35,6 +39,88 @@ def test_all_streams_of_a_file_and_the_zeros_after_them_are_read(compress, tmp_p
     (tmp_path / "in").write_bytes(compress(b"one\n") + compress(b"two\n") + bytes(8))
     local.run("cat", inputs=tmp_path / "in", output=tmp_path / "out", quiet=True)
     assert pairs_of(tmp_path / "out") == [(0, "one"), (4, "two")]
+
+
+def bzip2_of(ends, nlines=6000, seed=1):
+    """Return a text of random lines, and one stream of several blocks of it."""
+    rng = random.Random(seed)
+    lines = (rng.randbytes(rng.randrange(60)).hex().encode() + rng.choice(ends) for _ in range(nlines))
+    text = b"".join(lines)
+    return text, bz2.compress(text, 1)
+
+
+def lines_of(path, split_size):
+    """Return the lines of each split of a file."""
+    found = []
+    for split in sorted(make_splits([str(path)], split_size=split_size), key=lambda split: split.start):
+        sink = io.BytesIO()
+        with open_split(split) as reader:
+            reader.copy_to(sink)
+        found.append([line for _, line in tb.PairReader(sink.getvalue())])
+    return found
+
+
+@pytest.mark.parametrize("ends", [[b"\n"], [b"\r\n", b"\n", b"\r"]], ids=["lf", "any"])
+def test_each_line_of_a_bzip2_file_is_in_one_split(ends, tmp_path):
+    text, data = bzip2_of(ends)
+    path = tmp_path / "in.bz2"
+    path.write_bytes(data)
+    lines = text.decode().replace("\r\n", "\n").replace("\r", "\n").split("\n")[:-1]
+    for size in (3000, 40_000, 51_878, 51_879, len(data)):
+        splits = lines_of(path, size)
+        assert sum(splits, []) == lines
+        assert sum(map(bool, splits)) >= min(len(data) // size, 4) - 1
+
+
+def test_each_line_of_many_streams_is_in_one_split(tmp_path):
+    """As pbzip2 and appending to a file make them."""
+    rng = random.Random(3)
+    texts = [b"%d " % n * rng.randrange(9) + rng.choice([b"\n", b"", b"\r", b"\r\n\n"]) for n in range(60)]
+    path = tmp_path / "in.bz2"
+    path.write_bytes(b"".join(map(bz2.compress, texts)) + bytes(8))
+    text = b"".join(texts).decode().replace("\r\n", "\n").replace("\r", "\n")
+    for size in (*range(1, 12), 40, 41, 100, 1000):
+        assert sum(lines_of(path, size), []) == text.split("\n")[:-1] + [text.rpartition("\n")[2]][: text[-1] != "\n"]
+
+
+def test_a_job_has_a_task_for_each_split_of_a_bzip2_file(tmp_path):
+    text, data = bzip2_of([b"\n"])
+    (tmp_path / "in.bz2").write_bytes(data)
+    job = {"inputs": tmp_path / "in.bz2", "output": tmp_path / "out", "quiet": True, "split_size": 50_000}
+    local.run("cut -f2", reducers=0, input_format="text", output_format="text", **job)
+    parts = sorted((tmp_path / "out").glob("part-*"))
+    assert len(parts) == -(-len(data) // 50_000)
+
+
+@pytest.mark.parametrize(
+    "spoil, message",
+    [
+        (lambda data: data[:60_000] + b"\xff" * 9 + data[60_009:], "damaged bzip2 data"),
+        (lambda data: data[:-30], "bzip2 data ends early"),
+        (lambda data: data[:-3], "bzip2 data ends early"),
+        (lambda data: data + b"no such thing", "no other stream after the end of one"),
+        (lambda data: b"abc" + data[3:], "expected bzip2 data"),
+        (lambda data: data[:56_000] + bytes.fromhex("314159265359") * 40 + data[56_240:], "damaged bzip2 data"),
+    ],
+)
+def test_a_damaged_bzip2_file_fails_the_job_however_it_is_cut(spoil, message, tmp_path):
+    path = tmp_path / "in.bz2"
+    path.write_bytes(spoil(bzip2_of([b"\n"])[1]))
+    for size in (30_000, 70_000):
+        with pytest.raises((OSError, tb.DecodeError), match=message):
+            lines_of(path, size)
+
+
+def test_a_marker_among_the_bits_of_a_block_does_not_end_it(monkeypatch, tmp_path):
+    """One block in ten million has the 48 bits of a marker, so a shorter marker is looked for here."""
+    from typedbytes._base import bzip2
+
+    text, data = bzip2_of([b"\n"])
+    at = data.index(b"\0", 60_000)
+    extra = (True, 0, data[at + 1 : at + 6], 0xFF, data[at], 0, 0)
+    monkeypatch.setattr(bzip2, "_PATTERNS", [*bzip2._PATTERNS, extra])
+    (tmp_path / "in.bz2").write_bytes(data)
+    assert sum(lines_of(tmp_path / "in.bz2", 100_000), []) == text.decode().splitlines()
 
 
 def test_small_text_of_hadoops_default_codec_is_not_lines(tmp_path):

@@ -209,7 +209,7 @@ SHARED_MODULES = {
     ("cli", "columns._sources"), ("cli", "sequencefile._rcfile"), ("columns", "sequencefile._rcfile"),
     ("fronts", "streaming._user_code"), ("local", "streaming._reporter"), ("local", "streaming._run"),
     ("local", "streaming._sidefiles"), ("spark", "columns._tables"),
-    ("spark", "columns._type_strings"), ("spark", "sequencefile._classes"),
+    ("spark", "columns._rcfile"), ("spark", "columns._type_strings"), ("spark", "sequencefile._classes"),
 }  # fmt: skip
 
 

@@ -94,7 +94,10 @@ def test_a_schema_of_spark_names_the_columns_of_rcfiles(warehouse):
     assert rows_of(path, given(path, fields, fileSchema=FILE_SCHEMA)) == [(row[2], row[0]) for row in rows]
     with pytest.raises(SchemaError, match="the schema has the column z"):
         given(path, [("z", pyarrow.int64())], fileSchema=FILE_SCHEMA)
-    with pytest.raises(ValueError, match="columns cannot be combined with a schema"):
+    assert rows_of(path, given(path, [("2", pyarrow.string())], columns="2")) == [
+        (None if row[2] is None else str(row[2]),) for row in rows
+    ]
+    with pytest.raises(ValueError, match="the columns of the schema are x, id, and those of the option"):
         given(path, fields, columns="x")
     with pytest.raises(SchemaError, match="at: no column of an RCFile is a timestamp.*, but timestamp_ntz"):
         given(path, [("at", pyarrow.timestamp("us", "UTC"))])

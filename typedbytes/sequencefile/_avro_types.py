@@ -69,7 +69,7 @@ class Source:
 
     def read_blocks(self, item):
         """Yield once for each item of an array or a map."""
-        nempty = 0
+        empty_count = 0
         while count := self.read_long():
             if count < 0:
                 count = -count
@@ -77,8 +77,8 @@ class Source:
             left = len(self.data) - self.offset
             if not item.is_empty and count > left:
                 raise FormatError(f"a count of {count}, with {left} bytes left", self.offset)
-            nempty += count if item.is_empty else 0
-            if nempty > _MAX_EMPTY:
+            empty_count += count if item.is_empty else 0
+            if empty_count > _MAX_EMPTY:
                 raise LimitError(f"more than {_MAX_EMPTY} items without bytes", self.offset)
             yield from range(count)
 

@@ -10,6 +10,7 @@ import os
 from typedbytes import columns
 from typedbytes._base import locations
 from typedbytes.columns import Split, _tables, _type_strings
+from typedbytes.columns._rcfile import types_of_files
 from typedbytes.columns._tables import RowSchema, Schema, SchemaError, is_typed
 from typedbytes.sequencefile._classes import texts_of
 from typedbytes.spark._schemas import type_of_spark, type_string
@@ -138,8 +139,9 @@ def _infer(paths, options):
 
 def given_schema(paths, options, arrow):
     """Return a given schema, with the types of records for its bytes and structs, which say too little."""
-    if _tables.are_rcfiles(locations.files(paths, options.recursive)):
-        return _given_rows(options, arrow)
+    files = locations.files(paths, options.recursive)
+    if _tables.are_rcfiles(files):
+        return _given_rows(files, options, arrow)
     if is_typed(options.structure):
         names = infer_schema(paths, options).arrow.names
         if arrow.names != names:
@@ -150,12 +152,14 @@ def given_schema(paths, options, arrow):
     return Schema(arrow, _infer(paths, options).types)
 
 
-def _given_rows(options, arrow):
-    """Return a given schema for RCFiles: all their columns, or with the option fileSchema some of those."""
-    if options.rows["columns"]:
-        raise ValueError("columns cannot be combined with a schema: the schema has the columns that are wanted")
-    types = options.rows["schema"]
+def _given_rows(files, options, arrow):
+    """Return a given schema for RCFiles: all their columns, or with fileSchema or columns some of those."""
+    types, columns = options.rows["schema"], options.rows["columns"]
     fields = {field.name: field.type for field in arrow if field.name != options.path_column}
+    if columns is not None and list(fields) != columns:  # Spark gives back what was inferred by them
+        raise ValueError(f"the columns of the schema are {', '.join(fields)}, and those of the option {columns}")
+    if columns is not None and types is None:
+        types = types_of_files(files, None, options.rows["serde"])
     if types is None:
         return RowSchema(arrow, {name: type_string(kind, name) for name, kind in fields.items()})
     for name in fields:

@@ -109,7 +109,8 @@ public final class Avro {
         Object[][] rows = {
             {"first", record(scalars, null, true, 5, 1L << 40, 1.5f, -0.1, ByteBuffer.wrap(new byte[] {0, -1}),
                     "\u00e9", new GenericData.EnumSymbol(colour, "GREEN"),
-                    new GenericData.Fixed(two, new byte[] {1, 2}), new GenericData.Fixed(two, new byte[] {3, 4}), null)},
+                    new GenericData.Fixed(two, new byte[] {1, 2}),
+                    new GenericData.Fixed(two, new byte[] {3, 4}), null)},
             {"second", record(scalars, null, false, Integer.MIN_VALUE, Long.MIN_VALUE, Float.NaN,
                     Double.NEGATIVE_INFINITY, ByteBuffer.wrap(new byte[0]), "",
                     new GenericData.EnumSymbol(colour, "RED"), new GenericData.Fixed(two, new byte[2]),

@@ -6,8 +6,8 @@ belongs to the job once for each path that names it; no named file is skipped si
 A SequenceFile gives the typed bytes that Hadoop's streaming gives to a task. A file of typed bytes, known by its name
 (.tb or .typedbytes), gives its pairs and is one split. Anything else is lines of text, as TextInputFormat reads them,
 decompressed when the name or the first bytes say so (.gz, .bz2, .zst, .xz, .deflate, .snappy, .lz4, .lzo_deflate) and
-then one split too; other binary data is refused. A file whose size is reported as 0 is read to its end: files of /proc
-and of some file systems in user space report that.
+then one split too, except by bzip2, which is split as in Hadoop; other binary data is refused. A file whose size is
+reported as 0 is read to its end: files of /proc and of some file systems in user space report that.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ CHUNK_NBYTES = 1 << 18
 
 TEXT, PAIRS, SEQUENCE_FILE = "text", "pairs", "sequencefile"
 RAW_TEXT = "raw text"  # the lines of a text, not pairs
+BZIP2 = "bzip2"  # which can be split
 
 HEAD_NBYTES = 1 << 12  # read to recognise the format of a file
 
@@ -131,14 +132,14 @@ def _splits_of(path, format_name, split_size):
             kind, codec = format_name, _codec_named(path) if format_name == TEXT else None
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
-    if kind == PAIRS or codec or nbytes == 0:
+    if kind == PAIRS or codec not in (None, BZIP2) or nbytes == 0:
         yield Split(path, kind, 0, nbytes, codec)
         return
     start = 0
     while (nbytes - start) / split_size > SLOP:
-        yield Split(path, kind, start, split_size)
+        yield Split(path, kind, start, split_size, codec)
         start += split_size
-    yield Split(path, kind, start, nbytes - start)
+    yield Split(path, kind, start, nbytes - start, codec)
 
 
 def _codec_named(path):
@@ -237,12 +238,21 @@ class _Lines(_Chunks):
         self._split = split
         self._file = self._closes = open(split.path, "rb", buffering=0)
         try:
-            self._file.seek(split.start)
-            length = None if split.codec else split.length or None
-            self._reader = LineReader(_decompressed(self._file, split.codec), start=split.start, length=length)
+            self._reader = LineReader(self._source(split), start=split.start, length=self._length(split))
         except BaseException:
             self._file.close()
             raise
+
+    def _source(self, split):
+        if split.codec == BZIP2 and 0 < split.length < os.fstat(self._file.fileno()).st_size:
+            from typedbytes._base.bzip2 import Bzip2Split  # lazy import: few files need it
+
+            return Bzip2Split(self._file, split.start, split.length)
+        self._file.seek(split.start)
+        return _decompressed(self._file, split.codec)
+
+    def _length(self, split):
+        return None if split.codec else split.length or None
 
     def copy_to(self, sink):
         """Write all pairs to a sink; raises OSError for damage."""
