@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "file_system", "files", "glob_paths", "is_hidden", "is_map_file", "is_url", "map_files", "opened", "opened_in",
-    "part_files", "parts", "size", "visible_names", "visible_paths",
+    "opened_to_recognise", "part_files", "parts", "size", "visible_names", "visible_paths",
 ]  # fmt: skip
 
 _SIDE_FILE = r".+-(?:[mr]-\d{5,}|c-\d{5,}-\d+)(?:\..+)?"  # of a map task, a reduce task or a combiner
@@ -31,6 +31,7 @@ _HDFS_NEEDS = (
     "Hadoop with libhdfs.so in HADOOP_HOME, and CLASSPATH=$(hadoop classpath --glob))"
 )
 _REMOTE_NBYTES = 1 << 20  # of a read; other file systems of fsspec have buffers of their own, of 5 MiB
+_HEAD_NBYTES = 1 << 12  # which is read beyond what tells what a file is
 _ANSWER_SECONDS = 15  # in which a name node that is there has answered
 
 # File systems of hdfs-native by their ids, kept for good: fsspec forgets its own in the child of a fork, and one that
@@ -57,6 +58,12 @@ def opened_in(fs: Any, path: str) -> Any:
     """Open a file of a file system for reading, by large reads."""
     how = {"block_size": _REMOTE_NBYTES} if _is_native_hdfs(fs) else {}
     return fs.open(path, "rb", **how)
+
+
+def opened_to_recognise(url: str) -> Any:
+    """Open a file at a URL whose first bytes are read, by small reads: buffers of fsspec read 5 MiB of each file."""
+    fs, path = file_system(url)
+    return fs.open(path, "rb", block_size=_HEAD_NBYTES)
 
 
 def file_system(path: str) -> tuple[Any, str]:
@@ -246,7 +253,7 @@ def _head(path, nbytes):
         is_file = os.path.isfile(path)
     if not is_file:
         return b""
-    with opened(path, "r")[0] as file:
+    with opened_to_recognise(path) if is_url(path) else opened(path, "r")[0] as file:
         return file.read(nbytes)
 
 

@@ -113,7 +113,7 @@ def kind_of(source):
     if isinstance(source, str) and "://" in source:
         from typedbytes._base import locations  # lazy import: start-up time
 
-        with locations.opened(source, "r")[0] as file:
+        with locations.opened_to_recognise(source) as file:
             return _kind_by_start(file, source)
     if isinstance(source, (str, os.PathLike)):
         if not os.path.isfile(source):
