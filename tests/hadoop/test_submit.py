@@ -1215,11 +1215,11 @@ VERSION = "{}.{}".format(*sys.version_info)
 @pytest.mark.parametrize(
     "words, code, message",
     [
-        (["submit"], 64, "submit needs a SCRIPT, an INPUT and --output"),
-        (["submit", JOB, "-o", "out"], 64, "submit needs a SCRIPT, an INPUT and --output"),
+        (["submit"], 64, "submit needs a SCRIPT, an INPUT (see"),
+        (["submit", JOB, "-o", "out"], 64, "submit needs a SCRIPT, an INPUT (see"),
         (["submit", JOB, *WORDS, "--read", "--output-format", "text"], 64, "--read needs SequenceFiles"),
         (["submit", JOB, *WORDS, "--read", "-D", "fs.defaultFS=hdfs://h", "--no-bundle"], 64, "give --output as a URL"),
-        (["submit", JOB, "in"], 64, "submit needs a SCRIPT, an INPUT and --output"),
+        (["submit", JOB, "in", "--dry-run"], 64, "--dry-run is for a job with --output FOLDER"),
         (["submit", JOB, *WORDS, "-D", "x", "--no-bundle"], 64, "-D takes NAME=VALUE, not 'x'"),
         (
             ["submit", JOB, *WORDS, "--param", "a-b=c", "--dry-run", "--no-bundle"],

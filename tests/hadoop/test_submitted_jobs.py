@@ -4,67 +4,14 @@ Here: what runs a job, and what users meet when they do something wrong. What ne
 Invariant: the tasks of these jobs run on a bare Python that has only the bundle.
 """
 
-import subprocess
-import sys
-
 import pytest
 
 import typedbytes as tb
-from support.hadoop_home import make_home
-from support.hadoop_support import jars
+from support.hadoop_home import QUICK
 from support.portable_jobs import JOBS, lay_out
 from support.report_page import read_page
-from support.streaming_support import environment
 
 pytestmark = [pytest.mark.hadoop, pytest.mark.every_hadoop]
-
-QUICK = ["-D", "mapreduce.client.progressmonitor.pollinterval=20", "-D", "mapreduce.client.completion.pollinterval=20"]
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory):
-    """Return a HADOOP_HOME of the jars of Maven."""
-    home = make_home(tmp_path_factory.mktemp("hadoop") / "home", jars.hadoop_jars(), jars.find_tool("java"))
-    (home / "core-site.xml").write_text("<configuration/>")  # without it Hadoop's shell does not start
-    return home
-
-
-@pytest.fixture(scope="module")
-def bare_python(tmp_path_factory):
-    """Return a Python without our site-packages, with a space in its path: an empty virtual environment."""
-    folder = tmp_path_factory.mktemp("bare python")
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
-    found = subprocess.run(
-        [folder / "bin" / "python", "-c", "import typedbytes"], cwd=folder, env=bare_environment(), capture_output=True
-    )
-    assert b"ModuleNotFoundError" in found.stderr
-    return folder / "bin" / "python"
-
-
-def bare_environment():
-    return {name: value for name, value in environment().items() if not name.startswith("PYTHON")}
-
-
-@pytest.fixture
-def submit(tmp_path, home, bare_python):
-    """Return a function that runs ``typedbytes submit`` in a folder of its own."""
-
-    def submit(*words, python=bare_python, code=0, home=home):
-        command = (
-            "import sys; sys.path[:0] = sys.argv.pop(1).split(';'); from typedbytes.cli import main; sys.exit(main())"
-        )
-        words = [*map(str, words), *(["--python", str(python)] if python else [])]
-        done = subprocess.run(
-            [sys.executable, "-c", command, ";".join(sys.path), "submit", *words],
-            cwd=tmp_path,
-            env={**bare_environment(), "HADOOP_HOME": str(home), "HADOOP_CONF_DIR": str(home)},
-            capture_output=True,
-        )
-        messages = done.stderr.decode()
-        assert done.returncode == code, messages
-        return done.stdout, messages
-
-    return submit
 
 
 def test_a_job_with_a_bundle_on_a_bare_python(tmp_path, submit):

@@ -972,7 +972,7 @@ def test_progress_is_drawn_on_a_terminal(words, tmp_path):
 
 def test_progress_is_reported_in_lines_elsewhere(words, tmp_path):
     path, script, _ = words
-    code = "import sys, typedbytes.cli.commands.run as running; running.SECONDS_BETWEEN_LINES = 0; "
+    code = "import sys, typedbytes.cli._job.progress as shown; shown.SECONDS_BETWEEN_LINES = 0; "
     code += "import typedbytes.cli; sys.exit(typedbytes.cli.main(sys.argv[1:]))"
     words_given = [str(word) for word in ("run", script, path, "-o", tmp_path / "out", "--split-size", "8000")]
     done = subprocess.run([sys.executable, "-c", code, *words_given], capture_output=True, env=environment(), text=True)

@@ -182,7 +182,7 @@ def test_standard_output_is_no_folder(tmp_path):
     write_script(tmp_path, GROUPED)
     words = [sys.executable, "-m", "typedbytes", "submit", "--no-bundle", "--dry-run", "job.py", "in.txt", "-o", "-"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, env=environment())
-    assert done.returncode == 64 and "is a folder, not standard output" in done.stderr and not done.stdout, done.stderr
+    assert done.returncode == 64 and "--dry-run is for a job with --output" in done.stderr and not done.stdout
     with pytest.raises(local.OutputError, match="is a folder, not standard output"):
         local.run("cat", inputs=[(1, 2)], output="-")
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]

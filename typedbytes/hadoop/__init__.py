@@ -18,8 +18,8 @@ from typedbytes.hadoop._bundle import bundle
 from typedbytes.hadoop._check import check
 from typedbytes.hadoop._clouds import dataproc, emr
 from typedbytes.hadoop._plan import Plan
-from typedbytes.hadoop._read_output import read_output
 from typedbytes.hadoop._submit import command_of, submit
+from typedbytes.hadoop.outputs import read_output
 from typedbytes.hadoop.steps import jobs_of
 from typedbytes.jobs.errors import JobFailedError, SubmitError
 from typedbytes.jobs.result import Result

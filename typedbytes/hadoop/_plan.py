@@ -12,9 +12,9 @@ import shlex
 
 from typedbytes._base.locations import is_url
 from typedbytes.hadoop import _quoting, _split_plugin
-from typedbytes.jobs.environment import COMBINES, OUTPUT
+from typedbytes.jobs.environment import COMBINES, INPUT, OUTPUT
 from typedbytes.jobs.errors import OptionError
-from typedbytes.jobs.job import Job
+from typedbytes.jobs.job import LINES, Job
 from typedbytes.jobs.properties import PARTITIONER_CLASS, REDUCERS, properties_of
 from typedbytes.jobs.script import launcher
 from typedbytes.streaming.task_environment import BYTES_COMPARATOR
@@ -32,11 +32,12 @@ STREAMS = "stream.map.input", "stream.map.output", "stream.reduce.input", "strea
 INPUT_FORMATS = {
     "auto": "org.apache.hadoop.mapred.TextInputFormat",  # of inputs that `check` has not seen
     "text": "org.apache.hadoop.mapred.TextInputFormat",
+    "json": "org.apache.hadoop.mapred.TextInputFormat",
     "sequencefile": "org.apache.hadoop.mapred.SequenceFileInputFormat",
 }
 OUTPUT_FORMATS = {
     "text": "org.apache.hadoop.mapred.TextOutputFormat",
-    "values": "org.apache.hadoop.mapred.TextOutputFormat",
+    **dict.fromkeys(LINES, "org.apache.hadoop.mapred.TextOutputFormat"),
     "sequencefile": "org.apache.hadoop.mapred.SequenceFileOutputFormat",
 }
 
@@ -97,11 +98,13 @@ class Plan(Job):
         changed = {}
         if self.raw_text and self.streams != "text" and self.input_format in ("auto", "text"):
             changed["stream.map.input"] = "text"
-        if self.output_format == "values":
-            found[OUTPUT] = "values"
+        if self.input_format == "json":
+            found[INPUT] = "json"
+        if self.output_format in LINES:
+            found[OUTPUT] = self.output_format
             if self._combines_alone:
                 found[COMBINES] = "true"
-        if self.output_format == "values" and (self._combines_alone or not self._has_combiner):
+        if self.output_format in LINES and (self._combines_alone or not self._has_combiner):
             changed[f"stream.{side}.output"] = "keyonlytext"
         elif self.output_format == "text" and self.raw_text and not self._has_combiner:
             changed[f"stream.{side}.output"] = "text"
@@ -116,7 +119,7 @@ class Plan(Job):
     @property
     def _combines_alone(self):
         """Whether map tasks run the combiner: from Hadoop it would get the format of the output."""
-        return self._has_combiner and self.output_format == "values" and self.streams != "text"
+        return self._has_combiner and self.output_format in LINES and self.streams != "text"
 
     def own_properties(self) -> dict[str, str]:
         """Return the properties that the user gives the job: its parameters, and those of -D."""
@@ -172,12 +175,21 @@ class Plan(Job):
         return shlex.join(start) + "".join(f" \\\n    {shlex.join(part)}" for part in self.parts())
 
 
+#: What to do in the place of a format that Hadoop's own classes do not have.
+ELSEWHERE = {
+    "csv": "Hadoop cuts a file at any line, and tasks would not know the names of the columns: make JSON lines of it",
+    "file": "Hadoop has no such input format; give --input-format the name of a Java class of yours",
+    "pairs": "for Hadoop, convert inputs with typedbytes loadtb, and read SequenceFile output with dumptb",
+    "parquet": "for Hadoop, leave the output in SequenceFiles, and typedbytes convert makes Parquet of them",
+}
+
+
 def _java_class(option, formats, name):
-    if name == "pairs":
-        raise OptionError(
-            'the format "pairs" works only with typedbytes run: for Hadoop, convert inputs with typedbytes loadtb, '
-            "and read SequenceFile output with dumptb"
-        )
+    if option == "-inputformat" and "=" in name:
+        raise OptionError(f"a job on Hadoop has one format for all inputs, not {name!r}")
+    if name in ELSEWHERE:
+        where = "typedbytes run" if name == "pairs" else "typedbytes run and Spark"
+        raise OptionError(f'the format "{name}" works only with {where}: {ELSEWHERE[name]}')
     if name and name not in formats and "." not in name:
         raise OptionError(f"unknown format {name!r}; known: {', '.join(formats)}, and the full name of any Java class")
     return _quoting.option(option, formats.get(name, name))  # refuses an empty name

@@ -17,9 +17,9 @@ from dataclasses import replace
 from typedbytes._base.secrets import without_secrets
 from typedbytes.hadoop._check import check, check_words
 from typedbytes.hadoop._job_log import JobLogParser
-from typedbytes.hadoop._read_output import local_folder
 from typedbytes.hadoop._task_report import summarize
 from typedbytes.hadoop.installed import aggregates_logs, find_command, find_jar
+from typedbytes.hadoop.outputs import local_folder
 from typedbytes.hadoop.steps import jobs_of, removal, removals_of_output, replacement, unneeded
 from typedbytes.jobs.errors import JobFailedError, OptionError, SubmitError
 from typedbytes.jobs.history import StepHistory, bad_records_in, recorded

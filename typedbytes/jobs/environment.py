@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 
+from typedbytes.jobs.job import LINES
 from typedbytes.jobs.properties import COMPARATORS, PARTITIONER_CLASS, variables_of
 from typedbytes.streaming.task_environment import (
     BINARY_PARTITIONER,
@@ -27,16 +28,18 @@ if TYPE_CHECKING:
     from typedbytes.jobs.tasks.inputs import Split
 
 __all__ = [
-    "COMBINES", "OUTPUT", "STEP", "attempt_id", "combiner_environment", "inherited_variables", "job_environment",
-    "map_environment", "property_variables", "task_environment",
+    "COMBINES", "INPUT", "OUTPUT", "STEP", "attempt_id", "combiner_environment", "inherited_variables",
+    "job_environment", "map_environment", "property_variables", "task_environment",
 ]  # fmt: skip
 
 STEP = "typedbytes.step"  # the property with the number of a step, from 1
-OUTPUT = "typedbytes.output"  # the property that says that the output has the values alone
+OUTPUT = "typedbytes.output"  # the property that says what the tasks make of the pairs of the output
+INPUT = "typedbytes.input"  # the property that says what tasks parse
 COMBINES = "typedbytes.combines"  # the property that says that map tasks run the combiner
 # Variables of a task start so.
 TASK_PREFIXES = (
     "mapreduce_", "mapred_", "map_input_", "stream_", "typedbytes_step", "typedbytes_combines", "typedbytes_output",
+    "typedbytes_input",
     "typedbytes_split_", PARAM, ROLE_QUERY,
 )  # fmt: skip
 _CLASSES = "org.apache.hadoop.streaming.io."
@@ -62,7 +65,7 @@ def job_environment(job: Job, job_id: str, nmaps: int) -> dict[str, str]:
     }
     partitioner = {PARTITIONER_CLASS: HASH_PARTITIONER, **job.partitioner}
     formats = {(side, direction): "TypedBytes" for side in ("map", "reduce") for direction in ("input", "output")}
-    if job.output_format in ("text", "values"):
+    if job.output_format in ("text", *LINES):
         formats[last, "output"] = "Text"
     if job.raw_text:
         formats["map", "input"] = "Text"
@@ -74,7 +77,7 @@ def job_environment(job: Job, job_id: str, nmaps: int) -> dict[str, str]:
         **_under_both_names(variables),
         **variables_of(partitioner),
         **_format_environment(formats),
-        **variables_of({OUTPUT: "values"} if job.output_format == "values" else {}),
+        **variables_of({OUTPUT: job.output_format} if job.output_format in (*LINES, "parquet") else {}),
     }
 
 
@@ -129,13 +132,15 @@ def task_environment(job_id: str, kind: str, number: int, attempt: int, folder: 
 
 def map_environment(split: Split) -> dict[str, str]:
     """Return the variables that describe a map task's input."""
-    return _under_both_names(
+    parsed = {INPUT: split.kind} if split.kind in ("json", "csv") else {}
+    described = _under_both_names(
         {
             "mapreduce_map_input_file map_input_file": f"file:{split.path}",
             "mapreduce_map_input_start map_input_start": split.start,
             "mapreduce_map_input_length map_input_length": split.length,
         }
     )
+    return {**described, **variables_of(parsed)}
 
 
 def _under_both_names(variables):

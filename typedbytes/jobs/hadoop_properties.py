@@ -8,7 +8,7 @@ followed, reported or an error; tests compare the tables with the properties and
 from __future__ import annotations
 
 from typedbytes.jobs.errors import OptionError
-from typedbytes.jobs.job import OLD_RECURSIVE, PARTITIONER_HINT, RECURSIVE
+from typedbytes.jobs.job import LINES, OLD_RECURSIVE, PARTITIONER_HINT, RECURSIVE
 from typedbytes.jobs.properties import COMPARATORS, LINE_PROPERTIES, PARTITIONER_CLASS, REDUCERS, variables_of
 from typedbytes.streaming.task_environment import BYTES_COMPARATOR, HASH_PARTITIONER
 
@@ -125,8 +125,8 @@ def ignored(properties: Mapping[str, str], output_format: str) -> dict[str, str]
     for name, value in properties.items():
         now = OLD_NAMES.get(name, name)
         what, default = REPORTED.get(now, (None, None))
-        if now == _COMPRESS and output_format == "pairs":
-            what, default = "part files of pairs are not compressed", "false"
+        if now == _COMPRESS and output_format in ("pairs", "parquet"):
+            what, default = f"it says nothing of part files of {output_format}", "false"
         if what is not None and value.strip() not in ("", default):  # to Hadoop, an empty value is none
             found[name] = what
     return found
@@ -135,7 +135,7 @@ def ignored(properties: Mapping[str, str], output_format: str) -> dict[str, str]
 def text_suffix(properties: Mapping[str, str], output_format: str) -> str:
     """Return how the names of compressed part files of text end; "" if they are not, or the codec is refused."""
     properties = {OLD_NAMES.get(name, name): value for name, value in properties.items() if value}
-    if output_format not in ("text", "values") or properties.get(_COMPRESS, "").strip().lower() != "true":
+    if output_format not in ("text", *LINES) or properties.get(_COMPRESS, "").strip().lower() != "true":
         return ""
     return TEXT_CODECS.get(properties.get(f"{_COMPRESS}.codec", "DefaultCodec").rpartition(".")[2], "")
 
@@ -146,7 +146,7 @@ def part_options(properties: Mapping[str, str], output_format: str) -> dict[str,
     compresses = properties.get(_COMPRESS, "").strip().lower() == "true"
     if output_format == "sequencefile" and compresses:
         return _sequence_file_options(properties)
-    if output_format not in ("text", "values"):
+    if output_format not in ("text", *LINES):
         return {}
     options: dict[str, Any] = {}
     if _SEPARATOR in properties and output_format == "text":

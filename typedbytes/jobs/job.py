@@ -11,6 +11,7 @@ import os
 from dataclasses import dataclass, fields
 
 from typedbytes.jobs.errors import OptionError
+from typedbytes.jobs.input_formats import named_formats
 from typedbytes.jobs.options import Option, named, option
 from typedbytes.jobs.properties import PARTITIONER_CLASS, REDUCERS, STREAMING_OPTION_OF, properties_of, reducers_of
 from typedbytes.streaming.task_environment import BINARY_PARTITIONER
@@ -26,11 +27,15 @@ if TYPE_CHECKING:
     Inputs = Union[Path, Iterable[Path], Iterable[tuple[Any, Any]]]
     Commands = Mapping[str, Union[list[str], None]]  # of a step, by role
 
-__all__ = ["INPUT_FORMATS", "OLD_RECURSIVE", "OUTPUT_FORMATS", "PARTITIONER_HINT", "RECURSIVE", "Job", "make_job"]
+__all__ = [
+    "LINES", "OLD_RECURSIVE", "OUTPUT_FORMATS", "PARTITIONER_HINT", "RECURSIVE", "ROWS", "Job",
+    "make_job",
+]  # fmt: skip
 
 #: The formats of tasks of this package; Hadoop has Java classes, too.
-INPUT_FORMATS = ("auto", "text", "pairs", "sequencefile")
-OUTPUT_FORMATS = ("sequencefile", "pairs", "text", "values")
+OUTPUT_FORMATS = ("sequencefile", "pairs", "text", "values", "json", "csv", "parquet")
+#: Of them, those of which the tasks write the lines, the same in each engine; and those that have rows.
+LINES, ROWS = ("values", "json", "csv"), ("json", "csv", "parquet")
 PARTITIONER_HINT = "Hadoop's hash of a key chooses the reducer; --secondary leaves out the end of the key"
 MAX_REDUCERS = 65536
 RECURSIVE = "mapreduce.input.fileinputformat.input.dir.recursive"
@@ -57,10 +62,12 @@ class Job:
       secondary      how many bytes at the end of each encoded key affect only the order, not the choice of reducer:
                      as BinaryPartitioner does it with the right offset -secondary - 1; jobs with group_by do not
                      need it (0)
-      input_format   "auto" (by content), "text", "sequencefile"; "pairs" but for Hadoop, which takes
-                     names of Java classes
-      output_format  "sequencefile", "text" (as with stream.reduce.output=text), "values" (text without the keys);
-                     "pairs" (typed bytes, part-00000.tb), or Java classes
+      input_format   "auto" (by content), "text", "sequencefile", "json" (lines, parsed); but for Hadoop, which takes
+                     names of Java classes, "csv" (rows as dicts), "file" (a path and its bytes), "pairs", and
+                     several, "users/*=csv,*.log=text"
+      output_format  "sequencefile", "text" (as with stream.reduce.output=text), "values" (text without the keys),
+                     "json" (lines) and "csv", rows with the columns of the key and of the value; but for Hadoop
+                     "parquet" (the same) and "pairs" (typed bytes, part-00000.tb); for Hadoop Java classes
       overwrite      the output may be that of an earlier job, which is removed when this one has succeeded (False)
       step_output    but for Hadoop: a folder in which the output of each step but the last is kept ("")
       recursive      read the folders inside an input too (an error), as Hadoop's property of that name
@@ -114,13 +121,15 @@ class Job:
     )  # fmt: skip
     input_format: str = option(
         "auto", "--input-format", metavar="F",
-        help="auto (by content), text or sequencefile; for run also pairs, for submit a Java class (auto)",
+        help="auto (by content), text, json (lines) or sequencefile; for run also csv, file (whole files), pairs, and "
+        "PATTERN=F,... for some inputs; for submit a Java class (auto)",
     )  # fmt: skip
     output_format: str = option(
         "sequencefile",
         "--output-format",
         metavar="F",
-        help="sequencefile, text, or values: text without keys; run has pairs too, submit Java classes (sequencefile)",
+        help="sequencefile, text, values (text without keys), json (lines) or csv; run has pairs and parquet too, "
+        "submit Java classes (sequencefile)",
     )
     name: str = option("", "--name", help="the name of the job (the script's name)", commands=("submit",))
     overwrite: bool = option(
@@ -268,9 +277,13 @@ class Job:
 
     def check_formats(self) -> None:
         """Raise OptionError for a format that tasks of this package do not have, or which needs Hadoop."""
-        for name, known in (("output_format", OUTPUT_FORMATS), ("input_format", INPUT_FORMATS)):
-            value = getattr(self, name)
-            _require(value in known, f"{name} must be one of {', '.join(known)}, not {value!r}")
+        named_formats(self.input_format)
+        known, given = ", ".join(OUTPUT_FORMATS), self.output_format
+        _require(given in OUTPUT_FORMATS, f"output_format must be one of {known}, not {given!r}")
+        if self.output_format == "parquet":
+            from importlib.util import find_spec  # lazy import: start-up time
+
+            _require(find_spec("pyarrow") is not None, "parquet needs the library pyarrow: pip install pyarrow")
 
     def check_engine(self, engine: str) -> None:
         """Raise OptionError for an option that an engine does not follow."""

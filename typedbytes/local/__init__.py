@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import partial
 
 from typedbytes.jobs.errors import CommandError, InputError, JobError, OptionError, OutputError
-from typedbytes.jobs.job import make_job
+from typedbytes.jobs.job import ROWS, make_job
 from typedbytes.jobs.result import Result
 from typedbytes.jobs.running import run_by
 from typedbytes.local._functions import command_of
@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 
     from typedbytes.jobs.job import Code, Inputs, Job, Path
 
-    OutputFormat = Literal["sequencefile", "pairs", "text", "values"]
-    InputFormat = Literal["auto", "text", "pairs", "sequencefile"]
+    OutputFormat = Literal["sequencefile", "pairs", "text", "values", "json", "csv", "parquet"]
     Codec = Literal["none", "zlib", "lz4", "zstd"]
     Progress = Callable[[Any, int, int], object]  # the phase, bytes done, all bytes
     Values = Union[Mapping[str, object], None]
@@ -50,7 +49,7 @@ def __dir__() -> list[str]:
 def run(
     mapper: Code, reducer: Code | None = None, combiner: Code | None = None, *, inputs: Inputs, output: Path,
     reducers: int = 1, name: str | None = None, output_format: OutputFormat = "sequencefile",
-    input_format: InputFormat = "auto", secondary: int = 0, split_size: int | None = None, processes: int | None = None,
+    input_format: str = "auto", secondary: int = 0, split_size: int | None = None, processes: int | None = None,
     memory: int = 512 << 20, tmp: Path | None = None, codec: Codec = "none", attempts: int = 1,
     keep_failed: bool = False, params: Values = None, environ: Values = None, properties: Values = None,
     files: Iterable[Path] = (), archives: Iterable[Path] = (), recursive: bool = False, quiet: bool = False,
@@ -96,7 +95,7 @@ def run(
 def run_script(
     script: Path, arguments: Sequence[str] = (), *, inputs: Inputs, output: Path, reducers: int | None = None,
     combiner: bool | None = None, name: str | None = None, output_format: OutputFormat = "sequencefile",
-    input_format: InputFormat = "auto", secondary: int = 0, split_size: int | None = None, processes: int | None = None,
+    input_format: str = "auto", secondary: int = 0, split_size: int | None = None, processes: int | None = None,
     memory: int = 512 << 20, tmp: Path | None = None, codec: Codec = "none", attempts: int = 1,
     keep_failed: bool = False, params: Values = None, environ: Values = None, properties: Values = None,
     files: Iterable[Path] = (), archives: Iterable[Path] = (), recursive: bool = False, quiet: bool = False,
@@ -156,6 +155,9 @@ def _of_functions(job, functions):
     }
     if any(map(callable, functions.values())):
         job = replace(job, environment={"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **job.environment})
+    last = "map" if reducer is None else "reduce"
+    if job.output_format in ROWS and not callable(functions[last]):
+        raise OptionError(f"output_format {job.output_format!r} is for functions: a command writes its output itself")
     asked, option = job.asked_reducers
     if reducer is None and option.startswith("-D") and asked:
         raise OptionError(f"the job has no reducer: give run() one, or leave out {option}")

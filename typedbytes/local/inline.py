@@ -54,9 +54,9 @@ class InlineTasks:
         self._script: str = ""
         self.folder: str | None = None
         self.stopped: bool = False
-        self.caretaker: Caretaker = Caretaker()
 
     def __enter__(self) -> InlineTasks:
+        self.caretaker: Caretaker = Caretaker()
         self._before = sys.modules["__main__"], sys.argv, sys.path[:]
         return self
 

@@ -54,8 +54,8 @@ def read(spark: Any, path: str, schema: Any = None, **options: Any) -> Any:
 def run_script(
     spark: Any, script: Path, arguments: Sequence[str] = (), *, inputs: Inputs, output: Path,
     reducers: int | None = None, combiner: bool | None = None,
-    output_format: Literal["sequencefile", "pairs", "text", "values"] = "sequencefile",
-    input_format: Literal["auto", "text", "pairs", "sequencefile"] = "auto", secondary: int = 0,
+    output_format: Literal["sequencefile", "pairs", "text", "values", "json", "csv", "parquet"] = "sequencefile",
+    input_format: str = "auto", secondary: int = 0,
     split_size: int | None = None, params: Values = None, environ: Values = None, properties: Values = None,
     files: Iterable[Path] = (), archives: Iterable[Path] = (), keep_failed: bool = False, recursive: bool = False,
     quiet: bool = False, overwrite: bool = False, step_output: Path = "", report: Path = "", front: str = "",

@@ -237,7 +237,7 @@ class TaskRun:
 
             self._file = CombiningSink(self._sink, self._combiner, *self._options_of("combine"))
         if options.batch:
-            self._input, self._output = open_columns(source, self._file, options)
+            self._input, self._output = open_columns(source, self._file, self._role, os.environ, options)
             return
         undecoded = bool(options.max_bad) or (self._raw_text and self._input_format == "text")
         role, keys = self._role, self._composite_keys

@@ -5,9 +5,10 @@ called elsewhere, so that an AttributeError inside user code is never taken for 
 """
 
 import io
+import os
 
 from typedbytes.errors import TypedBytesError
-from typedbytes.streaming.task_environment import NAMES, STEP_LINE, UsageError, check_functions
+from typedbytes.streaming.task_environment import NAMES, STEP_LINE, UsageError, check_functions, find_parsed
 
 
 class StopEarly(Exception):
@@ -116,6 +117,8 @@ class Step:
         if self.options.batch and not {input_format, output_format} <= native:
             found = f"{input_format} as input and {output_format} as output"
             raise UsageError(f"batch=True needs typed bytes as input and output; this task has {found}")
+        if self.options.batch and find_parsed(role, os.environ) == "json":
+            raise UsageError("batch=True does not parse lines of JSON: give the job typed bytes, or CSV")
         if self._types[role][0] and input_format not in native:
             raise UsageError(
                 f"the {NAMES[role]} has a parameter of a record class, which needs typed bytes as input; "

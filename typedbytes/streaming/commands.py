@@ -13,7 +13,7 @@ import threading
 
 from typedbytes.sortkey import decode, encode
 from typedbytes.streaming._user_code import NAMES, UserCode, pairs_of
-from typedbytes.streaming.task_environment import find_format, has_text_keys, writes_values
+from typedbytes.streaming.task_environment import find_format, find_output, has_text_keys
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -67,7 +67,7 @@ class TextCode:
         if self._writes_text:
             for key, value in pairs:
                 yield encode(text_of(key)), b"" if value is None and self._function is None else text_of(value)
-        elif self._function is None and writes_values(os.environ):
+        elif self._function is None and find_output(os.environ) == "values":
             for key, value in pairs:
                 yield None, key if value is None else b"%b\t%b" % (key, value)
         elif self._function is None:

@@ -228,9 +228,15 @@ def _class_format(class_name, suffix):
     return name
 
 
-def writes_values(environ: Mapping[str, str]) -> bool:
-    """Return whether the output of the job has the values alone, as lines of text."""
-    return environ.get("typedbytes_output") == "values"
+def find_output(environ: Mapping[str, str]) -> str | None:
+    """Return what tasks make of the pairs of the job's output: "values", "json", "csv", "parquet"; None: pairs."""
+    return environ.get("typedbytes_output")
+
+
+def find_parsed(role: str, environ: Mapping[str, str]) -> str | None:
+    """Return what the values of a mapper's input are to be parsed as, "json" or "csv"; None: as nothing."""
+    found = environ.get("typedbytes_input") if role == "map" else None
+    return found if found in ("json", "csv") else None
 
 
 def is_last(role: str, environ: Mapping[str, str]) -> bool:

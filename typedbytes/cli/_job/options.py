@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 from typedbytes.cli._arguments import Option, Settings, either, integer, option, parse_size
@@ -40,8 +41,8 @@ class JobSettings(Settings):
     )
     folder: str | None = option(
         "-o", "--output", metavar="FOLDER",
-        help="the folder for the part files, which must not exist; run writes the result to stdout without it, as "
-        "text, and for - as pairs of typed bytes",
+        help="the folder for the part files, which must not exist; without it the result goes to stdout, as text, "
+        "and for - as pairs of typed bytes",
     )  # fmt: skip
     mapper: str | None = option(
         "--mapper", metavar="COMMAND", help="a command that reads and writes lines, as Hadoop Streaming has them"
@@ -72,7 +73,7 @@ class JobSettings(Settings):
     @property
     def is_shown(self) -> bool:
         """Whether the result goes to standard output."""
-        return self.command == "run" and self.folder in (None, "-")
+        return self.folder in (None, "-")
 
 
 def _declared(of_job, default):
@@ -94,10 +95,10 @@ def _declared(of_job, default):
     return option(*of_job.flags, **given)
 
 
-def job_of(settings: JobSettings, kind: type[AnyJob], output: str | None = None, **more: Any) -> AnyJob:
+def job_of(settings: JobSettings, kind: type[AnyJob], **more: Any) -> AnyJob:
     """Return the job that the words of a command describe; raises Failure for a job that cannot be.
 
-    output: in the place of that of the words.
+    The output of a job whose result is shown is a name of its own.
     """
     command = settings.command
     commands = {
@@ -106,22 +107,16 @@ def job_of(settings: JobSettings, kind: type[AnyJob], output: str | None = None,
         if words is not None
     }
     script, *inputs = ([_script_of_commands()] if commands else []) + settings.files or [""]
-    if not inputs or (output or settings.folder) is None:
+    if not inputs:
         needs = "an INPUT" if commands else "a SCRIPT, an INPUT"
-        needs += "" if command == "run" else " and --output FOLDER"
         raise Failure(USAGE, f"{command} needs {needs} (see typedbytes {command} --help)")
-    if settings.folder == "-" and command == "submit":
-        raise Failure(
-            USAGE,
-            "the output of submit is a folder, not standard output: give --output FOLDER; "
-            "--read writes its pairs to standard output",
-        )
     try:
         values = Job.values(vars(settings), command)
         values["output_format"] = _output_format(settings, values["output_format"], bool(commands), values["front"])
         values["arguments"] = [word for pair in commands.items() for word in pair] or values["arguments"]
         values["name"] = values.get("name") or (" | ".join(commands.values()) if commands else "")
-        job = kind(script, inputs, output or settings.folder or "", **values, **more)
+        output = f"typedbytes-{os.urandom(8).hex()}" if settings.is_shown else settings.folder or ""
+        job = kind(script, inputs, output, **values, **more)
         return _completed(job, commands)
     except OptionError as error:
         raise Failure(USAGE, str(error)) from None
@@ -129,20 +124,20 @@ def job_of(settings: JobSettings, kind: type[AnyJob], output: str | None = None,
 
 def _output_format(settings, given, has_commands, front):
     """Return the format of the output: that of the option, or what the job has without one."""
-    if settings.is_shown and given == "sequencefile":
-        raise Failure(USAGE, "SequenceFiles are files of a folder: give --output FOLDER, or another --output-format")
+    if settings.is_shown and given in ("sequencefile", "parquet"):
+        what = {"sequencefile": "SequenceFiles", "parquet": "Parquet files"}[given]
+        raise Failure(USAGE, f"{what} are files of a folder: give --output FOLDER, or another --output-format")
     if given is not None:
         return given
+    on_hadoop = settings.command == "submit" and vars(settings)["engine"] == "hadoop"  # read from SequenceFiles
     if settings.folder == "-":
-        return "pairs"
+        return "sequencefile" if on_hadoop else "pairs"
     if front == "mrjob":
         return "values"
-    return "text" if settings.is_shown or has_commands else "sequencefile"
+    return "text" if (settings.is_shown and not on_hadoop) or has_commands else "sequencefile"
 
 
 def _script_of_commands():
-    import os  # imported lazily: start-up time
-
     from typedbytes.jobs import command_script
 
     return os.path.abspath(command_script.__file__)

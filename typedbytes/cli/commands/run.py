@@ -1,29 +1,22 @@
 """The command run: a job on this machine, by typedbytes.local.
 
-Only messages are written, to stderr; exit code 0 means that the output is complete. A job reads several files at once,
-so it reports progress itself: bars with rich, lines elsewhere. _progress polls the offset of one file.
+Messages are written to stderr, the result to a folder or to stdout; exit code 0 means that the output is complete.
 """
 
 from __future__ import annotations
 
-import os
-import sys
-import tempfile
-import time
+from dataclasses import replace
 from functools import partial
 
 from typedbytes.cli._arguments import CLASSES, option
-from typedbytes.cli._failure import say
 from typedbytes.cli._job.options import JobSettings, job_of
+from typedbytes.cli._job.shown import write_shown
 from typedbytes.jobs.job import Job
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from typedbytes.cli._output.files import CommandOutput
-
-SECONDS_BETWEEN_LINES = 5.0
-PIECE_NBYTES = 1 << 18
 
 
 class Settings(JobSettings):
@@ -55,23 +48,18 @@ def run(settings: Settings, output: CommandOutput) -> None:
       typedbytes run --as mrjob old_job.py book.txt
       typedbytes dumptb counts | typedbytes to-json --pairs
     """
+    job = job_of(settings, Job)
     if not settings.is_shown:
-        _run(settings, settings.folder)
+        _run(settings, job)
         return
-    with tempfile.TemporaryDirectory(prefix="typedbytes-") as folder:
-        target = os.path.join(folder, "output")
-        _run(settings, target)
-        for name in sorted(os.listdir(target)):
-            if not name.startswith(("_", ".")):
-                with open(os.path.join(target, name), "rb") as file:
-                    while data := file.read(PIECE_NBYTES):
-                        output.write(data)
+    if job.output_format == "pairs":
+        output.refuse_terminal()
+    write_shown(lambda target: _run(settings, replace(job, output=target)), None, job.output_format, output)
 
 
-def _run(settings, target):
+def _run(settings, job):
     from typedbytes.cli._job.result import run_and_report  # imported lazily: start-up time
 
-    job = job_of(settings, Job, target)
     if settings.engine == "spark":
         from typedbytes.cli._job.spark_job import on_spark  # imported lazily: start-up time
 
@@ -82,68 +70,7 @@ def _run(settings, target):
 
 def _run_here(job):
     from typedbytes import local
+    from typedbytes.cli._job.progress import progress_of  # imported lazily: start-up time
 
-    with _progress(job.quiet) as progress:
+    with progress_of(job.quiet) as progress:
         return local.run_job(job, progress=progress)
-
-
-def _progress(quiet):
-    if quiet:
-        return _NoProgress()
-    if sys.stderr is not None and sys.stderr.isatty():
-        try:
-            return _Bar()
-        except ModuleNotFoundError:
-            pass
-    return _Lines()
-
-
-class _NoProgress:
-    """Show no progress."""
-
-    def __enter__(self):
-        return None
-
-    def __exit__(self, *error):
-        pass
-
-
-class _Lines(_NoProgress):
-    """Report progress in lines, every few seconds."""
-
-    def __init__(self):
-        self._next = time.monotonic() + SECONDS_BETWEEN_LINES
-
-    def __enter__(self):
-        return self.update
-
-    def update(self, phase, done, total):
-        """Write a line if the last one is some seconds old."""
-        if time.monotonic() >= self._next and total:
-            self._next = time.monotonic() + SECONDS_BETWEEN_LINES
-            say(f"typedbytes: {phase} {100 * done // total} %")
-
-
-class _Bar(_NoProgress):
-    """Show progress as bars on a terminal."""
-
-    def __init__(self):
-        from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
-
-        columns = TextColumn("{task.description:6}"), BarColumn(), DownloadColumn(), TimeElapsedColumn()
-        self._bars = Progress(*columns, console=Console(stderr=True), redirect_stdout=False)
-        self._of_phase = {}
-
-    def __enter__(self):
-        self._bars.start()
-        return self.update
-
-    def update(self, phase, done, total):
-        """Update the bar of a phase."""
-        if phase not in self._of_phase:
-            self._of_phase[phase] = self._bars.add_task(phase)
-        self._bars.update(self._of_phase[phase], completed=done, total=total)
-
-    def __exit__(self, *error):
-        self._bars.stop()

@@ -12,6 +12,7 @@ from typedbytes.cli._arguments import option, switch
 from typedbytes.cli._failure import JOB_FAILED, UNAVAILABLE, USAGE, Failure, say_lines
 from typedbytes.cli._job.bundle_options import BundleSettings, bundle_command, bundle_settings
 from typedbytes.cli._job.options import JobSettings, job_of
+from typedbytes.cli._job.shown import check_shown, submit_and_show, write_shown
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -82,7 +83,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     try:
         with tempfile.TemporaryDirectory() as folder:
             if settings.engine == "spark":
-                _submit_to_spark(settings, folder)
+                _submit_to_spark(settings, folder, output)
             else:
                 _submit_to_hadoop(settings, folder, output)
     except hadoop.JobFailedError as error:
@@ -94,7 +95,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
         raise failure_of(error) from None
 
 
-def _submit_to_spark(settings, folder):
+def _submit_to_spark(settings, folder, output):
     from typedbytes.cli._job.result import run_and_report  # imported lazily: start-up time
     from typedbytes.cli._job.spark_job import on_spark
     from typedbytes.jobs.job import Job
@@ -102,7 +103,14 @@ def _submit_to_spark(settings, folder):
     makes_bundle = bool(settings.bundle or any(bundle_settings(settings).values()))
     bundle = _bundle(settings, folder) if makes_bundle else None
     job = job_of(settings, Job)
-    run_and_report(job, on_spark(settings, job, settings.master, bundle))
+
+    def run(job):
+        run_and_report(job, on_spark(settings, job, settings.master, bundle), settings.is_shown)
+
+    if settings.is_shown:  # in this folder, which the machines share
+        write_shown(lambda target: run(replace(job, output=target)), os.curdir, job.output_format, output)
+    else:
+        run(job)
 
 
 def _submit_to_hadoop(settings, folder, output):
@@ -113,6 +121,10 @@ def _submit_to_hadoop(settings, folder, output):
     plan = _plan(settings, folder)
     if _is_printed(settings):
         output.write(_printed(hadoop.check(plan, say_lines), settings).encode())
+    elif settings.is_shown:
+        if settings.folder == "-":
+            output.refuse_terminal()
+        submit_and_show(plan, lambda plan: _run(plan, settings, output), settings.folder == "-", output)
     else:
         _run(plan, settings, output)
 
@@ -121,6 +133,8 @@ def _plan(settings, folder):
     from typedbytes import hadoop
 
     plan = job_of(settings, hadoop.Plan, python_versions=settings.python_versions)
+    if settings.is_shown:
+        check_shown(settings, plan)
     if settings.read and plan.output_format != "sequencefile":
         raise Failure(USAGE, "--read needs SequenceFiles: do not change --output-format")
     if settings.read and ":" not in plan.output and {"fs.defaultFS", "fs.default.name"} & plan.properties.keys():

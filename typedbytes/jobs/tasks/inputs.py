@@ -26,7 +26,9 @@ from typedbytes._base.locations import parts, visible_paths
 from typedbytes._sorting import LineReader
 from typedbytes.errors import DecodeError
 from typedbytes.jobs.errors import InputError
+from typedbytes.jobs.input_formats import formats_of
 from typedbytes.jobs.paths import absolute
+from typedbytes.jobs.tasks.file_inputs import CsvRows, WholeFile, has_quotes
 from typedbytes.sequencefile import Reader
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -44,6 +46,7 @@ SLOP = 1.1  # the last split of a file may be larger by this factor: FileInputFo
 CHUNK_NBYTES = 1 << 18
 
 TEXT, PAIRS, SEQUENCE_FILE = "text", "pairs", "sequencefile"
+JSON, CSV, FILE = "json", "csv", "file"  # lines and rows, which tasks parse; a whole file
 RAW_TEXT = "raw text"  # the lines of a text, not pairs
 BZIP2 = "bzip2"  # which can be split
 
@@ -119,7 +122,11 @@ def _files_in(folder, recursive):
 
 def make_splits(paths: Iterable[str], format_name: str = "auto", split_size: int | None = None) -> list[Split]:
     """Return the splits of files, the largest first, which is the order that Hadoop numbers its map tasks in."""
-    splits = [split for path in paths for split in _splits_of(path, format_name, split_size or BLOCK_NBYTES)]
+    splits = [
+        split
+        for path, name in formats_of(paths, format_name)
+        for split in _splits_of(path, name, split_size or BLOCK_NBYTES)
+    ]
     return sorted(splits, key=lambda split: -split.length)
 
 
@@ -129,10 +136,15 @@ def _splits_of(path, format_name, split_size):
         if format_name == "auto":
             kind, codec = _recognised(path)
         else:
-            kind, codec = format_name, _codec_named(path) if format_name == TEXT else None
+            kind, codec = format_name, _codec_named(path) if format_name in (TEXT, JSON, CSV) else None
+        is_whole = (
+            kind in (PAIRS, FILE)
+            or (codec is not None and (codec != BZIP2 or kind == CSV))
+            or (kind == CSV and nbytes > split_size and has_quotes(path))
+        )
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
-    if kind == PAIRS or codec not in (None, BZIP2) or nbytes == 0:
+    if is_whole or nbytes == 0:
         yield Split(path, kind, 0, nbytes, codec)
         return
     start = 0
@@ -202,7 +214,7 @@ def open_split(split: Split) -> Any:
 
     copy_to(sink), `record` pairs copied so far, `position` bytes into the split.
     """
-    return {TEXT: _Lines, RAW_TEXT: _RawLines, PAIRS: _Pairs, SEQUENCE_FILE: _Sequence}[split.kind](split)
+    return _READERS[split.kind](split)
 
 
 class _Chunks:
@@ -302,3 +314,18 @@ class _Pairs(_Chunks):
     def position(self):
         """The number of bytes read."""
         return self._reader.offset
+
+
+def _open_csv(split):
+    file = open(split.path, "rb", buffering=0)  # noqa: SIM115, closed with the reader
+    try:
+        return CsvRows(split, _decompressed(file, split.codec))
+    except BaseException:
+        file.close()
+        raise
+
+
+_READERS: dict[str, Any] = {
+    TEXT: _Lines, JSON: _Lines, RAW_TEXT: _RawLines, PAIRS: _Pairs, SEQUENCE_FILE: _Sequence, CSV: _open_csv,
+    FILE: WholeFile,
+}  # fmt: skip

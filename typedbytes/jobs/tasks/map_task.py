@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typedbytes._sorting import Sorter
 from typedbytes.errors import DecodeError
-from typedbytes.jobs.tasks.inputs import open_split
+from typedbytes.jobs.tasks.inputs import CSV, FILE, open_split
 from typedbytes.jobs.tasks.processes import TaskError
 from typedbytes.jobs.tasks.sinks import ProgressSink
 
@@ -39,6 +39,8 @@ def feed_split(split: Split, sink: Any, report_progress: Callable[[int], object]
         advice = f"typedbytes validate --pairs --repair GOOD {split.path} copies what is intact"
         if not error.record:  # not even the first record is valid
             advice = f"it was read as {split.kind}: give its format with --input-format, or if that is right, {advice}"
+        if split.kind in (CSV, FILE):
+            advice = "correct it, or give its format with --input-format"
         error.filename = None  # the report of a task names its input
         raise TaskError(f"bad input: {error}; {advice}", final=True) from None
     except ModuleNotFoundError as error:

@@ -15,9 +15,12 @@ import shutil
 from typedbytes import PairReader, PairWriter, sequencefile
 from typedbytes._base.atomic import name_folder, sync, sync_contents
 from typedbytes._base.locations import is_hidden
+from typedbytes.errors import TruncatedError
 from typedbytes.jobs.errors import InputError, JobError, OutputError, unwritten
 from typedbytes.jobs.hadoop_properties import TEXT_CODECS
+from typedbytes.jobs.job import LINES
 from typedbytes.jobs.paths import absolute
+from typedbytes.streaming.formats.record_io import COUNT_NBYTES
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -33,6 +36,7 @@ __all__ = ["PART_PREFIX", "OutputFolder", "check_output", "write_part"]
 BUFFER_NBYTES = 1 << 18
 PART_PREFIX = "part-"  # of the names of part files
 MARK = "_SUCCESS"  # the file of a complete output
+PARQUET = b"PAR1"  # at the end of a file
 
 
 def check_output(path: Path, overwrite: bool = False) -> str:
@@ -277,6 +281,46 @@ def _write_text(path, source, separator=b"\t", codec=None):
     return nlines
 
 
+def _write_csv(path, source, codec=None):
+    rows = _Rows(source)
+    _write_text(path, None if source is None else rows, codec=codec)
+    return max(rows.nlines - 1, 0)
+
+
+class _Rows:
+    """A source of CSV as tasks write it, which counts the lines that end outside quotation marks."""
+
+    def __init__(self, source):
+        self._source = source
+        self._is_quoted = False
+        self.nlines = 0  # the names of the columns among them
+
+    def read(self, nbytes):
+        """Return the next bytes."""
+        data = self._source.read(nbytes)
+        for number, piece in enumerate(data.split(b'"')):
+            self._is_quoted ^= number > 0
+            self.nlines += 0 if self._is_quoted else piece.count(b"\n")
+        return data
+
+
+def _write_parquet(path, source):
+    """Write the file that a task has made, which the number of its rows follows; no file for a task without rows."""
+    name = f"{path}.parquet"
+    with open(name, "w+b") as file:
+        while source is not None and (data := source.read(BUFFER_NBYTES)):
+            file.write(data)
+        nbytes = file.tell() - COUNT_NBYTES
+        file.seek(max(nbytes - len(PARQUET), 0))
+        end = file.read()
+        if end and not (nbytes > 0 and end.startswith(PARQUET)):
+            raise TruncatedError("expected the end of a Parquet file and the number of its rows", nbytes + COUNT_NBYTES)
+        file.truncate(max(nbytes, 0))
+    if not end:
+        os.unlink(name)
+    return int.from_bytes(end[len(PARQUET) :], "big")
+
+
 def _compressor(codec):
     if codec == "BZip2Codec":
         import bz2
@@ -306,6 +350,7 @@ class _Separated:
         return b"\n".join(changed)
 
 
-_WRITERS = {
-    "sequencefile": _write_sequence_file, "pairs": _write_pairs, "text": _write_text, "values": _write_text,
+_WRITERS: dict[str, Any] = {
+    "sequencefile": _write_sequence_file, "pairs": _write_pairs, "text": _write_text,
+    **dict.fromkeys(LINES, _write_text), "csv": _write_csv, "parquet": _write_parquet,
 }  # fmt: skip

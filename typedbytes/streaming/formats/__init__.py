@@ -11,10 +11,11 @@ from __future__ import annotations
 from typedbytes.streaming.task_environment import (
     count_key_fields,
     find_key_ends,
+    find_output,
+    find_parsed,
     find_separator,
     has_text_keys,
     is_last,
-    writes_values,
 )
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -41,13 +42,19 @@ def open_files(
     return source, sink
 
 
-def open_columns(source: Any, sink: Any, options: Any) -> tuple[Any, Any]:
-    """Return the input and the output of a job on columns; both are typed bytes, and options are those of the job."""
+def open_columns(source: Any, sink: Any, role: str, environ: Mapping[str, str], options: Any) -> tuple[Any, Any]:
+    """Return the input and the output of a job on columns: typed bytes, or Parquet as the last output.
+
+    options: those of the job.
+    """
     from typedbytes.streaming.formats.columnar import ColumnsInput, ColumnsOutput
 
-    return ColumnsInput(source, options.read_options), ColumnsOutput(
-        sink, options.write_options, options.column_options
-    )
+    input = ColumnsInput(source, options.read_options)
+    if is_last(role, environ) and find_output(environ) == "parquet":
+        from typedbytes.streaming.formats.parquet import ParquetOutput
+
+        return input, ParquetOutput(sink)
+    return input, ColumnsOutput(sink, options.write_options, options.column_options)
 
 
 def open_input(
@@ -68,6 +75,11 @@ def open_input(
         from typedbytes.streaming.formats.secondary_sort import CompositeKeyInput
 
         return CompositeKeyInput(source, options, composite_keys)
+    form = find_parsed(role, environ)
+    if form and format_name in ("typedbytes", "split"):
+        from typedbytes.streaming.formats.parsed import ParsedInput
+
+        return ParsedInput(form, source, options, undecoded)
     if format_name == "split" and not (undecoded or options):
         from typedbytes.streaming.formats.splits import SplitInput, holds_objects
 
@@ -105,10 +117,19 @@ def open_output(
         from typedbytes.streaming.formats.secondary_sort import CompositeKeyOutput
 
         return CompositeKeyOutput(sink, options, composite_keys)
-    if writes_values(environ) and is_last(role, environ):
+    form = find_output(environ) if is_last(role, environ) else None
+    if form == "values":
         from typedbytes.streaming.formats.values import ValuesOutput
 
         return ValuesOutput(sink)
+    if form in ("json", "csv"):
+        from typedbytes.streaming.formats.rows import CsvOutput, JsonOutput
+
+        return (JsonOutput if form == "json" else CsvOutput)(sink, options)
+    if form == "parquet":
+        from typedbytes.streaming.formats.parquet import ParquetOutput
+
+        return ParquetOutput(sink)
     if format_name in ("typedbytes", "split"):
         from typedbytes.streaming.formats.typed_bytes import TypedBytesOutput
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typedbytes import columns
-from typedbytes.streaming.formats.record_io import Input
+from typedbytes.streaming.formats.record_io import Input, are_columns
 from typedbytes.streaming.formats.typed_bytes import TypedBytesOutput
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -40,6 +40,6 @@ class ColumnsOutput(TypedBytesOutput):
 
     def writes(self, given: Any) -> Any:
         """Write columns, or every pair of an iterable."""
-        if isinstance(given, dict) or hasattr(given, "__arrow_c_stream__") or hasattr(given, "__arrow_c_array__"):
+        if are_columns(given):
             return columns.write(self, given, **self._column_options)
         return super().writes(given)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 BUFFER_NBYTES = 128 * 1024  # what Hadoop buffers on its side of each pipe
+COUNT_NBYTES = 8  # of the number of rows after a Parquet file, big-endian
 
 
 class Input:
@@ -98,6 +99,11 @@ class RecordOutput:
     def _flush(self):
         write_all(self._sink, self._buffer)
         self._buffer.clear()
+
+
+def are_columns(given: Any) -> bool:
+    """Return whether a job has returned columns, not pairs."""
+    return isinstance(given, dict) or hasattr(given, "__arrow_c_stream__") or hasattr(given, "__arrow_c_array__")
 
 
 def checked_pair(pair: Any) -> Any:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import tempfile
+from contextlib import contextmanager
 
 from typedbytes._core import WrappedIterator
 from typedbytes.hadoop.installed import default_file_system, find_command
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-__all__ = ["local_folder", "read_output"]
+__all__ = ["copied_here", "local_folder", "read_output", "remove_output"]
 
 
 def read_output(path: str, environ: Mapping[str, str] = os.environ) -> Iterator[tuple[Any, Any]]:
@@ -72,12 +74,39 @@ def _pairs_of(path):
 
 
 def _fetch_pairs(path, environ):
+    with copied_here(path, environ) as folder:
+        yield from _pairs_of(folder)
+
+
+@contextmanager
+def copied_here(path: str, environ: Mapping[str, str] = os.environ) -> Iterator[str]:
+    """Yield a folder of this machine with the part files of an output: its own, or one with copies.
+
+    Raises SubmitError.
+    """
+    found = local_folder(path, environ)
+    if found is not None:
+        yield found
+        return
     with tempfile.TemporaryDirectory() as folder:
         pattern = re.sub(r"([\\*?\[\]{}])", r"\\\1", path) + "/part-*"
-        command = [find_command("hadoop", environ), "fs", "-get", pattern, folder]
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
-        if done.returncode:
-            raise SubmitError(f"Hadoop could not copy the output {path} here: {done.stdout.strip()}")
-        yield from _pairs_of(folder)
+        _call(environ, f"Hadoop could not copy the output {path} here", "-get", pattern, folder)
+        yield folder
+
+
+def remove_output(path: str, environ: Mapping[str, str] = os.environ) -> None:
+    """Remove a folder that a job may have made. Raises SubmitError."""
+    found = local_folder(path, environ)
+    if found is not None:
+        shutil.rmtree(found, ignore_errors=True)
+    else:
+        _call(environ, f"Hadoop could not remove {path}", "-rm", "-r", "-f", "-skipTrash", path)
+
+
+def _call(environ, otherwise, *words):
+    command = [find_command("hadoop", environ), "fs", *words]
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    if done.returncode:
+        raise SubmitError(f"{otherwise}: {done.stdout.strip()}")

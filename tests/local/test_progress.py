@@ -1,0 +1,76 @@
+"""The progress of a job on a terminal without rich: one line with the rate and the time left."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from support.local_jobs import write_script
+from support.streaming_support import environment
+
+WITHOUT_RICH = "import sys; sys.modules['rich'] = None; from typedbytes.cli import main; sys.exit(main())"
+SLOW = """
+    import time, sys
+    from typedbytes import streaming
+
+    def mapper(offset, line):
+        if line.endswith("00"):
+            print("at the start of", offset, file=sys.stderr)
+            time.sleep(0.05)
+        yield line, 1
+
+    streaming.run(mapper)
+"""
+
+
+def on_terminal(words, folder, **variables):
+    """Run the command with a terminal as its standard error, and return what that got."""
+    ours, theirs = os.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-c", WITHOUT_RICH, *map(str, words)],
+        env={**environment(), "TERM": "xterm", **variables},
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+    ) as job:
+        os.close(theirs)
+        said = b""
+        try:
+            while data := os.read(ours, 4096):
+                said += data
+        except OSError:  # what a terminal raises when no process writes to it any more
+            pass
+    os.close(ours)
+    return job.returncode, said.decode()
+
+
+@pytest.fixture
+def job(tmp_path):
+    (tmp_path / "in.txt").write_text("".join(f"{number % 1000:03}\n" for number in range(3000)))
+    return write_script(tmp_path, SLOW)
+
+
+def test_a_line_with_rate_and_time_left(job, tmp_path):
+    words = ["run", job, "in.txt", "-o", "out", "--split-size", "4000", "--processes", "1"]
+    code, said = on_terminal(words, tmp_path)
+    assert code == 0, said
+    shown = [piece for piece in re.split(r"\r\x1b\[K", said) if piece.endswith(": map")]
+    assert any(re.fullmatch(r"\d\.\d kB of 12\.0 kB, \d+ %, [\d.]+ k?B/s, \d:\d\d left: map", piece) for piece in shown)
+    # what a task says begins a line, and is whole
+    assert len(re.findall(r"(?m)(?:^|\x1b\[K)at the start of \d+\r$", said)) == 30
+    assert re.search(r"\x1b\[Ktypedbytes: done|\ntypedbytes: done", said)
+
+
+def test_a_job_that_fails_leaves_no_line(job, tmp_path):
+    job.write_text(job.read_text().replace("yield line, 1", "1 / 0"))
+    code, said = on_terminal(["run", job, "in.txt", "-o", "out", "--split-size", "4000"], tmp_path)
+    assert code == 1 and "ZeroDivisionError" in said
+    assert not re.search(r"left: map[^\r]*typedbytes", said)
+    assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
+
+
+def test_a_terminal_without_a_cursor_gets_lines(job, tmp_path):
+    code, said = on_terminal(["run", job, "in.txt", "-o", "out"], tmp_path, TERM="dumb")
+    assert code == 0 and "\x1b" not in said

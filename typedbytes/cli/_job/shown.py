@@ -1,0 +1,94 @@
+"""The result of a job on standard output, where no folder is given: it is in one that is removed afterwards."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+
+from typedbytes.cli._failure import BAD_DATA, USAGE, Failure, say_lines
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from typedbytes.cli._job.options import JobSettings
+    from typedbytes.cli._output.files import CommandOutput
+    from typedbytes.hadoop import Plan
+
+__all__ = ["check_shown", "show_parts", "submit_and_show", "write_shown"]
+
+PIECE_NBYTES = 1 << 18
+
+
+def show_parts(folder: str, output_format: str, output: CommandOutput) -> None:
+    """Write the part files of a folder, one after the other; of CSV the names of the columns once."""
+    has_names = False
+    for name in sorted(os.listdir(folder)):
+        if name.startswith("part-"):
+            with open(os.path.join(folder, name), "rb") as file:
+                if output_format == "csv" and not name.endswith((".gz", ".bz2", ".deflate")):
+                    names = file.readline()
+                    output.write(b"" if has_names else names)
+                    has_names = has_names or bool(names)
+                while data := file.read(PIECE_NBYTES):
+                    output.write(data)
+
+
+def write_shown(run: Callable[[str], object], parent: str | None, output_format: str, output: CommandOutput) -> None:
+    """Run a job, run(folder), whose output is a folder of this machine in a parent, None: of temporary files."""
+    with tempfile.TemporaryDirectory(prefix="typedbytes-", dir=parent) as folder:
+        target = os.path.join(folder, "output")
+        run(target)
+        show_parts(target, output_format, output)
+
+
+def check_shown(settings: JobSettings, plan: Plan) -> None:
+    """Raise Failure for a job on Hadoop whose result cannot go to standard output."""
+    given = vars(settings)
+    for option in ("read", "dry_run", "overwrite"):
+        if given.get(option) or given.get(f"job_{option}"):
+            raise Failure(USAGE, f"--{option.replace('_', '-')} is for a job with --output FOLDER")
+    if given["target"] != "hadoop":
+        raise Failure(USAGE, f"--target {given['target']} needs --output FOLDER")
+    if "." in plan.output_format:
+        raise Failure(USAGE, "--output-format with a Java class needs --output FOLDER")
+    if {"fs.defaultFS", "fs.default.name"} & plan.properties.keys():
+        raise Failure(USAGE, "a job with -D fs.defaultFS needs --output FOLDER, as a URL")
+
+
+def submit_and_show(plan: Plan, run: Callable[[Plan], object], as_pairs: bool, output: CommandOutput) -> None:
+    """Run a job on Hadoop, write its result, and remove its output, a folder in the user's own."""
+    from typedbytes.hadoop.outputs import copied_here, remove_output
+    from typedbytes.hadoop.steps import removal
+
+    try:
+        run(plan)
+        with copied_here(plan.output) as folder:
+            if plan.output_format == "sequencefile":
+                _write_pairs(folder, as_pairs, output)
+            else:
+                show_parts(folder, plan.output_format, output)
+    except ValueError as error:  # of a record that is not a line; JobFailedError is none
+        raise Failure(BAD_DATA, f"{error}; the output of the job was kept: {plan.output}") from None
+    except Exception:
+        remove_output(plan.output)
+        raise
+    except BaseException:  # a signal: the job may go on
+        say_lines(f"to remove what the job writes: hadoop {' '.join(removal(plan, [plan.output]))}")
+        raise
+    remove_output(plan.output)
+
+
+def _write_pairs(folder, as_pairs, output):
+    from typedbytes import PairWriter, hadoop
+    from typedbytes.streaming.formats.text import TextOutput
+
+    pairs = hadoop.read_output(folder)
+    if as_pairs:
+        with PairWriter(output) as writer:
+            writer.writes(pairs)
+    else:
+        lines = TextOutput(output, b"\t")
+        lines.writes(pairs)
+        lines.close()

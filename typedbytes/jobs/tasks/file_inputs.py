@@ -1,0 +1,130 @@
+"""Inputs that are more than lines: the rows of CSV files, and whole files.
+
+Here: their pairs as typed bytes. Not here: what a row means to the task, which parses its cells. Invariant: of a file
+with a quotation mark there is one split, since a line may end inside a cell; a row is read once, in the split in which
+its first byte is, and the names of the columns are those of the file's first line in every split.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+
+from typedbytes import PairWriter, dumps
+from typedbytes.errors import DecodeError
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from typedbytes.jobs.tasks.inputs import Split
+
+__all__ = ["CsvRows", "WholeFile", "has_quotes"]
+
+PIECE_NBYTES = 1 << 18
+CELL_NCHARS = 64 << 20  # of a cell at most: one whose quotation mark is never closed would take the rest of the file
+MAX_FILE_NBYTES = 2**31 - 1  # of BYTES
+
+
+def has_quotes(path: str) -> bool:
+    """Return whether a file has a quotation mark anywhere."""
+    with open(path, "rb", buffering=0) as file:
+        return any(b'"' in piece for piece in iter(lambda: file.read(PIECE_NBYTES), b""))
+
+
+class CsvRows:
+    """The rows of a split as pairs of an offset and a MAP from the names of the columns to texts.
+
+    A row with more or fewer cells than names is a LIST of them.
+    """
+
+    def __init__(self, split: Split, opened: Any) -> None:
+        """opened: the file, at its start; decompressed."""
+        csv.field_size_limit(max(csv.field_size_limit(), CELL_NCHARS))  # of the whole process
+        self._split = split
+        self._file = io.BufferedReader(opened)
+        self._offset = 0
+        self._start = 0  # of the row that was read last
+        self.record: int = 0  #: the number of rows copied
+
+    def copy_to(self, sink: Any) -> None:
+        """Write all rows to a sink."""
+        with PairWriter(sink, buffer_size=PIECE_NBYTES) as writer:
+            writer.writes(self._rows())
+
+    def _rows(self):
+        rows = csv.reader(self._lines(), strict=True)
+        try:
+            names = next(rows, None)
+            if names is None:
+                return
+            if len({*names}) < len(names):
+                raise DecodeError(f"the first line of CSV has a name twice: {names!r:.200}", 0)
+            split = self._split
+            end = split.start + split.length if split.length and not split.codec else None
+            if split.start > self._offset:
+                self._file.seek(split.start - 1)
+                self._offset = split.start - 1
+                next(self._lines(), None)  # the end of a line whose row is that of the split before
+            while end is None or self._offset < end:
+                self._start = self._offset
+                row = next(rows, None)
+                if row is None:
+                    return
+                if row:
+                    self.record += 1
+                    yield self._start, dict(zip(names, row)) if len(row) == len(names) else row
+        except csv.Error as error:
+            raise DecodeError(f"not CSV: {error}", self._start, record=self.record) from None
+
+    def _lines(self):
+        while line := self._file.readline():
+            text = line.decode("utf-8", "replace")
+            if not self._offset:
+                text = text.removeprefix("\ufeff")
+            self._offset += len(line)
+            yield text
+
+    @property
+    def position(self) -> int:
+        """The number of bytes read."""
+        return max(0, min(self._offset - self._split.start, self._split.length))
+
+    def __enter__(self) -> CsvRows:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+
+
+class WholeFile:
+    """A file as one pair of its path and its bytes."""
+
+    def __init__(self, split: Split) -> None:
+        self._split = split
+        if split.length > MAX_FILE_NBYTES:
+            raise DecodeError(f"a file of {split.length} bytes is too large to be one value", 0)
+        self._file = open(split.path, "rb", buffering=0)  # noqa: SIM115, closed with the reader
+        self.record: int = 0  #: the number of pairs copied
+        self.position: int = 0  #: the number of bytes read
+
+    def copy_to(self, sink: Any) -> None:
+        """Write the pair to a sink."""
+        sink.write(dumps(self._split.path) + b"\0" + self._split.length.to_bytes(4, "big"))
+        for size in itertools.repeat(PIECE_NBYTES):
+            data = self._file.read(min(size, self._split.length - self.position))
+            if not data:
+                break
+            sink.write(data)
+            self.position += len(data)
+        if self.position < self._split.length:
+            raise OSError(f"the file has {self.position} bytes, not {self._split.length} as before")
+        self.record = 1
+
+    def __enter__(self) -> WholeFile:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()

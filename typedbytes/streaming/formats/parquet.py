@@ -1,0 +1,134 @@
+"""The output of a job as Parquet: a task writes its part, by pyarrow, and after it the number of its rows.
+
+Here: rows as columns. Not here: what a row is, and the file. Invariant: a task without rows writes nothing; memory is
+bounded by the rows of one group.
+"""
+
+from __future__ import annotations
+
+from typedbytes._core import write_all
+from typedbytes.streaming.formats.record_io import COUNT_NBYTES, are_columns, checked_pair
+from typedbytes.streaming.formats.rows import row_of
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+__all__ = ["ParquetOutput"]
+
+GROUP_NROWS, GROUP_NBYTES = 1 << 16, 64 << 20  # at most, of texts and bytes
+
+
+class ParquetOutput:
+    """Write rows; the columns and their types are those of the first group."""
+
+    def __init__(self, sink: Any) -> None:
+        import pyarrow.parquet  # imported before the first record is read
+
+        self._pyarrow = pyarrow
+        self._sink = sink
+        self._rows: list[dict[str, Any]] = []
+        self._nbytes = 0
+        self._writer: Any = None
+        self._schema: Any = None
+        self.record: int = 0
+
+    def encoded(self, pair: Any) -> dict[str, Any]:
+        """Return the row of a pair."""
+        return row_of(*checked_pair(pair))
+
+    def check(self, key: Any, value: Any) -> None:
+        """Raise the error that making a row of a pair would raise."""
+        row_of(key, value)
+
+    def writes(self, given: Any) -> None:
+        """Write columns, or every pair of an iterable."""
+        if not are_columns(given):
+            self.write_encoded(map(self.encoded, given))
+            return
+        if self._rows:
+            self._flush()
+        is_array = hasattr(given, "__arrow_c_array__") and not hasattr(given, "__arrow_c_stream__")
+        table = self._pyarrow.table(self._pyarrow.record_batch(given)) if is_array else self._pyarrow.table(given)
+        if self._schema is not None and table.schema != self._schema:
+            table = self._pyarrow.table([table[name] for name in self._schema.names], self._schema.names)
+            table = table.cast(self._schema)
+        self._write(table)
+        self.record += table.num_rows
+
+    def write_encoded(self, records: Iterable[Any]) -> None:
+        """Write rows."""
+        for row in records:
+            self._rows.append(row)
+            self.record += 1
+            self._nbytes += sum(len(item) for item in row.values() if type(item) in (str, bytes))
+            if len(self._rows) >= GROUP_NROWS or self._nbytes >= GROUP_NBYTES:
+                self._flush()
+
+    def close(self) -> None:
+        """Write the rest, the footer and the number of rows; the sink stays open."""
+        if self._rows:
+            self._flush()
+        if self._writer is not None:
+            self._writer.close()
+            write_all(self._sink, self.record.to_bytes(COUNT_NBYTES, "big"))
+            self._writer = None
+
+    def _flush(self):
+        names = [*dict.fromkeys(name for row in self._rows for name in row)]
+        if self._schema is None:
+            types = dict.fromkeys(names)
+        else:
+            types = dict(zip(self._schema.names, self._schema.types))
+            others = [name for name in names if name not in types]
+            if others:
+                raise ValueError(f"the first rows do not have the columns {others}, only {[*types]}")
+        arrays = [self._array(name, kind) for name, kind in types.items()]
+        self._write(self._pyarrow.table(arrays, names=[*types]))
+        self._rows, self._nbytes = [], 0
+
+    def _write(self, table):
+        if self._writer is None:
+            self._schema = table.schema
+            self._writer = self._pyarrow.parquet.ParquetWriter(_File(self._sink), self._schema)
+        self._writer.write_table(table)
+
+    def _array(self, name, kind):
+        items = [row.get(name) for row in self._rows]
+        try:
+            found = self._pyarrow.array(items)
+            if kind is None or found.type == kind:
+                return found
+            found.cast(kind)  # refuses what array() would cut off, such as the fraction of a float
+            return self._pyarrow.array(items, kind)  # refuses what cast() would parse, such as digits
+        except (self._pyarrow.ArrowException, OverflowError, TypeError, ValueError) as error:
+            first = f"{kind}, as in the first rows" if kind is not None else "one type"
+            raise ValueError(f"the values of the column {name!r} are not of {first}: {error}") from None
+
+
+class _File:
+    """What pyarrow writes to."""
+
+    closed = False
+
+    def __init__(self, sink):
+        self._sink = sink
+        self._offset = 0
+
+    def write(self, data):
+        """Write bytes and return their number."""
+        write_all(self._sink, data)
+        self._offset += len(data)
+        return len(data)
+
+    def tell(self):
+        """Return the number of bytes written."""
+        return self._offset
+
+    def flush(self):
+        """Do nothing: nothing is held."""
+
+    def close(self):
+        """Do nothing: the sink stays open."""

@@ -1,0 +1,147 @@
+"""Records whose values are text to be parsed: a line of JSON, or the cells of a row of CSV.
+
+The engine hands over pairs of typed bytes: a line as a STRING; a row as a MAP from the names of the columns to texts,
+or as a LIST if it has more or fewer cells than there are names. Invariant: what cannot be parsed is bad input, with the
+offset of its line, and can be left out as a bad record.
+"""
+
+from __future__ import annotations
+
+from typedbytes import Decoder, Encoder
+from typedbytes._core import WrappedIterator
+from typedbytes.errors import DecodeError
+from typedbytes.streaming.formats.typed_bytes import TypedBytesInput, UndecodedInput
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+__all__ = ["ParsedInput", "reader_of_texts"]
+
+TEXTS = ("str", "bytes", "any")  # the kinds of fields for which an empty cell is a value
+
+
+def reader_of_texts(kind: Any, options: Mapping[str, Any] | None = None) -> Callable[[Mapping[str, str]], Any]:
+    """Return a function that makes an instance of a record class of texts by name; DecodeError for what does not fit.
+
+    An empty text for a field that is no text is its default, or None if there is no default and None is of its type.
+
+    >>> import typing
+    >>> class Visit(typing.NamedTuple):
+    ...     user: str
+    ...     seconds: float = 0.0
+    >>> reader_of_texts(Visit)({"user": "ann", "seconds": "1.5"}), reader_of_texts(Visit)({"user": "", "seconds": ""})
+    (Visit(user='ann', seconds=1.5), Visit(user='', seconds=0.0))
+    """
+    from typedbytes._records import resolve  # lazy import: start-up time
+
+    node = resolve(kind)
+    defaults: dict[str, dict[str, Any]] = {}  # by field that is no text: what an empty one gives
+    for field in node.record.fields if node.kind == "record" else ():
+        members = [member.kind for member in field.node.members or [field.node]]
+        if not set(members) & set(TEXTS):
+            if not field.required:
+                defaults[field.key] = {}
+            elif "none" in members:
+                defaults[field.key] = {field.key: None}
+    encode, decode = Encoder().encode, Decoder(**{**(options or {}), "strict": False, "type": kind}).decode
+
+    def read(texts: Mapping[str, str]) -> Any:
+        found: dict[str, Any] = {}
+        for name, text in texts.items():
+            found.update({name: text} if text or name not in defaults else defaults[name])
+        return decode(encode(found))
+
+    return read
+
+
+def _parser(form, options):
+    """Return a function that parses a value of the engine's; ValueError or DecodeError for what is not of the form."""
+    kind = options.get("value_type")
+    others = {name: value for name, value in options.items() if not name.endswith("_type") and name != "buffer_size"}
+    if form == "csv":
+        read = None if kind is None else reader_of_texts(kind, others)
+
+        def parse_row(row):
+            if not isinstance(row, dict):
+                raise ValueError(f"a row has {len(row)} cells, not one for each name in the first line: {row!r:.80}")
+            return row if read is None else read(row)
+
+        return parse_row
+    import json  # lazy import: start-up time
+
+    loads = json.JSONDecoder(parse_constant=_refuse).decode
+    if kind is None:
+        return loads
+    encode, decode = Encoder().encode, Decoder(**others, type=kind).decode
+    return lambda text: decode(encode(loads(text)))
+
+
+def _refuse(name):
+    raise ValueError(f"{name} is not JSON")
+
+
+class ParsedInput:
+    """Read pairs and parse their values; form: "json" or "csv"; options are those of PairReader."""
+
+    def __init__(self, form: str, source: Any, options: Mapping[str, Any], undecoded: bool) -> None:
+        own = {name: value for name, value in options.items() if name != "value_type"}
+        inner: Any = (UndecodedInput if undecoded else TypedBytesInput)(source, own)
+        self._inner = inner
+        self._parse = _parser(form, options)
+        self._form = form
+        self._failure: DecodeError | None = None
+        self.item_bytes = inner.item_bytes
+        if undecoded:
+            self.raw_pairs = inner.raw_pairs
+            self.decode_key = inner.decode_key
+            self.packed = inner.packed
+
+    @property
+    def offset(self) -> int:
+        """The number of bytes of the records read so far, as the engine hands them over."""
+        return self._inner.offset
+
+    @property
+    def record(self) -> int:
+        """The number of records read so far."""
+        return self._inner.record
+
+    def pairs(self) -> Any:
+        """Return an iterator of (key, value)."""
+        return WrappedIterator(self._pairs())
+
+    def _pairs(self):
+        for key, value in self._inner.pairs():
+            try:
+                parsed = self._parsed(value, key)
+            except DecodeError as error:
+                self._failure = error
+                raise
+            yield key, parsed
+
+    def decode_value(self, item: Any) -> Any:
+        """Return the parsed value of a raw pair."""
+        return self._parsed(self._inner.decode_value(item), 0)
+
+    def _parsed(self, value, offset):
+        try:
+            return self._parse(value)
+        except (ValueError, RecursionError) as error:
+            path = getattr(error, "path", "")
+            message = getattr(error, "message", None) or str(error) or "it is nested too deeply"
+            number = self._inner.record - 1
+            raise DecodeError(f"not {_NAMES[self._form]}: {message}", offset, path=path, record=number) from None
+
+    def failure(self) -> BaseException | None:
+        """Return the error the input has failed with, or None."""
+        return self._failure or self._inner.failure()
+
+    def check_end(self) -> None:
+        """Raise the error of the input, or RuntimeError if its end has not been read."""
+        self._inner.check_end()
+
+
+_NAMES = {"json": "a line of JSON that fits", "csv": "a row of CSV that fits"}

@@ -1,0 +1,167 @@
+"""Rows: what a pair is in JSON lines, CSV and Parquet, and the output of a job in these formats.
+
+The columns of a pair are those of its key and then those of its value: the entries of a dict, the fields of a record,
+key1, key2 and so on for the items of a tuple, and one column `key` or `value` for anything else. A key that is None has
+none.
+
+Invariant: a line of JSON is one row, in CSV each part starts with the names of the columns, and what would be cut or
+changed on its way through Hadoop's lines of text is an error.
+"""
+
+from __future__ import annotations
+
+import csv
+
+from typedbytes import Encoder
+from typedbytes._report import lines
+from typedbytes.streaming.formats.record_io import RecordOutput
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+__all__ = ["CsvOutput", "JsonOutput", "row_of"]
+
+_fields_of: dict[type, Any] = {}  # by record class: of each field its attribute, its name and what is left out
+
+
+def row_of(key: Any, value: Any) -> dict[str, Any]:
+    """Return the columns of a pair by name. Raises ValueError for names that are equal or not str.
+
+    >>> row_of("rose", 4)
+    {'key': 'rose', 'value': 4}
+    >>> row_of(None, {"word": "rose", "count": 4})
+    {'word': 'rose', 'count': 4}
+    >>> row_of((2026, 5), {"sum": 1.5})
+    {'key1': 2026, 'key2': 5, 'sum': 1.5}
+    """
+    if key is None:
+        return dict(_columns("value", value))
+    row = dict(_columns("key", key))
+    for name, item in _columns("value", value):
+        if name in row:
+            raise ValueError(f"the key and the value of a row both have the column {name!r}")
+        row[name] = item
+    return row
+
+
+def _columns(name, item):
+    """Return (name, value) of the columns of a key or a value."""
+    kind = type(item)
+    if kind in (str, int, float, bool) or item is None:
+        return [(name, item)]
+    if isinstance(item, dict):
+        for each in item:
+            if not isinstance(each, str):
+                raise ValueError(f"the names of columns are str, not {each!r}")
+        return item.items()
+    if isinstance(item, tuple):
+        names = getattr(item, "_fields", None) or [f"{name}{i}" for i in range(1, len(item) + 1)]
+        return zip(names, item)
+    if kind not in _fields_of:
+        _fields_of[kind] = _described(kind)
+    fields = _fields_of[kind]
+    if fields is None:
+        return [(name, item)]
+    found = [(each, getattr(item, attribute), absent) for attribute, each, absent in fields]
+    return [(each, value) for each, value, absent in found if value is not absent]
+
+
+def _described(kind):
+    from typedbytes._records import native_of  # lazy import: start-up time
+
+    node = native_of(kind)
+    if node is None or node.kind != "record":
+        return None
+    return [(field.name, field.key, field.absent) for field in node.record.fields if field.written]
+
+
+class _RowOutput(RecordOutput):
+    """Write rows as lines; options are those of PairWriter, for what is in a row."""
+
+    def __init__(self, sink: Any, options: Mapping[str, Any]) -> None:
+        super().__init__(sink)
+        own = "buffer_size", "key_type", "value_type"
+        self._encode = Encoder(**{name: value for name, value in options.items() if name not in own}).encode
+
+    def _json(self, item):
+        return lines(self._encode(item), plain=True)
+
+
+class JsonOutput(_RowOutput):
+    """Write each row as an object, in the plain JSON of `typedbytes to-json --plain`."""
+
+    def encode(self, key: Any, value: Any) -> bytes:
+        """Return the line of a pair."""
+        return self._json(row_of(key, value))
+
+
+class CsvOutput(_RowOutput):
+    """Write rows as comma-separated values, after the names of the columns, which are those of the first row.
+
+    A column that a later row does not have is empty there.
+    """
+
+    def __init__(self, sink: Any, options: Mapping[str, Any]) -> None:
+        super().__init__(sink, options)
+        self._names: list[str] | None = None
+
+    def encode(self, key: Any, value: Any) -> bytes:
+        """Return the line of a pair; ValueError for a column that the first row does not have."""
+        row = row_of(key, value)
+        line = _line([self._cell(row.get(name)) for name in self._names or row])
+        if self._names is None:
+            if not row:
+                raise ValueError("a row of CSV has at least one column")
+            _header(row)
+            self._names = [*row]
+        elif row.keys() - self._names:
+            others = sorted(row.keys() - self._names)
+            raise ValueError(f"the columns of CSV are {self._names}, as in the first row, which does not have {others}")
+        return line
+
+    def _append(self, record):
+        if not self.record:
+            self._buffer += _header(self._names or ())
+        super()._append(record)
+
+    def _cell(self, item):
+        kind = type(item)
+        if kind in (str, int, float) or item is None:  # the module csv writes them as their str, None as nothing
+            return item
+        if kind is bool:
+            return "true" if item else "false"
+        if isinstance(item, (bytes, bytearray, memoryview)):
+            return bytes(item).decode("utf-8", "surrogateescape")
+        text = self._json(item).decode()[:-1]
+        if text[:1] == '"':
+            import json  # lazy import: start-up time
+
+            return json.loads(text)
+        return text
+
+
+def _header(names: Iterable[str]) -> bytes:
+    if any("\n" in name for name in names):  # it is one line, so that parts can be put together
+        raise ValueError(f"the name of a column of CSV has a line end: {[*names]}")
+    return _line(names)
+
+
+class _Line:
+    """What a writer of the module csv writes to: writing a row returns its line."""
+
+    def write(self, text):
+        return text
+
+
+_text_of = csv.writer(_Line(), lineterminator="\n").writerow
+
+
+def _line(cells):
+    """Return a line of CSV; ValueError for a carriage return, for which Hadoop would write a line feed."""
+    text: Any = _text_of(cells)
+    if "\r" in text:
+        raise ValueError(f"a carriage return inside a row of CSV would become a line feed on Hadoop: {text[:80]!r}")
+    return text.encode("utf-8", "surrogateescape")
