@@ -20,7 +20,7 @@ BLOCK_COUNTS = {
     "migration.md": 3,
     "records.md": 8,
     "sequencefile.md": 5,
-    "streaming.md": 7,
+    "streaming.md": 8,
 }
 PLACES = {"streaming": tb.streaming, "sequencefile": tb.sequencefile, "local": tb.local, "testing": testing, "lib": lib}
 

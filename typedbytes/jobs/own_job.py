@@ -11,13 +11,11 @@ import os
 import sys
 
 from typedbytes.jobs.errors import CommandError
-from typedbytes.streaming.task_environment import ROLE_QUERY, ROLES
+from typedbytes.streaming.task_environment import REFUSAL_LINE, ROLE_QUERY, ROLES
 
-__all__ = ["REFUSAL_LINE", "refuse_own_job", "variable_of"]
+__all__ = ["refuse_own_job", "variable_of"]
 
 TASK_OF = "TYPEDBYTES_TASK_OF"  # a variable: the paths of the scripts that this process is a task of
-# how a script that is asked for its roles says on standard error that it was about to start its job
-REFUSAL_LINE = "typedbytes: refused: "
 
 
 def variable_of(script: str) -> dict[str, str]:

@@ -20,12 +20,12 @@ import typedbytes
 from typedbytes._base.exit_codes import OK, TERMINATED, USAGE
 from typedbytes.jobs.environment import inherited_variables
 from typedbytes.jobs.errors import CommandError, JobError
-from typedbytes.jobs.own_job import REFUSAL_LINE, variable_of
+from typedbytes.jobs.own_job import variable_of
 from typedbytes.jobs.paths import absolute
 from typedbytes.jobs.properties import variables_of
 from typedbytes.jobs.signals import name_of
 from typedbytes.jobs.source import Source
-from typedbytes.streaming.task_environment import COMBINER_ALONE, ROLE_QUERY, STEP_LINE
+from typedbytes.streaming.task_environment import COMBINER_ALONE, REFUSAL_LINE, ROLE_QUERY, STEP_LINE
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -54,10 +54,11 @@ def find_steps_by_asking(job: Job, processes: Processes) -> list[StepRoles]:
     start = _start_of(job)
     try:
         with open(job.script, "rb") as file:
-            may_have_steps = b"steps" in file.read() or bool(job.front)
+            source = file.read()
     except OSError as error:
         raise CommandError(f"the script {job.script} cannot be read: {error.strerror}") from None
-    steps = _answered_steps(job, start, processes) if may_have_steps else []
+    is_asked = b"steps" in source or b"params=" in source or job.front  # else it has neither steps nor parameters
+    steps = _answered_steps(job, start, processes) if is_asked else []
     if not steps:
         wants_reducer = job.asked_reducers[0] != 0
         asked = [
@@ -77,8 +78,8 @@ def find_steps_by_reading(job: Job, say: Callable[[str], object]) -> list[StepRo
     """
     source, alone = Source(job.script), _Alone()
     start, steps = [sys.executable, *launcher(job), job.script], []
-    if source.has_steps or source.is_front or job.front:
-        steps = _answered_steps(job, start, alone, "it must run here too, to say what its steps are")
+    if source.has_steps or source.has_params or source.is_front or job.front:
+        steps = _answered_steps(job, start, alone, "it must run here too, to say what its steps and parameters are")
     if not steps:
         roles = dict(source.roles)
         unsaid = [role for role, has in roles.items() if has is None]

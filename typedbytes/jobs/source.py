@@ -58,6 +58,11 @@ class Source:
         return any(each.arg == "steps" for call in self._calls for each in call.keywords)
 
     @property
+    def has_params(self) -> bool:
+        """Whether it gives ``streaming.run(...)`` the class of its parameters."""
+        return any(each.arg == "params" for call in self._calls for each in call.keywords)
+
+    @property
     def roles(self) -> dict[str, bool | None]:
         """Whether it gives ``streaming.run(...)`` a "combine" and a "reduce"; None where it does not say."""
         arguments = ("combine", 2, "combiner"), ("reduce", 1, "reducer")

@@ -1,12 +1,13 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import BufferedWriter
-from typing import Any, NoReturn, Optional, Protocol, Union
+from typing import Any, NoReturn, Optional, Protocol, TypeVar, Union
 
 from typedbytes.columns import Batch
 from typedbytes.errors import TypedBytesError
 
 __all__ = ["Step", "StopEarly", "Task", "TooManyBadRecords", "counter", "ping", "run", "side_file", "status", "task"]
 
+_Params = TypeVar("_Params")
 _Pairs = Optional[Iterable[tuple[Any, Any]]]
 
 class _Mapper(Protocol):
@@ -56,6 +57,7 @@ class Task:
     def nreducers(self) -> Optional[int]: ...
     @property
     def params(self) -> dict[str, str]: ...
+    def params_as(self, kind: type[_Params]) -> _Params: ...
     @property
     def step(self) -> Optional[int]: ...
 
@@ -94,6 +96,7 @@ def run(
     read_options: Optional[Mapping[str, Any]] = None,
     write_options: Optional[Mapping[str, Any]] = None,
     steps: Optional[Sequence[Step]] = None,
+    params: Optional[type] = None,
 ) -> NoReturn: ...
 def counter(group: str, name: str, amount: int = 1) -> None: ...
 def ping() -> None: ...

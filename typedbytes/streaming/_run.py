@@ -15,6 +15,7 @@ from typedbytes._core import END, RecordGroups, RecordLoop
 from typedbytes.errors import DecodeError
 from typedbytes.streaming._descriptors import open_descriptors
 from typedbytes.streaming._heartbeat import Heartbeat
+from typedbytes.streaming._params import help_of
 from typedbytes.streaming._process_exit import ProcessExit, set_signals
 from typedbytes.streaming._reporter import counters, write_line
 from typedbytes.streaming._sidefiles import side_files
@@ -33,7 +34,9 @@ from typedbytes.streaming._user_code import (
 )  # fmt: skip
 from typedbytes.streaming.formats import open_columns, open_files, open_input, open_output
 from typedbytes.streaming.task_environment import (
+    REFUSAL_LINE,
     GroupingError,
+    ParameterError,
     Task,
     UsageError,
     combines_alone,
@@ -65,6 +68,7 @@ def run(
     read_options=None,
     write_options=None,
     steps=None,
+    params=None,
 ):
     """Run one task of a Hadoop Streaming job and end the process.
 
@@ -111,6 +115,9 @@ def run(
     is the input of the next. ``typedbytes run`` and ``typedbytes submit`` start one after the other; by hand, the
     variable ``typedbytes_step`` chooses one, from 1.
 
+    *params* is a class with the job's parameters as fields: ``task().params_as(Params)`` returns an instance. One that
+    is missing, unknown or of another type ends the job before it reads any input; ``job.py --help`` lists them.
+
     While the task runs, standard output is standard error and standard input is empty, for child processes
     too, and os._exit(0) and os.exec* do not end it. Never returns; the exit code, even where user code
     catches the SystemExit, is
@@ -131,33 +138,35 @@ def run(
         if __name__ == "__main__":
             run(mapper, reducer, combiner=reducer)
     """
-    options = {
-        "batch": batch,
-        "group_by": group_by,
-        "max_bad": max_bad,
-        "read_options": read_options,
-        "write_options": write_options,
-    }
     try:
-        single_step = Step(mapper, reducer, combiner, **options)
+        single_step = Step(
+            mapper, reducer, combiner, batch=batch, group_by=group_by, max_bad=max_bad, read_options=read_options,
+            write_options=write_options,
+        )  # fmt: skip
         if steps is not None:
             check_steps(steps, single_step)
         if argv is not None:
             check_words(argv)
+        described = "" if params is None else help_of(params)
+        if params is not None and Captured.wanted:
+            Task(os.environ).params_as(params)
     except (TypeError, ValueError, LookupError) as error:
         raise error.with_traceback(None) from None  # so that the traceback ends at the user's call
     if Captured.wanted:
         raise Captured(steps or [single_step])
     process_exit = ProcessExit()
-    raise process_exit.set_code(_run(steps, single_step, sys.argv if argv is None else argv))
+    raise process_exit.set_code(_run(steps, single_step, params, described, sys.argv if argv is None else argv))
 
 
-def _run(steps, single_step, argv):
+def _run(steps, single_step, params, described, argv):
     try:
         if argv[1:2] in (["-h"], ["--help"]):
-            print(usage(argv), getattr(sys.modules["__main__"], "__doc__", None) or "", sep="\n\n", flush=True)
+            doc = getattr(sys.modules["__main__"], "__doc__", None) or ""
+            print(usage(argv), *filter(None, [doc, described]), sep="\n\n", flush=True)
             return OK
         asks_roles = is_query()
+        if params is not None:
+            Task(os.environ).params_as(params)
         if steps is not None and (asks_roles or argv[1:2] == ["steps"]):  # submit and users ask by the word
             for each in steps:
                 write_line(step_line(each))
@@ -170,6 +179,9 @@ def _run(steps, single_step, argv):
         source, sink = open_descriptors()
         set_signals()
         return task_run.run(source, sink)
+    except ParameterError as error:
+        write_line(f"{REFUSAL_LINE if is_query() else 'typedbytes: '}{error}")
+        return FAILED if is_query() else USAGE
     except UsageError as error:
         write_line(f"typedbytes: {error}")
         if not isinstance(error, GroupingError):

@@ -26,6 +26,8 @@ COMBINER_ALONE = (
 FORMATS = ("typedbytes", "rawbytes", "text", "split")
 PARAM = "typedbytes_param_"  # prefix of the variable that holds a parameter
 STEP_LINE = "typedbytes: step: "  # prefix of the lines that `script steps` prints, one per step, followed by its roles
+# how a script that is asked for its roles says on standard error why its job cannot start
+REFUSAL_LINE = "typedbytes: refused: "
 # A variable, whatever its value. `typedbytes run` starts the script with it, with the null device as input and output,
 # to learn what its job has: run() then processes nothing, and says by its exit code whether there is code for the role,
 # or on standard error which roles each step has.
@@ -44,6 +46,10 @@ def check_functions(mapper: Any, reducer: Any, combiner: Any) -> None:
 
 class UsageError(Exception):
     """The command line or the environment does not say how to run the task."""
+
+
+class ParameterError(UsageError, ValueError):
+    """The parameters of a job are not those that it declares."""
 
 
 class GroupingError(UsageError):
@@ -123,6 +129,21 @@ class Task:
         """The parameters of the job, by name: each a str, as --param NAME=VALUE of run and submit gives it."""
         nchars = len(PARAM)
         return {name[nchars:]: value for name, value in self._environ.items() if name.startswith(PARAM)}
+
+    def params_as(self, kind: Any) -> Any:
+        """Return the parameters as an instance of a class with annotated fields, such as a dataclass.
+
+        Raises ValueError for a parameter that is missing, is none of the class or is not of its type.
+
+        >>> from typing import NamedTuple
+        >>> class Params(NamedTuple):
+        ...     least: int = 1
+        >>> Task({"typedbytes_param_least": "3"}).params_as(Params).least
+        3
+        """
+        from typedbytes.streaming._params import read_params  # lazy import: start-up time
+
+        return read_params(kind, self.params)
 
     @property
     def step(self) -> int | None:
