@@ -17,7 +17,9 @@ sys.path.insert(0, str(HERE))
 from gates import build_copies  # noqa: E402
 
 DEBIAN = "python3.11-dbg"
-PACKAGES = ["numpy", "pytest", "hypothesis", "setuptools>=77", "cython>=3.3,<3.4"]
+PACKAGES = [
+    "numpy", "attrs", "msgspec", "typing-extensions", "pytest", "hypothesis", "setuptools>=77", "cython>=3.3,<3.4",
+]  # fmt: skip
 #: An assertion of the interpreter that fails ends the process.
 MARKS = "codec or debug"
 
