@@ -390,6 +390,8 @@ def leaking(name, call, subjects, tables, shift):
         before = shared_counts()
         nblocks, nreferences = grown(call, subjects, tables, shift)
         lost = [obj for obj, now, then in zip(SHARED, shared_counts(), before) if now < then - 100]
+        if call is by_a_new_class and None in lost:
+            lost.remove(None)  # CPython 3.11.2 itself takes up to four from it for each class that is made
         if "NumPy" in name:
             nblocks, nreferences = nblocks - len(subjects) // 10, 0
         if nblocks <= 0 and nreferences <= 0 and not lost:
