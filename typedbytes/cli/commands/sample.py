@@ -93,13 +93,16 @@ def _draw_number(inputs, records, nrecords, chance):
                 record = next(reader, None) if not ahead else None
                 if record is None:
                     break
-                if len(kept) == nrecords:
-                    kept.pop(chance.randrange(len(kept)))
-                kept.append((here, reader, joined(record)))
+                drawn = (here, reader, joined(record))
+                if len(kept) < nrecords:
+                    kept.append(drawn)
+                else:
+                    kept[chance.randrange(nrecords)] = drawn
                 here += 1
                 if len(kept) == nrecords:
                     probability *= math.exp(math.log(1 - chance.random()) / len(kept))
                     ahead = _records_ahead(chance, probability)
+    kept.sort(key=itemgetter(0))
     _write_kept([each[1:] for each in kept], records)
 
 
