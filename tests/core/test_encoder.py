@@ -662,3 +662,39 @@ def test_encode_takes_its_argument_by_name():
     for arguments, named in [((), {}), ((1, 2), {}), ((), {"value": 1})]:
         with pytest.raises(TypeError):
             tb.Encoder().encode(*arguments, **named)
+
+
+class Seeming:
+    """Be an object that says it is an array, as proxies do."""
+
+    def __init__(self, array):
+        self.array = array
+
+    @property
+    def __class__(self):
+        return type(self.array)
+
+    def __getattr__(self, name):
+        return getattr(self.array, name)
+
+
+def test_every_object_of_a_class_is_written_as_the_first():
+    """What a class is, is found once: this does not hold for objects that say by themselves what they are."""
+    items = collections.OrderedDict(a=1, b=2)
+    items.move_to_end("a")
+    for unusual, plain in [*UNUSUAL.values(), (items, {"b": 2, "a": 1})]:
+        expected = tb.dumps(unusual)
+        assert tb.dumps([unusual] * 3) == b"\x09" + expected * 3 + b"\xff"
+        assert list(tb.loads(expected)) == list(plain) if isinstance(plain, dict) else True
+    for expected, scalar in SCALARS.values():
+        assert tb.dumps([scalar] * 3).hex() == f"09{expected * 3}ff"
+    encoder = tb.Encoder(default=lambda obj: "replaced")
+    assert encoder.encode_all([Seeming(1), Seeming(numpy.ones(2)), object(), object()]) == (
+        tb.dumps("replaced") + tb.dumps(numpy.ones(2)) + 2 * tb.dumps("replaced")
+    )
+
+
+def test_an_ordered_dict_is_sorted_too():
+    items = collections.OrderedDict([("bb", 1), ("c", 2), ("a", 3), ("\u00e9", 4)])
+    assert list(tb.loads(tb.dumps(items, sort_keys=True))) == ["a", "c", "bb", "\u00e9"]
+    assert tb.dumps(collections.Counter(items), sort_keys=True) == tb.dumps(dict(items), sort_keys=True)

@@ -10,6 +10,7 @@ import numpy
 import pytest
 from hypothesis import given, strategies as st
 
+import typedbytes
 from support.subprocess_runs import run_fresh
 from typedbytes._base.npy import dumps_array, is_available, loads_array
 
@@ -307,3 +308,45 @@ def test_random_headers_are_harmless(header):
 def test_random_types_are_harmless(descr):
     outcome_of(described(repr(descr)))
     assert ast.literal_eval(repr(descr)) == descr
+
+
+@pytest.mark.parametrize("array", ARRAYS, ids=array_id)
+def test_the_codec_writes_the_same_bytes_and_reads_them(array):
+    """Arrays of plain numbers are written and read by compiled code, others by this module."""
+    encoded = typedbytes.dumps(array)
+    assert encoded[5:] == dumps_array(array)
+    assert_same(typedbytes.loads(encoded), loads_array(encoded[5:]))
+    assert typedbytes.loads(encoded).flags.writeable
+
+
+@pytest.mark.parametrize(
+    "literal",
+    [
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (2,)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }",
+        "{'descr': '<f8', 'fortran_order': True, 'shape': (1, 2), }",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 1)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (2)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (02,)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2,)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (3,)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': ()}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 0)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (999999999999999999, 999999999999999999)}",
+        "{'descr': '<O8', 'fortran_order': False, 'shape': (2,)}",
+        "{'descr': '<f8', 'fortran_order': 0, 'shape': (2,)}",
+        "{'descr': '|u1', 'fortran_order': False, 'shape': (16,)} x",
+    ],
+)
+def test_the_codec_takes_the_headers_that_this_module_takes(literal):
+    header = literal.encode().ljust(117) + b"\n"
+    data = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + bytes(range(16))
+    encoded = bytes([102]) + struct.pack(">i", len(data)) + data
+    try:
+        expected = loads_array(data)
+    except ValueError as error:
+        with pytest.raises(typedbytes.FormatError) as caught:
+            typedbytes.loads(encoded)
+        assert str(error) in str(caught.value)
+    else:
+        assert_same(typedbytes.loads(encoded), expected)

@@ -12,6 +12,7 @@ import ast
 import math
 import re
 import struct
+from functools import lru_cache
 from importlib.util import find_spec
 
 _MAGIC = b"\x93NUMPY"
@@ -70,6 +71,21 @@ def loads_array(data):
     raise ValueError(f"not an array in .npy format: {reason}")
 
 
+def plain_dtype(descr):
+    """Return the dtype of numbers that a header describes by this text; None for another, and without NumPy.
+
+    >>> plain_dtype("<f8"), plain_dtype("|O")
+    (dtype('float64'), None)
+    """
+    if not is_available() or not _DESCR(descr):
+        return None
+    try:
+        dtype = _dtype(descr)
+    except (TypeError, ValueError):
+        return None
+    return dtype if dtype.kind in "biufc" and dtype.itemsize else None
+
+
 def _check_writable(array):
     from numpy.ma import MaskedArray
 
@@ -99,16 +115,23 @@ def _read(data):
     from numpy import ndarray
 
     literal, start = _literal(data)
-    descr, is_fortran, shape = _fields(literal)
-    dtype = _dtype(descr)
-    if dtype.hasobject or dtype.kind not in _KINDS or dtype.itemsize == 0:
-        raise ValueError(f"dtype {dtype} holds Python objects, or nothing")
+    dtype, is_fortran, shape = _layout(literal)
     nbytes = math.prod(shape) * dtype.itemsize
     if nbytes != len(data) - start:
         raise ValueError(f"shape and dtype take {nbytes} bytes, but the data has {len(data) - start}")
     # Copied as bytes: the copy is aligned for every dtype, and keeps the padding of records.
     raw = ndarray((nbytes,), "u1", data, start).copy()
     return raw.view(dtype).reshape(shape, order="F" if is_fortran else "C")
+
+
+@lru_cache(maxsize=64)
+def _layout(literal):
+    """Return the dtype, whether the order is Fortran's, and the shape."""
+    descr, is_fortran, shape = _fields(literal)
+    dtype = _dtype(descr)
+    if dtype.hasobject or dtype.kind not in _KINDS or dtype.itemsize == 0:
+        raise ValueError(f"dtype {dtype} holds Python objects, or nothing")
+    return dtype, is_fortran, shape
 
 
 def _literal(data):

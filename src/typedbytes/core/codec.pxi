@@ -16,7 +16,9 @@
 #     core/codec/limits.pxi          max_bytes
 #     core/codec/single_scalar.pxi   one scalar or small container and nothing else
 #     core/codec/encode.pxi          dispatch by Python type, default=, pickles; records
+#     core/codec/families.pxi        classes that are neither exact builtins nor records, found once
 #     core/codec/numpy.pxi           NumPy's arrays and scalars
+#     core/codec/npy.pxi             the .npy format of arrays of plain numbers
 #     core/codec/sort_keys.pxi       MAP entries in the order of their encoded keys
 #     core/codec/skip.pxi            structure without values
 #     core/codec/records/            values of a type: names, program, errors, dates, values, unions, containers,
@@ -29,7 +31,10 @@ from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t, INT32_M
 from libc.stdlib cimport qsort
 from libc.string cimport memchr, memcmp, memcpy, memmove, memset
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from cpython.buffer cimport PyBUF_CONTIG_RO, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport (
+    PyBUF_ANY_CONTIGUOUS, PyBUF_CONTIG_RO, PyBUF_FULL_RO, PyBUF_WRITABLE, PyBuffer_IsContiguous, PyBuffer_Release,
+    PyObject_GetBuffer,
+)
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc, PyMem_RawFree, PyMem_RawMalloc, PyMem_Realloc
 from cpython.object cimport PyObject, PyTypeObject
@@ -89,7 +94,9 @@ include "codec/decode.pxi"
 include "codec/limits.pxi"
 include "codec/single_scalar.pxi"
 include "codec/encode.pxi"
+include "codec/families.pxi"
 include "codec/numpy.pxi"
+include "codec/npy.pxi"
 include "codec/sort_keys.pxi"
 include "codec/skip.pxi"
 include "codec/records/names.pxi"

@@ -31,7 +31,9 @@ cdef PyObject* decode_application(Decoding* d, int code, const unsigned char* p,
     elif code == NDARRAY:
         if d.exact:
             return new_ext(code, p, nbytes)
-        value = decode_ndarray(d, p[:nbytes])
+        value = decode_plain_array(p, nbytes)
+        if value is None:
+            value = decode_ndarray(d, p[:nbytes])
     elif d.ext_hook == NULL:
         return new_ext(code, p, nbytes)
     else:

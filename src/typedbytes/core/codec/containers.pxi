@@ -475,7 +475,7 @@ cdef int encode_whole_dict(Encoding* e, object obj) except -1:
     cdef PyObject* key
     cdef PyObject* value
     if e.sort_keys and npairs > 1:
-        return encode_items(e, list((<dict>mapping).items()))
+        return encode_sorted_dict(e, kept)
     open_counted(e, &frame, MAP, npairs)
     while frame.index < npairs and dict_next(mapping, &position, &key, &value):
         encode_entry(e, &frame, <object>key, <object>value)

@@ -37,8 +37,12 @@ cdef inline int encode_value(Encoding* e, PyObject* obj) except -1:
 cdef int encode_other(Encoding* e, object obj) except -1:
     # `kept` owns the object while Python code may run, which could drop the caller's reference.
     cdef PyTypeObject* kind = Py_TYPE(<PyObject*>obj)
-    if not NO_GIL and native_slot(kind).kind == kind and native_slot(kind).program != NULL and e.pickle != TRUST:
-        return encode_native(e, <TypeProgram>native_slot(kind).program, obj)
+    cdef NativeSlot* slot = native_slot(kind)
+    if not NO_GIL and slot.kind == kind:
+        if slot.program == NULL:
+            return encode_family(e, slot, obj)
+        if e.pickle != TRUST:
+            return encode_native(e, <TypeProgram>slot.program, obj)
     kept = obj
     if kind == &PyByteArray_Type:
         if NO_GIL:
@@ -72,7 +76,7 @@ cdef int encode_by_kind(Encoding* e, object obj) except -1:
     if kind is Long:
         return encode_long(e, <PyObject*>obj)
     if e.pickle != TRUST:
-        program = find_native(Py_TYPE(<PyObject*>obj))
+        program = find_native(obj)
         if program is not None:
             return encode_native(e, program, obj)
     if kind is memoryview:

@@ -1,6 +1,52 @@
 # sort_keys=True: the entries of a MAP in the order of their encoded keys.
 
 
+cdef enum:
+    MAX_SORTED = 32           # entries of a dict that are sorted on the C stack
+
+ctypedef int (*entries_function)(Encoding* e, PyObject** entries, Py_ssize_t n) noexcept    # -1: an exception is set
+
+
+cdef int encode_sorted_dict(Encoding* e, object mapping) except -1:
+    # Keys that are ASCII have the order of their lengths, and then of their texts: they are sorted before anything is
+    # encoded, and held, as the pairs of other dicts are.
+    cdef PyObject* entries[2 * MAX_SORTED]
+    cdef PyObject* key
+    cdef PyObject* value
+    cdef Py_ssize_t position = 0, n = 0, i
+    cdef int outcome
+    if NO_GIL or PyDict_GET_SIZE(<PyObject*>mapping) > MAX_SORTED:
+        return encode_items(e, list((<dict>mapping).items()))
+    while dict_next(<PyObject*>mapping, &position, &key, &value):
+        if Py_TYPE(key) != &PyUnicode_Type or not PyUnicode_IS_COMPACT_ASCII(key):
+            return encode_items(e, list((<dict>mapping).items()))
+        i = n
+        while i > 0 and is_text_before(key, entries[2 * i - 2]):
+            entries[2 * i], entries[2 * i + 1] = entries[2 * i - 2], entries[2 * i - 1]
+            i -= 1
+        entries[2 * i], entries[2 * i + 1] = key, value
+        n += 1
+    for i in range(2 * n):
+        incref(entries[i])
+    outcome = (<entries_function>encode_entries)(e, entries, n)
+    for i in range(2 * n):
+        decref(entries[i])
+    return raise_pending() if outcome < 0 else 0
+
+
+cdef inline bint is_text_before(PyObject* a, PyObject* b) noexcept:
+    cdef Py_ssize_t na = PyUnicode_GET_LENGTH(a), nb = PyUnicode_GET_LENGTH(b)
+    return na < nb or na == nb and memcmp(ascii_data(a), ascii_data(b), na) < 0
+
+
+cdef int encode_entries(Encoding* e, PyObject** entries, Py_ssize_t n) except -1:
+    cdef PathFrame frame
+    open_counted(e, &frame, MAP, n)
+    while frame.index < n:
+        encode_owned_entry(e, &frame, entries[2 * frame.index], entries[2 * frame.index + 1])
+    return close_encoded(e, &frame)
+
+
 cdef struct EncodedKey:
     const unsigned char* start    # of the encoded key
     Py_ssize_t nbytes

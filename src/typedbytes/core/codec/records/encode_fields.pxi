@@ -189,39 +189,45 @@ cdef enum:
 
 cdef struct NativeSlot:
     PyTypeObject* kind
-    PyObject* program         # borrowed from NATIVE_PROGRAMS
+    PyObject* program         # borrowed from NATIVE_PROGRAMS, NULL: none
+    int family                # then, of the class: see families.pxi
+    Py_ssize_t at             # of a scalar of NumPy
 
 cdef NativeSlot NATIVE[NATIVE_SLOTS]
-cdef dict NATIVE_PROGRAMS = {}    # class to its TypeProgram, or None: the class is none of these
+cdef dict NATIVE_PROGRAMS = {}    # class to its TypeProgram, or to its family and `at`
 
 
 cdef inline NativeSlot* native_slot(PyTypeObject* kind) noexcept:
     return &NATIVE[(<size_t>kind >> 5) % NATIVE_SLOTS]
 
 
-cdef inline TypeProgram find_native(PyTypeObject* kind):
-    cdef NativeSlot* slot = native_slot(kind)
-    if not NO_GIL and likely(slot.kind == kind):
+cdef inline TypeProgram find_native(object obj):
+    cdef NativeSlot* slot = native_slot(Py_TYPE(<PyObject*>obj))
+    if not NO_GIL and likely(slot.kind == Py_TYPE(<PyObject*>obj)):
         return None if slot.program == NULL else <TypeProgram>slot.program
-    return look_up_native(kind)
+    return look_up_native(obj)
 
 
-cdef TypeProgram look_up_native(PyTypeObject* kind):
+cdef TypeProgram look_up_native(object obj):
+    cdef PyTypeObject* kind = Py_TYPE(<PyObject*>obj)
     cdef NativeSlot* slot = native_slot(kind)
-    cdef TypeProgram program
     cls = <object>kind
     found = NATIVE_PROGRAMS.get(cls, NOTHING)
     if found is NOTHING:
         found = native_program(cls)
+        if found is None:
+            found = family_of(obj)
         if len(NATIVE_PROGRAMS) >= MAX_NATIVE:
             memset(NATIVE, 0, sizeof(NATIVE))
             NATIVE_PROGRAMS.clear()
         found = NATIVE_PROGRAMS.setdefault(cls, found)
-    program = found
-    if not NO_GIL:
+    is_native = type(found) is TypeProgram
+    if not NO_GIL and (is_native or found[0] != BY_KIND):
         slot.kind = kind
-        slot.program = NULL if program is None else <PyObject*>program
-    return program
+        slot.program = <PyObject*>found if is_native else NULL
+        if not is_native:
+            slot.family, slot.at = found
+    return found if is_native else None
 
 
 cdef tuple NATIVE_MARKS = ("__dataclass_fields__", "__attrs_attrs__", "__struct_fields__", "__members__")

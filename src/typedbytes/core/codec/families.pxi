@@ -1,0 +1,146 @@
+# Classes that are neither of the exact builtin types nor records: what an object of one is, found once for each class.
+#
+# Invariant: a family says what encode_by_kind() would find, for every object of the class. The table of native.kind
+# holds the class, so that no other one has its address.
+
+cdef enum Family:
+    BY_KIND                   # encode_by_kind() finds out, each time
+    SUB_INT
+    SUB_FLOAT
+    SUB_STR
+    SUB_TUPLE
+    SUB_LIST
+    SUB_DICT                  # with dict's own items() and order
+    BUFFER                    # memoryview, array.array
+    WITHOUT_CODE              # default= and pickles are what is left
+    NUMPY_ARRAY               # exactly an ndarray
+    NUMPY_BOOL                # a scalar of NumPy, whose number is at `at`
+    NUMPY_I8, NUMPY_I16, NUMPY_I32, NUMPY_I64
+    NUMPY_U8, NUMPY_U16, NUMPY_U32, NUMPY_U64
+    NUMPY_F32
+
+cdef dict NUMPY_FAMILIES = {
+    ("b", 1): NUMPY_BOOL, ("i", 1): NUMPY_I8, ("i", 2): NUMPY_I16, ("i", 4): NUMPY_I32, ("i", 8): NUMPY_I64,
+    ("u", 1): NUMPY_U8, ("u", 2): NUMPY_U16, ("u", 4): NUMPY_U32, ("u", 8): NUMPY_U64, ("f", 4): NUMPY_F32,
+}
+
+
+cdef tuple family_of(object obj):
+    # The family of the class of an object that is no bytes, and the offset of the number in a scalar of NumPy. In the
+    # order of encode_by_kind().
+    kind = type(obj)
+    if kind is memoryview or kind is loaded_type("array", "array"):
+        return BUFFER, 0
+    if issubclass(kind, int):
+        return SUB_INT, 0
+    if issubclass(kind, float):
+        return SUB_FLOAT, 0
+    if issubclass(kind, str):
+        return SUB_STR, 0
+    if issubclass(kind, tuple):
+        return SUB_TUPLE, 0
+    if issubclass(kind, list):
+        return SUB_LIST, 0
+    if issubclass(kind, dict):
+        return SUB_DICT if kind.items is dict.items and kind.__iter__ is dict.__iter__ else BY_KIND, 0
+    if kind is loaded_type("numpy", "ndarray"):
+        return NUMPY_ARRAY, 0
+    if issubclass(kind, loaded_type("numpy", "generic") or ()):
+        return numpy_family_of(obj)
+    return BY_KIND if is_decided_by_object(kind) else WITHOUT_CODE, 0
+
+
+cdef bint is_decided_by_object(object kind) except -1:
+    # Whether objects of the class may be of a family of their own: a proxy says what it is by its __class__.
+    if issubclass(kind, loaded_type("numpy", "ndarray") or ()) or kind.__module__ in ("decimal", "datetime", "uuid"):
+        return True
+    if kind.__getattribute__ is not object.__getattribute__:
+        return True
+    for cls in kind.__mro__:
+        if cls is not object and "__class__" in vars(cls):
+            return True
+    return False
+
+
+cdef tuple numpy_family_of(object scalar):
+    # The number of a scalar is in the object itself: its buffer says where.
+    cdef Py_buffer view
+    cdef Py_ssize_t offset
+    family = NUMPY_FAMILIES.get((scalar.dtype.kind, scalar.dtype.itemsize))
+    if family is None:
+        return BY_KIND, 0
+    PyObject_GetBuffer(scalar, &view, PyBUF_CONTIG_RO)
+    offset = <const char*>view.buf - <const char*><PyObject*>scalar
+    is_inside = 0 < offset <= scalar.__sizeof__() - view.len and view.len == scalar.dtype.itemsize
+    PyBuffer_Release(&view)
+    return family if is_inside else BY_KIND, offset if is_inside else 0
+
+
+cdef int encode_family(Encoding* e, const NativeSlot* slot, object obj) except -1:
+    # `kept` as in encode_other().
+    cdef int family = slot.family
+    kept = obj
+    if family >= NUMPY_BOOL:
+        return encode_numpy_number(e, family, <const unsigned char*><PyObject*>obj + slot.at, obj)
+    if family == SUB_INT:
+        return encode_int(e, <PyObject*>obj)
+    if family == SUB_FLOAT:
+        return encode_double(e, <PyObject*>obj)
+    if family == SUB_STR:
+        return encode_str(e, <PyObject*>obj)
+    if family == SUB_DICT:
+        return encode_dict(e, PyDict_Copy(obj))    # as it is now: hooks may change it
+    if family == WITHOUT_CODE:
+        return encode_unknown(e, obj)
+    if family == SUB_TUPLE:
+        return encode_tuple(e, obj)
+    if family == SUB_LIST:
+        return encode_list(e, obj)
+    if family == BUFFER:
+        return encode_buffer(e, obj)
+    if family == NUMPY_ARRAY and encode_plain_array(e, obj):
+        return 0
+    return encode_by_kind(e, obj)
+
+
+cdef int encode_numpy_number(Encoding* e, int family, const unsigned char* p, object obj) except -1:
+    # The widths are those of encode_numpy_scalar(), which the rest is left to.
+    cdef int64_t number = p[0]
+    cdef int32_t signed_32
+    cdef uint32_t unsigned_32
+    cdef int16_t signed_16
+    cdef uint16_t unsigned_16
+    cdef float real
+    if family == NUMPY_I64 or family == NUMPY_U64:
+        memcpy(&number, p, 8)
+        if family == NUMPY_U64 and number < 0:
+            return encode_numpy_scalar(e, obj)
+    elif family == NUMPY_I32:
+        memcpy(&signed_32, p, 4)
+        number = signed_32
+    elif family == NUMPY_I16:
+        memcpy(&signed_16, p, 2)
+        number = signed_16
+    elif family == NUMPY_U16:
+        memcpy(&unsigned_16, p, 2)
+        number = unsigned_16
+    elif family == NUMPY_U32:
+        memcpy(&unsigned_32, p, 4)
+        number = unsigned_32
+    reserve(&e.buf, 9)
+    if family == NUMPY_BOOL or family == NUMPY_I8:
+        e.buf.cursor[0] = BOOL if family == NUMPY_BOOL else BYTE
+        e.buf.cursor[1] = p[0] if family == NUMPY_I8 else p[0] != 0
+        e.buf.cursor += 2
+    elif family == NUMPY_F32:
+        memcpy(&real, p, 4)
+        return encode_float(e, real)
+    elif e.int_width != 0:
+        return encode_numpy_scalar(e, obj)
+    elif family == NUMPY_I64 or family == NUMPY_U32 or family == NUMPY_U64:
+        e.buf.cursor[0] = LONG
+        store_i64(e.buf.cursor + 1, number)
+        e.buf.cursor += 9
+    else:
+        e.buf.cursor += store_int(e.buf.cursor, number)
+    return 0
