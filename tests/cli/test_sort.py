@@ -161,3 +161,10 @@ def test_records_beyond_max_bytes_are_refused(command, tmp_path):
         assert message == bad(65, "cat", *pairs, "--max-bytes", "20", stdin=stream)[1]
         assert message.endswith(f"record {number}")
     assert os.listdir(tmp_path) == []
+
+
+def test_an_array_is_no_value_to_sort_by():
+    """It has an __index__ method, which raises TypeError."""
+    numpy = pytest.importorskip("numpy")
+    array = tb.dumps(numpy.arange(2))
+    assert "cannot sort by this value, only by numbers" in bad(65, "sort", "--by", "value", "--values", stdin=array)[1]

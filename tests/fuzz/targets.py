@@ -13,6 +13,7 @@ from fuzz import (
     calls,
     classes,
     columns,
+    commands,
     decoding,
     encoding,
     keys,
@@ -64,6 +65,7 @@ TARGETS = {
     "pickles": Target(pickles.check_pickle, pickles.shape),
     "records": Target(records.check_typed, records.shape),
     "typed": Target(records.check_alone, records.spoiled_shape),
+    "commands": Target(commands.check_commands, commands.shape),
     "report": Target(report.check_report, wire_after(report.HEAD)),
 }
 

@@ -1,5 +1,27 @@
-"""Reports about records for the command: lines of JSON and statistics."""
+"""Records for the command: lines of JSON and of text, statistics, fields."""
 
-from typedbytes._report._native import RecordStatistics, Schema, Walker, WholeRecords, lines
+from typedbytes._report._native import (
+    Fields,
+    RecordStatistics,
+    Schema,
+    Sums,
+    TextLines,
+    TextRecords,
+    Walker,
+    WholeRecords,
+    lines,
+    without_sort_keys,
+)
 
-__all__ = ["RecordStatistics", "Schema", "Walker", "WholeRecords", "lines"]
+__all__ = [
+    "Fields",
+    "RecordStatistics",
+    "Schema",
+    "Sums",
+    "TextLines",
+    "TextRecords",
+    "Walker",
+    "WholeRecords",
+    "lines",
+    "without_sort_keys",
+]

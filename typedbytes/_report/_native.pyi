@@ -1,11 +1,22 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from _typeshed import ReadableBuffer
 
 from typedbytes._base.options import Dialect
 
-__all__ = ["RecordStatistics", "Schema", "Walker", "WholeRecords", "lines"]
+__all__ = [
+    "Fields",
+    "RecordStatistics",
+    "Schema",
+    "Sums",
+    "TextLines",
+    "TextRecords",
+    "Walker",
+    "WholeRecords",
+    "lines",
+    "without_sort_keys",
+]
 
 TAGS: frozenset[bytes]
 
@@ -48,3 +59,67 @@ class WholeRecords(Walker):
 class Schema(Walker):
     def __init__(self, *, pairs: bool = False, dialect: Dialect = "hadoop", max_bytes: int | None = None) -> None: ...
     def paths(self) -> list[tuple[str, dict[int, int]]]: ...
+
+class Fields:
+    def __init__(
+        self,
+        paths: Iterable[tuple[bool, Sequence[int | str]]],
+        *,
+        nkeys: int = 0,
+        null: bytes | None = None,
+        dialect: Dialect = "hadoop",
+    ) -> None: ...
+    def cut(self, data: ReadableBuffer, nparts: int) -> tuple[bytes, tuple[int, int, int] | None]: ...
+    def with_sort_keys(
+        self, data: ReadableBuffer, nparts: int, other: Callable[[bytes], list[int]]
+    ) -> tuple[bytes, tuple[int, int, int | Exception] | None]: ...
+
+def without_sort_keys(data: ReadableBuffer) -> bytes: ...
+
+class TextLines:
+    def __init__(
+        self,
+        separator: bytes,
+        *,
+        pairs: bool = False,
+        rows: bool = False,
+        header: bool = False,
+        dialect: Dialect = "hadoop",
+    ) -> None: ...
+    @property
+    def pairs(self) -> bool: ...
+    @property
+    def nrecords(self) -> int: ...
+    def lines(
+        self, data: ReadableBuffer, ends: list[int] | None = None
+    ) -> tuple[bytes, tuple[int, int, str] | None]: ...
+
+class TextRecords:
+    def __init__(
+        self,
+        separator: bytes,
+        *,
+        pairs: bool = False,
+        rows: bool = False,
+        header: bool = False,
+        max_bytes: int | None = None,
+    ) -> None: ...
+    @property
+    def nlines(self) -> int: ...
+    @property
+    def fault(self) -> tuple[int, str] | None: ...
+    def take(self, data: ReadableBuffer, is_last: bool, lines: list[int] | None = None) -> bytes: ...
+
+class Sums:
+    def __init__(self, other: Callable[..., Any] | None, *, dialect: Dialect = "hadoop") -> None: ...
+    def __len__(self) -> int: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def value_offset(self) -> int: ...
+    @property
+    def record(self) -> int: ...
+    def add(self, data: ReadableBuffer, nparts: int) -> None: ...
+    def number(self, number: int) -> Any: ...
+    def key(self, number: int) -> bytes | None: ...
+    def lines(self, first: int, nlines: int, other: Callable[[int], str]) -> bytes: ...

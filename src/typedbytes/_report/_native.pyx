@@ -1,7 +1,14 @@
-# Reports about records for the command, compiled: lines of JSON, statistics, and what validate decodes.
+# What the command does with records, compiled: lines of JSON and of text, statistics, fields, what validate decodes.
 
 include "json.pxi"
 include "statistics.pxi"
 include "whole_records.pxi"
+include "fields.pxi"
+include "text.pxi"
+include "rows.pxi"
+include "sums.pxi"
 
-__all__ = ["Schema", "RecordStatistics", "Walker", "WholeRecords", "lines"]
+__all__ = [
+    "Fields", "RecordStatistics", "Schema", "Sums", "TextLines", "TextRecords", "Walker", "WholeRecords", "lines",
+    "without_sort_keys",
+]

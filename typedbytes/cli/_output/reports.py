@@ -35,11 +35,16 @@ def report(rows, form, output):
 
 
 def _write_json(rows, output):
+    for row in rows:
+        output.line(line(row))
+
+
+def line(row):
+    """Return a row as a line of JSON without its end."""
     from json import dumps  # imported lazily: start-up time
 
-    for row in rows:
-        members = (f"{dumps(name)}: {_json(value, dumps)}" for name, value in row.items() if value is not None)
-        output.line(f"{{{', '.join(members)}}}")
+    members = (f"{dumps(name)}: {_json(value, dumps)}" for name, value in row.items() if value is not None)
+    return f"{{{', '.join(members)}}}"
 
 
 def _json(value, dumps):

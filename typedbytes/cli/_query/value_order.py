@@ -1,11 +1,12 @@
 """Sorting by values, numbers by their size: a sort key of its value, or of a field, goes before each record."""
 
+from functools import partial
+
 import typedbytes
 from typedbytes import sortkey
-from typedbytes.cli._records.encoded import Encoded, joined
+from typedbytes.cli._records.encoded import Encoded, chunks
 
 _INTEGERS_START, _INTEGERS_END = -(1 << 63), 1 << 64  # of a sort key
-BYTES_NBYTES = 5  # of the code and the length before a record
 
 
 def with_sort_keys(source, nparts, dialect, fields):
@@ -15,26 +16,35 @@ def with_sort_keys(source, nparts, dialect, fields):
 
 def without_sort_keys(source):
     """Return a source of the records in such pairs."""
-    return Encoded(record[BYTES_NBYTES:] for _, record in typedbytes.PairReader(source, raw=True))
+    from typedbytes import _report  # imported lazily: start-up time
+
+    return Encoded(_report.without_sort_keys(pairs) for _, _, pairs in chunks(typedbytes.PairReader(source)))
 
 
 def _pairs(source, nparts, dialect, fields):
-    reader = (typedbytes.PairReader if nparts == 2 else typedbytes.Reader)(source, raw=True, dialect=dialect)
-    decoder = typedbytes.Decoder(dialect=dialect)
-    encoder = typedbytes.Encoder()
-    start = 0
-    for number, record in enumerate(reader):
-        try:
-            key = sortkey.encode(_without_types(decoder.decode(fields.of(record))), none="first")
-        except LookupError as error:
-            raise typedbytes.FormatError(
-                f"no {error.args[0]} in the record to sort it by", start, record=number
-            ) from None
-        except (typedbytes.EncodeError, typedbytes.DecodeError) as error:
-            message = f"cannot sort by this value, only by numbers, texts, bytes and VECTORs of them: {error}"
-            raise typedbytes.FormatError(message, start, record=number) from None
-        yield encoder.encode_pairs([(key, joined(record))])
-        start = reader.offset
+    reader = (typedbytes.PairReader if nparts == 2 else typedbytes.Reader)(source, dialect=dialect)
+    other_key = partial(key_of, typedbytes.Decoder(dialect=dialect))
+    for start, number, chunk in chunks(reader):
+        pairs, fault = fields.compiled.with_sort_keys(chunk, nparts, other_key)
+        if fault:
+            offset, nbefore, cause = fault
+            if isinstance(cause, int):
+                message = f"no {fields.paths[cause]} in the record to sort it by"
+            else:
+                message = f"cannot sort by this value, only by numbers, texts, bytes and VECTORs of them: {cause}"
+            raise typedbytes.FormatError(message, start + offset, record=number + nbefore)
+        yield pairs
+
+
+def key_of(decoder, field):
+    """Return the sort key of the encoded value of a field; raise DecodeError or EncodeError where it has none."""
+    value = _without_types(decoder.decode(field))
+    try:
+        return sortkey.encode(value, none="first")
+    except TypeError as error:
+        if isinstance(error, typedbytes.EncodeError):
+            raise
+        raise typedbytes.EncodeTypeError(str(error)) from None  # of an array, which is an index if it is a number
 
 
 def _without_types(value):

@@ -4,6 +4,8 @@ import io
 
 import typedbytes
 
+CHUNK_NBYTES = 1 << 16  # of whole records that are worked on together
+
 
 class Encoded(io.RawIOBase):
     """Read pieces of typed bytes as one stream; for a SequenceFile, `sequence_file` is its Reader."""
@@ -39,6 +41,21 @@ class Pairs(typedbytes.PairReader):
 def is_pairs(reader):
     """Return whether the records of a reader are pairs."""
     return type(reader) is not typedbytes.Reader
+
+
+def nparts(reader):
+    """Return how many values a record of a reader has."""
+    return 2 if is_pairs(reader) else 1
+
+
+def chunks(reader):
+    """Yield (offset, number of the first record, encoded bytes) for whole records that a reader has left."""
+    while True:
+        offset, number = reader.offset, reader.record
+        records = reader.__read_records__(CHUNK_NBYTES)
+        if not records:
+            return
+        yield offset, number, records
 
 
 def unit(reader):

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from functools import partial
 
 import typedbytes
 from typedbytes.cli._arguments import ReportSettings
 from typedbytes.cli._input.inputs import Inputs
 from typedbytes.cli._input.pair_detection import REFUSE
-from typedbytes.cli._output.reports import Json, json_of, report
-from typedbytes.cli._records.encoded import is_pairs
+from typedbytes.cli._output.reports import Json, is_table, json_of, line, report
+from typedbytes.cli._records.encoded import chunks, nparts
 
 MAX_NDIGITS = 10_000  # of a sum of Decimals: two of them, of a few bytes each, can have one of gigabytes
+LINES_AT_ONCE = 4096
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -35,36 +36,42 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
       typedbytes aggregate --pairs part-0*.tb
       typedbytes cut -f "value['size']" --values logs.tb | typedbytes aggregate
     """
+    from typedbytes import _report  # imported lazily: start-up time
+
     inputs = Inputs(settings, REFUSE)
-    groups: dict[bytes | None, _Numbers] = defaultdict(_Numbers)
+    sums = _report.Sums(partial(_Numbers, typedbytes.Decoder(dialect=settings.dialect)), dialect=settings.dialect)
     for name in inputs:
         with inputs.reading(name) as reader:
-            _add_all(reader, groups, settings.dialect)
-    report((_row(*each, settings.dialect) for each in groups.items()), settings, output)
+            _add_all(reader, sums)
+    rows = (_row(sums, number, settings.dialect) for number in range(len(sums)))
+    if is_table(settings, output):
+        report(rows, settings, output)
+        return
+    for first in range(0, len(sums), LINES_AT_ONCE):
+        output.write(sums.lines(first, LINES_AT_ONCE, lambda number: line(_row(sums, number, settings.dialect))))
+    if output.is_terminal:
+        output.flush()
 
 
-def _add_all(reader, groups, dialect):
+def _add_all(reader, sums):
     """Add the numbers that a reader of encoded records has left to those of their keys."""
-    decoder = typedbytes.Decoder(dialect=dialect)
-    pairs, start = is_pairs(reader), 0
-    for index, record in enumerate(reader):
-        key, value = record if pairs else (None, record)
+    for start, number, chunk in chunks(reader):
         try:
-            number = decoder.decode(value)
-            if number is None:
-                groups[key]  # is reported, with a count of 0 if it has nothing else
-            else:
-                groups[key].add(number)
+            sums.add(chunk, nparts(reader))
         except (TypeError, ArithmeticError) as error:
-            raise typedbytes.FormatError(f"cannot add this value up: {error}", start, record=index) from None
+            message = f"cannot add this value up: {error}"
+            raise typedbytes.FormatError(message, start + sums.offset, record=number + sums.record) from None
         except typedbytes.DecodeError as error:
-            error.offset += reader.offset - len(value)
-            error.record = index
+            error.offset += start + sums.value_offset
+            error.record = number + sums.record
             raise
-        start = reader.offset
 
 
-def _row(key, numbers, dialect):
+def _row(sums, number, dialect):
+    numbers = sums.number(number)
+    if type(numbers) is tuple:
+        numbers = _Numbers(None, *numbers)
+    key = sums.key(number)
     named = {} if key is None else {"key": json_of(key, dialect)}
     found = {"sum": numbers.total, "min": numbers.minimum, "max": numbers.maximum, "mean": numbers.mean()}
     return {**named, "count": numbers.count, **{name: _shown(number) for name, number in found.items()}}
@@ -82,14 +89,17 @@ def _shown(number):
 
 
 class _Numbers:
-    """The count, sum, minimum and maximum of numbers."""
+    """The count, sum, minimum and maximum of numbers, of which compiled code has added up the first."""
 
-    def __init__(self):
-        self.count = self.total = 0
-        self.minimum = self.maximum = None
+    def __init__(self, decoder, count, total, minimum, maximum):
+        self._decoder = decoder
+        self.count, self.total, self.minimum, self.maximum = count, total, minimum, maximum
 
-    def add(self, number):
-        """Add a number. TypeError: it is not one; ArithmeticError: no exact sum, or too large for a float."""
+    def add(self, encoded):
+        """Add a number or a null. TypeError: it is neither; ArithmeticError: no exact sum, or too large for a float."""
+        number = self._decoder.decode(encoded)
+        if number is None:
+            return
         if type(number) not in (int, float) and not _is_decimal(number):
             raise TypeError(f"expected a number, not an object of type {type(number).__name__}")
         if _is_decimal(number) or _is_decimal(self.total):

@@ -1,4 +1,4 @@
-"""The command cut. A field keeps its encoded bytes; only keys of MAPs are decoded."""
+"""The command cut. A field keeps its encoded bytes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typedbytes.cli._input.inputs import Inputs
 from typedbytes.cli._input.pair_detection import REFUSE
 from typedbytes.cli._output.records import Records
 from typedbytes.cli._query.fields import Fields
-from typedbytes.cli._records.encoded import is_pairs
+from typedbytes.cli._records.encoded import chunks, is_pairs, nparts
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -48,22 +48,18 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     """
     if not settings.field:
         raise Failure(USAGE, "cut needs a field: -f PATH (see typedbytes cut --help)")
-    null = settings.missing == "null"
-    fields = [Fields(settings.field, "-f", settings.dialect, null)]
-    if settings.key:
-        fields.insert(0, Fields([settings.key], "-k", settings.dialect, null))
+    keys = [settings.key] if settings.key else []
+    fields = Fields(settings.field, "-f", settings.dialect, settings.missing == "null", keys, "-k")
     inputs = Inputs(settings, REFUSE)
     kind = typedbytes.PairReader if settings.key else typedbytes.Reader
     with Records(settings, output) as records, records.writer(kind(b"")) as writer:
         for name in inputs:
             with inputs.reading(name) as reader:
-                for each in fields:
-                    each.check(is_pairs(reader))
-                start = 0
-                for number, record in enumerate(reader):
-                    try:
-                        writer.write_raw(b"".join([each.of(record) for each in fields]))
-                    except LookupError as error:
-                        message = f"no {error.args[0]} in the record (--missing null writes null)"
-                        raise typedbytes.FormatError(message, start, record=number) from None
-                    start = reader.offset
+                fields.check(is_pairs(reader))
+                for start, number, chunk in chunks(reader):
+                    values, fault = fields.compiled.cut(chunk, nparts(reader))
+                    writer.write_raw(values)
+                    if fault:
+                        offset, nbefore, path = fault
+                        message = f"no {fields.paths[path]} in the record (--missing null writes null)"
+                        raise typedbytes.FormatError(message, start + offset, record=number + nbefore)

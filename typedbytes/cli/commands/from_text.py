@@ -8,7 +8,6 @@ import typedbytes
 from typedbytes._base.compression import compression_of_text
 from typedbytes.cli._arguments import FileSettings, TextSettings, switch
 from typedbytes.cli._failure import display_name
-from typedbytes.cli._input.formats import lines_of
 from typedbytes.cli._input.inputs import Inputs, opened
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -44,47 +43,60 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
       typedbytes from-text --csv --infer a.csv | typedbytes convert --values --to parquet -o a.parquet
       typedbytes from-text --infer --pairs counts.tsv | typedbytes aggregate --pairs
     """
-    from typedbytes.cli._forms.text_form import Layout  # imported lazily: --help needs no csv
+    from typedbytes.cli._forms.text_form import Layout  # imported lazily: start-up time
 
     output.refuse_terminal()
     layout = Layout(settings.pairs, settings.delimiter, settings.header, settings.separator)
-    encoder = typedbytes.Encoder(dialect=settings.dialect)
-    records = (_typed_records if settings.infer else _text_records)(Inputs(settings), layout)
+    inputs = Inputs(settings)
+    records = _typed_records(inputs, layout, settings) if settings.infer else _text_records(inputs, layout)
     with closing(records):  # a failure to write them ends the reading too, and removes its copies
-        for record in records:
-            output.write(encoder.encode_pairs([record]) if settings.pairs else encoder.encode(record))
+        for encoded in records:
+            output.write(encoded)
 
 
 def _text_records(inputs, layout):
-    """Yield the records of all inputs, of text."""
+    """Yield the encoded records of all inputs, of text."""
     for name in inputs:
-        for record, _ in _records_of(name, None, inputs.max_bytes, layout):
-            yield record
+        yield from _records_of(name, None, inputs.max_bytes, layout)
 
 
-def _typed_records(inputs, layout):
+def _typed_records(inputs, layout, settings):
     """Yield the records of all inputs, with types that hold the whole of each column; this takes a second reading."""
-    from typedbytes.cli._input.rereadable import rereadable_inputs  # imported lazily: start-up time
+    from typedbytes.cli._forms.text_form import failure_at  # imported lazily: start-up time
+    from typedbytes.cli._input.rereadable import rereadable_inputs
     from typedbytes.cli._tables.column_types import ColumnTypes
 
-    types = ColumnTypes()
+    encoder = typedbytes.Encoder(dialect=settings.dialect)
+    encode, types = encoder.encode_pairs if settings.pairs else encoder.encode_all, ColumnTypes()
     with rereadable_inputs(inputs) as rereadables:
         for name, path in rereadables:
-            for record, _ in _records_of(name, path, inputs.max_bytes, layout):
-                types.add(record)
+            for encoded in _records_of(name, path, inputs.max_bytes, layout):
+                for record in _decoded(encoded, settings.pairs):
+                    types.add(record)
         for name, path in rereadables:
-            for record, lines in _records_of(name, path, inputs.max_bytes, layout):
-                try:
-                    values = types.convert(record)
-                except (LookupError, ValueError):
-                    raise lines.failure("the input has changed since the types of its columns were found") from None
-                yield values
+            lines: list[int] = []
+            for encoded in _records_of(name, path, inputs.max_bytes, layout, lines):
+                converted = []
+                for record, line in zip(_decoded(encoded, settings.pairs), lines):
+                    try:
+                        converted.append(types.convert(record))
+                    except (LookupError, ValueError):
+                        message = "the input has changed since the types of its columns were found"
+                        yield encode(converted)
+                        raise failure_at(display_name(name), line, message) from None
+                lines.clear()
+                yield encode(converted)
 
 
-def _records_of(name, path, max_bytes, layout):
-    """Yield (record, its TextLines) of an input."""
-    from typedbytes.cli._forms.text_form import records_of  # imported lazily: --help needs no csv
+def _decoded(encoded, pairs):
+    decoder = typedbytes.Decoder()
+    return decoder.decode_pairs(encoded) if pairs else decoder.decode_all(encoded)
+
+
+def _records_of(name, path, max_bytes, layout, lines=None):
+    """Yield encoded records of an input, several at a time; lines gets the number of the last line of each."""
+    from typedbytes.cli._forms.text_form import records_of  # imported lazily: start-up time
 
     with opened(name, path) as source:
         compression_of_text(name)  # raises FormatError for one that cannot be read
-        yield from records_of(lines_of(source, display_name(name), max_bytes), layout)
+        yield from records_of(source, display_name(name), layout, max_bytes, lines)

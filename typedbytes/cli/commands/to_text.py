@@ -35,7 +35,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
       typedbytes to-text --pairs out | sort | head
       typedbytes to-text --csv --header people.tb -o people.csv
     """
-    from typedbytes.cli._forms.text_form import Layout  # imported lazily: --help needs no csv
+    from typedbytes.cli._forms.text_form import Layout  # imported lazily: start-up time
 
     layout = Layout(settings.pairs, settings.delimiter, settings.header, settings.separator)
     with Records(settings, output, layout=layout) as records:

@@ -306,6 +306,16 @@ cdef class Reader:
         self.d.buf.cursor += nbytes
         self.d.record_index += nrecords
 
+    def __read_records__(self, Py_ssize_t nbytes):
+        """Return the encoded bytes of the next whole records, `nbytes` of them or a few more, and fewer where more
+        would have to be waited for; b"" at the end of input. Used by the command.
+        """
+        cdef long long nrecords
+        cdef Py_ssize_t nmeasured = self.measure_records(nbytes, &nrecords)
+        records = self.d.buf.cursor[:nmeasured]
+        self.consume_records(nmeasured, nrecords)
+        return records
+
     def __use_encoded__(self, use, Py_ssize_t nbytes_wanted):
         """Call use(view) with the bytes in the buffer, at least nbytes_wanted if the input has them.
 

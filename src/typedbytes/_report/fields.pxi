@@ -1,0 +1,474 @@
+# The parts of encoded records at given paths, cut out, or as the sort keys of the records that they are in.
+#
+# Here: the walk along a path, and sort keys, which are those of typedbytes.sortkey. Not here: how paths are written,
+# files. Invariant: a record is passed over with `skip_value` before anything in it is looked at.
+
+from libc.math cimport floor, INFINITY, nextafter
+from libc.string cimport memset
+
+from typedbytes._core cimport start_scratch
+from typedbytes.core.byteorder cimport is_ascii, store_f64, store_i32, store_i64
+from typedbytes.core.scalars cimport FIXED_NBYTES
+
+from typedbytes.errors import DecodeError, EncodeError, LimitError
+
+cdef enum:
+    # Parts of a sort key, as in _sorting/sortkey.pxi.
+    KEY_END = 0
+    KEY_NONE = 1
+    KEY_NUMBER = 2
+    KEY_BINARY = 3
+    KEY_TEXT = 4
+    KEY_TUPLE = 5
+    LONG_PAYLOAD = 7          # bytes of a key in a LONG
+    KEY_SCRATCH = 256
+
+cdef long long NAN_BITS = <long long>0x7ff8 << 48
+
+
+cdef class Step:
+    # From a value into it: by an index, or by the key of a MAP.
+    cdef object key           # an int, which is an index too, or a str
+    cdef bytes text           # of a str, as a STRING holds it; None: no STRING does
+    cdef int64_t number
+
+    def __cinit__(self, key):
+        self.key = key
+        if isinstance(key, int):
+            self.number = key
+            return
+        try:
+            self.text = key.encode("utf-8", "surrogateescape")
+            if self.text.decode("utf-8", "surrogateescape") != key:
+                self.text = None
+        except UnicodeEncodeError:
+            pass
+
+
+cdef class Path:
+    cdef bint is_key          # of a pair
+    cdef tuple steps
+
+    def __cinit__(self, is_key, steps):
+        found = []
+        for step in steps:
+            found.append(Step(step))
+        self.is_key, self.steps = is_key, tuple(found)
+
+
+cdef class Fields:
+    "Fields(paths, *, nkeys=0, null=None, dialect='hadoop')\n--\n\n" \
+        """Find the values at paths in records.
+
+    paths: (whether it is in the key of a pair, steps) of each; a step is an index or a key of a MAP. Of equal keys of
+    a MAP the last one counts. nkeys: of the first so many paths cut() makes values of their own. null: what is written
+    for a value that a record lacks; None: that is a fault.
+
+    >>> Fields([(False, [0])]).cut(b"\\x08\\x00\\x00\\x00\\x01\\x02\\x01", 1)
+    (b'\\x02\\x01', None)
+    >>> Fields([(False, [1])]).cut(b"\\x08\\x00\\x00\\x00\\x01\\x02\\x01", 1)
+    (b'', (0, 0, 0))
+    """
+
+    cdef tuple paths
+    cdef Py_ssize_t nkeys
+    cdef bytes null
+    cdef Decoding d
+    cdef Skipping skipping
+    cdef Skipping inner       # of values inside a record
+    cdef object decoder       # of keys of MAPs that only Python can compare
+    cdef WriteBuffer out
+    cdef WriteBuffer order    # of a sort key: what sorts
+    cdef WriteBuffer kinds    # a byte for each number in it
+
+    def __cinit__(self, paths, *, nkeys=0, null=None, dialect="hadoop"):
+        found = []
+        for is_key, steps in paths:
+            found.append(Path(is_key, steps))
+        self.paths, self.nkeys, self.null = tuple(found), nkeys, null
+        self.d = (<DecodeOptions>DecodeOptions(dialect=dialect)).template
+        start_skipping(&self.skipping, &self.d)
+        start_skipping(&self.inner, &self.d)
+        self.dialect_decoder(dialect)
+
+    cdef int dialect_decoder(self, dialect) except -1:
+        from typedbytes._core import Decoder    # lazy import: the class is made with this module
+        self.decoder = Decoder(dialect=dialect, unicode_errors="surrogateescape")
+        return 0
+
+    def __dealloc__(self):
+        stop_skipping(&self.skipping)
+        stop_skipping(&self.inner)
+        drop(&self.out)
+        drop(&self.order)
+        drop(&self.kinds)
+
+    def cut(self, data, int nparts):
+        """Return the values of whole records, several as a VECTOR, and the fault that ended this, or None.
+
+        A fault is the offset of a record, its number and that of the path at which it has nothing.
+        """
+        return self.each(data, nparts, None)
+
+    def with_sort_keys(self, data, int nparts, other):
+        """Return each record as a pair of its sort key and its BYTES, and the fault that ended this, or None.
+
+        other: makes a sort key of the encoded value of a field, where it has one that is not known here. What it raises
+        is in the fault, in the place of the path.
+        """
+        return self.each(data, nparts, other)
+
+    cdef tuple each(self, data, int nparts, other):
+        cdef Py_buffer view
+        cdef const unsigned char* ends[3]
+        cdef SkipOutcome outcome
+        cdef Py_ssize_t missing = -1
+        cdef int i
+        fault = None
+        contiguous = get_view(data, &view)
+        try:
+            self.d.record_index = 0
+            borrow(&self.d.buf, <const unsigned char*>view.buf, view.len)
+            start_owned(&self.out, view.len + 64)
+            while held(&self.d.buf) and fault is None:
+                ends[0] = self.d.buf.cursor
+                for i in range(nparts):
+                    outcome = skip_value(&self.skipping, &self.d.buf)
+                    if outcome != SKIPPED:
+                        raise_skipped(&self.d, &self.skipping, outcome)
+                    ends[i + 1] = self.d.buf.cursor
+                if other is None:
+                    missing = self.put_fields(ends, nparts, self.nkeys)
+                else:
+                    try:
+                        missing = self.put_with_key(ends, nparts, other)
+                    except (DecodeError, EncodeError) as error:
+                        fault = ends[0] - self.d.buf.start, self.d.record_index, error
+                if missing >= 0:
+                    fault = ends[0] - self.d.buf.start, self.d.record_index, missing
+                self.d.record_index += 1
+                if not self.d.record_index & SIGNAL_MASK:
+                    PyErr_CheckSignals()
+            return finish(&self.out), fault
+        finally:
+            drop(&self.out)
+            self.out.owner = NULL
+            PyBuffer_Release(&view)
+
+    cdef Py_ssize_t put_fields(self, const unsigned char** ends, int nparts, Py_ssize_t nkeys) except -2:
+        # Returns the number of a path at which there is nothing, and has written nothing then; -1: there is none.
+        cdef Py_ssize_t before = written(&self.out), npaths = len(self.paths), i
+        cdef const unsigned char* p
+        cdef const unsigned char* end
+        for i in range(npaths):
+            if i == nkeys and npaths - nkeys > 1:
+                reserve(&self.out, 5)
+                self.out.cursor[0] = VECTOR
+                store_i32(self.out.cursor + 1, <int32_t>(npaths - nkeys))
+                self.out.cursor += 5
+            p = self.find(<Path>self.paths[i], ends, nparts, &end)
+            if p == NULL:
+                if self.null is None:
+                    self.out.cursor = self.out.start + before
+                    return i
+                p = self.null
+                end = p + len(self.null)
+            reserve(&self.out, end - p)
+            memcpy(self.out.cursor, p, end - p)
+            self.out.cursor += end - p
+        return -1
+
+    cdef const unsigned char* find(self, Path path, const unsigned char** ends, int nparts,
+                                   const unsigned char** end) except? NULL:
+        # Where the value at a path starts and ends; NULL without an exception: there is none.
+        cdef int part = nparts - 1 if not path.is_key else 0
+        cdef const unsigned char* p = ends[part]
+        end[0] = ends[part + 1]
+        for step in path.steps:
+            p = self.item(p, end, <Step>step) if p[0] == VECTOR or p[0] == LIST else \
+                self.mapped(p, end, <Step>step) if p[0] == MAP else NULL
+            if p == NULL:
+                return NULL
+        return p
+
+    cdef const unsigned char* item(self, const unsigned char* p, const unsigned char** end, Step step) except? NULL:
+        cdef int64_t nitems = 0, index = step.number, i
+        cdef const unsigned char* first = p + 5
+        if not isinstance(step.key, int):
+            return NULL
+        if p[0] == VECTOR:
+            nitems = load_i32(p + 1)
+        else:
+            p = first = p + 1
+            while p[0] != MARKER and (nitems <= index or index < 0):
+                p = self.after(p, end[0])
+                nitems += 1
+        if index < 0:
+            index += nitems
+        if not 0 <= index < nitems:
+            return NULL
+        p = first
+        for i in range(index):
+            p = self.after(p, end[0])
+        end[0] = self.after(p, end[0])
+        return p
+
+    cdef const unsigned char* mapped(self, const unsigned char* p, const unsigned char** end, Step step) except? NULL:
+        cdef Py_ssize_t npairs = load_i32(p + 1), i
+        cdef const unsigned char* key = p + 5
+        cdef const unsigned char* found = NULL
+        cdef const unsigned char* found_end = NULL
+        cdef const unsigned char* value
+        for i in range(npairs):
+            value = self.after(key, end[0])
+            p = self.after(value, end[0])
+            if self.is_key(key, value - key, step):
+                found, found_end = value, p
+            key = p
+        end[0] = found_end
+        return found
+
+    cdef inline const unsigned char* after(self, const unsigned char* p, const unsigned char* end) except NULL:
+        # The end of a value that is known to be whole.
+        cdef ReadBuffer look
+        if p[0] == STRING or p[0] == BYTES:
+            return p + 5 + load_i32(p + 1)
+        if p[0] <= DOUBLE:
+            return p + FIXED_NBYTES[p[0]]
+        borrow(&look, p, end - p)
+        skip_value(&self.inner, &look)
+        return look.cursor
+
+    cdef bint is_key(self, const unsigned char* p, Py_ssize_t nbytes, Step step) except -1:
+        # Whether decoding gives this key.
+        if p[0] == STRING:
+            return step.text is not None and nbytes - 5 == len(step.text) \
+                and memcmp(p + 5, <const unsigned char*>step.text, nbytes - 5) == 0
+        if p[0] == PICKLE:
+            try:
+                return self.decoder.decode(p[:nbytes]) in {step.key}
+            except (DecodeError, TypeError):    # TypeError: what decoding refuses as a key
+                return False
+        if not isinstance(step.key, int):
+            return False
+        if p[0] == DOUBLE:
+            return load_f64(p + 1) == <double>step.number
+        if p[0] == FLOAT:
+            return load_f32(p + 1) == <double>step.number
+        return BYTE <= p[0] <= LONG and integer_at(p) == step.number \
+            or p[0] == SHORT and self.d.hive and load_i16(p + 1) == step.number
+
+    # Sort keys.
+
+    cdef Py_ssize_t put_with_key(self, const unsigned char** ends, int nparts, other) except -2:
+        cdef unsigned char order[KEY_SCRATCH]
+        cdef unsigned char kinds[KEY_SCRATCH]
+        cdef Py_ssize_t nbytes = ends[nparts] - ends[0], start = written(&self.out), missing, nlongs
+        cdef const unsigned char* p
+        missing = self.put_fields(ends, nparts, 0)
+        if missing >= 0:
+            return missing
+        if nbytes > INT32_MAX:
+            raise LimitError(f"a record of {nbytes} bytes is too large to be sorted by a value in it")
+        start_scratch(&self.order, order, KEY_SCRATCH)
+        start_scratch(&self.kinds, kinds, KEY_SCRATCH)
+        try:
+            p = self.out.start + start
+            if self.put_part(&p, self.out.cursor):
+                put_bytes_of(&self.order, self.kinds.start, written(&self.kinds))
+                nlongs = (written(&self.order) + LONG_PAYLOAD - 1) // LONG_PAYLOAD
+                reserve(&self.order, LONG_PAYLOAD)
+                memset(self.order.cursor, 0, LONG_PAYLOAD)
+                self.out.cursor = self.out.start + start
+                put_longs(&self.out, self.order.start, nlongs)
+            else:
+                field = self.out.start[start:written(&self.out)]
+                self.out.cursor = self.out.start + start
+                put_other_longs(&self.out, other(field))
+        finally:
+            drop(&self.order)
+            drop(&self.kinds)
+            self.order.owner = self.kinds.owner = NULL
+        reserve(&self.out, 5 + nbytes)
+        self.out.cursor[0] = BYTES
+        store_i32(self.out.cursor + 1, <int32_t>nbytes)
+        memcpy(self.out.cursor + 5, ends[0], nbytes)
+        self.out.cursor += 5 + nbytes
+        return -1
+
+    cdef bint put_part(self, const unsigned char** cursor, const unsigned char* end) except -1:
+        # Write the part of a key for the value at the cursor; False: it is not known here.
+        cdef const unsigned char* p = cursor[0]
+        cdef int code = p[0]
+        cdef Py_ssize_t i, nitems
+        cursor[0] = self.after(p, end)
+        if code == STRING:
+            if not is_utf8(p + 5, cursor[0] - p - 5):
+                return False
+            put_escaped(&self.order, KEY_TEXT, p + 5, cursor[0])
+        elif code == BYTES:
+            put_escaped(&self.order, KEY_BINARY, p + 5, cursor[0])
+        elif code == DOUBLE or code == FLOAT:
+            self.put_real(load_f64(p + 1) if code == DOUBLE else load_f32(p + 1))
+        elif code == BOOL or BYTE <= code <= LONG:
+            self.put_integer(p[1] != 0 if code == BOOL else integer_at(p))
+        elif code == VECTOR:
+            nitems = load_i32(p + 1)
+            cursor[0] = p + 5
+            put_byte_of(&self.order, KEY_TUPLE)
+            for i in range(nitems):
+                if not self.put_part(cursor, end):
+                    return False
+            put_byte_of(&self.order, KEY_END)
+        elif code == NULL_CODE and self.d.hive or code == PICKLE and cursor[0] - p == PICKLED_NONE_NBYTES \
+                and memcmp(p, PICKLED_NONE, PICKLED_NONE_NBYTES) == 0:
+            put_byte_of(&self.order, KEY_NONE)
+        else:
+            return False
+        return True
+
+    cdef int put_integer(self, int64_t number) except -1:
+        cdef double below = <double>number    # the nearest double, which may be above
+        if below >= 2.0 ** 63 or <int64_t>below > number:
+            below = nextafter(below, -INFINITY)
+        return self.put_number(below, <int>(number - <int64_t>below), 0)
+
+    cdef int put_real(self, double number) except -1:
+        # A whole number sorts as an int, as Python compares them.
+        if number == floor(number) and -(2.0 ** 63) <= number < 2.0 ** 64:
+            return self.put_number(0.0 if number == 0 else number, 0, 0)
+        return self.put_number(number, 0, 1)
+
+    cdef int put_number(self, double below, int above, unsigned char kind) except -1:
+        cdef unsigned char* number
+        cdef unsigned char inverted
+        cdef int i
+        put_byte_of(&self.order, KEY_NUMBER)
+        reserve(&self.order, 10)
+        number = self.order.cursor
+        store_f64(number, below)
+        if below != below:
+            store_i64(number, NAN_BITS)
+        inverted = 0xff if number[0] & 0x80 else 0
+        for i in range(8):
+            number[i] ^= inverted
+        number[0] ^= 0x80 ^ (inverted & 0x80)
+        number[8] = <unsigned char>(above >> 8)
+        number[9] = <unsigned char>(above & 0xff)
+        self.order.cursor += 10
+        return put_byte_of(&self.kinds, kind)
+
+
+cdef inline int64_t integer_at(const unsigned char* p) noexcept:
+    # Of a BYTE, a BOOL, an INT or a LONG.
+    cdef int code = p[0]
+    return load_i32(p + 1) if code == INT else load_i64(p + 1) if code == LONG \
+        else <signed char>p[1] if code == BYTE else p[1] != 0
+
+
+cdef bint is_utf8(const unsigned char* p, Py_ssize_t nbytes) noexcept:
+    cdef const unsigned char* end = p + nbytes
+    cdef int width
+    if is_ascii(p, nbytes):
+        return True
+    while p < end:
+        width = 1 if p[0] < 0x80 else width_of(p, end)
+        if width == 0:
+            return False
+        p += width
+    return True
+
+
+cdef inline int put_byte_of(WriteBuffer* b, unsigned char byte) except -1:
+    reserve(b, 1)
+    b.cursor[0] = byte
+    b.cursor += 1
+    return 0
+
+
+cdef inline int put_bytes_of(WriteBuffer* b, const unsigned char* p, Py_ssize_t nbytes) except -1:
+    reserve(b, nbytes)
+    memcpy(b.cursor, p, nbytes)
+    b.cursor += nbytes
+    return 0
+
+
+cdef int put_escaped(WriteBuffer* b, unsigned char tag, const unsigned char* p, const unsigned char* end) except -1:
+    # Each 00 as 00 ff, then 00 00.
+    reserve(b, 2 * (end - p) + 3)
+    b.cursor[0] = tag
+    b.cursor += 1
+    while p < end:
+        b.cursor[0] = p[0]
+        b.cursor += 1
+        if p[0] == 0:
+            b.cursor[0] = 0xff
+            b.cursor += 1
+        p += 1
+    b.cursor[0] = b.cursor[1] = 0
+    b.cursor += 2
+    return 0
+
+
+cdef int put_longs(WriteBuffer* b, const unsigned char* p, Py_ssize_t nlongs) except -1:
+    cdef Py_ssize_t i
+    reserve(b, 9 * nlongs + 2)
+    b.cursor[0] = LIST
+    b.cursor += 1
+    for i in range(nlongs):
+        b.cursor[0] = LONG
+        b.cursor[1] = 1
+        memcpy(b.cursor + 2, p + LONG_PAYLOAD * i, LONG_PAYLOAD)
+        b.cursor += 9
+    b.cursor[0] = MARKER
+    b.cursor += 1
+    return 0
+
+
+cdef int put_other_longs(WriteBuffer* b, list longs) except -1:
+    reserve(b, 9 * len(longs) + 2)
+    b.cursor[0] = LIST
+    b.cursor += 1
+    for number in longs:
+        b.cursor[0] = LONG
+        store_i64(b.cursor + 1, number)
+        b.cursor += 9
+    b.cursor[0] = MARKER
+    b.cursor += 1
+    return 0
+
+
+def without_sort_keys(data):
+    """Return the records of pairs of a sort key and a record, as Fields.with_sort_keys() makes them.
+
+    >>> without_sort_keys(b"\\x09\\xff\\x00\\x00\\x00\\x00\\x02\\x02\\x01")
+    b'\\x02\\x01'
+    """
+    cdef DecodeOptions options = DecodeOptions()
+    cdef Decoding d = options.template
+    cdef Skipping skipping
+    cdef SkipOutcome outcome
+    cdef WriteBuffer out
+    cdef Py_buffer view
+    cdef const unsigned char* p
+    cdef bint is_record = False
+    out.owner = NULL
+    skipping.pending = NULL
+    contiguous = get_view(data, &view)
+    try:
+        start_skipping(&skipping, &d)
+        borrow(&d.buf, <const unsigned char*>view.buf, view.len)
+        start_owned(&out, view.len + 1)
+        while held(&d.buf):
+            p = d.buf.cursor
+            outcome = skip_value(&skipping, &d.buf)
+            if outcome != SKIPPED:
+                raise_skipped(&d, &skipping, outcome)
+            if is_record and d.buf.cursor - p >= 5:
+                put_bytes_of(&out, p + 5, d.buf.cursor - p - 5)
+            is_record = not is_record
+        return finish(&out)
+    finally:
+        drop(&out)
+        stop_skipping(&skipping)
+        PyBuffer_Release(&view)

@@ -1,0 +1,235 @@
+# Counts, sums, extremes and means of numbers by their encoded keys.
+#
+# Here: ints of 64 bits and floats, added up as Python adds them. Not here: all other numbers: where one comes, or a sum
+# leaves 64 bits, the group is a Python object from then on.
+
+from cpython.mem cimport PyMem_Realloc
+
+cdef enum SumKind:
+    NO_NUMBERS
+    INTEGERS
+    REALS
+    OBJECT                    # in `others`
+
+cdef struct Sum:
+    int64_t count
+    SumKind kind
+    bint has_order            # not all are NaN
+    int64_t total
+    int64_t least
+    int64_t most
+    double real_total
+    double smallest
+    double largest
+
+
+cdef class Sums:
+    """Sums(other, *, dialect='hadoop')\n--\n\nAdd up numbers.
+
+    other: called with (count, total, minimum, maximum) of the numbers so far for an object that goes on with them by
+    its method add(encoded).
+
+    >>> sums = Sums(None)
+    >>> sums.add(b"\x03\x00\x00\x00\x05\x03\x00\x00\x00\x07\x04" + bytes(8), 1); sums.number(0)
+    (3, 12, 0, 7)
+    """
+
+    cdef dict groups          # encoded key to its number
+    cdef list keys
+    cdef dict others
+    cdef Sum* sums
+    cdef Py_ssize_t capacity
+    cdef object other
+    cdef str dialect
+    cdef Decoding d
+    cdef Skipping skipping
+    cdef readonly long long offset    # of the last record, in the bytes given
+    cdef readonly long long value_offset
+    cdef readonly long long record
+
+    def __cinit__(self, other, *, dialect="hadoop"):
+        self.d = (<DecodeOptions>DecodeOptions(dialect=dialect)).template
+        self.groups, self.keys, self.others, self.other, self.dialect = {}, [], {}, other, dialect
+        start_skipping(&self.skipping, &self.d)
+
+    def __dealloc__(self):
+        stop_skipping(&self.skipping)
+        PyMem_Free(self.sums)
+
+    def __len__(self):
+        return len(self.keys)
+
+    def add(self, data, int nparts):
+        """Add the numbers of whole records to those of their keys; one without a key has None.
+
+        Raises what the object of `other` raises; then `offset`, `value_offset` and `record` say where.
+        """
+        cdef Py_buffer view
+        cdef const unsigned char* start
+        cdef const unsigned char* value
+        cdef SkipOutcome outcome
+        cdef Py_ssize_t number
+        contiguous = get_view(data, &view)
+        try:
+            self.d.record_index = self.record = 0
+            borrow(&self.d.buf, <const unsigned char*>view.buf, view.len)
+            while held(&self.d.buf):
+                start = value = self.d.buf.cursor
+                outcome = skip_value(&self.skipping, &self.d.buf)
+                if outcome == SKIPPED and nparts == 2:
+                    value = self.d.buf.cursor
+                    outcome = skip_value(&self.skipping, &self.d.buf)
+                if outcome != SKIPPED:
+                    raise_skipped(&self.d, &self.skipping, outcome)
+                self.offset, self.value_offset = start - self.d.buf.start, value - self.d.buf.start
+                number = self.group(None if nparts == 1 else start[:value - start])
+                self.add_number(number, value, self.d.buf.cursor - value)
+                self.d.record_index += 1
+                self.record += 1
+                if not self.record & SIGNAL_MASK:
+                    PyErr_CheckSignals()
+        finally:
+            PyBuffer_Release(&view)
+
+    cdef Py_ssize_t group(self, key) except -1:
+        cdef Sum* larger
+        found = self.groups.get(key)
+        if found is not None:
+            return found
+        if len(self.keys) == self.capacity:
+            larger = <Sum*>PyMem_Realloc(self.sums, max(64, 2 * self.capacity) * sizeof(Sum))
+            if larger == NULL:
+                raise MemoryError
+            self.sums, self.capacity = larger, max(64, 2 * self.capacity)
+        memset(&self.sums[len(self.keys)], 0, sizeof(Sum))
+        self.groups[key] = len(self.keys)
+        self.keys.append(key)
+        return len(self.keys) - 1
+
+    cdef int add_number(self, Py_ssize_t number, const unsigned char* p, Py_ssize_t nbytes) except -1:
+        cdef Sum* s = &self.sums[number]
+        cdef int code = p[0]
+        cdef int64_t n, total
+        if code == DOUBLE or code == FLOAT:
+            if s.kind == REALS or s.kind == NO_NUMBERS:
+                add_real(s, load_f64(p + 1) if code == DOUBLE else load_f32(p + 1))
+                return 0
+        elif code == INT or code == LONG or code == BYTE:
+            n = integer_at(p)
+            if (s.kind == INTEGERS or s.kind == NO_NUMBERS) \
+                    and not (n > 0 and s.total > INT64_MAX - n or n < 0 and s.total < INT64_MIN - n):
+                s.kind, s.total = INTEGERS, s.total + n
+                s.least = n if s.count == 0 else min(s.least, n)
+                s.most = n if s.count == 0 else max(s.most, n)
+                s.count += 1
+                return 0
+        elif code == NULL_CODE and self.d.hive or code == PICKLE and nbytes == PICKLED_NONE_NBYTES \
+                and memcmp(p, PICKLED_NONE, PICKLED_NONE_NBYTES) == 0:
+            return 0
+        other = self.others.get(number)
+        if other is None:
+            other = self.other(*self.number(number))
+        other.add(p[:nbytes])
+        self.others[number] = other
+        s.kind = OBJECT
+        return 0
+
+    def number(self, Py_ssize_t number):
+        """Return (count, total, minimum, maximum) of the group of this number, or its object.
+
+        >>> Sums(None).number(0)
+        Traceback (most recent call last):
+        IndexError: 0
+        """
+        cdef Sum* s
+        if not 0 <= number < len(self.keys):
+            raise IndexError(number)
+        s = &self.sums[number]
+        if s.kind == OBJECT:
+            return self.others[number]
+        if s.kind == REALS:
+            return (s.count, s.real_total, s.smallest if s.has_order else None, s.largest if s.has_order else None)
+        return s.count, s.total, s.least if s.count else None, s.most if s.count else None
+
+    def key(self, Py_ssize_t number):
+        """Return the encoded key of the group of this number."""
+        return self.keys[number]
+
+    def lines(self, Py_ssize_t first, Py_ssize_t nlines, other):
+        """Return the groups from this number on as lines of JSON.
+
+        other: called with the number of a group that is an object, for its line as a str.
+        """
+        cdef Walk w
+        cdef Py_ssize_t number
+        w.hive, w.plain, w.work_count = self.d.hive, False, 0
+        w.skipping.pending = NULL
+        w.out.owner = NULL
+        try:
+            start_skipping(&w.skipping, &self.d)
+            start_owned(&w.out, 4096)
+            for number in range(max(first, 0), min(first + nlines, <Py_ssize_t>len(self.keys))):
+                if self.sums[number].kind == OBJECT:
+                    line = other(number).encode()
+                    put_text(&w, line, len(line))
+                else:
+                    self.put_group(&w, number)
+                put_byte(&w, c"\n")
+            return finish(&w.out)
+        finally:
+            drop(&w.out)
+            stop_skipping(&w.skipping)
+
+    cdef int put_group(self, Walk* w, Py_ssize_t number) except -1:
+        cdef Sum* s = &self.sums[number]
+        cdef const unsigned char* p
+        key = self.keys[number]
+        put_byte(w, c"{")
+        if key is not None:
+            p = <bytes>key
+            w.end = p + len(<bytes>key)
+            put_text(w, b'"key": ', 7)
+            put_value(w, p)
+            put_text(w, b", ", 2)
+        put_text(w, b'"count": ', 9)
+        put_integer(w, s.count)
+        put_text(w, b', "sum": ', 9)
+        if s.kind == REALS:
+            put_real_of(w, s.real_total)
+            if s.has_order:
+                put_text(w, b', "min": ', 9)
+                put_real_of(w, s.smallest)
+                put_text(w, b', "max": ', 9)
+                put_real_of(w, s.largest)
+            put_text(w, b', "mean": ', 10)
+            put_real_of(w, s.real_total / <double>s.count)
+        else:
+            put_integer(w, s.total)
+            if s.count:
+                put_text(w, b', "min": ', 9)
+                put_integer(w, s.least)
+                put_text(w, b', "max": ', 9)
+                put_integer(w, s.most)
+                put_text(w, b', "mean": ', 10)
+                put_real_of(w, <object>s.total / <object>s.count)    # an int's quotient has no error of its own
+        return put_byte(w, c"}")
+
+
+cdef inline void add_real(Sum* s, double number) noexcept:
+    s.kind = REALS
+    s.real_total += number
+    s.count += 1
+    if number != number:
+        return
+    if not s.has_order or number < s.smallest:
+        s.smallest = number
+    if not s.has_order or number > s.largest:
+        s.largest = number
+    s.has_order = True
+
+
+cdef int put_real_of(Walk* w, double number) except -1:
+    if isfinite(number):
+        return put_number(w, number)
+    return put_text(w, b'"nan"', 5) if isnan(number) \
+        else put_text(w, b'"inf"' if number > 0 else b'"-inf"', 5 if number > 0 else 6)
