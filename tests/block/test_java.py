@@ -1,6 +1,7 @@
 """A real JVM on the other side: every size in every layout, echoes of random messages, sums by Java."""
 
 import random
+import re
 import struct
 import subprocess
 import zlib
@@ -12,6 +13,7 @@ from fuzz import java_blocks
 from support import block_peer, block_reference as slow
 from support.block_calls import formatted
 from support.block_messages import answer_sizes, echo_messages
+from support.block_peer import jars
 from support.subprocess_runs import SECONDS
 from typedbytes.block import BlockReader, BlockWriter
 
@@ -104,3 +106,14 @@ def test_java_over_a_pipe():
     assert reader.read() is None
     assert process.wait(timeout=SECONDS) == 0
     process.stdout.close()
+
+
+def test_the_guide_calls_java(tmp_path, monkeypatch, capsys):
+    guide = (block_peer.ROOT / "docs/guides/jvm.md").read_text("utf-8").partition("## Calls through memory")[2]
+    java, python, text = re.findall(r"^```(?:java|py|text)\n(.*?)^```$", guide, re.S | re.M)[:3]
+    (tmp_path / "Adder.java").write_text(java)
+    classes = block_peer.classes()
+    subprocess.run([jars.find_tool("javac"), "-cp", classes, "-d", tmp_path, tmp_path / "Adder.java"], check=True)
+    monkeypatch.chdir(tmp_path)
+    exec(python.replace("build/java-block/typedbytes-block-0.1.0.jar", str(classes)), {})
+    assert capsys.readouterr().out == text

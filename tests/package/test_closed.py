@@ -62,8 +62,8 @@ COMPILED = [
     tb.Reader, tb.PairReader, tb.Writer, tb.PairWriter, sequencefile.Reader, sequencefile.Writer,
     block.BlockReader, block.BlockWriter, block.CoalescingWriter, block.AsyncCoalescingWriter,
 ]  # fmt: skip
-# tested below: one needs an event loop, the other a second thread
-ELSEWHERE = (block.AsyncCoalescingWriter, block.SharedChannel)
+# tested below: one needs an event loop, the others a second thread
+ELSEWHERE = (block.AsyncCoalescingWriter, block.SharedChannel, block.SharedRing, block.Connection)
 
 
 def test_every_class_has_a_recipe():
@@ -134,3 +134,14 @@ def test_a_shared_channel():
         with block.SharedChannel(ours, 4096) as channel, accepted.result() as other:
             assert (channel.closed, other.closed) == (False, False)
         assert (channel.closed, other.closed) == (True, True)
+
+
+def test_a_shared_ring_and_its_connection():
+    from concurrent.futures import ThreadPoolExecutor
+
+    ours, theirs = socket.socketpair()
+    with ours, theirs, ThreadPoolExecutor() as pool:
+        accepted = pool.submit(block.SharedRing.accept, theirs)
+        with block.SharedRing(ours, 4096) as ring, accepted.result() as other, block.Connection(ring) as connection:
+            assert (connection.closed, ring.closed, other.closed) == (False, False, False)
+        assert (connection.closed, ring.closed, other.closed) == (True, True, True)

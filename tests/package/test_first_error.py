@@ -129,7 +129,7 @@ SINKS = [Failing, FailingObject, FailingAtFlush, buffered_failing]
 
 def test_every_writer_is_here():
     writers = {kind for kind in closable() if hasattr(kind, "write")}
-    assert writers == {*filter(callable, WRITERS), block.AsyncCoalescingWriter}
+    assert writers == {*filter(callable, WRITERS), block.AsyncCoalescingWriter, block.SharedRing}
 
 
 @contextlib.contextmanager

@@ -5,6 +5,8 @@
     CoalescingWriter               many small messages in few system calls, from threads
     AsyncCoalescingWriter          the same for asyncio
     SharedChannel, SharedBody      large bodies in shared memory, with messages that give their offsets
+    SharedRing                     a connection through memory, for messages that wait for each other
+    Connection                     calls, each a message and its reply, over a ring or a socket
     Message, Command, ArrowStream  a decoded message, and types of its values
 
 The layouts are described in docs/block-format.md.
@@ -28,6 +30,7 @@ try:
         BlockWriter,
         CoalescingWriter,
         Command,
+        Connection,
         Message,
     )
 except ModuleNotFoundError:
@@ -36,10 +39,11 @@ except ModuleNotFoundError:
     require_posix("typedbytes.block")
     raise
 from typedbytes.block._shared_memory import SharedBody, SharedChannel
+from typedbytes.block._shared_ring import SharedRing
 
 __all__ = [
     "ArrowStream", "AsyncCoalescingWriter", "BlockDecoder", "BlockEncoder", "BlockReader", "BlockWriter",
-    "CoalescingWriter", "Command", "Message", "SharedBody", "SharedChannel",
+    "CoalescingWriter", "Command", "Connection", "Message", "SharedBody", "SharedChannel", "SharedRing",
 ]  # fmt: skip
 
 

@@ -1,10 +1,10 @@
-from collections.abc import Awaitable, Coroutine, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from typing import Any, Literal, overload
 
 from _typeshed import ReadableBuffer, WriteableBuffer
 from typing_extensions import Self, Unpack
 
-from typedbytes._base.options import EncodeOptions, ValueOptions
+from typedbytes._base.options import EncodeOptions, PicklePolicy, ValueOptions
 
 __all__ = [
     "ArrowStream",
@@ -15,8 +15,11 @@ __all__ = [
     "BlockWriter",
     "CoalescingWriter",
     "Command",
+    "Connection",
     "ELEMENTS",
     "Message",
+    "RING_IS_SUPPORTED",
+    "Ring",
     "array_view",
     "element_name",
 ]
@@ -24,6 +27,7 @@ __all__ = [
 _Wire = Literal["line", "block", "bytes", "type8", "total", "header", "native", 1]
 
 ELEMENTS: tuple[str, ...]
+RING_IS_SUPPORTED: bool
 
 def array_view(element: str, shape: list[int], data: bytes) -> memoryview: ...
 def element_name(view: memoryview) -> str: ...
@@ -130,6 +134,37 @@ class BlockWriter:
     def close(self) -> None: ...
     def __enter__(self) -> Self: ...
     def __exit__(self, kind: object = None, error: object = None, traceback: object = None) -> None: ...
+
+class Connection:
+    def __init__(
+        self,
+        stream: Any,
+        *,
+        max_bytes: int | None = None,
+        default: Callable[[Any], Any] | None = None,
+        pickle: PicklePolicy = "safe",
+    ) -> None: ...
+    @property
+    def stream(self) -> Any: ...
+    def call(self, *values: Any) -> Message: ...
+    @property
+    def closed(self) -> bool: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *exception: object) -> None: ...
+
+class Ring:
+    timeout: float | None
+    def call(self, *values: Any) -> Message: ...
+    def readinto(self, buffer: WriteableBuffer) -> int: ...
+    def write(self, data: ReadableBuffer) -> int: ...
+    @property
+    def capacity(self) -> int: ...
+    @property
+    def closed(self) -> bool: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *exception: object) -> None: ...
 
 class CoalescingWriter:
     def __init__(

@@ -24,6 +24,16 @@ _ALIGNMENT = 64
 _HEAD = struct.Struct("<QQ")  # epoch and length, before each body
 
 
+def expect_message(reader, command, *kinds):
+    """Return the values after the command of the next message, which must be of these types."""
+    message = reader.read()
+    if message is None:
+        raise ConnectionResetError("the other side has closed the channel")
+    if not message or message[0] != command or tuple(map(type, message[1:])) != kinds:
+        raise BlockError(f"expected a {command!r} message, not {message!r:.80}")
+    return message[1:]
+
+
 class _Range:
     """The memory of a body that this side has reserved."""
 
@@ -145,12 +155,7 @@ class SharedChannel:
         self._epoch = 0
 
     def _expect(self, command, *kinds):
-        message = self._reader.read()
-        if message is None:
-            raise ConnectionResetError("the other side has closed the channel")
-        if not message or message[0] != command or tuple(map(type, message[1:])) != kinds:
-            raise BlockError(f"expected a {command!r} message, not {message!r:.80}")
-        return message[1:]
+        return expect_message(self._reader, command, *kinds)
 
     def reserve(self, nbytes: int) -> SharedBody:
         """Return a SharedBody of nbytes bytes to fill; wait for answers of the other side until there is space.

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 
 from typedbytes.errors import BlockError
 
-__all__ = ["make_memory", "map_memory"]
+__all__ = ["lend_memory", "make_memory", "map_lent", "map_memory", "seal_lent"]
 
 _NAME = "typedbytes"  # the name of the memory in /proc
 _PATH = re.compile(r"/proc/[0-9]{1,10}/fd/[0-9]{1,10}")
@@ -82,9 +82,49 @@ def _check_size(nbytes, available):
 @contextmanager
 def _make_sealed(nbytes):
     """Only this mapping can write to the memory."""
-    _require_seals()
-    import fcntl  # not on Windows
+    with _allocated(nbytes) as (file, path):
+        memory = mmap.mmap(file, nbytes)
+        try:
+            _add_seals(file, _SEALS | _SEAL_GROW | _SEAL_SEAL)
+        except OSError:
+            memory.close()
+            raise
+        yield memory, path
 
+
+@contextmanager
+def lend_memory(nbytes):
+    """Return a context manager of new memory for the other side to write to: its descriptor, and the path of it.
+
+    Its size is fixed; until `seal_lent` any process that opens it can write to it, and punch holes. Linux alone.
+    """
+    with _allocated(nbytes) as (file, path):
+        _add_seals(file, _SEAL_SHRINK | _SEAL_GROW)
+        yield file, path
+
+
+def seal_lent(file, path, nbytes):
+    """Return a read-only mapping of lent memory that the other side has mapped: no other process maps it any more."""
+    _add_seals(file, _SEAL_FUTURE_WRITE | _SEAL_SEAL)
+    _check_sealed(file, path, nbytes)  # afterwards: until then the other side could remove pages
+    return mmap.mmap(file, nbytes, prot=mmap.PROT_READ)
+
+
+def map_lent(path, nbytes):
+    """Return a mapping for writing of memory that another process lends, which cannot truncate it."""
+    file = _open_memory(path, os.O_RDWR)
+    try:
+        if not _seals_of(file) & _SEAL_SHRINK:
+            raise _not_sealed(path)
+        _check_size(nbytes, os.fstat(file).st_size)
+        return mmap.mmap(file, nbytes)
+    finally:
+        os.close(file)
+
+
+@contextmanager
+def _allocated(nbytes):
+    _require_seals()
     available = _available_nbytes()
     if nbytes > available:  # when memory runs out, the kernel kills processes
         raise OSError(
@@ -93,15 +133,18 @@ def _make_sealed(nbytes):
     file = os.memfd_create(_NAME, os.MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
     try:
         os.posix_fallocate(file, 0, nbytes)  # allocate all pages: no SIGBUS later because memory ran out
-        memory = mmap.mmap(file, nbytes)
-        try:
-            fcntl.fcntl(file, _ADD_SEALS, _SEALS | _SEAL_GROW | _SEAL_SEAL)
-        except OSError as error:
-            memory.close()
-            raise _unsupported() from error
-        yield memory, f"/proc/{os.getpid()}/fd/{file}"
+        yield file, f"/proc/{os.getpid()}/fd/{file}"
     finally:
         os.close(file)
+
+
+def _add_seals(file, seals):
+    import fcntl  # not on Windows
+
+    try:
+        fcntl.fcntl(file, _ADD_SEALS, seals)
+    except OSError as error:
+        raise _unsupported() from error
 
 
 def _available_nbytes():
@@ -112,6 +155,15 @@ def _available_nbytes():
 
 
 def _map_sealed(path, nbytes):
+    file = _open_memory(path, os.O_RDONLY)
+    try:
+        _check_sealed(file, path, nbytes)
+        return mmap.mmap(file, nbytes, prot=mmap.PROT_READ)
+    finally:
+        os.close(file)
+
+
+def _open_memory(path, mode):
     _require_seals()
     if not _PATH.fullmatch(path):
         raise BlockError(
@@ -126,25 +178,27 @@ def _map_sealed(path, nbytes):
     try:
         if not stat.S_ISREG(os.fstat(found).st_mode):
             raise BlockError(f"{path} is not memory")
-        file = os.open(f"/proc/self/fd/{found}", os.O_RDONLY | os.O_CLOEXEC)
+        return os.open(f"/proc/self/fd/{found}", mode | os.O_CLOEXEC)
     finally:
         os.close(found)
-    try:
-        _check_sealed(file, path, nbytes)
-        return mmap.mmap(file, nbytes, prot=mmap.PROT_READ)
-    finally:
-        os.close(file)
 
 
-def _check_sealed(file, path, nbytes):
+def _seals_of(file):
     import fcntl  # not on Windows
 
     try:
-        seals = fcntl.fcntl(file, _GET_SEALS)
+        return fcntl.fcntl(file, _GET_SEALS)
     except OSError:  # an ordinary file
-        seals = 0
-    if seals & _SEALS != _SEALS:
-        raise BlockError(f"{path} is not sealed: the other side could truncate it, which would kill this process")
+        return 0
+
+
+def _not_sealed(path):
+    return BlockError(f"{path} is not sealed: the other side could truncate it, which would kill this process")
+
+
+def _check_sealed(file, path, nbytes):
+    if _seals_of(file) & _SEALS != _SEALS:
+        raise _not_sealed(path)
     found = os.fstat(file)
     # a page that is not allocated yet would be charged to this process
     _check_size(nbytes, min(found.st_size, 512 * found.st_blocks))

@@ -9,7 +9,9 @@
 #     parse.pxi               bytes to values: the parser, and what is shared by parse_legacy.pxi and parse_native.pxi
 #     decoder.pxi             input that is fed in pieces
 #     sockets.pxi             system calls on sockets, descriptors and files; used by reader.pxi and writer.pxi
-#     coalesce.pxi            many messages in few system calls: coalesce_threads.pxi (with pthreads.pxi)
+#     ring.pxi                bytes through memory that another process maps too, with ring.h
+#     calls.pxi               a request and its reply
+#     coalesce.pxi            many messages in few system calls: coalesce_threads.pxi (with pthreads.pxd)
 #                             and coalesce_asyncio.pxi
 #
 # Invariant: a declared length is compared with the bytes that remain; a message is decoded completely or not at all; an
@@ -23,7 +25,7 @@ from libc.stdint cimport INT32_MAX, INT32_MIN, int32_t, int64_t, uint32_t, uint6
 from libc.stdio cimport snprintf
 from libc.string cimport memchr, memcpy, memmove, memset
 from posix.uio cimport iovec, writev
-from posix.unistd cimport read, write
+from posix.unistd cimport close as close_descriptor, read, write
 from cpython.buffer cimport (
     PyBUF_READ, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer,
 )
@@ -49,12 +51,14 @@ from typedbytes.core.cpython cimport (
     tuple_from_stolen, unlikely,
 )
 from typedbytes.block.crc32c cimport crc32c, crc32c_start
+from typedbytes.block.pthreads cimport *
+from typedbytes.block.ring cimport *
 from typedbytes.core.heap cimport keep_freed
 from typedbytes.core.refs cimport (
     bytes_data, bytes_size, new_bytes, PY_SSIZE_T_MAX, PyOS_string_to_double, PyUnicode_GET_LENGTH,
     PyUnicode_IS_COMPACT_ASCII, text_object,
 )
-from typedbytes.core.threads cimport claim_state
+from typedbytes.core.threads cimport claim_state, lock_writers
 from typedbytes.core.typecode cimport *
 
 import io
@@ -73,7 +77,7 @@ from typedbytes.errors import (
 __all__ = [
     "ArrowStream", "AsyncCoalescingWriter", "BlockDecoder", "BlockEncoder", "BlockReader", "BlockWriter",
     "CoalescingWriter",
-    "Command", "ELEMENTS", "Message", "array_view", "element_name",
+    "Command", "Connection", "ELEMENTS", "Message", "RING_IS_SUPPORTED", "Ring", "array_view", "element_name",
 ]
 
 cdef extern from "<sys/socket.h>" nogil:
@@ -381,9 +385,10 @@ include "parse_legacy.pxi"
 include "parse_native.pxi"
 include "decoder.pxi"
 include "sockets.pxi"
+include "ring.pxi"
 include "writer.pxi"
 include "reader.pxi"
+include "calls.pxi"
 include "coalesce.pxi"
-include "pthreads.pxi"
 include "coalesce_threads.pxi"
 include "coalesce_asyncio.pxi"

@@ -144,7 +144,7 @@ cdef class BlockEncoder:
         >>> sink = io.BytesIO(); BlockEncoder().send([], sink), sink.getvalue().hex()
         (4, '00000000')
         """
-        cdef Sink target = Sink(sink)
+        cdef Sink target = open_sink(sink)
         self.enter()
         try:
             self.append_message(args, id, reply)

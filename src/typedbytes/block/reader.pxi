@@ -35,6 +35,8 @@ cdef class BlockReader(Parser):
         self.state = OPEN
 
     cdef int connect(self, source, Py_ssize_t buffer_size) except -1:
+        if isinstance(source, Ring):
+            return start_filled(&self.buf, buffer_size, fill_from_ring, <void*>source)
         if is_descriptor(source) or has_bare_descriptor(source):
             self.descriptor = open_descriptor(source if is_descriptor(source) else source.fileno())
             return start_filled(&self.buf, buffer_size, fill_from_descriptor, <void*>self)

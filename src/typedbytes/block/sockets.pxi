@@ -27,6 +27,8 @@ cdef class Sink:
         elif has_bare_descriptor(target):
             self.descriptor = open_descriptor(target.fileno())
             self.is_socket = hasattr(target, "sendmsg")
+        elif isinstance(target, Ring):
+            self.descriptor = (<Ring>target).ring.descriptor
         else:
             self.gather = getattr(target, "sendmsg", None)
             self.method = find_write_method(target)

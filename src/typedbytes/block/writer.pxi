@@ -45,7 +45,7 @@ cdef class BlockWriter(OpenWriter):
             raise RuntimeError("a BlockWriter cannot be initialised again")
         if not 0 <= buffer_size <= MAX_BUFFER:
             raise ValueError(f"buffer_size must be 0..{MAX_BUFFER}, not {buffer_size}")
-        self.sink = Sink(sink)
+        self.sink = open_sink(sink)
         self.sink.writer = <PyObject*>self
         bound_inflight(self.sink, max_inflight)
         self.buffer_size = buffer_size
@@ -196,18 +196,7 @@ cdef class BlockWriter(OpenWriter):
         >>> import io
         >>> BlockWriter(io.BytesIO()).write([1, 2])
         """
-        cdef BlockEncoder encoder
-        cdef Py_ssize_t before, nexternal
-        self.enter()
-        try:
-            encoder = self.encoder
-            before = written(&encoder.buf)
-            nexternal = encoder.nexternal
-            encoder.append_message(args, id, reply)
-            self.send_if_due(before, nexternal)
-            self.record += 1
-        finally:
-            self.leave()
+        write_message(self, args, id, reply)
 
     def writes(self, messages):
         """Write every message of an iterable as one batch and return their number.
@@ -320,3 +309,19 @@ cdef class BlockWriter(OpenWriter):
         True
         """
         return self.state == CLOSED
+
+
+cdef inline int write_message(BlockWriter writer, object args, object id, bint reply) except -1:
+    cdef BlockEncoder encoder
+    cdef Py_ssize_t before, nexternal
+    writer.enter()
+    try:
+        encoder = writer.encoder
+        before = written(&encoder.buf)
+        nexternal = encoder.nexternal
+        encoder.append_message(args, id, reply)
+        writer.send_if_due(before, nexternal)
+        writer.record += 1
+    finally:
+        writer.leave()
+    return 0

@@ -30,8 +30,8 @@ import java.util.zip.CRC32;
  *
  * <p>ack answers each message with one zero byte; echo sends it back; checksum answers with the CRC-32 of its
  * values and their number; collect makes Java objects of all values and answers with the number of leaves and the
- * names of the classes. In every mode, shared memory is accepted, and its bodies are checked and released. tcp (the
- * default) prints its port; connections are served one after the other until standard input ends. pipe serves
+ * names of the classes. In every mode, a ring is accepted, and so is shared memory, whose bodies
+ * are checked and released. tcp (the default) prints its port; connections are served one after the other until standard input ends. pipe serves
  * standard input and output, once.
  */
 public final class Peer {
@@ -112,7 +112,13 @@ public final class Peer {
         ByteBuffer zero = ByteBuffer.allocateDirect(1);
         SharedMemory memory = null;
         for (Message message = reader.read(); message != null; message = reader.read()) {
-            if (memory == null && SharedMemory.isOffer(message)) {
+            if (in instanceof SocketChannel && SharedRing.isOffer(message)) {
+                SharedRing ring = SharedRing.accept((SocketChannel) in, reader, writer, message);
+                if (ring != null) {
+                    serve(ring, ring);
+                    return;
+                }
+            } else if (memory == null && SharedMemory.isOffer(message)) {
                 memory = new SharedMemory(message);
                 writer.write(memory.accepted());
             } else if (memory != null && SharedMemory.isBody(message)) {

@@ -61,7 +61,16 @@ public final class SharedMemory {
         if (!isOffer(offer)) {
             throw new BlockException("not an offer of shared memory", 0, -1);
         }
-        String path = (String) offer.values.get(1);
+        memory = map((String) offer.values.get(1), ((Number) offer.values.get(2)).longValue(), false);
+    }
+
+    /**
+     * Maps memory that the other side could not remove: to be read, or, where it is lent, to be written to.
+     *
+     * The file at a path of another process may change at any time, so all checks use a descriptor of this process.
+     * Synchronized: this process then has only one descriptor of a memory at a time.
+     */
+    static synchronized MappedByteBuffer map(String path, long nbytes, boolean isLent) throws IOException {
         if (!PATH.matcher(path).matches()) {
             throw new BlockException(path + " is not sealed memory, /proc/PID/fd/N", 0, 1);
         }
@@ -69,25 +78,17 @@ public final class SharedMemory {
             throw new BlockException(path + " is not memory, or cannot be opened: "
                     + "one user has to run both sides", 0, 1);
         }
-        memory = map(Paths.get(path), ((Number) offer.values.get(2)).longValue());
-    }
-
-    /**
-     * The file at a path of another process may change at any time, so all checks use a descriptor of this process.
-     * Synchronized: this process then has only one descriptor of a memory at a time.
-     */
-    private static synchronized MappedByteBuffer map(Path path, long nbytes) throws IOException {
-        try (FileChannel theirs = FileChannel.open(path, StandardOpenOption.READ)) {
+        try (FileChannel theirs = FileChannel.open(Paths.get(path), StandardOpenOption.READ)) {
             if (nbytes < 1 || nbytes > Math.min(theirs.size(), Integer.MAX_VALUE)) {
                 throw new BlockException("the shared memory has fewer than " + nbytes + " bytes, or too many", 0, 2);
             }
-            Path own = descriptor(Files.getAttribute(path, "unix:ino"));
+            Path own = descriptor(Files.getAttribute(Paths.get(path), "unix:ino"));
             try (FileChannel ours = FileChannel.open(own, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
                 if (!isRefused(() -> ours.truncate(0))
-                        || !isRefused(() -> ours.map(FileChannel.MapMode.READ_WRITE, 0, 1))) {
+                        || (!isLent && !isRefused(() -> ours.map(FileChannel.MapMode.READ_WRITE, 0, 1)))) {
                     throw new BlockException(path + " is not sealed: the other side could truncate it", 0, 1);
                 }
-                return ours.map(FileChannel.MapMode.READ_ONLY, 0, nbytes);
+                return ours.map(isLent ? FileChannel.MapMode.READ_WRITE : FileChannel.MapMode.READ_ONLY, 0, nbytes);
             }
         }
     }

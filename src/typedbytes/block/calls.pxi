@@ -1,0 +1,172 @@
+# Connection: a request and its reply in one call, over a ring or a socket, from several threads.
+#
+# Invariant: replies come in the order of their requests, and repeat their ids; a reply whose caller gave up, after a
+# timeout or a signal, is dropped when it comes. Waiting for another thread's call is without the GIL.
+
+cdef extern from *:
+    """
+    static inline int load_shared(const void *state) {
+        return __atomic_load_n((const int *)state, __ATOMIC_SEQ_CST);
+    }
+    static inline void store_shared(void *state, int value) {
+        __atomic_store_n((int *)state, value, __ATOMIC_SEQ_CST);
+    }
+    static inline int add_shared(int *count, int more) {
+        return __atomic_add_fetch(count, more, __ATOMIC_SEQ_CST);
+    }
+    """
+    int load_shared(const void* state) nogil
+    void store_shared(void* state, int value) nogil
+    int add_shared(int* count, int more) nogil
+
+
+cdef class Connection:
+    "Connection(stream, *, max_bytes=None, default=None, pickle='safe')\n--\n\n" \
+        """Call another process: each call sends a native message and returns the one that answers it.
+
+    stream: a SharedRing, or a socket. max_bytes: of a reply. default, pickle: as for `BlockEncoder` and `BlockDecoder`.
+    Several threads may call; one call at a time is on its way. After an error of the stream a Connection stays failed;
+    after a timeout or a signal it goes on, unless a part of the request was sent.
+
+    >>> import socket, threading
+    >>> ours, theirs = socket.socketpair()
+    >>> def answer():
+    ...     for message in BlockReader(theirs, "native"):
+    ...         BlockWriter(theirs, "native").write([sum(message[1:])], id=message.id)
+    >>> thread = threading.Thread(target=answer); thread.start()
+    >>> with Connection(ours) as connection:
+    ...     connection.call(Command("add"), 1, 2.5)
+    Message((3.5,), id=1)
+    >>> ours.close(); thread.join(); theirs.close()
+    """
+
+    cdef readonly object stream
+    cdef BlockWriter writer
+    cdef BlockReader reader
+    cdef pthread_mutex_t mutex    # for threads that wait only
+    cdef pthread_cond_t freed
+    cdef int nwaiting             # atomic
+    cdef unsigned long caller     # the thread that calls
+    cdef uint32_t id
+    cdef uint32_t nabandoned      # requests whose replies may still come
+    cdef State state
+
+    def __cinit__(self, *args, **options):
+        cdef int failed = pthread_mutex_init(&self.mutex, NULL) or start_condition(&self.freed)
+        if failed:
+            raise_errno(failed)
+        self.state = CLOSED
+
+    def __init__(self, stream, *, max_bytes=None, default=None, pickle="safe"):
+        if self.writer is not None:
+            raise RuntimeError("a Connection cannot be initialised again")
+        if not isinstance(stream, Ring) and not has_bare_descriptor(stream):
+            raise TypeError(f"a Connection is over a SharedRing or a socket, not {type(stream).__name__}")
+        self.reader = BlockReader(stream, "native", max_bytes=max_bytes, pickle=pickle)
+        self.writer = BlockWriter(stream, "native", default=default, pickle=pickle)
+        self.stream = stream
+        self.state = OPEN
+
+    def __dealloc__(self):
+        pthread_mutex_destroy(&self.mutex)
+        pthread_cond_destroy(&self.freed)
+
+    def __reduce__(self):
+        raise TypeError("a Connection cannot be pickled")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    def call(self, *values):
+        """Send the values as one message, and wait for the message that answers it.
+
+        Raises EncodeError for a value without a type, BlockError for a reply that is malformed or answers no request,
+        ConnectionError or TruncatedError when the other side has ended, and the timeout of the stream.
+        """
+        return self.call_with(values)
+
+    cdef object call_with(self, tuple values):
+        self.enter()
+        try:
+            return self.exchange(values)
+        finally:
+            self.leave()
+
+    cdef object exchange(self, tuple values):
+        cdef Message reply
+        cdef uint32_t age
+        write_message(self.writer, values, <uint32_t>(self.id + 1), True)
+        self.id += 1
+        self.nabandoned += 1
+        while True:
+            found = self.reader.next_message()
+            if found is None:
+                raise ConnectionResetError("the other side has closed the connection")
+            reply = <Message>found
+            age = self.id - <uint32_t>reply.number
+            if age == 0:
+                self.nabandoned = 0
+                return reply
+            if age >= self.nabandoned:
+                raise BlockError(f"expected the reply to message {self.id}, not to {reply.number}")
+            self.nabandoned = age
+
+    # ---- one call at a time
+
+    cdef inline int enter(self) except -1:
+        if unlikely(not claim_state(&self.state, OPEN, BUSY)):
+            self.wait_for_turn()
+        self.caller = PyThread_get_thread_ident()
+        return 0
+
+    cdef int wait_for_turn(self) except -1:
+        if self.state == BUSY and self.caller == PyThread_get_thread_ident():
+            raise_in_use(self)    # from a hook or a signal's handler
+        while not claim_state(&self.state, OPEN, BUSY):
+            if self.state == CLOSED:
+                raise ValueError("the Connection is closed")
+            with nogil:
+                pthread_mutex_lock(&self.mutex)
+                add_shared(&self.nwaiting, 1)
+                if load_shared(&self.state) == BUSY:
+                    wait_at_most(&self.freed, &self.mutex, 50000000)    # so that signals are handled
+                add_shared(&self.nwaiting, -1)
+                pthread_mutex_unlock(&self.mutex)
+            PyErr_CheckSignals()
+        return 0
+
+    cdef inline int leave(self) except -1:
+        self.caller = 0
+        return self.free(OPEN)
+
+    cdef inline int free(self, State state) except -1:
+        store_shared(&self.state, state)
+        if unlikely(add_shared(&self.nwaiting, 0)):
+            pthread_mutex_lock(&self.mutex)
+            if state == OPEN:
+                pthread_cond_signal(&self.freed)
+            else:
+                pthread_cond_broadcast(&self.freed)
+            pthread_mutex_unlock(&self.mutex)
+        return 0
+
+    @property
+    def closed(self):
+        """Whether the Connection is closed."""
+        return self.state == CLOSED
+
+    def close(self):
+        """Close the stream, after the call of another thread if there is one. Closing again does nothing."""
+        if self.state == CLOSED:
+            return
+        self.enter()
+        try:
+            self.reader.close()
+            self.writer.close()
+            self.stream.close()
+        finally:
+            self.caller = 0
+            self.free(CLOSED)
