@@ -1607,7 +1607,7 @@ def test_steps_that_a_script_does_not_say(tmp_path):
             STEPS,
             {},
             "fails before it reads any input, with exit code 1: KeyError: 'times'; "
-            "it must run here too, to say what its steps are",
+            "it must run here too, to say what its steps and parameters are",
         ),
         (
             STEPS,

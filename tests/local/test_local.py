@@ -695,8 +695,8 @@ def test_what_the_user_has_to_mend_is_said(words, tmp_path, change, said):
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"output_format": "csv"},
-        {"input_format": "csv"},
+        {"output_format": "xml"},
+        {"input_format": "xml"},
         {"reducers": -1},
         {"attempts": 0},
         {"processes": 0},

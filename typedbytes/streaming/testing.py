@@ -100,14 +100,15 @@ def run_script(script, pairs, arguments=(), *, params=None):
 
     The script calls run(); arguments are the words that follow the role. Its counters are those of counted().
     """
-    before, words = sys.argv, [os.fspath(script), "map", *arguments]
-    with _environment(_variables(params)):
-        steps = captured(*words[:1], words[1:])
-        try:
+    words = [os.fspath(script), "map", *arguments]
+    before = sys.argv, sys.modules["__main__"], sys.path[:]
+    try:
+        with _environment(_variables(params)):
+            steps = captured(*words[:1], words[1:])
             sys.argv = words
             return run_job(pairs, params=params, steps=steps)
-        finally:
-            sys.argv = before
+    finally:
+        sys.argv, sys.modules["__main__"], sys.path[:] = before
 
 
 def _run_step(step, data):

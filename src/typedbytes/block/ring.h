@@ -164,7 +164,8 @@ static inline void ring_ring(ring *r) {
         __atomic_store_n(&r->answered, wait, __ATOMIC_RELAXED);
         do n = send(r->descriptor, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
         while (n < 0 && errno == EINTR);
-        if (n == 1) ring_store(r->mine + RING_RUNG, ++r->nrung);    /* after it: a bell that is counted is there to be read */
+        /* Afterwards: a bell that is counted is there to be read. */
+        if (n == 1) ring_store(r->mine + RING_RUNG, ++r->nrung);
         else if (n < 0 && errno != EAGAIN) ring_set(&r->ended, 1);    /* EAGAIN: bells are waiting there already */
     }
     pthread_mutex_unlock(&r->mutex);

@@ -352,7 +352,8 @@ public final class SharedRing implements ByteChannel {
             synchronized (bells) {
                 received += Math.max(count, 0);
                 hasEnded |= count < 0;
-                boolean isFalse = Long.compareUnsigned(received, (wait + 1) / 2) > 0;    // one for each odd value, at most
+                // One for each odd value, at most.
+                boolean isFalse = Long.compareUnsigned(received, (wait + 1) / 2) > 0;
                 SharedWords.store(mine, WAIT, ++wait);
                 isListening = false;
                 bells.notifyAll();
