@@ -455,4 +455,5 @@ def test_steps_beside_another_argument_are_refused(name):
 
 
 def test_every_argument_beside_steps_is_among_those_refused():
-    assert list(inspect.signature(streaming.run).parameters.keys() - {"steps", "argv", "params"} - BESIDE_STEPS.keys()) == []
+    of_the_job = {"steps", "argv", "params"}
+    assert list(inspect.signature(streaming.run).parameters.keys() - of_the_job - BESIDE_STEPS.keys()) == []

@@ -2,6 +2,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from _typeshed import ReadableBuffer
+from typing_extensions import Self
 
 from typedbytes._base.options import Dialect
 
@@ -61,14 +62,14 @@ class Schema(Walker):
     def paths(self) -> list[tuple[str, dict[int, int]]]: ...
 
 class Fields:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         paths: Iterable[tuple[bool, Sequence[int | str]]],
         *,
         nkeys: int = 0,
         null: bytes | None = None,
         dialect: Dialect = "hadoop",
-    ) -> None: ...
+    ) -> Self: ...
     def cut(self, data: ReadableBuffer, nparts: int) -> tuple[bytes, tuple[int, int, int] | None]: ...
     def with_sort_keys(
         self, data: ReadableBuffer, nparts: int, other: Callable[[bytes], list[int]]
@@ -77,15 +78,15 @@ class Fields:
 def without_sort_keys(data: ReadableBuffer) -> bytes: ...
 
 class TextLines:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         separator: bytes,
         *,
         pairs: bool = False,
         rows: bool = False,
         header: bool = False,
         dialect: Dialect = "hadoop",
-    ) -> None: ...
+    ) -> Self: ...
     @property
     def pairs(self) -> bool: ...
     @property
@@ -95,15 +96,15 @@ class TextLines:
     ) -> tuple[bytes, tuple[int, int, str] | None]: ...
 
 class TextRecords:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         separator: bytes,
         *,
         pairs: bool = False,
         rows: bool = False,
         header: bool = False,
         max_bytes: int | None = None,
-    ) -> None: ...
+    ) -> Self: ...
     @property
     def nlines(self) -> int: ...
     @property
@@ -111,7 +112,7 @@ class TextRecords:
     def take(self, data: ReadableBuffer, is_last: bool, lines: list[int] | None = None) -> bytes: ...
 
 class Sums:
-    def __init__(self, other: Callable[..., Any] | None, *, dialect: Dialect = "hadoop") -> None: ...
+    def __new__(cls, other: Callable[..., Any] | None, *, dialect: Dialect = "hadoop") -> Self: ...
     def __len__(self) -> int: ...
     @property
     def offset(self) -> int: ...

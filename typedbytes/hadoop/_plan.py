@@ -187,7 +187,7 @@ ELSEWHERE = {
 def _java_class(option, formats, name):
     if option == "-inputformat" and "=" in name:
         raise OptionError(f"a job on Hadoop has one format for all inputs, not {name!r}")
-    if name in ELSEWHERE:
+    if name in ELSEWHERE and name not in formats:
         where = "typedbytes run" if name == "pairs" else "typedbytes run and Spark"
         raise OptionError(f'the format "{name}" works only with {where}: {ELSEWHERE[name]}')
     if name and name not in formats and "." not in name:

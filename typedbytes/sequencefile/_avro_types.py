@@ -186,6 +186,8 @@ class Enum(_Node):
 
 
 class _Container(_Node):
+    read_parts: Any
+
     def read(self, source, depth):
         if depth >= MAX_DEPTH:
             raise LimitError(f"values nest deeper than {MAX_DEPTH}", source.offset)

@@ -4,12 +4,19 @@ Text has no types: all that is read becomes STRINGs. What a line or row could no
 Both directions are compiled (typedbytes._report).
 """
 
+from __future__ import annotations
+
 import io
 
 import typedbytes
 from typedbytes import _report
 from typedbytes.cli._failure import BAD_DATA, USAGE, Failure, escaped
 from typedbytes.cli._records.encoded import is_pairs
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _PIECE_NBYTES = 1 << 18  # of text
 _NEVER = b"\xff"  # in UTF-8
@@ -76,7 +83,7 @@ class TextOutput:
         self._layout = layout
         self._how = {"rows": layout.is_rows, "header": layout.header, "dialect": dialect}
         self._output = output
-        self._lines = None
+        self._lines: Any = None
 
     def expect(self, reader):
         """Prepare for the records of this reader."""
@@ -93,7 +100,7 @@ class TextOutput:
 
     def write(self, records):
         """Write records as text, up to the first that cannot be text."""
-        ends = [] if self._output.is_terminal else None
+        ends: list[int] | None = [] if self._output.is_terminal else None
         text, fault = self._lines.lines(records, ends)
         if ends is not None:
             lines = (text[start : end - 1].decode(errors="surrogateescape") for start, end in zip([0, *ends], ends))

@@ -46,11 +46,11 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     rows = (_row(sums, number, settings.dialect) for number in range(len(sums)))
     if is_table(settings, output):
         report(rows, settings, output)
-        return
-    for first in range(0, len(sums), LINES_AT_ONCE):
-        output.write(sums.lines(first, LINES_AT_ONCE, lambda number: line(_row(sums, number, settings.dialect))))
-    if output.is_terminal:
-        output.flush()
+    else:
+        for first in range(0, len(sums), LINES_AT_ONCE):
+            output.write(sums.lines(first, LINES_AT_ONCE, lambda number: line(_row(sums, number, settings.dialect))))
+        if output.is_terminal:
+            output.flush()
 
 
 def _add_all(reader, sums):
