@@ -93,11 +93,11 @@ class ParsedInput:
         self._parse = _parser(form, options)
         self._form = form
         self._failure: DecodeError | None = None
-        self.item_bytes = inner.item_bytes
+        self.item_bytes: Any = inner.item_bytes
         if undecoded:
-            self.raw_pairs = inner.raw_pairs
-            self.decode_key = inner.decode_key
-            self.packed = inner.packed
+            self.raw_pairs: Any = inner.raw_pairs
+            self.decode_key: Any = inner.decode_key
+            self.packed: Any = inner.packed
 
     @property
     def offset(self) -> int:
