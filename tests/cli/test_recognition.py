@@ -77,7 +77,7 @@ def test_an_rcfile_is_named_and_gives_no_pair(data, file):
     path = file(data)
     assert sniffed(file, data) == "rcfile"
     for command in ("to-json", "count", "validate"):
-        stdout, message = bad(64, command, "--pairs", path)
+        stdout, message = bad(65, command, "--pairs", path)
         assert "an RCFile has rows, not pairs" in message
         assert b"records" not in stdout.replace(b'"records": 0', b"")
     for read in (sequencefile.Reader, lambda data: sequencefile.Reader(io.BytesIO(data))):

@@ -19,7 +19,7 @@ from typedbytes._base.magic import (
     may_be_json,
     may_be_text,
 )  # fmt: skip
-from typedbytes.cli._failure import BAD_DATA, USAGE, Failure
+from typedbytes.cli._failure import BAD_DATA, Failure
 from typedbytes.cli._records.encoded import Encoded, Pairs
 
 NAMES = ("typedbytes", "sequencefile", "json", "block")
@@ -125,7 +125,7 @@ def _rows_of_rcfile(source, shown, pairs, dialect, max_bytes):
     from typedbytes.sequencefile._rcfile import RCFile  # imported lazily: start-up time
 
     if pairs:
-        raise Failure(USAGE, f"{shown}: an RCFile has rows, not pairs: leave out --pairs")
+        raise Failure(BAD_DATA, f"{shown}: an RCFile has rows, not pairs: leave out --pairs")
     rows = RCFile(source, dialect=dialect, max_bytes=max_bytes)
     return Encoded(iter(lambda: rows.__read_encoded__(CHUNK_NBYTES)[0] or None, None))
 
