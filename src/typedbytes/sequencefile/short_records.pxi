@@ -1,7 +1,7 @@
 # Short records as typed bytes, without the GIL: those in memory whole, of the classes that most files have.
 
-# The type code that goes before the same bytes, by kind; 0: none, or other bytes.
-cdef unsigned char[14] CODES = [0, BYTES, 0, INT, LONG, 0, 0, 0, BYTE, FLOAT, DOUBLE, BOOL, 0, 0]
+# The type code that goes before the same bytes, by kind as NBYTES; 0: none, or other bytes.
+cdef unsigned char[15] CODES = [0, BYTES, 0, INT, LONG, 0, 0, 0, BYTE, FLOAT, DOUBLE, BOOL, 0, 0, 0]
 
 
 cdef inline Py_ssize_t store_typed(int kind, const unsigned char* p, Py_ssize_t nbytes, unsigned char* out,
