@@ -19,6 +19,8 @@ from gates import build_copies, figures  # noqa: E402
 NAME = "sanitized"  # the first word of a gate that wants this build
 SWITCHES = {"TYPEDBYTES_SANITIZE": "1"}
 EXECUTIONS = 5_000  # of each target
+PARALLEL = ("--numprocesses=auto", "--maxprocesses=8", "--dist=worksteal", "--benchmark-disable")
+SUITE = ("-q", "-m", "not hadoop and not unsanitized", *PARALLEL)
 
 
 def tests(file, *words):
@@ -46,7 +48,7 @@ def library(name):
 def main(arguments):
     """Build the copy, and run the suite and the targets."""
     folder = build_copies.copy_and_build("sanitized", **SWITCHES)
-    pytest = [sys.executable, "-m", "pytest", "-q", "-m", "not hadoop and not unsanitized", *arguments, "tests"]
+    pytest = [sys.executable, "-m", "pytest", *SUITE, *arguments, "tests"]
     fuzz = [sys.executable, "tests/fuzz/run.py", "--executions", EXECUTIONS, "--seed", 1]
     codes = [build_copies.run(folder, *command, **environment()) for command in (pytest, fuzz)]
     print("sanitizers: no report" if not any(codes) else f"sanitizers: exit codes {codes}")
