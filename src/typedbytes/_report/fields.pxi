@@ -3,27 +3,21 @@
 # Here: the walk along a path, and sort keys, which are those of typedbytes.sortkey. Not here: how paths are written,
 # files. Invariant: a record is passed over with `skip_value` before anything in it is looked at.
 
-from libc.math cimport floor, INFINITY, nextafter
+from libc.math cimport floor
 from libc.string cimport memset
 
 from typedbytes._core cimport start_scratch
-from typedbytes.core.byteorder cimport is_ascii, store_f64, store_i32, store_i64
+from typedbytes.core.byteorder cimport is_ascii, store_i32, store_i64
 from typedbytes.core.scalars cimport FIXED_NBYTES
+from typedbytes.core.sort_key cimport (
+    KEY_BINARY, KEY_END, KEY_FLOATING, KEY_INTEGER, KEY_NONE_FIRST, KEY_NUMBER_NBYTES, KEY_TEXT, KEY_TUPLE,
+    LONG_PAYLOAD, double_below, store_key_bytes, store_key_number,
+)
 
 from typedbytes.errors import DecodeError, EncodeError, LimitError
 
 cdef enum:
-    # Parts of a sort key, as in _sorting/sortkey.pxi.
-    KEY_END = 0
-    KEY_NONE = 1
-    KEY_NUMBER = 2
-    KEY_BINARY = 3
-    KEY_TEXT = 4
-    KEY_TUPLE = 5
-    LONG_PAYLOAD = 7          # bytes of a key in a LONG
     KEY_SCRATCH = 256
-
-cdef long long NAN_BITS = <long long>0x7ff8 << 48
 
 
 cdef class Step:
@@ -201,7 +195,7 @@ cdef class Fields:
         else:
             p = first = p + 1
             while p[0] != MARKER and (nitems <= index or index < 0):
-                p = self.after(p, end[0])
+                p = end_of_value(&self.inner, p, end[0])
                 nitems += 1
         if index < 0:
             index += nitems
@@ -209,8 +203,8 @@ cdef class Fields:
             return NULL
         p = first
         for i in range(index):
-            p = self.after(p, end[0])
-        end[0] = self.after(p, end[0])
+            p = end_of_value(&self.inner, p, end[0])
+        end[0] = end_of_value(&self.inner, p, end[0])
         return p
 
     cdef const unsigned char* mapped(self, const unsigned char* p, const unsigned char** end, Step step) except? NULL:
@@ -220,24 +214,13 @@ cdef class Fields:
         cdef const unsigned char* found_end = NULL
         cdef const unsigned char* value
         for i in range(npairs):
-            value = self.after(key, end[0])
-            p = self.after(value, end[0])
+            value = end_of_value(&self.inner, key, end[0])
+            p = end_of_value(&self.inner, value, end[0])
             if self.is_key(key, value - key, step):
                 found, found_end = value, p
             key = p
         end[0] = found_end
         return found
-
-    cdef inline const unsigned char* after(self, const unsigned char* p, const unsigned char* end) except NULL:
-        # The end of a value that is known to be whole.
-        cdef ReadBuffer look
-        if p[0] == STRING or p[0] == BYTES:
-            return p + 5 + load_i32(p + 1)
-        if p[0] <= DOUBLE:
-            return p + FIXED_NBYTES[p[0]]
-        borrow(&look, p, end - p)
-        skip_value(&self.inner, &look)
-        return look.cursor
 
     cdef bint is_key(self, const unsigned char* p, Py_ssize_t nbytes, Step step) except -1:
         # Whether decoding gives this key.
@@ -301,13 +284,13 @@ cdef class Fields:
         cdef const unsigned char* p = cursor[0]
         cdef int code = p[0]
         cdef Py_ssize_t i, nitems
-        cursor[0] = self.after(p, end)
+        cursor[0] = end_of_value(&self.inner, p, end)
         if code == STRING:
             if not is_utf8(p + 5, cursor[0] - p - 5):
                 return False
-            put_escaped(&self.order, KEY_TEXT, p + 5, cursor[0])
+            self.put_counted(KEY_TEXT, p + 5, cursor[0])
         elif code == BYTES:
-            put_escaped(&self.order, KEY_BINARY, p + 5, cursor[0])
+            self.put_counted(KEY_BINARY, p + 5, cursor[0])
         elif code == DOUBLE or code == FLOAT:
             self.put_real(load_f64(p + 1) if code == DOUBLE else load_f32(p + 1))
         elif code == BOOL or BYTE <= code <= LONG:
@@ -320,43 +303,50 @@ cdef class Fields:
                 if not self.put_part(cursor, end):
                     return False
             put_byte_of(&self.order, KEY_END)
-        elif code == NULL_CODE and self.d.hive or code == PICKLE and cursor[0] - p == PICKLED_NONE_NBYTES \
-                and memcmp(p, PICKLED_NONE, PICKLED_NONE_NBYTES) == 0:
-            put_byte_of(&self.order, KEY_NONE)
+        elif is_null(p, cursor[0] - p, self.d.hive):
+            put_byte_of(&self.order, KEY_NONE_FIRST)
         else:
             return False
         return True
 
     cdef int put_integer(self, int64_t number) except -1:
-        cdef double below = <double>number    # the nearest double, which may be above
-        if below >= 2.0 ** 63 or <int64_t>below > number:
-            below = nextafter(below, -INFINITY)
-        return self.put_number(below, <int>(number - <int64_t>below), 0)
+        cdef double below = double_below(number)
+        return self.put_number(below, <int>(number - <int64_t>below), KEY_INTEGER)
 
     cdef int put_real(self, double number) except -1:
         # A whole number sorts as an int, as Python compares them.
         if number == floor(number) and -(2.0 ** 63) <= number < 2.0 ** 64:
-            return self.put_number(0.0 if number == 0 else number, 0, 0)
-        return self.put_number(number, 0, 1)
+            return self.put_number(0.0 if number == 0 else number, 0, KEY_INTEGER)
+        return self.put_number(number, 0, KEY_FLOATING)
 
     cdef int put_number(self, double below, int above, unsigned char kind) except -1:
-        cdef unsigned char* number
-        cdef unsigned char inverted
-        cdef int i
-        put_byte_of(&self.order, KEY_NUMBER)
-        reserve(&self.order, 10)
-        number = self.order.cursor
-        store_f64(number, below)
-        if below != below:
-            store_i64(number, NAN_BITS)
-        inverted = 0xff if number[0] & 0x80 else 0
-        for i in range(8):
-            number[i] ^= inverted
-        number[0] ^= 0x80 ^ (inverted & 0x80)
-        number[8] = <unsigned char>(above >> 8)
-        number[9] = <unsigned char>(above & 0xff)
-        self.order.cursor += 10
+        reserve(&self.order, KEY_NUMBER_NBYTES)
+        self.order.cursor = store_key_number(self.order.cursor, below, above, 0)
         return put_byte_of(&self.kinds, kind)
+
+    cdef int put_counted(self, unsigned char tag, const unsigned char* p, const unsigned char* end) except -1:
+        reserve(&self.order, 2 * (end - p) + 3)
+        self.order.cursor = store_key_bytes(self.order.cursor, tag, p, end, 0)
+        return 0
+
+
+cdef inline const unsigned char* end_of_value(Skipping* skipping, const unsigned char* p,
+                                             const unsigned char* end) except NULL:
+    # Of a value that is known to be whole.
+    cdef ReadBuffer look
+    if p[0] == STRING or p[0] == BYTES:
+        return p + 5 + load_i32(p + 1)
+    if p[0] <= DOUBLE:
+        return p + FIXED_NBYTES[p[0]]
+    borrow(&look, p, end - p)
+    skip_value(skipping, &look)
+    return look.cursor
+
+
+cdef inline bint is_null(const unsigned char* p, Py_ssize_t nbytes, bint hive) noexcept:
+    # Whether a whole value is None.
+    return p[0] == NULL_CODE and hive or p[0] == PICKLE and nbytes == PICKLED_NONE_NBYTES \
+        and memcmp(p, PICKLED_NONE, PICKLED_NONE_NBYTES) == 0
 
 
 cdef inline int64_t integer_at(const unsigned char* p) noexcept:
@@ -390,23 +380,6 @@ cdef inline int put_bytes_of(WriteBuffer* b, const unsigned char* p, Py_ssize_t 
     reserve(b, nbytes)
     memcpy(b.cursor, p, nbytes)
     b.cursor += nbytes
-    return 0
-
-
-cdef int put_escaped(WriteBuffer* b, unsigned char tag, const unsigned char* p, const unsigned char* end) except -1:
-    # Each 00 as 00 ff, then 00 00.
-    reserve(b, 2 * (end - p) + 3)
-    b.cursor[0] = tag
-    b.cursor += 1
-    while p < end:
-        b.cursor[0] = p[0]
-        b.cursor += 1
-        if p[0] == 0:
-            b.cursor[0] = 0xff
-            b.cursor += 1
-        p += 1
-    b.cursor[0] = b.cursor[1] = 0
-    b.cursor += 2
     return 0
 
 

@@ -123,8 +123,7 @@ cdef class Sums:
                 s.most = n if s.count == 0 else max(s.most, n)
                 s.count += 1
                 return 0
-        elif code == NULL_CODE and self.d.hive or code == PICKLE and nbytes == PICKLED_NONE_NBYTES \
-                and memcmp(p, PICKLED_NONE, PICKLED_NONE_NBYTES) == 0:
+        elif is_null(p, nbytes, self.d.hive):
             return 0
         other = self.others.get(number)
         if other is None:

@@ -268,18 +268,8 @@ cdef class TextLines:
             if j < 0 or values[j] != NULL:
                 return self.refuse_keys(p, mark)
             values[j] = entry
-            entry = self.after(entry)
+            entry = end_of_value(&self.w.skipping, entry, self.w.end)
         return 0
-
-    cdef inline const unsigned char* after(self, const unsigned char* p) noexcept:
-        cdef ReadBuffer look
-        if p[0] == STRING or p[0] == BYTES:
-            return p + 5 + load_i32(p + 1)
-        if p[0] <= DOUBLE:
-            return p + FIXED_NBYTES[p[0]]
-        borrow(&look, p, self.w.end - p)
-        skip_value(&self.w.skipping, &look)
-        return look.cursor
 
     cdef list keys_of(self, const unsigned char* p, Py_ssize_t mark):
         # The texts of the keys of a MAP.
@@ -287,7 +277,7 @@ cdef class TextLines:
         keys = []
         p += 5
         for i in range(npairs):
-            p = self.after(self.put_text_of(p))
+            p = end_of_value(&self.w.skipping, self.put_text_of(p), self.w.end)
             keys.append(self.w.out.start[mark:written(&self.w.out)])
             self.w.out.cursor = self.w.out.start + mark
         return keys

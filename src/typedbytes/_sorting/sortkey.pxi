@@ -23,33 +23,17 @@ from typedbytes._core cimport WriteBuffer, drop, finish, reserve, start_scratch,
 from typedbytes.core.byteorder cimport load_f64, load_i64, store_f64, store_i64
 from typedbytes.core.cpython cimport reraise_memory_error
 from typedbytes.core.refs cimport PyLong_AsLongLongAndOverflow, PyLong_AsUnsignedLongLong
+from typedbytes.core.sort_key cimport (
+    KEY_BINARY, KEY_BOOLEAN, KEY_END, KEY_FLOATING, KEY_INTEGER, KEY_MASK, KEY_NAN_BITS, KEY_NEGATIVE_ZERO,
+    KEY_NONE_FIRST, KEY_NONE_LAST, KEY_NUMBER, KEY_NUMBER_NBYTES, KEY_TEXT, KEY_TUPLE, LONG_PAYLOAD, double_below,
+    store_key_bytes, store_key_number,
+)
 
 from typedbytes.errors import EncodeTypeError, EncodeValueError, FormatError, LimitError
 
 cdef enum:
-    # What a part begins with. Each is below 0x80, so a first byte from there on is that of a descending part, which is
-    # the ascending one with every bit inverted.
-    END = 0x00           # of a TUPLE
-    NONE_FIRST = 0x01
-    NUMBER = 0x02        # 8 bytes: the greatest double that is not above it, then 2: how much an int is above that
-    BINARY = 0x03        # the bytes, each 00 as 00 ff, then 00 00
-    TEXT = 0x04          # the same of its UTF-8
-    TUPLE = 0x05         # parts, then END
-    NONE_LAST = 0x06
-
-    # True, 1 and 1.0 are equal to Python, so what distinguishes them comes after all that
-    # sorts: a byte for each number.
-    INTEGER = 0
-    FLOATING = 1
-    BOOLEAN = 2
-    NEGATIVE_ZERO = 3
-
     MAX_DEPTH = 256
-    LONG_PAYLOAD = 7     # bytes of a key in a LONG
-    MASK = 0xff
     SCRATCH = 192
-
-cdef long long NAN_BITS = <long long>0x7ff8 << 48
 
 
 cdef class Descending:
@@ -88,7 +72,7 @@ cdef struct Key:
     WriteBuffer order                  # what sorts
     WriteBuffer kinds                  # a byte for each number, in their order
     unsigned char mask                 # 0, or 0xff inside a descending part
-    unsigned char none                 # NONE_FIRST, NONE_LAST; END: refused
+    unsigned char none                 # KEY_NONE_FIRST, KEY_NONE_LAST; KEY_END: refused
     int depth
     Py_ssize_t path[MAX_DEPTH]         # the index that leads on in each open TUPLE
 
@@ -117,7 +101,7 @@ def encode(value, *, none="error"):
     cdef Key key
     if none not in ("error", "first", "last"):
         raise ValueError(f"none must be 'error', 'first' or 'last', not {none!r}")
-    key.none = NONE_FIRST if none == "first" else NONE_LAST if none == "last" else END
+    key.none = KEY_NONE_FIRST if none == "first" else KEY_NONE_LAST if none == "last" else KEY_END
     key.mask = key.depth = 0
     start_scratch(&key.order, order, SCRATCH)
     start_scratch(&key.kinds, kinds, SCRATCH)
@@ -134,26 +118,26 @@ cdef int put_part(Key* key, object value) except -1:
     if isinstance(value, float):
         return put_float(key, value)
     if isinstance(value, bool):
-        return put_number(key, 1.0 if value else 0.0, 0, BOOLEAN)
+        return put_number(key, 1.0 if value else 0.0, 0, KEY_BOOLEAN)
     if isinstance(value, int):
         return put_int(key, value)
     if isinstance(value, str):
-        return put_bytes(key, TEXT, (<str>value).encode("utf-8", "surrogatepass"))
+        return put_bytes(key, KEY_TEXT, (<str>value).encode("utf-8", "surrogatepass"))
     if isinstance(value, tuple):
         return put_tuple(key, value)
     if isinstance(value, Descending):
-        key.mask ^= MASK
+        key.mask ^= KEY_MASK
         put_part(key, (<Descending>value).value)
-        key.mask ^= MASK
+        key.mask ^= KEY_MASK
         return 0
-    if value is None and key.none != END:
+    if value is None and key.none != KEY_END:
         return put_byte(key, key.none)
     return put_other(key, value)
 
 
 cdef int put_other(Key* key, object value) except -1:
     if isinstance(value, (bytes, bytearray, memoryview)):
-        return put_bytes(key, BINARY, PyBytes_FromObject(value))    # its memory: bytes() would ask a subclass
+        return put_bytes(key, KEY_BINARY, PyBytes_FromObject(value))    # its memory: bytes() would ask a subclass
     if value is not None and hasattr(type(value), "__index__"):
         return put_int(key, value.__index__())
     raise EncodeTypeError(f"a sort key cannot hold an object of type {type(value).__name__}", path_of(key))
@@ -178,35 +162,28 @@ cdef int put_tuple(Key* key, object value) except -1:
     cdef Py_ssize_t i
     if key.depth == MAX_DEPTH:
         raise EncodeValueError(f"tuples in a sort key nest deeper than {MAX_DEPTH}", path_of(key))
-    put_byte(key, TUPLE)
+    put_byte(key, KEY_TUPLE)
     key.depth += 1
     for i in range(len(items)):
         key.path[key.depth - 1] = i
         put_part(key, items[i])
     key.depth -= 1
-    return put_byte(key, END)
+    return put_byte(key, KEY_END)
 
 
 cdef int put_bytes(Key* key, unsigned char tag, bytes data) except -1:
     cdef const unsigned char* p = data
-    cdef Py_ssize_t i
     reserve(&key.order, 2 * len(data) + 3)
-    put_byte(key, tag)
-    for i in range(len(data)):
-        key.order.cursor[0] = p[i] ^ key.mask
-        key.order.cursor += 1
-        if p[i] == 0:
-            put_byte(key, 0xff)
-    put_byte(key, 0)
-    return put_byte(key, 0)
+    key.order.cursor = store_key_bytes(key.order.cursor, tag, p, p + len(data), key.mask)
+    return 0
 
 
 cdef int put_float(Key* key, double number) except -1:
     cdef unsigned char zero[8]
     if number == 0.0:
         store_f64(zero, number)
-        return put_number(key, 0.0, 0, NEGATIVE_ZERO if zero[0] else FLOATING)
-    return put_number(key, number, 0, FLOATING)
+        return put_number(key, 0.0, 0, KEY_NEGATIVE_ZERO if zero[0] else KEY_FLOATING)
+    return put_number(key, number, 0, KEY_FLOATING)
 
 
 cdef int put_int(Key* key, object number) except -1:
@@ -215,39 +192,20 @@ cdef int put_int(Key* key, object number) except -1:
     cdef unsigned long long u
     cdef double below
     if overflow == 0:
-        below = <double>n    # the nearest double, which may be above
-        if below >= 2.0 ** 63 or <long long>below > n:
-            below = nextafter(below, -INFINITY)
-        return put_number(key, below, <int>(n - <long long>below), INTEGER)
+        below = double_below(n)
+        return put_number(key, below, <int>(n - <long long>below), KEY_INTEGER)
     if overflow < 0 or int.__rshift__(number, 64):
         raise EncodeValueError("an int in a sort key is at least -2^63 and less than 2^64", path_of(key))
     u = PyLong_AsUnsignedLongLong(number)
     below = <double>u
     if below >= 2.0 ** 64 or <unsigned long long>below > u:
         below = nextafter(below, -INFINITY)
-    return put_number(key, below, <int>(u - <unsigned long long>below), INTEGER)
+    return put_number(key, below, <int>(u - <unsigned long long>below), KEY_INTEGER)
 
 
 cdef int put_number(Key* key, double below, int above, unsigned char kind) except -1:
-    # Doubles of one sign are ordered as their bits. With all bits of negative ones inverted,
-    # and the sign of the others, all are.
-    cdef unsigned char number[10]
-    cdef unsigned char inverted
-    cdef int i
-    store_f64(number, below)
-    if below != below:
-        store_i64(number, NAN_BITS)
-    inverted = MASK if number[0] & 0x80 else 0
-    for i in range(8):
-        number[i] ^= inverted
-    number[0] ^= 0x80 ^ (inverted & 0x80)
-    number[8] = <unsigned char>(above >> 8)
-    number[9] = <unsigned char>(above & 0xff)
-    put_byte(key, NUMBER)
-    reserve(&key.order, 10)
-    for i in range(10):
-        key.order.cursor[i] = number[i] ^ key.mask
-    key.order.cursor += 10
+    reserve(&key.order, KEY_NUMBER_NBYTES)
+    key.order.cursor = store_key_number(key.order.cursor, below, above, key.mask)
     reserve(&key.kinds, 1)
     key.kinds.cursor[0] = kind
     key.kinds.cursor += 1
@@ -366,15 +324,15 @@ cdef object parse_part(Parts* parts, unsigned char mask):
     # The value; in the first pass, the number of numbers in it.
     cdef unsigned char tag = read_bytes(parts, 1)[0] ^ mask
     if tag & 0x80:
-        mask ^= MASK
-        tag ^= MASK
-    if tag == NUMBER:
+        mask ^= KEY_MASK
+        tag ^= KEY_MASK
+    if tag == KEY_NUMBER:
         return parse_number(parts, mask)
-    if tag == TEXT or tag == BINARY:
-        return parse_bytes(parts, mask, tag == TEXT)
-    if tag == TUPLE:
+    if tag == KEY_TEXT or tag == KEY_BINARY:
+        return parse_bytes(parts, mask, tag == KEY_TEXT)
+    if tag == KEY_TUPLE:
         return parse_tuple(parts, mask)
-    if tag == NONE_FIRST or tag == NONE_LAST:
+    if tag == KEY_NONE_FIRST or tag == KEY_NONE_LAST:
         return 0 if parts.kind == NULL else None
     parts.p -= 1
     raise not_a_key(parts, f"no part begins with {tag}")
@@ -385,7 +343,7 @@ cdef object parse_tuple(Parts* parts, unsigned char mask):
     if parts.depth == MAX_DEPTH:
         raise LimitError(f"tuples in a sort key nest deeper than {MAX_DEPTH}", parts.p - parts.start)
     parts.depth += 1
-    while read_bytes(parts, 1)[0] != END ^ mask:
+    while read_bytes(parts, 1)[0] != KEY_END ^ mask:
         parts.p -= 1
         items.append(parse_part(parts, mask))
     parts.depth -= 1
@@ -439,7 +397,7 @@ cdef object parse_number(Parts* parts, unsigned char mask):
         return 1
     for i in range(10):
         number[i] = p[i] ^ mask
-    inverted = 0 if number[0] & 0x80 else MASK
+    inverted = 0 if number[0] & 0x80 else KEY_MASK
     number[0] ^= 0x80 ^ (inverted & 0x80)
     for i in range(8):
         number[i] ^= inverted
@@ -447,16 +405,16 @@ cdef object parse_number(Parts* parts, unsigned char mask):
     above = number[8] << 8 | number[9]
     kind = parts.kind[0]
     parts.kind += 1
-    if (below == 0.0 and number[0] != 0) or (below != below and load_i64(number) != NAN_BITS):
+    if (below == 0.0 and number[0] != 0) or (below != below and load_i64(number) != KEY_NAN_BITS):
         raise not_a_key(parts, "a zero or NaN that no key has")
-    if kind == INTEGER and -2.0 ** 63 <= below < 2.0 ** 64 and below == floor(below) \
+    if kind == KEY_INTEGER and -2.0 ** 63 <= below < 2.0 ** 64 and below == floor(below) \
             and above < nextafter(below, INFINITY) - below:
         return int(below) + above
     if above == 0:
-        if kind == FLOATING:
+        if kind == KEY_FLOATING:
             return below
-        if kind == BOOLEAN and (below == 0.0 or below == 1.0):
+        if kind == KEY_BOOLEAN and (below == 0.0 or below == 1.0):
             return below == 1.0
-        if kind == NEGATIVE_ZERO and below == 0.0:
+        if kind == KEY_NEGATIVE_ZERO and below == 0.0:
             return -0.0
     raise not_a_key(parts, "the kind byte does not fit the number")
