@@ -36,7 +36,7 @@ from support.local_jobs import (
 )
 from support.namespaces import NAMESPACE, NEEDS_NAMESPACES, WITHOUT_PROC, needs_no_proc
 from support.streaming_support import NO_BYTECODE, environment
-from support.subprocess_runs import program
+from support.subprocess_runs import program, run_on_terminal
 from typedbytes import local, sequencefile
 from typedbytes._base.zstd import zstd
 from typedbytes.jobs.counters import Messages
@@ -953,19 +953,8 @@ def test_inputs_that_are_neither_paths_nor_pairs(words, tmp_path, inputs):
 
 def test_progress_is_drawn_on_a_terminal(words, tmp_path):
     path, script, _ = words
-    ours, theirs = os.openpty()
-    with subprocess.Popen(
-        command(script, path, "-o", tmp_path / "out"), env={**environment(), "TERM": "xterm"}, stderr=theirs
-    ) as job:
-        os.close(theirs)
-        said = b""
-        try:
-            while data := os.read(ours, 4096):
-                said += data
-        except OSError:  # what a terminal raises when no process writes to it any more
-            pass
-    os.close(ours)
-    assert job.returncode == 0
+    code, said = run_on_terminal(command(script, path, "-o", tmp_path / "out"), env={**environment(), "TERM": "xterm"})
+    assert code == 0
     assert b"map" in said and b"reduce" in said and "\u2501".encode() in said
     assert b"typedbytes: done: " in said
 

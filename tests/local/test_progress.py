@@ -9,6 +9,7 @@ import pytest
 
 from support.local_jobs import write_script
 from support.streaming_support import environment
+from support.subprocess_runs import run_on_terminal
 
 WITHOUT_RICH = "import sys; sys.modules['rich'] = None; from typedbytes.cli import main; sys.exit(main())"
 SLOW = """
@@ -27,23 +28,13 @@ SLOW = """
 
 def on_terminal(words, folder, **variables):
     """Run the command with a terminal as its standard error, and return what that got."""
-    ours, theirs = os.openpty()
-    with subprocess.Popen(
+    code, said = run_on_terminal(
         [sys.executable, "-c", WITHOUT_RICH, *map(str, words)],
         env={**environment(), "TERM": "xterm", **variables},
         cwd=folder,
         stdout=subprocess.DEVNULL,
-        stderr=theirs,
-    ) as job:
-        os.close(theirs)
-        said = b""
-        try:
-            while data := os.read(ours, 4096):
-                said += data
-        except OSError:  # what a terminal raises when no process writes to it any more
-            pass
-    os.close(ours)
-    return job.returncode, said.decode()
+    )
+    return code, said.decode()
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pytest
 
 import typedbytes as tb
 from support.commands import good
+from support.machine import NEEDS_CHECKOUT
 from typedbytes.cli.registry import COMMANDS
 from typedbytes.streaming import lib, testing
 
@@ -97,7 +98,7 @@ def test_the_page_of_the_command_names_it(name):
     assert re.search(rf"`{name}\b", (DOCS / "command.md").read_text())
 
 
-@pytest.mark.skipif(not (DOCS.parent / "bench/results").exists(), reason="a source archive has no results")
+@NEEDS_CHECKOUT
 def test_the_pictures_show_the_results_of_today():
     sys.path.insert(0, str(DOCS))
     import pictures

@@ -12,14 +12,11 @@ import pytest
 from markdown_it import MarkdownIt
 
 from support.hadoop_support import jars
+from support.machine import NEEDS_CHECKOUT
 
 pytestmark = pytest.mark.checkout
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-
-needs_checkout = pytest.mark.skipif(
-    not (ROOT / ".git").exists(), reason="not a checkout of the repository, which knows the files"
-)
 
 
 def run_setup(*arguments):
@@ -46,7 +43,7 @@ def test_two_source_archives_are_equal(archives):
     assert first.name == second.name and first.read_bytes() == second.read_bytes()
 
 
-@needs_checkout
+@NEEDS_CHECKOUT
 def test_a_source_archive_is_small_and_has_what_a_build_needs(archives):
     assert archives[0].stat().st_size < 3 << 20
     with tarfile.open(archives[0]) as archive:
@@ -80,7 +77,7 @@ def test_metadata_needs_no_cython(tmp_path, monkeypatch):
     assert "Name: typedbytes" in (tmp_path / "typedbytes.egg-info" / "PKG-INFO").read_text()
 
 
-@needs_checkout
+@NEEDS_CHECKOUT
 def test_the_links_of_the_description_work_elsewhere(tmp_path):
     """A package index shows the README beside no other file, and gives its headings no anchors."""
     run_setup("egg_info", f"--egg-base={tmp_path}")

@@ -65,3 +65,21 @@ def lowest_free_descriptor():
     descriptor = os.dup(0)
     os.close(descriptor)
     return descriptor
+
+
+def run_on_terminal(command, **options):
+    """Run a command whose standard error is a terminal; return its exit code and what the terminal got, as bytes.
+
+    options: of subprocess.Popen; env and cwd among them.
+    """
+    ours, theirs = os.openpty()
+    with subprocess.Popen(command, stderr=theirs, **options) as process:
+        os.close(theirs)
+        said = b""
+        try:
+            while data := os.read(ours, 4096):
+                said += data
+        except OSError:  # what a terminal raises when no process writes to it any more
+            pass
+    os.close(ours)
+    return process.returncode, said
