@@ -21,6 +21,7 @@ from typedbytes._core import Decoder, Encoder, dumps, loads
 from typedbytes._types import Byte, Ext, Float, Int, Long, Writable
 from typedbytes.errors import (
     BlockError,
+    CallError,
     DecodeError,
     DecodeTypeError,
     EncodeError,
@@ -49,11 +50,11 @@ _CONSTANTS = (
 _LATER.update(dict.fromkeys(_CONSTANTS.split(), "typedbytes.legacy"))
 
 __all__ = [
-    "BlockError", "Byte", "Bytes", "DecodeError", "DecodeTypeError", "Decoder", "EncodeError", "EncodeTypeError",
-    "EncodeValueError", "Encoder", "Ext", "Float", "FormatError", "Input", "Int", "LimitError", "Long", "Output",
-    "PairReader", "PairWriter", "PairedInput", "PairedOutput", "Reader", "TruncatedError", "TypeCode",
-    "TypedBytesError", "Writable", "Writer", "count", "dump", "dump_all", "dumps", "hash_code", "index", "iter_load",
-    "load", "loads", "partition", "skip",
+    "BlockError", "Byte", "Bytes", "CallError", "DecodeError", "DecodeTypeError", "Decoder", "EncodeError",
+    "EncodeTypeError", "EncodeValueError", "Encoder", "Ext", "Float", "FormatError", "Input", "Int", "LimitError",
+    "Long", "Output", "PairReader", "PairWriter", "PairedInput", "PairedOutput", "Reader", "TruncatedError",
+    "TypeCode", "TypedBytesError", "Writable", "Writer", "count", "dump", "dump_all", "dumps", "hash_code", "index",
+    "iter_load", "load", "loads", "partition", "skip",
 ]  # fmt: skip
 
 

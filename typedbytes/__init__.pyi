@@ -27,6 +27,7 @@ from typedbytes._typecodes import TypeCode as TypeCode
 from typedbytes._types import Byte as Byte, Ext as Ext, Float as Float, Int as Int, Long as Long, Writable as Writable
 from typedbytes.errors import (
     BlockError as BlockError,
+    CallError as CallError,
     DecodeError as DecodeError,
     DecodeTypeError as DecodeTypeError,
     EncodeError as EncodeError,
@@ -58,6 +59,7 @@ from typedbytes.legacy import (
 __version__: str
 __all__ = [
     "BlockError",
+    "CallError",
     "Byte",
     "Bytes",
     "DecodeError",

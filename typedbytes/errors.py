@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TypedBytesError", "EncodeError", "EncodeTypeError", "EncodeValueError", "DecodeError", "TruncatedError",
-    "LimitError", "DecodeTypeError", "FormatError", "BlockError",
+    "LimitError", "DecodeTypeError", "FormatError", "BlockError", "CallError",
 ]  # fmt: skip
 
 
@@ -197,3 +197,22 @@ class BlockError(FormatError):
         super().__init__(message, offset, code, path, record)
         self.args: tuple[object, ...] = (*self.args, entry)
         self.entry = entry
+
+
+class CallError(TypedBytesError, RuntimeError):
+    """Report a call that the other side of a connection could not answer; `kind` is the name of its exception.
+
+    >>> from typedbytes.block import Command, connect, serve
+    >>> with serve(("127.0.0.1", 0), {"divide": lambda a, b: a / b}) as server, connect(server.address) as connection:
+    ...     connection.call(Command("divide"), 1, 0)
+    Traceback (most recent call last):
+    typedbytes.errors.CallError: ZeroDivisionError: division by zero
+    """
+
+    def __init__(self, message: str, kind: str = "") -> None:
+        super().__init__(message, kind)
+        self.message = message
+        self.kind = kind
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.message}" if self.kind else self.message

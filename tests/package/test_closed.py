@@ -62,8 +62,11 @@ COMPILED = [
     tb.Reader, tb.PairReader, tb.Writer, tb.PairWriter, sequencefile.Reader, sequencefile.Writer,
     block.BlockReader, block.BlockWriter, block.CoalescingWriter, block.AsyncCoalescingWriter,
 ]  # fmt: skip
-# tested below: one needs an event loop, the others a second thread
-ELSEWHERE = (block.AsyncCoalescingWriter, block.SharedChannel, block.SharedRing, block.Connection)
+# tested below: some need an event loop, the others a second thread
+ELSEWHERE = (
+    block.AsyncCoalescingWriter, block.SharedChannel, block.SharedRing, block.Connection, block.AsyncConnection,
+    block.Server,
+)  # fmt: skip
 
 
 def test_every_class_has_a_recipe():
@@ -145,3 +148,13 @@ def test_a_shared_ring_and_its_connection():
         with block.SharedRing(ours, 4096) as ring, accepted.result() as other, block.Connection(ring) as connection:
             assert (connection.closed, ring.closed, other.closed) == (False, False, False)
         assert (connection.closed, ring.closed, other.closed) == (True, True, True)
+
+
+def test_a_server_and_its_clients(tmp_path):
+    with block.serve(tmp_path / "calls", {}) as server:
+        connections = block.connect(server.address), block.AsyncConnection(block.connect(server.address))
+        assert [each.closed for each in (server, *connections)] == [False, False, False]
+        for connection in connections:
+            connection.close()
+            assert connection.closed is True
+    assert server.closed is True

@@ -22,6 +22,7 @@ TREE = {
     "DecodeTypeError": (tb.DecodeError, TypeError),
     "FormatError": (tb.DecodeError,),
     "BlockError": (tb.FormatError,),
+    "CallError": (tb.TypedBytesError, RuntimeError),
 }
 
 
@@ -43,6 +44,7 @@ ERRORS = [
     tb.LimitError("deep", 2**40, None, "x" * 500, 0),
     tb.FormatError("bad", 0, 255),
     tb.DecodeTypeError("expected int", 5, 7, "[1].ms", 2),
+    tb.CallError("division by zero", "ZeroDivisionError"),
 ]
 
 

@@ -6,7 +6,8 @@
     AsyncCoalescingWriter          the same for asyncio
     SharedChannel, SharedBody      large bodies in shared memory, with messages that give their offsets
     SharedRing                     a connection through memory, for messages that wait for each other
-    Connection                     calls, each a message and its reply, over a ring or a socket
+    connect, serve, Server         calls: functions for other processes, in Python or Java, over a ring or a socket
+    Connection, AsyncConnection    calls, each a message and its reply, over a ring or a socket
     Message, Command, ArrowStream  a decoded message, and types of its values
 
 The layouts are described in docs/block-format.md.
@@ -17,6 +18,8 @@ The layouts are described in docs/block-format.md.
 >>> message.id, list(message)
 (9, [Command('add'), 1, 2.5, None])
 """
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 
@@ -41,14 +44,35 @@ except ModuleNotFoundError:
 from typedbytes.block._shared_memory import SharedBody, SharedChannel
 from typedbytes.block._shared_ring import SharedRing
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from typedbytes.block._async_calls import AsyncConnection
+    from typedbytes.block._calls import Server, connect, serve
+
 __all__ = [
-    "ArrowStream", "AsyncCoalescingWriter", "BlockDecoder", "BlockEncoder", "BlockReader", "BlockWriter",
-    "CoalescingWriter", "Command", "Connection", "Message", "SharedBody", "SharedChannel", "SharedRing",
+    "ArrowStream", "AsyncCoalescingWriter", "AsyncConnection", "BlockDecoder", "BlockEncoder", "BlockReader",
+    "BlockWriter", "CoalescingWriter", "Command", "Connection", "Message", "Server", "SharedBody", "SharedChannel",
+    "SharedRing", "connect", "serve",
 ]  # fmt: skip
 
 
 def __dir__() -> list[str]:
     return __all__
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("Server", "connect", "serve"):  # lazy imports: they need sockets and asyncio of Python
+        from typedbytes.block import _calls
+
+        return getattr(_calls, name)
+    if name == "AsyncConnection":
+        from typedbytes.block._async_calls import AsyncConnection
+
+        return AsyncConnection
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 Sequence.register(Message)

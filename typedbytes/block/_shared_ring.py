@@ -56,9 +56,9 @@ class SharedRing(Ring):
     """
 
     __module__ = "typedbytes.block"
+    _is_socket_unused = True  # after an exception: messages can go on over the socket
 
     def __init__(self, sock: socket.socket, capacity: int = 262144, spin: float = 50e-6) -> None:
-        _check_capacity(capacity)
         self._offer(sock, BlockReader(sock, "native"), BlockWriter(sock, "native"), capacity, spin)
 
     @classmethod
@@ -73,18 +73,21 @@ class SharedRing(Ring):
         return self
 
     def _offer(self, sock, reader, writer, capacity, spin):
+        _check_capacity(capacity)
         self._check(sock, spin)
         nbytes = _HEAD_SIZE + capacity
         with make_memory(nbytes) as (mine, path), lend_memory(nbytes) as (lent, lent_path):
             try:
                 _START.pack_into(mine, 0, _MAGIC, capacity)
+                self._is_socket_unused = False
                 writer.write([Command("ring"), path, lent_path, capacity])
                 answer = reader.read()
                 if answer is None:
                     raise ConnectionResetError("the other side has closed the channel")
-                if len(answer) == 2 and answer[0] == "refused":
-                    raise BlockError(f"the other side refuses the ring: {answer[1]!s:.200}")
                 if answer != ["mapped"]:
+                    self._is_socket_unused = True
+                    if len(answer) == 2 and answer[0] == "refused":
+                        raise BlockError(f"the other side refuses the ring: {answer[1]!s:.200}")
                     raise BlockError(f"expected a 'mapped' message, not {answer!r:.80}")
                 theirs = seal_lent(lent, lent_path, nbytes)
             except BaseException:
@@ -93,10 +96,10 @@ class SharedRing(Ring):
         self._begin(sock, reader, mine, theirs, capacity, spin, lambda: writer.write([Command("sealed")]))
 
     def _accept(self, sock, reader, writer, offer, spin):
-        self._check(sock, spin)
         path, lent_path, capacity = offer
         mine = theirs = None
         try:
+            self._check(sock, spin)
             _check_capacity(capacity)
             theirs = map_memory(path, _HEAD_SIZE + capacity)
             mine = map_lent(lent_path, _HEAD_SIZE + capacity)
@@ -105,6 +108,7 @@ class SharedRing(Ring):
                 theirs.close()
             writer.write([Command("refused"), str(error)])
             raise BlockError(f"the ring that the other side offers cannot be used: {error}") from error
+        self._is_socket_unused = False
         _START.pack_into(mine, 0, _MAGIC, capacity)
         writer.write([Command("mapped")])
         self._begin(sock, reader, mine, theirs, capacity, spin, lambda: expect_message(reader, "sealed"))

@@ -68,10 +68,10 @@ import sys
 from binascii import a2b_base64, b2a_base64
 from time import monotonic
 
-from typedbytes._core import ParametersOf
+from typedbytes._core import ParametersOf, dumps, loads
 from typedbytes._types import Byte, Ext, Float, Long, Writable
 from typedbytes.errors import (
-    BlockError, DecodeError, EncodeError, EncodeTypeError, EncodeValueError, LimitError, TruncatedError,
+    BlockError, CallError, DecodeError, EncodeError, EncodeTypeError, EncodeValueError, LimitError, TruncatedError,
 )
 
 __all__ = [

@@ -80,27 +80,52 @@ cdef class Connection:
     def __exit__(self, *exception):
         self.close()
 
-    def call(self, *values):
+    def call(self, *values, type=None):
         """Send the values as one message, and wait for the message that answers it.
 
-        Raises EncodeError for a value without a type, BlockError for a reply that is malformed or answers no request,
-        ConnectionError or TruncatedError when the other side has ended, and the timeout of the stream.
-        """
-        return self.call_with(values)
+        type: of the answer, such as a record class: what is returned is then the only value of the message, or all of
+        them as the fields of a record, as `typedbytes.loads(..., type=type)` reads it.
 
-    cdef object call_with(self, tuple values):
+        Raises CallError where the other side could not answer, EncodeError for a value without a type, BlockError for a
+        reply that is malformed or answers no request, ConnectionError or TruncatedError when the other side has ended,
+        DecodeTypeError for an answer of another type, and the timeout of the stream.
+        """
+        return self.call_with(values, type)
+
+    cdef object call_with(self, tuple values, object type):
         self.enter()
         try:
-            return self.exchange(values)
+            self.send(values)
+            reply = self.receive()
+        finally:
+            self.leave()
+        return answer_of(reply, type)
+
+    def _start(self, values):
+        # For AsyncConnection: a call in two steps, between which nothing else calls.
+        self.enter()
+        try:
+            self.send(values)
         finally:
             self.leave()
 
-    cdef object exchange(self, tuple values):
-        cdef Message reply
-        cdef uint32_t age
+    def _finish(self, type):
+        self.enter()
+        try:
+            reply = self.receive()
+        finally:
+            self.leave()
+        return answer_of(reply, type)
+
+    cdef int send(self, values) except -1:
         write_message(self.writer, values, <uint32_t>(self.id + 1), True)
         self.id += 1
         self.nabandoned += 1
+        return 0
+
+    cdef Message receive(self):
+        cdef Message reply
+        cdef uint32_t age
         while True:
             found = self.reader.next_message()
             if found is None:
@@ -170,3 +195,12 @@ cdef class Connection:
         finally:
             self.caller = 0
             self.free(CLOSED)
+
+
+cdef object answer_of(Message reply, object type):
+    cdef tuple values = reply.values
+    if len(values) == 3 and isinstance(values[0], Command) and values[0] == "error":
+        raise CallError(f"{values[2]}", f"{values[1]}")
+    if type is None:
+        return reply
+    return loads(dumps(values[0] if len(values) == 1 else values), type=type)

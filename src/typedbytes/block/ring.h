@@ -273,7 +273,7 @@ static inline int ring_sleep(ring *r, int for_data, int milliseconds) {
             wait_at_most(&r->changed, &r->mutex, RING_SLICE);
     } else {
         r->listening = 1;
-        ring_store(r->mine + RING_WAIT, ++r->wait);
+        ring_store(r->mine + RING_WAIT, r->wait += 1 + (r->wait & 1));    /* even: one that polls has slept */
         ring_fence();
         if (!ring_ready(r, for_data) && !ring_get(&r->ended) && !ring_get(&r->fault)) {
             pthread_mutex_unlock(&r->mutex);
@@ -290,6 +290,29 @@ static inline int ring_sleep(ring *r, int for_data, int milliseconds) {
     }
     pthread_mutex_unlock(&r->mutex);
     return result;
+}
+
+/* Without waiting: whether there are bytes to read, the end, or a fault. If not, this side sleeps until it polls again,
+ * and a bell will make the socket readable. No other thread may sleep. */
+static inline int ring_poll(ring *r) {
+    int ready;
+    ssize_t count;
+    if (r->published_head != r->head) {
+        ring_publish_head(r);
+        ring_ring(r);
+    }
+    pthread_mutex_lock(&r->mutex);
+    if (r->wait & 1) {
+        int failed = ring_listen(r, 0, &count);
+        ring_count(r, count, failed);
+        ring_store(r->mine + RING_WAIT, ++r->wait);
+    }
+    ring_store(r->mine + RING_WAIT, ++r->wait);
+    ring_fence();
+    ready = ring_ready(r, 1) || ring_get(&r->ended) || ring_get(&r->fault);
+    if (ready) ring_store(r->mine + RING_WAIT, ++r->wait);
+    pthread_mutex_unlock(&r->mutex);
+    return ready;
 }
 
 #endif

@@ -29,4 +29,5 @@ cdef extern from "block/ring.h" nogil:
     bint ring_spin(ring_memory*, bint for_data, long long until)
     void ring_spun(ring_memory*, ring_guard* guard, bint ready)
     int ring_sleep(ring_memory*, bint for_data, int milliseconds)
+    bint ring_poll(ring_memory*)
     int ring_get(const int* flag)

@@ -32,6 +32,7 @@ cdef class Ring(OpenWriter):
     cdef long long timeout_ms     # of each wait, -1: no timeout
     cdef object failure           # the error that all later calls raise
     cdef object connection        # what call() uses, made when it is first called
+    cdef public bint _is_polled   # reading never waits: it raises BlockingIOError, and a bell will come
     cdef State reading
     cdef State writing
 
@@ -130,13 +131,23 @@ cdef class Ring(OpenWriter):
             now = now_ns()
             if now >= guard.paused_until:
                 ready = ring_spin(&self.ring, for_data, now + min(self.ring.spin_ns, <long long>GIL_SPIN_NS))
-                if not ready and self.ring.spin_ns > GIL_SPIN_NS:
+                if not ready and self.ring.spin_ns > GIL_SPIN_NS and not self._is_polled:
                     with nogil:
                         ready = ring_spin(&self.ring, for_data, now + self.ring.spin_ns)
                 ring_spun(&self.ring, guard, ready)
                 if ready:
                     return True
-        return self.sleep_until_ready(for_data)
+        return self.is_ready_now() if for_data and self._is_polled else self.sleep_until_ready(for_data)
+
+    cdef bint is_ready_now(self) except -1:
+        ring_poll(&self.ring)
+        ended = ring_get(&self.ring.ended)    # as below
+        if ring_ready(&self.ring, True):
+            return True
+        self.check_fault()
+        if ended:
+            return False
+        raise BlockingIOError(EAGAIN, "the other side of the ring has written nothing yet")
 
     cdef bint sleep_until_ready(self, bint for_data) except -1:
         cdef long long timeout_ms = self.timeout_ms
@@ -169,7 +180,7 @@ cdef class Ring(OpenWriter):
 
     # ---- as a file object, and calls
 
-    def call(self, *values):
+    def call(self, *values, type=None):
         """Send the values as one native message, and return the Message that answers it; as `Connection.call`."""
         if self.connection is None:
             made = Connection(self)
@@ -177,7 +188,7 @@ cdef class Ring(OpenWriter):
             if self.connection is None:    # nor made by another thread meanwhile
                 self.connection = made
             lock_writers(False)
-        return (<Connection>self.connection).call_with(values)
+        return (<Connection>self.connection).call_with(values, type)
 
     def readinto(self, buffer):
         """Read bytes into a writable buffer and return their number, at least 1; 0 where the other side has closed.
@@ -208,6 +219,12 @@ cdef class Ring(OpenWriter):
             return nwritten
         finally:
             PyBuffer_Release(&view)
+
+    def fileno(self):
+        """Return the descriptor of the socket that wakes this side up; to be waited for, not to be read."""
+        if not self.is_started:
+            raise ValueError("the ring is closed")
+        return self.ring.descriptor
 
     @property
     def timeout(self):

@@ -1,0 +1,403 @@
+"""Calls by address: handlers, their errors, rings and sockets, time-outs, ends of either side."""
+
+import contextlib
+import dataclasses
+import os
+import pickle
+import signal
+import socket
+import stat
+import threading
+import time
+import typing
+
+import pytest
+
+import typedbytes as tb
+from support.subprocess_runs import within
+from typedbytes.block import BlockReader, BlockWriter, Command, Connection, SharedRing, connect, serve
+
+pytestmark = pytest.mark.free_threaded
+
+TCP = ("127.0.0.1", 0)
+
+
+@pytest.fixture(autouse=True)
+def bounded():
+    with within():
+        yield
+
+
+HANDLERS = {
+    "add": lambda *numbers: sum(numbers),
+    "echo": lambda value: value,
+    "fail": lambda *values: {}["no such key"],
+    "strange": lambda: object(),
+    "surrogate": lambda: int("\ud800"),
+}
+
+
+def call(connection, command, *values):
+    answer = connection.call(Command(command), *values)
+    assert len(answer) == 1
+    return answer[0]
+
+
+@contextlib.contextmanager
+def connected(address, handlers=HANDLERS, timeout=None, **options):
+    with serve(address, handlers, **options) as server, connect(server.address, timeout=timeout) as connection:
+        yield connection
+
+
+@pytest.fixture(params=["unix", "tcp"])
+def address(request, tmp_path):
+    return tmp_path / "calls" if request.param == "unix" else TCP
+
+
+@pytest.mark.parametrize("ring", [True, False])
+def test_functions_answer(address, ring):
+    with connected(address, ring=ring) as connection:
+        assert isinstance(connection.stream, SharedRing) is ring
+        assert call(connection, "add") == 0
+        assert call(connection, "add", 1, 2.5) == 3.5
+        for value in (None, (1, [2, {"a": b"b"}]), "x" * 300_000, bytes(70_000)):
+            assert call(connection, "echo", value) == value
+
+
+@pytest.mark.parametrize("ring", [True, False])
+def test_an_exception_of_a_function_is_one_of_the_caller(address, ring):
+    with connected(address, ring=ring) as connection:
+        for command, kind, message in (
+            ("fail", "KeyError", "'no such key'"),
+            ("strange", "EncodeTypeError", "cannot encode an object of type object.*"),
+            ("surrogate", "ValueError", r".*\\ud800.*"),
+            ("other", "LookupError", "unknown command other; known: add, echo, fail, strange, surrogate"),
+        ):
+            with pytest.raises(tb.CallError, match=f"{kind}: {message}") as caught:
+                connection.call(Command(command))
+            assert caught.value.kind == kind
+        with pytest.raises(tb.CallError, match="TypeError: the message has no command"):
+            connection.call("add", 1)
+        assert call(connection, "add", 1, 1) == 2
+
+
+def test_one_function_takes_all_values(address):
+    with connected(address, lambda *values: list(values)) as connection:
+        assert connection.call(Command("a"), 1, "b") == [["a", 1, "b"]]
+        assert connection.call() == [[]]
+
+
+class Visit(typing.NamedTuple):
+    user: str
+    ms: int
+
+
+@dataclasses.dataclass
+class Page:
+    url: str
+    visits: list[Visit]
+
+
+@pytest.mark.parametrize("ring", [True, False])
+def test_an_answer_of_a_type(tmp_path, ring):
+    page = Page("/", [Visit("ann", 3), Visit("bob", 2**40)])
+    with connected(tmp_path / "calls", ring=ring) as connection:
+        assert connection.call(Command("echo"), page, type=Page) == page
+        assert connection.call(Command("echo"), page.visits, type=list[Visit]) == page.visits
+        assert connection.call(Command("echo"), 5, type=int) == 5
+        assert connection.call(Command("echo"), 5, type=float) == 5.0
+        for value, wanted in (("5", int), (page, Visit), (None, int)):
+            with pytest.raises(tb.DecodeTypeError):
+                connection.call(Command("echo"), value, type=wanted)
+        with pytest.raises(tb.CallError):
+            connection.call(Command("fail"), type=int)
+        assert connection.call(Command("echo"), 1, type=None) == [1]
+
+
+def test_values_of_an_answer_are_the_fields_of_a_record():
+    ours, theirs = socket.socketpair()
+    with ours, theirs, Connection(ours) as connection:
+        BlockWriter(theirs, "native").write(["ann", 3], id=1)
+        assert connection.call(type=Visit) == Visit("ann", 3)
+        BlockWriter(theirs, "native").write([], id=2)
+        with pytest.raises(tb.DecodeTypeError):
+            connection.call(type=Visit)
+
+
+def test_several_clients_at_once(address):
+    started = threading.Barrier(4)
+
+    def meet(number):
+        started.wait()
+        return number
+
+    with serve(address, {"meet": meet}) as server:
+        found = []
+
+        def run(number):
+            with connect(server.address) as connection:
+                found.append(call(connection, "meet", number))
+
+        threads = [threading.Thread(target=run, args=[number]) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(found) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("without", ["memfd_create", "posix_fallocate"])
+def test_a_system_without_the_memory_of_a_ring_uses_the_socket(address, monkeypatch, without):
+    monkeypatch.delattr(os, without)
+    if without == "posix_fallocate":
+        monkeypatch.setattr(os, without, lambda *_: (_ for _ in ()).throw(OSError("no memory")), raising=False)
+    with connected(address) as connection:
+        assert isinstance(connection.stream, socket.socket)
+        assert call(connection, "add", 1, 2) == 3
+
+
+def test_a_ring_that_the_server_cannot_map_is_not_used(address, monkeypatch):
+    from typedbytes.block import _shared_ring
+
+    def refuse(path, nbytes):
+        raise tb.BlockError("not here")
+
+    monkeypatch.setattr(_shared_ring, "map_memory", refuse)
+    with connected(address) as connection:
+        assert isinstance(connection.stream, socket.socket)
+        assert call(connection, "add", 1, 2) == 3
+
+
+def test_a_client_that_asks_for_a_ring_gets_an_offer(tmp_path):
+    """As Java does, which cannot make the memory."""
+    with serve(tmp_path / "calls", HANDLERS) as server, socket.socket(socket.AF_UNIX) as sock:
+        sock.connect(server.address)
+        BlockWriter(sock, "native").write([Command("ring")])
+        with SharedRing.accept(sock) as ring:
+            assert ring.call(Command("add"), 1, 2) == [3]
+    with serve(tmp_path / "calls", HANDLERS, ring=False) as server, socket.socket(socket.AF_UNIX) as sock:
+        sock.connect(server.address)
+        BlockWriter(sock, "native").write([Command("ring")])
+        assert BlockReader(sock).read()[0] == "refused"
+        assert Connection(sock).call(Command("add"), 1, 2) == [3]
+
+
+def test_a_client_that_asks_and_refuses_goes_on(tmp_path):
+    with serve(tmp_path / "calls", HANDLERS) as server, socket.socket(socket.AF_UNIX) as sock:
+        sock.connect(server.address)
+        reader, writer = BlockReader(sock), BlockWriter(sock, "native")
+        writer.write([Command("ring")])
+        assert reader.read()[0] == "ring"
+        writer.write([Command("refused"), "no"])
+        writer.write([Command("add"), 1, 2], id=7, reply=True)
+        assert reader.read() == [3]
+
+
+def test_the_other_side_may_not_know_of_rings():
+    """A server of earlier times answers the offer as any other message."""
+    with socket.create_server(TCP) as listener:
+
+        def answer():
+            sock, _ = listener.accept()
+            with sock:
+                for message in BlockReader(sock, "native"):
+                    BlockWriter(sock, "native").write(["what is", message[0]], id=message.id)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        with connect(listener.getsockname()) as connection:
+            assert isinstance(connection.stream, socket.socket)
+            assert connection.call(Command("add")) == ["what is", "add"]
+        thread.join()
+
+
+def test_the_timeout_of_a_client(address):
+    done = threading.Event()
+    with connected(address, {"wait": done.wait, **HANDLERS}, timeout=30) as connection:
+        assert connection.stream.timeout == 30
+        connection.stream.timeout = 0.05
+        with pytest.raises(socket.timeout):
+            call(connection, "wait")
+        done.set()
+        connection.stream.timeout = None
+        assert call(connection, "add", 1) == 1  # the late answer is dropped
+
+
+def test_a_server_that_never_answers_the_offer():
+    with socket.create_server(TCP) as listener, pytest.raises(socket.timeout):
+        connect(listener.getsockname(), timeout=0.05)
+
+
+@pytest.mark.parametrize("ring", [True, False])
+def test_the_timeout_of_a_server_ends_a_client_that_is_silent(address, ring):
+    with serve(address, HANDLERS, timeout=0.05, ring=ring) as server:
+        with pytest.raises((ConnectionError, tb.TruncatedError)):
+            with connect(server.address) as connection:
+                while True:
+                    call(connection, "add", 1)
+                    time.sleep(0.2)
+
+
+@pytest.mark.parametrize("ring", [True, False])
+def test_a_close_ends_the_calls_of_others(address, ring):
+    entered, leave = threading.Event(), threading.Event()
+
+    def wait():
+        entered.set()
+        leave.wait()
+
+    server = serve(address, {"wait": wait}, ring=ring)
+    failures = []
+
+    def run():
+        try:
+            call(connection, "wait")
+        except (ConnectionError, tb.TruncatedError) as error:
+            failures.append(error)
+
+    with connect(server.address) as connection:
+        caller = threading.Thread(target=run)
+        caller.start()
+        entered.wait()
+        closer = threading.Thread(target=server.close)
+        closer.start()
+        caller.join()  # although the handler still runs
+        leave.set()
+        closer.join()
+    assert len(failures) == 1 and server.closed
+    server.wait()
+    server.close()
+    with pytest.raises(OSError):
+        connect(server.address)
+
+
+def test_a_handler_may_close_the_server(address):
+    server = serve(address, lambda *_: server.close())
+    with connect(server.address) as connection:
+        with contextlib.suppress(ConnectionError):
+            connection.call(1)
+    server.wait()
+    assert server.closed
+
+
+@pytest.mark.parametrize("ring", [True, False])
+def test_a_killed_server_is_noticed(tmp_path, ring):
+    path = tmp_path / "calls"
+    child = os.fork()
+    if child == 0:
+        serve(path, {"end": lambda: os.kill(os.getpid(), signal.SIGKILL), **HANDLERS}, ring=ring).wait()
+    while not path.exists():
+        time.sleep(0.01)
+    with connect_soon(path) as connection:
+        assert call(connection, "add", 1) == 1
+        with pytest.raises((ConnectionError, tb.TruncatedError)):
+            call(connection, "end")
+    os.waitpid(child, 0)
+    with connected(path) as connection:  # the path of a server that has ended is used again
+        assert call(connection, "add", 2) == 2
+    assert not path.exists()
+
+
+def connect_soon(path):
+    while True:
+        try:
+            return connect(path)
+        except ConnectionRefusedError:  # bound, but it does not listen yet
+            time.sleep(0.01)
+
+
+def test_a_killed_client_leaves_nothing(tmp_path):
+    with serve(tmp_path / "calls", HANDLERS) as server:
+        for _ in range(3):
+            child = os.fork()
+            if child == 0:
+                connection = connect(server.address)
+                call(connection, "add", 1)
+                os.kill(os.getpid(), signal.SIGKILL)
+            os.waitpid(child, 0)
+        while server._clients:
+            time.sleep(0.001)
+        with connect(server.address) as connection:
+            assert call(connection, "add", 1) == 1
+
+
+def test_a_client_that_sends_nonsense_is_disconnected(address):
+    with serve(address, HANDLERS, max_bytes=1000) as server:
+        for data in (b"GET / HTTP/1.1\r\n\r\n", b"\xf5\x42\x42\x01" + bytes(4) + b"\xff" * 16, b"\xf5"):
+            family = socket.AF_UNIX if isinstance(server.address, str) else socket.AF_INET
+            with socket.socket(family) as sock:
+                sock.connect(server.address)
+                sock.sendall(data)
+                sock.shutdown(socket.SHUT_WR)
+                with contextlib.suppress(ConnectionResetError):
+                    assert sock.recv(100) == b""
+        with connect(server.address) as connection:
+            with pytest.raises((ConnectionError, tb.TruncatedError)):
+                call(connection, "echo", bytes(2000))
+        with connect(server.address) as connection:
+            assert call(connection, "add", 1) == 1
+
+
+def test_messages_without_a_reply(tmp_path, monkeypatch):
+    found, reports = [], []
+    monkeypatch.setattr(threading, "excepthook", reports.append)
+    with serve(tmp_path / "calls", {"note": found.append, "flush": lambda: len(found)}, ring=False) as server:
+        with connect(server.address) as connection:
+            for number in range(3):
+                BlockWriter(connection.stream, "native").write([Command("note"), number])
+            assert call(connection, "flush") == 3
+            BlockWriter(connection.stream, "native").write([Command("other")])
+            with pytest.raises((ConnectionError, tb.TruncatedError)):
+                call(connection, "flush")
+    assert found == [0, 1, 2]
+    assert [str(report.exc_value) for report in reports] == [
+        "failed to handle a message that wants no reply: unknown command other; known: flush, note"
+    ]
+
+
+def test_addresses_that_cannot_be_used(tmp_path):
+    path = tmp_path / "calls"
+    with pytest.raises(FileNotFoundError, match="calls"):
+        connect(path)
+    with serve(path, HANDLERS):
+        assert stat.S_ISSOCK(path.stat().st_mode)
+        with pytest.raises(OSError, match="in use.*calls"):
+            serve(path, HANDLERS)
+    assert not path.exists()
+    path.write_text("a file")
+    with pytest.raises(OSError, match="in use.*calls"):
+        serve(path, HANDLERS)
+    assert path.read_text() == "a file"
+    with pytest.raises(OSError, match="calls"):
+        connect(path)
+
+
+def test_a_path_that_was_removed_does_not_keep_a_server_open(tmp_path):
+    with serve(tmp_path / "calls", HANDLERS) as server:
+        os.unlink(server.address)
+    assert server.closed
+
+
+def test_a_forked_child_closes_nothing(tmp_path):
+    with serve(tmp_path / "calls", HANDLERS) as server:
+        child = os.fork()
+        if child == 0:
+            server.close()
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        with connect(server.address) as connection:
+            assert call(connection, "add", 1) == 1
+
+
+def test_what_cannot_be_served_is_refused(tmp_path):
+    for handlers in ({"a": 1}, {1: print}, {b"a": print}):
+        with pytest.raises(TypeError, match="texts to functions"):
+            serve(tmp_path / "calls", handlers)
+    with pytest.raises(ValueError, match="'ring'"):
+        serve(tmp_path / "calls", {"ring": print})
+    with serve(tmp_path / "calls", HANDLERS) as server:
+        with pytest.raises(TypeError, match="pickled"):
+            pickle.dumps(server)
+        for options in ({"spin": 2}, {"capacity": 5000}):
+            with pytest.raises(ValueError):
+                connect(server.address, **options)
