@@ -108,12 +108,15 @@ def test_java_over_a_pipe():
     process.stdout.close()
 
 
-def test_the_guide_calls_java(tmp_path, monkeypatch, capsys):
-    guide = (block_peer.ROOT / "docs/guides/jvm.md").read_text("utf-8").partition("## Calls through memory")[2]
-    java, python, text = re.findall(r"^```(?:java|py|text)\n(.*?)^```$", guide, re.S | re.M)[:3]
-    (tmp_path / "Adder.java").write_text(java)
+@pytest.mark.parametrize("section", ["Java answers Python", "Python answers Java"])
+def test_the_guide_calls(section, tmp_path, monkeypatch, capsys):
+    guide = (block_peer.ROOT / "docs/guides/python-and-java.md").read_text("utf-8")
+    text = guide.partition(f"## {section}\n")[2].partition("\n## ")[0]
+    blocks = dict(re.findall(r"^```(java|py|text)\n(.*?)^```$", text, re.S | re.M))
+    source = tmp_path / f"{re.search('class (.*) {', blocks['java'])[1]}.java"
+    source.write_text(blocks["java"])
     classes = block_peer.classes()
-    subprocess.run([jars.find_tool("javac"), "-cp", classes, "-d", tmp_path, tmp_path / "Adder.java"], check=True)
+    subprocess.run([jars.find_tool("javac"), "-cp", classes, "-d", tmp_path, source], check=True)
     monkeypatch.chdir(tmp_path)
-    exec(python.replace("build/java-block/typedbytes-block-0.1.0.jar", str(classes)), {})
-    assert capsys.readouterr().out == text
+    exec(blocks["py"].replace("build/java-block/typedbytes-block-0.1.0.jar", str(classes)), {})
+    assert capsys.readouterr().out == blocks["text"]

@@ -7,6 +7,7 @@ import java.nio.channels.WritableByteChannel;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.List;
+import java.util.Map;
 
 /**
  * Writes messages to a channel in blocking mode: a socket, a pipe or a file.
@@ -211,6 +212,9 @@ public final class BlockWriter {
         if (value instanceof String || value instanceof Command) {
             return new Part(value instanceof String ? Types.STRING : Types.COMMAND,
                     Nested.Utf8.encode(value.toString()));
+        }
+        if (value instanceof List || value instanceof Map) {
+            return nativePart(Nested.of(value));
         }
         if (value instanceof Nested) {
             if (!Types.isNested(((Nested) value).code())) {

@@ -8,7 +8,7 @@ import java.util.List;
  *
  * <p>Values are {@code byte[]}, {@link String}, {@link Command}, {@link Integer}, {@link Long} and {@link Double};
  * those of a native message also {@link Byte}, {@link Boolean}, {@link Float}, {@code null}, {@link ArrayValue},
- * {@link ArrowStream} and {@link Nested}.
+ * {@link ArrowStream} and {@link Nested}; a {@link List} or {@link java.util.Map} is written as {@link Nested#of} it.
  */
 public final class Message {
     /** The layout of the message. */

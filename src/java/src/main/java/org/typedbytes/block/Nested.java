@@ -1,8 +1,12 @@
 package org.typedbytes.block;
 
+import java.io.ByteArrayOutputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -15,6 +19,8 @@ public final class Nested {
     private static final int MAX_DEPTH = 256;
     private static final int INITIAL_ITEMS = 1024;    // the initial capacity for the declared number of items
     private static final Object MARKER = new Object();
+    private static final int PICKLE = 100;
+    private static final byte[] PICKLED_NONE = {(byte) 0x80, 2, 'N', '.'};    // Python's null, which has no code
 
     private final byte[] encoded;
 
@@ -24,6 +30,82 @@ public final class Nested {
             throw new IllegalArgumentException("an encoded value has no bytes");
         }
         this.encoded = encoded;
+    }
+
+    /**
+     * Encodes a collection: a {@link List} as a LIST, a {@link Map} as a MAP, an {@code Object[]} as a VECTOR. They
+     * hold more of them, null, {@code byte[]}, strings and the boxes of bool, byte, int, long, float and double.
+     *
+     * @throws IllegalArgumentException for an object of another class, and for more than 256 levels
+     */
+    public static Nested of(Object collection) {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        try {
+            write(new DataOutputStream(bytes), collection, 0);
+        } catch (IOException error) {
+            throw new IllegalArgumentException(error);    // not of memory
+        }
+        return new Nested(bytes.toByteArray());
+    }
+
+    private static void write(DataOutputStream out, Object value, int depth) throws IOException {
+        if (depth > MAX_DEPTH) {
+            throw new IllegalArgumentException("containers nest deeper than " + MAX_DEPTH);
+        }
+        if (value instanceof List) {
+            out.writeByte(9);
+            for (Object item : (List<?>) value) {
+                write(out, item, depth + 1);
+            }
+            out.writeByte(255);
+        } else if (value instanceof Object[]) {
+            out.writeByte(8);
+            out.writeInt(((Object[]) value).length);
+            for (Object item : (Object[]) value) {
+                write(out, item, depth + 1);
+            }
+        } else if (value instanceof Map) {
+            out.writeByte(10);
+            out.writeInt(((Map<?, ?>) value).size());
+            for (Map.Entry<?, ?> pair : ((Map<?, ?>) value).entrySet()) {
+                write(out, pair.getKey(), depth + 1);
+                write(out, pair.getValue(), depth + 1);
+            }
+        } else if (value instanceof Nested) {
+            out.write(((Nested) value).encoded);
+        } else {
+            writeScalar(out, value);
+        }
+    }
+
+    private static void writeScalar(DataOutputStream out, Object value) throws IOException {
+        if (value == null || value instanceof byte[] || value instanceof String) {
+            byte[] data = value == null ? PICKLED_NONE : value instanceof String ? Utf8.encode((String) value)
+                    : (byte[]) value;
+            out.writeByte(value == null ? PICKLE : value instanceof String ? Types.STRING : Types.BYTES);
+            out.writeInt(data.length);
+            out.write(data);
+        } else if (value instanceof Byte) {
+            out.writeByte(Types.BYTE);
+            out.writeByte((Byte) value);
+        } else if (value instanceof Boolean) {
+            out.writeByte(Types.BOOL);
+            out.writeBoolean((Boolean) value);
+        } else if (value instanceof Integer) {
+            out.writeByte(Types.INT);
+            out.writeInt((Integer) value);
+        } else if (value instanceof Long) {
+            out.writeByte(Types.LONG);
+            out.writeLong((Long) value);
+        } else if (value instanceof Float) {
+            out.writeByte(Types.FLOAT);
+            out.writeFloat((Float) value);
+        } else if (value instanceof Double) {
+            out.writeByte(Types.DOUBLE);
+            out.writeDouble((Double) value);
+        } else {
+            throw new IllegalArgumentException("a collection cannot hold " + value.getClass().getName());
+        }
     }
 
     /** The type code. */
@@ -37,8 +119,8 @@ public final class Nested {
     }
 
     /**
-     * The value: an {@link ArrayList} for a VECTOR or LIST, a {@link HashMap} for a MAP, {@code byte[]} for BYTES and
-     * application codes, boxes and strings for the rest.
+     * The value: an {@link ArrayList} for a VECTOR or LIST, a {@link HashMap} for a MAP, null for None,
+     * {@code byte[]} for BYTES and other application codes, boxes and strings for the rest.
      *
      * @throws BlockException for malformed bytes, and for a MAP with more than 256 keys of one hash value that have no
      *     order, as lists, since each would be compared with all; its offset counts from the type code
@@ -90,7 +172,8 @@ public final class Nested {
                 if (code < 50 || code > 200) {
                     throw new BlockException("unknown type code " + code, in.position() - 1, -1);
                 }
-                return sized(in);
+                byte[] data = sized(in);
+                return code == PICKLE && Arrays.equals(data, PICKLED_NONE) ? null : data;
         }
     }
 
@@ -142,7 +225,7 @@ public final class Nested {
 
         /** Takes a new key; whether it is one too many. */
         boolean areTooMany(Object key) {
-            if (key instanceof byte[]) {    // another object is another key
+            if (key == null || key instanceof byte[]) {    // another array is another key
                 return false;
             }
             if (kind == null) {
@@ -191,7 +274,7 @@ public final class Nested {
 
         static String decode(byte[] data, long offset, int entry) throws BlockException {
             String text = new String(data, StandardCharsets.UTF_8);
-            if (text.indexOf('\ufffd') >= 0 && !java.util.Arrays.equals(data, text.getBytes(StandardCharsets.UTF_8))) {
+            if (text.indexOf('\ufffd') >= 0 && !Arrays.equals(data, text.getBytes(StandardCharsets.UTF_8))) {
                 throw new BlockException("text is not UTF-8", offset, entry);
             }
             return text;

@@ -8,7 +8,6 @@ import java.io.PrintStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
-import java.net.StandardProtocolFamily;
 import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
 import java.nio.channels.ReadableByteChannel;
@@ -54,7 +53,11 @@ public final class Peer {
             peer.serve(new FileInputStream(FileDescriptor.in).getChannel(), out.getChannel());
             return;
         }
-        try (ServerSocketChannel server = where.equals("tcp") ? listen() : listen(where.substring("unix:".length()))) {
+        SocketAddress address = where.equals("tcp") ? new InetSocketAddress(InetAddress.getLoopbackAddress(), 0)
+                : Sockets.unixAddress(where.substring("unix:".length()));
+        try (ServerSocketChannel server = Sockets.listen(address)) {
+            SocketAddress found = server.getLocalAddress();
+            printAddress(found instanceof InetSocketAddress ? ((InetSocketAddress) found).getPort() : found);
             Thread end = new Thread(Peer::endWithInput);
             end.setDaemon(true);
             end.start();
@@ -69,24 +72,6 @@ public final class Peer {
                 }
             }
         }
-    }
-
-    private static ServerSocketChannel listen() throws IOException {
-        ServerSocketChannel server = ServerSocketChannel.open();
-        server.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
-        printAddress(((InetSocketAddress) server.getLocalAddress()).getPort());
-        return server;
-    }
-
-    /** Java 16 and later have Unix sockets; by reflection, because the module is compiled for Java 8. */
-    private static ServerSocketChannel listen(String path) throws Exception {
-        Object family = StandardProtocolFamily.valueOf("UNIX");
-        ServerSocketChannel server = (ServerSocketChannel) ServerSocketChannel.class
-                .getMethod("open", java.net.ProtocolFamily.class).invoke(null, family);
-        Class<?> address = Class.forName("java.net.UnixDomainSocketAddress");
-        server.bind((SocketAddress) address.getMethod("of", String.class).invoke(null, path));
-        printAddress(path);
-        return server;
     }
 
     private static void printAddress(Object address) {

@@ -11,7 +11,8 @@ import java.util.List;
 /**
  * A connection to a Python process whose bytes pass through memory that both map, and wake-ups through the socket:
  * while both sides run, messages pass without a system call. It is a channel for {@link BlockReader} and
- * {@link BlockWriter}; Python offers it, by {@code SharedRing(sock)} or {@code connect}.
+ * {@link BlockWriter}; Python offers it, by {@code SharedRing(sock)} or {@code connect}. {@link Server} and
+ * {@link Connection} use it by themselves.
  *
  * <pre>{@code
  * Message offer = reader.read();
@@ -27,7 +28,9 @@ import java.util.List;
  * says why no wake-up is lost.
  */
 public final class SharedRing implements ByteChannel {
-    private static final Command RING = new Command("ring");
+    /** Offers a ring; alone, it asks for an offer. */
+    static final Command RING = new Command("ring");
+    static final Command REFUSED = new Command("refused");
     private static final Command SEALED = new Command("sealed");
     private static final long MAGIC = 0x01474e4952425401L;
     private static final int CAPACITY = 8;
@@ -123,7 +126,7 @@ public final class SharedRing implements ByteChannel {
         } catch (ClosedChannelException error) {    // an interrupt
             throw error;
         } catch (IOException error) {
-            writer.write(new Message(Wire.NATIVE, Arrays.asList(new Command("refused"), error.getMessage())));
+            writer.write(new Message(Wire.NATIVE, Arrays.asList(REFUSED, error.getMessage())));
             return null;
         }
         SharedWords.store(ring.mine, CAPACITY, capacity);

@@ -1,0 +1,181 @@
+package org.typedbytes.block;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.net.SocketAddress;
+import java.net.StandardSocketOptions;
+import java.nio.channels.ByteChannel;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * Answers the calls of other processes, such as those of {@code typedbytes.block.connect} in Python: through memory
+ * where they offer a {@link SharedRing}, and otherwise over the socket.
+ *
+ * <pre>{@code
+ * try (Server server = Server.listen(new InetSocketAddress("127.0.0.1", 4321))) {
+ *     server.on("add", values -> (Integer) values.get(0) + (Integer) values.get(1));
+ *     server.run();
+ * }
+ * }</pre>
+ *
+ * <p>All that can connect can call: listen on the address of the loopback, or on a path in a folder of your own.
+ */
+public final class Server implements Closeable {
+    static final Command ERROR = new Command("error");
+
+    /** Answers one command. */
+    public interface Handler {
+        /**
+         * @param arguments the values after the command
+         * @return the answer: one value, or an {@code Object[]} of several; an exception is one of the caller
+         */
+        Object answer(List<Object> arguments) throws Exception;
+    }
+
+    private final ServerSocketChannel listener;
+    private final Map<String, Handler> handlers = new ConcurrentHashMap<>();
+    private final Set<SocketChannel> clients = ConcurrentHashMap.newKeySet();
+
+    private Server(ServerSocketChannel listener) {
+        this.listener = listener;
+    }
+
+    /** Listens on an address; port 0 stands for any that is free. */
+    public static Server listen(SocketAddress address) throws IOException {
+        return new Server(Sockets.listen(address));
+    }
+
+    /** Listens on a Unix socket, at a path that does not exist; from Java 16 on. */
+    public static Server listen(String path) throws IOException {
+        return listen(Sockets.unixAddress(path));
+    }
+
+    /** The address on which it listens. */
+    public SocketAddress address() throws IOException {
+        return listener.getLocalAddress();
+    }
+
+    /** Says what answers a command. Several threads may call the handler at once. */
+    public Server on(String command, Handler handler) {
+        if (SharedRing.RING.toString().equals(command)) {
+            throw new IllegalArgumentException("the command \"ring\" is for the memory of a ring");
+        }
+        handlers.put(command, handler);
+        return this;
+    }
+
+    /** Serves clients, each in a thread of its own, until the server is closed. */
+    public void run() throws IOException {
+        while (listener.isOpen()) {
+            SocketChannel client;
+            try {
+                client = listener.accept();
+            } catch (java.nio.channels.ClosedChannelException error) {
+                return;
+            }
+            clients.add(client);
+            Thread thread = new Thread(() -> serve(client), "typedbytes client");
+            thread.setDaemon(true);
+            thread.start();
+            if (!listener.isOpen()) {    // since it was accepted
+                client.close();
+            }
+        }
+    }
+
+    private void serve(SocketChannel client) {
+        try (SocketChannel channel = client) {
+            if (!Sockets.isUnix(channel.getLocalAddress())) {
+                channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
+            }
+            answerAll(channel);
+        } catch (IOException error) {
+            // The client has ended, or is not one.
+        } finally {
+            clients.remove(client);
+        }
+    }
+
+    private void answerAll(ByteChannel channel) throws IOException {
+        BlockReader reader = new BlockReader(channel, Wire.NATIVE);
+        BlockWriter writer = new BlockWriter(channel);
+        for (Message message = reader.read(); message != null; message = reader.read()) {
+            if (channel instanceof SocketChannel && SharedRing.isOffer(message)) {
+                SharedRing ring = SharedRing.accept((SocketChannel) channel, reader, writer, message);
+                if (ring != null) {
+                    answerAll(ring);
+                    return;
+                }
+            } else if (message.wantsReply) {
+                answer(message, writer);
+            } else if (message.values.size() == 1 && SharedRing.RING.equals(message.values.get(0))) {
+                writer.write(reply(message, SharedRing.REFUSED, "a virtual machine cannot make a ring"));
+            } else {
+                result(message);    // an exception ends the connection, and is reported as any of a thread
+            }
+        }
+    }
+
+    private void answer(Message message, BlockWriter writer) throws IOException {
+        Message answer;
+        try {
+            Object result = result(message);
+            answer = reply(message, result instanceof Object[] ? (Object[]) result : new Object[] {result});
+        } catch (RuntimeException error) {
+            answer = failure(message, error.getCause() == null ? error : error.getCause());
+        }
+        try {
+            writer.write(answer);
+        } catch (IllegalArgumentException error) {    // there is no type for it, and nothing was written
+            writer.write(failure(message, error));
+        }
+    }
+
+    /** What a handler returns; its exceptions are causes of the one that is thrown. */
+    private Object result(Message message) {
+        List<Object> values = message.values;
+        try {
+            if (values.isEmpty() || !(values.get(0) instanceof Command)) {
+                throw new IllegalArgumentException("the message has no command");
+            }
+            Handler handler = handlers.get(values.get(0).toString());
+            if (handler == null) {
+                throw new IllegalArgumentException("unknown command " + values.get(0) + "; known: "
+                        + String.join(", ", new TreeSet<>(handlers.keySet())));
+            }
+            return handler.answer(values.subList(1, values.size()));
+        } catch (Exception | StackOverflowError error) {
+            throw new IllegalStateException(error);
+        }
+    }
+
+    private static Message failure(Message message, Throwable error) {
+        byte[] text = String.valueOf(error.getMessage()).getBytes(StandardCharsets.UTF_8);    // without lone surrogates
+        return reply(message, ERROR, error.getClass().getSimpleName(), new String(text, StandardCharsets.UTF_8));
+    }
+
+    private static Message reply(Message message, Object... values) {
+        return new Message(Wire.NATIVE, message.id, false, Arrays.asList(values));
+    }
+
+    /** Ends {@link #run} and all connections. */
+    @Override
+    public void close() throws IOException {
+        SocketAddress address = listener.isOpen() ? listener.getLocalAddress() : null;
+        listener.close();
+        for (SocketChannel client : clients) {
+            client.close();
+        }
+        if (Sockets.isUnix(address)) {
+            java.nio.file.Files.deleteIfExists(java.nio.file.Paths.get(address.toString()));
+        }
+    }
+}

@@ -1,0 +1,130 @@
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.typedbytes.block.CallException;
+import org.typedbytes.block.Connection;
+import org.typedbytes.block.Nested;
+import org.typedbytes.block.Server;
+
+/**
+ * A server, or a client, in Java: serve [PATH], call PATH-OR-PORT.
+ *
+ * A server prints its port, and ends with its input. A client prints what its calls gave.
+ */
+public class CallPeer {
+    public static void main(String[] arguments) throws Exception {
+        String where = arguments.length > 1 ? arguments[1] : null;
+        if (arguments[0].equals("serve")) {
+            serve(where);
+        } else {
+            call(where);
+        }
+    }
+
+    private static void serve(String path) throws Exception {
+        Server server = path == null ? Server.listen(new InetSocketAddress("127.0.0.1", 0)) : Server.listen(path);
+        server.on("add", CallPeer::sum)
+            .on("echo", values -> values.get(0))
+            .on("list", values -> ((Nested) values.get(0)).toJava().toString())
+            .on("copy", values -> ((Nested) values.get(0)).toJava())
+            .on("tuple", values -> Nested.of(new Object[] {values.get(0), (byte) 1, 2.5f}))
+            .on("deep list", values -> {
+                List<Object> list = new ArrayList<>();
+                list.add(list);
+                return list;
+            })
+            .on("visit", values -> new Object[] {"ann", 3})
+            .on("fail", values -> Integer.parseInt("no number"))
+            .on("check", values -> {
+                throw new Exception("checked \ud800");
+            })
+            .on("deep", values -> deep(0))
+            .on("strange", values -> new Object())
+            .on("wait", values -> {
+                Thread.sleep(200);
+                return "late";
+            })
+            .on("exit", values -> {
+                Runtime.getRuntime().halt(3);
+                return null;
+            });
+        System.out.println(path == null ? ((InetSocketAddress) server.address()).getPort() : path);
+        Thread end = new Thread(() -> {
+            try {
+                while (System.in.read() >= 0) {
+                    continue;
+                }
+                server.close();
+            } catch (java.io.IOException error) {
+                error.printStackTrace();
+            }
+        });
+        end.setDaemon(true);
+        end.start();
+        server.run();
+        System.out.println("closed");
+    }
+
+    private static Object sum(List<Object> values) {
+        double sum = 0;
+        for (Object value : values) {
+            sum += ((Number) value).doubleValue();
+        }
+        return sum;
+    }
+
+    private static int deep(int level) {
+        return deep(level + 1) + 1;
+    }
+
+    private static void call(String where) throws Exception {
+        try (Connection connection = where.startsWith("/") ? Connection.open(where)
+                : Connection.open(new InetSocketAddress("127.0.0.1", Integer.parseInt(where)))) {
+            System.out.println(connection.hasRing());
+            System.out.println(connection.call("add", 1, 2.5));
+            System.out.println(connection.call("nothing"));
+            byte[] large = new byte[300_000];
+            large[299_999] = 7;
+            System.out.println(((byte[]) connection.call("echo", (Object) large).get(0))[299_999]);
+            System.out.println(((Nested) connection.call("list").get(0)).toJava());
+            for (String command : new String[] {"fail", "other"}) {
+                try {
+                    connection.call(command, 1);
+                } catch (CallException error) {
+                    System.out.println(error.kind + "; " + error.getMessage());
+                }
+            }
+            try {
+                connection.call("add", new Object());
+            } catch (IllegalArgumentException error) {
+                System.out.println("IllegalArgumentException");
+            }
+            AtomicInteger right = new AtomicInteger();
+            List<Thread> threads = new ArrayList<>();
+            for (int i = 0; i < 3; i++) {
+                Thread thread = new Thread(() -> {
+                    try {
+                        for (int n = 0; n < 100; n++) {
+                            right.addAndGet((Integer) connection.call("add", n, -n, 1).get(0));
+                        }
+                    } catch (java.io.IOException error) {
+                        error.printStackTrace();
+                    }
+                });
+                threads.add(thread);
+                thread.start();
+            }
+            for (Thread thread : threads) {
+                thread.join();
+            }
+            System.out.println(right);
+            try {
+                connection.call("end");    // whose answer may still come
+                connection.call("add");
+            } catch (java.io.IOException error) {
+                System.out.println("ended");
+            }
+        }
+    }
+}

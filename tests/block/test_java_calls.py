@@ -1,0 +1,163 @@
+"""Calls between Python and a real JVM, in both directions, over rings and sockets."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import typing
+
+import pytest
+
+import typedbytes as tb
+from support import block_peer
+from support.block_peer import jars
+from support.subprocess_runs import SECONDS, within
+from typedbytes.block import Command, SharedRing, connect, serve
+
+pytestmark = pytest.mark.hadoop
+SOURCE = block_peer.ROOT / "tests/block/CallPeer.java"
+
+
+@pytest.fixture(autouse=True)
+def bounded():
+    with within():
+        yield
+
+
+def java(*arguments):
+    """Start the peer."""
+    folder = jars._made(jars.BUILD / "java-call-peer", [SOURCE, *block_peer.SOURCES], compile_peer)
+    command = [
+        jars.find_tool("java"), *jars.QUICK_START, "-cp", f"{folder}:{block_peer.classes()}", "CallPeer", *arguments,
+    ]  # fmt: skip
+    return subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def compile_peer(folder):
+    command = [jars.find_tool("javac"), "-encoding", "UTF-8", "-cp", block_peer.classes(), "-d", folder, SOURCE]
+    jars._run(command, "javac could not compile the peer of calls")
+
+
+@contextlib.contextmanager
+def java_server(path=None):
+    """Yield the process of a server and its address; it ends with its input."""
+    with java("serve", *([path] if path else [])) as process:
+        where = process.stdout.readline().strip()
+        yield process, (where if path else ("127.0.0.1", int(where)))
+        process.stdin.close()
+        process.wait(timeout=SECONDS)
+
+
+class Visit(typing.NamedTuple):
+    user: str
+    ms: int
+
+
+@pytest.mark.parametrize("kind", ["unix", "tcp"])
+def test_python_calls_java(kind, tmp_path):
+    path = tmp_path / "calls" if kind == "unix" else None
+    with java_server(path) as (process, address):
+        for ring in (True, False):
+            with connect(address, ring=ring) as connection:
+                assert isinstance(connection.stream, SharedRing) is ring
+                assert connection.call(Command("add"), 1, 2.5) == [3.5]
+                for value in (None, True, "é", bytes(300_000), [1, {"a": None}], 2**40):
+                    assert connection.call(Command("echo"), value) == [value]
+                assert connection.call(Command("list"), [1, "b", (2.5,)]) == ["[1, b, [2.5]]"]
+                for value in ([], {}, [None, True, 2**31 - 1, 2**31, -0.5, "é", b"\xff"], {"a": [{"b": None}], 2: {}}):
+                    assert connection.call(Command("copy"), value) == [value]
+                assert connection.call(Command("tuple"), "x") == [("x", 1, 2.5)]
+                assert connection.call(Command("visit"), type=Visit) == Visit("ann", 3)
+                assert connection.call(Command("visit")) == ["ann", 3]
+                for command, message in (
+                    ("fail", 'NumberFormatException: For input string: "no number"'),
+                    ("check", r"Exception: checked \?"),
+                    ("deep", "StackOverflowError: null"),
+                    ("deep list", "IllegalArgumentException: containers nest deeper than 256"),
+                    ("strange", "IllegalArgumentException: .*java.lang.Object"),
+                    (
+                        "other",
+                        "IllegalArgumentException: unknown command other; known: add, check, copy, deep, ",
+                    ),
+                ):
+                    with pytest.raises(tb.CallError, match=message):
+                        connection.call(Command(command))
+                with pytest.raises(tb.CallError, match="the message has no command"):
+                    connection.call(1)
+                for number in range(300):
+                    assert connection.call(Command("add"), number) == [number]
+        process.stdin.close()
+        assert process.stdout.read() == "closed\n"
+        assert process.wait() == 0
+    assert path is None or not path.exists()
+
+
+def test_java_answers_too_late():
+    with java_server() as (_, address), connect(address, timeout=30) as connection:
+        connection.stream.timeout = 0.05
+        with pytest.raises(socket.timeout):
+            connection.call(Command("wait"))
+        connection.stream.timeout = None
+        assert connection.call(Command("add"), 1) == [1]
+
+
+@pytest.mark.parametrize("ring", [True, False])
+def test_java_that_ends_is_noticed(ring):
+    with java_server() as (_, address), connect(address, ring=ring) as connection:
+        assert connection.call(Command("add"), 1) == [1]
+        with pytest.raises((ConnectionError, tb.TruncatedError)):
+            connection.call(Command("exit"))
+
+
+def test_a_client_that_is_killed_does_not_end_java():
+    with java_server() as (_, address):
+        for _ in range(2):
+            child = os.fork()
+            if child == 0:
+                connect(address).call(Command("add"), 1)
+                os.kill(os.getpid(), signal.SIGKILL)
+            os.waitpid(child, 0)
+        with connect(address) as connection:
+            assert connection.call(Command("add"), 1) == [1]
+
+
+@pytest.mark.parametrize("ring", [True, False])
+@pytest.mark.parametrize("kind", ["unix", "tcp"])
+def test_java_calls_python(kind, ring, tmp_path):
+    handlers = {
+        "add": lambda *numbers: sum(numbers),
+        "nothing": lambda: None,
+        "echo": lambda value: value,
+        "list": lambda: [1, ("a", {"b": 2.5})],
+        "fail": lambda value: 1 // (value - 1),
+        "end": lambda: server.close(),
+    }
+    with serve(tmp_path / "calls" if kind == "unix" else ("127.0.0.1", 0), handlers, ring=ring) as server:
+        with java("call", server.address if kind == "unix" else server.address[1]) as process:
+            said = process.stdout.read()
+    assert said.splitlines() == [
+        "true" if ring else "false",
+        "[3.5]",
+        "[null]",
+        "7",
+        "[1, [a, {b=2.5}]]",
+        "ZeroDivisionError; ZeroDivisionError: integer division or modulo by zero",
+        "LookupError; LookupError: unknown command other; known: add, echo, end, fail, list, nothing",
+        "IllegalArgumentException",
+        "300",
+        "ended",
+    ]
+
+
+def test_java_calls_java_over_the_socket(tmp_path):
+    """A virtual machine cannot make a ring, and says so."""
+    with java_server(tmp_path / "calls") as (_, address), java("call", address) as process:
+        assert process.stdout.readline() == "false\n"
+        assert process.stdout.readline() == "[3.5]\n"
+        process.kill()
+
+
+def test_the_classes_are_those_of_java_8():
+    versions = {path.read_bytes()[7] for path in block_peer.classes().rglob("*.class")}
+    assert versions == {52}
