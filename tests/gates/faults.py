@@ -43,7 +43,13 @@ def fuzz(target, executions=30_000):
     return ("tests/fuzz/run.py", "--targets", target, "--executions", executions, "--seed", 1, "--timeout", 10)
 
 
+def ring(name):
+    """Return the gate that is some of the tests of rings."""
+    return tests("block/test_ring.py", "-m", "not hadoop", "-k", name)
+
+
 LEAKS = ("tests/gates/leaks.py",)
+WAKE_UPS = ("tests/soak/block_ring.py", 150_000, "wake-ups")
 VECTORS = tests("core/test_vectors.py")
 MEMORY = tests("core/test_allocation.py")
 
@@ -277,6 +283,39 @@ FAULTS = [
           "            self.buf.cursor = self.buf.start + base\n            self.drop_external_parts(nexternal)\n"
           "            raise",
           "            self.buf.cursor = self.buf.start + base\n            raise"),
+    # Rings.
+    Fault("bytes of a ring that cannot be there", "block/ring.h", ring("cannot_be_there"),
+          "if (tail - r->head > r->capacity) {", "if (0) {"),
+    Fault("tail of a ring that goes back", "block/ring.h", ring("tail_that_goes_back"),
+          "tail - r->head > r->capacity", "(int64_t)(tail - r->head) > (int64_t)r->capacity"),
+    Fault("head of a ring beyond its tail", "block/ring.h", ring("head_beyond"),
+          "if (head - r->freed > r->tail - r->freed) {", "if (0) {"),
+    Fault("head of a ring that goes back", "block/ring.h", ring("head_that_goes_back"),
+          "head - r->freed > r->tail - r->freed", "head > r->tail"),
+    Fault("bells for no sleep", "block/ring.h", ring("bells_for_no_sleep"),
+          "if (r->nbells > (r->wait + 1) / 2)", "if (0)"),
+    Fault("position read back from shared memory", "block/ring.h", ring("read_back"),
+          "    r->tail += nbytes;\n", "    r->tail = ring_load(r->mine + RING_TAIL) + nbytes;\n"),
+    Fault("many bells for one sleep", "block/ring.h", ring("costs_one_bell"),
+          "    if (!(wait & 1) || wait == __atomic_load_n(&r->answered, __ATOMIC_RELAXED)) return;\n"
+          "    pthread_mutex_lock(&r->mutex);\n    if (wait != r->answered) {",
+          "    if (!(wait & 1)) return;\n    pthread_mutex_lock(&r->mutex);\n    {"),
+    Fault("bell waits for a socket that is full", "block/ring.h", ring("costs_one_bell"),
+          "MSG_DONTWAIT | MSG_NOSIGNAL", "MSG_NOSIGNAL"),
+    Fault("publisher without its fence", "block/ring.h", WAKE_UPS,
+          "    ssize_t n;\n    ring_fence();\n", "    ssize_t n;\n"),
+    Fault("sleeper without its fence", "block/ring.h", WAKE_UPS,
+          "    /* even: one that polls has slept */\n        ring_fence();\n", "\n"),
+    Fault("sleeper that does not look again", "block/ring.h", WAKE_UPS,
+          "        if (!ring_ready(r, for_data) && !ring_get(&r->ended) && !ring_get(&r->fault)) {\n"
+          "            pthread_mutex_unlock",
+          "        if (!ring_get(&r->ended) && !ring_get(&r->fault)) {\n            pthread_mutex_unlock"),
+    Fault("bytes that wrap round a ring from its middle", "block/ring.h", ring("many_comes"),
+          "    memcpy(target + first, r->theirs + RING_DATA, nbytes - first);",
+          "    memcpy(target + first, r->theirs + RING_DATA + at, nbytes - first);"),
+    Fault("sleep after a poll that does not ask for a bell", "block/ring.h",
+          tests("block/test_async_calls.py", "-k", "are_awaited"),
+          "r->wait += 1 + (r->wait & 1)", "++r->wait"),
     # SequenceFiles.
     Fault("sync marker not compared", "sequencefile/frames.pxi", tests("sequencefile/test_damage.py"),
           "            if memcmp(b.cursor, self.escaped_marker, ESCAPED_NBYTES) != 0:", "            if False:"),
