@@ -183,6 +183,7 @@ def test_control_characters_of_names_stay_out_of_messages(tmp_path):
         (["--memory", "4G", "sort"], "option --memory must follow the command: typedbytes COMMAND --memory 4G (see"),
         (["-n", "3", "head"], "option -n must follow the command: typedbytes COMMAND -n 3"),
         (["--memory=4G", "xyz"], "no command 'xyz' (see"),
+        (["to-csv"], "no command 'to-csv'; did you mean to-text --csv? (see"),
         (["--pairs", "cta"], "no command 'cta'; did you mean cat? (see"),
         (["-o", "x", "cta"], "no command 'cta'; did you mean cat? (see"),
         (["cat", "--pears"], "unrecognized arguments: --pears"),
@@ -243,7 +244,7 @@ def test_help():
 def test_version():
     name, version = good("--version").decode().split()
     assert name == "typedbytes" and version[0].isdigit()
-    assert good("-V") == good("--version")
+    assert good("-V") == good("version") == good("--version")
 
 
 def test_nothing_heavy_is_imported(file):

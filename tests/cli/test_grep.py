@@ -1,9 +1,14 @@
 """The command grep."""
 
 import random
+import re
+import string
+
+import pytest
 
 import typedbytes as tb
 from support.commands import ONE, PAIR_STREAM, PAIRS, TWO, bad, good, run, values
+from typedbytes.cli.commands import grep
 
 
 def grepped(*arguments, stdin=PAIR_STREAM):
@@ -66,3 +71,40 @@ def test_grep_finds_the_same_with_and_without_its_short_cut():
                 run("grep", "--pairs", *extra, text, stdin=data).stdout
                 == run("grep", "--pairs", *extra, f"(?:{text})", stdin=data).stdout
             )
+
+
+def test_letters_that_match_where_case_is_ignored_are_known():
+    """The compiled search for the text that each match has knows all characters that are the same letter."""
+    others = {"k": ["\u212a"], "s": ["\u017f"], "i": ["\u0130", "\u0131"]}
+    for letter in string.ascii_lowercase:
+        pattern = re.compile(letter, re.IGNORECASE)
+        found = [chr(code) for code in range(128, 0x20000) if pattern.fullmatch(chr(code))]
+        assert sorted(found) == sorted(others.get(letter, [])), letter
+
+
+def test_grep_ignores_the_case_of_what_every_match_has():
+    texts = ["task sink", "TASK SIN\u212a", "ta\u017fk s\u0131nk", "TAs\u212a S\u0130NK", "tax", "k", ""]
+    data = tb.Encoder().encode_all(texts)
+    assert grepped("-i", "task sink", stdin=data) == texts[:4]
+    assert grepped("-i", "s.*NK", stdin=data) == texts[:4]
+    assert grepped("-i", "-v", "task +SINK", stdin=data) == texts[4:]
+
+
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        ("error.*[0-9]", "error"),
+        ("^(GET|HEAD) /x", " /x"),
+        ("a?bcd*ef", "bc"),
+        ("(ab)+c", "ab"),
+        ("(?i:ab)xyz", "xyz"),
+        ("[ab]|xyz", ""),
+        ("(?=ab)cd", "cd"),
+        ("12|x", ""),
+        ("1234w", "1234w"),
+        ("true.x", "x"),
+        ("12.5", "12"),
+    ],
+)
+def test_the_text_that_every_match_has(expression, text):
+    assert grep._required_text(expression, 0) == text

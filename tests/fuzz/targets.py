@@ -11,11 +11,13 @@ import time
 from fuzz import (
     blocks,
     calls,
+    chosen,
     classes,
     columns,
     commands,
     decoding,
     encoding,
+    json_text,
     keys,
     older,
     pickles,
@@ -66,6 +68,8 @@ TARGETS = {
     "records": Target(records.check_typed, records.shape),
     "typed": Target(records.check_alone, records.spoiled_shape),
     "commands": Target(commands.check_commands, commands.shape),
+    "chosen": Target(chosen.check_chosen, chosen.shape),
+    "json": Target(json_text.check_json, json_text.shape),
     "report": Target(report.check_report, wire_after(report.HEAD)),
 }
 

@@ -1,7 +1,12 @@
-"""Records for the command: lines of JSON and of text, statistics, fields."""
+"""Records for the command: lines of JSON and of text both ways, statistics, fields, records that are chosen."""
 
 from typedbytes._report._native import (
+    ChosenRecords,
+    ColumnTypes,
+    DistinctRecords,
     Fields,
+    JsonRecords,
+    MatchingRecords,
     RecordStatistics,
     Schema,
     Sums,
@@ -14,7 +19,12 @@ from typedbytes._report._native import (
 )
 
 __all__ = [
+    "ChosenRecords",
+    "ColumnTypes",
+    "DistinctRecords",
     "Fields",
+    "JsonRecords",
+    "MatchingRecords",
     "RecordStatistics",
     "Schema",
     "Sums",

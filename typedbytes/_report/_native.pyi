@@ -7,7 +7,12 @@ from typing_extensions import Self
 from typedbytes._base.options import Dialect
 
 __all__ = [
+    "ChosenRecords",
+    "ColumnTypes",
+    "DistinctRecords",
     "Fields",
+    "JsonRecords",
+    "MatchingRecords",
     "RecordStatistics",
     "Schema",
     "Sums",
@@ -20,6 +25,7 @@ __all__ = [
 ]
 
 TAGS: frozenset[bytes]
+TAG_NAMES: tuple[bytes, ...]
 
 def lines(data: ReadableBuffer, *, pairs: bool = False, plain: bool = False, dialect: Dialect = "hadoop") -> bytes: ...
 
@@ -124,3 +130,45 @@ class Sums:
     def number(self, number: int) -> Any: ...
     def key(self, number: int) -> bytes | None: ...
     def lines(self, first: int, nlines: int, other: Callable[[int], str]) -> bytes: ...
+
+class JsonRecords:
+    def __new__(
+        cls, *, pairs: bool = False, plain: bool = False, dialect: Dialect = "hadoop", max_bytes: int | None = None
+    ) -> Self: ...
+    @property
+    def is_refused(self) -> bool: ...
+    @property
+    def nlines(self) -> int: ...
+    @property
+    def rest(self) -> bytes: ...
+    def take(self, data: ReadableBuffer, is_last: bool) -> bytes: ...
+
+class ColumnTypes:
+    def __new__(cls, *, pairs: bool = False, dialect: Dialect = "hadoop") -> Self: ...
+    def add(self, records: bytes) -> None: ...
+    def convert(self, records: bytes) -> tuple[bytes, int]: ...
+
+class ChosenRecords:
+    def __new__(cls, nparts: int, *args: Any, dialect: Dialect = "hadoop", **options: Any) -> Self: ...
+    def take(self, data: ReadableBuffer, *, first: int = 0, step: int = 1) -> bytes: ...
+
+class DistinctRecords(ChosenRecords):
+    def __init__(
+        self, nparts: int, *, by_key: bool = False, all: bool = False, dialect: Dialect = "hadoop"
+    ) -> None: ...
+
+class MatchingRecords(ChosenRecords):
+    def __init__(
+        self,
+        nparts: int,
+        literal: bytes,
+        search: Callable[[str], object] | None = None,
+        *,
+        is_folded: bool = False,
+        may_be_number: bool = False,
+        part: int = -1,
+        invert: bool = False,
+        dialect: Dialect = "hadoop",
+    ) -> None: ...
+    @property
+    def nfound(self) -> int: ...

@@ -18,7 +18,14 @@ from typedbytes._base.secrets import remember_secrets
 from typedbytes.cli._failure import Failure, forget_unwritable_stderr, nearest, without_secrets_of
 from typedbytes.cli._output.files import CommandOutput, OutputError, replace_file
 from typedbytes.cli._signals import Stoppable, Stopped
-from typedbytes.cli.registry import COMMANDS, EXIT_CODES, OF_PARSERS, OPTIONS_WITH_VALUE, OPTIONS_WITHOUT_VALUE
+from typedbytes.cli.registry import (
+    COMMANDS,
+    EXIT_CODES,
+    OF_PARSERS,
+    OPTIONS_WITH_VALUE,
+    OPTIONS_WITHOUT_VALUE,
+    OTHER_WORDS,
+)
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -150,7 +157,9 @@ def _pop_command_name(arguments):
             )
             raise Failure(USAGE, message)
         else:
-            raise Failure(USAGE, f"no command {argument!r}{nearest(argument, COMMANDS)} (see typedbytes --help)")
+            known = OTHER_WORDS.get(argument)
+            meant = f"; did you mean {known}?" if known else nearest(argument, COMMANDS)
+            raise Failure(USAGE, f"no command {argument!r}{meant} (see typedbytes --help)")
     return None
 
 
@@ -173,7 +182,7 @@ def _parse_command(arguments):
     """Return the work to do, a function of a CommandOutput, and the path of the file that it becomes, or None."""
     if arguments[:1] == ["help"]:
         arguments = [*arguments[1:], "--help"]
-    name = _pop_command_name(arguments)
+    name = None if arguments == ["version"] else _pop_command_name(arguments)
     if name is None:
         return lambda output: _run_without_command(arguments, output), None
     parser, command = parser_of(name), load(name)
@@ -203,7 +212,7 @@ def _classes_in_use(path):
 
 
 def _run_without_command(arguments, output):
-    if "--version" in arguments or "-V" in arguments:
+    if not {"--version", "-V", "version"}.isdisjoint(arguments):
         output.line(f"typedbytes {_version()}")
     elif "-h" in arguments or "--help" in arguments:
         commands = "\n".join(f"  {name:<11} {summary}" for name, summary in COMMANDS.items())

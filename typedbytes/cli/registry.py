@@ -51,6 +51,17 @@ COMMANDS = {
     "block": "binary block messages: encode, decode, echo, peer",
 }
 
+# Words for what a command does, and how it is written.
+OTHER_WORDS = {
+    "from-csv": "from-text --csv",
+    "info": "sniff, stats or schema",
+    "join": "run with streaming.lib.JoinReducer",
+    "merge": "cat, or sort for sorted inputs",
+    "to-csv": "to-text --csv",
+    "to-parquet": "convert --to parquet",
+    "top": "freq, or sort --by and tail",
+}
+
 EXIT_CODES = {
     OK: "done",
     FAILED: "a job failed; diff: the inputs differ; grep: nothing was found",

@@ -7,8 +7,13 @@ include "fields.pxi"
 include "text.pxi"
 include "rows.pxi"
 include "sums.pxi"
+include "json_records.pxi"
+include "json_values.pxi"
+include "column_types.pxi"
+include "distinct.pxi"
+include "matching.pxi"
 
 __all__ = [
-    "Fields", "RecordStatistics", "Schema", "Sums", "TextLines", "TextRecords", "Walker", "WholeRecords", "lines",
-    "without_sort_keys",
+    "ChosenRecords", "ColumnTypes", "DistinctRecords", "Fields", "JsonRecords", "MatchingRecords", "RecordStatistics",
+    "Schema", "Sums", "TextLines", "TextRecords", "Walker", "WholeRecords", "lines", "without_sort_keys",
 ]

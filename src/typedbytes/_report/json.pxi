@@ -23,8 +23,9 @@ from typedbytes.core.refs cimport ADD_DOT_0, double_text
 cdef enum:
     FEW_KEYS = 8              # of a MAP are compared one by one
 
-TAGS = frozenset((b"bytes", b"byte", b"bool", b"long", b"float", b"double", b"string", b"vector", b"map", b"writable",
-                  b"ext", b"short"))
+TAG_NAMES = (b"bytes", b"byte", b"bool", b"long", b"float", b"double", b"string", b"vector", b"map", b"writable",
+             b"ext", b"short")
+TAGS = frozenset(TAG_NAMES)
 cdef const char* HEX = b"0123456789abcdef"
 cdef const char* BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 

@@ -5,7 +5,7 @@
 # value is visited in pieces as they come, so that none is held.
 
 from libc.math cimport isnan
-from libc.stdint cimport INT32_MAX, INT64_MAX, INT64_MIN, int64_t, uint32_t
+from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int64_t, uint32_t
 from libc.string cimport memcpy, memset
 from cpython.buffer cimport PyBuffer_Release
 from cpython.exc cimport PyErr_CheckSignals

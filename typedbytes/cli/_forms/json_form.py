@@ -1,6 +1,7 @@
-"""The JSON form: lines of JSON to encoded values, by the grammar of docs/json-form.md.
+"""The JSON form: trees to encoded values, by the grammar of docs/json-form.md, and what is wrong with lines of JSON.
 
-A *tree* is what the json module reads and writes. The other direction is compiled (typedbytes._report).
+A *tree* is what the json module reads and writes. Lines that are right need none: they are read and written by compiled
+code (typedbytes._report), and this reads one that is refused.
 ``from_tree(to_tree(encoded)) == encoded`` holds for every structurally valid value. Nothing is unpickled
 and no class is looked up.
 """

@@ -4,8 +4,10 @@ No more is read to recognise an input than a single value of it could have, or t
 """
 
 import io
+from codecs import BOM_UTF8
 
 import typedbytes
+from typedbytes._base.compression import put_back
 from typedbytes._base.magic import (
     BLOCK_MESSAGE,
     BYTE_ORDER_MARKS,
@@ -31,6 +33,7 @@ _HINTS = {
     **dict.fromkeys(OTHER_COMPRESSIONS.values(), " data (to be decompressed first)"),
 }
 JSON_PIECE_NBYTES = 1 << 20  # of a line that may hold several values
+_TEXT_NBYTES = 1 << 18  # that are looked at together
 # 6: a version, which distinguishes it from text
 _SIGNATURES = (SEQUENCE_FILE + b"\6", BLOCK_MESSAGE, *FOREIGN, *BYTE_ORDER_MARKS)
 
@@ -109,10 +112,7 @@ def source_of(source, name, shown, pairs, dialect, max_bytes):
         reader = sequence_file_reader(source, dialect, max_bytes, raw=True)
         pieces = iter(lambda: reader.read_typed(CHUNK_NBYTES) or None, None)
     elif name == "json":
-        from typedbytes.cli._forms.json_form import encoded_lines  # imported lazily: start-up time
-
-        lines = lines_of(source, shown, max_bytes, JSON_PIECE_NBYTES)
-        pieces = encoded_lines(lines, pairs, dialect, max_bytes=max_bytes)
+        pieces = records_of_json(source, shown, pairs, dialect, max_bytes)
     elif name == "block":
         pieces = _from_messages(source, pairs, dialect, max_bytes)
     else:
@@ -139,21 +139,45 @@ def limited_source_of(source, name, shown, pairs, dialect, max_bytes):
     return Encoded(pieces, getattr(records, "sequence_file", None))
 
 
-def lines_of(source, shown, max_bytes, piece_nbytes=-1):
-    """Yield (location, line), with long lines in pieces of piece_nbytes.
+def records_of_json(source, shown, pairs, dialect, max_bytes, plain=False):
+    """Yield encoded records of a source of JSON, several at a time.
 
-    A location is the input and the number of the line.
+    What is wrong is said by reading its line again, as objects. shown: the input in messages.
+    """
+    from typedbytes import _report  # imported lazily: start-up time
+
+    records = _report.JsonRecords(pairs=pairs, plain=plain, dialect=dialect, max_bytes=max_bytes)
+    with io.BufferedReader(source, _TEXT_NBYTES) as file:
+        piece = None
+        while piece != b"":
+            piece = file.read1(_TEXT_NBYTES)
+            encoded = records.take(piece, not piece)
+            if encoded:
+                yield encoded
+            if records.is_refused:
+                from typedbytes.cli._forms.json_form import encoded_lines  # imported lazily: start-up time
+
+                lines = lines_of(put_back(records.rest, file), shown, max_bytes, JSON_PIECE_NBYTES, records.nlines)
+                yield from encoded_lines(lines, pairs, dialect, plain, max_bytes)
+                return
+
+
+def lines_of(source, shown, max_bytes, piece_nbytes=-1, nbefore=0):
+    """Yield (location, line), with long lines in pieces of piece_nbytes, without a byte order mark before the first.
+
+    A location is the input and the number of the line. nbefore: lines before the source.
     """
     limit = piece_nbytes if max_bytes is None else max_bytes + 1
     with io.BufferedReader(source, CHUNK_NBYTES) as file:
-        number, is_end = 0, True
+        number, is_end, mark = nbefore, True, b"" if nbefore else BOM_UTF8
         for line in iter(lambda: file.readline(limit), b""):
             number += is_end
             is_end = line.endswith(b"\n")
             location = f"{shown}: line {number}"
             if max_bytes is not None and len(line) == limit and not is_end:
                 raise Failure(BAD_DATA, f"{location}: longer than {max_bytes} bytes")
-            yield location, line
+            yield location, line.removeprefix(mark) or b"\n"
+            mark = b""
 
 
 def _from_messages(source, pairs, dialect, max_bytes):

@@ -6,10 +6,8 @@ The blocks that turn errors into Failure hold reading only: an OSError that leav
 from __future__ import annotations
 
 import io
-import itertools
 import os
 import sys
-from codecs import BOM_UTF8
 from contextlib import contextmanager
 from functools import partial
 
@@ -32,7 +30,7 @@ from typedbytes.cli._input import formats, progress
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
     from typing import Any
 
@@ -127,15 +125,21 @@ class Inputs:
         """Return a source of typed bytes in which no record is larger than --max-bytes."""
         return formats.limited_source_of(source, form, display_name(name), self.pairs, self.dialect, self.max_bytes)
 
-    def lines(self, use: Callable[[Any], Iterable] = iter, piece_nbytes: int = -1) -> Iterator[Any]:
-        """Yield what `use` makes of the lines of JSON of each input, (location, line)s.
+    def lines(self) -> Iterator[tuple[str, bytes]]:
+        """Yield (location, line) for the lines of JSON of each input.
 
         A location is the input and the number of the line.
         """
         for name in self:
             with opened(name) as source:
-                yield from use(
-                    _without_mark(formats.lines_of(source, display_name(name), self.max_bytes, piece_nbytes))
+                yield from formats.lines_of(source, display_name(name), self.max_bytes)
+
+    def records_of_json(self, plain: bool) -> Iterator[bytes]:
+        """Yield the encoded records of each input of JSON, several at a time."""
+        for name in self:
+            with opened(name) as source:
+                yield from formats.records_of_json(
+                    source, display_name(name), self.pairs, self.dialect, self.max_bytes, plain
                 )
 
 
@@ -174,12 +178,6 @@ def opened_as_it_is(name, path=None):
         progress.show_progress(source, display_name(name)) as watched,
     ):
         yield watched
-
-
-def _without_mark(found):
-    for location, line in itertools.islice(found, 1):
-        yield location, line.removeprefix(BOM_UTF8) or b"\n"  # a byte order mark, which some editors write
-    yield from found
 
 
 class _BlockingPipe(io.RawIOBase):

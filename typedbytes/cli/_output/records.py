@@ -3,6 +3,7 @@
 A sink is given whole records, and what was read before a failure is written.
 """
 
+import itertools
 from contextlib import contextmanager
 
 import typedbytes
@@ -12,6 +13,7 @@ from typedbytes.cli._records.encoded import is_pairs
 
 BUFFER_NBYTES = 1 << 16
 TEXT_FORMS = ("json", "text")
+_CONTAINERS = frozenset((dict, list, tuple))
 
 
 def format_of(form, output):
@@ -64,17 +66,6 @@ class Records:
             return
         with self.writer(reader) as writer:
             writer.copy(reader)
-
-    def filter_chunks(self, reader, select):
-        """Write the records that select(chunk) yields, for chunks of whole records."""
-        with self.writer(reader) as writer:
-
-            def write(chunk):
-                for record in select(chunk):
-                    writer.write_raw(record)
-
-            with typedbytes.Writer(UntilFailure(write), buffer_size=self._nbytes) as copier:
-                copier.copy(reader)
 
 
 class UntilFailure:
@@ -179,16 +170,22 @@ class _Messages(_TypedBytes):
         """Write records as messages, up to the first that cannot be one."""
         nparts = 2 if self._is_pairs else 1
         for values in decode_chunk(self._decoded, records, nparts, self._dialect, self._nbytes, self._nrecords):
-            for value in values:
-                self._output.write(self._encoder.encode(value if type(value) is tuple else (value,)))
-                self._nrecords += 1
+            messages = []
+            try:
+                for value in values:
+                    messages.append(self._encoder.encode(value if type(value) is tuple else (value,)))
+            finally:
+                self._nrecords += len(messages)
+                self._output.write(b"".join(messages))
         self._nbytes += len(records)
 
     def _decoded(self, records):
-        values, with_all_keys = (
-            each.decode_pairs(records) if self._is_pairs else each.decode_all(records) for each in self._decoders
-        )
-        if _has_lost_keys(values, with_all_keys):
+        found = (each.decode_pairs(records) if self._is_pairs else each.decode_all(records) for each in self._decoders)
+        values = next(found)
+        items = itertools.chain.from_iterable(values) if self._is_pairs else values
+        if _CONTAINERS.isdisjoint(map(type, items)):
+            return values
+        if _has_lost_keys(values, next(found)):
             raise typedbytes.FormatError("a MAP has equal keys, and a message can keep only one of them", 0)
         return values
 

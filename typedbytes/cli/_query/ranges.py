@@ -5,7 +5,8 @@ from collections import deque
 from itertools import groupby
 from operator import itemgetter
 
-from typedbytes.cli._records.encoded import joined
+from typedbytes import _core, _report
+from typedbytes.cli._records.encoded import CHUNK_NBYTES, joined, nparts
 
 
 def copy_range(inputs, records, wanted):
@@ -17,11 +18,19 @@ def copy_range(inputs, records, wanted):
         with inputs.reading(name) as reader, records.writer(reader) as writer:
             while due < wanted.stop:
                 here += reader.skip(due - here)
-                record = next(reader, None) if here == due else None
-                if record is None:
+                before = reader.record
+                chunk = reader.__read_records__(CHUNK_NBYTES) if here == due else b""
+                if not chunk:
                     break  # go on in the next input
-                writer.write_raw(joined(record))
-                here, due = due + 1, due + wanted.step
+                here += reader.record - before
+                if here > wanted.stop:
+                    nvalues = (wanted.stop - due) * nparts(reader)
+                    chunk = chunk[: _core.advance(chunk, 0, nvalues, dialect=inputs.dialect)]
+                if wanted.step > 1:
+                    chosen = _report.ChosenRecords(nparts(reader), dialect=inputs.dialect)
+                    chunk = chosen.take(chunk, step=wanted.step)
+                writer.write_raw(chunk)
+                due += -(-(min(here, wanted.stop) - due) // wanted.step) * wanted.step
 
 
 def copy_from_end(inputs, records, wanted):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from itertools import islice, zip_longest
+from itertools import islice
 
+from typedbytes import _core
 from typedbytes.cli._arguments import ReportSettings, integer, option, switch
 from typedbytes.cli._failure import DIFFERENT, OK, USAGE, Failure
 from typedbytes.cli._input.inputs import Inputs, matching_names
 from typedbytes.cli._input.pair_detection import CHECK_UNDECIDED
 from typedbytes.cli._output.reports import json_of, report
-from typedbytes.cli._records.encoded import joined
+from typedbytes.cli._records.encoded import chunks, nparts, split
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -42,28 +43,52 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
         raise Failure(USAGE, "diff compares two inputs (see typedbytes diff --help)")
     inputs = Inputs(settings, CHECK_UNDECIDED if settings.unordered else None)
     find = _unordered if settings.unordered else _in_order
-    first, second = (_records_of(path, inputs) for path in settings.files)
+    first, second = (_chunks_of(path, inputs) for path in settings.files)
     differences: Iterator = find(first, second, settings.dialect)
     shown_rows = list(islice(differences, settings.ndifferences))
     report(shown_rows, settings, output)
     return DIFFERENT if shown_rows or any(differences) else OK
 
 
-def _records_of(path, inputs):
-    """Yield the encoded records of an input, or of the part files of a folder."""
+def _chunks_of(path, inputs):
+    """Yield (whole records, their number, the values of each) of an input, or of the part files of a folder."""
     for name in matching_names(path, inputs.recursive):
         with inputs.reading(name) as reader:
-            for record in reader:
-                yield joined(record)
+            for _, number, chunk in chunks(reader):
+                yield chunk, reader.record - number, nparts(reader)
+
+
+def _records_of(found, dialect):
+    """Yield the encoded records of chunks."""
+    for chunk, _, nvalues in found:
+        yield from split(chunk, nvalues, dialect)
 
 
 def _in_order(first, second, dialect):
     """Yield the records that differ from that of the same number, up to the first beyond the end of the other input."""
-    for number, (one, other) in enumerate(zip_longest(first, second)):
-        if one != other:
-            yield {"record": number, "first": _shown(one, dialect), "second": _shown(other, dialect)}
-        if one is None or other is None:
-            return
+    number, end = 0, (b"", 0, 1)
+    one = other = end
+    while True:
+        one, other = (found if found[0] else next(more, end) for found, more in ((one, first), (other, second)))
+        (here, nhere, nvalues), (there, nthere, _) = one, other
+        if not (here and there):
+            break
+        ncommon = min(nhere, nthere)
+        if here.startswith(there) or there.startswith(here):  # the shorter one has ncommon records
+            nbytes = min(len(here), len(there))
+            one, other = ((chunk[nbytes:], n - ncommon, nvalues) for chunk, n, _ in (one, other))
+            number += ncommon
+            continue
+        ends = [_core.advance(chunk, 0, ncommon * nvalues, dialect=dialect) for chunk in (here, there)]
+        same = (split(chunk[:nbytes], nvalues, dialect) for chunk, nbytes in zip((here, there), ends))
+        for mine, yours in zip(*same):
+            if mine != yours:
+                yield {"record": number, "first": _shown(mine, dialect), "second": _shown(yours, dialect)}
+            number += 1
+        one, other = ((chunk[i:], n - ncommon, nvalues) for i, (chunk, n, _) in zip(ends, (one, other)))
+    if here or there:
+        left, right = (_shown(next(_records_of([each], dialect), None), dialect) for each in (one, other))
+        yield {"record": number, "first": left, "second": right}
 
 
 def _unordered(first, second, dialect):
@@ -79,8 +104,8 @@ def _unordered(first, second, dialect):
 
     surplus: dict = {}
     samples: dict = {}
-    for records, step in (first, 1), (second, -1):
-        for record in records:
+    for found, step in (first, 1), (second, -1):
+        for record in _records_of(found, dialect):
             key = digest(record)
             number = surplus.get(key, 0) + step
             if number:

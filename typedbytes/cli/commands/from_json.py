@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from typedbytes.cli._arguments import OUTPUT, FileSettings, switch
-from typedbytes.cli._forms.json_form import encoded_lines
-from typedbytes.cli._input.formats import JSON_PIECE_NBYTES
 from typedbytes.cli._input.inputs import Inputs
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -35,11 +31,5 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
       echo '{"name": "x", "data": {"bytes": "AAE="}}' | typedbytes from-json | xxd
     """
     output.refuse_terminal()
-    how = {
-        "pairs": settings.pairs,
-        "dialect": settings.dialect,
-        "plain": settings.plain,
-        "max_bytes": settings.max_bytes,
-    }
-    for record in Inputs(settings).lines(partial(encoded_lines, **how), JSON_PIECE_NBYTES):
-        output.write(record)
+    for records in Inputs(settings).records_of_json(settings.plain):
+        output.write(records)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import closing
 
-import typedbytes
 from typedbytes._base.compression import compression_of_text
 from typedbytes.cli._arguments import FileSettings, TextSettings, switch
 from typedbytes.cli._failure import display_name
@@ -62,35 +61,24 @@ def _text_records(inputs, layout):
 
 def _typed_records(inputs, layout, settings):
     """Yield the records of all inputs, with types that hold the whole of each column; this takes a second reading."""
-    from typedbytes.cli._forms.text_form import failure_at  # imported lazily: start-up time
+    from typedbytes import _report  # imported lazily: start-up time
+    from typedbytes.cli._forms.text_form import failure_at
     from typedbytes.cli._input.rereadable import rereadable_inputs
-    from typedbytes.cli._tables.column_types import ColumnTypes
 
-    encoder = typedbytes.Encoder(dialect=settings.dialect)
-    encode, types = encoder.encode_pairs if settings.pairs else encoder.encode_all, ColumnTypes()
+    types = _report.ColumnTypes(pairs=settings.pairs, dialect=settings.dialect)
     with rereadable_inputs(inputs) as rereadables:
         for name, path in rereadables:
             for encoded in _records_of(name, path, inputs.max_bytes, layout):
-                for record in _decoded(encoded, settings.pairs):
-                    types.add(record)
+                types.add(encoded)
         for name, path in rereadables:
             lines: list[int] = []
             for encoded in _records_of(name, path, inputs.max_bytes, layout, lines):
-                converted = []
-                for record, line in zip(_decoded(encoded, settings.pairs), lines):
-                    try:
-                        converted.append(types.convert(record))
-                    except (LookupError, ValueError):
-                        message = "the input has changed since the types of its columns were found"
-                        yield encode(converted)
-                        raise failure_at(display_name(name), line, message) from None
+                converted, unknown = types.convert(encoded)
+                yield converted
+                if unknown >= 0:
+                    message = "the input has changed since the types of its columns were found"
+                    raise failure_at(display_name(name), lines[unknown], message)
                 lines.clear()
-                yield encode(converted)
-
-
-def _decoded(encoded, pairs):
-    decoder = typedbytes.Decoder()
-    return decoder.decode_pairs(encoded) if pairs else decoder.decode_all(encoded)
 
 
 def _records_of(name, path, max_bytes, layout, lines=None):

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections import deque
+import sys
 from contextlib import nullcontext
 
-import typedbytes
 from typedbytes.cli import _arguments as arguments
 from typedbytes.cli._arguments import RecordSettings, option, switch
 from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._input.inputs import Inputs
 from typedbytes.cli._input.pair_detection import REFUSE
-from typedbytes.cli._output.records import Records, UntilFailure
-from typedbytes.cli._records.encoded import is_pairs
+from typedbytes.cli._output.records import Records
+from typedbytes.cli._records.encoded import chunks, is_pairs, nparts
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from typedbytes.cli._output.files import CommandOutput
 
 NEVER_IN_A_NUMBER = re.compile(r"[^-+.0-9aefilnrstu]", re.IGNORECASE)  # occurs in no number, and not in true or false
@@ -45,99 +45,91 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
 
     Each STRING and BYTES of a record is searched, also inside containers, and so are its numbers as
     they are written in decimal. A record that cannot be decoded does not match. The exit code is 1
-    if no record matches. -c prints the number of matches in all inputs. A PATTERN without special
-    characters is found many times faster than others, unless -i is given.
+    if no record matches. -c prints the number of matches in all inputs. A text that every match
+    has, such as error in 'error.*[0-9]', is looked for first: a PATTERN that has one is found faster.
 
     examples:
       typedbytes grep -F hadoop --in key --pairs part-0*.tb | typedbytes to-json --pairs
       typedbytes grep '^(GET|HEAD) ' logs.tb -o requests.tb
     """
-    search, inputs = _Search(settings), Inputs(settings, REFUSE)
-    with nullcontext(_NoOutput()) if settings.count else Records(settings, output) as records:
+    from typedbytes import _report  # imported lazily: start-up time
+
+    how, inputs, nfound = _search_of(settings), Inputs(settings, REFUSE), 0
+    copies: Any = nullcontext() if settings.count else Records(settings, output)
+    with copies as records:
         for name in inputs:
             with inputs.reading(name) as reader:
                 if settings.part != "any" and not is_pairs(reader):
                     raise Failure(USAGE, f"argument --in: values have no {settings.part} (see --pairs)")
-                search.nparts = 2 if is_pairs(reader) else 1
-                records.filter_chunks(reader, search.matches)
+                matching = _report.MatchingRecords(nparts(reader), **how)
+                with nullcontext() if settings.count else records.writer(reader) as writer:
+                    for _, _, chunk in chunks(reader):
+                        found = matching.take(chunk)
+                        if writer is not None:
+                            writer.write_raw(found)
+                nfound += matching.nfound
     if settings.count:
-        output.line(str(search.nfound))
-    return 0 if search.nfound else 1
+        output.line(str(nfound))
+    return 0 if nfound else 1
 
 
-class _NoOutput:
-    """In the place of Records where the chosen records are only counted."""
-
-    def filter_chunks(self, reader, select):
-        """Walk over the records that select(chunk) yields, for chunks of whole records."""
-        with typedbytes.Writer(UntilFailure(lambda chunk: deque(select(chunk), 0))) as copier:
-            copier.copy(reader)
-
-
-class _Search:
-    """Find the records of a chunk that match."""
-
-    def __init__(self, settings):
-        text = settings.pattern
-        is_fixed = settings.fixed or re.escape(text) == text
-        flags = re.IGNORECASE if settings.ignore_case else 0
-        try:
-            self._search = re.compile(re.escape(text) if is_fixed else text, flags).search
-        except re.error as error:
-            raise Failure(USAGE, f"argument PATTERN: {error}") from None
-        # Search for bytes that every match must hold, if there are any:
-        # not if numbers, or letters of both cases, may match.
-        has_bytes = is_fixed and NEVER_IN_A_NUMBER.search(text) and not settings.ignore_case
-        self._find = re.compile(re.escape(text.encode("utf-8", "surrogateescape"))).finditer if has_bytes else None
-        self._part = {"any": slice(None), "key": slice(0, 1), "value": slice(1, 2)}[settings.part]
-        self._copies_matches = not settings.invert
-        self._dialect = settings.dialect
-        self._decoder = typedbytes.Decoder(
-            dialect=settings.dialect, pickle="raw", map_pairs=True, unicode_errors="surrogateescape", exact=True
-        )
-        self.nparts = 1
-        self.nfound = 0
-
-    def matches(self, chunk):
-        """Yield the records to copy."""
-        chunk = bytes(chunk)
-        found = [match.start() for match in self._find(chunk)] if self._find else None
-        if found == [] and self._copies_matches:
-            return
-        starts = typedbytes.index(chunk, dialect=self._dialect)[:: self.nparts]
-        stops = [*starts[1:], len(chunk)]
-        candidates = range(len(starts)) if found is None else {bisect_right(starts, offset) - 1 for offset in found}
-        for number in sorted(candidates) if self._copies_matches else range(len(starts)):
-            record = chunk[starts[number] : stops[number]]
-            if (number in candidates and self._is_in(record)) == self._copies_matches:
-                self.nfound += 1
-                yield record
-
-    def _is_in(self, record):
-        try:
-            values = self._decoder.decode_all(record)
-        except typedbytes.DecodeError:  # the reader has checked the structure; what is wrong holds no text
-            return False
-        return any(map(self._search, _texts(values[self._part])))
+def _search_of(settings):
+    """Return what a MatchingRecords is to know of the pattern."""
+    is_fixed = settings.fixed or re.escape(settings.pattern) == settings.pattern
+    expression = re.escape(settings.pattern) if is_fixed else settings.pattern
+    try:
+        pattern = re.compile(expression, re.IGNORECASE if settings.ignore_case else 0)
+    except re.error as error:
+        raise Failure(USAGE, f"argument PATTERN: {error}") from None
+    is_folded = bool(pattern.flags & re.IGNORECASE)
+    text = _required_text(expression, pattern.flags)
+    return {
+        "search": None if is_fixed and not is_folded and _is_utf8(text) else pattern.search,
+        "literal": text.encode("utf-8", "surrogateescape"),
+        "is_folded": is_folded,
+        "may_be_number": NEVER_IN_A_NUMBER.search(text) is None,
+        "part": {"any": -1, "key": 0, "value": 1}[settings.part],
+        "invert": settings.invert,
+        "dialect": settings.dialect,
+    }
 
 
-def _texts(values):
-    """Yield the texts of values and of their items."""
-    stack = [iter(values)]
-    while stack:
-        for value in stack[-1]:
-            if isinstance(value, str):
-                yield value
-            elif isinstance(value, bytes):
-                yield value.decode("utf-8", "surrogateescape")
-            elif isinstance(value, bool):
-                yield "true" if value else "false"
-            elif isinstance(value, int):  # the repr of a subclass with a width is not a decimal number
-                yield int.__repr__(value)
-            elif isinstance(value, float):
-                yield float.__repr__(value)
-            elif isinstance(value, (tuple, list)) and not isinstance(value, (typedbytes.Ext, typedbytes.Writable)):
-                stack.append(iter(value))
-                break
+def _is_utf8(text, errors="strict"):
+    try:
+        text.encode("utf-8", errors)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _required_text(expression, flags):
+    """Return a text that is in all that matches, in lower case where case is ignored; empty: none is known.
+
+    It is the longest that no number has, else the longest.
+    """
+    parser = getattr(re, "_parser" if sys.version_info >= (3, 11) else "sre_parse")
+    runs = [""]
+    for each in _required_characters(parser.parse(expression, flags)):
+        if not _is_utf8(each, "surrogateescape") or flags & re.IGNORECASE and not each.isascii():
+            each = ""
+        if each:
+            runs[-1] += each.lower() if flags & re.IGNORECASE else each
         else:
-            stack.pop()
+            runs.append("")
+    return max(runs, key=lambda run: (NEVER_IN_A_NUMBER.search(run) is not None, len(run)))
+
+
+def _required_characters(parsed):
+    """Yield the characters that a match has, in their order, and "" where others may be between them."""
+    for kind, what in parsed:
+        name = str(kind)
+        if name == "LITERAL":
+            yield chr(what)
+        elif name == "SUBPATTERN" and not (what[1] or what[2]):  # it changes no flags
+            yield from _required_characters(what[3])
+        elif name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT") and what[0]:
+            yield ""
+            yield from _required_characters(what[2])
+            yield ""
+        elif name != "AT":
+            yield ""

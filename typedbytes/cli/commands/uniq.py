@@ -7,7 +7,7 @@ from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._input.inputs import Inputs
 from typedbytes.cli._input.pair_detection import CHECK_UNDECIDED
 from typedbytes.cli._output.records import Records
-from typedbytes.cli._records.encoded import is_pairs, joined
+from typedbytes.cli._records.encoded import chunks, is_pairs, nparts
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -32,17 +32,16 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
       typedbytes sort --pairs part-0*.tb | typedbytes uniq --pairs > distinct.tb
       typedbytes uniq --pairs --by key --all < pairs.tb
     """
-    seen, last, inputs = set(), None, Inputs(settings, CHECK_UNDECIDED)
+    from typedbytes import _report  # imported lazily: start-up time
+
+    by_key, distinct, inputs = settings.by == "key", None, Inputs(settings, CHECK_UNDECIDED)
     with Records(settings, output) as records:
         for name in inputs:
             with inputs.reading(name) as reader, records.writer(reader) as writer:
-                if settings.by == "key" and not is_pairs(reader):
+                if by_key and not is_pairs(reader):
                     raise Failure(USAGE, "argument --by: values have no key (see --pairs)")
-                for record in reader:
-                    key = record[0] if settings.by == "key" else joined(record)
-                    if key == last or (settings.all and key in seen):
-                        continue
-                    last = key
-                    if settings.all:
-                        seen.add(key)
-                    writer.write_raw(joined(record))
+                for _, _, chunk in chunks(reader):
+                    distinct = distinct or _report.DistinctRecords(
+                        nparts(reader), by_key=by_key, all=settings.all, dialect=settings.dialect
+                    )
+                    writer.write_raw(distinct.take(chunk))

@@ -1,0 +1,105 @@
+"""Records that are chosen out of chunks: the same whatever the chunks are, and compared with a loop in Python."""
+
+import io
+import itertools
+
+import pytest
+from hypothesis import given, strategies as st
+
+import typedbytes as tb
+from support.slow_grep import matches
+from typedbytes import _report
+from typedbytes.cli._query import ranges
+from typedbytes.cli.commands import diff, grep
+
+VALUES = st.lists(st.sampled_from([1, 2, "ab", "AB", b"b", [1, "a"], {"b": 2.5}, None, True, 10**12]), max_size=30)
+CUTS = st.lists(st.integers(1, 6), min_size=30, max_size=30)
+
+
+def chunks_of(values, cuts):
+    """Return (encoded records, their number) of values, in chunks."""
+    cuts, values = iter(cuts), iter(values)
+    chunks = iter(lambda: list(itertools.islice(values, next(cuts))), [])
+    return [(tb.Encoder().encode_all(chunk), len(chunk)) for chunk in chunks]
+
+
+@given(VALUES, CUTS, st.booleans())
+def test_distinct_records_in_any_chunks(values, cuts, everything):
+    distinct = _report.DistinctRecords(1, all=everything)
+    found = b"".join(distinct.take(chunk) for chunk, _ in chunks_of(values, cuts))
+    encoded, expected = [tb.dumps(value) for value in values], []
+    for number, each in enumerate(encoded):
+        if each not in (encoded[:number] if everything else encoded[max(number - 1, 0) : number]):
+            expected.append(each)
+    assert found == b"".join(expected)
+
+
+@given(VALUES, VALUES, CUTS, CUTS, st.booleans())
+def test_differences_in_any_chunks(first, second, cuts, more_cuts, is_similar):
+    if is_similar:
+        second = first[: len(second)] + second[:1] + first[len(second) + 1 :]
+    sides = [
+        ((chunk, n, 1) for chunk, n in chunks_of(values, each)) for values, each in ((first, cuts), (second, more_cuts))
+    ]
+    expected = []
+    for number, (one, other) in enumerate(itertools.zip_longest(map(tb.dumps, first), map(tb.dumps, second))):
+        if one != other:
+            shown = [diff._shown(each, "hadoop") for each in (one, other)]
+            expected.append({"record": number, "first": shown[0], "second": shown[1]})
+        if one is None or other is None:
+            break
+    assert str(list(diff._in_order(*sides, "hadoop"))) == str(expected)
+
+
+@given(
+    VALUES, st.sampled_from(["a", "^b", "A", "1", "true", "5", "[ab]", "b$", "(?i)Ab"]), st.booleans(), st.booleans()
+)
+def test_matching_records_are_those_with_a_text_that_matches(values, pattern, ignore_case, invert):
+    words = {"pattern": pattern, "fixed": False, "ignore_case": ignore_case, "invert": invert, "part": "any"}
+    settings = grep.Settings({**words, "dialect": "hadoop"})
+    matching = _report.MatchingRecords(1, **grep._search_of(settings))
+    search = grep.re.compile(pattern, grep.re.IGNORECASE if ignore_case else 0)
+    expected = [each for each in map(tb.dumps, values) if matches(search, each, 1, -1, "hadoop") != invert]
+    assert matching.take(tb.Encoder().encode_all(values)) == b"".join(expected)
+    assert matching.nfound == len(expected)
+
+
+class Copied:
+    """Take what copy_range writes."""
+
+    def __init__(self):
+        self.written = io.BytesIO()
+
+    def writer(self, reader):
+        """Return a writer of encoded records."""
+        return tb.Writer(self.written)
+
+
+class Sources:
+    """Inputs in memory."""
+
+    dialect = "hadoop"
+
+    def __init__(self, *streams):
+        self._streams = streams
+
+    def __iter__(self):
+        return iter(self._streams)
+
+    def reading(self, stream):
+        """Return a reader of one."""
+        return tb.Reader(stream, raw=True, buffer_size=64)
+
+
+@pytest.mark.parametrize("chunk_nbytes", [1, 20, 1 << 16])
+@pytest.mark.parametrize(
+    "wanted", [range(5), range(3, 40), range(2, 60, 3), range(0, 50, 7), range(45, 45), range(9, 99, 40)]
+)
+def test_a_range_in_any_chunks(wanted, chunk_nbytes, monkeypatch):
+    monkeypatch.setattr(ranges, "CHUNK_NBYTES", chunk_nbytes)
+    streams = [tb.Encoder().encode_all(range(start, stop)) for start, stop in ((0, 20), (20, 20), (20, 50))]
+    copied = Copied()
+    ranges.copy_range(Sources(*streams), copied, wanted)
+    assert (
+        tb.Decoder().decode_all(copied.written.getvalue()) == list(range(50))[wanted.start : wanted.stop : wanted.step]
+    )
