@@ -77,16 +77,34 @@ polars.read_ndjson(sys.argv[1]).write_csv(sys.stdout.buffer)
 """
 POLARS_SORT = """
 import sys, polars
-found = polars.read_csv(sys.argv[1], has_header=False, separator="\\t", quote_char=None).sort("column_2")
+how = {"has_header": False, "separator": "\\t", "quote_char": None, "new_columns": ["key", "n"]}
+found = polars.read_csv(sys.argv[1], **how).sort("n")
 found.write_csv(sys.stdout.buffer, include_header=False)
 """
 POLARS_SUMS = """
 import sys, polars
-found = polars.read_csv(sys.argv[1], has_header=False, separator="\\t", quote_char=None)
-n = polars.col("column_2")
+how = {"has_header": False, "separator": "\\t", "quote_char": None, "new_columns": ["key", "n"]}
+found = polars.read_csv(sys.argv[1], **how)
+n = polars.col("n")
 sums = [n.count().alias("n"), n.sum().alias("s"), n.min().alias("a"), n.max().alias("b"), n.mean().alias("m")]
-found = found.group_by("column_1").agg(sums)
+found = found.group_by("key").agg(sums)
 found.write_csv(sys.stdout.buffer)
+"""
+ORJSON_TO_MAPS = """
+import sys, orjson, typedbytes
+with typedbytes.Writer(sys.stdout.buffer) as writer, open(sys.argv[1], "rb") as file:
+    writer.writes(map(orjson.loads, file))
+"""
+POLARS_TYPES = """
+import sys, polars, typedbytes
+with typedbytes.Writer(sys.stdout.buffer) as writer:
+    writer.writes(polars.read_csv(sys.argv[1], has_header=False).iter_rows())
+"""
+GREP_BY_READER = """
+import re, sys, typedbytes
+search = re.compile("h[a-z]?").search
+with typedbytes.PairWriter(sys.stdout.buffer) as writer:
+    writer.writes(pair for pair in typedbytes.PairReader(open(sys.argv[1], "rb")) if search(pair[0]))
 """
 
 #: By what is done: arguments of ours, its file, the ratio that is the goal, and the alternatives:
@@ -104,6 +122,18 @@ CASES = {
     ),
     "from-text pairs": ("from-text --pairs", "pairs.tsv", 1.0, [("", CSV_TO_PAIRS, "pairs.tsv")]),
     "from-text CSV": ("from-text --csv", "rows.csv", 1.0, [("", CSV_TO_ROWS, "rows.csv")]),
+    "from-text --infer": (
+        "from-text --infer --csv", "rows.csv", 1.0, [("polars", POLARS_TYPES, "rows.csv")],
+    ),
+    "from-json": (
+        "from-json", "maps.json", 1.0,
+        [("orjson", ORJSON_TO_MAPS, "maps.json"), ("polars", POLARS_TO_CSV, "maps.json")],
+    ),
+    "grep": (
+        "grep h[a-z]? --pairs", "pairs.tb", 1.0, [("", GREP_BY_READER, "pairs.tb")],
+    ),
+    "head": ("head -n 900000 --pairs", "pairs.tb", 3.0, [("head", "head -n 900000", "pairs.tsv")]),
+    "uniq": ("uniq --by key --pairs", "pairs.tb", 3.0, [("uniq", "uniq", "pairs.tsv")]),
     "sort --by value": (
         "sort --by value --threads 1 --pairs", "pairs.tb", 1.0,
         [("", SORT_IN_MEMORY, "pairs.tb"), ("polars", POLARS_SORT, "pairs.tsv"),

@@ -405,6 +405,20 @@ FAULTS = [
           "self.out.cursor -= nbroken", "pass"),
     Fault("NaN in a mean", "_report/statistics.pxi", tests("cli/test_stats.py"),
           "        if isnan(point):\n            return\n", ""),
+    # JSON to records, records that are chosen, types of columns.
+    Fault("half a surrogate pair in JSON", "_report/json_records.pxi", tests("report/test_json_records.py"),
+          "if unit < 0 or 0xdc00 <= unit < 0xe000:", "if unit < 0:"),
+    Fault("a control character in a word of JSON", "_report/json_records.pxi",
+          tests("report/test_json_records.py"),
+          "if (word | (word - <uint64_t>0x2020202020202020)", "if (word"),
+    Fault("a name twice among many", "_report/json_values.pxi", tests("report/test_json_records.py"),
+          "is_again = is_again or key in many", "pass"),
+    Fault("a record that repeats one of an earlier chunk", "_report/distinct.pxi", tests("report/test_chosen.py"),
+          "        if self.kept is not None:\n", "        if False:\n"),
+    Fault("the sign of kelvin is no letter", "_report/matching.pxi", tests("cli/test_grep.py"),
+          "literal[i] == c\"k\" and end - p >= 3", "False"),
+    Fault("a DOUBLE that loses a digit", "_report/column_types.pxi", tests("report/test_column_types.py"),
+          "exact < half;", "1;"),
 ]  # fmt: skip
 
 
