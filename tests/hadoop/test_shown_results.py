@@ -3,15 +3,18 @@
 import csv
 import io
 import json
+import os
 import subprocess
 
 import pytest
 
 import typedbytes as tb
 from support.hadoop_home import QUICK
+from support.hadoop_support import jars
 from support.local_jobs import RUN, WORD_COUNT, write_script
 from support.row_jobs import LINES, SALES, expected_rows
 from support.streaming_support import environment
+from typedbytes import sequencefile
 
 pytestmark = [pytest.mark.hadoop, pytest.mark.every_hadoop]
 
@@ -77,3 +80,48 @@ def test_lines_of_json_are_read_as_records(tmp_path, submit):
     assert "typedbytes: typedbytes: BadRecords: 1" in messages.splitlines()
     ours = subprocess.run([*RUN, *words, "-q", "-o", "-"], cwd=tmp_path, env=environment(), stdout=subprocess.PIPE)
     assert list(tb.PairReader(ours.stdout)) == [(0, ("ann", 2026)), (39, ("bé", 2025))]
+
+
+@pytest.mark.parametrize(
+    ("output_format", "feed"),
+    [("json", "pairs"), ("text", "pairs"), ("sequencefile", "pairs"), ("sequencefile", "splits")],
+)
+def test_an_output_by_key_is_that_of_run(tmp_path, submit, output_format, feed):
+    write_script(
+        tmp_path,
+        """
+        from typedbytes.streaming import run
+
+        def mapper(offset, line):
+            for word in line.split():
+                yield (f"n={len(word)}/first={word[0]}", word), 1
+
+        run(mapper, lambda key, counts: [(key, sum(counts))])
+        """,
+    )
+    (tmp_path / "in.txt").write_text("to be or not to be that is\nthe question\n")
+    words = ["job.py", "in.txt", "--output-by-key", "--output-format", output_format, "-r", "2"]
+    if feed == "splits":
+        with jars.alone(jars.SPLITS):
+            jars.build_with_maven(jars.SPLITS)
+        words += ["--feed-jar", str(jars.BUILD / "java-hadoop" / "typedbytes-hadoop.jar")]
+    _, messages = submit(*words, "-o", "theirs", "--feed", feed, *QUICK)
+    assert "typedbytes: typedbytes: RecordsByKey: 8" in messages.splitlines()
+    subprocess.run([*RUN, *words[:7], "-q", "-o", "ours"], cwd=tmp_path, env=environment(), check=True)
+    theirs, ours = (
+        {str(path.relative_to(tmp_path / name)): _content(path) for path in (tmp_path / name).rglob("*")
+         if path.is_file() and not path.name.startswith(".")}
+        for name in ("theirs", "ours")
+    )  # fmt: skip
+    assert theirs == ours and "_SUCCESS" in ours
+    assert sorted({os.path.dirname(path) for path in ours} - {""}) == [
+        "n=2/first=b", "n=2/first=i", "n=2/first=o", "n=2/first=t", "n=3/first=n", "n=3/first=t", "n=4/first=t",
+        "n=8/first=q",
+    ]  # fmt: skip
+
+
+def _content(path):
+    if not path.read_bytes().startswith(b"SEQ"):
+        return path.read_bytes()
+    with sequencefile.Reader(path) as reader:
+        return list(reader)

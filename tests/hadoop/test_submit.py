@@ -1285,7 +1285,7 @@ def test_one_job_has_one_set_of_options():
             "--input-format", "--output-format",
         ),
         *("--arg", "--env", "--param", "-D", "--ship", "--archive", "--overwrite", "--as", "--report", "-h", "--help"),
-        *("--mapper", "--reducer", "--combine-with", "--profile", "--recursive"),
+        *("--mapper", "--reducer", "--combine-with", "--profile", "--recursive", "--output-by-key"),
     }  # fmt: skip
     assert found["run"].keys() & found["submit"].keys() == shared | {"--engine"}  # each has its own
     for name in shared:

@@ -87,6 +87,19 @@ def test_parts_and_counters_are_the_same(tmp_path, monkeypatch, nreducers, piece
         assert (shuffle.npieces > 200) == (piece == 100)
 
 
+def test_an_output_by_key_has_the_same_folders(tmp_path):
+    write_words(tmp_path / "in.txt", 2000)
+    script = write_script(tmp_path, WORD_COUNT.replace("yield word, sum", "yield (f'length={len(word)}', word), sum"))
+    options = {"output_by_key": True, "output_format": "csv", "reducers": 3, "split_size": 9000, "combiner": False}
+    ours, there, _ = run_both(tmp_path, script, tmp_path / "in.txt", **options)
+    found = [
+        {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        for folder in (tmp_path / "tasks", tmp_path / "here")
+    ]
+    assert found[0] == found[1] and len(found[0]) > 6
+    assert ours.records_out == there.records_out == sum(max(text.count(b"\n") - 1, 0) for text in found[0].values())
+
+
 def test_what_travels_with_a_job(tmp_path, monkeypatch):
     (tmp_path / "beside.py").write_text("rules = 'imported'\n")
     (tmp_path / "rules.txt").write_text("shipped")

@@ -122,7 +122,7 @@ def test_a_job_that_fails(tmp_path):
     assert outcome.code == 1 and "expected 2 columns" in outcome.messages
     outcome = run_script(tmp_path, SAME, "map", data=b"", environ={"stream_map_input": "text"})
     assert outcome.code == 64
-    assert "batch=True needs typed bytes as input and output; this task has text as input" in outcome.messages
+    assert "batch=True needs typed bytes as input and between tasks; this task has text as input" in outcome.messages
 
 
 NULLS = """

@@ -207,7 +207,7 @@ SHELL = """\
 echo "$@" >> "$LOG"
 shift
 case "$1" in
--put) shift 2; for last; do :; done; for file; do [ "$file" = "$last" ] || cp "$file" "$STORE"; done;;
+-put) shift 2; for last; do :; done; for file; do [ "$file" = "$last" ] || cp -r "$file" "$STORE"; done;;
 esac
 exit ${CODE:-0}
 """
@@ -232,6 +232,24 @@ def test_a_folder_elsewhere_gets_its_files_by_hadoops_shell(tmp_path, shell):
     assert outcome.code == 0, outcome.messages
     assert (tmp_path / "store" / "seen-m-00000").read_text() == "a\na\nb\n"
     assert (tmp_path / "log").read_text().splitlines()[0] == "fs -mkdir -p hdfs://host:8020/out/_temporary/1"
+
+
+BY_KEY = """
+run(lambda key, value: [((f"value={value}/x", key), value)])
+"""
+
+
+@pytest.mark.parametrize("code", ["0", "1"])
+def test_folders_of_an_output_by_key_are_copied_whole(tmp_path, shell, code):
+    """To a folder elsewhere; here nothing is left of them, also where that fails."""
+    environ = {**shell, "CODE": code, "typedbytes_output_by_key": "text", "mapreduce_job_reduces": "0"}
+    environ["mapreduce_task_attempt_id"] = "attempt_1"
+    outcome = run_script(tmp_path, BY_KEY, "map", data=encode(("a", 1), ("b", 2), ("c", 1)), environ=environ)
+    assert outcome.code == (0 if code == "0" else 74), outcome.messages
+    assert outcome.output == b"" and not list(tmp_path.glob(".attempt*"))
+    if code == "0":
+        assert (tmp_path / "store" / "value=1" / "x" / "part-00000").read_text() == "a\t1\nc\t1\n"
+        assert (tmp_path / "store" / "value=2" / "x" / "part-00000").read_text() == "b\t2\n"
 
 
 def test_a_shell_that_fails_or_is_missing_fails_the_task(tmp_path, shell):

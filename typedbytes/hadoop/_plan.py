@@ -12,8 +12,9 @@ import shlex
 
 from typedbytes._base.locations import is_url
 from typedbytes.hadoop import _quoting, _split_plugin
-from typedbytes.jobs.environment import COMBINES, INPUT, OUTPUT
+from typedbytes.jobs.environment import BY_KEY, COMBINES, INPUT, OUTPUT
 from typedbytes.jobs.errors import OptionError
+from typedbytes.jobs.hadoop_properties import check_by_key
 from typedbytes.jobs.job import LINES, Job
 from typedbytes.jobs.properties import PARTITIONER_CLASS, REDUCERS, properties_of
 from typedbytes.jobs.script import launcher
@@ -61,6 +62,7 @@ class Plan(Job):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.check_engine("hadoop")
+        check_by_key(self)
 
     @property
     def _nreducers(self):
@@ -71,8 +73,8 @@ class Plan(Job):
         """Return the arguments of the command line after the streaming jar."""
         return [word for part in self.parts() for word in part]
 
-    def parts(self) -> list[tuple[str, str]]:
-        """Return the same as a list of options, each with its value."""
+    def parts(self) -> list[tuple[str, ...]]:
+        """Return the same as a list of options, each with its value if it has one."""
         return [*self.property_parts(), *self.other_parts()]
 
     def property_parts(self) -> list[tuple[str, str]]:
@@ -100,6 +102,8 @@ class Plan(Job):
             changed["stream.map.input"] = "text"
         if self.input_format == "json":
             found[INPUT] = "json"
+        if self.output_by_key:
+            found[BY_KEY] = self.output_format
         if self.output_format in LINES:
             found[OUTPUT] = self.output_format
             if self._combines_alone:
@@ -128,10 +132,10 @@ class Plan(Job):
         }
         return {**params, **self.input_properties, **self.properties}
 
-    def other_parts(self) -> list[tuple[str, str]]:
+    def other_parts(self) -> list[tuple[str, ...]]:
         """Return the options other than properties."""
         files, archives = shipped_files(self)
-        parts = [("-files", _urls("-files", files))]
+        parts: list[tuple[str, ...]] = [("-files", _urls("-files", files))]
         if archives:
             parts.append(("-archives", _urls("-archives", archives)))
         jars = [*map(_quoting.parse_shipped, self.libjars)]
@@ -146,6 +150,8 @@ class Plan(Job):
         input_formats, output_formats = _split_plugin.formats(self, INPUT_FORMATS, OUTPUT_FORMATS)
         parts.append(("-inputformat", _java_class("-inputformat", input_formats, self.input_format)))
         parts.append(("-outputformat", _java_class("-outputformat", output_formats, self.output_format)))
+        if self.output_by_key:  # tasks write all files themselves, and Hadoop none that is empty
+            parts.append(("-lazyOutput",))
         parts += [("-cmdenv", _quoting.variable(name, value)) for name, value in self._environment().items()]
         if self.partitioner and self._nreducers:
             parts.append(("-partitioner", self.partitioner[PARTITIONER_CLASS]))

@@ -31,6 +31,8 @@ def with_feed(plan, say=lambda line: None):
     Raises SubmitError for splits that the job cannot have.
     """
     plug_in = plan.feed_jar or JAR
+    if plan.output_by_key and (unwritable := _unwritable(plan)):
+        raise SubmitError(unwritable)
     if plan.feed == "pairs":
         return plan
     hindrance = _hindrance(plan)
@@ -95,7 +97,7 @@ def properties(plan, nreducers):
         "stream.map.input": "split",
         "mapreduce.client.libjars.wildcard": "false",  # else a jar that is on the job's own file system reaches no task
     }
-    if plan.output_format == "sequencefile":
+    if plan.output_format == "sequencefile" and not plan.output_by_key:
         found[f"stream.{last}.output"] = "split"
     return found
 
@@ -106,5 +108,5 @@ def formats(plan, input_formats, output_formats):
         return input_formats, output_formats
     return (
         {**input_formats, **dict.fromkeys(_FORMATS, f"{_PACKAGE}.SplitInputFormat")},
-        {**output_formats, "sequencefile": f"{_PACKAGE}.SplitOutputFormat"},
+        {**output_formats, **({} if plan.output_by_key else {"sequencefile": f"{_PACKAGE}.SplitOutputFormat"})},
     )

@@ -85,6 +85,7 @@ def _job_of(plan, number, outputs):
         **start,
         output=outputs[number - 1],
         output_format=plan.output_format if is_last else between[1],
+        output_by_key=plan.output_by_key and is_last,
         nreducers=(nreducers or 1) if "reduce" in roles else 0,
         combiner="combine" in roles and plan.combiner is not False,
         name=f"{plan.name or os.path.basename(plan.script)}, step {number} of {len(outputs)}",

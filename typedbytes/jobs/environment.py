@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 
+from typedbytes.jobs.hadoop_properties import output_properties
 from typedbytes.jobs.job import LINES
 from typedbytes.jobs.properties import COMPARATORS, PARTITIONER_CLASS, variables_of
 from typedbytes.streaming.task_environment import (
@@ -28,11 +29,12 @@ if TYPE_CHECKING:
     from typedbytes.jobs.tasks.inputs import Split
 
 __all__ = [
-    "COMBINES", "INPUT", "OUTPUT", "STEP", "attempt_id", "combiner_environment", "inherited_variables",
+    "BY_KEY", "COMBINES", "INPUT", "OUTPUT", "STEP", "attempt_id", "combiner_environment", "inherited_variables",
     "job_environment", "map_environment", "property_variables", "task_environment",
 ]  # fmt: skip
 
 STEP = "typedbytes.step"  # the property with the number of a step, from 1
+BY_KEY = "typedbytes.output.by.key"  # the property with the format of an output by key
 OUTPUT = "typedbytes.output"  # the property that says what the tasks make of the pairs of the output
 INPUT = "typedbytes.input"  # the property that says what tasks parse
 COMBINES = "typedbytes.combines"  # the property that says that map tasks run the combiner
@@ -78,6 +80,7 @@ def job_environment(job: Job, job_id: str, nmaps: int) -> dict[str, str]:
         **variables_of(partitioner),
         **_format_environment(formats),
         **variables_of({OUTPUT: job.output_format} if job.output_format in (*LINES, "parquet") else {}),
+        **variables_of({BY_KEY: job.output_format, **output_properties(job)} if job.output_by_key else {}),
     }
 
 

@@ -8,7 +8,7 @@ followed, reported or an error; tests compare the tables with the properties and
 from __future__ import annotations
 
 from typedbytes.jobs.errors import OptionError
-from typedbytes.jobs.job import LINES, OLD_RECURSIVE, PARTITIONER_HINT, RECURSIVE
+from typedbytes.jobs.job import LINES, OLD_RECURSIVE, OUTPUT_FORMATS, PARTITIONER_HINT, RECURSIVE
 from typedbytes.jobs.properties import COMPARATORS, LINE_PROPERTIES, PARTITIONER_CLASS, REDUCERS, variables_of
 from typedbytes.streaming.task_environment import BYTES_COMPARATOR, HASH_PARTITIONER
 
@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-__all__ = ["FOLLOWED", "OLD_NAMES", "REPORTED", "TEXT_CODECS", "ignored", "part_options", "text_suffix"]
+    from typedbytes.jobs.job import Job
+
+__all__ = [
+    "FOLLOWED", "OLD_NAMES", "REPORTED", "TEXT_CODECS", "check_by_key", "ignored", "output_properties", "part_options",
+    "text_suffix",
+]  # fmt: skip
 
 _COMPRESS = "mapreduce.output.fileoutputformat.compress"
 _SEPARATOR = "mapreduce.output.textoutputformat.separator"
@@ -157,6 +162,22 @@ def part_options(properties: Mapping[str, str], output_format: str) -> dict[str,
         if options["codec"] not in TEXT_CODECS:
             raise OptionError(f"text is written by run with one of the codecs {', '.join(TEXT_CODECS)}, not {name}")
     return options
+
+
+def check_by_key(job: Job) -> None:
+    """Raise OptionError for an output by key that tasks, which write its files, cannot write."""
+    properties = {OLD_NAMES.get(name, name): value for name, value in job.properties.items()}
+    compresses = properties.get(_COMPRESS, "").strip().lower() == "true"
+    if job.output_by_key and compresses and job.output_format in ("text", *LINES):
+        raise OptionError(f"output_by_key writes text as it is: leave out {_COMPRESS}, or write SequenceFiles")
+    if job.output_by_key and job.output_format not in OUTPUT_FORMATS:
+        raise OptionError(f"output_by_key needs a format that tasks can write, not {job.output_format}")
+
+
+def output_properties(job: Job) -> dict[str, str]:
+    """Return, by their names of now, the properties that say how an output by key is written."""
+    found = {OLD_NAMES.get(name, name): value for name, value in job.properties.items() if value}
+    return {name: value for name, value in found.items() if name.startswith(_COMPRESS) or name == _SEPARATOR}
 
 
 def _sequence_file_options(properties):

@@ -152,9 +152,12 @@ def nbytes_of_parts(folder: str) -> int | None:
     """Return the number of bytes in the part files of an output on this machine, None if it is not there any more."""
     try:
         with os.scandir(folder) as entries:
-            return sum(each.stat().st_size for each in entries if each.name.startswith("part-"))
+            found = [*entries]
+        folders = [each.path for each in found if each.is_dir(follow_symlinks=False)]  # of an output by key
+        nbytes = sum(each.stat().st_size for each in found if each.name.startswith("part-"))
     except OSError:  # another process has moved it
         return None
+    return nbytes + sum(nbytes_of_parts(each) or 0 for each in folders)
 
 
 def bad_records_in(folder: str) -> list[tuple[str, str, str]]:

@@ -69,6 +69,8 @@ class Job:
                      "json" (lines) and "csv", rows with the columns of the key and of the value; but for Hadoop
                      "parquet" (the same) and "pairs" (typed bytes, part-00000.tb); for Hadoop Java classes
       overwrite      the output may be that of an earlier job, which is removed when this one has succeeded (False)
+      output_by_key  each key of the output is a tuple of a folder and a key: the pair, with this key, is in the part
+                     files of that folder of the output (False)
       step_output    but for Hadoop: a folder in which the output of each step but the last is kept ("")
       recursive      read the folders inside an input too (an error), as Hadoop's property of that name
       report         the path of an HTML file that says what the tasks did, also where the job fails ("")
@@ -135,6 +137,10 @@ class Job:
     overwrite: bool = option(
         False, "--overwrite", form="switch",
         help="replace the output of an earlier job, which is removed when this one has succeeded",
+    )  # fmt: skip
+    output_by_key: bool = option(
+        False, "--output-by-key", form="switch",
+        help="each key of the output is (FOLDER, KEY): its pair, with KEY, goes into that folder of the output",
     )  # fmt: skip
     step_output: str = option(
         "", "--step-output", metavar="FOLDER", engines=OURS,
@@ -269,6 +275,10 @@ class Job:
         _require(
             (self.processes is None or self.processes > 0) and self.attempts > 0,
             "processes and attempts must be at least 1",
+        )
+        _require(
+            not self.output_by_key or self.front != "mrjob",
+            "output_by_key needs keys of a folder and a key, and a job of mrjob writes lines",
         )
         for name, each in _OPTIONS.items():
             value = getattr(self, name)

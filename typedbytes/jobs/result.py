@@ -47,7 +47,8 @@ class Result:
     def records_out(self) -> int:
         """How many records the output has."""
         last = self.steps[-1] if self.steps else self
-        return last.task_counters.get("REDUCE_OUTPUT_RECORDS" if last.nreducers else "MAP_OUTPUT_RECORDS", 0)
+        by_key = last.counters.get("typedbytes", {}).get("RecordsByKey", 0)
+        return by_key or last.task_counters.get("REDUCE_OUTPUT_RECORDS" if last.nreducers else "MAP_OUTPUT_RECORDS", 0)
 
     @property
     def bad_records(self) -> int:

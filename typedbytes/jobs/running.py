@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from typedbytes.jobs.errors import CommandError, JobError
-from typedbytes.jobs.hadoop_properties import part_options
+from typedbytes.jobs.hadoop_properties import check_by_key, part_options
 from typedbytes.jobs.history import StepHistory, bad_records_in, nbytes_of_parts, recorded
 from typedbytes.jobs.own_job import refuse_own_job, variable_of
 from typedbytes.jobs.result import Result
@@ -57,6 +57,7 @@ def run_by(
     are no processes. where: the name of the engine. Raises JobError.
     """
     job.check_formats()
+    check_by_key(job)
     part_options(job.properties, job.output_format)  # raises OptionError before anything is done
     if commands is None and tasks is None:
         refuse_own_job(job.script)

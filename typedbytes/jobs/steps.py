@@ -74,6 +74,7 @@ def run_steps(
             overwrite=job.overwrite and is_last,
             input_format=input_format,
             output_format=job.output_format if is_last else "sequencefile",
+            output_by_key=job.output_by_key and is_last,
         )
         step = replace(step, properties={**step.properties, STEP: str(number)})
         try:

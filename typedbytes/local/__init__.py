@@ -53,8 +53,8 @@ def run(
     memory: int = 512 << 20, tmp: Path | None = None, codec: Codec = "none", attempts: int = 1,
     keep_failed: bool = False, params: Values = None, environ: Values = None, properties: Values = None,
     files: Iterable[Path] = (), archives: Iterable[Path] = (), recursive: bool = False, quiet: bool = False,
-    inline: bool = False, overwrite: bool = False, step_output: Path = "", report: Path = "",
-    progress: Progress | None = None,
+    inline: bool = False, overwrite: bool = False, output_by_key: bool = False, step_output: Path = "",
+    report: Path = "", progress: Progress | None = None,
 ) -> Result:  # fmt: skip
     """Run a job and return its Result; raises JobError when it fails, and leaves no output then.
 
@@ -86,8 +86,8 @@ def run(
         "", inputs, output, reducers, None, secondary, input_format, output_format, name, files=files,
         archives=archives, properties=properties, environment=environ, params=params, split_size=split_size,
         keep_failed=keep_failed, recursive=recursive, quiet=quiet, processes=processes, memory=memory, tmp=tmp,
-        codec=codec, attempts=attempts, inline=inline, overwrite=overwrite, step_output=step_output,
-        report=report, functions=functions,
+        codec=codec, attempts=attempts, inline=inline, overwrite=overwrite, output_by_key=output_by_key,
+        step_output=step_output, report=report, functions=functions,
     )  # fmt: skip
     return run_job(job, progress=progress)
 
@@ -99,8 +99,8 @@ def run_script(
     memory: int = 512 << 20, tmp: Path | None = None, codec: Codec = "none", attempts: int = 1,
     keep_failed: bool = False, params: Values = None, environ: Values = None, properties: Values = None,
     files: Iterable[Path] = (), archives: Iterable[Path] = (), recursive: bool = False, quiet: bool = False,
-    inline: bool = False, overwrite: bool = False, step_output: Path = "", report: Path = "", front: str = "",
-    progress: Progress | None = None,
+    inline: bool = False, overwrite: bool = False, output_by_key: bool = False, step_output: Path = "",
+    report: Path = "", front: str = "", progress: Progress | None = None,
 ) -> Result:  # fmt: skip
     """Run the job of a script as `run` does; raises as it does.
 
@@ -115,7 +115,7 @@ def run_script(
         archives=archives, properties=properties, environment=environ, params=params, arguments=arguments,
         split_size=split_size, keep_failed=keep_failed, recursive=recursive, quiet=quiet, processes=processes,
         memory=memory, tmp=tmp, codec=codec, attempts=attempts, inline=inline, overwrite=overwrite,
-        step_output=step_output, report=report, front=front,
+        output_by_key=output_by_key, step_output=step_output, report=report, front=front,
     )  # fmt: skip
     return run_job(job, progress=progress)
 
@@ -158,6 +158,8 @@ def _of_functions(job, functions):
     last = "map" if reducer is None else "reduce"
     if job.output_format in ROWS and not callable(functions[last]):
         raise OptionError(f"output_format {job.output_format!r} is for functions: a command writes its output itself")
+    if job.output_by_key and not callable(functions[last]):
+        raise OptionError("output_by_key is for functions: a command writes its output itself")
     asked, option = job.asked_reducers
     if reducer is None and option.startswith("-D") and asked:
         raise OptionError(f"the job has no reducer: give run() one, or leave out {option}")

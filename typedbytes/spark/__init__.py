@@ -58,7 +58,8 @@ def run_script(
     input_format: str = "auto", secondary: int = 0,
     split_size: int | None = None, params: Values = None, environ: Values = None, properties: Values = None,
     files: Iterable[Path] = (), archives: Iterable[Path] = (), keep_failed: bool = False, recursive: bool = False,
-    quiet: bool = False, overwrite: bool = False, step_output: Path = "", report: Path = "", front: str = "",
+    quiet: bool = False, overwrite: bool = False, output_by_key: bool = False, step_output: Path = "",
+    report: Path = "", front: str = "",
 ) -> Result:  # fmt: skip
     """Run the job of a script as tasks of a Spark session, and return its Result.
 
@@ -73,7 +74,7 @@ def run_script(
         script, inputs, output, reducers, combiner, secondary, input_format, output_format, files=files,
         archives=archives, properties=properties, environment=environ, params=params, arguments=arguments,
         split_size=split_size, keep_failed=keep_failed, recursive=recursive, quiet=quiet, overwrite=overwrite,
-        step_output=step_output, report=report, front=front,
+        output_by_key=output_by_key, step_output=step_output, report=report, front=front,
     )  # fmt: skip
     return run_job(spark, job)
 

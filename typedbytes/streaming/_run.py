@@ -241,18 +241,18 @@ class TaskRun:
             return code
 
     def _open(self):
-        options = self._options
-        reading, writing = self._options_of(self._role)
+        role, keys, options = self._role, self._composite_keys, self._options
+        reading, writing = self._options_of(role)
         source, self._file = open_files(self._input_format, self._output_format, self._source, self._sink, os.environ)
         if self._combines_itself():
             from typedbytes.streaming._combining import CombiningSink
 
             self._file = CombiningSink(self._sink, self._combiner, *self._options_of("combine"))
         if options.batch:
-            self._input, self._output = open_columns(source, self._file, self._role, os.environ, options)
+            files = source, self._file
+            self._input, self._output = open_columns(self._output_format, files, role, os.environ, options)
             return
         undecoded = bool(options.max_bad) or (self._raw_text and self._input_format == "text")
-        role, keys = self._role, self._composite_keys
         self._input = open_input(self._input_format, source, role, os.environ, reading, undecoded, keys)
         self._output = open_output(self._output_format, self._file, role, os.environ, writing, keys, self._has_reducer)
 

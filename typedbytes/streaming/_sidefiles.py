@@ -26,16 +26,17 @@ class SideFiles:
         self._role: Any = None  # of the running task; None: no task runs
         self._pid = None
         self._files = {}  # final name -> open file
+        self._folders = set()  # that the task has made for an output by key
         self.error = None  # the OSError that kept them from being finished
 
     @property
     def are_used(self):
         """Whether the task has opened any."""
-        return bool(self._files)
+        return bool(self._files or self._folders)
 
     def start(self, role):
         """Begin a task of this process."""
-        self._role, self._pid = role, os.getpid()
+        self._role, self._pid, self.error = role, os.getpid(), None
 
     def open(self, name):
         """Open a new file to write bytes to."""
@@ -55,6 +56,16 @@ class SideFiles:
         file = self._files[name] = io.BufferedWriter(_File(os.path.join(folder, _temporary_name(name)), "w"))
         return file
 
+    def open_part(self, folder, suffix):
+        """Open a part file of the output in a folder of it; it has its name at once: an attempt's folder is its own."""
+        _check_owner(self._pid)
+        task = Task(os.environ)
+        # of a folder that is not on this machine, a place that no other attempt has
+        spool = _spool_folder() if _remote_folder() is None else _by_key_folder()
+        os.makedirs(os.path.join(spool, folder), exist_ok=True)
+        self._folders.add(os.path.join(spool, folder.partition("/")[0]))
+        return _File(os.path.join(spool, folder, f"part-{task.partition or 0:05}{suffix}"), "x")
+
     def commit(self):
         """Close all files and give them their names; what fails here fails the task."""
         try:
@@ -64,7 +75,7 @@ class SideFiles:
             raise
 
     def _commit(self):
-        if not self._files:
+        if not self.are_used:
             return
         from typedbytes._base.atomic import name_files  # lazy import: start-up time
 
@@ -72,16 +83,22 @@ class SideFiles:
             file.close()
         named = {file.name: os.path.join(os.path.dirname(file.name), name) for name, file in self._files.items()}
         name_files(named)
-        paths = list(named.values())
+        paths = [*named.values(), *self._folders]
         self._files.clear()
+        self._folders.clear()
         remote = _remote_folder()
         if remote is not None:
             from typedbytes.streaming._upload import upload
 
-            upload(paths, remote)
+            try:
+                upload(paths, remote)
+            finally:
+                _remove_folder(_by_key_folder())
 
     def drop(self):
         """Close all files and remove them: the attempt is void."""
+        while self._folders and os.getpid() == self._pid:
+            _remove_folder(self._folders.pop())
         while self._files and os.getpid() == self._pid:  # a process forked from the task does not own them
             _, file = self._files.popitem()
             try:
@@ -91,6 +108,8 @@ class SideFiles:
                     file.close()
             except OSError:
                 pass  # the folder of a failed attempt is removed anyway
+        if os.getpid() == self._pid:
+            self._pid = None  # what an output still holds makes no file any more
 
     def _final_name(self, name):
         # As Hadoop names a task's files. A map task may run its combiner many times, each time in a process. The files
@@ -151,6 +170,16 @@ def _local_path(folder):
 
 def _spool_folder():
     return _local_path(_output_folder()) or os.environ.get("TMPDIR") or "."
+
+
+def _remove_folder(path):
+    import shutil  # lazy import: start-up time
+
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def _by_key_folder():
+    return os.path.join(_spool_folder(), f".{Task(os.environ).attempt_id or os.getpid()}-by-key")
 
 
 def _remote_folder():

@@ -8,7 +8,7 @@ import io
 import os
 
 from typedbytes.errors import TypedBytesError
-from typedbytes.streaming.task_environment import NAMES, STEP_LINE, UsageError, check_functions, find_parsed
+from typedbytes.streaming.task_environment import NAMES, STEP_LINE, UsageError, check_functions, is_last
 
 
 class StopEarly(Exception):
@@ -114,11 +114,10 @@ class Step:
     def check_formats(self, role, input_format, output_format):
         """Raise UsageError if a task's records are not in the form that its code needs."""
         native = {"typedbytes", "split"}
-        if self.options.batch and not {input_format, output_format} <= native:
+        exchanged = {input_format} if is_last(role, os.environ) else {input_format, output_format}
+        if self.options.batch and not exchanged <= native:
             found = f"{input_format} as input and {output_format} as output"
-            raise UsageError(f"batch=True needs typed bytes as input and output; this task has {found}")
-        if self.options.batch and find_parsed(role, os.environ) == "json":
-            raise UsageError("batch=True does not parse lines of JSON: give the job typed bytes, or CSV")
+            raise UsageError(f"batch=True needs typed bytes as input and between tasks; this task has {found}")
         if self._types[role][0] and input_format not in native:
             raise UsageError(
                 f"the {NAMES[role]} has a parameter of a record class, which needs typed bytes as input; "

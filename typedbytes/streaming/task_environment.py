@@ -254,6 +254,11 @@ def find_output(environ: Mapping[str, str]) -> str | None:
     return environ.get("typedbytes_output")
 
 
+def find_by_key(environ: Mapping[str, str]) -> str | None:
+    """Return the format of an output by key, which tasks write into folders themselves; None: the job has none."""
+    return environ.get("typedbytes_output_by_key")
+
+
 def find_parsed(role: str, environ: Mapping[str, str]) -> str | None:
     """Return what the values of a mapper's input are to be parsed as, "json" or "csv"; None: as nothing."""
     found = environ.get("typedbytes_input") if role == "map" else None

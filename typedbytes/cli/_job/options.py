@@ -117,6 +117,7 @@ def job_of(settings: JobSettings, kind: type[AnyJob], **more: Any) -> AnyJob:
         values["name"] = values.get("name") or (" | ".join(commands.values()) if commands else "")
         output = f"typedbytes-{os.urandom(8).hex()}" if settings.is_shown else settings.folder or ""
         job = kind(script, inputs, output, **values, **more)
+        _check_by_key(job, settings, commands)
         return _completed(job, commands)
     except OptionError as error:
         raise Failure(USAGE, str(error)) from None
@@ -135,6 +136,15 @@ def _output_format(settings, given, has_commands, front):
     if front == "mrjob":
         return "values"
     return "text" if (settings.is_shown and not on_hadoop) or has_commands else "sequencefile"
+
+
+def _check_by_key(job, settings, commands):
+    if not job.output_by_key:
+        return
+    if commands:
+        raise Failure(USAGE, "--output-by-key is for scripts: commands write lines, whose keys have no folder")
+    if settings.is_shown or vars(settings).get("read"):
+        raise Failure(USAGE, "--output-by-key writes folders: give --output FOLDER, without --read")
 
 
 def _script_of_commands():

@@ -204,7 +204,7 @@ def _run_on_hadoop(opts, fields, inputs, output, output_format, overwrite):
         hadoop.bundle(bundle)
         plan = hadoop.Plan(
             sys.argv[0], inputs, output, output_format=output_format, libjars=opts["libjar"], overwrite=overwrite,
-            bundle=bundle, **more, **fields,
+            output_by_key="yes" in opts["getpath"], bundle=bundle, **more, **fields,
         )  # fmt: skip
         hadoop.submit(plan)
     finally:

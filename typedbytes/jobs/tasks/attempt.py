@@ -17,6 +17,7 @@ from typedbytes.jobs.environment import attempt_id, combiner_environment, task_e
 from typedbytes.jobs.history import TaskHistory
 from typedbytes.jobs.tasks.map_task import MapTask, feed_split
 from typedbytes.jobs.tasks.output_folder import write_part
+from typedbytes.jobs.tasks.processes import TaskError
 from typedbytes.jobs.tasks.sinks import ProgressSink
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -37,6 +38,7 @@ __all__ = [
     "PHASES", "TaskAttempt", "TaskContext", "TaskFolders", "described", "max_files", "total_bytes", "total_records",
 ]  # fmt: skip
 
+PIECE_NBYTES = 1 << 16
 PHASES = {"m": "map", "r": "reduce"}
 
 
@@ -146,6 +148,10 @@ class TaskAttempt:
         return counted
 
     def _write_part(self, source):
+        if self._job.output_by_key:  # the task has written its files itself
+            while source is not None and (data := source.read(PIECE_NBYTES)):
+                raise TaskError(f"its output is by key, and it wrote {len(data)} bytes to standard output", final=True)
+            return 0
         return write_part(self.folder, self._number, self._job.output_format, self._context.part_options, source)
 
 

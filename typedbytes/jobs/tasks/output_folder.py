@@ -158,11 +158,17 @@ class OutputFolder:
 
     def commit_attempt(self, folder: str) -> None:
         """Move an attempt's files into the output."""
+        self._merge(folder, self._done)
+
+    def _merge(self, folder, done):
         for name in os.listdir(folder):
-            target = os.path.join(self._done, name)
+            path, target = os.path.join(folder, name), os.path.join(done, name)
+            if all(os.path.isdir(each) and not os.path.islink(each) for each in (path, target)):
+                self._merge(path, target)
+                continue
             if os.path.lexists(target):
                 raise OutputError(f"two tasks made a file {name} in their output folders")
-            os.rename(os.path.join(folder, name), target)
+            os.rename(path, target)
         os.rmdir(folder)
 
     def take_from(self, folder: str) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typedbytes.streaming.task_environment import (
     count_key_fields,
+    find_by_key,
     find_key_ends,
     find_output,
     find_parsed,
@@ -42,18 +43,31 @@ def open_files(
     return source, sink
 
 
-def open_columns(source: Any, sink: Any, role: str, environ: Mapping[str, str], options: Any) -> tuple[Any, Any]:
-    """Return the input and the output of a job on columns: typed bytes, or Parquet as the last output.
+def open_columns(
+    output_format: str, files: tuple[Any, Any], role: str, environ: Mapping[str, str], options: Any
+) -> tuple[Any, Any]:
+    """Return the input and the output of a job on columns: typed bytes, or what is parsed or the last output.
 
-    options: those of the job.
+    files: what is read and written. options: those of the job.
     """
-    from typedbytes.streaming.formats.columnar import ColumnsInput, ColumnsOutput
+    source, sink = files
+    from typedbytes.streaming.formats.columnar import ColumnsAsPairs, ColumnsInput, ColumnsOutput
 
-    input = ColumnsInput(source, options.read_options)
-    if is_last(role, environ) and find_output(environ) == "parquet":
+    reading, parsed = options.read_options, find_parsed(role, environ)
+    if parsed == "json" or (parsed and "value_type" in reading):
+        from typedbytes.streaming.formats.parsed import ParsedPairs
+
+        source, reading = ParsedPairs(parsed, source, reading), ParsedPairs.columns_options(reading)
+    input = ColumnsInput(source, reading)
+    form = (find_by_key(environ) or find_output(environ)) if is_last(role, environ) else None
+    if form == "parquet" and not find_by_key(environ):
         from typedbytes.streaming.formats.parquet import ParquetOutput
 
         return input, ParquetOutput(sink)
+    if form or output_format not in ("typedbytes", "split"):
+        output = open_output(output_format, sink, role, environ, options.write_options)
+        rows = form in ("json", "csv") and not find_by_key(environ)
+        return input, ColumnsAsPairs(output, options.column_options, rows)
     return input, ColumnsOutput(sink, options.write_options, options.column_options)
 
 
@@ -117,7 +131,24 @@ def open_output(
         from typedbytes.streaming.formats.secondary_sort import CompositeKeyOutput
 
         return CompositeKeyOutput(sink, options, composite_keys)
-    form = find_output(environ) if is_last(role, environ) else None
+    if is_last(role, environ):
+        by_key, form = find_by_key(environ), find_output(environ)
+        if by_key:
+            from typedbytes.streaming.formats.by_key import ByKeyOutput
+
+            return ByKeyOutput(by_key, options, environ)
+        if form:
+            return output_of_form(form, sink, options)
+    if format_name == "rawbytes":
+        from typedbytes.streaming.formats.raw_bytes import RawBytesOutput
+
+        return RawBytesOutput(sink)
+    separator = find_separator(role, "output", environ)
+    return output_of_form(format_name, sink, options, separator, find_key_ends(role, environ, has_reducer))
+
+
+def output_of_form(form: str, sink: Any, options: Mapping[str, Any], separator: bytes = b"", key_ends: Any = ()) -> Any:
+    """Return the output of pairs in a form; options are those of PairWriter, separator and key_ends those of text."""
     if form == "values":
         from typedbytes.streaming.formats.values import ValuesOutput
 
@@ -130,14 +161,10 @@ def open_output(
         from typedbytes.streaming.formats.parquet import ParquetOutput
 
         return ParquetOutput(sink)
-    if format_name in ("typedbytes", "split"):
-        from typedbytes.streaming.formats.typed_bytes import TypedBytesOutput
+    if form == "text":
+        from typedbytes.streaming.formats.text import TextOutput
 
-        return TypedBytesOutput(sink, options)
-    if format_name == "rawbytes":
-        from typedbytes.streaming.formats.raw_bytes import RawBytesOutput
+        return TextOutput(sink, separator, key_ends)
+    from typedbytes.streaming.formats.typed_bytes import TypedBytesOutput
 
-        return RawBytesOutput(sink)
-    from typedbytes.streaming.formats.text import TextOutput
-
-    return TextOutput(sink, find_separator(role, "output", environ), find_key_ends(role, environ, has_reducer))
+    return TypedBytesOutput(sink, options)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typedbytes import columns
+import io
+
+from typedbytes import PairReader, columns
 from typedbytes.streaming.formats.record_io import Input, are_columns
 from typedbytes.streaming.formats.typed_bytes import TypedBytesOutput
 
@@ -11,6 +13,8 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
+
+GROUP_NROWS = 1 << 12  # of columns, that are Python objects at once
 
 
 class ColumnsInput(Input):
@@ -43,3 +47,40 @@ class ColumnsOutput(TypedBytesOutput):
         if are_columns(given):
             return columns.write(self, given, **self._column_options)
         return super().writes(given)
+
+
+class ColumnsAsPairs:
+    """Write the columns or pairs that a job returns as pairs of another output.
+
+    options: of columns.write. rows: whether each row is a dict by the names of the columns, as in Parquet; else two
+    columns are keys and values.
+    """
+
+    def __init__(self, output: Any, options: Mapping[str, Any], rows: bool) -> None:
+        self._output = output
+        self._options = options
+        self._pairs_in = self._rows if rows else self._pairs
+
+    @property
+    def record(self) -> int:
+        """The number of records written."""
+        return self._output.record
+
+    def writes(self, given: Any) -> Any:
+        """Write columns, or every pair of an iterable."""
+        return self._output.writes(self._pairs_in(given) if are_columns(given) else given)
+
+    def close(self) -> None:
+        """Write the rest; the sink stays open."""
+        self._output.close()
+
+    def _rows(self, given):
+        from typedbytes.streaming.formats.parquet import table_of
+
+        for batch in table_of(given).to_batches(GROUP_NROWS):
+            yield from ((None, row) for row in batch.to_pylist())
+
+    def _pairs(self, given):
+        sink = io.BytesIO()
+        columns.write(sink, given, **self._options)
+        return PairReader(sink.getvalue())

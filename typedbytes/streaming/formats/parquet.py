@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-__all__ = ["ParquetOutput"]
+__all__ = ["ParquetOutput", "table_of"]
 
 GROUP_NROWS, GROUP_NBYTES = 1 << 16, 64 << 20  # at most, of texts and bytes
 
@@ -50,8 +50,7 @@ class ParquetOutput:
             return
         if self._rows:
             self._flush()
-        is_array = hasattr(given, "__arrow_c_array__") and not hasattr(given, "__arrow_c_stream__")
-        table = self._pyarrow.table(self._pyarrow.record_batch(given)) if is_array else self._pyarrow.table(given)
+        table = table_of(given)
         if self._schema is not None and table.schema != self._schema:
             table = self._pyarrow.table([table[name] for name in self._schema.names], self._schema.names)
             table = table.cast(self._schema)
@@ -106,6 +105,14 @@ class ParquetOutput:
         except (self._pyarrow.ArrowException, OverflowError, TypeError, ValueError) as error:
             first = f"{kind}, as in the first rows" if kind is not None else "one type"
             raise ValueError(f"the values of the column {name!r} are not of {first}: {error}") from None
+
+
+def table_of(given: Any) -> Any:
+    """Return columns as a table of pyarrow. Raises ModuleNotFoundError without it."""
+    import pyarrow
+
+    is_array = hasattr(given, "__arrow_c_array__") and not hasattr(given, "__arrow_c_stream__")
+    return pyarrow.table(pyarrow.record_batch(given)) if is_array else pyarrow.table(given)
 
 
 class _File:

@@ -7,6 +7,8 @@ offset of its line, and can be left out as a bad record.
 
 from __future__ import annotations
 
+from itertools import islice
+
 from typedbytes import Decoder, Encoder
 from typedbytes._core import WrappedIterator
 from typedbytes.errors import DecodeError
@@ -18,8 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-__all__ = ["ParsedInput", "reader_of_texts"]
+__all__ = ["ParsedInput", "ParsedPairs", "reader_of_texts"]
 
+GROUP_NROWS = 1000  # that are encoded at once
 TEXTS = ("str", "bytes", "any")  # the kinds of fields for which an empty cell is a value
 
 
@@ -142,6 +145,32 @@ class ParsedInput:
     def check_end(self) -> None:
         """Raise the error of the input, or RuntimeError if its end has not been read."""
         self._inner.check_end()
+
+
+class ParsedPairs:
+    """The same pairs as one stream of typed bytes, from which columns are read.
+
+    Columns take objects of JSON by their class themselves; the texts of a row of CSV are converted here.
+    """
+
+    def __init__(self, form: str, source: Any, options: Mapping[str, Any]) -> None:
+        own = {"value_type": options["value_type"]} if form == "csv" else {}
+        self._pairs = ParsedInput(form, source, own, undecoded=False).pairs()
+        self._encode = Encoder().encode_pairs
+        self._rest = memoryview(b"")
+
+    @staticmethod
+    def columns_options(options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options of columns.read: numbers of JSON that differ in width or kind are one column."""
+        has_types = any(name == "schema" or name.endswith("type") for name in options)
+        return {**({} if has_types else {"on_mismatch": "widen"}), **options}
+
+    def read1(self, nbytes: int) -> memoryview:
+        """Return the next bytes, `nbytes` of them at most; none at the end."""
+        if not self._rest:
+            self._rest = memoryview(self._encode(islice(self._pairs, GROUP_NROWS)))
+        front, self._rest = self._rest[:nbytes], self._rest[nbytes:]
+        return front
 
 
 _NAMES = {"json": "a line of JSON that fits", "csv": "a row of CSV that fits"}
