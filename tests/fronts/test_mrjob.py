@@ -168,3 +168,48 @@ def test_a_mapper_of_whole_files(tmp_path):
         (tmp_path / "in" / name).write_text(text)
     output, _ = run_front(tmp_path, script, "in", "-q", "--no-conf")
     assert output == b'"a"\t[5]\n"b"\t[6]\n'
+
+
+def test_lines_end_where_a_file_ends():
+    from typedbytes.fronts.mrjob.util import to_lines
+
+    assert list(to_lines([b"a\nb", b"", b"c", b"d\n", b"", b"e"])) == [b"a\n", b"b", b"cd\n", b"e"]
+
+
+COLLECTED = """
+import os
+from mrjob.job import MRJob
+
+class Collected(MRJob):
+    def mapper(self, _, line):
+        yield "all", line
+
+    def reducer(self, key, values):
+        yield key, list(values)
+
+if __name__ == "__main__":
+    Collected.run()
+"""
+
+
+@pytest.mark.parametrize("runner", ["inline", "local"])
+def test_values_come_in_the_order_of_the_inputs(tmp_path, runner):
+    """The original merges the outputs of its map tasks in the order in which the inputs were named."""
+    (tmp_path / "job.py").write_text(COLLECTED)
+    (tmp_path / "z").write_text("first\n")
+    (tmp_path / "a").write_text("second, and longer\n")
+    output, _ = run_front(tmp_path, "job.py", "-r", runner, "--no-conf", "-q", "z", "a")
+    assert output == b'"all"\t["first", "second, and longer"]\n'
+
+
+def test_messages_and_paths_are_mrjobs(tmp_path):
+    (tmp_path / "job.py").write_text(COLLECTED)
+    (tmp_path / "in").write_text("x\n")
+    (tmp_path / "out").mkdir()
+    output, said = run_front(tmp_path, "job.py", "--no-conf", "in", "--output-dir", "out")
+    assert output == b"" and said == "job output is in out\n"
+    assert (tmp_path / "out" / "part-00000").read_text() == '"all"\t["x"]\n'
+    _, more = run_front(tmp_path, "job.py", "--no-conf", "-v", "in")
+    assert "counters: [{}]" in more
+    _, said = run_front(tmp_path, "job.py", "--no-conf", "none", code=1)
+    assert said.rstrip().endswith("OSError: Input path none does not exist!")

@@ -150,7 +150,8 @@ def _splits(job, folder):
         return make_splits([folder.keep_records(records)], PAIRS)
     named = [folder.keep_stdin() if each == "-" else each for each in paths]
     files = find_files(named, job.reads_nested_folders)
-    return make_splits(files, job.input_format, job.split_size)
+    # mrjob reads its inputs in their order, which is then that of the values of a key
+    return make_splits(files, job.input_format, job.split_size, in_order=job.front == "mrjob")
 
 
 def _of_tasks(job, commands):

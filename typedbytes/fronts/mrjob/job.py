@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import itertools
 import logging
 import os
@@ -289,7 +290,8 @@ class MRJob(DeclaredJob):
 
     def run_job(self) -> None:
         """Run all steps, and write the output to standard output unless it has a folder."""
-        self.set_up_logging(quiet=self.options.quiet, verbose=self.options.verbose)
+        stream = codecs.getwriter("utf-8")(self.stderr)
+        self.set_up_logging(quiet=self.options.quiet, verbose=self.options.verbose, stream=stream)
         with self.make_runner() as runner:
             try:
                 runner.run()

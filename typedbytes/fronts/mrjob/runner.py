@@ -165,7 +165,12 @@ class Runner:
             self.fs.rm(self._remote)
 
     def run(self) -> None:
-        """Run all steps. Raises StepFailedException; on the runner inline what the job itself has raised."""
+        """Run all steps. Raises StepFailedException, OSError for an input that does not exist.
+
+        On the runner inline it raises what the job itself has raised.
+        """
+        if self.alias != "hadoop":
+            self._check_paths()
         job = self._as_job()
         try:
             self._result = getattr(self, f"_run_{self.alias}")(job)
@@ -174,6 +179,16 @@ class Runner:
                 raise error.__cause__ from None
             nsteps = len(self._job.steps())
             raise StepFailedException(str(error), 0 if nsteps == 1 else None, nsteps) from error
+        log.info(f"job output is in {self._output}")
+        log.debug(f"counters: {self.counters()}")
+
+    def _check_paths(self):
+        """Raise OSError for an input that does not exist; remove the folder of the output if it is empty."""
+        for path in self._job.options.args:
+            if path != "-" and not self.fs.exists(path) and not os.path.lexists(path):
+                raise OSError(f"Input path {path} does not exist!")
+        if self._output and os.path.isdir(self._output) and not os.listdir(self._output):
+            os.rmdir(self._output)
 
     def _as_job(self):
         engine = "hadoop" if self.alias == "hadoop" else "local"

@@ -9,7 +9,7 @@ import random
 import shlex
 import shutil
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -59,12 +59,20 @@ def save_sys_path() -> Iterator[None]:
 
 @contextmanager
 def save_sys_std() -> Iterator[None]:
-    """Have the standard streams after the block as before it."""
+    """Have the standard streams after the block as before it, flushed on the way."""
     before = sys.stdin, sys.stdout, sys.stderr
     try:
+        _flush_streams()
         yield
+        _flush_streams()
     finally:
         sys.stdin, sys.stdout, sys.stderr = before
+
+
+def _flush_streams():
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):  # as mrjob, which takes any object for a stream
+            stream.flush()
 
 
 def unarchive(archive_path: str, dest: str) -> None:
@@ -90,9 +98,12 @@ def _refused(*arguments: Any) -> Any:
 
 
 def to_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the lines, with their ends, of bytes in pieces."""
+    """Yield the lines, with their ends, of bytes in pieces; an empty piece ends a line, as between two files."""
     held = b""
     for chunk in chunks:
+        if held and not chunk:
+            yield held
+            held = b""
         *lines, held = (held + chunk).split(b"\n") if b"\n" in chunk else (held + chunk,)
         for line in lines:
             yield line + b"\n"

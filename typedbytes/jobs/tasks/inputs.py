@@ -120,14 +120,19 @@ def _files_in(folder, recursive):
         raise InputError(f"the folder {folder} cannot be read: {error.strerror}") from None
 
 
-def make_splits(paths: Iterable[str], format_name: str = "auto", split_size: int | None = None) -> list[Split]:
-    """Return the splits of files, the largest first, which is the order that Hadoop numbers its map tasks in."""
+def make_splits(
+    paths: Iterable[str], format_name: str = "auto", split_size: int | None = None, in_order: bool = False
+) -> list[Split]:
+    """Return the splits of files, the largest first, which is the order that Hadoop numbers its map tasks in.
+
+    in_order: in that of the files.
+    """
     splits = [
         split
         for path, name in formats_of(paths, format_name)
         for split in _splits_of(path, name, split_size or BLOCK_NBYTES)
     ]
-    return sorted(splits, key=lambda split: -split.length)
+    return splits if in_order else sorted(splits, key=lambda split: -split.length)
 
 
 def _splits_of(path, format_name, split_size):
