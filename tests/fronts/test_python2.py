@@ -1,0 +1,134 @@
+"""Scripts of dumbo, hadoopy and pydoop run unchanged, and write what the originals by Python 2.7 wrote.
+
+expect_python2.py says how that was found; of pydoop, plain Python says what is right.
+"""
+
+import collections
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.streaming_support import environment
+
+HERE = Path(__file__).parent
+EXPECTED = json.loads((HERE / "expected_python2.json").read_text())
+
+
+@pytest.fixture(params=EXPECTED["dumbo"], ids=lambda case: "".join(case["words"][:2]) + case["script"][:-3])
+def case(request, tmp_path):
+    """Return a case whose input is in the folder of the test."""
+    for name, text in EXPECTED["files"].items():
+        (tmp_path / name).write_text(text)
+    return request.param
+
+
+def run_front(folder, *words, code=0):
+    """Run a script by the front, and return what it wrote to standard output and to standard error."""
+    done = subprocess.run(
+        [sys.executable, "-m", "typedbytes.fronts", *map(str, words)],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+    )
+    assert done.returncode == code, done.stderr.decode()
+    return done.stdout.decode(), done.stderr.decode()
+
+
+def test_a_script_writes_the_lines_that_it_wrote(tmp_path, case):
+    """In the order of their encoded keys; dumbo's are in that of its lines."""
+    _, said = run_front(tmp_path, HERE / "scripts" / case["script"], *case["words"], "-output", "out")
+    assert sorted((tmp_path / "out").read_text().splitlines()) == sorted(case["output"].splitlines()), said
+
+
+@pytest.mark.parametrize(
+    ("number", "words"), [(0, ["in.txt", "--param", "least=2", "--param", "skipped=is"]), (3, ["names", "visits"])]
+)
+def test_the_command_runs_a_script_of_dumbo(tmp_path, number, words):
+    for name, text in EXPECTED["files"].items():
+        (tmp_path / name).write_text(text)
+    case = EXPECTED["dumbo"][number]
+    command = [sys.executable, "-m", "typedbytes", "run", "--as", "dumbo", "--quiet", "--output-format", "text"]
+    done = subprocess.run(
+        [*command, HERE / "scripts" / case["script"], *words], cwd=tmp_path, env=environment(), capture_output=True
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    found, expected = (text.replace("'", "").splitlines() for text in (done.stdout.decode(), case["output"]))
+    assert sorted(found) == sorted(expected)
+
+
+def test_what_a_starter_refuses_ends_the_script(tmp_path):
+    (tmp_path / "in.txt").write_text("x\n")
+    words = "-input", "in.txt", "-output", "out"
+    assert run_front(tmp_path, HERE / "scripts" / "dumbo_words.py", *words, code=1) == ("", "ERROR: give -least\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["in.txt"]
+
+
+def test_a_driver_of_hadoopy_prints_what_it_printed(tmp_path):
+    output, _ = run_front(tmp_path, HERE / "scripts" / "hadoopy_drive.py")
+    assert output == EXPECTED["hadoopy"]
+
+
+PYDOOP_FUNCTIONS = """
+def mapper(_, text, writer, conf):
+    for word in text.split():
+        if len(word) >= int(conf["least"]):
+            writer.emit(word, 1)
+        else:
+            writer.count("short words", 1)
+
+def combiner(word, counts, writer):
+    writer.count("combiner calls", 1)
+    reducer(word, counts, writer)
+
+def reducer(word, counts, writer):
+    writer.emit(word, sum(counts))
+"""
+PYDOOP_CLASSES = """
+import pydoop.mapreduce.api as api
+import pydoop.mapreduce.pipes as pipes
+
+class Mapper(api.Mapper):
+    def __init__(self, context):
+        super(Mapper, self).__init__(context)
+        self.least = context.job_conf.get_int("least")
+        self.short = context.get_counter("script", "short words")
+
+    def map(self, context):
+        for word in context.value.split():
+            if len(word) >= self.least:
+                context.emit(word, 1)
+            else:
+                context.increment_counter(self.short, 1)
+
+class Reducer(api.Reducer):
+    def reduce(self, context):
+        context.emit(context.key, sum(context.values))
+
+class Partitioner(api.Partitioner):
+    def partition(self, key, n):
+        return len(key) % n
+
+def __main__():
+    pipes.run_task(pipes.Factory(Mapper, Reducer, combiner_class=Reducer, partitioner_class=Partitioner))
+"""
+
+
+@pytest.mark.parametrize("text", [PYDOOP_FUNCTIONS, PYDOOP_CLASSES], ids=["functions", "classes"])
+@pytest.mark.parametrize("way", [[], ["--inline"]])
+def test_words_are_counted_by_a_script_of_pydoop(tmp_path, text, way):
+    (tmp_path / "script.py").write_text(text)
+    (tmp_path / "in.txt").write_text(EXPECTED["files"]["in.txt"])
+    command = [sys.executable, "-m", "typedbytes", "run", "--as", "pydoop", *way, "script.py", "in.txt"]
+    options = ["-D", "least=3", "--reducers", "2", "--output-format", "text", "-o", "out"]
+    done = subprocess.run([*command, *options], cwd=tmp_path, env=environment(), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    words = EXPECTED["files"]["in.txt"].split()
+    counts = collections.Counter(word for word in words if len(word) > 2)
+    parts = [(tmp_path / "out" / f"part-0000{number}").read_text().splitlines() for number in range(2)]
+    assert sorted(line for part in parts for line in part) == sorted(f"{word}\t{n}" for word, n in counts.items())
+    if text is PYDOOP_CLASSES:
+        assert [{len(line.split()[0]) % 2 for line in part} for part in parts] in ([{0}, {1}], [{1}, {0}])
+    assert f"short words = {sum(len(word) < 3 for word in words)}" in done.stderr
