@@ -213,3 +213,15 @@ def test_messages_and_paths_are_mrjobs(tmp_path):
     assert "counters: [{}]" in more
     _, said = run_front(tmp_path, "job.py", "--no-conf", "none", code=1)
     assert said.rstrip().endswith("OSError: Input path none does not exist!")
+
+
+def test_files_of_a_method_may_be_one_path_or_none(tmp_path):
+    (tmp_path / "job.py").write_text(
+        COLLECTED.replace("def mapper", "def files(self):\n        return 'stop'\n\n    def mapper")
+        .replace("def mapper", "def archives(self):\n        return None\n\n    def mapper")
+        .replace('yield "all", line', "yield sorted(os.listdir()), open('stop').read()")
+    )
+    (tmp_path / "in").write_text("x\n")
+    (tmp_path / "stop").write_text("!")
+    output, _ = run_front(tmp_path, "job.py", "--no-conf", "-q", "in")
+    assert output == b'["stop"]\t["!"]\n'

@@ -55,7 +55,9 @@ def described(job: MRJob, options: dict[str, Any], engine: str, folder: str) -> 
     fields: dict[str, Any] = {}
     if engine == "hadoop":
         fields["streams"] = "text"
-        fields["libjars"] = [*map(expand_path, [*options.get("libjars", []), *job.libjars(), *job.options.libjars])]
+        fields["libjars"] = [
+            *map(expand_path, [*options.get("libjars", []), *_listed(job.libjars()), *job.options.libjars])
+        ]
         if job.hadoop_input_format():
             fields["input_format"] = job.hadoop_input_format()
         conf = {**(SORTED_VALUES if job.sort_values() else {}), **conf}
@@ -66,7 +68,7 @@ def described(job: MRJob, options: dict[str, Any], engine: str, folder: str) -> 
             fields["python"] = python if isinstance(python, str) else python[0]
     else:
         conf = {name: value for name, value in conf.items() if not any(each in name for each in OF_HADOOP)}
-    named = {kind: [*options.get(f"upload_{kind}", []), *getattr(job, kind)(), *given[f"upload_{kind}"]]
+    named = {kind: [*options.get(f"upload_{kind}", []), *_listed(getattr(job, kind)()), *given[f"upload_{kind}"]]
              for kind in ("files", "archives", "dirs")}  # fmt: skip
     output_format = job.hadoop_output_format() if engine == "hadoop" else None
     return {
@@ -101,6 +103,11 @@ def completed(job: AnyJob) -> AnyJob:
     for name in ("files", "archives", "libjars"):
         fields[name] = [*fields.get(name, []), *getattr(job, name)]
     return replace(job, **fields)
+
+
+def _listed(paths):
+    """Return what a method of a job gives as a list: it may be a path, or None."""
+    return [paths] if isinstance(paths, str) else paths or []
 
 
 def _expanded(path):
