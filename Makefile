@@ -28,7 +28,8 @@ need_python = $(or $(find_python),$(error there is no python$(1), neither in $(P
 PYTHON_VERSIONS := 3.9 3.10 3.11 3.12 3.13
 
 .DEFAULT_GOAL := help
-.PHONY: help system-packages build test test-quick lint types docs demo demo-hadoop cluster spark fuzz reliability bench bench-instructions jar wheels release-source release-check try-fresh clean
+.DELETE_ON_ERROR:
+.PHONY: help system-packages build packages test test-quick lint types docs demo demo-hadoop cluster spark fuzz reliability bench bench-instructions jar wheels release-source release-check try-fresh clean
 
 # Of this file, or of that in the folder which includes it.
 help:
@@ -40,18 +41,25 @@ system-packages: # install what the suite needs beside Python, where it is missi
 
 build: $(VENV)/built ## make .venv and install the project into it, editable, with all that the tests need
 
-# The project alone, with its extras: what the demo needs, and in stages, so that the suite afterwards compiles nothing again.
-$(VENV)/installed: $(SOURCES)
+$(VENV)/pyvenv.cfg:
 	@.ci/system-packages build $(PYTHON)
-	@echo "making $(VENV): compiles, one to four minutes"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python $(INSTALL_PIP)
+	@touch $@
+
+# The project alone, with its extras: what the demo needs, and in stages, so that the suite afterwards compiles nothing again.
+$(VENV)/installed: $(SOURCES) | $(VENV)/pyvenv.cfg
+	@echo "installing into $(VENV): compiles, one to four minutes"
 	$(BIN)/python $(INSTALL_HERE)
 	@touch $@
 
-$(VENV)/built: $(VENV)/installed
+packages: $(VENV)/packages # of .venv, what the tests need beside the project
+$(VENV)/packages: pyproject.toml | $(VENV)/pyvenv.cfg
 	@echo "fetching what the tests need into $(VENV)"
 	$(BIN)/python $(PIP_INSTALL) --group test
+	@touch $@
+
+$(VENV)/built: $(VENV)/installed $(VENV)/packages
 	@touch $@
 
 test: $(if $(findstring not hadoop,$(PYTEST_ARGS)),,system-packages)

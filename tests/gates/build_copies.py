@@ -32,6 +32,16 @@ def copy_sources(folder):
     return folder
 
 
+def take_translated(folder):
+    """Give a copy the C of the checkout, if that is of its sources: no switch changes it, and making it takes long."""
+    newest = max((ROOT / name).stat().st_mtime for name in source_files() if name.parts[0] in ("src", "setup.py"))
+    for translated in (BUILD / "cython").rglob("*.c"):
+        there = folder / translated.relative_to(ROOT)
+        if translated.stat().st_mtime > newest and not there.exists():
+            there.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(translated, there)  # newer than the sources of the copy
+
+
 def build(folder, python=sys.executable, **environment):
     """Build the extensions of a copy in place; switches and compilers go as environment variables."""
     command = [python, "setup.py", "--quiet", "build_ext", "--inplace"]
@@ -43,6 +53,7 @@ def build(folder, python=sys.executable, **environment):
 def copy_and_build(name, python=sys.executable, **environment):
     """Return a copy under build/ with these switches, built."""
     folder = copy_sources(BUILD / name)
+    take_translated(folder)
     build(folder, python, **environment)
     return folder
 
