@@ -11,10 +11,16 @@ from typedbytes._records.scopes import Scope, is_form, own_annotations
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Protocol
 
     from typedbytes._records.model import Node, Record
-    from typedbytes._records.resolver import Resolver
+
+    class Resolves(Protocol):
+        """What makes nodes of annotations, and says by its path where it is."""
+
+        path: str
+
+        def resolve(self, annotation: Any, scope: Scope) -> Node: ...  # noqa: D102
 
 __all__ = ["Hints"]
 
@@ -22,7 +28,7 @@ __all__ = ["Hints"]
 class Hints:
     """The annotations of one record class by field."""
 
-    def __init__(self, resolver: Resolver, record: Record, arguments: tuple[Node, ...]) -> None:
+    def __init__(self, resolver: Resolves, record: Record, arguments: tuple[Node, ...]) -> None:
         self.resolver = resolver
         self.record = record
         self.found: dict[str, tuple[Any, Scope]] = {}
