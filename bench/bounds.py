@@ -5,11 +5,11 @@
     python bench/bounds.py --quick      once each, with the limits as they are
 
 Here: limits, and the measuring against them. Not here: how the input is made (tests/support/families.py and
-short_parts.py, tests/core/test_pickle.py). Invariant: time is CPU time of the process that works, the least of several
-rounds, so that a busy machine changes little; the growth is that of a doubling, taken over two of them. Both sizes of a
-growth are measured by turns, and each time by a new process: whatever else runs meets both, and neither gets memory
-that is in the caches already. Growth and signals are measured without the collector: its turns are the interpreter's,
-and depend on what else there is.
+short_parts.py, tests/core/test_hostile_pickles.py). Invariant: time is CPU time of the process that works, the least of
+several rounds, so that a busy machine changes little; the growth is that of a doubling, taken over two of them. Both
+sizes of a growth are measured by turns, and each time by a new process: whatever else runs meets both, and neither gets
+memory that is in the caches already. Growth and signals are measured without the collector: its turns are the
+interpreter's, and depend on what else there is.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parent.parent / "tests"
 sys.path[:0] = [str(TESTS), str(TESTS / "core")]
 
-import test_pickle  # noqa: E402
+import test_hostile_pickles  # noqa: E402
 
 import typedbytes as tb  # noqa: E402
 from gates import figures  # noqa: E402
@@ -100,7 +100,7 @@ FAMILIES = {
     **{name: (make, WAYS) for name, make in families.FAMILIES.items()},
     **{
         f"pickle: {name}": (lambda n, make=make: families.pickled(make(n)), WAYS)
-        for name, make in test_pickle.FAMILIES.items()
+        for name, make in test_hostile_pickles.FAMILIES.items()
     },
     **{name: (make, {"read": use}) for name, (make, use) in short_parts.FAMILIES.items()},
 }

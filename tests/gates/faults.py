@@ -257,7 +257,7 @@ FAULTS = [
           "NumPy rejects such an array\n"
           "            raise ValueError(\"the dimensions of an array come to more than 2^63-1 bytes\")\n", ""),
     Fault("writer continues after a partial write", "block/writer.pxi",
-          tests("block/test_sockets.py", "-k", "stalls_while_we_write"),
+          tests("block/test_socket_peers.py", "-k", "stalls_while_we_write"),
           "            if self.sink.sent or self.sink.may_have_sent:\n                self.failure = error\n"
           "            raise", "            raise"),
     Fault("message follows a large value that was sent in part", "block/coalesce_threads.pxi",

@@ -7,6 +7,7 @@ import pytest
 
 from support.hadoop_home import make_home
 from support.streaming_support import environment
+from typedbytes.hadoop import _split_plugin
 
 
 @pytest.fixture(scope="session")
@@ -33,6 +34,12 @@ def bare_python(tmp_path_factory):
 
 def bare_environment():
     return {name: value for name, value in environment().items() if not name.startswith("PYTHON")}
+
+
+@pytest.fixture
+def no_plug_in(monkeypatch):
+    """What a job gets does not depend on whether the plug-in was made; a test that needs one says so."""
+    monkeypatch.setattr(_split_plugin, "JAR", "/none/typedbytes-hadoop.jar")
 
 
 @pytest.fixture

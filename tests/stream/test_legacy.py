@@ -3,28 +3,24 @@
 The golden bytes were written by the originals under Python 2 (test_vectors/foreign/python2).
 """
 
-import bz2
 import datetime
 import decimal
-import gzip
 import io
 import json
-import os
 import pickle
 import struct
 import sys
-import threading
 
 import pytest
 from hypothesis import example, given, strategies as st
 
 import typedbytes
 from support import vectors
+from support.legacy_calls import OBJECTS, READINGS, WAYS, in_both_ways, with_bystander, written
 from support.subprocess_runs import run_fresh
 from typedbytes import _core, legacy
 from typedbytes.legacy import (
     BYTES,
-    DOUBLE,
     INT,
     LIST,
     MAP,
@@ -41,32 +37,14 @@ from typedbytes.legacy import (
 
 pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded]
 
+
 PYTHON2 = vectors.ROOT / "foreign/python2"
+
+
 GOLDENS = json.loads((PYTHON2 / "goldens_py2.json").read_text("ascii"))
+
+
 NAMES = {"datetime": datetime, "decimal": decimal, "struct": struct}
-
-STAMP = datetime.datetime(2011, 1, 20, 12, 30, 45, 123456)
-OBJECTS = [
-    *(True, 1234, 3000000000, 12345, 2**70, 1.23, "trala", "\u16a0", "tra\0la", Bytes(b"raw\xff"), None),
-    *((1, 2, 3), [1, 2, 3, 4], {1: 2, 3: 4}, {1, 2, 3}, decimal.Decimal("123.456"), STAMP),
-    *((1, [b"deep", {(2, b"key"): b"value"}]), [], (), {}),
-]
-
-
-def written(*objects, cls=Output, **options):
-    file = io.BytesIO()
-    cls(file, **options).writes(objects)
-    return file.getvalue()
-
-
-def with_bystander(source):
-    """Register a handler that does what happens without it: everything then takes the way that handlers need."""
-    source.register(DOUBLE, Input.read_double)
-    return source
-
-
-WAYS = {"plain": lambda source: source, "with handlers": with_bystander}
-in_both_ways = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 
 
 # The names of the originals.
@@ -394,14 +372,6 @@ def outcome(read):
         return type(error), error.offset, error.code
 
 
-READINGS = {
-    "read": lambda source: lambda: iter(source.read, None),
-    "reads": lambda source: source.reads,
-    "one, then reads": lambda source: lambda: [source.read(), *source.reads()],
-    "iterate, then read": lambda source: lambda: [next(iter(source), None), *iter(source.read, None)],
-    "each by an iteration of its own": lambda source: lambda: iter(lambda: next(iter(source), None), None),
-}
-
 MALFORMED = [
     b"\xff", b"\x0b\x00\x00", b"\x02\x01\xc9", b"\x08\xff\xff\xff\xff", b"\x0a\x80\x00\x00\x00",
     b"\x08\x00\x00\x00\x02\x02\x01\xff", b"\x08\x7f\xff\xff\xff\x0b", b"\x09\x02\x01\x07\x00\x00\x00\x01\xff\xff",
@@ -709,246 +679,6 @@ def test_a_failing_value_leaves_the_values_before_it():
     assert file.getvalue() == typedbytes.dumps(1)
 
 
-class Sparing(io.RawIOBase):
-    """Take at most three bytes at a time, or what `answer` says."""
-
-    def __init__(self, answer=None):
-        self.taken = b""
-        self.answer = answer
-
-    def writable(self):
-        return True
-
-    def write(self, data):
-        if self.answer is not None:
-            return self.answer(data)
-        self.taken += bytes(data[:3])
-        return min(3, len(data))
-
-
-def test_a_file_that_takes_fewer_bytes_gets_them_all():
-    file = Sparing()
-    Output(file).writes(OBJECTS)
-    assert file.taken == written(*OBJECTS)
-
-
-@pytest.mark.parametrize(
-    "answer, error",
-    [
-        (lambda data: 0, OSError),
-        (lambda data: len(data) + 1, OSError),
-        (lambda data: -1, OSError),
-        (lambda data: None, BlockingIOError),
-    ],
-)
-def test_a_file_that_lies_about_what_it_took_is_an_error(answer, error):
-    sparing = Sparing(lambda data: None)
-    sparing.answer = answer
-    with pytest.raises(error):
-        Output(sparing).write(1)
-
-
-class Plain:
-    """Offer nothing but what the originals asked for, and note it."""
-
-    def __init__(self, data=b""):
-        self.data, self.position, self.asked = data, 0, []
-
-    def read(self, nbytes):
-        self.asked.append(nbytes)
-        data = self.data[self.position : self.position + nbytes]
-        self.position += nbytes
-        return data
-
-    def write(self, data):
-        assert type(data) is bytes
-        self.data += data
-
-
-def test_a_file_needs_only_read_or_write():
-    file = Plain()
-    Output(file).writes(OBJECTS)
-    assert file.data == written(*OBJECTS)
-    for way in WAYS.values():
-        source = Plain(file.data)
-        assert list(way(Input(source))) == OBJECTS
-        assert min(source.asked) > 0 and max(source.asked) <= len(file.data)
-
-
-def test_text_files_are_refused(tmp_path):
-    for cls in (Input, Output, PairedInput, PairedOutput):
-        with pytest.raises(TypeError):
-            cls(io.StringIO())
-
-
-def opened_files(path, data):
-    """Yield the same data as every kind of file, with what says at which offset each one is."""
-    path.write_bytes(data)
-    yield io.BytesIO(data)
-    for buffering in (0, 7, -1):
-        with open(path, "rb", buffering=buffering) as file:
-            yield file
-    with open(path, "r+b") as file:
-        yield file
-    for module in (gzip, bz2):
-        with module.open(path.with_suffix(".packed"), "wb") as file:
-            file.write(data)
-        with module.open(path.with_suffix(".packed"), "rb") as file:
-            yield file
-    with os.fdopen(piped(data), "rb", buffering=0) as file:
-        yield file
-    with os.fdopen(piped(data), "rb") as file:
-        yield file
-
-
-def piped(data):
-    """Return the end of a pipe that holds some data, and nothing after it."""
-    reading, writing = os.pipe()
-    os.write(writing, data)
-    os.close(writing)
-    return reading
-
-
-@in_both_ways
-def test_the_position_is_exact(tmp_path, way):
-    data = written(*OBJECTS)
-    starts = [len(written(*OBJECTS[:n])) for n in range(len(OBJECTS))]
-    for taken in (1, 4, len(OBJECTS) - 1):
-        rest = data[starts[taken] :]
-        for take in (take_by_read, take_by_iteration, take_by_both):
-            for file in opened_files(tmp_path / "data", data):
-                source = way(Input(file))
-                assert take(source, taken) == OBJECTS[:taken]
-                assert file.read(len(rest)) == rest
-
-
-def take_by_read(source, count):
-    return [source.read() for _ in range(count)]
-
-
-def take_by_iteration(source, count):
-    values = []
-    for value in source:
-        values.append(value)
-        if len(values) == count:
-            return values
-
-
-def take_by_both(source, count):
-    return take_by_iteration(source, 1) + [source.read() for _ in range(1, count)]
-
-
-def test_the_file_is_right_while_an_iteration_runs(tmp_path):
-    for file in opened_files(tmp_path / "data", b"\x02\x01rest\x02\x00\x02\x01"):
-        source = Input(file)
-        values = iter(source)
-        assert next(values) is True
-        assert source.file.read(4) == b"rest"
-        assert (next(values), source.read(), next(values, "end")) == (False, True, "end")
-
-
-def test_iterations_may_be_mixed(tmp_path):
-    numbers = list(range(30))
-    for file in opened_files(tmp_path / "data", written(*numbers)):
-        source = Input(file)
-        one, two = iter(source), source.reads()
-        got = [number for _ in range(10) for number in (next(one), source.read(), next(two))]
-        assert got == numbers and list(two) == list(one) == []
-
-
-def test_a_closed_file_is_left_alone():
-    for file in (io.BytesIO(written(1, 2)), io.BufferedReader(io.BytesIO(written(1, 2)))):
-        source = Input(file)
-        values = iter(source)
-        assert next(values) == 1
-        file.close()
-        values.close()
-        with pytest.raises(ValueError):
-            source.read()
-
-
-def test_a_source_that_fails_leaves_the_input_failed():
-    class Failing(io.RawIOBase):
-        answers = [b"\x02\x01\x02", OSError("gone"), b"\x00\x02\x01"]
-
-        def readable(self):
-            return True
-
-        def readinto(self, target):
-            answer = self.answers.pop(0) if self.answers else b""
-            if isinstance(answer, OSError):
-                raise answer
-            target[: len(answer)] = answer
-            return len(answer)
-
-    source = Input(io.BufferedReader(Failing()))
-    values = iter(source)
-    assert next(values) is True
-    with pytest.raises(OSError, match="gone"):
-        next(values)
-    with pytest.raises(OSError, match="gone"):
-        source.read()
-
-
-def test_a_peek_that_lies_is_an_error():
-    class Liar(Plain):
-        def peek(self, nbytes):
-            return b"\x02\x01\x02\x01"
-
-    with pytest.raises(OSError):
-        list(Input(Liar(b"\x02")))
-
-
-@pytest.mark.parametrize("buffering", [0, -1])
-@pytest.mark.parametrize("reading", ["read", "reads"])
-def test_values_come_out_of_a_pipe_as_soon_as_they_are_in_it(buffering, reading):
-    reading_end, writing_end = os.pipe()
-    with os.fdopen(reading_end, "rb", buffering=buffering) as source, os.fdopen(writing_end, "wb", buffering=0) as sink:
-        output, values = Output(sink), READINGS[reading](Input(source))()
-        watchdog = threading.Timer(20, sink.close)
-        watchdog.start()
-        for obj in (1, "text", b"x" * 20_000, [1, 2]):
-            output.write(obj)
-            assert next(iter(values)) == obj
-        output.write(3)
-        watchdog.cancel()
-
-
-def test_close_flush_and_with_reach_the_file(tmp_path):
-    with Output(open(tmp_path / "out", "wb")) as output:
-        output.write(1)
-        output.flush()
-        assert (tmp_path / "out").read_bytes() == typedbytes.dumps(1)
-    assert output.file.closed
-    with Input(open(tmp_path / "out", "rb")) as source:
-        assert next(iter(source)) == 1
-    assert source.file.closed
-
-
-def test_the_file_and_the_unicode_errors_may_change():
-    source = Input(io.BytesIO(b"\x07\x00\x00\x00\x01\xff" * 3))
-    source.unicode_errors = "replace"
-    assert (source.read(), source.unicode_errors) == ("\ufffd", "replace")
-    values = source.reads()
-    assert next(values) == "\ufffd"
-    source.unicode_errors = "strict"
-    with pytest.raises(typedbytes.FormatError) as caught:
-        next(values)
-    assert caught.value.offset == 12
-    source = Input(io.BytesIO(b"\x02\x01"))
-    assert source.read() is True
-    source.file = io.BytesIO(b"\x02\x00")
-    assert source.read() is False
-    output = Output(io.BytesIO())
-    with pytest.raises(typedbytes.EncodeValueError):
-        output.write("\udcff")
-    output.unicode_errors = "surrogateescape"
-    output.write("\udcff")
-    assert output.file.getvalue() == b"\x07\x00\x00\x00\x01\xff"
-    with pytest.raises(LookupError):
-        Input(io.BytesIO(), "no such handler")
-
-
 # Properties.
 
 SCALARS = (
@@ -960,7 +690,11 @@ SCALARS = (
     | st.binary()
     | st.decimals(allow_nan=False)
 )
+
+
 KEYS = st.booleans() | st.integers() | st.text() | st.binary()
+
+
 VALUES = st.recursive(
     SCALARS,
     lambda inner: st.lists(inner) | st.lists(inner).map(tuple) | st.dictionaries(KEYS, inner),
