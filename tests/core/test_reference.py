@@ -5,11 +5,12 @@ import itertools
 import random
 
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 import typedbytes
 from support import reference, strategies
 from support.call_variants import WAYS
+from support.examples import examples
 from support.seeds import short_seeds
 from support.vectors import exact_repr, failure, outcome
 from typedbytes._base import magic
@@ -64,7 +65,7 @@ def test_every_type_code_with_up_to_20_bytes_after_it():
             agree(bytes([code, 0, 0, 0, nbytes]) + filler * nbytes)
 
 
-@settings(max_examples=1000)
+@examples(1000)
 @given(strategies.inputs, strategies.decode_options)
 def test_decode(data, options):
     agree(data)
@@ -114,7 +115,7 @@ def agree_on_structure(stream, options):
         assert found[:3] == counted[:3] == expected[:3]
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(st.data(), st.lists(strategies.inputs, max_size=4).map(b"".join), strategies.decode_options)
 def test_streams_in_chunks(data, stream, options):
     agree_on_structure(stream, options)
@@ -162,7 +163,7 @@ def written(dumps, value, options):
     return view(encoded, dialect=options.get("dialect", "hadoop"))
 
 
-@settings(max_examples=600)
+@examples(600)
 @given(strategies.values)
 def test_encode(value):
     encoded = typedbytes.dumps(value)
@@ -172,7 +173,7 @@ def test_encode(value):
     assert typedbytes.dumps(typedbytes.loads(encoded, exact=True)) == encoded
 
 
-@settings(max_examples=600)
+@examples(600)
 @given(strategies.unsure, strategies.encode_options)
 @example({1: -(2**31) - 1}, {"int_width": 32})
 @example([2**64], {"int_width": 64})
@@ -180,7 +181,7 @@ def test_encode_with_options(value, options):
     assert written(typedbytes.dumps, value, options) == written(reference.dumps, value, options)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.lists(strategies.values, max_size=5))
 def test_streams_of_values(values):
     encoded = b"".join(map(typedbytes.dumps, values))
@@ -191,7 +192,7 @@ def test_streams_of_values(values):
     assert typedbytes.count(encoded) == len(values)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(strategies.sortable)
 def test_sorted_keys_are_canonical(value):
     encoded = typedbytes.dumps(value, sort_keys=True)

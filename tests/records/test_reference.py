@@ -7,18 +7,19 @@ runs as long as one likes.
 import random
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import typedbytes as tb
 from fuzz import inputs, records as checks
 from support import strategies, typed_reference
+from support.examples import examples
 from support.record_types import TYPES, made, spelled
 
 hints = st.sampled_from(list(TYPES.values()))
 randoms = st.randoms(use_true_random=False)
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(hints, randoms)
 def test_values_are_written_as_the_reference_does_and_read_back(hint, rng):
     value = made(rng, hint)
@@ -36,7 +37,7 @@ def test_values_are_written_as_the_reference_does_and_read_back(hint, rng):
                 assert spelled(decoded, "sort_keys" in options) == expected
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(hints, strategies.inputs, st.sampled_from(checks.OPTIONS))
 def test_any_bytes(hint, data, options):
     choice = list(TYPES.values()).index(hint)
@@ -88,7 +89,7 @@ def test_text_that_may_be_none(name, text):
         checks.check_typed(choice + head + bytes([tb.STRING]) + bytes.fromhex(text))
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(hints, hints, randoms)
 def test_values_of_another_type_are_refused_as_the_reference_does(hint, other, rng):
     value = made(rng, other)
@@ -97,7 +98,7 @@ def test_values_of_another_type_are_refused_as_the_reference_does(hint, other, r
     assert checks.typed_bytes_of(encoded) == checks.typed_bytes_of(expected)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(strategies.inputs)
 def test_any_is_what_is_read_without_a_type(data):
     found = checks.outcome(lambda: tb.Decoder(type=object).decode_from(data))

@@ -11,10 +11,11 @@ import struct
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import typedbytes as tb
 from support import reference
+from support.examples import examples
 from support.sequencefile_bytes import MARKER, written
 from support.sequencefile_pairs import FORMS, NUMBERS, pairs_of
 from support.sequencefiles import IO, files, kinds, record
@@ -30,7 +31,7 @@ pytestmark = [pytest.mark.newest_python, pytest.mark.lowest]
 
 
 @pytest.mark.parametrize("compression, codec", FORMS)
-@settings(max_examples=40)
+@examples(40)
 @given(pairs=st.lists(st.tuples(values, values), max_size=8), block_size=st.integers(1, 200))
 def test_typed_bytes_come_back(compression, codec, pairs, block_size):
     data = written(pairs, compression=compression, codec=codec, block_size=block_size, sync_interval=50)

@@ -11,9 +11,10 @@ import random
 from typing import NamedTuple
 
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 import typedbytes as tb
+from support.examples import examples
 from support.hadoop_support import hadoop
 from typedbytes.sortkey import Descending, decode, encode
 
@@ -80,7 +81,7 @@ def like(shape, n):
     return st.lists(shape, min_size=n, max_size=n)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(shapes().flatmap(lambda shape: like(shape, 2)))
 @example([("a\0", 1), ("a", 2)])
 @example([(0.0, 3), (-0.0, 5)])
@@ -94,7 +95,7 @@ def test_keys_are_ordered_as_their_values(pair):
         assert key_bytes(low) < key_bytes(high)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(shapes().flatmap(lambda shape: shape))
 def test_values_come_back(value):
     key = encode(value)
@@ -102,7 +103,7 @@ def test_values_come_back(value):
     assert same(decode(tuple(tb.loads(tb.dumps(key)))), plain(value))
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(shapes().flatmap(lambda shape: like(shape, 12)))
 def test_sorting_by_keys_is_sorting(values):
     by_key = sorted(values, key=key_bytes)
@@ -300,7 +301,7 @@ def test_what_is_not_a_list(key):
         decode(key)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.lists(st.integers(2**56, 2**57 - 1), max_size=6))
 def test_any_longs_are_a_key_or_an_error(key):
     try:

@@ -18,7 +18,6 @@ LEAVES = ("byte", "short", "int", "long", "vint", "vlong", "boolean", "float", "
           "strings", "utf", "bytes", "fixed", "enum", "null")  # fmt: skip
 NAMES = ("id", "name", "tags", "at", "x", "value", "a_name", "n2")
 WORDS = ("", "a", "word", "\xe9t\xe9", "\u20ac\0", "\U0001f600!", "x" * 40)
-MAX_TYPED_NBYTES = 1 << 20
 
 
 class Refused(Exception):
