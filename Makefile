@@ -45,7 +45,6 @@ $(VENV)/pyvenv.cfg:
 	@.ci/system-packages build $(PYTHON)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python $(INSTALL_PIP)
-	@touch $@
 
 # The project alone, with its extras: what the demo needs, and in stages, so that the suite afterwards compiles nothing again.
 $(VENV)/installed: $(SOURCES) | $(VENV)/pyvenv.cfg
@@ -58,14 +57,12 @@ $(VENV)/packages: pyproject.toml | $(VENV)/pyvenv.cfg
 	@echo "fetching what the tests need into $(VENV)"
 	$(BIN)/python $(PIP_INSTALL) --group test
 	@touch $@
-
 $(VENV)/built: $(VENV)/installed $(VENV)/packages
 	@touch $@
 
 test: $(if $(findstring not hadoop,$(PYTEST_ARGS)),,system-packages)
 test: build ## run the whole suite, 8 minutes on two processors; PYTEST_ARGS='-m "not hadoop"' needs no JDK and Maven, 5 minutes
-	@echo "running the tests: the whole suite takes 8 minutes on two processors, 5 without Hadoop's"
-	@echo "(PYTEST_ARGS='-m \"not hadoop\"'); the percentage at the right is the progress"
+	@echo "running the tests, 5 minutes and 3 for Hadoop's on two processors; the percentage at the right is the progress"
 	$(BIN)/python -m pytest $(PARALLEL) $(PYTEST_ARGS)
 
 test-quick: build ## run the tests of the codec, the streams and the command's basics, before a commit; less than a minute
@@ -114,7 +111,6 @@ demo: $(VENV)/demo-built ## count the words of the standard library and join its
 demo-hadoop: system-packages $(VENV)/installed ## count the words by a real Hadoop Streaming job; installs a JDK and Maven where they are missing
 	$(BIN)/python examples/demo_hadoop.py
 
-CLUSTER_ARGS ?=
 cluster: build ## run jobs on HDFS and YARN with three nodes on this machine; needs a JDK, Maven and 1 GB of memory
 	$(BIN)/python tests/cluster/run.py $(CLUSTER_ARGS)
 
@@ -131,11 +127,9 @@ spark: build/spark/built ## data frames, SequenceFiles and jobs of a real Spark,
 	build/spark/bin/python examples/spark.py
 
 SECONDS ?= 60
-FUZZ_ARGS ?=
 fuzz: build ## fuzz every target, SECONDS (60) in all
 	$(BIN)/python tests/fuzz/run.py --seconds $(SECONDS) $(FUZZ_ARGS)
 
-GATES ?=
 reliability: $(VENV)/fuzz-built ## run all gates, hours of them, or GATES='faults soak', and write their figures into RELIABILITY.md
 	$(BIN)/python tests/gates/reliability.py $(GATES)
 
@@ -144,7 +138,6 @@ $(VENV)/bench-built $(VENV)/fuzz-built: $(VENV)/%-built: $(VENV)/built pyproject
 	$(BIN)/python $(PIP_INSTALL) --group $*
 	@touch $@
 
-BENCH_ARGS ?=
 bench: $(VENV)/bench-built ## measure everything beside its contenders; the record into bench/results, tables and plots into build/bench
 	$(BIN)/python bench/report.py $(BENCH_ARGS)
 

@@ -15,12 +15,11 @@ if TYPE_CHECKING:
 
     from typedbytes._records.model import Node, Record
 
-    class Resolves(Protocol):
-        """What makes nodes of annotations, and says by its path where it is."""
-
+    class _Resolver(Protocol):  # resolver.Resolver, which uses this module
         path: str
 
-        def resolve(self, annotation: Any, scope: Scope) -> Node: ...  # noqa: D102
+        def resolve(self, annotation: Any, scope: Scope) -> Node: ...
+
 
 __all__ = ["Hints"]
 
@@ -28,7 +27,7 @@ __all__ = ["Hints"]
 class Hints:
     """The annotations of one record class by field."""
 
-    def __init__(self, resolver: Resolves, record: Record, arguments: tuple[Node, ...]) -> None:
+    def __init__(self, resolver: _Resolver, record: Record, arguments: tuple[Node, ...]) -> None:
         self.resolver = resolver
         self.record = record
         self.found: dict[str, tuple[Any, Scope]] = {}
