@@ -94,6 +94,16 @@ def hadoop_jars():
     )
 
 
+def shared_classes():
+    """Give the file of the classes that a small job loads, from which Java starts in three quarters of the time.
+
+    Java 11 makes none, and takes none whose class path does not begin with the same jars.
+    """
+    jars = hadoop_jars()
+    inputs = [POM, java_home() / "release"]
+    return _made(BUILD / f"{jars.name}-shared", inputs, lambda folder: _share(folder, jars)) / "classes.jsa"
+
+
 def jars_of(pom, name, *options):
     """Give the folder of that name with the jars that a pom.xml asks for, fetched when they are not there yet."""
     return _made(BUILD / name, [pom], lambda folder: _fetch_jars(pom, folder, options))
@@ -179,6 +189,15 @@ def _compile(folder, jars):
         [find_tool("javac"), *options, "-d", folder, "-cp", jars / "*", *SOURCES],
         "javac could not compile the Java sources of the test vectors",
     )
+
+
+def _share(folder, jars):
+    (streaming,) = jars.glob("hadoop-streaming-*.jar")
+    (folder / "in").write_text("a line\n")
+    options = [*QUICK_START, "-Xlog:disable", f"-XX:ArchiveClassesAtExit={folder / 'classes.jsa'}"]
+    job = ["-D", f"hadoop.tmp.dir={folder / 'tmp'}", *"-input in -output out -mapper cat -reducer cat".split()]
+    command = [find_tool("java"), *options, "-cp", jars / "*", "org.apache.hadoop.util.RunJar", streaming, *job]
+    subprocess.run([str(word) for word in command], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def _made(folder, inputs, make):

@@ -15,7 +15,8 @@ def home(tmp_path_factory):
     """Return a HADOOP_HOME of the jars of Maven."""
     from support.hadoop_support import jars
 
-    home = make_home(tmp_path_factory.mktemp("hadoop") / "home", jars.hadoop_jars(), jars.find_tool("java"))
+    folder, java = tmp_path_factory.mktemp("hadoop") / "home", jars.find_tool("java")
+    home = make_home(folder, jars.hadoop_jars(), java, shared=jars.shared_classes())
     (home / "core-site.xml").write_text("<configuration/>")  # without it Hadoop's shell does not start
     return home
 

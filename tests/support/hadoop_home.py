@@ -18,9 +18,16 @@ QUICK = ["-D", "mapreduce.client.progressmonitor.pollinterval=20", "-D", "mapred
 JVM_OPTIONS = "-Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto"
 
 
-def make_home(home, jars, java, *options):
-    """Make a HADOOP_HOME of a folder of jars and a Java, with the configuration of HADOOP_CONF_DIR; return it."""
+def make_home(home, jars, java, *options, shared=None):
+    """Make a HADOOP_HOME of a folder of jars and a Java, with the configuration of HADOOP_CONF_DIR; return it.
+
+    shared: a file of the jars' classes, which Java takes where the class path begins with the jars.
+    """
     home = Path(home)
+    class_path = f"$HADOOP_CONF_DIR:{jars}/*"
+    if shared is not None and shared.exists():
+        class_path = f"{jars}/*:$HADOOP_CONF_DIR"
+        options = (*options, f"-XX:SharedArchiveFile={shared}", "-Xlog:disable")
     lib = home / "share" / "hadoop" / "tools" / "lib"
     lib.mkdir(parents=True)
     (streaming,) = Path(jars).glob("hadoop-streaming-*.jar")
@@ -31,7 +38,7 @@ def make_home(home, jars, java, *options):
         path = home / "bin" / command
         path.write_text(
             f'#!/bin/sh\nword=$1\nshift\ncase "$word" in\n{cases}esac\n'
-            f'exec "{java}" {JVM_OPTIONS} {" ".join(options)} -cp "$HADOOP_CONF_DIR:{jars}/*" "$class" "$@"\n'
+            f'exec "{java}" {JVM_OPTIONS} {" ".join(options)} -cp "{class_path}" "$class" "$@"\n'
         )
         path.chmod(0o755)
     return home
