@@ -47,11 +47,11 @@ $(VENV)/pyvenv.cfg:
 	$(BIN)/python $(INSTALL_PIP)
 
 # The project alone, with its extras: what the demo needs, and in stages, so that the suite afterwards compiles nothing again.
+# By the Cython of the tests if it is there: to another one, just unpacked, all C is older than its own files.
 $(VENV)/installed: $(SOURCES) | $(VENV)/pyvenv.cfg
 	@echo "installing into $(VENV): compiles, one to four minutes"
-	$(BIN)/python $(INSTALL_HERE)
+	$(BIN)/python $(INSTALL_HERE) $(if $(wildcard $(VENV)/packages),--no-build-isolation)
 	@touch $@
-
 packages: $(VENV)/packages # of .venv, what the tests need beside the project
 $(VENV)/packages: pyproject.toml | $(VENV)/pyvenv.cfg
 	@echo "fetching what the tests need into $(VENV)"
