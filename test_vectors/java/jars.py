@@ -195,7 +195,8 @@ def _share(folder, jars):
     (streaming,) = jars.glob("hadoop-streaming-*.jar")
     (folder / "in").write_text("a line\n")
     options = [*QUICK_START, "-Xlog:disable", f"-XX:ArchiveClassesAtExit={folder / 'classes.jsa'}"]
-    job = ["-D", f"hadoop.tmp.dir={folder / 'tmp'}", *"-input in -output out -mapper cat -reducer cat".split()]
+    words = "-input in -output out -mapper cat -reducer cat"
+    job = ["-D", f"hadoop.tmp.dir={folder / 'tmp'}", *words.split()]
     command = [find_tool("java"), *options, "-cp", jars / "*", "org.apache.hadoop.util.RunJar", streaming, *job]
     subprocess.run([str(word) for word in command], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 

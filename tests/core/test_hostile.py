@@ -6,13 +6,13 @@ import mmap
 import random
 import sys
 import threading
-import tracemalloc
 
 import pytest
 
 import typedbytes
 from support.call_variants import WAYS
 from support.machine import NEEDS_64_BITS
+from support.process_memory import peak_of
 from support.reference import LENGTH_CODES
 from support.subprocess_runs import run_fresh, within
 from support.vectors import Dribble, exact_repr, failure, outcome, read_folder
@@ -162,16 +162,6 @@ NESTED_DECLARED = {
     "vectors": b"\x08\x7f\xff\xff\xff" * 256,
     "maps": b"\x0a\x7f\xff\xff\xff\x02\1" * 256,
 }
-
-
-def peak_of(call):
-    """Return the most bytes that Python's allocators held at once during a call."""
-    tracemalloc.start()
-    try:
-        call()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 def test_what_is_fed_is_held_once():

@@ -22,12 +22,12 @@ from support.pickled_values import (
     decimal,
     frozenset_of,
     number,
-    peak_of,
     refused,
     set_of,
     text,
     uuid,
 )
+from support.process_memory import peak_of
 from support.subprocess_runs import within
 from typedbytes import Decoder
 from typedbytes._core import safe_dumps, safe_loads

@@ -31,11 +31,11 @@ from support.pickled_values import (
     PYTHON2,
     SOME_UUID,
     VALUES,
-    peak_of,
     refused,
     set_of,
     uuid,
 )
+from support.process_memory import peak_of
 from support.subprocess_runs import run_fresh
 from typedbytes import Decoder, Ext, FormatError, LimitError, Reader, TruncatedError, dumps, loads
 from typedbytes._core import safe_dumps, safe_loads

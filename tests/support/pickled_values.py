@@ -6,7 +6,6 @@ were written by its pickle and cPickle (2.7.18).
 
 import pickle
 import sys
-import tracemalloc
 import warnings
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
@@ -150,16 +149,6 @@ def set_of(*items):
 
 def frozenset_of(*items):
     return b"(" + b"".join(items) + b"\x91"
-
-
-def peak_of(call):
-    """Return the bytes that a call allocates at its highest."""
-    tracemalloc.start()
-    try:
-        call()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 MODULUS = sys.hash_info.modulus
