@@ -31,9 +31,9 @@ def __dir__() -> list[str]:
 
 _COMPRESSED_ENDS = (".gz", ".bz2", ".xz", ".zst")  # of the names of files that are written compressed
 _NAMED_ENDS = (".deflate", ".snappy", ".lz4", ".lzo_deflate")  # of those whose first bytes may be any
-# The first bytes of compressed files; files of typed bytes start with others, except B and P to _,
+# The first bytes of compressed files; files of typed bytes start with others, except B, P to _ and 89,
 # which are application codes.
-_COMPRESSED_STARTS = b"\x1f\xfd\x28B" + bytes(range(0x50, 0x60))
+_COMPRESSED_STARTS = b"\x1f\xfd\x28B\x89" + bytes(range(0x50, 0x60))
 
 
 def _is_path(file):

@@ -233,15 +233,14 @@ def test_a_sequence_file_keeps_its_meaning_whatever_its_name(tmp_path):
         assert int(good("count", path)) > 0 and json.loads(good("sniff", path))["format"] == "sequencefile"
 
 
-@pytest.mark.parametrize("suffix", ["lzo", "Z"])
-def test_lines_of_a_compression_that_is_not_known_are_refused(suffix, tmp_path):
-    path = tmp_path / f"a.{suffix}"
+def test_lines_of_a_compression_that_is_not_known_are_refused(tmp_path):
+    path = tmp_path / "a.Z"
     path.write_bytes(b"could be text\n")
     for options in ((), ("--csv",), ("--tsv", "--infer")):
         stdout, message = bad(65, "from-text", *options, path)
         assert stdout == b""
         assert message.startswith(
-            f"{path}: expected text, found a name that ends in .{suffix}, a compression that is not known"
+            f"{path}: expected text, found a name that ends in .Z, a compression that is not known"
         )
 
 

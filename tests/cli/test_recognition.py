@@ -26,9 +26,7 @@ from typedbytes.sequencefile import _codecs
 TEXT = b"a line of text\n" * 500
 LZ4 = bytes(cramjam.lz4.compress(TEXT))
 SNAPPY = bytes(cramjam.snappy.compress(TEXT))
-# magic, version, library, needed version, method, level
-LZOP = b"\x89LZO\x00\r\n\x1a\n\x10\x40\x20\xa0\x09\x40\x01\x05\x03"
-OTHERS = {"lz4": LZ4, "snappy": SNAPPY, "lzop": LZOP}
+OTHERS = {"lz4": LZ4, "snappy": SNAPPY}
 
 
 def written(pairs=(("a", 1),), **how):

@@ -140,14 +140,11 @@ def test_small_text_of_hadoops_default_codec_is_not_lines(tmp_path):
         assert sorted(lines) == sorted(b"".join(found[:10]).decode().splitlines())
 
 
-@pytest.mark.parametrize("suffix", ["lzo", "Z"])
-def test_text_of_a_compression_that_is_not_known_is_refused_by_its_name(suffix, tmp_path):
-    path = tmp_path / f"in.{suffix}"
+def test_text_of_a_compression_that_is_not_known_is_refused_by_its_name(tmp_path):
+    path = tmp_path / "in.Z"
     path.write_bytes(b"\xf1 could be\na text\n")
     for input_format in ("auto", "text"):
-        with pytest.raises(
-            local.InputError, match=f"in.{suffix}: expected text, found a name that ends in .{suffix}, a compression"
-        ):
+        with pytest.raises(local.InputError, match="in.Z: expected text, found a name that ends in .Z, a compression"):
             local.run("cat", inputs=path, output=tmp_path / "out", input_format=input_format, quiet=True)
 
 
@@ -160,7 +157,7 @@ def test_a_sequence_file_may_have_the_suffix_of_a_compression(suffix, tmp_path):
     assert pairs_of(tmp_path / "out") == [("a", 1)]
 
 
-@pytest.mark.parametrize("suffix", ["gz", "bz2", "xz", "zst", "deflate"])
+@pytest.mark.parametrize("suffix", ["gz", "bz2", "xz", "zst", "deflate", "lzo"])
 def test_an_empty_file_has_no_lines_however_it_is_called(suffix, tmp_path):
     (tmp_path / f"in.{suffix}").touch()
     local.run("cat", inputs=tmp_path / f"in.{suffix}", output=tmp_path / "out", quiet=True)

@@ -1,7 +1,6 @@
 """The names of the codecs of SequenceFiles, short ones and those of Hadoop's classes.
 
-What they do is in `sequencefile._codecs`. This file imports nothing: This file imports nothing:
-the arguments of commands need the names.
+What they do is in `sequencefile._codecs`. This file imports nothing: the arguments of commands need the names.
 """
 
 APACHE = "org.apache.hadoop.io.compress."

@@ -1,8 +1,8 @@
-"""Files compressed as a whole with gzip, bzip2, xz or Zstandard, or by Hadoop's other codecs.
+"""Files compressed as a whole with gzip, bzip2, xz, Zstandard or lzop, or by Hadoop's other codecs.
 
 Inputs are recognised by their first bytes, outputs by their names. Zlib's own format, which Hadoop names .deflate, and
-the chunks of .snappy, .lz4 and .lzo_deflate have no signature: they are recognised by these names, and only read. No
-more is decompressed at once than was asked for; damage is a DecodeError whose offset counts the decompressed bytes
+the chunks of .snappy, .lz4 and .lzo_deflate have no signature: they are recognised by these names. They and lzop are
+only read. No more is decompressed at once than was asked for; damage is a DecodeError whose offset counts the decompressed bytes
 before it. A SequenceFile inside is refused: it has to be decompressed first.
 """
 
@@ -31,8 +31,8 @@ READ_NBYTES = 1 << 16
 FIRST_READ_NBYTES = 1 << 12  # of a stream: what follows its end is copied
 DEFLATE = ".deflate"
 _SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
-_BY_NAME = {DEFLATE: "deflate", ".snappy": "snappy", ".lz4": "lz4", ".lzo_deflate": "lzo"}
-_UNREADABLE_SUFFIXES = (".lzo", ".Z")  # of lzop, and of compress
+_BY_NAME = {DEFLATE: "deflate", ".snappy": "snappy", ".lz4": "lz4", ".lzo_deflate": "lzo", ".lzo": "lzop"}
+_UNREADABLE_SUFFIX = ".Z"  # of compress
 
 
 def compression_of_text(path):
@@ -41,7 +41,7 @@ def compression_of_text(path):
     Hadoop goes by the name too. Compressed bytes could be taken for lines.
     """
     suffix = os.path.splitext(path)[1]
-    if suffix in _UNREADABLE_SUFFIXES:
+    if suffix == _UNREADABLE_SUFFIX:
         raise FormatError(
             f"expected text, found a name that ends in {suffix}, a compression that is not known: decompress it first"
         )
@@ -69,7 +69,7 @@ def decompressed(source, name=""):
         head += piece
     source = put_back(head, source)
     kind = "deflate" if name.endswith(DEFLATE) and _starts_zlib(head) else COMPRESSIONS.get(head)
-    return Decompressed(source, kind) if kind else source
+    return decompressed_as(source, kind) if kind else source
 
 
 def _read_fully(source, nbytes):
@@ -90,7 +90,7 @@ def refuse_compressed_sequence_file(file, path):
     if name:
         file.seek(0)
         with suppress(DecodeError, ModuleNotFoundError):  # reading the contents raises the same
-            start = io.BufferedReader(Decompressed(file, name), SEQUENCE_FILE_NBYTES).read(SEQUENCE_FILE_NBYTES)
+            start = io.BufferedReader(decompressed_as(file, name), SEQUENCE_FILE_NBYTES).read(SEQUENCE_FILE_NBYTES)
     if is_sequence_file(start):
         error = FormatError(f"a SequenceFile inside {name} data, {DECOMPRESS_FIRST}", 0)
         error.filename = os.fsdecode(path)
@@ -135,6 +135,10 @@ class _Prefixed(io.RawIOBase):
 
 def decompressed_as(source, kind):
     """Return a source of the contents of one that is compressed in this way."""
+    if kind == "lzop":
+        from typedbytes._base.lzop import LzopFile
+
+        return LzopFile(source)
     return ChunkedFile(source, kind) if kind in KINDS else Decompressed(source, kind)
 
 

@@ -15,11 +15,12 @@ SEQUENCE_FILE = b"SEQ"
 SEQUENCE_FILE_NBYTES = 4  # with the version: what is_sequence_file needs
 BLOCK_MESSAGE = b"\xf5BB"
 
-# Read as typed bytes these are invalid, or a value of an application code with a huge length: bzip2 1.5 GB, Zstandard's
-# skippable frame (which pzstd writes first) 700 MB.
+# Read as typed bytes these are invalid, or a value of an application code with a huge length: bzip2 1.5 GB, lzop
+# 1.3 GB, Zstandard's skippable frame (which pzstd writes first) 700 MB.
 COMPRESSIONS = {
     b"\x1f\x8b": "gzip",
     b"\xfd7zXZ\0": "xz",
+    b"\x89LZO\0\r\n\x1a\n": "lzop",
     b"\x28\xb5\x2f\xfd": "zstd",
     **{bytes([first]) + b"\x2a\x4d\x18": "zstd" for first in range(0x50, 0x60)},
     **{b"BZh%d" % level + start: "bzip2" for level in range(1, 10) for start in (b"1AY&SY", b"\x17rE8P\x90")},
@@ -30,7 +31,6 @@ COMPRESSIONS = {
 OTHER_COMPRESSIONS = {
     **{b"\x04\x22\x4d\x18" + bytes([flags, size]): "lz4"
        for flags in range(0x40, 0x80) if not flags & 2 for size in (0x40, 0x50, 0x60, 0x70)},
-    b"\x89LZO\0\r\n\x1a\n": "lzop",
     b"\xff\x06\0\0sNaPpY": "snappy",
 }  # fmt: skip
 

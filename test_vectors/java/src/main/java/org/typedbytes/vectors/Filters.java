@@ -10,12 +10,15 @@ import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.BytesWritable;
 import org.apache.hadoop.io.WritableComparator;
 import org.apache.hadoop.io.WritableUtils;
+import org.apache.hadoop.io.compress.CompressionCodec;
 import org.apache.hadoop.typedbytes.TypedBytesInput;
 import org.apache.hadoop.typedbytes.TypedBytesOutput;
 import org.apache.hadoop.typedbytes.TypedBytesWritable;
+import org.apache.hadoop.util.ReflectionUtils;
 
 /** A stream of values in, the same values out as one of Hadoop's readers gives them. */
 final class Filters {
@@ -31,6 +34,15 @@ final class Filters {
             out.write(value);
         }
         out.flush();
+    }
+
+    /** All bytes, compressed by a codec as TextOutputFormat compresses a file. */
+    static void compress(String codec, InputStream source, OutputStream sink) throws Exception {
+        Class<?> found = Class.forName(codec);
+        CompressionCodec compressor = (CompressionCodec) ReflectionUtils.newInstance(found, new Configuration());
+        try (OutputStream out = compressor.createOutputStream(sink)) {
+            source.transferTo(out);
+        }
     }
 
     /** Each value read into a Java object and written again. */

@@ -40,6 +40,7 @@ import org.apache.hadoop.util.ToolRunner;
  *   seqwrite FILE COMPRESSION CODEC NRECORDS NBYTES SYNC   a SequenceFile of numbered records
  *   seqtime FILE NROUNDS                                   how long reading a SequenceFile of typed bytes takes
  *   mapfile FOLDER COMPRESSION BLOOM NRECORDS              a MapFile, or a BloomMapFile
+ *   compress CODEC    its input, compressed as a whole by the codec of this class
  *   submission        for each command line of Hadoop Streaming what a node reads of it, as JSON lines
  *   job ARGUMENT ...  a Hadoop Streaming job; prints its counters as JSON
  *   serve             any number of the commands above in this one virtual machine
@@ -150,6 +151,9 @@ public final class Main {
             case "mapfile":
                 SequenceFiles.writeMapFile(
                         arguments[0], arguments[1], Boolean.parseBoolean(arguments[2]), Integer.parseInt(arguments[3]));
+                break;
+            case "compress":
+                Filters.compress(arguments[0], in, sink);
                 break;
             case "submission":
                 Submission.tell(in, out);
