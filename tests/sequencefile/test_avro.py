@@ -108,6 +108,17 @@ def test_without_a_schema_or_by_a_function_the_bytes_are_the_callers():
 NESTED = {"type": "record", "name": "N", "fields": [{"name": "next", "type": ["null", "N"]}]}
 EMPTY = {"type": "array", "items": {"type": "record", "name": "E", "fields": [{"name": "n", "type": "null"}]}}
 DECIMAL = {"type": "fixed", "name": "D", "size": 2, "logicalType": "decimal", "precision": 4, "scale": 1}
+
+
+def doubled(kind, nlevels=40):
+    """Return a schema of a few lines, whose records have two fields of the record before: 2**n values in all."""
+    schema = kind
+    for level in range(nlevels):
+        fields = [{"name": "x", "type": schema}, {"name": "y", "type": f"R{level - 1}" if level else kind}]
+        schema = {"type": "record", "name": f"R{level}", "fields": fields}
+    return schema
+
+
 WRONG = [
     ("int", b"\xff\xff\xff\xff\x1f", "does not fit in 32 bits"),
     ("long", b"\xff" * 9 + b"\x7f", "does not fit in 64 bits"),
@@ -120,8 +131,11 @@ WRONG = [
     (["null", "int"], b"\4", "member 2 of a union of 2"),
     ({"type": "array", "items": "int"}, b"\xfe\xff\xff\xff\x0f\0", "a count of 2147483647, with 1 bytes left"),
     ({"type": "map", "values": "null"}, b"\xfe\xff\xff\xff\x0f\0", "a count of 2147483647, with 1 bytes left"),
-    (EMPTY, b"\xfe\xff\xff\xff\x0f\0", "more than 65536 items without bytes"),
-    (EMPTY, (b"\xfe\xff\x07" * 2) + b"\0", "more than 65536 items without bytes"),
+    (EMPTY, b"\xfe\xff\xff\xff\x0f\0", "more than 65536 values without bytes"),
+    (EMPTY, (b"\xfe\xff\x07" * 2) + b"\0", "more than 65536 values without bytes"),
+    (doubled("null"), b"", "more than 65536 values without bytes"),
+    (doubled("int"), b"\2" * 100, "a number ends early"),
+    (doubled({"type": "array", "items": "int"}), b"\2", "a count of 1, with 0 bytes left"),
     (NESTED, b"\2" * 500 + b"\0", "nest deeper"),
     ({"type": "bytes", "logicalType": "decimal", "precision": 4}, b"\0", "a decimal of 0 bytes"),
     ("int", b"\2\2", "bytes after"),

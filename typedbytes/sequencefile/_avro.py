@@ -85,8 +85,7 @@ class _Schemas:
             return found
         made = self._kept(schema, namespace, types.Record())
         inside = schema["name"].rpartition(".")[0] or schema.get("namespace", namespace)
-        made.fields = [(field["name"], self.node(field["type"], inside, level + 1)) for field in schema["fields"]]
-        made.is_empty = all(node.is_empty for _, node in made.fields)
+        made.set_fields([(field["name"], self.node(field["type"], inside, level + 1)) for field in schema["fields"]])
         return made
 
     def _kept(self, schema, namespace, made):

@@ -1,7 +1,8 @@
 """The types of Avro, and the bytes of their values both ways.
 
 Here: a node for each type. Not here: the JSON of a schema. Invariant: lengths and counts are compared with the bytes
-that are left, and depth is bounded.
+that are left, and depth is bounded. fastavro is not used: it loops over any count of empty items, overflows the stack where
+records nest, and does not keep the width of numbers.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["MAX_DEPTH", "SCALARS", "Array", "Decimal", "Enum", "Fixed", "Map", "Record", "Source", "Union"]
 
 MAX_DEPTH = 64
-_MAX_EMPTY = 1 << 16  # items of no bytes in an array
+_MAX_EMPTY = 1 << 16  # values of no bytes in a value
 _MAX_COLUMN_LEVELS = 24
+_MAX_COLUMN_PARTS = 1 << 12
 _INT = 1 << 31
 _LONG = 1 << 63
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?", re.ASCII)
@@ -40,6 +42,7 @@ class Source:
     def __init__(self, data):
         self.data = data
         self.offset = 0
+        self._empty_count = 0
 
     def read_bytes(self, nbytes):
         """Return n bytes."""
@@ -69,7 +72,6 @@ class Source:
 
     def read_blocks(self, item):
         """Yield once for each item of an array or a map."""
-        empty_count = 0
         while count := self.read_long():
             if count < 0:
                 count = -count
@@ -77,10 +79,15 @@ class Source:
             left = len(self.data) - self.offset
             if not item.is_empty and count > left:
                 raise FormatError(f"a count of {count}, with {left} bytes left", self.offset)
-            empty_count += count if item.is_empty else 0
-            if empty_count > _MAX_EMPTY:
-                raise LimitError(f"more than {_MAX_EMPTY} items without bytes", self.offset)
+            if item.is_empty:
+                self.charge_empty(count)
             yield from range(count)
+
+    def charge_empty(self, count):
+        """Raise LimitError if there are too many values without bytes, of which a few bytes can have any number."""
+        self._empty_count += count
+        if self._empty_count > _MAX_EMPTY:
+            raise LimitError(f"more than {_MAX_EMPTY} values without bytes", self.offset)
 
 
 class _Node:
@@ -88,6 +95,7 @@ class _Node:
 
     kind = ""
     is_empty = False  # whether values have no bytes
+    nparts = 1  # of the type of a column, where no record is open
 
     def column(self, level):
         """Return the type of a column of such values, as text."""
@@ -199,6 +207,7 @@ class Array(_Container):
 
     def __init__(self, item):
         self._item = item
+        self.nparts = 1 + item.nparts
 
     def column(self, level):
         return f"list<{self._item.column(level + 1)}>" if level < _MAX_COLUMN_LEVELS else "raw"
@@ -221,6 +230,7 @@ class Map(_Container):
 
     def __init__(self, value):
         self._value = value
+        self.nparts = 1 + value.nparts
 
     def column(self, level):
         return f"map<string, {self._value.column(level + 1)}>" if level < _MAX_COLUMN_LEVELS else "raw"
@@ -247,8 +257,14 @@ class Record(_Container):
         self.fields: list[tuple[str, Any]] = []
         self._is_open = False  # its column is being described
 
+    def set_fields(self, fields):
+        """Set (name, node) of each field."""
+        self.fields = fields
+        self.is_empty = all(node.is_empty for _, node in fields)
+        self.nparts = 1 + sum(node.nparts for _, node in fields)
+
     def column(self, level):
-        if self._is_open or level >= _MAX_COLUMN_LEVELS or not self.fields:
+        if self._is_open or level >= _MAX_COLUMN_LEVELS or self.nparts > _MAX_COLUMN_PARTS or not self.fields:
             return "raw"
         self._is_open = True
         parts = [f"{json.dumps(name)}: {node.column(level + 1)}" for name, node in self.fields]
@@ -256,6 +272,8 @@ class Record(_Container):
         return f"struct<{', '.join(parts)}>"
 
     def read_parts(self, source, depth):
+        if self.is_empty:
+            source.charge_empty(1 + len(self.fields))
         return {name: node.read(source, depth) for name, node in self.fields}
 
     def write(self, value, sink):
@@ -275,6 +293,7 @@ class Union(_Container):
 
     def __init__(self, members):
         self._members = members
+        self.nparts = 1 + sum(node.nparts for node in members)
         self._has_double = any(node.kind == "double" for node in members)
 
     def column(self, level):
