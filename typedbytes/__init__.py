@@ -38,8 +38,8 @@ __version__ = "0.1.0"
 
 # Imported when first used: start-up is paid by every Hadoop task.
 _MODULES = (
-    "block", "columns", "errors", "files", "fronts", "hadoop", "jobs", "legacy", "local", "records", "sequencefile",
-    "sortkey", "spark", "streaming",
+    "block", "columns", "errors", "files", "fronts", "hadoop", "hive", "jobs", "legacy", "local", "records",
+    "sequencefile", "sortkey", "spark", "streaming",
 )  # fmt: skip
 _LATER = {"TypeCode": "typedbytes._typecodes"}
 _LATER.update(dict.fromkeys(("count", "hash_code", "index", "partition", "skip"), "typedbytes._core"))

@@ -33,5 +33,6 @@ if __name__ == "__main__":
         refresh(SEQUENCE_FILES / "classes.jsonl", jars.classes_command())
         refresh(SEQUENCE_FILES / "rcfiles.jsonl", jars.classes_command("RcFiles.java"))
         refresh(SEQUENCE_FILES / "avro.jsonl", jars.classes_command("Avro.java"))
+        refresh(jars.HERE.parent / "foreign" / "hive" / "rows.jsonl", jars.classes_command("Hive.java"))
     except jars.MissingToolError as error:
         sys.exit(str(error))

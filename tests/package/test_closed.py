@@ -9,7 +9,7 @@ import pytest
 
 import typedbytes as tb
 from support.public_classes import closable
-from typedbytes import block, columns, legacy, sequencefile
+from typedbytes import block, columns, hive, legacy, sequencefile
 
 
 def sequence_file(folder):
@@ -54,6 +54,7 @@ RECIPES = {
     sequencefile.Reader: lambda folder: sequencefile.Reader(sequence_file(folder)),
     sequencefile.Writer: in_memory(sequencefile.Writer),
     sequencefile.MapFile: lambda folder: sequencefile.MapFile(map_file(folder)),
+    hive.RowWriter: lambda folder: hive.RowWriter(io.BytesIO(), "n int"),
     block.BlockReader: in_memory(block.BlockReader),
     block.BlockWriter: in_memory(block.BlockWriter),
     block.CoalescingWriter: to_null(block.CoalescingWriter),

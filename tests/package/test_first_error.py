@@ -16,7 +16,7 @@ import pytest
 
 import typedbytes as tb
 from support.public_classes import closable
-from typedbytes import block, columns, legacy, sequencefile
+from typedbytes import block, columns, hive, legacy, sequencefile
 from typedbytes.streaming.formats.splits import SequenceFileSink
 
 LARGE = 1 << 16  # bytes of a record that is sent at once
@@ -98,6 +98,14 @@ def write_message(writer, nbytes):
     writer.write([bytes(nbytes)])
 
 
+def write_row(writer, nbytes):
+    writer.write(("x" * nbytes,))
+
+
+def row_writer(sink):
+    return hive.RowWriter(sink, "text string")
+
+
 def compressed_sequence_file(sink):
     return sequencefile.Writer(sink, codec="default", block_size=1000)
 
@@ -118,6 +126,7 @@ WRITERS = {
     legacy.Output: (legacy.Output, write_value),
     legacy.PairedOutput: (legacy.PairedOutput, write_legacy_pair),
     sequencefile.Writer: (sequencefile.Writer, write_pair),
+    hive.RowWriter: (row_writer, write_row),
     block.BlockWriter: (block.BlockWriter, write_message),
     block.CoalescingWriter: (block.CoalescingWriter, write_message),
     "compressed SequenceFile": (compressed_sequence_file, write_pair),

@@ -24,7 +24,7 @@ import pytest
 import typedbytes as tb
 from support.public_classes import public_modules
 from support.streaming_support import encode, run_script, start
-from typedbytes import block, columns, hadoop, sequencefile
+from typedbytes import block, columns, hadoop, hive, sequencefile
 from typedbytes._core import END, PairIterator, RecordGroups, RecordLoop, WrappedIterator
 from typedbytes._sorting._native import LineReader
 from typedbytes.streaming import Step, _descriptors, _reporter, _run, _sidefiles, lib
@@ -477,6 +477,9 @@ BOUNDARIES = {
     BLOCKS: set(itertools.accumulate(len(block.BlockEncoder("native").encode(message)) for message in MESSAGES)),
 }
 
+ROWS = bytes.fromhex("0300000001b107000000016101 02b10cb1")  # of Hive
+BOUNDARIES[ROWS] = {6, 15}
+
 # name -> ways to make one
 RECIPES = {
     "typedbytes.Reader": [lambda tools: tb.Reader(tools.file(MARKED), ext_hook=tools.hook)],
@@ -501,6 +504,7 @@ RECIPES = {
     ],
     "typedbytes.columns.read": [lambda tools: columns.read(tools.data(TYPED), 2, threads=2)],
     "typedbytes.columns.BatchReader.groups": [lambda tools: columns.read(tools.file(TYPED), 2).groups()],
+    "typedbytes.hive.read_rows": [lambda tools: hive.read_rows(tools.file(ROWS))],
     "typedbytes.hadoop.read_output": [lambda tools: hadoop.read_output(output_folder(tools), {})],
     "typedbytes.sequencefile.Reader": [
         lambda tools: sequencefile.Reader(tools.file(OWN_CLASS, Plain), **own_class(tools)),
