@@ -2,8 +2,8 @@
 
 Inputs are recognised by their first bytes, outputs by their names. Zlib's own format, which Hadoop names .deflate, and
 the chunks of .snappy, .lz4 and .lzo_deflate have no signature: they are recognised by these names. They and lzop are
-only read. No more is decompressed at once than was asked for; damage is a DecodeError whose offset counts the decompressed bytes
-before it. A SequenceFile inside is refused: it has to be decompressed first.
+only read. No more is decompressed at once than was asked for; damage is a DecodeError whose offset counts the
+decompressed bytes before it. A SequenceFile inside is refused: it has to be decompressed first.
 """
 
 import io

@@ -30,7 +30,8 @@ _HDFS_NEEDS = (
     "hdfs:// needs the library hdfs-native: pip install 'typedbytes[hdfs]' (or pyarrow, a JDK in JAVA_HOME, "
     "Hadoop with libhdfs.so in HADOOP_HOME, and CLASSPATH=$(hadoop classpath --glob))"
 )
-_REMOTE_NBYTES = 1 << 20  # of a read; other file systems of fsspec have buffers of their own, of 5 MiB
+_REMOTE_NBYTES = 1 << 20  # of a first read
+_MAX_REMOTE_NBYTES = 1 << 22  # of later ones from a store, which answers late; HDFS is near
 _HEAD_NBYTES = 1 << 12  # which is read beyond what tells what a file is
 _ANSWER_SECONDS = 15  # in which a name node that is there has answered
 
@@ -55,9 +56,14 @@ def opened(file: Any, mode: str) -> tuple[Any, bool]:
 
 
 def opened_in(fs: Any, path: str) -> Any:
-    """Open a file of a file system for reading, by large reads."""
-    how = {"block_size": _REMOTE_NBYTES} if _is_native_hdfs(fs) else {}
-    return fs.open(path, "rb", **how)
+    """Open a file of a file system for reading, by large reads, the next one fetched meanwhile."""
+    is_hdfs = _is_native_hdfs(fs)
+    file = fs.open(path, "rb", **({"block_size": _REMOTE_NBYTES} if is_hdfs else {"cache_type": "none"}))
+    if not is_hdfs and not isinstance(file, _fsspec().spec.AbstractBufferedFile):
+        return file  # of this machine, or in memory
+    from typedbytes._base.read_ahead import ReadAhead  # lazy import: start-up time
+
+    return ReadAhead(file, _REMOTE_NBYTES, _REMOTE_NBYTES if is_hdfs else _MAX_REMOTE_NBYTES)
 
 
 def opened_to_recognise(url: str) -> Any:

@@ -1,9 +1,9 @@
 """Files of lzop, which hadoop-lzo's LzopCodec writes with the suffix .lzo.
 
-wire: nine bytes of magic; u16 version, u16 of the library, u16 version needed, u8 method, u8 level, u32 flags, u32 mode,
-u64 time, u8 length of a name, the name; u32 checksum of all that from the version on; blocks; a u32 of zero. A block is
-u32 decompressed length, u32 compressed length, the checksums that the flags name, and bytes of LZO1X, stored as they
-are where the lengths are equal. Several such members, of one file each, may follow each other.
+wire: nine bytes of magic; u16 version, u16 of the library, u16 version needed, u8 method, u8 level, u32 flags, u32
+mode, u64 time, u8 length of a name, the name; u32 checksum of all that from the version on; blocks; a u32 of zero. A
+block is u32 decompressed length, u32 compressed length, the checksums that the flags name, and bytes of LZO1X, stored
+as they are where the lengths are equal. Several such members, of one file each, may follow each other.
 source: lzop 1.04, src/lzop.c and conf.h. Invariant: a block gives what it declares, and its checksums hold.
 """
 

@@ -1,8 +1,8 @@
 """The types of Avro, and the bytes of their values both ways.
 
 Here: a node for each type. Not here: the JSON of a schema. Invariant: lengths and counts are compared with the bytes
-that are left, and depth is bounded. fastavro is not used: it loops over any count of empty items, overflows the stack where
-records nest, and does not keep the width of numbers.
+that are left, and depth is bounded. fastavro is not used: it loops over any count of empty items, overflows the stack
+where records nest, and does not keep the width of numbers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Write files.jsonl beside this script: what lzop 1.04, and aircompressor's LzopCodec in Hadoop, make of a few inputs."""
+"""Write files.jsonl beside this script: what lzop, and aircompressor's LzopCodec in Hadoop, make of a few inputs."""
 
 import json
 import subprocess

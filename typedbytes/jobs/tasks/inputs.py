@@ -5,8 +5,8 @@ belongs to the job once for each path that names it; no named file is skipped si
 
 A SequenceFile gives the typed bytes that Hadoop's streaming gives to a task. A file of typed bytes, known by its name
 (.tb or .typedbytes), gives its pairs and is one split. Anything else is lines of text, as TextInputFormat reads them,
-decompressed when the name or the first bytes say so (.gz, .bz2, .zst, .xz, .lzo, .deflate, .snappy, .lz4,
-.lzo_deflate) and then one split too, except by bzip2, which is split as in Hadoop; other binary data is refused. A file whose size is
+decompressed when the name or the first bytes say so (.gz, .bz2, .zst, .xz, .lzo, .deflate, .snappy, .lz4, .lzo_deflate)
+and then one split too, except by bzip2, which is split as in Hadoop; other binary data is refused. A file whose size is
 reported as 0 is read to its end: files of /proc and of some file systems in user space report that.
 """
 
