@@ -38,7 +38,7 @@ __version__ = "0.1.0"
 
 # Imported when first used: start-up is paid by every Hadoop task.
 _MODULES = (
-    "block", "columns", "errors", "files", "fronts", "hadoop", "hive", "jobs", "legacy", "local", "records",
+    "block", "columns", "errors", "files", "fronts", "hadoop", "hive", "jobs", "legacy", "local", "records", "rmr2",
     "sequencefile", "sortkey", "spark", "streaming",
 )  # fmt: skip
 _LATER = {"TypeCode": "typedbytes._typecodes"}

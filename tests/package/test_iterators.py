@@ -24,7 +24,7 @@ import pytest
 import typedbytes as tb
 from support.public_classes import public_modules
 from support.streaming_support import encode, run_script, start
-from typedbytes import block, columns, hadoop, hive, sequencefile
+from typedbytes import block, columns, hadoop, hive, rmr2, sequencefile
 from typedbytes._core import END, PairIterator, RecordGroups, RecordLoop, WrappedIterator
 from typedbytes._sorting._native import LineReader
 from typedbytes.streaming import Step, _descriptors, _reporter, _run, _sidefiles, lib
@@ -504,6 +504,7 @@ RECIPES = {
     ],
     "typedbytes.columns.read": [lambda tools: columns.read(tools.data(TYPED), 2, threads=2)],
     "typedbytes.columns.BatchReader.groups": [lambda tools: columns.read(tools.file(TYPED), 2).groups()],
+    "typedbytes.rmr2.read": [lambda tools: rmr2.read(tools.path(SEQUENCE))],
     "typedbytes.hive.read_rows": [lambda tools: hive.read_rows(tools.file(ROWS))],
     "typedbytes.hadoop.read_output": [lambda tools: hadoop.read_output(output_folder(tools), {})],
     "typedbytes.sequencefile.Reader": [

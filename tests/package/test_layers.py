@@ -22,9 +22,9 @@ CORE_PARTS = ["lifecycle", "buffer", "fileio", "codec", "stream", "structure"]
 #: A name of the package, and the layer it is on; a module uses what is below it.
 PYTHON_LAYERS = {
     "errors": 0, "_types": 0, "_base": 1, "records": 1, "_records": 2, "_typecodes": 2, "_core": 3, "_report": 4,
-    "_sorting": 4, "block": 4, "sequencefile": 4, "sortkey": 5, "files": 5, "legacy": 5, "hive": 6, "columns": 6,
-    "__init__": 7, "streaming": 8, "jobs": 9, "local": 10, "hadoop": 10, "spark": 11, "fronts": 12, "cli": 13,
-    "__main__": 14, "_pyinstaller": 14,
+    "_sorting": 4, "block": 4, "sequencefile": 4, "sortkey": 5, "files": 5, "legacy": 5, "hive": 6, "rmr2": 6,
+    "columns": 6, "__init__": 7, "streaming": 8, "jobs": 9, "local": 10, "hadoop": 10, "spark": 11, "fronts": 12,
+    "cli": 13, "__main__": 14, "_pyinstaller": 14,
 }  # fmt: skip
 
 
