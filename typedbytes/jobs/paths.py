@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+from typedbytes._base.locations import is_url
+
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
@@ -17,8 +19,10 @@ __all__ = ["absolute"]
 
 
 def absolute(path: Path) -> str:
-    """Return a path that holds in every folder."""
+    """Return a path that holds in every folder, a URL as it is."""
     path = os.fspath(path)
+    if is_url(path):
+        return path
     if os.pardir not in path.split(os.sep):
         return os.path.abspath(path)
     folder, name = os.path.split(path.rstrip(os.sep))

@@ -7,14 +7,18 @@ of the output. Not here: which task runs when and where, which the engine knows.
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 import time
 from contextlib import contextmanager
 from dataclasses import replace
 
+from typedbytes._base.locations import is_url
 from typedbytes.jobs.errors import CommandError, JobError
 from typedbytes.jobs.hadoop_properties import check_by_key, part_options
 from typedbytes.jobs.history import StepHistory, bad_records_in, nbytes_of_parts, recorded
 from typedbytes.jobs.own_job import refuse_own_job, variable_of
+from typedbytes.jobs.remote import OutputAtUrl
 from typedbytes.jobs.result import Result
 from typedbytes.jobs.script import commands_of, find_steps_by_asking
 from typedbytes.jobs.shipped import ship_files
@@ -54,8 +58,28 @@ def run_by(
     """Run a job, each step by an engine: engine(job, commands, splits, output, processes).run() returns its counters.
 
     commands: those of a job of functions; None: of a job whose script says what it has. tasks: of a job whose tasks
-    are no processes. where: the name of the engine. Raises JobError.
+    are no processes. where: the name of the engine. An output at a URL is made in a temporary folder of this machine,
+    and copied when it is complete. Raises JobError.
     """
+    if not is_url(job.output):
+        return _run_by(engine, job, commands, tasks, where)
+    url = os.fspath(job.output)
+    target = OutputAtUrl(url, job.overwrite)
+    folder = tempfile.mkdtemp(prefix="typedbytes-", dir=job.tmp if job.tmp and os.path.isdir(job.tmp) else None)
+    is_kept = job.keep_failed
+    try:
+        here = replace(job, output=os.path.join(folder, "output"), overwrite=False)
+        result = _run_by(engine, here, commands, tasks, where, url)
+        target.put(result.output)
+        is_kept = False
+    finally:
+        if not is_kept:
+            shutil.rmtree(folder, ignore_errors=True)
+    last = [replace(each, output=url) for each in result.steps[-1:]]
+    return replace(result, output=url, steps=(*result.steps[:-1], *last))
+
+
+def _run_by(engine, job, commands, tasks, where, shown_output=None):
     job.check_formats()
     check_by_key(job)
     part_options(job.properties, job.output_format)  # raises OptionError before anything is done
@@ -106,7 +130,7 @@ def run_by(
             result = run_step(with_settings(job, settings[0]), steps[0])
         else:
             result = run_steps(run_step, job, steps, settings, processes.caretaker)
-        history.output = result.output
+        history.output = shown_output or result.output
         history.bad_records = bad_records_in(result.output) if job.report else []
         return result
 

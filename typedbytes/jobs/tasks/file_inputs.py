@@ -13,6 +13,7 @@ import itertools
 
 from typedbytes import PairWriter, dumps
 from typedbytes.errors import DecodeError
+from typedbytes.jobs.remote import opened
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -30,7 +31,7 @@ MAX_FILE_NBYTES = 2**31 - 1  # of BYTES
 
 def has_quotes(path: str) -> bool:
     """Return whether a file has a quotation mark anywhere."""
-    with open(path, "rb", buffering=0) as file:
+    with opened(path) as file:
         return any(b'"' in piece for piece in iter(lambda: file.read(PIECE_NBYTES), b""))
 
 
@@ -40,11 +41,11 @@ class CsvRows:
     A row with more or fewer cells than names is a LIST of them.
     """
 
-    def __init__(self, split: Split, opened: Any) -> None:
-        """opened: the file, at its start; decompressed."""
+    def __init__(self, split: Split, file: Any) -> None:
+        """file: at its start, decompressed."""
         csv.field_size_limit(max(csv.field_size_limit(), CELL_NCHARS))  # of the whole process
         self._split = split
-        self._file = io.BufferedReader(opened)
+        self._file = io.BufferedReader(file)
         self._offset = 0
         self._start = 0  # of the row that was read last
         self.record: int = 0  #: the number of rows copied
@@ -106,7 +107,7 @@ class WholeFile:
         self._split = split
         if split.length > MAX_FILE_NBYTES:
             raise DecodeError(f"a file of {split.length} bytes is too large to be one value", 0)
-        self._file = open(split.path, "rb", buffering=0)  # noqa: SIM115, closed with the reader
+        self._file = opened(split.path)
         self.record: int = 0  #: the number of pairs copied
         self.position: int = 0  #: the number of bytes read
 

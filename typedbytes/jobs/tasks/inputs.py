@@ -16,15 +16,17 @@ import glob
 import io
 import os
 import stat
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 
 from typedbytes import PairReader, PairWriter
 from typedbytes._base import magic
 from typedbytes._base.compression import compression_of_text, decompressed_as, put_back
-from typedbytes._base.locations import parts, visible_paths
+from typedbytes._base.locations import is_url, parts, visible_paths
 from typedbytes._sorting import LineReader
 from typedbytes.errors import DecodeError
+from typedbytes.jobs import remote
 from typedbytes.jobs.errors import InputError
 from typedbytes.jobs.input_formats import formats_of
 from typedbytes.jobs.paths import absolute
@@ -85,6 +87,8 @@ def find_files(paths: Iterable[Path], recursive: bool = False) -> list[str]:
 
 
 def _files_of(path, recursive):
+    if is_url(path):
+        return remote.find_files(path, recursive)
     if os.path.isdir(path):
         return _files_in(path, recursive)
     if os.path.exists(path):
@@ -127,17 +131,16 @@ def make_splits(
 
     in_order: in that of the files.
     """
-    splits = [
-        split
-        for path, name in formats_of(paths, format_name)
-        for split in _splits_of(path, name, split_size or BLOCK_NBYTES)
-    ]
+    splits: list[Split] = []
+    for path, name in formats_of(paths, format_name):
+        with remote.reported(InputError, path) if is_url(path) else nullcontext():
+            splits += _splits_of(path, name, split_size or BLOCK_NBYTES)
     return splits if in_order else sorted(splits, key=lambda split: -split.length)
 
 
 def _splits_of(path, format_name, split_size):
     try:
-        nbytes = os.path.getsize(path)
+        nbytes = remote.size(path)
         if format_name == "auto":
             kind, codec = _recognised(path)
         else:
@@ -148,6 +151,8 @@ def _splits_of(path, format_name, split_size):
             or (kind == CSV and nbytes > split_size and has_quotes(path))
         )
     except OSError as error:
+        if is_url(path):
+            raise
         raise InputError(f"{path}: {error.strerror}") from None
     if is_whole or nbytes == 0:
         yield Split(path, kind, 0, nbytes, codec)
@@ -168,7 +173,7 @@ def _codec_named(path):
 
 def _recognised(path):
     """Return the kind and the compression of a file; raises InputError for binary data that would be read as text."""
-    with open(path, "rb") as file:
+    with remote.opened_to_recognise(path) as file:
         head = file.read(HEAD_NBYTES)
     if magic.is_sequence_file(head):
         return SEQUENCE_FILE, None
@@ -177,7 +182,7 @@ def _recognised(path):
     codec = _codec_named(path) or magic.compression_of(head)
     if codec:
         try:
-            with open(path, "rb", buffering=0) as raw, io.BufferedReader(_decompressed(raw, codec)) as file:
+            with remote.opened(path) as raw, io.BufferedReader(_decompressed(raw, codec)) as file:
                 head = file.read(HEAD_NBYTES)
         except (OSError, DecodeError):
             return TEXT, codec  # the task that reads it reports the error
@@ -253,7 +258,7 @@ class _Lines(_Chunks):
 
     def __init__(self, split):
         self._split = split
-        self._file = self._closes = open(split.path, "rb", buffering=0)
+        self._file = self._closes = remote.opened(split.path)
         try:
             self._reader = LineReader(self._source(split), start=split.start, length=self._length(split))
         except BaseException:
@@ -261,7 +266,7 @@ class _Lines(_Chunks):
             raise
 
     def _source(self, split):
-        if split.codec == BZIP2 and 0 < split.length < os.fstat(self._file.fileno()).st_size:
+        if split.codec == BZIP2 and 0 < split.length < remote.size(split.path):
             from typedbytes._base.bzip2 import Bzip2Split  # lazy import: few files need it
 
             return Bzip2Split(self._file, split.start, split.length)
@@ -322,7 +327,7 @@ class _Pairs(_Chunks):
 
 
 def _open_csv(split):
-    file = open(split.path, "rb", buffering=0)  # noqa: SIM115, closed with the reader
+    file = remote.opened(split.path)
     try:
         return CsvRows(split, _decompressed(file, split.codec))
     except BaseException:

@@ -6,8 +6,10 @@ combiner that writes other keys than it was given, or another order, spoils noth
 
 from __future__ import annotations
 
+from typedbytes._base.locations import is_url
 from typedbytes._sorting import Sorter
 from typedbytes.errors import DecodeError
+from typedbytes.jobs.remote import reason_of
 from typedbytes.jobs.tasks.inputs import CSV, FILE, open_split
 from typedbytes.jobs.tasks.processes import TaskError
 from typedbytes.jobs.tasks.sinks import ProgressSink
@@ -46,7 +48,12 @@ def feed_split(split: Split, sink: Any, report_progress: Callable[[int], object]
     except ModuleNotFoundError as error:
         raise TaskError(f"the input cannot be read: {error}", final=True) from None
     except (OSError, EOFError) as error:
-        raise TaskError(f"reading the input failed: {error}") from None
+        reason = reason_of(error) if is_url(split.path) else error
+        raise TaskError(f"reading the input failed: {reason}") from None
+    except Exception as error:
+        if not is_url(split.path):
+            raise
+        raise TaskError(f"reading the input failed: {reason_of(error)}") from None
 
 
 class MapTask:
