@@ -244,6 +244,21 @@ def test_two_at_once(tmp_path, counts):
     assert message == f"{unfinished}: another process writes to it"
 
 
+@pytest.mark.parametrize("form", ["csv", "arrow", "parquet"])
+def test_a_disk_that_is_full_at_the_last_bytes(form, tmp_path):
+    # The system takes a part of a write then, without an error.
+    path = tmp_path / "pairs.tb"
+    path.write_bytes(b"".join(tb.dumps(i) + tb.dumps(f"word{i}") for i in range(2000)))
+    command = [*COMMAND, "convert", "--pairs", "--to", form, str(path), "-o"]
+    assert subprocess.run([*command, f"{tmp_path}/whole/"], timeout=SECONDS).returncode == 0
+    [part] = (tmp_path / "whole").glob("part-*")
+    for nbytes in part.stat().st_size // 1024, part.stat().st_size // 2048:
+        out = tmp_path / str(nbytes)
+        limited = ["bash", "-c", f'ulimit -f {nbytes}; exec "$@"', "bash", *command, f"{out}/"]
+        done = subprocess.run(limited, capture_output=True, timeout=SECONDS)
+        assert (done.returncode, out.exists()) == (74, False) and b"File too large" in done.stderr, done.stderr
+
+
 def test_a_disk_that_is_full(counts, tmp_path):
     script = f"ulimit -f 1; exec {' '.join(COMMAND)} convert --to parquet {counts} -o {tmp_path}/out"
     done = subprocess.run(["bash", "-c", script], capture_output=True, timeout=SECONDS)

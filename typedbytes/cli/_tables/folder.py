@@ -12,6 +12,7 @@ import json
 import os
 import threading
 from contextlib import ExitStack, contextmanager, suppress
+from io import BufferedWriter
 
 from typedbytes._base import locations
 from typedbytes._base.atomic import atomic_file, locked_folder, name_folder, sync
@@ -129,8 +130,8 @@ def _begun(unfinished, description):
         except BlockingIOError:
             raise Failure(USAGE, f"{unfinished}: another process writes to it") from None
         if not exists(path):
-            with _complete_file(path) as raw, raw:
-                raw.write(json.dumps(description, indent=1).encode())
+            with _complete_file(path) as file:
+                file.write(json.dumps(description, indent=1).encode())
         if _read(path) != description:
             raise Failure(
                 USAGE, f"{unfinished}: left by an unfinished run with other inputs or options: remove it to start again"
@@ -148,16 +149,16 @@ def _read(path):
 
 @contextmanager
 def _complete_file(path):
-    """Yield a raw file that has its name when it is complete."""
+    """Yield a file that has its name when it is complete."""
     if not locations.is_url(path):
-        with atomic_file(path) as raw:
-            yield raw
+        with atomic_file(path) as raw, BufferedWriter(raw) as file:  # pyarrow does not ask how much a raw one took
+            yield file
         return
     folder, _, name = path.rpartition("/")
     partial = f"{folder}/.{name}.{os.urandom(4).hex()}.partial"
     try:
-        with locations.opened(partial, "w")[0] as raw:
-            yield raw
+        with locations.opened(partial, "w")[0] as file:
+            yield file
         rename(partial, path)
     except BaseException:
         with suppress(Exception):  # the first error goes on
@@ -186,7 +187,7 @@ def _convert(splits, folder, plan, form, codec, shape):
 
 
 def _write_part(path, split, plan, form, codec, shape, stop):
-    with _complete_file(path) as raw, raw, table_writer(raw, shape.schema(plan.schema.arrow), form, codec) as writer:
+    with _complete_file(path) as file, table_writer(file, shape.schema(plan.schema.arrow), form, codec) as writer:
         for batch in batches_of(split, plan):
             if stop.is_set():
                 raise InterruptedError
