@@ -77,7 +77,7 @@ def _smallint(value):
 
 
 def _float(value):
-    struct.pack(">f", value)  # OverflowError for a number that it cannot hold
+    struct.pack(">f", float(value))  # OverflowError for a number that it cannot hold
     return Float(value)
 
 

@@ -139,3 +139,10 @@ def test_values_that_are_no_typed_bytes_of_hive_are_an_error():
     for _ in range(2):
         with pytest.raises(tb.FormatError, match="unknown type code 13"):
             next(rows)
+
+
+@pytest.mark.parametrize("name", ["float", "double"])
+@pytest.mark.parametrize("value", [10**400, -(10**309)], ids=["most", "least"])
+def test_whole_numbers_that_no_float_holds_are_refused(name, value):
+    with pytest.raises(tb.EncodeValueError, match=f"^row 1, column 1: the value does not fit in {name}$"):
+        written([(value,)], f"n {name}")
