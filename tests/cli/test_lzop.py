@@ -126,6 +126,14 @@ HOSTILE = {
 }
 
 
+def test_an_error_has_none_of_the_data():
+    """A block that does not end where its length says."""
+    packed = LZOCompressor().compress(bytes(4 << 20)) + b"\0" * 3
+    with pytest.raises(tb.FormatError, match="damaged compressed data: ") as caught:
+        read(header(0) + number(4 << 20) + number(len(packed)) + packed)
+    assert len(str(caught.value)) < 300 and caught.value.__cause__ is None
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_what_lzop_cannot_have_written_is_refused(name):
     data, message = HOSTILE[name]

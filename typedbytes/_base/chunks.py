@@ -74,7 +74,9 @@ def decompress_in_place(decompress_chunk, error, chunk, left):
     try:
         part = decompress_chunk(chunk, left)
     except error as reason:
-        raise FormatError(f"damaged compressed data: {reason}") from reason
+        what = str(reason.args[0] if reason.args else type(reason).__name__)
+        # an LZOError has the decompressed block too, which a traceback would show
+        raise FormatError(f"damaged compressed data: {what:.200}") from None
     if not 0 < len(part) <= left:
         raise FormatError(f"chunk of {len(part)} bytes in a block with {left} bytes left")
     return part
