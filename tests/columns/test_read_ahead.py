@@ -164,6 +164,21 @@ def test_an_error_of_the_piece_ahead_is_that_of_who_reads_it(server):
         assert file.read(1) == DATA[3 * MIB : 3 * MIB + 1]
 
 
+@pytest.mark.parametrize("nbytes", [0, 100_000, 2 * MIB, 4 * MIB])
+def test_a_file_that_is_shorter_than_its_server_said_is_an_error(nbytes):
+    class Shrunk(io.BytesIO):
+        size = 5 * MIB
+
+    with ReadAhead(Shrunk(DATA[:nbytes]), MIB, MIB) as file:
+        assert file.read(nbytes) == DATA[:nbytes]
+        for _ in range(2):
+            with pytest.raises(OSError, match=f"^the file ends after {nbytes} of 5242880 bytes$"):
+                file.read(1)
+        with pytest.raises(OSError, match="the file ends after"):
+            file.seek(0)
+            file.read()
+
+
 def test_closing_does_not_wait_for_the_piece_ahead(server):
     file = opened(server.url, "r")[0]
     server.held_at = 3 * MIB

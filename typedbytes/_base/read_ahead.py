@@ -128,6 +128,8 @@ class ReadAhead(io.RawIOBase):
         if data is None:
             nbytes = self._next_nbytes(self._offset, is_next)
             data = _read_at(self._file, self._offset, nbytes) if nbytes else b""
+        if not data and self.size is not None and self._offset < self.size:
+            raise OSError(f"the file ends after {self._offset} of {self.size} bytes")
         self._piece, self._start = memoryview(data), self._offset
         end = self._offset + len(data)
         if is_next and data and (nbytes := self._next_nbytes(end, True)):
