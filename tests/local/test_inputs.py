@@ -14,7 +14,9 @@ import typedbytes as tb
 from support.local_jobs import pairs_of, run, write_script
 from typedbytes import local, sequencefile
 from typedbytes._base.zstd import zstd
-from typedbytes.jobs.tasks.inputs import make_splits, open_split
+from typedbytes.jobs.tasks.inputs import make_splits, open_split, with_raw_text
+from typedbytes.jobs.tasks.map_task import feed_split
+from typedbytes.jobs.tasks.processes import TaskError
 
 COMPRESS = [gzip.compress, bz2.compress, lzma.compress, zstd.compress]
 
@@ -179,6 +181,36 @@ def test_patterns_leave_hidden_names_out_unless_they_start_so(tmp_path, pattern,
     else:
         local.run("cat", "cat", **job)
         assert sorted(line for _, line in pairs_of(tmp_path / "out")) == names
+
+
+@pytest.mark.parametrize("kind", ["text", "raw text", "csv", "pairs", "sequencefile", "file"])
+@pytest.mark.parametrize("nbytes", ["none", "half", "without the last"])
+def test_a_file_that_is_cut_after_its_splits_were_made_fails_the_task(kind, nbytes, tmp_path):
+    """Where a record ends, so that only its length can tell."""
+    path = tmp_path / "in"
+    if kind == "sequencefile":
+        with sequencefile.Writer(path, sync_interval=1000) as writer:
+            ends = [(writer.write(n, "x" * 30), writer.flush(), path.stat().st_size)[2] for n in range(200)]
+    else:
+        record = bytes.fromhex("0300000001070000000161") if kind == "pairs" else b"one,two\n"
+        path.write_bytes(record * 200)
+        ends = [len(record) * (n + 1) for n in range(200)]
+    read_as = "text" if kind == "raw text" else kind
+    splits = make_splits([str(path)], read_as, 700, in_order=True)
+    if kind == "raw text":
+        splits = with_raw_text(splits)
+    nread = sum(feed_split(split, io.BytesIO(), lambda position: None) for split in splits)
+    assert nread == {"csv": 199, "file": 1}.get(kind, 200)
+    cut_at = {"none": ends[0], "half": ends[100], "without the last": ends[-2]}[nbytes]
+    os.truncate(path, cut_at)
+    failed = []
+    for split in splits:
+        try:
+            feed_split(split, io.BytesIO(), lambda position: None)
+        except TaskError as error:
+            assert "reading the input failed: the file ends before byte" in str(error)
+            failed.append(split)
+    assert failed == [split for split in splits if split.start + split.length > cut_at]
 
 
 def test_a_path_means_what_it_means_to_the_system(tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ Here: the same results as by paths, and one line for each error. Not here: store
 """
 
 import gzip
+import io
 import os
 
 import fsspec
@@ -12,6 +13,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from support.commands import bad, good
 from typedbytes import local, sequencefile
+from typedbytes._base.locations import opened, opened_to_recognise
 
 LINES = [f"line {number} of a text" for number in range(3000)]
 TEXT = "".join(f"{line}\n" for line in LINES).encode()
@@ -33,14 +35,15 @@ class Stack(MemoryFileSystem):
     protocol = "stack"
     store: dict = {}
     pseudo_dirs = [""]
-    reads_fail = writes_fail = False
+    reads_fail = False
+    unwritable = None  # what is in the paths that cannot be written
 
     @classmethod
     def _strip_protocol(cls, path):
         return f"/{path.removeprefix('stack://').strip('/')}"
 
     def _open(self, path, mode="rb", **how):
-        if self.reads_fail if mode == "rb" else self.writes_fail:
+        if self.reads_fail if mode == "rb" else self.unwritable is not None and self.unwritable in path:
             raise RuntimeError(STACK)
         return super()._open(path, mode, **how)
 
@@ -51,7 +54,7 @@ def stack():
     fs = fsspec.filesystem("stack")
     fs.store.clear()
     fs.pseudo_dirs[:] = [""]
-    fs.reads_fail = fs.writes_fail = False
+    fs.reads_fail, fs.unwritable = False, None
     fs.pipe("/in/a.txt", TEXT)
     return fs
 
@@ -75,6 +78,16 @@ def test_files_folders_and_patterns_at_urls_are_inputs(memory, tmp_path):
         assert sorted(lines_of(tmp_path / str(number))) == sorted(expected)
         if url.endswith("a.txt"):
             assert result.nmaps == 3  # splits as of a path
+
+
+def test_readers_of_a_file_in_memory_have_their_own_offsets(memory):
+    """As the tasks have that read its splits at the same time."""
+    memory.pipe("/in/a.txt", TEXT)
+    files = [opened("memory://in/a.txt", "r")[0], opened_to_recognise("memory://in/a.txt")]
+    files[0].seek(1000)
+    files.append(opened("memory://in/a.txt", "r")[0])
+    assert [file.tell() for file in files] == [1000, 0, 0]
+    assert [file.read(10) for file in files] == [TEXT[1000:1010], TEXT[:10], TEXT[:10]]
 
 
 def test_sequence_files_and_pairs_at_urls_are_inputs(memory, tmp_path):
@@ -125,17 +138,18 @@ def test_errors_of_a_file_system_are_one_line(stack, tmp_path):
     with pytest.raises(local.InputError) as caught:
         run("stack://in/a.txt", tmp_path / "out")
     assert str(caught.value) == "stack://in/a.txt: File does not exist: /x"
-    stack.reads_fail, stack.writes_fail = False, True
+    stack.reads_fail, stack.unwritable = False, ""
     with pytest.raises(local.OutputError) as caught:
         run("stack://in/a.txt", "stack://out", tmp=tmp_path)
     assert str(caught.value) == "stack://out: File does not exist: /x"
     assert not stack.exists("/out") and os.listdir(tmp_path) == []
+    stack.unwritable = None
     with pytest.raises(local.OutputError, match="there is no folder"):
         run("stack://in/a.txt", "stack://out", tmp=tmp_path / "none")
 
 
 def test_an_output_that_cannot_be_written_may_be_kept_here(stack, tmp_path):
-    stack.writes_fail = True
+    stack.unwritable = "part-"
     with pytest.raises(local.OutputError):
         run("stack://in/a.txt", "stack://out", tmp=tmp_path, keep_failed=True)
     (kept,) = os.listdir(tmp_path)
@@ -163,3 +177,114 @@ def test_the_command_takes_urls(tmp_path):
     message = bad(66, "run", "--mapper", "cat", f"{url}/none.txt", "-o", f"{url}/other", "--quiet")[1]
     assert message == f"no such file: {url}/none.txt"
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "out"]
+
+
+@pytest.fixture
+def earlier(stack):
+    """An output that is to be replaced, and what is at the URL."""
+    stack.pipe({"/out/part-00000": b"earlier", "/out/_SUCCESS": b""})
+    return dict.fromkeys(stack.find("/"))
+
+
+def test_an_earlier_output_is_there_until_the_new_one_is_copied(stack, earlier, tmp_path):
+    stack.unwritable = "/part-"
+    with pytest.raises(local.OutputError, match="^stack://out: File does not exist: /x$"):
+        run("stack://in/a.txt", "stack://out", overwrite=True)
+    assert stack.cat("/out/part-00000") == b"earlier" and stack.find("/") == [*earlier]
+    stack.unwritable = "/_SUCCESS"
+    message = "^stack://out: File.*; the earlier output is removed, and the new one is in stack://out, complete but for"
+    with pytest.raises(local.OutputError, match=message):
+        run("stack://in/a.txt", "stack://out", overwrite=True)
+    assert lines_of("stack://out/part-00000") == LINES and not stack.exists("/out/_SUCCESS")
+
+
+def test_an_earlier_output_that_is_removed_is_not_lost_with_the_new_one(stack, earlier, monkeypatch):
+    def no_move(self, *paths, **how):
+        raise RuntimeError(STACK)
+
+    monkeypatch.setattr(Stack, "mv", no_move)
+    with pytest.raises(local.OutputError, match="^stack://out: File does not exist: /x; the earlier") as caught:
+        run("stack://in/a.txt", "stack://out", overwrite=True)
+    where = str(caught.value).partition("the new one is in ")[2].partition(",")[0]
+    assert lines_of(f"{where}/part-00000") == LINES
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_an_output_that_appears_while_the_job_runs_is_left_alone(memory, tmp_path, overwrite):
+    def mapper(key, value):
+        memory.pipe("/out/theirs", b"theirs")
+        yield key, value
+
+    message = "is not the output of a job that has succeeded" if overwrite else "already exists"
+    with pytest.raises(local.OutputError, match=message):
+        local.run(mapper, inputs=[(0, "a")], output="memory://out", overwrite=overwrite, inline=True, quiet=True)
+    assert memory.find("/") == ["/out/theirs"]
+
+
+def test_what_appears_while_an_output_is_copied_is_left_alone(stack, monkeypatch):
+    real = Stack.makedirs
+
+    def joined(self, path, exist_ok=False):
+        real(self, path, exist_ok)
+        self.pipe("/out/theirs", b"theirs")
+
+    monkeypatch.setattr(Stack, "makedirs", joined)
+    stack.unwritable = "_SUCCESS"
+    with pytest.raises(local.OutputError):
+        run("stack://in/a.txt", "stack://out")
+    assert stack.find("/out") == ["/out/theirs"]
+
+
+def test_a_file_system_that_is_only_read_is_found_before_the_job(stack, monkeypatch, tmp_path):
+    def only_read(self, path, mode="rb", **how):
+        if mode != "rb":
+            raise NotImplementedError
+        return MemoryFileSystem._open(self, path, mode, **how)
+
+    monkeypatch.setattr(Stack, "_open", only_read)
+    with pytest.raises(local.OutputError, match="^stack://out: nothing can be written there, its file system is only"):
+        run("stack://none", "stack://out")
+
+
+def test_nothing_is_left_where_the_folders_of_an_output_were_missing(tmp_path):
+    with pytest.raises(local.InputError):
+        run(tmp_path / "none", f"file://{tmp_path}/deep/deeper/out")
+    assert os.listdir(tmp_path) == []
+
+
+class OfUnknownLength(MemoryFileSystem):
+    """Files that are only read from the start to the end, as a web server without ranges has them."""
+
+    protocol = "unknown"
+    nbytes: int | None = None  # what the server says
+
+    @classmethod
+    def _strip_protocol(cls, path):
+        return f"/{path.removeprefix('unknown://').strip('/')}"
+
+    def size(self, path):
+        return self.nbytes
+
+    def _open(self, path, mode="rb", **how):
+        return Stream()
+
+
+class Stream(io.BufferedReader):
+    def __init__(self):
+        super().__init__(io.BytesIO(TEXT))
+
+    def seek(self, offset, whence=0):
+        if offset != self.tell() or whence:
+            raise ValueError("Cannot seek streaming HTTP file")
+        return offset
+
+
+@pytest.mark.parametrize("nbytes", [None, len(TEXT)])
+def test_a_file_that_cannot_be_sought_in_is_one_split(memory, tmp_path, monkeypatch, nbytes):
+    fsspec.register_implementation("unknown", OfUnknownLength, clobber=True)
+    monkeypatch.setattr(OfUnknownLength, "nbytes", nbytes)
+    memory.pipe("/a.txt", TEXT)
+    assert run("unknown://a.txt", tmp_path / "lines", split_size=10_000).nmaps == 1
+    assert lines_of(tmp_path / "lines") == LINES
+    run("unknown://a.txt", tmp_path / "whole", input_format="file")
+    assert list(sequencefile.read(tmp_path / "whole")) == [("unknown://a.txt", TEXT)]

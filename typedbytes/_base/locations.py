@@ -60,7 +60,7 @@ def opened_in(fs: Any, path: str) -> Any:
     is_hdfs = _is_native_hdfs(fs)
     file = fs.open(path, "rb", **({"block_size": _REMOTE_NBYTES} if is_hdfs else {"cache_type": "none"}))
     if not is_hdfs and not isinstance(file, _fsspec().spec.AbstractBufferedFile):
-        return file  # of this machine, or in memory
+        return _unshared(file)  # of this machine, or in memory
     from typedbytes._base.read_ahead import ReadAhead  # lazy import: start-up time
 
     return ReadAhead(file, _REMOTE_NBYTES, _REMOTE_NBYTES if is_hdfs else _MAX_REMOTE_NBYTES)
@@ -69,7 +69,12 @@ def opened_in(fs: Any, path: str) -> Any:
 def opened_to_recognise(url: str) -> Any:
     """Open a file at a URL whose first bytes are read, by small reads: buffers of fsspec read 5 MiB of each file."""
     fs, path = file_system(url)
-    return fs.open(path, "rb", block_size=_HEAD_NBYTES)
+    return _unshared(fs.open(path, "rb", block_size=_HEAD_NBYTES))
+
+
+def _unshared(file):
+    """Return a file with an offset of its own: one in memory is the same object each time it is opened."""
+    return io.BytesIO(file.getvalue()) if type(file).__module__ == "fsspec.implementations.memory" else file
 
 
 def file_system(path: str) -> tuple[Any, str]:

@@ -12,6 +12,7 @@ import shutil
 from contextlib import contextmanager, suppress
 
 from typedbytes._base import locations
+from typedbytes._base.locations import is_url
 from typedbytes.jobs.errors import InputError, JobError, OutputError
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-__all__ = ["OutputAtUrl", "find_files", "opened", "opened_to_recognise", "reason_of", "reported", "size"]
+__all__ = ["OutputAtUrl", "can_seek", "find_files", "opened", "opened_to_recognise", "reason_of", "reported", "size"]
 
 PIECE_NBYTES = 1 << 20
 MARK = "_SUCCESS"
@@ -58,7 +59,7 @@ def opened(path: str) -> Any:
 
 def opened_to_recognise(path: str) -> Any:
     """Open a file whose first bytes are read."""
-    return locations.opened_to_recognise(path) if locations.is_url(path) else open(path, "rb")
+    return locations.opened_to_recognise(path) if is_url(path) else open(path, "rb")
 
 
 def size(path: str) -> int:
@@ -66,39 +67,116 @@ def size(path: str) -> int:
     return locations.size(path) or 0
 
 
+def can_seek(path: str) -> bool:
+    """Return whether a file can be read from any offset: a web server may only give it whole."""
+    if not is_url(path):
+        return True
+    with opened_to_recognise(path) as file:
+        file.read(1)
+        try:
+            file.seek(0)
+        except (OSError, ValueError):
+            return False
+    return True
+
+
 class OutputAtUrl:
-    """The folder at a URL that the output of a job goes to when the job is done."""
+    """The folder at a URL that the output of a job goes to when the job is done.
+
+    Raises OutputError before the job if nothing can be written there, or if something is there that is not replaced.
+    """
 
     def __init__(self, url: str, overwrite: bool) -> None:
         self._url = url.rstrip("/")
+        self._overwrite = overwrite
         with reported(OutputError, url):
             self._fs, path = locations.file_system(url)
             self._path = path.rstrip("/")
-            self._is_there = self._fs.exists(self._path)
-            if self._is_there and not overwrite:
-                raise OutputError(f"the output {url} already exists; give another URL, or --overwrite to replace it")
-            if self._is_there and not self._fs.exists(f"{self._path}/{MARK}"):
-                raise OutputError(
-                    f"{url} is not the output of a job that has succeeded, and is not overwritten: remove it"
-                )
+            folder, slash, name = self._path.rpartition("/")
+            self._beside = f"{folder}{slash}.{name}.typedbytes-{os.urandom(4).hex()}"
+            self._find_earlier()
+            self._try_to_write()
+
+    def _find_earlier(self):
+        """Return whether there is an earlier output, which is to be replaced."""
+        self._fs.invalidate_cache()
+        if not self._fs.exists(self._path):
+            return False
+        if not self._overwrite:
+            raise OutputError(f"the output {self._url} already exists; give another URL, or --overwrite to replace it")
+        if not self._fs.exists(f"{self._path}/{MARK}"):
+            raise OutputError(
+                f"{self._url} is not the output of a job that has succeeded, and is not overwritten: remove it"
+            )
+        return True
+
+    def _try_to_write(self):
+        """Write an empty file beside the output, or in the folder in which its folders will be, and remove it."""
+        path = self._beside
+        try:
+            try:
+                self._fs.open(path, "wb").close()
+            except FileNotFoundError:  # it has folders, and this one is made with the output
+                folder, _, name = path.rpartition("/")
+                while "/" in folder and not self._fs.exists(folder):
+                    folder = folder.rpartition("/")[0]
+                path = f"{folder}/{name}"
+                self._fs.open(path, "wb").close()
+            self._fs.rm_file(path)
+        except NotImplementedError:
+            raise OutputError(f"{self._url}: nothing can be written there, its file system is only read") from None
 
     def put(self, folder: str) -> None:
-        """Copy all files of a folder, the mark of a complete output last; an earlier output is removed before."""
-        files = [os.path.join(parent, name) for parent, _, names in os.walk(folder) for name in names]
-        files.sort(key=lambda path: (os.path.basename(path) == MARK, path))
+        """Copy all files of a folder, the mark of a complete output last.
+
+        What replaces an earlier output is copied into a folder beside it first. Of a copy that fails nothing is left;
+        if the earlier output is removed already, the error says where the new one is.
+        """
+        mark = os.path.join(folder, MARK)
         with reported(OutputError, self._url):
-            if self._is_there:
-                self._fs.rm(self._path, recursive=True)
+            is_earlier = self._find_earlier()
+            target = self._beside if is_earlier else self._path
+            made: list[tuple[Any, str]] = []  # what removes each file and folder, and its path
             try:
-                self._fs.makedirs(self._path, exist_ok=True)
-                for path in files:
-                    self._copy(path, f"{self._path}/{os.path.relpath(path, folder).replace(os.sep, '/')}")
+                for parent, _, names in os.walk(folder):
+                    there = target if parent == folder else f"{target}/{_relative(parent, folder)}"
+                    self._fs.makedirs(there, exist_ok=parent != folder)
+                    made.append((self._fs.rmdir, there))
+                    for path in sorted(os.path.join(parent, name) for name in names):
+                        if path != mark:
+                            made.append((self._fs.rm_file, f"{there}/{os.path.basename(path)}"))
+                            self._copy(path, made[-1][1])
+                if not is_earlier:
+                    made.append((self._fs.rm_file, f"{target}/{MARK}"))
+                    self._copy(mark, f"{target}/{MARK}")
+                else:
+                    self._find_earlier()
             except BaseException:
-                with suppress(Exception):
-                    self._fs.rm(self._path, recursive=True)
+                for remove, path in reversed(made):
+                    with suppress(Exception):
+                        remove(path)
                 raise
+            if is_earlier:
+                self._replace_earlier(mark)
+
+    def _replace_earlier(self, mark):
+        where = self._beside
+        try:
+            self._fs.rm(self._path, recursive=True)
+            self._fs.mv(self._beside, self._path, recursive=True)
+            where = self._path
+            self._copy(mark, f"{self._path}/{MARK}")
+        except Exception as error:
+            url = f"{self._url.rpartition('/')[0]}/{where.rpartition('/')[2]}"
+            raise OutputError(
+                f"{self._url}: {reason_of(error)}; the earlier output is removed, and the new one is in {url}, "
+                f"complete but for {MARK}"
+            ) from None
 
     def _copy(self, path, target):
-        self._fs.makedirs(target.rpartition("/")[0], exist_ok=True)
         with open(path, "rb") as source, self._fs.open(target, "wb") as sink:
             shutil.copyfileobj(source, sink, PIECE_NBYTES)
+
+
+def _relative(path, folder):
+    return os.path.relpath(path, folder).replace(os.sep, "/")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from typedbytes.jobs.tasks.inputs import Split
 
-__all__ = ["CsvRows", "WholeFile", "has_quotes"]
+__all__ = ["CsvRows", "WholeFile", "check_end", "has_quotes"]
 
 PIECE_NBYTES = 1 << 18
 CELL_NCHARS = 64 << 20  # of a cell at most: one whose quotation mark is never closed would take the rest of the file
@@ -33,6 +33,13 @@ def has_quotes(path: str) -> bool:
     """Return whether a file has a quotation mark anywhere."""
     with opened(path) as file:
         return any(b'"' in piece for piece in iter(lambda: file.read(PIECE_NBYTES), b""))
+
+
+def check_end(offset: int, split: Split) -> None:
+    """Raise OSError if a file in which nothing follows this offset was larger when its splits were made."""
+    end = split.start + split.length
+    if offset < end:
+        raise OSError(f"the file ends before byte {end}, which it had when the job began")
 
 
 class CsvRows:
@@ -57,13 +64,15 @@ class CsvRows:
 
     def _rows(self):
         rows = csv.reader(self._lines(), strict=True)
+        split = self._split
         try:
             names = next(rows, None)
             if names is None:
+                if not split.codec:
+                    check_end(self._offset, split)
                 return
             if len({*names}) < len(names):
                 raise DecodeError(f"the first line of CSV has a name twice: {names!r:.200}", 0)
-            split = self._split
             end = split.start + split.length if split.length and not split.codec else None
             if split.start > self._offset:
                 self._file.seek(split.start - 1)
@@ -73,6 +82,8 @@ class CsvRows:
                 self._start = self._offset
                 row = next(rows, None)
                 if row is None:
+                    if end is not None:
+                        check_end(self._offset, split)
                     return
                 if row:
                     self.record += 1
@@ -113,16 +124,27 @@ class WholeFile:
 
     def copy_to(self, sink: Any) -> None:
         """Write the pair to a sink."""
-        sink.write(dumps(self._split.path) + b"\0" + self._split.length.to_bytes(4, "big"))
+        file, nbytes = self._file, self._split.length
+        if not nbytes:  # its server does not say, or it is a file of /proc
+            data = self._read_all()
+            file, nbytes = io.BytesIO(data), len(data)
+        sink.write(dumps(self._split.path) + b"\0" + nbytes.to_bytes(4, "big"))
         for size in itertools.repeat(PIECE_NBYTES):
-            data = self._file.read(min(size, self._split.length - self.position))
+            data = file.read(min(size, nbytes - self.position))
             if not data:
                 break
             sink.write(data)
             self.position += len(data)
-        if self.position < self._split.length:
-            raise OSError(f"the file has {self.position} bytes, not {self._split.length} as before")
+        check_end(self.position, self._split)
         self.record = 1
+
+    def _read_all(self):
+        data = bytearray()
+        while piece := self._file.read(PIECE_NBYTES):
+            data += piece
+            if len(data) > MAX_FILE_NBYTES:
+                raise DecodeError(f"a file of more than {MAX_FILE_NBYTES} bytes is too large to be one value", 0)
+        return data
 
     def __enter__(self) -> WholeFile:
         return self

@@ -16,7 +16,7 @@ import glob
 import io
 import os
 import stat
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 
@@ -30,7 +30,7 @@ from typedbytes.jobs import remote
 from typedbytes.jobs.errors import InputError
 from typedbytes.jobs.input_formats import formats_of
 from typedbytes.jobs.paths import absolute
-from typedbytes.jobs.tasks.file_inputs import CsvRows, WholeFile, has_quotes
+from typedbytes.jobs.tasks.file_inputs import CsvRows, WholeFile, check_end, has_quotes
 from typedbytes.sequencefile import Reader
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -147,6 +147,7 @@ def _splits_of(path, format_name, split_size):
             kind, codec = format_name, _codec_named(path) if format_name in (TEXT, JSON, CSV) else None
         is_whole = (
             kind in (PAIRS, FILE)
+            or (nbytes / split_size > SLOP and not remote.can_seek(path))
             or (codec is not None and (codec != BZIP2 or kind == CSV))
             or (kind == CSV and nbytes > split_size and has_quotes(path))
         )
@@ -282,6 +283,8 @@ class _Lines(_Chunks):
             super().copy_to(sink)
         except DecodeError as error:
             raise OSError(str(error)) from None
+        if not self._split.codec:
+            check_end(self._file.tell(), self._split)
 
     @property
     def position(self):
@@ -303,6 +306,13 @@ class _Sequence(_Chunks):
         self._split = split
         self._reader = self._closes = Reader(split.path, start=split.start, length=split.length or None, max_bytes=None)
 
+    def copy_to(self, sink):
+        """Write all pairs to a sink; raises OSError for a file of this machine that has been cut."""
+        super().copy_to(sink)
+        if not is_url(self._split.path):  # of those ReadAhead knows the size
+            with suppress(FileNotFoundError):
+                check_end(os.path.getsize(self._split.path), self._split)
+
     @property
     def position(self):
         """The number of bytes read."""
@@ -313,12 +323,14 @@ class _Pairs(_Chunks):
     """Unchanged pairs of typed bytes, whose structure is checked."""
 
     def __init__(self, split):
+        self._split = split
         self._reader = self._closes = PairReader(split.path)
 
     def copy_to(self, sink):
         """Write all pairs to a sink."""
         with PairWriter(sink, buffer_size=CHUNK_NBYTES) as writer:
             writer.copy(self._reader)
+        check_end(self._reader.offset, self._split)
 
     @property
     def position(self):
