@@ -80,6 +80,56 @@ def test_columns_go_into_the_folders_of_their_keys(tmp_path, visits):
     assert found == [(float(each["ms"]), each["ms"] * 2.0) for each in VISITS if each["user"] == "u3"]
 
 
+BATCH = "from typedbytes.streaming import run\nrun(lambda batch: batch, batch=True)\n"
+MIXED = [
+    [{"a": 1}, {"a": "x"}], [[1, "x"], [True, {"b": []}]], [True, 1], [1, 2**70],
+    [{"x": 1, "y": 2}, {"x": 3}], [{"x": 1, "y": "a"}, {"x": {"z": [None, {}]}}],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("output_format", ["json", "csv"])
+@pytest.mark.parametrize("values", MIXED, ids=str)
+def test_values_of_json_are_written_as_they_were_read(tmp_path, values, output_format):
+    (tmp_path / "in.jsonl").write_text("".join(f"{json.dumps(value)}\n" for value in values))
+    script = write_script(tmp_path, BATCH)
+    run(script, tmp_path / "in.jsonl", tmp_path / "out", input_format="json", output_format=output_format)
+    with open(tmp_path / "out" / "part-00000", newline="") as file:
+        if output_format == "json":
+            found = [json.loads(line)["value"] for line in file]
+        else:
+            found = [json.loads(row["value"]) for row in csv.DictReader(file)]
+    assert list(map(repr, found)) == list(map(repr, values))
+
+
+def test_fields_of_any_type_are_written_beside_those_of_declared_types(tmp_path):
+    lines = [{"n": 1, "on": "2026-05-01", "more": {"a": {"b": 1}}}, {"n": "x", "on": "2026-05-02", "more": {}}]
+    (tmp_path / "in.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    script = write_script(
+        tmp_path,
+        """
+        import datetime, typing
+        from typedbytes.streaming import run
+
+        class Line(typing.NamedTuple):
+            n: typing.Any
+            on: datetime.date
+            more: typing.Dict[str, typing.Dict[str, int]]
+
+        run(lambda batch: batch, batch=True, read_options={"key_type": int, "value_type": Line})
+        """,
+    )
+    run(script, tmp_path / "in.jsonl", tmp_path / "out", input_format="json", output_format="json")
+    with open(tmp_path / "out" / "part-00000") as file:
+        assert [json.loads(line)["value"] for line in file] == lines
+
+
+def test_a_column_of_parquet_has_one_type(tmp_path):
+    (tmp_path / "in.jsonl").write_text('{"a": 1}\n{"a": "x"}\n')
+    script = write_script(tmp_path, BATCH)
+    with pytest.raises(local.JobError, match="the values of the column 'value' are not of one type"):
+        run(script, tmp_path / "in.jsonl", tmp_path / "out", input_format="json", output_format="parquet")
+
+
 @pytest.mark.parametrize("input_format", ["json", "csv"])
 def test_a_class_gives_the_types_of_columns(tmp_path, visits, input_format):
     if input_format == "csv":

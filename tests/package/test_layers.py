@@ -208,7 +208,7 @@ SHARED_MODULES = {
     ("cli", "sequencefile._classes"), ("cli", "sequencefile._writables"), ("columns", "sequencefile._typed_pairs"),
     ("cli", "columns._sources"), ("cli", "sequencefile._rcfile"), ("columns", "sequencefile._rcfile"),
     ("fronts", "streaming._user_code"), ("local", "streaming._reporter"), ("local", "streaming._run"),
-    ("local", "streaming._sidefiles"), ("spark", "columns._tables"),
+    ("local", "streaming._sidefiles"), ("spark", "columns._tables"), ("streaming", "columns._type_strings"),
     ("spark", "columns._rcfile"), ("spark", "columns._type_strings"), ("spark", "sequencefile._classes"),
 }  # fmt: skip
 

@@ -63,11 +63,11 @@ def open_columns(
     if form == "parquet" and not find_by_key(environ):
         from typedbytes.streaming.formats.parquet import ParquetOutput
 
-        return input, ParquetOutput(sink)
+        return input, ParquetOutput(sink, reading)
     if form or output_format not in ("typedbytes", "split"):
         output = open_output(output_format, sink, role, environ, options.write_options)
         rows = form in ("json", "csv") and not find_by_key(environ)
-        return input, ColumnsAsPairs(output, options.column_options, rows)
+        return input, ColumnsAsPairs(output, options.column_options, reading, rows)
     return input, ColumnsOutput(sink, options.write_options, options.column_options)
 
 

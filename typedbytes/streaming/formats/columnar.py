@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-GROUP_NROWS = 1 << 12  # of columns, that are Python objects at once
-
 
 class ColumnsInput(Input):
     """Read batches of typed bytes; options are those of columns.read."""
@@ -52,13 +50,14 @@ class ColumnsOutput(TypedBytesOutput):
 class ColumnsAsPairs:
     """Write the columns or pairs that a job returns as pairs of another output.
 
-    options: of columns.write. rows: whether each row is a dict by the names of the columns, as in Parquet; else two
-    columns are keys and values.
+    options: of columns.write. reading: those of columns.read. rows: whether each row is a dict by the names of the
+    columns, as in Parquet; else two columns are keys and values.
     """
 
-    def __init__(self, output: Any, options: Mapping[str, Any], rows: bool) -> None:
+    def __init__(self, output: Any, options: Mapping[str, Any], reading: Mapping[str, Any], rows: bool) -> None:
         self._output = output
         self._options = options
+        self._reading = reading
         self._pairs_in = self._rows if rows else self._pairs
 
     @property
@@ -75,10 +74,9 @@ class ColumnsAsPairs:
         self._output.close()
 
     def _rows(self, given):
-        from typedbytes.streaming.formats.parquet import table_of
+        from typedbytes.streaming.formats.column_rows import rows_of
 
-        for batch in table_of(given).to_batches(GROUP_NROWS):
-            yield from ((None, row) for row in batch.to_pylist())
+        return ((None, row) for row in rows_of(given, self._reading))
 
     def _pairs(self, given):
         sink = io.BytesIO()

@@ -13,22 +13,26 @@ from typedbytes.streaming.formats.rows import row_of
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
-__all__ = ["ParquetOutput", "table_of"]
+__all__ = ["ParquetOutput"]
 
 GROUP_NROWS, GROUP_NBYTES = 1 << 16, 64 << 20  # at most, of texts and bytes
 
 
 class ParquetOutput:
-    """Write rows; the columns and their types are those of the first group."""
+    """Write rows; the columns and their types are those of the first group.
 
-    def __init__(self, sink: Any) -> None:
+    reading: the options of columns.read by which a job reads batches.
+    """
+
+    def __init__(self, sink: Any, reading: Mapping[str, Any] | None = None) -> None:
         import pyarrow.parquet  # imported before the first record is read
 
         self._pyarrow = pyarrow
         self._sink = sink
+        self._reading = reading or {}
         self._rows: list[dict[str, Any]] = []
         self._nbytes = 0
         self._writer: Any = None
@@ -48,9 +52,17 @@ class ParquetOutput:
         if not are_columns(given):
             self.write_encoded(map(self.encoded, given))
             return
+        from typedbytes.streaming.formats.column_rows import has_encoded, parts_of, rows_of, table_of
+
+        for each in parts_of(given):
+            if has_encoded(each):  # of values of several types, which a column of Parquet does not have
+                self.write_encoded(rows_of(each, self._reading))
+            else:
+                self._write_table(table_of(each))
+
+    def _write_table(self, table):
         if self._rows:
             self._flush()
-        table = table_of(given)
         if self._schema is not None and table.schema != self._schema:
             table = self._pyarrow.table([table[name] for name in self._schema.names], self._schema.names)
             table = table.cast(self._schema)
@@ -105,14 +117,6 @@ class ParquetOutput:
         except (self._pyarrow.ArrowException, OverflowError, TypeError, ValueError) as error:
             first = f"{kind}, as in the first rows" if kind is not None else "one type"
             raise ValueError(f"the values of the column {name!r} are not of {first}: {error}") from None
-
-
-def table_of(given: Any) -> Any:
-    """Return columns as a table of pyarrow. Raises ModuleNotFoundError without it."""
-    import pyarrow
-
-    is_array = hasattr(given, "__arrow_c_array__") and not hasattr(given, "__arrow_c_stream__")
-    return pyarrow.table(pyarrow.record_batch(given)) if is_array else pyarrow.table(given)
 
 
 class _File:
