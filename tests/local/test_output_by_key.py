@@ -153,6 +153,43 @@ def test_more_folders_than_files_that_may_be_open(tmp_path, output_format):
     assert sorted(rows, key=lambda row: int(row[0])) == [(str(n), "one line") for n in range(7, 1000, 100)]
 
 
+@pytest.mark.parametrize("output_format", ["json", "csv", "pairs", "parquet"])
+def test_a_value_that_changes_after_its_pair_is_written_as_it_was(tmp_path, output_format):
+    if output_format == "parquet":
+        pytest.importorskip("pyarrow")
+    script = write_script(
+        tmp_path,
+        """
+        from typedbytes.streaming import run
+
+        def mapper(offset, line):
+            row, items = {}, []
+            for number in range(150):
+                row["n"], row["items"] = number, items
+                items.append(number)
+                yield (f"f{number % 75}", None), row
+                row.clear()
+                items.clear()
+
+        run(mapper, max_bad=5)
+        """,
+    )
+    (tmp_path / "in.txt").write_text("x\n")
+    run(script, tmp_path / "in.txt", tmp_path / "out", output_format=output_format, output_by_key=True)
+    found = files_of(tmp_path / "out")
+    for number in range(75):
+        (path,) = found[f"f{number}"]
+        if output_format == "pairs":
+            rows = [value for _, value in pairs_of(tmp_path / "out" / f"f{number}")]
+        elif output_format == "parquet":
+            rows = pytest.importorskip("pyarrow.parquet").ParquetFile(path).read().to_pylist()
+        else:
+            with open(path, newline="") as file:
+                rows = [*(map(json.loads, file) if output_format == "json" else csv.DictReader(file))]
+        assert [int(row["n"]) for row in rows] == [number, number + 75]
+        assert [str(row["items"]) for row in rows] == [f"[{number}]", f"[{number + 75}]"]
+
+
 def test_a_bad_record_is_in_no_folder(tmp_path):
     script = write_script(
         tmp_path,

@@ -56,13 +56,14 @@ class ByKeyOutput:
     def writes(self, pairs: Iterable[Any]) -> None:
         """Write every pair of an iterable."""
         for folder, group in groupby(map(_parted, pairs), itemgetter(0)):
-            self._output_of(folder).writes(pair for _, pair in group)
+            output = self._output_of(folder)
+            self._close_oldest()
+            output.writes(pair for _, pair in group)
 
     def encoded(self, pair: Any) -> Any:
-        """Return a folder, its output, the pair for it and how that writes it."""
+        """Return a folder, and how its output writes the pair; no output is closed before write_encoded."""
         folder, inner = _parted(pair)
-        output = self._output_of(folder)
-        return folder, output, inner, output.encoded(inner)
+        return folder, self._output_of(folder).encoded(inner)
 
     def check(self, key: Any, value: Any) -> None:
         """Raise the error that writing a pair would raise."""
@@ -70,12 +71,16 @@ class ByKeyOutput:
         self._output_of(folder).check(*inner)
 
     def write_encoded(self, records: Iterable[Any]) -> None:
-        """Write pairs that were encoded before."""
-        for folder, output, pair, record in records:
-            if self._outputs.get(folder, (None,))[0] is output:
-                output.write_encoded([record])
-            else:  # it was closed since, and a new file may have other columns
-                self._output_of(folder).writes([pair])
+        """Write pairs that were encoded before, folder by folder: each by the output that has encoded it."""
+        by_folder: dict[str, list[Any]] = {}
+        for folder, record in records:
+            by_folder.setdefault(folder, []).append(record)
+        waiting = {folder: self._outputs.pop(folder) for folder in by_folder}
+        self._close_oldest()
+        for folder, group in by_folder.items():
+            self._outputs[folder] = waiting[folder]
+            self._close_oldest()
+            waiting[folder][0].write_encoded(group)
 
     def close(self) -> None:
         """Write the rest and close all files."""
@@ -84,14 +89,15 @@ class ByKeyOutput:
             self._close(next(iter(self._outputs)))
 
     def _output_of(self, folder):
-        """Return the output of a folder; where too many are open, that of the pair longest ago is closed."""
-        found = self._outputs.pop(folder, None)
-        if found is None:
-            if len(self._outputs) >= MAX_OPEN:
-                self._close(next(iter(self._outputs)))
-            found = self._opened(folder)
+        """Return the output of a folder, which has no file before something is written to it."""
+        found = self._outputs.pop(folder, None) or self._opened(folder)
         self._outputs[folder] = found
         return found[0]
+
+    def _close_oldest(self):
+        """Close the outputs of the pairs longest ago where too many are open."""
+        while len(self._outputs) > MAX_OPEN:
+            self._close(next(iter(self._outputs)))
 
     def _opened(self, folder):
         from typedbytes.streaming.formats import output_of_form

@@ -6,6 +6,8 @@ bounded by the rows of one group.
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 from typedbytes._core import write_all
 from typedbytes.streaming.formats.record_io import COUNT_NBYTES, are_columns, checked_pair
 from typedbytes.streaming.formats.rows import row_of
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ParquetOutput"]
 
+_FIXED = (str, int, float, bool, bytes, type(None))
 GROUP_NROWS, GROUP_NBYTES = 1 << 16, 64 << 20  # at most, of texts and bytes
 
 
@@ -40,8 +43,8 @@ class ParquetOutput:
         self.record: int = 0
 
     def encoded(self, pair: Any) -> dict[str, Any]:
-        """Return the row of a pair."""
-        return row_of(*checked_pair(pair))
+        """Return the row of a pair, which does not change with the objects that the job has yielded."""
+        return {name: _copied(item) for name, item in row_of(*checked_pair(pair)).items()}
 
     def check(self, key: Any, value: Any) -> None:
         """Raise the error that making a row of a pair would raise."""
@@ -117,6 +120,16 @@ class ParquetOutput:
         except (self._pyarrow.ArrowException, OverflowError, TypeError, ValueError) as error:
             first = f"{kind}, as in the first rows" if kind is not None else "one type"
             raise ValueError(f"the values of the column {name!r} are not of {first}: {error}") from None
+
+
+def _copied(item):
+    if type(item) in _FIXED:
+        return item
+    if isinstance(item, dict):
+        return {key: _copied(value) for key, value in item.items()}
+    if isinstance(item, (list, tuple)):
+        return [*map(_copied, item)]
+    return bytes(item) if isinstance(item, (bytearray, memoryview)) else deepcopy(item)
 
 
 class _File:
