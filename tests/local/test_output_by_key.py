@@ -211,7 +211,8 @@ def test_a_bad_record_is_in_no_folder(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "folder", ["", "/tmp", "../up", "a//b", "a/", "_a", ".a", "a/part-1", "a:b", "a\nb", "ü" * 128]
+    "folder",
+    ["", "/tmp", "../up", "a//b", "a/", "_a", ".a", "a/part-1", "a:b", "a\nb", "ü" * 128, "a/x-m-00001", "log-r-00000"],
 )
 def test_a_folder_that_cannot_be_in_the_output_fails_the_job(tmp_path, folder):
     script = write_script(

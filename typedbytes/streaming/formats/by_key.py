@@ -12,6 +12,7 @@ import typing
 from itertools import groupby
 from operator import itemgetter
 
+from typedbytes._base.locations import visible_names
 from typedbytes._core import write_all
 from typedbytes.streaming._reporter import counters
 from typedbytes.streaming._sidefiles import side_files
@@ -130,10 +131,12 @@ def _check_folder(folder):
     """Raise ValueError for a folder outside the output, or one that readers of the output would leave out."""
     for name in folder.split("/"):
         nbytes = len(os.fsencode(name))
-        if not 0 < nbytes <= MAX_NAME_NBYTES or name.startswith((".", "_", "part-")) or set(name) & set(":\0\n\r\\"):
+        is_left_out = name.startswith("part-") or name not in visible_names([name, "part-00000"])
+        if not 0 < nbytes <= MAX_NAME_NBYTES or is_left_out or set(name) & set(":\0\n\r\\"):
             raise ValueError(
                 f"{folder!r:.300} cannot be a folder of the output: its names, parted by /, have 1 to "
-                f"{MAX_NAME_NBYTES} bytes, do not start with part-, _ or a dot, and no colon, backslash or line end"
+                f"{MAX_NAME_NBYTES} bytes, do not start with part-, _ or a dot, are not those of side files, such as "
+                "log-m-00000, and have no colon, backslash or line end"
             )
 
 
