@@ -108,3 +108,20 @@ def test_grep_ignores_the_case_of_what_every_match_has():
 )
 def test_the_text_that_every_match_has(expression, text):
     assert grep._required_text(expression, 0) == text
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("a{4294967295}", "the repetition number is too large"),
+        ("(?:" * 600 + "a" + ")" * 600, "nested too deeply"),
+        ("(a", "missing ), unterminated subpattern at position 0"),
+    ],
+)
+def test_a_pattern_that_python_refuses(expression, message):
+    assert bad(64, "grep", expression, stdin=ONE)[1].startswith(f"argument PATTERN: {message}")
+
+
+def test_no_warning_of_python_is_printed():
+    result = run("grep", "[[a]", stdin=tb.dumps("[b") + tb.dumps("b"))
+    assert (result.returncode, result.stdout, result.stderr) == (0, tb.dumps("[b"), b"")

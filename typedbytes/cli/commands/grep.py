@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from contextlib import nullcontext
+from warnings import catch_warnings, simplefilter
 
 from typedbytes.cli import _arguments as arguments
 from typedbytes.cli._arguments import RecordSettings, option, switch
@@ -78,11 +79,15 @@ def _search_of(settings):
     is_fixed = settings.fixed or re.escape(settings.pattern) == settings.pattern
     expression = re.escape(settings.pattern) if is_fixed else settings.pattern
     try:
-        pattern = re.compile(expression, re.IGNORECASE if settings.ignore_case else 0)
-    except re.error as error:
+        with catch_warnings():
+            simplefilter("ignore")  # of what a later Python may read differently: its lines of code say nothing here
+            pattern = re.compile(expression, re.IGNORECASE if settings.ignore_case else 0)
+            text = _required_text(expression, pattern.flags)
+    except (re.error, OverflowError) as error:
         raise Failure(USAGE, f"argument PATTERN: {error}") from None
+    except RecursionError:
+        raise Failure(USAGE, "argument PATTERN: nested too deeply") from None
     is_folded = bool(pattern.flags & re.IGNORECASE)
-    text = _required_text(expression, pattern.flags)
     return {
         "search": None if is_fixed and not is_folded and _is_utf8(text) else pattern.search,
         "literal": text.encode("utf-8", "surrogateescape"),
