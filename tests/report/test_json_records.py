@@ -64,6 +64,14 @@ HOSTILE = [
     b'{"a": [1,\n2]} 5 [\n\n,]',
     b'"' + b"x" * 70_000 + b'" 1 01',
     b" " * 70_000 + b"1 x",
+    b'{"vector": [1, 2\n' + b'{"a": [1, 2, 3]}\n' * 5,
+    b'{"bytes": "AA\n"x"\n',
+    b'{"float": "a\n',
+    b'{"long": 1\n{"a": [1, 2, 3]}\n',
+    b'{"float": ' + b"9" * 30 + b" " * 70_000 + b"}",
+    b'{"map": [[1, 2], ' + b"[3, 4], " * 9000 + b'[5, 6]]}{"map": [[[1, 2]], 2], "a": 1}',
+    b'{"vector": [{"vector": [' * 60 + b"1" + b"]}, 2]}" * 60,
+    b'{"vector": [{"vector": [' * 30 + b"1" + b"]}" + b', 2], "a": {"vector": []}}]}' * 29 + b"]}",
     b"{" + b",".join(b'"%d": 1' % number for number in range(40)) + b"}",
     b"{" + b",".join(b'"%d": %d' % (number % 39, number) for number in range(80)) + b"}",
 ]
@@ -125,6 +133,65 @@ def test_what_is_held_is_the_rest_of_a_line():
     assert records.rest == b""
     assert records.take(b"x\n", False) == b""
     assert (records.rest, records.nlines, records.is_refused) == (b"x\n", 2, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"vector": [1, 2\n{"a": [1]}\n',
+        b'{"bytes": "AA\n"x"\n',
+        b'{"float": "a\n',
+        b'{"long": [\n[1]\n[2]\n',
+        b'{"long": 1\n{"a": [1]}\n',
+        b'{"map": [[0, 01],\n',
+    ],
+)
+@pytest.mark.parametrize("inside", [b"", b'{"vector": [', b'{"a": {"map": [[1, '])
+def test_what_is_wrong_in_a_tag_is_known_before_the_input_ends(text, inside):
+    records = JsonRecords()
+    assert records.take(b"1\n" + inside + text, False) == tb.dumps(1)
+    assert records.is_refused and records.rest == inside + text
+
+
+TAGS = [
+    '{"float": 99999999999999999999 }', '{"double": 1.5, "a": 2}', '{"map": [[1, [2, 3]], ["a", "b"]]}', '{"long": 5}',
+    '{"map": [1, 2], "a": 1}', '{"long": "a,}", "b": {"vector": [1, {"bytes": "AAE="}]}}', '{"double": "inf" }',
+    '{"vector": [' * 200 + "1" + "]}" * 200, '{"writable": ["a]", "AAE="]}', '{"ext": [51, "AA=="]}',
+    '{"vector": {"vector": [true]}, "a": {"float": -0.5e3}}', "12345678901234567890.5", "[-" + "9" * 300 + "e-3]",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("nbytes", [1, 3, 50])
+def test_what_is_right_is_taken_wherever_it_is_cut(nbytes):
+    """Whatever a tag or a number may become: nothing is left to the reader of objects."""
+    text = "\n".join(TAGS).encode()
+    records, found = JsonRecords(), []
+    for i in range(0, len(text), nbytes):
+        found.append(records.take(text[i : i + nbytes], False))
+        assert not records.is_refused, text[: i + nbytes]
+    found.append(records.take(b"", True))
+    assert not records.is_refused
+    expected = outcome(encoded_lines(lines_of(io.BytesIO(text), "here", None)))
+    assert (b"".join(found), None) == (JsonRecords().take(text, True), None) == expected
+
+
+@pytest.mark.parametrize("nbytes", [(2 << 20) + 1, (2 << 20) + 100, 3 << 20, 5 << 20])
+def test_max_bytes_of_a_very_long_line(nbytes):
+    """Of what was taken of a line before its rest is left to the reader of objects, too."""
+    text = b"1\n" + (b"[1] " * (nbytes // 4 + 1))[:nbytes]
+    for end in b"", b"\n", b"\n2\n":
+        found = outcome(records_of_json(io.BytesIO(text + end), "here", False, "hadoop", 2 << 20))[1]
+        assert found == "here: line 2: longer than 2097152 bytes"
+    right = text[: 2 + (2 << 20)] + b"\n" + b"[1] " * (1 << 17) + b"\n[2"
+    found = outcome(records_of_json(io.BytesIO(right), "here", False, "hadoop", 2 << 20))[1]
+    assert found.startswith("here: line 4: not JSON at column 3: ")
+
+
+def test_a_byte_order_mark_in_a_very_long_line():
+    text = b"[1]" + b" " * (1 << 20) + b"\xef\xbb\xbf[2]\n"
+    encoded, message = outcome(records_of_json(io.BytesIO(text), "here", False, "hadoop", None))
+    assert encoded == tb.dumps([1]) and message.startswith("here: line 1: not JSON at column ")
+    assert outcome(records_of_json(io.BytesIO(b"\xef\xbb\xbf" + text[:-7]), "here", False, "hadoop", None))[1] is None
 
 
 def test_numbers_are_those_of_python():

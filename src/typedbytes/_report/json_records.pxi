@@ -81,7 +81,7 @@ cdef class JsonRecords:
     cdef bint pairs
     cdef Py_ssize_t max_bytes
     cdef Py_ssize_t wanted    # bytes of the rest, before it is looked at again
-    cdef Py_ssize_t line_nbytes    # of the line in which the rest begins, before it
+    cdef readonly Py_ssize_t line_nbytes    # of the line in which the rest begins, before it
     cdef bint is_first        # nothing has been taken
     cdef readonly bint is_refused    # the rest is not JSON of records
     cdef readonly long long nlines    # before the rest
@@ -321,8 +321,8 @@ cdef inline int64_t int64_of(const JsonNumber* number) noexcept:
 
 cdef const unsigned char* put_json_integer(JsonText* j, JsonNumber* number) except? NULL:
     cdef int64_t value
-    if not has_int64(number):
-        return not_json(j, number.start)
+    if not has_int64(number):    # what is cut by the end may go on as a DOUBLE
+        return not_json(j, number.end if number.end == j.end and number.ndigits <= MAX_DIGITS else number.start)
     value = int64_of(number)
     reserve(&j.out, 9)
     if value == <int32_t>value:

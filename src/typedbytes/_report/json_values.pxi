@@ -173,12 +173,14 @@ cdef Tag tag_of(const WriteBuffer* b, Py_ssize_t name) noexcept:
     return NO_TAG
 
 
-cdef const unsigned char* end_of_tag(JsonText* j, const unsigned char* p) noexcept:
+cdef const unsigned char* end_of_tag(JsonText* j, const unsigned char* p) except? NULL:
     # Where the object ends of which the value at p is the only member; p: it has more; NULL: that is not known.
-    # The text is passed over once for each tag that it is in, so the work is at most that of the depth allowed.
+    # The text is passed over once for each tag that it is in, so the work is at most that of the depth allowed. What is
+    # not JSON may hide the end, or look like it: the value is read, whatever is found.
     cdef const unsigned char* start = p
+    cdef const unsigned char* end = NULL
     cdef Py_ssize_t nopen = 0
-    while p < j.end:
+    while p < j.end and end == NULL:
         if p[0] == c'"':
             p += 1
             while p < j.end and p[0] != c'"':
@@ -187,10 +189,26 @@ cdef const unsigned char* end_of_tag(JsonText* j, const unsigned char* p) noexce
             nopen += 1
         elif is_close(p) or p[0] == c",":
             if nopen == 0:
-                return p if p[0] == c"}" else start
+                end = p if p[0] == c"}" else start
             nopen -= p[0] != c","
         p += 1
-    return not_json(j, j.end)
+    if p - start > LONG_LINE_NBYTES:
+        PyErr_CheckSignals()
+    return end if end != NULL else cut_value(j, start)
+
+
+cdef const unsigned char* cut_value(JsonText* j, const unsigned char* p) except? NULL:
+    # NULL, always: the first value of an object, a tag or not, where the text ends before the next member. Right as far
+    # as it goes, it fails at the end: more may come. A number may be that of a tag, beyond the range of an INT or LONG.
+    cdef JsonNumber number
+    if p < j.end and (p[0] == c"-" or c"0" <= p[0] <= c"9"):
+        if not read_number(j, p, &number) or number.ndigits > MAX_DIGITS:
+            return not_json(j, j.failed_at if number.end == NULL else p)
+        p = number.end
+    else:
+        j.depth -= p < j.end and p[0] == c"["    # of a VECTOR the tag is no depth
+        p = read_json(j, p)
+    return not_json(j, after_space(j, p)) if p != NULL else NULL
 
 
 cdef const unsigned char* read_tag(JsonText* j, const unsigned char* p, Tag tag) except? NULL:

@@ -157,19 +157,22 @@ def records_of_json(source, shown, pairs, dialect, max_bytes, plain=False):
             if records.is_refused:
                 from typedbytes.cli._forms.json_form import encoded_lines  # imported lazily: start-up time
 
-                lines = lines_of(put_back(records.rest, file), shown, max_bytes, JSON_PIECE_NBYTES, records.nlines)
+                rest, before = put_back(records.rest, file), (records.nlines, records.line_nbytes)
+                lines = lines_of(rest, shown, max_bytes, JSON_PIECE_NBYTES, before)
                 yield from encoded_lines(lines, pairs, dialect, plain, max_bytes)
                 return
 
 
-def lines_of(source, shown, max_bytes, piece_nbytes=-1, nbefore=0):
+def lines_of(source, shown, max_bytes, piece_nbytes=-1, before=(0, 0)):
     """Yield (location, line), with long lines in pieces of piece_nbytes, without a byte order mark before the first.
 
-    A location is the input and the number of the line. nbefore: lines before the source.
+    A location is the input and the number of the line. before: the lines before the source, and how many bytes of its
+    first line.
     """
-    limit = piece_nbytes if max_bytes is None else max_bytes + 1
+    number, nbytes = before
+    limit = piece_nbytes if max_bytes is None else max_bytes + 1 - nbytes
     with io.BufferedReader(source, CHUNK_NBYTES) as file:
-        number, is_end, mark = nbefore, True, b"" if nbefore else BOM_UTF8
+        is_end, mark = True, b"" if number or nbytes else BOM_UTF8
         for line in iter(lambda: file.readline(limit), b""):
             number += is_end
             is_end = line.endswith(b"\n")
@@ -178,6 +181,7 @@ def lines_of(source, shown, max_bytes, piece_nbytes=-1, nbefore=0):
                 raise Failure(BAD_DATA, f"{location}: longer than {max_bytes} bytes")
             yield location, line.removeprefix(mark) or b"\n"
             mark = b""
+            limit = piece_nbytes if max_bytes is None else max_bytes + 1
 
 
 def _from_messages(source, pairs, dialect, max_bytes):
