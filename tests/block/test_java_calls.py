@@ -93,6 +93,16 @@ def test_python_calls_java(kind, tmp_path):
     assert path is None or not path.exists()
 
 
+def test_java_removes_no_path_but_its_own(tmp_path):
+    path = tmp_path / "calls"
+    with java_server(path) as (process, _):
+        path.unlink()
+        path.write_text("of another")
+        process.stdin.close()
+        assert process.stdout.read() == "closed\n"
+    assert path.read_text() == "of another"
+
+
 def test_java_answers_too_late():
     with java_server() as (_, address), connect(address, timeout=30) as connection:
         connection.stream.timeout = 0.05

@@ -8,6 +8,9 @@ import java.nio.channels.ByteChannel;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.Paths;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -44,8 +47,14 @@ public final class Server implements Closeable {
     private final Map<String, Handler> handlers = new ConcurrentHashMap<>();
     private final Set<SocketChannel> clients = ConcurrentHashMap.newKeySet();
 
-    private Server(ServerSocketChannel listener) {
+    private final Path path;      // absolute; null: not of a Unix socket
+    private final Object file;    // which one it was when it was made
+
+    private Server(ServerSocketChannel listener) throws IOException {
         this.listener = listener;
+        SocketAddress address = listener.getLocalAddress();
+        path = Sockets.isUnix(address) ? Paths.get(address.toString()).toAbsolutePath() : null;
+        file = path == null ? null : Sockets.fileAt(path);
     }
 
     /** Listens on an address; port 0 stands for any that is free. */
@@ -166,16 +175,21 @@ public final class Server implements Closeable {
         return new Message(Wire.NATIVE, message.id, false, Arrays.asList(values));
     }
 
-    /** Ends {@link #run} and all connections. */
+    /** Ends {@link #run} and all connections, and removes the path of a Unix socket if it is still this server's. */
     @Override
     public void close() throws IOException {
-        SocketAddress address = listener.isOpen() ? listener.getLocalAddress() : null;
-        listener.close();
-        for (SocketChannel client : clients) {
-            client.close();
+        if (!listener.isOpen()) {
+            return;
         }
-        if (Sockets.isUnix(address)) {
-            java.nio.file.Files.deleteIfExists(java.nio.file.Paths.get(address.toString()));
+        try {
+            if (path != null && file != null && file.equals(Sockets.fileAt(path))) {
+                Files.deleteIfExists(path);    // before run() returns, after which the process may end
+            }
+        } finally {
+            listener.close();
+            for (SocketChannel client : clients) {
+                client.close();
+            }
         }
     }
 }

@@ -7,6 +7,11 @@ import java.net.SocketAddress;
 import java.net.StandardProtocolFamily;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 
 /**
  * Unix sockets, which Java has from version 16 on; by reflection, because the module is compiled for Java 8.
@@ -28,6 +33,15 @@ final class Sockets {
 
     static boolean isUnix(SocketAddress address) {
         return address != null && address.getClass().getName().equals(UNIX_ADDRESS);
+    }
+
+    /** What tells a file from one that replaces it at its path; null where there is none. */
+    static Object fileAt(Path path) throws IOException {
+        try {
+            return Files.readAttributes(path, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS).fileKey();
+        } catch (NoSuchFileException error) {
+            return null;
+        }
     }
 
     static ServerSocketChannel listen(SocketAddress address) throws IOException {
