@@ -16,7 +16,13 @@ pytestmark = pytest.mark.free_threaded
 
 
 leave = threading.Event()
-HANDLERS = {"wait": leave.wait, "add": lambda *numbers: sum(numbers), "echo": lambda value: value}
+HANDLERS = {
+    "wait": leave.wait,
+    "add": lambda *numbers: sum(numbers),
+    "echo": lambda value: value,
+    "late": lambda nbytes: leave.wait() and bytes(nbytes),
+    "count": len,
+}
 
 
 @pytest.fixture(params=[True, False], ids=["ring", "socket"])
@@ -75,6 +81,19 @@ def test_a_call_that_was_cancelled_is_dropped(server):
                     await asyncio.wait_for(connection.call(Command("wait")), 0.01)
             leave.set()
             assert await connection.call(Command("add"), 1, 2) == [3]
+
+    asyncio.run(main())
+
+
+def test_a_cancelled_answer_and_a_request_that_are_large(server):
+    """Neither side can send all of its message before the other reads."""
+
+    async def main():
+        async with AsyncConnection(connect(server.address, timeout=10)) as connection:
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(connection.call(Command("late"), 5_000_000), 0.02)
+            asyncio.get_running_loop().call_later(0.05, leave.set)
+            assert await connection.call(Command("count"), bytes(5_000_000)) == [5_000_000]
 
     asyncio.run(main())
 

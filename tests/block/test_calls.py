@@ -223,6 +223,32 @@ def test_the_timeout_of_a_client(address):
         assert call(connection, "add", 1) == 1  # the late answer is dropped
 
 
+@pytest.mark.parametrize("ring", [True, False])
+def test_a_late_answer_and_a_request_that_are_large(address, ring):
+    """Neither side can send all of its message before the other reads."""
+    done = threading.Event()
+
+    def late():
+        done.wait()
+        return bytes(5_000_000)
+
+    with connected(address, {"late": late, "count": len}, timeout=30, ring=ring) as connection:
+        set_timeout(connection.stream, 0.05)
+        for _ in range(2):
+            with pytest.raises(socket.timeout):
+                call(connection, "late")
+        done.set()
+        set_timeout(connection.stream, 10)
+        assert call(connection, "count", bytes(5_000_000)) == 5_000_000
+
+
+def set_timeout(stream, seconds):
+    if isinstance(stream, SharedRing):
+        stream.timeout = seconds
+    else:
+        stream.settimeout(seconds)
+
+
 def test_a_server_that_never_answers_the_offer():
     with socket.create_server(TCP) as listener, pytest.raises(socket.timeout):
         connect(listener.getsockname(), timeout=0.05)
@@ -387,6 +413,52 @@ def test_a_forked_child_closes_nothing(tmp_path):
         assert os.waitpid(child, 0)[1] == 0
         with connect(server.address) as connection:
             assert call(connection, "add", 1) == 1
+
+
+@pytest.mark.parametrize("ring", [True, False])
+def test_a_forked_child_cannot_call(address, ring):
+    """It would take an answer that is its parent's."""
+    with connected(address, ring=ring) as connection:
+        assert call(connection, "add", 1) == 1
+        child = os.fork()
+        if child == 0:
+            with contextlib.suppress(RuntimeError):
+                call(connection, "add", 2)
+                os._exit(1)
+            connection.close()
+            os._exit(0 if connection.closed else 2)
+        assert os.waitpid(child, 0)[1] == 0
+        assert call(connection, "add", 3) == 3
+
+
+@pytest.mark.parametrize("ring", [True, False])
+def test_a_child_that_is_forked_during_a_call(address, ring):
+    """The thread that calls is not in the child, which does not wait for it."""
+    entered, leave = threading.Event(), threading.Event()
+
+    def wait():
+        entered.set()
+        leave.wait()
+        return 7
+
+    with connected(address, {"wait": wait}, ring=ring) as connection:
+        found = []
+        caller = threading.Thread(target=lambda: found.append(call(connection, "wait")))
+        caller.start()
+        entered.wait()
+        child = os.fork()
+        if child == 0:
+            signal.alarm(5)
+            with contextlib.suppress(RuntimeError):
+                call(connection, "wait")
+                os._exit(1)
+            connection.close()
+            del connection
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        leave.set()
+        caller.join()
+        assert found == [7]
 
 
 def test_what_cannot_be_served_is_refused(tmp_path):

@@ -1,7 +1,7 @@
 """AsyncConnection: calls that an event loop awaits.
 
 Here: waiting for the socket, of which a ring has one too. Not here: requests and answers, which are compiled.
-Invariant: reading never blocks the loop; a call that was cancelled has an answer that the next call drops.
+Invariant: reading never blocks the loop; the next call drops the answer of one that was cancelled.
 """
 
 from __future__ import annotations
@@ -54,20 +54,25 @@ class AsyncConnection:
         if self._turn is None:
             self._turn = asyncio.Lock()
         async with self._turn:
+            if self._connection._is_behind:  # after a call that was cancelled
+                await self._polled(self._connection._drop)
             self._connection._start(values)
-            while True:
-                try:
-                    return self._finish(type)
-                except BlockingIOError:
-                    await self._readable()
+            return await self._polled(self._connection._finish, type)
 
-    def _finish(self, type):
+    async def _polled(self, read, *arguments):
+        while True:
+            try:
+                return self._read_now(read, *arguments)
+            except BlockingIOError:
+                await self._readable()
+
+    def _read_now(self, read, *arguments):
         if self._is_ring:
-            return self._connection._finish(type)
+            return read(*arguments)
         timeout = self._stream.gettimeout()
         self._stream.settimeout(0)
         try:
-            return self._connection._finish(type)
+            return read(*arguments)
         finally:
             self._stream.settimeout(timeout)
 

@@ -1,7 +1,11 @@
 # Connection: a request and its reply in one call, over a ring or a socket, from several threads.
 #
-# Invariant: replies come in the order of their requests, and repeat their ids; a reply whose caller gave up, after a
-# timeout or a signal, is dropped when it comes. Waiting for another thread's call is without the GIL.
+# Invariant: a reply repeats the id of its request. One whose caller gave up, after a timeout or a signal, is read and
+# dropped before the next request is sent: otherwise each side could wait for the other to read. Waiting for another
+# thread's call is without the GIL. A forked child has no connection: it would take replies that are its parent's.
+
+cdef extern from "<unistd.h>" nogil:
+    int process_id "getpid"()
 
 cdef extern from *:
     """
@@ -26,7 +30,8 @@ cdef class Connection:
 
     stream: a SharedRing, or a socket. max_bytes: of a reply. default, pickle: as for `BlockEncoder` and `BlockDecoder`.
     Several threads may call; one call at a time is on its way. After an error of the stream a Connection stays failed;
-    after a timeout or a signal it goes on, unless a part of the request was sent.
+    after a timeout or a signal it goes on, unless a part of the request was sent: the next call waits for the late
+    reply, drops it, and then sends its own request. A forked child may only close it.
 
     >>> import socket, threading
     >>> ours, theirs = socket.socketpair()
@@ -48,13 +53,15 @@ cdef class Connection:
     cdef int nwaiting             # atomic
     cdef unsigned long caller     # the thread that calls
     cdef uint32_t id
-    cdef uint32_t nabandoned      # requests whose replies may still come
+    cdef readonly bint _is_behind    # the reply to the last request is still to come
+    cdef int process              # that may call
     cdef State state
 
     def __cinit__(self, *args, **options):
         cdef int failed = pthread_mutex_init(&self.mutex, NULL) or start_condition(&self.freed)
         if failed:
             raise_errno(failed)
+        self.process = process_id()
         self.state = CLOSED
 
     def __init__(self, stream, *, max_bytes=None, default=None, pickle="safe"):
@@ -68,8 +75,9 @@ cdef class Connection:
         self.state = OPEN
 
     def __dealloc__(self):
-        pthread_mutex_destroy(&self.mutex)
-        pthread_cond_destroy(&self.freed)
+        if self.process == process_id():    # a forked child would wait for threads that it does not have
+            pthread_mutex_destroy(&self.mutex)
+            pthread_cond_destroy(&self.freed)
 
     def __reduce__(self):
         raise TypeError("a Connection cannot be pickled")
@@ -109,6 +117,14 @@ cdef class Connection:
         finally:
             self.leave()
 
+    def _drop(self):
+        # Before _start where _is_behind.
+        self.enter()
+        try:
+            self.receive()
+        finally:
+            self.leave()
+
     def _finish(self, type):
         self.enter()
         try:
@@ -118,30 +134,29 @@ cdef class Connection:
         return answer_of(reply, type)
 
     cdef int send(self, values) except -1:
+        if unlikely(self._is_behind):
+            self.receive()
         write_message(self.writer, values, <uint32_t>(self.id + 1), True)
         self.id += 1
-        self.nabandoned += 1
+        self._is_behind = True
         return 0
 
     cdef Message receive(self):
         cdef Message reply
-        cdef uint32_t age
-        while True:
-            found = self.reader.next_message()
-            if found is None:
-                raise ConnectionResetError("the other side has closed the connection")
-            reply = <Message>found
-            age = self.id - <uint32_t>reply.number
-            if age == 0:
-                self.nabandoned = 0
-                return reply
-            if age >= self.nabandoned:
-                raise BlockError(f"expected the reply to message {self.id}, not to {reply.number}")
-            self.nabandoned = age
+        found = self.reader.next_message()
+        if found is None:
+            raise ConnectionResetError("the other side has closed the connection")
+        reply = <Message>found
+        if <uint32_t>reply.number != self.id:
+            raise BlockError(f"expected the reply to message {self.id}, not to {reply.number}")
+        self._is_behind = False
+        return reply
 
     # ---- one call at a time
 
     cdef inline int enter(self) except -1:
+        if unlikely(self.writer is not None and self.writer.is_inherited):
+            raise_inherited(self)
         if unlikely(not claim_state(&self.state, OPEN, BUSY)):
             self.wait_for_turn()
         self.caller = PyThread_get_thread_ident()
@@ -186,6 +201,10 @@ cdef class Connection:
     def close(self):
         """Close the stream, after the call of another thread if there is one. Closing again does nothing."""
         if self.state == CLOSED:
+            return
+        if self.writer.is_inherited:    # in a forked child: a thread that it does not have may be inside
+            self.state = CLOSED
+            self.stream.close()
             return
         self.enter()
         try:

@@ -97,7 +97,8 @@ cdef class Ring(OpenWriter):
         return 0
 
     cdef inline int leave(self, State* state) except -1:
-        state[0] = OPEN if self.failure is None else HAS_FAILED
+        if state[0] == BUSY:    # else it was closed in a child that a signal's handler forked
+            state[0] = OPEN if self.failure is None else HAS_FAILED
         return 0
 
     cdef Py_ssize_t read_into(self, unsigned char* target, Py_ssize_t capacity) except -1:
@@ -256,8 +257,10 @@ cdef class Ring(OpenWriter):
         cdef long long deadline = now_ns() + 1000000000
         if self.reading == CLOSED:
             return
-        if not self.is_inherited:    # else the connection is the parent's
-            shutdown_socket(self.ring.descriptor, SHUT_RDWR)
+        if self.is_inherited:    # the connection is the parent's, of which a thread may be inside
+            self.release()
+            return
+        shutdown_socket(self.ring.descriptor, SHUT_RDWR)
         while (self.reading == BUSY or self.writing == BUSY) and now_ns() < deadline:
             with nogil:
                 sleep_ns(1000000)
@@ -270,11 +273,15 @@ cdef class Ring(OpenWriter):
         except BaseException:
             self.reading = before
             raise
+        self.release()
+
+    cdef int release(self) except -1:
         self.reading = self.writing = CLOSED
         unregister_writer(self)
         self.connection = None
         self.stop()
         self._unmap()
+        return 0
 
     def __enter__(self):
         return self
