@@ -389,6 +389,26 @@ def test_memory_that_is_not_allocated_is_refused():
             SharedChannel.accept(theirs)
 
 
+def test_memory_whose_blocks_lie_beyond_what_is_declared_is_refused():
+    with socket_pair() as (ours, theirs), memory(4096, 0) as file:
+        os.ftruncate(file, 0)
+        os.ftruncate(file, 8192)
+        os.posix_fallocate(file, 4096, 4096)
+        fcntl.fcntl(file, 1033, SHRINK | FUTURE_WRITE)
+        offered(ours, file, 4096)
+        with pytest.raises(tb.BlockError, match="more than 4096 bytes"):
+            SharedChannel.accept(theirs)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="root alone gives a file to another user")
+def test_memory_of_another_user_is_refused():
+    with socket_pair() as (ours, theirs), memory(4096, SHRINK | FUTURE_WRITE) as file:
+        os.fchown(file, 65534, -1)
+        offered(ours, file, 4096)
+        with pytest.raises(tb.BlockError, match="of another user"):
+            SharedChannel.accept(theirs)
+
+
 def test_neither_side_can_remove_memory():
     with channels(8192) as (sender, receiver):
         body = sender.reserve(8000)

@@ -116,7 +116,7 @@ def map_lent(path, nbytes):
     try:
         if not _seals_of(file) & _SEAL_SHRINK:
             raise _not_sealed(path)
-        _check_size(nbytes, os.fstat(file).st_size)
+        _check_allocated(file, nbytes)
         return mmap.mmap(file, nbytes)
     finally:
         os.close(file)
@@ -176,8 +176,11 @@ def _open_memory(path, mode):
             f"{path} cannot be opened ({error.strerror}): one user has to run both sides, in one PID namespace"
         ) from error
     try:
-        if not stat.S_ISREG(os.fstat(found).st_mode):
+        status = os.fstat(found)
+        if not stat.S_ISREG(status.st_mode):
             raise BlockError(f"{path} is not memory")
+        if status.st_uid != os.geteuid():
+            raise BlockError(f"{path} is of another user: one user has to run both sides")
         return os.open(f"/proc/self/fd/{found}", mode | os.O_CLOEXEC)
     finally:
         os.close(found)
@@ -199,9 +202,16 @@ def _not_sealed(path):
 def _check_sealed(file, path, nbytes):
     if _seals_of(file) & _SEALS != _SEALS:
         raise _not_sealed(path)
+    _check_allocated(file, nbytes)
+
+
+def _check_allocated(file, nbytes):
     found = os.fstat(file)
-    # a page that is not allocated yet would be charged to this process
+    # a page that is not allocated yet would be charged to this process; where there are more bytes than nbytes, the
+    # blocks may be theirs
     _check_size(nbytes, min(found.st_size, 512 * found.st_blocks))
+    if found.st_size > -(-nbytes // mmap.PAGESIZE) * mmap.PAGESIZE:
+        raise BlockError(f"the shared memory has more than {nbytes} bytes")
 
 
 def _require_seals():
