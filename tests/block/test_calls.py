@@ -404,6 +404,126 @@ def test_a_path_that_was_removed_does_not_keep_a_server_open(tmp_path):
     assert server.closed
 
 
+def test_a_close_removes_no_path_of_another(tmp_path, monkeypatch):
+    path = tmp_path / "calls"
+    first = serve(path, HANDLERS)
+    path.unlink()
+    with serve(path, HANDLERS):
+        first.close()
+        with connect(path) as connection:
+            assert call(connection, "add", 1) == 1
+    with serve(path, HANDLERS):
+        path.unlink()
+        path.write_text("a file")
+    assert path.read_text() == "a file"
+    path.unlink()
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "calls").write_text("a file")
+    monkeypatch.chdir(tmp_path)
+    with serve("calls", HANDLERS):
+        monkeypatch.chdir(other)
+    assert (other / "calls").read_text() == "a file" and not path.exists()
+
+
+def test_a_client_cannot_offer_memory_of_another_process(tmp_path):
+    """A server of root could be led to write to it."""
+    with serve(tmp_path / "calls", HANDLERS) as server, socket.socket(socket.AF_UNIX) as sock:
+        sock.connect(server.address)
+        reader, writer = BlockReader(sock), BlockWriter(sock, "native")
+        writer.write([Command("ring"), f"/proc/{os.getppid()}/fd/3", f"/proc/{os.getpid()}/fd/3", 4096])
+        answer = reader.read()
+        assert answer[0] == "refused" and "not its own" in answer[1]
+        writer.write([Command("add"), 1, 2], id=7, reply=True)
+        assert reader.read() == [3]
+
+
+def test_an_answer_to_an_offer_is_small():
+    def answer():
+        sock, _ = listener.accept()
+        with sock, contextlib.suppress(OSError):
+            BlockReader(sock).read()
+            BlockWriter(sock, "native").write([Command("refused"), "x" * 1_000_000])
+
+    with socket.create_server(TCP) as listener:
+        thread = threading.Thread(target=answer)
+        thread.start()
+        with pytest.raises(tb.LimitError):
+            connect(listener.getsockname(), timeout=10)
+        thread.join()
+
+
+@pytest.mark.parametrize("ring", [True, False])
+def test_errors_of_errors_leave_the_connection(address, ring):
+    class Silent(Exception):
+        def __str__(self):
+            raise RuntimeError("no text")
+
+    def fail():
+        raise Silent
+
+    def default(value):
+        raise OSError(2, "no such file")
+
+    with connected(address, {"fail": fail, "strange": object}, ring=ring, default=default) as connection:
+        for _ in range(2):
+            with pytest.raises(tb.CallError, match="Silent: its text cannot be had, because of RuntimeError"):
+                call(connection, "fail")
+            with pytest.raises(tb.CallError, match="no such file"):
+                call(connection, "strange")
+
+
+def test_a_client_waits_for_a_full_backlog(tmp_path):
+    path = str(tmp_path / "calls")
+    with socket.socket(socket.AF_UNIX) as listener, socket.socket(socket.AF_UNIX) as first:
+        listener.bind(path)
+        listener.listen(0)
+        first.connect(path)
+        with pytest.raises(socket.timeout):
+            connect(path, timeout=0.02, ring=False)
+        accepting = threading.Timer(0.05, lambda: listener.accept()[0].close())
+        accepting.start()
+        connect(path, timeout=10, ring=False).close()
+        accepting.join()
+
+
+def test_options_are_checked_at_once(tmp_path):
+    path = tmp_path / "calls"
+    for options in ({"timeout": 0}, {"timeout": -1}, {"timeout": 86400 * 30}, {"spin": 2}, {"max_bytes": -1},
+                    {"pickle": "other"}, {"default": 5}, {"timeout": "1"}):  # fmt: skip
+        for function in (lambda: serve(path, HANDLERS, **options), lambda: connect(path, **options)):
+            with pytest.raises((ValueError, TypeError)):
+                function()
+        assert not path.exists()
+
+
+def test_one_of_two_servers_starts_on_a_path_that_was_left(tmp_path, monkeypatch):
+    """A socket on which its server does not listen yet looks like one that was left."""
+    path, barrier, found = str(tmp_path / "calls"), threading.Barrier(2), []
+    quick = socket.socket.listen
+
+    def listen(sock, *arguments):
+        time.sleep(0.02)
+        quick(sock, *arguments)
+
+    def start():
+        barrier.wait()
+        with contextlib.suppress(OSError):
+            found.append(serve(path, HANDLERS))
+
+    monkeypatch.setattr(socket.socket, "listen", listen)
+    for _ in range(5):
+        with socket.socket(socket.AF_UNIX) as left:
+            left.bind(path)
+        threads = [threading.Thread(target=start) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(found) == 1
+        found.pop().close()
+
+
 def test_a_forked_child_closes_nothing(tmp_path):
     with serve(tmp_path / "calls", HANDLERS) as server:
         child = os.fork()

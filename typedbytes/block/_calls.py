@@ -1,7 +1,7 @@
 """Calls between processes: `connect` to a server, and `serve` functions to those that connect.
 
-Here: addresses, which stream a connection uses, which function answers a message. Not here: the memory of a ring and
-how both sides agree on it, which _shared_ring knows; a call itself, which is compiled.
+Here: which stream a connection uses, which function answers a message. Not here: addresses, which _addresses knows; the
+memory of a ring and how both sides agree on it, which _shared_ring knows; a call itself, which is compiled.
 
 A connection begins on its socket. A client in Python offers a ring, one in Java asks for an offer by the message `ring`
 alone; where a ring cannot be had, or the other side does not know of rings, the calls come over the socket.
@@ -13,12 +13,13 @@ import contextlib
 import errno
 import os
 import socket
-import stat
+import struct
 import threading
 import time
 from collections.abc import Callable, Mapping
 
-from typedbytes.block._native import BlockReader, BlockWriter, Command, Connection
+from typedbytes.block._addresses import is_local, is_still_there, listen, open_socket
+from typedbytes.block._native import BlockEncoder, BlockReader, BlockWriter, Command, Connection
 from typedbytes.block._shared_ring import SharedRing
 from typedbytes.errors import BlockError, DecodeError
 
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
     _Address = Union[str, os.PathLike[str], tuple[str, int]]
     _Handlers = Union[Mapping[str, Callable[..., Any]], Callable[..., Any]]
 
-_BACKLOG = 64
 _CAPACITY = 262144
+_LARGEST_ANSWER = 65536  # to an offer of a ring
 _OF_RINGS = ((Command,), (Command, str, str, int))  # a message that asks for a ring, and one that offers it
 
 
@@ -62,9 +63,10 @@ def connect(
     ...         connection.call(Command("add"), 1, 2.5)
     Message((3.5,), id=1)
     """
-    sock = _open_socket(address, timeout)
+    _check_options(timeout, spin, max_bytes, default, pickle)
+    sock = open_socket(address, timeout)
     try:
-        stream = (_offer_ring(sock, capacity, spin) if ring and _is_local(sock) else None) or sock
+        stream = (_offer_ring(sock, capacity, spin) if ring and is_local(sock) else None) or sock
         connection = Connection(stream, max_bytes=max_bytes, default=default, pickle=pickle)
     except BaseException:
         sock.close()
@@ -88,7 +90,8 @@ def serve(
     """Answer the calls of those that connect, from Python or Java, until the Server is closed.
 
     address: the path of a Unix socket, or a host and a port, 0 for any that is free. A path of a server that has ended
-    is used again. All that can connect can call: put the path into a folder of your own, and listen on 127.0.0.1.
+    is used again. All that can connect can call, on 127.0.0.1 each user of the machine: put the path into a folder of
+    your own.
     handlers: a mapping of commands to functions, each called with the values after the command; or one function,
     called with all values. What a function returns is the answer; its exception is a CallError of the caller.
     timeout: seconds after which a client that sends nothing is disconnected. ring: whether calls may pass through
@@ -110,7 +113,8 @@ def serve(
         if "ring" in handlers:
             raise ValueError("the command 'ring' is for the memory of a ring: name the function otherwise")
     options = {"timeout": timeout, "ring": ring, "spin": spin, "max_bytes": max_bytes}
-    return Server(_listen(address), handlers, options, {"default": default, "pickle": pickle})
+    _check_options(timeout, spin, max_bytes, default, pickle)
+    return Server(listen(address), handlers, options, {"default": default, "pickle": pickle})
 
 
 class Server:
@@ -124,8 +128,8 @@ class Server:
 
     __module__ = "typedbytes.block"
 
-    def __init__(self, listener: socket.socket, handlers: _Handlers, options: dict[str, Any], values: dict[str, Any]):
-        self._listener = listener
+    def __init__(self, listener: Any, handlers: _Handlers, options: dict[str, Any], values: dict[str, Any]):
+        self._listener, self._place = listener
         self._handlers = handlers
         self._options = options
         self._values = values
@@ -133,7 +137,9 @@ class Server:
         self._clients: dict[threading.Thread, socket.socket] = {}
         self._closed = False
         self._process = os.getpid()
-        self.address: Any = listener.getsockname()[:2] if listener.family != socket.AF_UNIX else listener.getsockname()
+        self.address: Any = self._listener.getsockname()
+        if isinstance(self.address, tuple):
+            self.address = self.address[:2]
         self._acceptor = threading.Thread(target=self._accept, name=f"typedbytes server {self.address}", daemon=True)
         self._acceptor.start()
 
@@ -159,13 +165,15 @@ class Server:
                 return
             self._closed = True
             clients = dict(self._clients)
+        is_ours = self._place is None or is_still_there(self._place)
         with contextlib.suppress(OSError):
-            _open_socket(self.address, 1.0).close()  # wakes the thread that accepts
+            if is_ours:
+                open_socket(self._place[0] if self._place else self.address, 1.0).close()  # wakes the acceptor
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)  # also where the path was removed
-        if isinstance(self.address, str) and not self.address.startswith("\0"):
+        if self._place is not None and is_ours:
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(self.address)
+                os.unlink(self._place[0])
         for sock in clients.values():
             with contextlib.suppress(OSError):
                 sock.shutdown(socket.SHUT_RDWR)
@@ -234,9 +242,10 @@ class Server:
         spin = self._options["spin"]
         ring = SharedRing.__new__(SharedRing)
         try:
-            if not self._options["ring"] or not _is_local(sock):
+            if not self._options["ring"] or not is_local(sock):
                 raise OSError(errno.ENOTSUP, "this server has no rings for this client")
             if len(message) == 4:
+                _check_owner(sock, message[1:3])
                 ring._accept(sock, reader, writer, message[1:], spin)
             else:
                 ring._offer(sock, reader, writer, _CAPACITY, spin)
@@ -268,9 +277,7 @@ class Server:
             answer = _failure(error)
         try:
             writer.write(answer, id=message.id)
-        except OSError:
-            raise
-        except Exception as error:  # there is no type for it
+        except Exception as error:  # there is no type for it; where the client has ended, this fails as well
             writer.write(_failure(error), id=message.id)
 
     def _result(self, message):
@@ -285,13 +292,34 @@ class Server:
 
 
 def _failure(error):
-    text = str(error).encode("utf-8", "backslashreplace").decode("utf-8")
-    return [Command("error"), type(error).__name__, text]
+    try:
+        text = str(error)
+    except Exception as second:
+        text = f"its text cannot be had, because of {type(second).__name__}"
+    return [Command("error"), type(error).__name__, text.encode("utf-8", "backslashreplace").decode("utf-8")]
+
+
+def _check_options(timeout, spin, max_bytes, default, pickle):
+    if timeout is not None and not 0 < timeout <= 86400 * 24:
+        raise ValueError(f"timeout is above 0 and at most 24 days in seconds, or None, not {timeout}")
+    if not 0 <= spin <= 1:
+        raise ValueError(f"spin is 0..1 seconds, not {spin}")
+    BlockReader(b"", "native", max_bytes=max_bytes, pickle=pickle)
+    BlockEncoder("native", default=default, pickle=pickle)
+
+
+def _check_owner(sock, paths):
+    """Raise OSError where a client offers memory of another process, to which this one may write and the client not."""
+    if sock.family != socket.AF_UNIX or not hasattr(socket, "SO_PEERCRED"):
+        return
+    pid, uid, _ = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    if uid != os.geteuid() or not all(path.startswith(f"/proc/{pid}/fd/") for path in paths):
+        raise OSError(errno.EACCES, "the memory that this client offers is not its own, or of another user")
 
 
 def _offer_ring(sock, capacity, spin):
     """Return a ring, None where this system has none or the other side refuses it."""
-    reader, writer = BlockReader(sock, "native"), BlockWriter(sock, "native")
+    reader, writer = BlockReader(sock, "native", max_bytes=_LARGEST_ANSWER), BlockWriter(sock, "native")
     ring = SharedRing.__new__(SharedRing)
     try:
         ring._offer(sock, reader, writer, capacity, spin)
@@ -302,63 +330,3 @@ def _offer_ring(sock, capacity, spin):
             raise BlockError("the other side has sent more than an answer") from None
         return None
     return ring
-
-
-# ---- addresses
-
-
-def _is_local(sock):
-    return sock.family == socket.AF_UNIX or sock.getpeername()[0] == sock.getsockname()[0]
-
-
-def _open_socket(address, timeout):
-    if isinstance(address, tuple):
-        return socket.create_connection(address, timeout)
-    path = os.fspath(address)
-    sock = socket.socket(socket.AF_UNIX)
-    try:
-        sock.settimeout(timeout)
-        sock.connect(path)
-    except OSError as error:
-        sock.close()
-        raise _with_path(error, path) from None
-    except BaseException:
-        sock.close()
-        raise
-    return sock
-
-
-def _listen(address):
-    if isinstance(address, tuple):
-        family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
-        return socket.create_server(address, family=family, backlog=_BACKLOG)
-    path = os.fspath(address)
-    sock = socket.socket(socket.AF_UNIX)
-    try:
-        try:
-            sock.bind(path)
-        except OSError as error:
-            if error.errno != errno.EADDRINUSE or not _has_ended(path):
-                raise _with_path(error, path) from None
-            os.unlink(path)
-            sock.bind(path)
-        sock.listen(_BACKLOG)
-    except BaseException:
-        sock.close()
-        raise
-    return sock
-
-
-def _has_ended(path):
-    """Whether a path is that of a Unix socket on which no process listens any more."""
-    try:
-        _open_socket(path, 1.0).close()
-    except ConnectionRefusedError:
-        return stat.S_ISSOCK(os.stat(path).st_mode)
-    except OSError:
-        pass
-    return False
-
-
-def _with_path(error, path):
-    return OSError(error.errno, error.strerror, path) if error.errno else error
