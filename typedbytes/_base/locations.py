@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "file_system", "files", "glob_paths", "is_hidden", "is_map_file", "is_url", "map_files", "opened", "opened_in",
-    "opened_to_recognise", "part_files", "parts", "size", "visible_names", "visible_paths",
+    "opened_to_recognise", "part_files", "parts", "reason_of", "size", "visible_names", "visible_paths",
 ]  # fmt: skip
 
 _SIDE_FILE = r".+-(?:[mr]-\d{5,}|c-\d{5,}-\d+)(?:\..+)?"  # of a map task, a reduce task or a combiner
@@ -75,6 +75,12 @@ def opened_to_recognise(url: str) -> Any:
 def _unshared(file):
     """Return a file with an offset of its own: one in memory is the same object each time it is opened."""
     return io.BytesIO(file.getvalue()) if type(file).__module__ == "fsspec.implementations.memory" else file
+
+
+def reason_of(error: BaseException) -> str:
+    """Return what an error says in one line: those of some file systems have a stack of Java's."""
+    text = getattr(error, "strerror", None) or str(error)
+    return text.strip().partition("\n")[0].rstrip() or type(error).__name__
 
 
 def file_system(path: str) -> tuple[Any, str]:

@@ -21,16 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-__all__ = ["OutputAtUrl", "can_seek", "find_files", "opened", "opened_to_recognise", "reason_of", "reported", "size"]
+__all__ = ["OutputAtUrl", "can_seek", "find_files", "opened", "opened_to_recognise", "reported", "size"]
 
 PIECE_NBYTES = 1 << 20
 MARK = "_SUCCESS"
-
-
-def reason_of(error: BaseException) -> str:
-    """Return what an error says in one line: those of some file systems have a stack of Java's."""
-    text = getattr(error, "strerror", None) or str(error)
-    return text.strip().partition("\n")[0].rstrip() or type(error).__name__
 
 
 @contextmanager
@@ -43,7 +37,7 @@ def reported(kind: type[JobError], url: str) -> Iterator[None]:
     except FileNotFoundError:
         raise kind(f"no such file: {url}") from None
     except Exception as error:  # each file system has errors of its own
-        raise kind(f"{url}: {reason_of(error)}") from None
+        raise kind(f"{url}: {locations.reason_of(error)}") from None
 
 
 def find_files(url: str, recursive: bool = False) -> list[str]:
@@ -169,8 +163,8 @@ class OutputAtUrl:
         except Exception as error:
             url = f"{self._url.rpartition('/')[0]}/{where.rpartition('/')[2]}"
             raise OutputError(
-                f"{self._url}: {reason_of(error)}; the earlier output is removed, and the new one is in {url}, "
-                f"complete but for {MARK}"
+                f"{self._url}: {locations.reason_of(error)}; the earlier output is removed, and the new one is in "
+                f"{url}, complete but for {MARK}"
             ) from None
 
     def _copy(self, path, target):

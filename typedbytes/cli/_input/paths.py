@@ -129,5 +129,4 @@ def _as_url_failure(path_or_url, status=NO_INPUT):
         raise Failure(UNAVAILABLE, f"{path_or_url}: {error}") from None
     except Exception as error:
         # a damaged zip, a URL without a part that the protocol needs: each has errors of its own
-        reason = str(error).strip().partition("\n")[0].rstrip()
-        raise Failure(status, f"{path_or_url}: {reason or type(error).__name__}") from None
+        raise Failure(status, f"{path_or_url}: {locations.reason_of(error)}") from None

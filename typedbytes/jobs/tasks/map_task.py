@@ -6,10 +6,9 @@ combiner that writes other keys than it was given, or another order, spoils noth
 
 from __future__ import annotations
 
-from typedbytes._base.locations import is_url
+from typedbytes._base.locations import is_url, reason_of
 from typedbytes._sorting import Sorter
 from typedbytes.errors import DecodeError
-from typedbytes.jobs.remote import reason_of
 from typedbytes.jobs.tasks.inputs import CSV, FILE, open_split
 from typedbytes.jobs.tasks.processes import TaskError
 from typedbytes.jobs.tasks.sinks import ProgressSink
