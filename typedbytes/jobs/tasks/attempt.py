@@ -149,7 +149,8 @@ class TaskAttempt:
 
     def _write_part(self, source):
         if self._job.output_by_key:  # the task has written its files itself
-            while source is not None and (data := source.read(PIECE_NBYTES)):
+            data = None if source is None else source.read(PIECE_NBYTES)
+            if data:
                 raise TaskError(f"its output is by key, and it wrote {len(data)} bytes to standard output", final=True)
             return 0
         return write_part(self.folder, self._number, self._job.output_format, self._context.part_options, source)
