@@ -196,7 +196,6 @@ def test_readers_take_what_a_server_has(server, monkeypatch):
     assert lengths(sorted(server.ranges))[:-1] == [1, 2] and sorted(server.ranges)[-1][1] == len(server.data)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_a_forked_child_reads_on_without_the_thread():
     class Held(io.BytesIO):
         """A file whose third read waits, in the parent."""
