@@ -61,7 +61,7 @@ if for_linux:
 # others, and every import expands them.
 macros = [("CYTHON_VECTORCALL_TPNEW", "0"), ("CYTHON_COMPRESS_STRINGS", "0")]
 core_macros = []
-if not with_msvc and not switch("TRACE"):  # coverage would count the branches of every inlined copy
+if not with_msvc and not switch("TRACE") and not switch("QUICK"):  # coverage would count every inlined copy's branches
     # The scalar cases must be inlined into each container's loop; by itself, the compiler calls them.
     # The other modules gain nothing from it, and take a quarter longer to compile.
     core_macros.append(("CYTHON_INLINE", "__inline__ __attribute__((always_inline))"))
