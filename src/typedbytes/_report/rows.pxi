@@ -319,7 +319,7 @@ cdef class TextRecords:
         try:
             list(csv.reader(split_after_lf(text), delimiter=self.separator.decode(), strict=True))
         except csv.Error as error:
-            message = str(error)
+            message = str(error).partition(" - ")[0]    # what follows is advice to callers of open()
         else:
             message = "not a row"
         return self.refuse(message)

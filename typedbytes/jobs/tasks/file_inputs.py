@@ -89,7 +89,8 @@ class CsvRows:
                     self.record += 1
                     yield self._start, dict(zip(names, row)) if len(row) == len(names) else row
         except csv.Error as error:
-            raise DecodeError(f"not CSV: {error}", self._start, record=self.record) from None
+            reason = str(error).partition(" - ")[0]  # what follows is advice to callers of open()
+            raise DecodeError(f"not CSV: {reason}", self._start, record=self.record) from None
 
     def _lines(self):
         while line := self._file.readline():
