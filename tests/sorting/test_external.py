@@ -88,7 +88,7 @@ def test_the_end_of_a_key_chooses_no_partition(secondary):
     pairs = made_pairs(random.Random(6), 500)
     ends = [1 + int(math.fmod(len(key) - secondary - 1, len(key))) for key, _ in pairs]
     partitions = [reference.partition(key[: max(end, 0)], 7) for (key, _), end in zip(pairs, ends)]
-    data, counts = sorted_by(Sorter(npartitions=7, secondary=secondary), joined(pairs), 7)
+    data, counts = sorted_by(Sorter(npartitions=7, right_offset=-secondary - 1), joined(pairs), 7)
     assert counts == [partitions.count(number) for number in range(7)]
     assert data == joined(pair for _, pair in sorted(zip(partitions, pairs), key=lambda each: (each[0], each[1][0])))
 

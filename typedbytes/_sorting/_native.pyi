@@ -20,7 +20,7 @@ class Sorter:
         *,
         nparts: Literal[1, 2] = 2,
         npartitions: int = 1,
-        secondary: int = 0,
+        right_offset: int = -1,
         by: Literal["key", "partition"] = "key",
         reverse: bool = False,
         memory: int = 268435456,

@@ -335,12 +335,16 @@ class Job:
             return {}
         return {
             PARTITIONER_CLASS: BINARY_PARTITIONER,
-            "mapreduce.partition.binarypartitioner.right.offset": str(-self.secondary - 1),
+            "mapreduce.partition.binarypartitioner.right.offset": str(self._right_offset),
         }
 
     def partitioning(self, npartitions: int) -> dict[str, int]:
         """Return the options of a Sorter that gives each pair its partition as Hadoop does."""
-        return {"npartitions": npartitions, "secondary": self.secondary}
+        return {"npartitions": npartitions, "right_offset": self._right_offset}
+
+    @property
+    def _right_offset(self) -> int:
+        return -self.secondary - 1
 
     def without_reducer_property(self) -> dict[str, str]:
         """Return the properties without the number of reduce tasks."""

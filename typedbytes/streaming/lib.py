@@ -245,7 +245,7 @@ def primary(mapper: Any) -> Any:
     >>> testing.call_map(primary(identitymapper), [(7, "Ada")])
     [((7, False), 'Ada')]
     """
-    return _Marked(mapper, False)
+    return Marked(mapper, False)
 
 
 def secondary(mapper: Any) -> Any:
@@ -255,16 +255,16 @@ def secondary(mapper: Any) -> Any:
     >>> testing.call_map(secondary(identitymapper), [(7, 19.9)])
     [((7, True), 19.9)]
     """
-    return _Marked(mapper, True)
+    return Marked(mapper, True)
 
 
-class _Marked:
-    """A mapper whose keys get a mark."""
+class Marked:
+    """A mapper whose keys get a mark: False for the first side of a join, True for the second."""
 
-    def __init__(self, mapper, mark):
+    def __init__(self, mapper: Any, mark: bool) -> None:
         self._user_code = code_for_each_record(mapper)
         self._mark = mark
-        self.configure = self._user_code.start
+        self.configure: Callable[[], Any] = self._user_code.start
 
     def _record_types(self):
         reading, writing = self._user_code.record_types()
@@ -273,9 +273,11 @@ class _Marked:
         return reading, {**writing, **marked}
 
     def map(self, key: Any, value: Any) -> Iterator[tuple[Any, Any]]:
+        """Yield the pairs that the mapper makes of a pair."""
         return self._marked(self._user_code.process(key, value))
 
     def close(self) -> Iterator[tuple[Any, Any]]:
+        """Yield the pairs that the mapper has left at the end."""
         return self._marked(self._user_code.end())
 
     def _marked(self, pairs):

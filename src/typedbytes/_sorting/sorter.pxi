@@ -53,13 +53,13 @@ cdef class SortedRecords
 # ---- sorting ---------------------------------------------------------------------------------------------------------
 
 cdef class Sorter:
-    "Sorter(*, nparts=2, npartitions=1, secondary=0, by='key', reverse=False, memory=268435456, dialect='hadoop', " \
-        "max_depth=256)\n--\n\n" \
+    "Sorter(*, nparts=2, npartitions=1, right_offset=-1, by='key', reverse=False, memory=268435456, " \
+        "dialect='hadoop', max_depth=256)\n--\n\n" \
         """Collect the encoded records of a stream and write them sorted, as many at a time as memory allows.
 
     nparts: 2 for pairs, sorted by their keys; 1 for values, sorted by themselves. npartitions: how many HashPartitioner
-    sends the keys to; records are sorted by partition first. secondary: how many bytes at the end of a key are only
-    sorted by, as with BinaryPartitioner and the right offset -secondary - 1. by: "key", or "partition" to leave the
+    sends the keys to; records are sorted by partition first. right_offset: as of BinaryPartitioner, the last byte that
+    the partition depends on, counted from the end of a key. by: "key", or "partition" to leave the
     order within a partition as it was. reverse: the largest key first, within each partition. memory: bytes for
     records, for sorting them and for output; one larger record is accepted all the same. Options of structure as for
     `typedbytes.skip`. The order is that of the encoded bytes, unsigned, as Hadoop sorts TypedBytesWritables; records
@@ -109,16 +109,16 @@ cdef class Sorter:
     def __cinit__(self, *args, **options):
         self.key_end = -1
 
-    def __init__(self, *, int nparts=2, Py_ssize_t npartitions=1, Py_ssize_t secondary=0, by="key", bint reverse=False,
-                 Py_ssize_t memory=1 << 28, dialect="hadoop", max_depth=256):
+    def __init__(self, *, int nparts=2, Py_ssize_t npartitions=1, Py_ssize_t right_offset=-1, by="key",
+                 bint reverse=False, Py_ssize_t memory=1 << 28, dialect="hadoop", max_depth=256):
         if self.record_counts != NULL:
             raise RuntimeError("a Sorter cannot be initialised again")
         if nparts not in (1, 2):
             raise ValueError(f"nparts must be 1 or 2, not {nparts}")
         if not 1 <= npartitions <= 1 << MAX_PARTITION_BITS:
             raise ValueError(f"the number of partitions must be 1 to {1 << MAX_PARTITION_BITS}, not {npartitions}")
-        if secondary < 0:
-            raise ValueError(f"secondary must not be negative, not {secondary}")
+        if right_offset >= 0:
+            raise ValueError(f"right_offset must be negative, not {right_offset}")
         if by not in ("key", "partition"):
             raise ValueError(f'by must be "key" or "partition", not {by!r}')
         self.d = (<DecodeOptions>DecodeOptions(dialect=dialect, max_depth=max_depth)).template
@@ -133,7 +133,7 @@ cdef class Sorter:
         self.arena.flip = ~<uint64_t>0 if reverse else 0
         self.arena.partition_bits = 0 if npartitions == 1 else highest_bit(npartitions - 1) + 1
         self.npartitions = npartitions
-        self.secondary = secondary
+        self.secondary = -(right_offset + 1)
         self.by_key = by == "key"
         # without the output buffer
         self.memory = min(memory - min(<Py_ssize_t>WRITE_SIZE, memory // 8), MAX_ARENA_NBYTES)

@@ -6,31 +6,12 @@ A job's script is run as ``python -m typedbytes.fronts script.py -input FILE -ou
 
 from __future__ import annotations
 
+from typedbytes.fronts.dumbo import decor, lib
 from typedbytes.fronts.dumbo.core import Error, Job, Program, main, run
-from typedbytes.fronts.dumbo.decor import opt, primary, secondary
-from typedbytes.fronts.dumbo.lib import (
-    JoinCombiner,
-    JoinMapper,
-    JoinReducer,
-    MultiMapper,
-    PrimaryMapper,
-    SecondaryMapper,
-    identitymapper,
-    identityreducer,
-    nlargestcombiner,
-    nlargestreducer,
-    nsmallestcombiner,
-    nsmallestreducer,
-    statscombiner,
-    statsreducer,
-    sumreducer,
-    sumsreducer,
-)
+from typedbytes.fronts.dumbo.decor import *  # noqa: F403, as in dumbo
+from typedbytes.fronts.dumbo.lib import *  # noqa: F403
 from typedbytes.fronts.dumbo.user_code import Counter
 
-__all__ = [
-    "Counter", "Error", "Job", "JoinCombiner", "JoinMapper", "JoinReducer", "MultiMapper", "PrimaryMapper", "Program",
-    "SecondaryMapper", "identitymapper", "identityreducer", "main", "nlargestcombiner", "nlargestreducer",
-    "nsmallestcombiner", "nsmallestreducer", "opt", "primary", "run", "secondary", "statscombiner", "statsreducer",
-    "sumreducer", "sumsreducer",
-]  # fmt: skip
+__all__ = ["Counter", "Error", "Job", "Program", "main", "run"]
+__all__ += decor.__all__
+__all__ += lib.__all__

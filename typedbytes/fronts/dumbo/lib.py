@@ -77,17 +77,17 @@ class MultiMapper(ours.MultiMapper):
 
 def PrimaryMapper(mapper: Any) -> Any:
     """Return a mapper whose keys are those of the first side of a join."""
-    return ours.primary(instance_of(mapper))
+    return JoinMapper(mapper, isprimary=True)
 
 
 def SecondaryMapper(mapper: Any) -> Any:
     """Return a mapper whose keys are those of the second side of a join."""
-    return ours.secondary(instance_of(mapper))
+    return JoinMapper(mapper)
 
 
 def JoinMapper(mapper: Any, isprimary: bool = False) -> Any:
     """Return a mapper whose keys are those of one side of a join."""
-    return (PrimaryMapper if isprimary else SecondaryMapper)(mapper)
+    return ours.Marked(instance_of(mapper), not isprimary)
 
 
 class RawReducer:
