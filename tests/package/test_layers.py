@@ -206,8 +206,7 @@ def test_a_python_file_uses_only_the_layers_below(path):
 SHARED_MODULES = {
     ("cli", "block._native"), ("cli", "columns._tables"), ("cli", "columns._threads"), ("cli", "columns._type_strings"),
     ("cli", "sequencefile._classes"), ("cli", "sequencefile._writables"), ("columns", "sequencefile._typed_pairs"),
-    ("cli", "columns._sources"), ("cli", "sequencefile._rcfile"), ("columns", "sequencefile._rcfile"),
-    ("fronts", "streaming._user_code"), ("local", "streaming._reporter"), ("local", "streaming._run"),
+    ("cli", "columns._sources"), ("local", "streaming._reporter"), ("local", "streaming._run"),
     ("local", "streaming._sidefiles"), ("spark", "columns._tables"), ("streaming", "columns._type_strings"),
     ("spark", "columns._rcfile"), ("spark", "columns._type_strings"), ("spark", "sequencefile._classes"),
 }  # fmt: skip

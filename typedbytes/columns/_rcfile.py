@@ -11,8 +11,8 @@ from contextlib import closing
 from typedbytes._core import Reader
 from typedbytes.columns import _sources, _type_strings, _wanted
 from typedbytes.errors import FormatError
-from typedbytes.sequencefile._rcfile import SERDES, RCFile, column_types
 from typedbytes.sequencefile._typed_pairs import TypedPairs
+from typedbytes.sequencefile.rcfile import SERDES, RCFile, column_types
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 

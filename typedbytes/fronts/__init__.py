@@ -5,7 +5,7 @@
     typedbytes run --as mrjob script.py INPUT
 
 Each is a translation to `jobs.Job` and `streaming.Step`: there is no engine here, and no code of those libraries. What
-they have that is not here is in docs/fronts.md.
+they have that is not here is in docs/guides/old-scripts.md.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import importlib.machinery
 import importlib.util
 import sys
 
-from typedbytes.streaming._user_code import Captured
+from typedbytes.streaming.task_environment import Captured
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -39,7 +39,7 @@ def install() -> None:
     """Put the modules of this package where a script imports those of the libraries, installed or not."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
-        Captured.after = _run_functions  # type: ignore[assignment]
+        Captured.after = _run_functions
 
 
 def _run_functions(names: dict[str, Any]) -> None:

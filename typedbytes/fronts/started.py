@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 
-from typedbytes.streaming._user_code import Captured
-from typedbytes.streaming.task_environment import ROLE_QUERY, ROLES, Task
+from typedbytes.streaming.task_environment import ROLE_QUERY, ROLES, Captured, Task
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 

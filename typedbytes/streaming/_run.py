@@ -22,7 +22,6 @@ from typedbytes.streaming._sidefiles import side_files
 from typedbytes.streaming._task_failure import fail_task
 from typedbytes.streaming._user_code import (
     NAMES,
-    Captured,
     Step,
     StopEarly,
     TooManyBadRecords,
@@ -35,6 +34,7 @@ from typedbytes.streaming._user_code import (
 from typedbytes.streaming.formats import open_columns, open_files, open_input, open_output
 from typedbytes.streaming.task_environment import (
     REFUSAL_LINE,
+    Captured,
     GroupingError,
     ParameterError,
     Task,

@@ -22,17 +22,6 @@ class StopEarly(Exception):
         super().__init__(*args)
 
 
-class Captured(BaseException):
-    """Ends a script that is asked in this process for its steps, where it would run a task."""
-
-    wanted = ""  #: what is asked for: "steps" that run() gets, or the "job" of a front
-    after = None  #: called with the names of a script that has ended without it
-
-    def __init__(self, found):
-        super().__init__()
-        self.found = found
-
-
 class TooManyBadRecords(TypedBytesError):
     """More records were bad than `max_bad` allows."""
 

@@ -11,7 +11,7 @@ import sys
 import types
 from contextlib import contextmanager
 
-from typedbytes.streaming._user_code import Captured
+from typedbytes.streaming.task_environment import Captured
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 

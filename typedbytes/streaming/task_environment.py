@@ -14,7 +14,7 @@ import os
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
 ROLES = ("map", "combine", "reduce")
@@ -54,6 +54,17 @@ class ParameterError(UsageError, ValueError):
 
 class GroupingError(UsageError):
     """The keys of a job cannot be grouped by a part of them."""
+
+
+class Captured(BaseException):
+    """Ends a script that is asked in this process for its steps, where it would run a task."""
+
+    wanted: str = ""  #: what is asked for: "steps" that run() gets, or the "job" of a front
+    after: Callable[[dict[str, Any]], object] | None = None  #: called with the names of a script that ends without it
+
+    def __init__(self, found: Any) -> None:
+        super().__init__()
+        self.found: Any = found
 
 
 def _first(environ, *names):

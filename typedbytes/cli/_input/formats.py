@@ -122,7 +122,7 @@ def source_of(source, name, shown, pairs, dialect, max_bytes):
 
 def _rows_of_rcfile(source, shown, pairs, dialect, max_bytes):
     """Return a source of the rows of an RCFile, each a VECTOR of texts."""
-    from typedbytes.sequencefile._rcfile import RCFile  # imported lazily: start-up time
+    from typedbytes.sequencefile.rcfile import RCFile  # imported lazily: start-up time
 
     if pairs:
         raise Failure(BAD_DATA, f"{shown}: an RCFile has rows, not pairs: leave out --pairs")

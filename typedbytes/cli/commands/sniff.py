@@ -107,7 +107,7 @@ def _header(source, inputs):
 
 
 def _header_of_rcfile(source, inputs):
-    from typedbytes.sequencefile._rcfile import RCFile  # imported lazily: few inputs need it
+    from typedbytes.sequencefile.rcfile import RCFile  # imported lazily: few inputs need it
 
     file = RCFile(source, max_bytes=inputs.max_bytes)
     header = {name: getattr(file, name) for name in ("version", "compression", "codec")}
@@ -160,11 +160,9 @@ class _Start(io.RawIOBase):
         self.is_cut = False
 
     def readable(self):
-        """Return True."""
         return True
 
     def readinto(self, target):
-        """Fill the front of a buffer; return how many bytes that were."""
         self.is_cut = self._left == 0
         nbytes = 0 if self.is_cut else self._source.readinto(memoryview(target)[: self._left])
         self._left -= nbytes

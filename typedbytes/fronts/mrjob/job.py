@@ -14,7 +14,7 @@ from typedbytes.fronts.mrjob.protocol import JSONProtocol, RawValueProtocol
 from typedbytes.fronts.mrjob.step import FUNCTIONS, MRStep, SparkStep, StepFailedException
 from typedbytes.fronts.mrjob.util import log_to_null, log_to_stream, to_lines
 from typedbytes.fronts.started import is_started_by_engine
-from typedbytes.streaming._user_code import Captured
+from typedbytes.streaming.task_environment import Captured
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
