@@ -13,6 +13,7 @@ import pytest
 import typedbytes as tb
 from support.subprocess_runs import run_fresh
 from typedbytes import hadoop, jobs, local, spark
+from typedbytes.cli._job.options import values_of
 from typedbytes.cli.main import parser_of
 from typedbytes.jobs.job import Job
 from typedbytes.jobs.script import find_steps_by_reading
@@ -114,7 +115,7 @@ def test_the_command_has_each_flag_once_and_the_job_its_value():
         options = Job.options(command)
         assert {action.dest for action in actions} == {option.dest for option in options.values()}
         words = {action.dest: action.default for action in actions}
-        values = Job.values(words, command)
+        values = values_of(words, command)
         assert values.pop("output_format") is None  # what it is depends on where the output goes
         assert Job("a", ["b"], "c", **values) == Job("a", ["b"], "c")
 

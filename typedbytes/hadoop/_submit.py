@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import signal
 import subprocess
 import sys
 import time
@@ -24,6 +23,7 @@ from typedbytes.hadoop.steps import jobs_of, removal, removals_of_output, replac
 from typedbytes.jobs.errors import JobFailedError, OptionError, SubmitError
 from typedbytes.jobs.history import StepHistory, bad_records_in, recorded
 from typedbytes.jobs.result import Result
+from typedbytes.jobs.signals import name_of
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -185,8 +185,7 @@ def _failure(log, code):
 
 
 def _outcome(code):
-    names = {each.value: each.name for each in signal.Signals}
-    return f"was ended by {names.get(-code, f'signal {-code}')}" if code < 0 else f"ended with exit code {code}"
+    return f"was ended by {name_of(-code)}" if code < 0 else f"ended with exit code {code}"
 
 
 def _fetch_task_logs(log):

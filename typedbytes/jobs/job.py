@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 
 from typedbytes.jobs.errors import OptionError
 from typedbytes.jobs.input_formats import named_formats
-from typedbytes.jobs.options import Option, named, option
+from typedbytes.jobs.options import Option, option
 from typedbytes.jobs.properties import PARTITIONER_CLASS, REDUCERS, STREAMING_OPTION_OF, properties_of, reducers_of
 from typedbytes.streaming.task_environment import BINARY_PARTITIONER
 
@@ -358,15 +358,6 @@ class Job:
             for name, each in _OPTIONS.items()
             if command is None or (each.flags and command in each.commands)
         }
-
-    @staticmethod
-    def values(words: Mapping[str, Any], command: str) -> dict[str, Any]:
-        """Return the values of options, by field, from what a command's parser has made of their words."""
-        found = {}
-        for name, each in Job.options(command).items():
-            value = words[each.dest]
-            found[name] = named(value, each.flags[0]) if each.form == "named" else value
-        return found
 
 
 #: Job for what users pass, which it converts: its fields have the types of what it keeps.

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from typedbytes.jobs.errors import OptionError
-
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from typing import Any
 
-__all__ = ["ENGINES", "Option", "named", "option"]
+__all__ = ["ENGINES", "Option", "option"]
 
 ENGINES = "local", "spark", "hadoop"
 #: The forms of an option: given once, as a word, an integer, a size in bytes or a switch; either --NAME or --no-NAME;
@@ -68,16 +66,3 @@ def option(
     make_default = default if is_class else lambda: default
     metadata = {"option": Option(flags, form, help, metavar, choices, engines, commands, make_default)}
     return field(default_factory=default, metadata=metadata) if is_class else field(default=default, metadata=metadata)
-
-
-def named(words: Iterable[str], flag: str) -> dict[str, str]:
-    """Return values by their names; raises OptionError for a word that is not NAME=VALUE.
-
-    >>> named(["x=3", "y=a=b"], "--param")
-    {'x': '3', 'y': 'a=b'}
-    """
-    pairs = [word.partition("=") for word in words]
-    for word, (name, sign, _) in zip(words, pairs):
-        if not name or not sign:
-            raise OptionError(f"{flag} takes NAME=VALUE, not {word!r}")
-    return {name: value for name, _, value in pairs}

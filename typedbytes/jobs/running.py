@@ -17,10 +17,9 @@ from typedbytes._base.locations import is_url
 from typedbytes.jobs.errors import CommandError, JobError
 from typedbytes.jobs.hadoop_properties import check_by_key, part_options
 from typedbytes.jobs.history import StepHistory, bad_records_in, nbytes_of_parts, recorded
-from typedbytes.jobs.own_job import refuse_own_job, variable_of
 from typedbytes.jobs.remote import OutputAtUrl
 from typedbytes.jobs.result import Result
-from typedbytes.jobs.script import commands_of, find_steps_by_asking
+from typedbytes.jobs.script import commands_of, find_steps_by_asking, refuse_own_job, variable_of
 from typedbytes.jobs.shipped import ship_files
 from typedbytes.jobs.source import Source
 from typedbytes.jobs.steps import run_steps, with_settings

@@ -20,12 +20,11 @@ import typedbytes
 from typedbytes._base.exit_codes import OK, TERMINATED, USAGE
 from typedbytes.jobs.environment import inherited_variables
 from typedbytes.jobs.errors import CommandError, JobError
-from typedbytes.jobs.own_job import variable_of
 from typedbytes.jobs.paths import absolute
 from typedbytes.jobs.properties import variables_of
 from typedbytes.jobs.signals import name_of
 from typedbytes.jobs.source import Source
-from typedbytes.streaming.task_environment import COMBINER_ALONE, REFUSAL_LINE, ROLE_QUERY, STEP_LINE
+from typedbytes.streaming.task_environment import COMBINER_ALONE, REFUSAL_LINE, ROLE_QUERY, ROLES, STEP_LINE
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -38,10 +37,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FRONTS", "NO_SCRIPT", "StepRoles", "check_steps", "commands_of", "find_steps_by_asking", "find_steps_by_reading",
-    "launcher", "steps_in",
+    "launcher", "refuse_own_job", "steps_in", "variable_of",
 ]  # fmt: skip
 
 ASK_SECONDS = 60
+TASK_OF = "TYPEDBYTES_TASK_OF"  # a variable: the paths of the scripts that this process is a task of
 NO_SCRIPT = "there is no script {}: give the file that ends with streaming.run(...)"
 FRONTS = ("dumbo", "hadoopy", "mrjob", "pydoop")  # libraries whose names typedbytes.fronts has
 
@@ -176,6 +176,38 @@ def _start_of(job):
             "run it by a Python that has typedbytes installed"
         )
     return [sys.executable, *launcher(job), path]
+
+
+# -- a task must not start its own job: each would start it again. A variable names the scripts that a process is a task
+# of; on a node of a cluster, where nothing of ours starts it, the words of its command are those of a task.
+
+
+def variable_of(script: str) -> dict[str, str]:
+    """Return the variable for processes of a script's tasks, which run or say which roles it has."""
+    return {TASK_OF: os.pathsep.join([*_scripts(), os.path.realpath(script)])}
+
+
+def refuse_own_job(script: str) -> None:
+    """Raise CommandError where a task of a script is to start the script's job."""
+    path = os.path.realpath(script)
+    main = getattr(sys.modules["__main__"], "__file__", None)
+    has_role = (
+        main is not None and os.path.realpath(main) == path and sys.argv[1:2] and sys.argv[1] in (*ROLES, "steps")
+    )
+    if not has_role and path not in _scripts():
+        return
+    command = " ".join([os.path.basename(path), *sys.argv[1:2]])
+    message = (
+        f"{script} starts its own job while it runs as a task of it ({command}): call streaming.run(...) for "
+        "every role: with sys.argv[1] one of map, combine, reduce and steps; start the job only otherwise"
+    )
+    if ROLE_QUERY in os.environ:
+        print(f"{REFUSAL_LINE}{message}", file=sys.stderr)
+    raise CommandError(message)
+
+
+def _scripts():
+    return [path for path in os.environ.get(TASK_OF, "").split(os.pathsep) if path]
 
 
 # -- asking

@@ -15,9 +15,8 @@ from contextlib import contextmanager
 
 from typedbytes.jobs.environment import inherited_variables
 from typedbytes.jobs.errors import CommandError, JobError
-from typedbytes.jobs.own_job import variable_of
 from typedbytes.jobs.properties import variables_of
-from typedbytes.jobs.script import NO_SCRIPT, StepRoles, check_steps
+from typedbytes.jobs.script import NO_SCRIPT, StepRoles, check_steps, variable_of
 from typedbytes.jobs.tasks.caretaker import Caretaker
 from typedbytes.streaming import _reporter
 from typedbytes.streaming._run import TaskRun
@@ -176,7 +175,6 @@ class _Spool:
         self._file.close()
 
     def write(self, data):
-        """Write bytes, all of them."""
         return self._file.write(data)
 
     def rewind(self):
@@ -184,7 +182,6 @@ class _Spool:
         self._file.seek(0)
 
     def read(self, nbytes=-1):
-        """Return the next bytes."""
         return self._file.read(nbytes)
 
     def readinto(self, buffer):

@@ -13,6 +13,7 @@ from typedbytes.jobs.job import Job
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from typing import Any, TypeVar
 
     AnyJob = TypeVar("AnyJob", bound=Job)
@@ -95,6 +96,27 @@ def _declared(of_job, default):
     return option(*of_job.flags, **given)
 
 
+def values_of(words: Mapping[str, Any], command: str) -> dict[str, Any]:
+    """Return the values of a job's options, by field, from what a command's parser has made of their words."""
+    return {
+        name: _named(words[each.dest], each.flags[0]) if each.form == "named" else words[each.dest]
+        for name, each in Job.options(command).items()
+    }
+
+
+def _named(words: Iterable[str], flag: str) -> dict[str, str]:
+    """Return values by their names; raises Failure for a word that is not NAME=VALUE.
+
+    >>> _named(["x=3", "y=a=b"], "--param")
+    {'x': '3', 'y': 'a=b'}
+    """
+    pairs = [word.partition("=") for word in words]
+    for word, (name, sign, _) in zip(words, pairs):
+        if not name or not sign:
+            raise Failure(USAGE, f"{flag} takes NAME=VALUE, not {word!r}")
+    return {name: value for name, _, value in pairs}
+
+
 def job_of(settings: JobSettings, kind: type[AnyJob], **more: Any) -> AnyJob:
     """Return the job that the words of a command describe; raises Failure for a job that cannot be.
 
@@ -111,7 +133,7 @@ def job_of(settings: JobSettings, kind: type[AnyJob], **more: Any) -> AnyJob:
         needs = "an INPUT" if commands else "a SCRIPT, an INPUT"
         raise Failure(USAGE, f"{command} needs {needs} (see typedbytes {command} --help)")
     try:
-        values = Job.values(vars(settings), command)
+        values = values_of(vars(settings), command)
         values["output_format"] = _output_format(settings, values["output_format"], bool(commands), values["front"])
         values["arguments"] = [word for pair in commands.items() for word in pair] or values["arguments"]
         values["name"] = values.get("name") or (" | ".join(commands.values()) if commands else "")
