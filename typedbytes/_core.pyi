@@ -5,7 +5,13 @@ from typing import Any, Generic, overload
 from _typeshed import ReadableBuffer, WriteableBuffer
 from typing_extensions import Self, TypeVar, Unpack
 
-from typedbytes._base.options import DecodeOptions as _DecodeOptions, Dialect, EncodeOptions as _EncodeOptions
+from typedbytes._base.options import (
+    DecodeOptions as _DecodeOptions,
+    Dialect,
+    EncodeOptions as _EncodeOptions,
+    ReaderOptions as _ReaderOptions,
+    WriterOptions as _WriterOptions,
+)
 
 __all__ = [
     "Decoder",
@@ -103,28 +109,10 @@ class Decoder(Generic[_Item]):
 class Reader(Generic[_Item]):
     @overload
     def __init__(
-        self: Reader[_Value],
-        source: Any,
-        *,
-        type: type[_Value],
-        strict: bool = True,
-        raw: bool = False,
-        read_ahead: bool = True,
-        buffer_size: int = 131072,
-        **options: Unpack[_DecodeOptions],
+        self: Reader[_Value], source: Any, *, type: type[_Value], **options: Unpack[_ReaderOptions]
     ) -> None: ...
     @overload
-    def __init__(
-        self: Reader[Any],
-        source: Any,
-        *,
-        type: Any = None,
-        strict: bool = True,
-        raw: bool = False,
-        read_ahead: bool = True,
-        buffer_size: int = 131072,
-        **options: Unpack[_DecodeOptions],
-    ) -> None: ...
+    def __init__(self: Reader[Any], source: Any, *, type: Any = None, **options: Unpack[_ReaderOptions]) -> None: ...
     def read(self, default: Any = None) -> Any: ...
     def read_all(self) -> list[_Item]: ...
     def skip(self, n: int = 1) -> int: ...
@@ -157,11 +145,7 @@ class PairReader(Reader[tuple[_Key, _Content]], Generic[_Key, _Content]):
         *,
         key_type: type[_Value],
         value_type: type[_Result],
-        strict: bool = True,
-        raw: bool = False,
-        read_ahead: bool = True,
-        buffer_size: int = 131072,
-        **options: Unpack[_DecodeOptions],
+        **options: Unpack[_ReaderOptions],
     ) -> None: ...
     @overload
     def __init__(
@@ -170,11 +154,7 @@ class PairReader(Reader[tuple[_Key, _Content]], Generic[_Key, _Content]):
         *,
         key_type: type[_Value],
         value_type: Any = None,
-        strict: bool = True,
-        raw: bool = False,
-        read_ahead: bool = True,
-        buffer_size: int = 131072,
-        **options: Unpack[_DecodeOptions],
+        **options: Unpack[_ReaderOptions],
     ) -> None: ...
     @overload
     def __init__(
@@ -183,11 +163,7 @@ class PairReader(Reader[tuple[_Key, _Content]], Generic[_Key, _Content]):
         *,
         key_type: Any = None,
         value_type: type[_Value],
-        strict: bool = True,
-        raw: bool = False,
-        read_ahead: bool = True,
-        buffer_size: int = 131072,
-        **options: Unpack[_DecodeOptions],
+        **options: Unpack[_ReaderOptions],
     ) -> None: ...
     @overload
     def __init__(
@@ -196,11 +172,7 @@ class PairReader(Reader[tuple[_Key, _Content]], Generic[_Key, _Content]):
         *,
         key_type: Any = None,
         value_type: Any = None,
-        strict: bool = True,
-        raw: bool = False,
-        read_ahead: bool = True,
-        buffer_size: int = 131072,
-        **options: Unpack[_DecodeOptions],
+        **options: Unpack[_ReaderOptions],
     ) -> None: ...
     def groups(self) -> Iterator[tuple[_Key, Iterator[_Content]]]: ...
 
@@ -313,15 +285,7 @@ class ParametersOf:
     def __set_name__(self, owner: type, name: str, /) -> None: ...
 
 class Writer:
-    def __init__(
-        self,
-        sink: Any,
-        *,
-        type: Any = None,
-        omit_none: bool = False,
-        buffer_size: int = 65536,
-        **options: Unpack[_EncodeOptions],
-    ) -> None: ...
+    def __init__(self, sink: Any, *, type: Any = None, **options: Unpack[_WriterOptions]) -> None: ...
     def write(self, obj: Any) -> None: ...
     def writes(self, iterable: Iterable[Any]) -> int: ...
     def copy(self, reader: Reader) -> int: ...
@@ -340,14 +304,7 @@ class Writer:
 
 class PairWriter(Writer):
     def __init__(
-        self,
-        sink: Any,
-        *,
-        key_type: Any = None,
-        value_type: Any = None,
-        omit_none: bool = False,
-        buffer_size: int = 65536,
-        **options: Unpack[_EncodeOptions],
+        self, sink: Any, *, key_type: Any = None, value_type: Any = None, **options: Unpack[_WriterOptions]
     ) -> None: ...
     def write(self, key: Any, value: Any) -> None: ...  # type: ignore[override]
     def writes(self, pairs: Iterable[tuple[Any, Any]]) -> int: ...

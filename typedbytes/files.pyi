@@ -4,7 +4,12 @@ from typing import Any, overload
 from typing_extensions import TypeVar, Unpack
 
 from typedbytes import _core
-from typedbytes._base.options import DecodeOptions as _DecodeOptions, EncodeOptions as _EncodeOptions
+from typedbytes._base.options import (
+    DecodeOptions as _DecodeOptions,
+    EncodeOptions as _EncodeOptions,
+    ReaderOptions as _ReaderOptions,
+    WriterOptions as _WriterOptions,
+)
 
 __all__ = ["Reader", "PairReader", "Writer", "PairWriter", "dump", "load", "dump_all", "iter_load"]
 
@@ -16,29 +21,9 @@ _Content = TypeVar("_Content", default=Any)
 
 class Reader(_core.Reader[_Item]):
     @overload
-    def __init__(
-        self: Reader[_Value],
-        file: Any,
-        *,
-        type: type[_Value],
-        strict: bool = True,
-        raw: bool = False,
-        read_ahead: bool = True,
-        buffer_size: int = 131072,
-        **options: Unpack[_DecodeOptions],
-    ) -> None: ...
+    def __init__(self: Reader[_Value], file: Any, *, type: type[_Value], **options: Unpack[_ReaderOptions]) -> None: ...
     @overload
-    def __init__(
-        self: Reader[Any],
-        file: Any,
-        *,
-        type: Any = None,
-        strict: bool = True,
-        raw: bool = False,
-        read_ahead: bool = True,
-        buffer_size: int = 131072,
-        **options: Unpack[_DecodeOptions],
-    ) -> None: ...
+    def __init__(self: Reader[Any], file: Any, *, type: Any = None, **options: Unpack[_ReaderOptions]) -> None: ...
 
 class PairReader(_core.PairReader[_Key, _Content]):
     @overload
@@ -48,11 +33,7 @@ class PairReader(_core.PairReader[_Key, _Content]):
         *,
         key_type: type[_Value],
         value_type: type[_Result],
-        strict: bool = True,
-        raw: bool = False,
-        read_ahead: bool = True,
-        buffer_size: int = 131072,
-        **options: Unpack[_DecodeOptions],
+        **options: Unpack[_ReaderOptions],
     ) -> None: ...
     @overload
     def __init__(
@@ -61,11 +42,7 @@ class PairReader(_core.PairReader[_Key, _Content]):
         *,
         key_type: type[_Value],
         value_type: Any = None,
-        strict: bool = True,
-        raw: bool = False,
-        read_ahead: bool = True,
-        buffer_size: int = 131072,
-        **options: Unpack[_DecodeOptions],
+        **options: Unpack[_ReaderOptions],
     ) -> None: ...
     @overload
     def __init__(
@@ -74,11 +51,7 @@ class PairReader(_core.PairReader[_Key, _Content]):
         *,
         key_type: Any = None,
         value_type: type[_Value],
-        strict: bool = True,
-        raw: bool = False,
-        read_ahead: bool = True,
-        buffer_size: int = 131072,
-        **options: Unpack[_DecodeOptions],
+        **options: Unpack[_ReaderOptions],
     ) -> None: ...
     @overload
     def __init__(
@@ -87,34 +60,15 @@ class PairReader(_core.PairReader[_Key, _Content]):
         *,
         key_type: Any = None,
         value_type: Any = None,
-        strict: bool = True,
-        raw: bool = False,
-        read_ahead: bool = True,
-        buffer_size: int = 131072,
-        **options: Unpack[_DecodeOptions],
+        **options: Unpack[_ReaderOptions],
     ) -> None: ...
 
 class Writer(_core.Writer):
-    def __init__(
-        self,
-        file: Any,
-        *,
-        type: Any = None,
-        omit_none: bool = False,
-        buffer_size: int = 65536,
-        **options: Unpack[_EncodeOptions],
-    ) -> None: ...
+    def __init__(self, file: Any, *, type: Any = None, **options: Unpack[_WriterOptions]) -> None: ...
 
 class PairWriter(_core.PairWriter):
     def __init__(
-        self,
-        file: Any,
-        *,
-        key_type: Any = None,
-        value_type: Any = None,
-        omit_none: bool = False,
-        buffer_size: int = 65536,
-        **options: Unpack[_EncodeOptions],
+        self, file: Any, *, key_type: Any = None, value_type: Any = None, **options: Unpack[_WriterOptions]
     ) -> None: ...
 
 def dump(
@@ -128,24 +82,6 @@ def load(file: Any, *, type: type[_Value], strict: bool = True, **options: Unpac
 @overload
 def load(file: Any, *, type: Any = None, strict: bool = True, **options: Unpack[_DecodeOptions]) -> Any: ...
 @overload
-def iter_load(
-    file: Any,
-    *,
-    type: type[_Value],
-    strict: bool = True,
-    raw: bool = False,
-    read_ahead: bool = True,
-    buffer_size: int = 131072,
-    **options: Unpack[_DecodeOptions],
-) -> Reader[_Value]: ...
+def iter_load(file: Any, *, type: type[_Value], **options: Unpack[_ReaderOptions]) -> Reader[_Value]: ...
 @overload
-def iter_load(
-    file: Any,
-    *,
-    type: Any = None,
-    strict: bool = True,
-    raw: bool = False,
-    read_ahead: bool = True,
-    buffer_size: int = 131072,
-    **options: Unpack[_DecodeOptions],
-) -> Reader[Any]: ...
+def iter_load(file: Any, *, type: Any = None, **options: Unpack[_ReaderOptions]) -> Reader[Any]: ...

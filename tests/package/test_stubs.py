@@ -250,7 +250,10 @@ def test_a_class_shows_the_parameters_of_its_stub(name):
     parameters = inspect.signature(kind).parameters
     for parameter, default in stub_defaults(node).items():
         assert ast.literal_eval(default) == parameters[parameter].default
-    options = {"EncodeOptions": tb.dumps, "ValueOptions": tb.loads, "DecodeOptions": tb.loads}
+    options = {
+        "EncodeOptions": tb.dumps, "ValueOptions": tb.loads, "DecodeOptions": tb.loads, "ReaderOptions": tb.iter_load,
+        "WriterOptions": tb.Writer,
+    }  # fmt: skip
     for option_set in re.findall(r"\w+Options", ast.unparse(node.args.kwarg.annotation) if node.args.kwarg else ""):
         defaults = inspect.signature(options[option_set.lstrip("_")]).parameters
         for option in options_of(option_set):

@@ -8,7 +8,7 @@ from typing import Any, Literal, Optional, TypedDict, Union
 
 __all__ = [
     "ClassTexts", "DecodeOptions", "Decoders", "Dialect", "EncodeOptions", "Encoders", "MapFileOptions", "PicklePolicy",
-    "SequenceReaderOptions", "SequenceWriterOptions", "ValueOptions",
+    "ReaderOptions", "SequenceReaderOptions", "SequenceWriterOptions", "ValueOptions", "WriterOptions",
 ]  # fmt: skip
 
 Decoders = Optional[Mapping[str, Callable[[bytes], Any]]]
@@ -46,6 +46,22 @@ class DecodeOptions(ValueOptions, total=False):
     """The options of a Decoder."""
 
     max_bytes: Optional[int]
+
+
+class ReaderOptions(DecodeOptions, total=False):
+    """The options of a Reader of values or of pairs, besides types."""
+
+    strict: bool
+    raw: bool
+    read_ahead: bool
+    buffer_size: int
+
+
+class WriterOptions(EncodeOptions, total=False):
+    """The options of a Writer of values or of pairs, besides types."""
+
+    omit_none: bool
+    buffer_size: int
 
 
 class SequenceReaderOptions(ValueOptions, total=False):
