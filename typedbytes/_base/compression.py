@@ -121,11 +121,9 @@ class _Prefixed(io.RawIOBase):
         self._source = source
 
     def readable(self):
-        """Return True: it can be read from."""
         return True
 
     def readinto(self, target):
-        """Fill the front of a buffer; return how many bytes that were."""
         if not self._head:
             return self._source.readinto(target)
         piece, self._head = self._head[: len(target)], self._head[len(target) :]

@@ -291,7 +291,6 @@ class _SegmentReader(io.RawIOBase):
         self._left = segment.nbytes
 
     def readinto(self, target):
-        """Fill the front of a buffer; return the number of bytes."""
         with memoryview(target) as view:
             nbytes = self._file.readinto(view[: self._left])
         if nbytes == 0 and self._left:
@@ -300,6 +299,5 @@ class _SegmentReader(io.RawIOBase):
         return nbytes
 
     def close(self):
-        """Close the file."""
         self._file.close()
         super().close()

@@ -133,7 +133,6 @@ class _File(io.FileIO):
         self._pid = os.getpid()
 
     def write(self, data):
-        """Write bytes and return their number."""
         _check_owner(self._pid)
         return super().write(data)
 

@@ -187,11 +187,9 @@ class _BlockingPipe(io.RawIOBase):
         self._source = source
 
     def readable(self):
-        """Return True."""
         return True
 
     def readinto(self, target):
-        """Fill the front of a buffer; return how many bytes that were."""
         nbytes = self._source.readinto(target)
         if nbytes is None:
             raise BlockingIOError("the source must be in blocking mode")

@@ -128,11 +128,9 @@ class _GuessedPipe(io.RawIOBase):
         self._due = 0  # bytes needed for the next look: doubled each time, so that the work stays linear
 
     def readable(self):
-        """Return True."""
         return True
 
     def readinto(self, target):
-        """Fill the front of a buffer; return how many bytes that were."""
         nbytes = self._source.readinto(target)
         if self._guess.is_open:
             self._head += target[:nbytes]

@@ -43,31 +43,25 @@ class _File(io.RawIOBase):
         self.size = getattr(file, "size", None)
 
     def readable(self):
-        """Return True."""
         return True
 
     def seekable(self):
-        """Return whether the file supports seek."""
         return self._file.seekable()
 
     def seek(self, offset, whence=io.SEEK_SET):
-        """Move to another offset and return it."""
         with _as_url_failure(self._url, IO_ERROR):
             return self._file.seek(offset, whence)
 
     def tell(self):
-        """Return the offset."""
         return self._file.tell()
 
     def readinto(self, target):
-        """Fill the front of a buffer; return how many bytes that were."""
         with _as_url_failure(self._url, IO_ERROR):
             data = self._file.read(len(target))
         target[: len(data)] = data
         return len(data)
 
     def close(self):
-        """Close the file."""
         super().close()
         self._file.close()
 

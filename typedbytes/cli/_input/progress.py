@@ -153,15 +153,12 @@ class _CountingSource(io.RawIOBase):
         self._nbytes = 0
 
     def readable(self):
-        """Return True."""
         return True
 
     def tell(self):
-        """Return the number of bytes read."""
         return self._nbytes
 
     def readinto(self, target):
-        """Fill the front of a buffer; return how many bytes that were."""
         nbytes = self._source.readinto(target)
         self._nbytes += nbytes or 0
         return nbytes

@@ -89,6 +89,5 @@ class _NamedSource(io.RawIOBase):
         self._name = name
 
     def readinto(self, target):
-        """Fill the front of a buffer; return how many bytes that were."""
         with as_input_failure(self._name):
             return self._source.readinto(target)

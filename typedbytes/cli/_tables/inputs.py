@@ -265,7 +265,6 @@ class _Source:
         return self.read(nbytes)
 
     def seek(self, offset, whence=io.SEEK_SET):
-        """Move to another offset and return it."""
         try:
             self._offset = self._source.seek(offset, whence)
         except OSError as error:
@@ -274,5 +273,4 @@ class _Source:
         return self._offset
 
     def tell(self):
-        """Return the offset."""
         return self._offset

@@ -62,11 +62,9 @@ class _File(io.RawIOBase):
         self._has_failed = False
 
     def writable(self):
-        """Return True."""
         return True
 
     def tell(self):
-        """Return the number of bytes written."""
         return self._nbytes
 
     def __exit__(self, kind, error, traceback):
@@ -74,7 +72,6 @@ class _File(io.RawIOBase):
         self._has_failed = kind is not None
 
     def write(self, data):
-        """Write bytes; return their number."""
         if not self._has_failed:
             self._output.write(data)
         self._nbytes += memoryview(data).nbytes

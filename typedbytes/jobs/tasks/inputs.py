@@ -315,7 +315,6 @@ class _Sequence(_Chunks):
 
     @property
     def position(self):
-        """The number of bytes read."""
         return max(0, min(self._reader.offset - self._split.start, self._split.length))
 
 
@@ -334,7 +333,6 @@ class _Pairs(_Chunks):
 
     @property
     def position(self):
-        """The number of bytes read."""
         return self._reader.offset
 
 

@@ -302,7 +302,6 @@ class _Rows:
         self.nlines = 0  # the names of the columns among them
 
     def read(self, nbytes):
-        """Return the next bytes."""
         data = self._source.read(nbytes)
         for number, piece in enumerate(data.split(b'"')):
             self._is_quoted ^= number > 0

@@ -316,7 +316,6 @@ class _StandardError:
         self._deadline = time.monotonic() + STDERR_SECONDS
 
     def read(self, nbytes):
-        """Return the next bytes, none at the end."""
         while not self._check_deadline():
             if self._poll.poll(1000 * POLL_SECONDS):
                 return self._pipe.read(nbytes)

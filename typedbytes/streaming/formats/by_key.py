@@ -150,7 +150,6 @@ class _PartFile:
         self._sink: Any = None
 
     def write(self, data):
-        """Write bytes, all of them."""
         try:
             if self._sink is None:
                 number = self._nfiles[self._folder] = self._nfiles.get(self._folder, 0) + 1

@@ -142,13 +142,11 @@ class _File:
         self._offset = 0
 
     def write(self, data):
-        """Write bytes and return their number."""
         write_all(self._sink, data)
         self._offset += len(data)
         return len(data)
 
     def tell(self):
-        """Return the number of bytes written."""
         return self._offset
 
     def flush(self):
