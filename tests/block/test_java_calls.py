@@ -76,10 +76,7 @@ def test_python_calls_java(kind, tmp_path):
                     ("deep", "StackOverflowError: null"),
                     ("deep list", "IllegalArgumentException: containers nest deeper than 256"),
                     ("strange", "IllegalArgumentException: .*java.lang.Object"),
-                    (
-                        "other",
-                        "IllegalArgumentException: unknown command other; known: add, check, copy, deep, ",
-                    ),
+                    ("other", "IllegalArgumentException: unknown command other; known: add, check, copy, deep, "),
                 ):
                     with pytest.raises(tb.CallError, match=message):
                         connection.call(Command(command))

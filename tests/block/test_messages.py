@@ -197,17 +197,13 @@ NO_CODE = {
     "None": ([1, None], "the legacy layouts have no type for None: pass default=, or use wire='native', at [1]"),
     "list": ([[1]], "the legacy layouts have no type for list: pass default=, or use wire='native', at [0]"),
     "dict": ([{}], "the legacy layouts have no type for dict: pass default=, or use wire='native', at [0]"),
-    "arrow": (
-        [1, ArrowStream(b"abc")],
-        "the legacy layouts have no type for ArrowStream: pass default=, or use wire='native', at [1]",
-    ),
-    "table": (
-        [pyarrow.table({"n": [1]})],
-        "the legacy layouts have no type for Table: pass default=, or use wire='native', at [0]",
-    ),
+    "arrow": ([1, ArrowStream(b"abc")],
+              "the legacy layouts have no type for ArrowStream: pass default=, or use wire='native', at [1]"),
+    "table": ([pyarrow.table({"n": [1]})],
+              "the legacy layouts have no type for Table: pass default=, or use wire='native', at [0]"),
     "wide": ([2**63], "int does not fit 64 bits, at [0]"),
     "surrogate": (["\ud800"], "str cannot be encoded as UTF-8: surrogates not allowed, at [0]"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NO_CODE)

@@ -171,22 +171,15 @@ def test_messages_as_records():
 @pytest.mark.parametrize(
     "record, message",
     [
-        (
-            BAD_TEXT,
-            "STRING is not UTF-8: invalid start byte at its byte 0 "
-            "(--unicode-errors surrogateescape accepts it) at offset {}, record 3",
-        ),
-        (
-            map_of(("k", 1), ("k", 2)),
-            "a MAP has equal keys, and a message can keep only one of them at offset {}, record 3",
-        ),
-        (
-            b"\x09" + map_of((1, "int"), (True, "bool")) + b"\xff",
-            "a MAP has equal keys, and a message can keep only one of them at offset {}, record 3",
-        ),
+        (BAD_TEXT, "STRING is not UTF-8: invalid start byte at its byte 0 "
+         "(--unicode-errors surrogateescape accepts it) at offset {}, record 3"),
+        (map_of(("k", 1), ("k", 2)),
+         "a MAP has equal keys, and a message can keep only one of them at offset {}, record 3"),
+        (b"\x09" + map_of((1, "int"), (True, "bool")) + b"\xff",
+         "a MAP has equal keys, and a message can keep only one of them at offset {}, record 3"),
     ],
     ids=["text", "equal keys", "keys that are equal in Python"],
-)
+)  # fmt: skip
 def test_a_record_that_no_message_keeps(record, message):
     """Equal keys of a MAP would be lost. The records before it are written."""
     before = ONE + tb.dumps({"k": [{"k": (1,)}]}) + TEXT

@@ -425,10 +425,7 @@ def test_modules_use_each_other_in_one_direction():
                 inside = node.module[len("typedbytes.cli.") :]
                 used[module] |= {inside, *(f"{inside}.{each.name}".lstrip(".") for each in node.names)} & set(modules)
     assert used["_input.inputs"] >= {"_input.formats", "_failure"}
-    assert used["commands.cat"] >= {
-        "_input.inputs",
-        "_output.records",
-    }
+    assert used["commands.cat"] >= {"_input.inputs", "_output.records"}
     assert not any(
         other.startswith("commands.")
         for module in modules

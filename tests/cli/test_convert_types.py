@@ -147,10 +147,7 @@ def test_without_records_a_table_has_the_columns_of_the_class(words):
 
 
 @pytest.mark.parametrize(
-    "words, message",
-    [
-        (["--to", "typedbytes"], "--type is for arrow, parquet and json, not for typedbytes"),
-    ],
+    "words, message", [(["--to", "typedbytes"], "--type is for arrow, parquet and json, not for typedbytes")]
 )
 def test_what_has_no_types(words, message):
     assert bad(64, "convert", "--type", "visits:Visit", *words, "in.tb") == (b"", message)

@@ -7,17 +7,7 @@ import io
 import pytest
 
 import typedbytes as tb
-from support.commands import (
-    LIST,
-    ONE,
-    PAIR_STREAM,
-    TEXT,
-    bad,
-    good,
-    map_of,
-    sequence_file,
-    values,
-)
+from support.commands import LIST, ONE, PAIR_STREAM, TEXT, bad, good, map_of, sequence_file, values
 from typedbytes import sequencefile
 
 RECORD = {"user": {"id": 7, "caf\u00e9's": ("x", [1, tb.Byte(2)])}, 5: "five", "l": []}

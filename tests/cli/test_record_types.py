@@ -184,24 +184,11 @@ def test_a_type_that_is_not_there(name, command, tmp_path):
 # Classes for data
 
 PAGES = [
-    {
-        "url": "/home",
-        "visits": [("ann", dt.datetime(2026, 5, 1, 12), 1.5)],
-        "tags": {1},
-        "price": decimal.Decimal("1.50"),
-        "size": 5,
-        "is_new": True,
-    },
-    {
-        "url": "/",
-        "visits": [("bob", dt.datetime(2026, 5, 1), 2.5)],
-        "tags": set(),
-        "price": None,
-        "size": 1 << 40,
-        "is_new": False,
-        "more": {"a-b": [1, "x"], "n": {5: 1.0}},
-    },
-]
+    {"url": "/home", "visits": [("ann", dt.datetime(2026, 5, 1, 12), 1.5)], "tags": {1},
+     "price": decimal.Decimal("1.50"), "size": 5, "is_new": True},
+    {"url": "/", "visits": [("bob", dt.datetime(2026, 5, 1), 2.5)], "tags": set(), "price": None, "size": 1 << 40,
+     "is_new": False, "more": {"a-b": [1, "x"], "n": {5: 1.0}}},
+]  # fmt: skip
 PYTHON = """\
 from __future__ import annotations
 

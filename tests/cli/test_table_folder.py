@@ -368,17 +368,13 @@ def test_types_for_all_records_of_a_pipe(tmp_path, how, names):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (
-            tb.Encoder().encode_pairs([("a", 1)]) + b"\x0e",
-            "standard input: unknown type code 14 at offset 11, record 1",
-        ),
-        (
-            b"[1]\n[2]\n",
-            "standard input: --widen works only with SequenceFiles, RCFiles and typed bytes, and this is json: "
-            "leave out --widen",
-        ),
+        (tb.Encoder().encode_pairs([("a", 1)]) + b"\x0e",
+         "standard input: unknown type code 14 at offset 11, record 1"),
+        (b"[1]\n[2]\n",
+         "standard input: --widen works only with SequenceFiles, RCFiles and typed bytes, and this is json: "
+         "leave out --widen"),
     ],
-)
+)  # fmt: skip
 def test_the_copy_of_a_pipe_has_the_name_of_the_pipe(tmp_path, data, message):
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     status = 64 if data.startswith(b"[") else 65

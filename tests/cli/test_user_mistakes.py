@@ -92,11 +92,7 @@ def test_a_path_in_each_form(path):
     assert [
         tb.loads(each)["tags"][0]
         for _, each in tb.PairReader(good("sort", "--pairs", "--by", path, stdin=PAIRS), raw=True)
-    ] == [
-        "t-1",
-        "t10",
-        "t9",
-    ]
+    ] == ["t-1", "t10", "t9"]
 
 
 @pytest.mark.parametrize("path", ["value.", "value..a", "value.a b", "value.[0]", "valuex", "value.-1", "value.01", ""])

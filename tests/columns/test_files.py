@@ -73,23 +73,14 @@ def test_sequencefile_read_takes_patterns(tmp_path):
 @pytest.mark.parametrize(
     "data, kind, message",
     [
-        (
-            tb.Encoder().encode_pairs([("x", 1), ("y", 2)])[:-1],
-            tb.TruncatedError,
-            "input ends inside INT: at least 1 more bytes needed at offset 21, record 1",
-        ),
-        (
-            tb.Encoder().encode_pairs([("x", 1)]) + b"\x0e",
-            tb.FormatError,
-            "unknown type code 14 at offset 11, record 1",
-        ),
-        (
-            tb.Encoder().encode_pairs([("x", 1), ("y", "z")]),
-            columns.MismatchError,
-            "STRING in column 'value', which holds int",
-        ),
+        (tb.Encoder().encode_pairs([("x", 1), ("y", 2)])[:-1], tb.TruncatedError,
+         "input ends inside INT: at least 1 more bytes needed at offset 21, record 1"),
+        (tb.Encoder().encode_pairs([("x", 1)]) + b"\x0e", tb.FormatError,
+         "unknown type code 14 at offset 11, record 1"),
+        (tb.Encoder().encode_pairs([("x", 1), ("y", "z")]), columns.MismatchError,
+         "STRING in column 'value', which holds int"),
     ],
-)
+)  # fmt: skip
 def test_an_error_names_the_file(tmp_path, data, kind, message):
     (tmp_path / "part-0").write_bytes(tb.Encoder().encode_pairs([("a", 1)]))
     (tmp_path / "part-1").write_bytes(data)

@@ -241,10 +241,7 @@ def test_a_whole_value_and_a_field_of_it():
     rows = [{"x": 1, "y": "s"}, {"y": "t"}]
     batch = read_one(rows, columns=["value", "value.y"])
     assert objects_of(batch) == [{"x": 1, "y": "s"}, {"x": None, "y": "t"}]
-    assert batch.column("value.y").tolist() == [
-        "s",
-        "t",
-    ]
+    assert batch.column("value.y").tolist() == ["s", "t"]
     with pytest.raises(columns.MismatchError, match="key 'z' in column 'value'"):
         read([*rows, {"z": 1}], columns=["value", "value.y"])
     for row, name in ({"x": 1}, "x"), ({"x": 1, "y": "s"}, "z"):  # a MAP, a struct

@@ -21,25 +21,8 @@ from typedbytes.columns import _native
 pytestmark = [pytest.mark.newest_python, pytest.mark.lowest]
 
 DTYPES = [
-    "i1",
-    "i2",
-    "i4",
-    "i8",
-    "u1",
-    "u2",
-    "u4",
-    "u8",
-    "f2",
-    "f4",
-    "f8",
-    "?",
-    ">i4",
-    "<i4",
-    ">f8",
-    ">u2",
-    ">f2",
-    "=i8",
-]
+    "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "?", ">i4", "<i4", ">f8", ">u2", ">f2", "=i8",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -136,47 +119,29 @@ REFUSED = [
     ({"key": [1]}, tb.EncodeValueError, "expected 2 columns, key and value, not 1"),
     (["ab", [1, 2]], tb.EncodeTypeError, "column 'key': expected an array or a sequence of values, not str"),
     ([[1], b"a"], tb.EncodeTypeError, "column 'value': expected an array or a sequence of values, not bytes"),
-    (
-        {"value": 5, "key": [1]},
-        tb.EncodeTypeError,
-        "column 'value': expected an array or a sequence of values, not int",
-    ),
+    ({"value": 5, "key": [1]}, tb.EncodeTypeError,
+     "column 'value': expected an array or a sequence of values, not int"),
     ([None, [1]], tb.EncodeTypeError, "column 'key': expected an array or a sequence of values, not NoneType"),
     ([[1], ([1], 5)], tb.EncodeTypeError, "column 'value': expected an array or a sequence of values, not int"),
     (7, tb.EncodeTypeError, "columns must be a dict, a sequence, a table of Arrow, a Batch or a BatchReader, not int"),
     ([[1], [object()]], tb.EncodeTypeError, f"column 'value': {NO_CODE}, at [0]"),
-    (
-        [[1] * 6000, [1] * 5000 + [("a", [object()])] * 1000],
-        tb.EncodeTypeError,
-        f"column 'value': {NO_CODE}, at [5000][1][0]",
-    ),
+    ([[1] * 6000, [1] * 5000 + [("a", [object()])] * 1000], tb.EncodeTypeError,
+     f"column 'value': {NO_CODE}, at [5000][1][0]"),
     ([[1], numpy.ma.masked_array([1], [True])], tb.EncodeTypeError, "column 'value': cannot use a masked array"),
     ([[1, 2], ([1, 2], [1])], tb.EncodeValueError, "column 'value': the columns of a VECTOR differ in length"),
-    (
-        [[1], numpy.zeros((1, 2, 2))],
-        tb.EncodeTypeError,
-        "column 'value': cannot use a buffer of format 'd' and 3 dimensions",
-    ),
+    ([[1], numpy.zeros((1, 2, 2))], tb.EncodeTypeError,
+     "column 'value': cannot use a buffer of format 'd' and 3 dimensions"),
     ([[1], numpy.zeros((1, 2, 2), "U1")], tb.EncodeTypeError, "column 'value': cannot use an array of 3 dimensions"),
     ([[1], numpy.array("a")], tb.EncodeTypeError, "column 'value': cannot use an array of 0 dimensions"),
     ([[1], [{1j, "set"}, 2 + 3j, object]], tb.EncodeTypeError, "column 'value': cannot encode an object of type type"),
-    (
-        [[1], ["a", "\ud800"]],
-        tb.EncodeValueError,
-        "column 'value': str holds a lone surrogate, which UTF-8 cannot encode, at [1]",
-    ),
-    (
-        {"value": [1], "keys": ["a"]},
-        tb.EncodeValueError,
-        "the columns are named 'value' and 'keys', and 'value' is not the first of a pair: rename one",
-    ),
-    (
-        {"count": [1], "key": ["a"]},
-        tb.EncodeValueError,
-        "the columns are named 'count' and 'key', and 'key' is not the second of a pair",
-    ),
+    ([[1], ["a", "\ud800"]], tb.EncodeValueError,
+     "column 'value': str holds a lone surrogate, which UTF-8 cannot encode, at [1]"),
+    ({"value": [1], "keys": ["a"]}, tb.EncodeValueError,
+     "the columns are named 'value' and 'keys', and 'value' is not the first of a pair: rename one"),
+    ({"count": [1], "key": ["a"]}, tb.EncodeValueError,
+     "the columns are named 'count' and 'key', and 'key' is not the second of a pair"),
     ([[None], [1]], tb.EncodeValueError, "column 'key': value is null: pass nulls=... to say what to write, at [0]"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("given_columns", "error", "message"), REFUSED)

@@ -41,10 +41,7 @@ def our_shape(value):
 
 
 # Java's reader puts keys into a TreeMap, which compares only keys of one class
-UNREADABLE_IN_JAVA = {
-    "map_mixed_keys": "{1: 'int', 'x': 'str'}",
-    "map_vector_key": "{(1, 2): 'tuplekey'}",
-}
+UNREADABLE_IN_JAVA = {"map_mixed_keys": "{1: 'int', 'x': 'str'}", "map_vector_key": "{(1, 2): 'tuplekey'}"}
 
 
 @pytest.mark.parametrize("vector", GOLDEN, ids=names(GOLDEN))

@@ -158,10 +158,7 @@ DECLARED = {
     "vector_with_items": b"\x08\x7f\xff\xff\xff" + b"\x02\1" * 10,
     "bytes_in_list": b"\x09\0\x7f\xff\xff\xffabc",
 }
-NESTED_DECLARED = {
-    "vectors": b"\x08\x7f\xff\xff\xff" * 256,
-    "maps": b"\x0a\x7f\xff\xff\xff\x02\1" * 256,
-}
+NESTED_DECLARED = {"vectors": b"\x08\x7f\xff\xff\xff" * 256, "maps": b"\x0a\x7f\xff\xff\xff\x02\1" * 256}
 
 
 def test_what_is_fed_is_held_once():

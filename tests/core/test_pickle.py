@@ -23,18 +23,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from support import vectors
-from support.pickled_values import (
-    EAST,
-    MODULUS,
-    OTHERS,
-    PROTOCOLS,
-    PYTHON2,
-    SOME_UUID,
-    VALUES,
-    refused,
-    set_of,
-    uuid,
-)
+from support.pickled_values import EAST, MODULUS, OTHERS, PROTOCOLS, PYTHON2, SOME_UUID, VALUES, refused, set_of, uuid
 from support.process_memory import peak_of
 from support.subprocess_runs import run_fresh
 from typedbytes import Decoder, Ext, FormatError, LimitError, Reader, TruncatedError, dumps, loads

@@ -15,39 +15,12 @@ from typedbytes.cli.commands import grep
 
 HEAD = 12  # bytes of an input that choose options; the rest is the stream
 PATTERNS = (
-    "a",
-    "word",
-    "^a",
-    "b.*a",
-    "(a|b)c",
-    "[0-9]",
-    "1",
-    "-",
-    "true",
-    "e",
-    "(?i)WORD",
-    "a{2}",
-    "\u00e9",
-    "(?:ab)+c",
-    "",
-)
+    "a", "word", "^a", "b.*a", "(a|b)c", "[0-9]", "1", "-", "true", "e", "(?i)WORD", "a{2}", "\u00e9", "(?:ab)+c", "",
+)  # fmt: skip
 CELLS = (
-    "",
-    "0",
-    "-0",
-    "7",
-    "007",
-    "-12",
-    "2147483648",
-    "9223372036854775808",
-    "1.5",
-    "1e5",
-    "1e999",
-    "0.10",
-    "0.0",
-    "x",
+    "", "0", "-0", "7", "007", "-12", "2147483648", "9223372036854775808", "1.5", "1e5", "1e999", "0.10", "0.0", "x",
     "1.",
-)
+)  # fmt: skip
 
 
 def check_chosen(data):

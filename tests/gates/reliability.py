@@ -32,26 +32,16 @@ GATES = {
         "Fuzzing, memory between forbidden pages",
         "{executions:,} executions, {findings} findings; slowest input {slowest_seconds} s; {inputs_kept} inputs kept",
     ),
-    "reference": (
-        "tests/fuzz/run.py --targets reference --executions 1000000",
-        "Decoding beside the slow reference",
-        "{executions:,} executions, {findings} differences",
-    ),
-    "java": (
-        "tests/fuzz/java.py",
-        "Decoding, skipping, hashing beside Hadoop's own readers",
-        "{cases:,} cases, {unexplained} unexplained differences",
-    ),
-    "java-blocks": (
-        "tests/fuzz/java_blocks.py",
-        "The Java reader of block messages on hostile bytes, with 64 MiB of memory",
-        "{cases:,} cases, {unexplained} unexplained differences",
-    ),
-    "fuzz-coverage": (
-        "tests/fuzz/run.py --engine atheris --seconds 600",
-        "Fuzzing led by coverage, under clang's ASan and UBSan",
-        "{executions:,} executions, {findings} findings",
-    ),
+    "reference": ("tests/fuzz/run.py --targets reference --executions 1000000", "Decoding beside the slow reference",
+                  "{executions:,} executions, {findings} differences"),
+    "java": ("tests/fuzz/java.py", "Decoding, skipping, hashing beside Hadoop's own readers",
+             "{cases:,} cases, {unexplained} unexplained differences"),
+    "java-blocks": ("tests/fuzz/java_blocks.py",
+                    "The Java reader of block messages on hostile bytes, with 64 MiB of memory",
+                    "{cases:,} cases, {unexplained} unexplained differences"),
+    "fuzz-coverage": ("tests/fuzz/run.py --engine atheris --seconds 600",
+                      "Fuzzing led by coverage, under clang's ASan and UBSan",
+                      "{executions:,} executions, {findings} findings"),
     "faults": ("tests/gates/faults.py", "Deliberate bugs, one at a time", "{caught} of {faults} caught"),
     "coverage": (
         "tests/gates/line_coverage.py",
@@ -59,16 +49,10 @@ GATES = {
         "core: {lines_missed} of {lines:,} lines missed, {branches_missed} of {branches:,} branches, "
         "{calls_missed} of {calls:,} outcomes of calls; Python: {python_lines_missed} of {python_lines:,} lines",
     ),
-    "sanitize": (
-        "tests/gates/sanitize.py",
-        "The suite and the fuzz targets under gcc's ASan and UBSan",
-        "{failed} reports",
-    ),
-    "leaks": (
-        "tests/gates/debug_python.py",
-        "References and blocks leaked, on an interpreter built for debugging",
-        "{operations:,} operations: {leaking} leak {counted}",
-    ),
+    "sanitize": ("tests/gates/sanitize.py", "The suite and the fuzz targets under gcc's ASan and UBSan",
+                 "{failed} reports"),
+    "leaks": ("tests/gates/debug_python.py", "References and blocks leaked, on an interpreter built for debugging",
+              "{operations:,} operations: {leaking} leak {counted}"),
     "valgrind": ("tests/gates/memory_check.py", "Vectors and corpus under valgrind", "{errors} errors of ours"),
     "free-threads": (
         "tests/gates/free_threads.py",
@@ -76,12 +60,9 @@ GATES = {
         "reports with a frame of ours: {without_gil}, {shared_without_gil} where threads share what they change, "
         "{with_gil} with the GIL",
     ),
-    "bounds": (
-        "bench/bounds.py",
-        "CPU time, its growth, and how long a signal waits, for the worst input known",
-        "1 MiB in {worst[seconds]} s at most, a doubling takes {worst[doubling]} times as long, "
-        "a signal waits {worst[latency_seconds]} s",
-    ),
+    "bounds": ("bench/bounds.py", "CPU time, its growth, and how long a signal waits, for the worst input known",
+               "1 MiB in {worst[seconds]} s at most, a doubling takes {worst[doubling]} times as long, "
+               "a signal waits {worst[latency_seconds]} s"),
     "chaos": (
         "tests/soak/chaos.py 1000 100",
         "Jobs whose tasks misbehave, and which get signals and full disks at random moments",
@@ -89,12 +70,9 @@ GATES = {
         "{wrong} with success and wrong"
         " output, {left_processes} left processes, {left_files} left files, {failed_for_nothing} failed without cause",
     ),
-    "soak": (
-        "tests/soak/soak.py 100",
-        "Gigabytes through one process",
-        "{gigabytes:.1f} GB, memory grown by {growth_mebibytes} MiB, descriptors by {descriptors}",
-    ),
-}
+    "soak": ("tests/soak/soak.py 100", "Gigabytes through one process",
+             "{gigabytes:.1f} GB, memory grown by {growth_mebibytes} MiB, descriptors by {descriptors}"),
+}  # fmt: skip
 
 
 def sources():

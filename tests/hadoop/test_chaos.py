@@ -88,17 +88,12 @@ def misbehaving(*lines, run="streaming.run(Misbehaving)"):
 
 # each ends its line: what follows on the same one would be no message to Hadoop
 NOISE = [
-    "os.write(1, b'\\xff\\n')",
-    "sys.stdout.buffer.write(b'\\xff' * 1000 + b'\\n'); sys.stdout.flush()",
-    "print('hello')",
-    "os.system('echo hello')",
-    "subprocess.run(['echo', 'hello'], check=True)",
-    "ctypes.CDLL(None).puts(b'hello'); ctypes.CDLL(None).fflush(None)",
-    "os.fork()",
-    "sys.stderr.write('x' * 5_000_000 + chr(10))",
-    "subprocess.Popen(['sleep', '3'])",
+    "os.write(1, b'\\xff\\n')", "sys.stdout.buffer.write(b'\\xff' * 1000 + b'\\n'); sys.stdout.flush()",
+    "print('hello')", "os.system('echo hello')", "subprocess.run(['echo', 'hello'], check=True)",
+    "ctypes.CDLL(None).puts(b'hello'); ctypes.CDLL(None).fflush(None)", "os.fork()",
+    "sys.stderr.write('x' * 5_000_000 + chr(10))", "subprocess.Popen(['sleep', '3'])",
     "assert sys.stdin.buffer.read() == b''",
-]
+]  # fmt: skip
 
 
 def test_noise_of_every_kind_changes_no_record(run):

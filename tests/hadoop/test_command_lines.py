@@ -108,32 +108,24 @@ def test_whole_splits_are_chosen_where_the_job_allows_them(job_and_jar):
 @pytest.mark.parametrize(
     "changes, message",
     [
-        (
-            {"input_format": "com.example.F"},
-            "its input is neither text nor SequenceFiles but com.example.F; submit it with --feed pairs",
-        ),
+        ({"input_format": "com.example.F"},
+         "its input is neither text nor SequenceFiles but com.example.F; submit it with --feed pairs"),
         ({"properties": {"textinputformat.record.delimiter": ";"}}, "it sets textinputformat.record.delimiter"),
         ({"properties": {"mapred.linerecordreader.maxlength": "9"}}, "it sets mapred.linerecordreader.maxlength"),
         ({"properties": {"stream.io.identifier.resolver.class": "a.B"}}, "it sets stream.io.identifier.resolver.class"),
-        (
-            {"properties": {"mapreduce.input.linerecordreader.line.maxlength": "9"}},
-            "it sets mapreduce.input.linerecordreader.line.maxlength",
-        ),
+        ({"properties": {"mapreduce.input.linerecordreader.line.maxlength": "9"}},
+         "it sets mapreduce.input.linerecordreader.line.maxlength"),
         ({"properties": {"typedbytes.split.format": "text"}}, "it sets typedbytes.split.format"),
-        (
-            {"properties": {OUTPUT: "true", f"{OUTPUT}.codec": "com.example.LzopCodec"}},
-            "unknown codec 'com.example.LzopCodec'",
-        ),
-        (
-            {"properties": {OUTPUT: "true", f"{OUTPUT}.codec": "lzo"}},
-            "its tasks cannot write the SequenceFiles that its properties ask for",
-        ),
+        ({"properties": {OUTPUT: "true", f"{OUTPUT}.codec": "com.example.LzopCodec"}},
+         "unknown codec 'com.example.LzopCodec'"),
+        ({"properties": {OUTPUT: "true", f"{OUTPUT}.codec": "lzo"}},
+         "its tasks cannot write the SequenceFiles that its properties ask for"),
         ({"properties": {OUTPUT: "true", f"{OUTPUT}.type": "FILE"}}, 'compression must be "none", "record" or "block"'),
         ({"feed": "both"}, "feed must be one of splits, pairs, not 'both'"),
         ({"feed_jar": "/none.jar"}, "whole splits need the plug-in /none.jar: run make jar"),
         ({"script": "other.py"}, "does not call run"),
     ],
-)
+)  # fmt: skip
 def test_whole_splits_that_a_job_cannot_have_are_refused(changes, message, job_and_jar, tmp_path, monkeypatch):
     job, jar = job_and_jar
     monkeypatch.chdir(tmp_path)

@@ -321,15 +321,11 @@ def test_zstd_sequence_files_need_no_codec_of_hadoop(run_job, tmp_path):
 
 FAILING = {
     "an error": ("streaming.run(lambda key, value: [(key, 1 / (key - 3000))])", "division by zero"),
-    "an early exit": (
-        "streaming.run(lambda key, value: sys.exit(0) if key == 3000 else ())",
-        "to end a task early, raise StopEarly",
-    ),
-    "a kill": (
-        "streaming.run(lambda key, value: os.kill(os.getpid(), 9) if key == 3000 else ())",
-        "failed with code 137",
-    ),
-}
+    "an early exit": ("streaming.run(lambda key, value: sys.exit(0) if key == 3000 else ())",
+                      "to end a task early, raise StopEarly"),
+    "a kill": ("streaming.run(lambda key, value: os.kill(os.getpid(), 9) if key == 3000 else ())",
+               "failed with code 137"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FAILING)

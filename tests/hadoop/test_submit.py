@@ -67,18 +67,14 @@ def test_the_hadoop_command_is_found_by_its_home(home, tmp_path):
         (None, "file:///"),
         ("<configuration/>", "file:///"),
         ("not xml", "file:///"),
-        (
-            "<configuration><property><name>fs.defaultFS</name><value>hdfs://h:1</value></property></configuration>",
-            "hdfs://h:1",
-        ),
+        ("<configuration><property><name>fs.defaultFS</name><value>hdfs://h:1</value></property></configuration>",
+         "hdfs://h:1"),
         ("<configuration><property><name>fs.defaultFS</name><value>${where}</value></property></configuration>", ""),
         ('<configuration xmlns:xi="http://www.w3.org/2001/XInclude"><xi:include href="x.xml"/></configuration>', ""),
-        (
-            "<configuration><property><name>fs.default.name</name><value>hdfs://h:1</value></property></configuration>",
-            "hdfs://h:1",
-        ),
+        ("<configuration><property><name>fs.default.name</name><value>hdfs://h:1</value></property></configuration>",
+         "hdfs://h:1"),
     ],
-)
+)  # fmt: skip
 def test_the_default_file_system(tmp_path, text, expected):
     if text is not None:
         (tmp_path / "core-site.xml").write_text(text)
@@ -139,41 +135,23 @@ VERSION = "{}.{}".format(*sys.version_info)
         (["submit", JOB, *WORDS, "--read", "-D", "fs.defaultFS=hdfs://h", "--no-bundle"], 64, "give --output as a URL"),
         (["submit", JOB, "in", "--dry-run"], 64, "--dry-run is for a job with --output FOLDER"),
         (["submit", JOB, *WORDS, "-D", "x", "--no-bundle"], 64, "-D takes NAME=VALUE, not 'x'"),
-        (
-            ["submit", JOB, *WORDS, "--param", "a-b=c", "--dry-run", "--no-bundle"],
-            64,
-            "letters, digits and underscores, 'a-b' has others",
-        ),
+        (["submit", JOB, *WORDS, "--param", "a-b=c", "--dry-run", "--no-bundle"], 64,
+         "letters, digits and underscores, 'a-b' has others"),
         (["submit", JOB, *WORDS, "--env", "=x", "--no-bundle"], 64, "--env takes NAME=VALUE"),
         (["submit", JOB, *WORDS, "--reducers", "-1"], 64, "expected an integer of at least 0"),
         (["submit", JOB, *WORDS, "--dry-run", "--no-bundle", "--require", "x"], 64, "leave out --bundle / --no-bundle"),
-        (
-            ["submit", JOB, *WORDS, "--dry-run", "--bundle", "b.zip", "--module", "x"],
-            64,
-            "leave out --bundle / --no-bundle",
-        ),
+        (["submit", JOB, *WORDS, "--dry-run", "--bundle", "b.zip", "--module", "x"], 64,
+         "leave out --bundle / --no-bundle"),
         (["submit", JOB, *WORDS, "--dry-run", "--bundle", "b.zip", "--no-bundle"], 64, "not allowed with"),
         (["submit", JOB, *WORDS, "--target", "emr", "--no-bundle"], 64, "needs --staging"),
-        (
-            ["submit", JOB, *WORDS, "--input-format", "pairs", "--dry-run", "--no-bundle"],
-            64,
-            "works only with typedbytes run",
-        ),
-        (
-            ["submit", JOB, *WORDS, "-D", "tmpfiles=x", "--dry-run", "--no-bundle"],
-            64,
-            "Hadoop Streaming sets the property tmpfiles from -files",
-        ),
-        (
-            ["submit", JOB, *WORDS, "--env", "TMPDIR=x", "--dry-run", "--no-bundle"],
-            69,
-            "Hadoop sets the variable TMPDIR",
-        ),
-        (
-            ["submit", JOB, *WORDS, "--output-format", "texts", "--dry-run", "--no-bundle"],
-            64,
-            "unknown format 'texts'; known: ",
-        ),
+        (["submit", JOB, *WORDS, "--input-format", "pairs", "--dry-run", "--no-bundle"], 64,
+         "works only with typedbytes run"),
+        (["submit", JOB, *WORDS, "-D", "tmpfiles=x", "--dry-run", "--no-bundle"], 64,
+         "Hadoop Streaming sets the property tmpfiles from -files"),
+        (["submit", JOB, *WORDS, "--env", "TMPDIR=x", "--dry-run", "--no-bundle"], 69,
+         "Hadoop sets the variable TMPDIR"),
+        (["submit", JOB, *WORDS, "--output-format", "texts", "--dry-run", "--no-bundle"], 64,
+         "unknown format 'texts'; known: "),
         (["submit", "no.py", *WORDS, "--no-bundle"], 64, "there is no script no.py"),
         (["submit", "wrong.py", *WORDS, "--no-bundle"], 64, "wrong.py is not Python"),
         (["submit", JOB, *WORDS, "--no-bundle", "--ship", "no"], 64, "there is no file no to ship"),
@@ -182,7 +160,7 @@ VERSION = "{}.{}".format(*sys.version_info)
         (["bundle"], 64, "bundle writes one ZIP"),
         (["bundle", "x.tar"], 64, "name of a bundle must end with .zip"),
     ],
-)
+)  # fmt: skip
 def test_wrong_commands(tmp_path, monkeypatch, capfdbinary, home, words, code, message):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HADOOP_HOME", str(home("exit 1")))
@@ -259,10 +237,7 @@ def test_a_job_that_is_printed_needs_no_bundle(tmp_path, monkeypatch, capfdbinar
     assert not (tmp_path / "typedbytes-bundle.zip").exists()
     code, output, _ = run_command(capfdbinary, *words, "--target", "emr", "--staging", "s3://b/j")
     assert code == 0
-    assert output.partition("\n\n")[2].splitlines()[::2] == [
-        first,
-        "aws s3 cp typedbytes-bundle.zip s3://b/j/",
-    ]
+    assert output.partition("\n\n")[2].splitlines()[::2] == [first, "aws s3 cp typedbytes-bundle.zip s3://b/j/"]
 
 
 def test_submit_makes_the_bundle_of_what_the_job_requires(tmp_path, monkeypatch, capfdbinary, home):

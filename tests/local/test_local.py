@@ -18,17 +18,7 @@ import pytest
 
 import typedbytes as tb
 from support import reference
-from support.local_jobs import (
-    RUN,
-    TASK_COUNTERS,
-    WORD_COUNT,
-    Longest,
-    pairs_of,
-    parts_of,
-    run,
-    upper,
-    write_script,
-)
+from support.local_jobs import RUN, TASK_COUNTERS, WORD_COUNT, Longest, pairs_of, parts_of, run, upper, write_script
 from support.streaming_support import environment
 from typedbytes import local, sequencefile
 from typedbytes._base.zstd import zstd
@@ -644,10 +634,7 @@ def test_what_failed_is_kept_when_asked_for(tmp_path):
             "broken.py fails before it reads any input, with exit code 1: ModuleNotFoundError: .*; "
             "install the module for /.*",
         ),
-        (
-            {"script": "unported.py"},
-            "No module named 'dumbo'.*; typedbytes run --as dumbo runs the script as it is",
-        ),
+        ({"script": "unported.py"}, "No module named 'dumbo'.*; typedbytes run --as dumbo runs the script as it is"),
         ({"script": "mapper.py", "reducers": 2}, "mapper.py has no reducer: .*leave out --reducers 2"),
         ({"inputs": "fifo"}, "fifo is a pipe, .*give it as standard input"),
         ({"inputs": "*fo"}, "fifo is a pipe, "),

@@ -45,13 +45,10 @@ MAPRED, BINARY = "org.apache.hadoop.mapred.lib.", "mapreduce.partition.binarypar
         {"mapred.partitioner.class": "X", "mapreduce.job.output.key.comparator.class": "Y"},
         {"mapred.partitioner.class": "X", "mapred.output.key.comparator.class": "Y"},
         {"mapred.partitioner.class": f"{MAPRED}BinaryPartitioner", BINARY: "-6"},
-        {
-            "stream.stderr.reporter.prefix": "foo:",
-            "stream.map.output.reader.class": "X",
-            "stream.reduce.input.field.separator": ",",
-        },
+        {"stream.stderr.reporter.prefix": "foo:", "stream.map.output.reader.class": "X",
+         "stream.reduce.input.field.separator": ","},
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("environ", [{}, {"mapred_partitioner_class": "X"}])
 def test_properties_that_do_nothing_here_do_nothing_in_the_tasks(tmp_path, properties, environ):
     (tmp_path / "in.txt").write_text("1234567\n" * 100)

@@ -211,14 +211,11 @@ def test_a_long_line_has_one_separator(tmp_path):
 @pytest.mark.parametrize(
     ("output_format", "codec", "said"),
     [
-        (
-            "text",
-            f"{CODECS}SnappyCodec",
-            "text is written by run with one of the codecs DefaultCodec, .*, not .*SnappyCodec",
-        ),
+        ("text", f"{CODECS}SnappyCodec",
+         "text is written by run with one of the codecs DefaultCodec, .*, not .*SnappyCodec"),
         ("sequencefile", "com.example.NoCodec", "cannot be compressed as its properties say: unknown codec"),
     ],
-)
+)  # fmt: skip
 def test_a_codec_that_cannot_be_followed_is_refused(tmp_path, output_format, codec, said):
     properties = {COMPRESS: "true", f"{COMPRESS}.codec": codec}
     with pytest.raises(ValueError, match=said):

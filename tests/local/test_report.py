@@ -55,10 +55,7 @@ def test_a_job_is_described(tmp_path):
     nlines = len((tmp_path / "in.txt").read_text().splitlines())
     combined = result.counters[TASK_COUNTERS]["COMBINE_OUTPUT_RECORDS"]
     stages = page.sections["Stages"]
-    for title, *row in (
-        ("records in", nlines, total, combined),
-        ("records out", total, combined, len(words)),
-    ):
+    for title, *row in (("records in", nlines, total, combined), ("records out", total, combined, len(words))):
         place = stages.index(title)
         assert stages[place + 1 : place + 4] == [f"{number:,}" for number in row]
     assert f"{combined / total:.3g}" in stages  # of the combiner

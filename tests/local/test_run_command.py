@@ -16,12 +16,7 @@ import zipfile
 import pytest
 
 import typedbytes as tb
-from support.local_jobs import (
-    RUN,
-    pairs_of,
-    run,
-    write_script,
-)
+from support.local_jobs import RUN, pairs_of, run, write_script
 from support.namespaces import NAMESPACE, NEEDS_NAMESPACES, WITHOUT_PROC, needs_no_proc
 from support.streaming_support import NO_BYTECODE, environment
 from support.subprocess_runs import program, run_on_terminal
@@ -63,39 +58,24 @@ def test_the_command_runs_a_job_and_prints_its_counters(words, tmp_path):
         (["job.py", "in.txt", "-o", "out", "--memory", "much"], 64, "expected a size such as"),
         (["job.py", "in.txt", "-o", "out", "-r", "two"], 64, "expected an integer of at least 0, not 'two'"),
         (["job.py", "in.txt", "-o", ""], 64, "typedbytes: the output is an empty path"),
-        (
-            ["job.py", "in.txt", "-o", "out", "--input-format", "pairs"],
-            1,
-            "it was read as pairs: give its format with --input-format",
-        ),
+        (["job.py", "in.txt", "-o", "out", "--input-format", "pairs"], 1,
+         "it was read as pairs: give its format with --input-format"),
         (["job.py", "-", "in.txt", "-", "-o", "out"], 66, "typedbytes: standard input is given twice among the inputs"),
         (["job.py", "in.txt", "-o", "/proc/out"], 64, "typedbytes: no folder can be made in /proc: "),
-        (
-            ["noisy.py", "in.txt", "-o", "out"],
-            1,
-            "its output is truncated: this looks like text, not typed bytes: input ends inside type code 108",
-        ),
-        (
-            ["noisy.py", "in.txt", "-o", "out"],
-            1,
-            "; only pairs of typed bytes may go to standard output, also before streaming.run(...)",
-        ),
-        (
-            ["pair.py", "in.txt", "-o", "out"],
-            1,
-            "typedbytes: returned: tuple, expected pairs of key and value: yield them, or return a list",
-        ),
+        (["noisy.py", "in.txt", "-o", "out"], 1,
+         "its output is truncated: this looks like text, not typed bytes: input ends inside type code 108"),
+        (["noisy.py", "in.txt", "-o", "out"], 1,
+         "; only pairs of typed bytes may go to standard output, also before streaming.run(...)"),
+        (["pair.py", "in.txt", "-o", "out"], 1,
+         "typedbytes: returned: tuple, expected pairs of key and value: yield them, or return a list"),
         (["text.py", "in.txt", "-o", "out"], 1, "typedbytes: returned: str, expected pairs of key and value"),
         (["broken.py", "in.txt", "-o", "out"], 64, "No module named 'no_such_module'"),
         (["failing.py", "in.txt", "-o", "out"], 1, "ZeroDivisionError"),
-        (
-            ["bad.py", "in.txt", "-o", "out"],
-            1,
-            "exit code 65: 2 bad records exceed max_bad=1, and no record so far was good; "
-            "the job's own code may be wrong; first error: ValueError: x",
-        ),
+        (["bad.py", "in.txt", "-o", "out"], 1,
+         "exit code 65: 2 bad records exceed max_bad=1, and no record so far was good; "
+         "the job's own code may be wrong; first error: ValueError: x"),
     ],
-)
+)  # fmt: skip
 def test_the_command_says_what_is_wrong(words, tmp_path, words_given, code, said):
     write_script(tmp_path, "import no_such_module", "broken.py")
     write_script(
@@ -215,22 +195,18 @@ def test_a_job_finds_its_archives_unpacked(name, tmp_path, monkeypatch):
     [
         ({"archives": ["no.zip"]}, "there is no file no.zip to ship with the job"),
         ({"archives": ["in.txt"]}, "in.txt is not an archive: zip, jar, tar or tar.gz is expected"),
-        (
-            {"archives": ["in.txt#job.py"], "files": ["job.py"]},
-            "two files are called job.py in the folder of a task: write in.txt#NAME",
-        ),
+        ({"archives": ["in.txt#job.py"], "files": ["job.py"]},
+         "two files are called job.py in the folder of a task: write in.txt#NAME"),
         ({"files": ["no.txt"]}, "there is no file no.txt to ship with the job"),
         ({"files": ["in.txt#../x"]}, "in.txt cannot be called '../x' in the folder of a task"),
-        (
-            {"files": ["in.txt", "job.py#in.txt"]},
-            "two files are called in.txt in the folder of a task: write job.py#NAME",
-        ),
+        ({"files": ["in.txt", "job.py#in.txt"]},
+         "two files are called in.txt in the folder of a task: write job.py#NAME"),
         ({"properties": {"mapreduce.job.reduces": "two"}}, "the property mapreduce.job.reduces is a number, not 'two'"),
         ({"properties": {"stream.map.output": "text"}}, "Hadoop Streaming sets the property stream.map.output"),
         ({"params": {"a b": 1}}, "the name of a parameter has letters, digits and underscores, 'a b' has others"),
         ({"combiner": True}, "has no combiner: give streaming.run"),
     ],
-)
+)  # fmt: skip
 def test_options_of_a_job_that_cannot_be(tmp_path, monkeypatch, options, said):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "in.txt").write_text("a\n")

@@ -188,18 +188,15 @@ def test_an_output_that_exists_is_an_error_before_the_first_step(job, tmp_path):
 @pytest.mark.parametrize(
     ("steps", "options", "said"),
     [
-        (
-            "[Step(lib.identitymapper), Step(None, lib.sumreducer)]",
-            {},
-            "step 2 of 2 has no mapper: typedbytes.streaming.lib.identitymapper",
-        ),
+        ("[Step(lib.identitymapper), Step(None, lib.sumreducer)]", {},
+         "step 2 of 2 has no mapper: typedbytes.streaming.lib.identitymapper"),
         ("[Step(lib.identitymapper, lib.sumreducer)] * 2", {"reducers": 0}, "has 2 steps, which need their reducers"),
         ("[Step(lib.identitymapper)] * 2", {"reducers": 1}, "has no reducer"),
         ("[Step(lib.identitymapper)] * 2", {"combiner": True}, "has no combiner"),
         ("[]", {}, "TypeError: steps must be a list of at least one Step"),
         ("[Step(lib.identitymapper)], max_bad=1", {}, "TypeError: steps must be a list of at least one Step"),
     ],
-)
+)  # fmt: skip
 def test_steps_that_cannot_be(tmp_path, steps, options, said):
     (tmp_path / "in.txt").write_text("a\n")
     head = "from typedbytes.streaming import Step, lib, run\n"

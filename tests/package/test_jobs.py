@@ -27,15 +27,11 @@ FIELD_OF = {"reducers": "nreducers", "environ": "environment"}
 #: By function: its engine, its parameters that are no options, and the options that it leaves to a Job,
 #: or to the session of Spark.
 FUNCTIONS = {
-    "local.run": (
-        local.run,
-        "local",
-        {"mapper", "reducer", "combiner", "progress"},
-        {"functions", "combiner", "arguments", "front"},
-    ),
+    "local.run": (local.run, "local", {"mapper", "reducer", "combiner", "progress"},
+                  {"functions", "combiner", "arguments", "front"}),
     "local.run_script": (local.run_script, "local", {"script", "progress"}, {"functions"}),
     "spark.run_script": (spark.run_script, "spark", {"spark", "script"}, {"name", "python"}),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -123,7 +119,7 @@ def test_the_command_has_each_flag_once_and_the_job_its_value():
 def test_the_contexts_of_tasks_have_what_their_protocol_names():
     assert issubclass(Scheduler, TaskContext) and issubclass(_Worker, TaskContext)
     assert set(TaskContext.__annotations__) == {
-        *("job", "commands", "id", "environ", "part_options", "memory", "max_files", "processes", "output"),
+        *("job", "commands", "id", "environ", "part_options", "memory", "max_files", "processes", "output")
     }
     for kind in (Scheduler, _Worker):
         assert set(TaskContext.__annotations__) <= set(kind.__init__.__code__.co_names), kind

@@ -114,14 +114,11 @@ def test_a_schema_in_each_form(schema):
     [
         ("string", TypeError, "schema must be a list of 2 types or a dict, not the str 'string'"),
         ({0: "string", 2: "int"}, TypeError, "the columns of a schema have names or the numbers 0 to 1, not 0"),
-        (
-            ["string", "int32"],
-            ValueError,
-            "'int32' is not a column type: byte, bool, int, long, float, double, short, bytes, string, date, ",
-        ),
+        (["string", "int32"], ValueError,
+         "'int32' is not a column type: byte, bool, int, long, float, double, short, bytes, string, date, "),
         (["string", "pickle"], ValueError, "ext<100> holds pickles"),
     ],
-)
+)  # fmt: skip
 def test_a_schema_that_is_wrong(schema, kind, message):
     with pytest.raises(kind) as caught:
         columns.read(TWO, schema=schema)
@@ -272,42 +269,27 @@ def run_command(*words, cwd):
 WRONG_ARGUMENTS = [
     ("5", TypeError, "mapper is 5, which is not a function and has no method map()"),
     ("print, 'cat'", TypeError, "reducer is 'cat', which is not a function and has no method reduce()"),
-    (
-        "print, print, [print]",
-        TypeError,
-        "combiner is [<built-in function print>], which is not a function and has no method reduce()",
-    ),
+    ("print, print, [print]", TypeError,
+     "combiner is [<built-in function print>], which is not a function and has no method reduce()"),
     ("print, batch='no'", TypeError, "batch must be True or False, not 'no'"),
     ("print, print, group_by=0", TypeError, "group_by must be a function of a key, not 0"),
     ("print, max_bad='3'", TypeError, "max_bad must be a number of records or a share of them, not '3'"),
     ("print, max_bad=None", TypeError, "max_bad must be a number of records or a share of them, not None"),
     ("print, max_bad=-1", ValueError, "max_bad must be a number of records or a share of them, not -1"),
     ("print, max_bad=float('nan')", ValueError, "max_bad must be a number of records or a share of them, not nan"),
-    (
-        "print, max_bad=1.5",
-        ValueError,
-        "max_bad=1.5 is a share of the records, which is at most 1.0: for a number of records give an int",
-    ),
+    ("print, max_bad=1.5", ValueError,
+     "max_bad=1.5 is a share of the records, which is at most 1.0: for a number of records give an int"),
     ("print, read_options=3", TypeError, "read_options must be a dict of keywords for PairReader, not 3"),
-    (
-        "print, read_options={'bogus': 1}",
-        TypeError,
-        "read_options: PairReader() got an unexpected keyword argument 'bogus'",
-    ),
+    ("print, read_options={'bogus': 1}", TypeError,
+     "read_options: PairReader() got an unexpected keyword argument 'bogus'"),
     ("print, read_options={'dialect': 'x'}", ValueError, 'read_options: dialect must be "hadoop" or "hive", not \'x\''),
     ("print, read_options={'unicode_errors': 'x'}", LookupError, "read_options: unknown error handler name 'x'"),
     ("print, write_options=[1]", TypeError, "write_options must be a dict of keywords for PairWriter, not [1]"),
-    (
-        "print, write_options={'raw': 1}",
-        TypeError,
-        "write_options: PairWriter() got an unexpected keyword argument 'raw'",
-    ),
+    ("print, write_options={'raw': 1}", TypeError,
+     "write_options: PairWriter() got an unexpected keyword argument 'raw'"),
     ("print, write_options={'default': 3}", TypeError, "write_options: default must be callable, not int"),
-    (
-        "print, batch=True, read_options={'raw': 1}",
-        TypeError,
-        "read_options: columns.read() got an unexpected keyword argument 'raw'",
-    ),
+    ("print, batch=True, read_options={'raw': 1}", TypeError,
+     "read_options: columns.read() got an unexpected keyword argument 'raw'"),
     ("print, batch=True, read_options=3", TypeError, "read_options must be a dict of keywords for columns.read, not 3"),
     ("print, argv='map'", TypeError, "argv must be a list of words as sys.argv is, not 'map'"),
     ("print, argv=['job.py', 1]", TypeError, "argv must be a list of words as sys.argv is, not ['job.py', 1]"),
@@ -315,7 +297,7 @@ WRONG_ARGUMENTS = [
     ("steps=5", TypeError, "steps must be a list of at least one Step(...)"),
     ("steps=[Step(print, bogus=1)]", TypeError, "got an unexpected keyword argument 'bogus'"),
     ("print, bogus=1", TypeError, "got an unexpected keyword argument 'bogus'"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -246,21 +246,11 @@ SAME = [
     ("LocalTime", dt.time, dt.time(), tb.Long(0), "00:00"),
     ("LocalTime", dt.time, dt.time.max, tb.Long(86399999999), "23:59:59.999999"),
     ("LocalDateTime", dt.datetime, TIME, tb.Long(MICROS), SHOWN),
-    (
-        "LocalDateTime",
-        dt.datetime,
-        dt.datetime(1969, 12, 31, 23, 59, 59, 999999),
-        tb.Long(-1),
-        "1969-12-31T23:59:59.999999",
-    ),
+    ("LocalDateTime", dt.datetime, dt.datetime(1969, 12, 31, 23, 59, 59, 999999), tb.Long(-1),
+     "1969-12-31T23:59:59.999999"),
     ("LocalDateTime", dt.datetime, dt.datetime.max, tb.Long(253402300799999999), "9999-12-31T23:59:59.999999"),
-    (
-        "Instant OffsetDateTime ZonedDateTime",
-        Annotated[dt.datetime, UTC],
-        TIME.replace(tzinfo=dt.timezone.utc),
-        tb.Long(MICROS),
-        SHOWN + "Z",
-    ),
+    ("Instant OffsetDateTime ZonedDateTime", Annotated[dt.datetime, UTC], TIME.replace(tzinfo=dt.timezone.utc),
+     tb.Long(MICROS), SHOWN + "Z"),
     ("Instant", Annotated[dt.datetime, UTC], moment(1, 1, 1), tb.Long(-62135596800000000), "0001-01-01T00:00:00Z"),
     ("Duration", dt.timedelta, dt.timedelta(days=1, hours=2, seconds=3.5), tb.Long(93603500000), "PT26H3.5S"),
     ("Duration", dt.timedelta, dt.timedelta(microseconds=-1), tb.Long(-1), "PT-0.000001S"),
@@ -273,13 +263,8 @@ SAME = [
     ("Set<List<Integer>>", Any, [[1], [], [2, 3]], [[1], [], [2, 3]], "[[1], [], [2, 3]]"),
     ("SortedSet<String>", set[str], {"a"}, ["a"], "TreeSet [a]"),
     ("Deque<Byte>", list[tb.Byte], [tb.Byte(1), tb.Byte(2)], [tb.Byte(1), tb.Byte(2)], "ArrayDeque [1, 2]"),
-    (
-        "Map<String,Long>",
-        dict[str, Optional[tb.Long]],
-        {"b": tb.Long(1), "a": None},
-        {"b": tb.Long(1), "a": None},
-        "{b=1, a=null}",
-    ),
+    ("Map<String,Long>", dict[str, Optional[tb.Long]], {"b": tb.Long(1), "a": None}, {"b": tb.Long(1), "a": None},
+     "{b=1, a=null}"),
     ("Map<Object,Object>", dict[Any, Any], {1: "x", "y": [1.0, {}]}, {1: "x", "y": [1.0, {}]}, "{1=x, y=[1.0, {}]}"),
     ("SortedMap<Integer,Visit>", dict[int, Visit], {1: VISIT}, {1: VISIT_WIRE}, f"TreeMap {{1={VISIT_SHOWN}}}"),
     ("int[]", tuple[int, ...], (1, 2), (1, 2), "{1, 2}"),
@@ -287,34 +272,19 @@ SAME = [
     ("double[][]", tuple[tuple[float, ...], ...], ((1.0, 2.5), ()), ((1.0, 2.5), ()), "{{1.0, 2.5}, {}}"),
     ("Visit", Visit, VISIT, VISIT_WIRE, VISIT_SHOWN),
     ("Visit", Visit, *CHEAP),
-    (
-        "Page",
-        Page,
-        Page("u", [VISIT], {"x"}),
-        {"url": "u", "visits": [VISIT_WIRE], "all_tags": ["x"]},
-        f"Page[url=u, visits=[{VISIT_SHOWN}], tags=[x]]",
-    ),
+    ("Page", Page, Page("u", [VISIT], {"x"}), {"url": "u", "visits": [VISIT_WIRE], "all_tags": ["x"]},
+     f"Page[url=u, visits=[{VISIT_SHOWN}], tags=[x]]"),
     ("Tree", Tree, Tree("a", [Tree("b", [])]), {"name": "a", "children": [{"name": "b", "children": []}]}, None),
-    (
-        "Pair<String,List<Long>>",
-        Pair,
-        Pair("a", [tb.Long(1)]),
-        {"first": "a", "second": [tb.Long(1)]},
-        "Pair[first=a, second=[1]]",
-    ),
-    (
-        "Customer",
-        Customer,
-        Customer(True, "Oslo", tb.Long(5), None),
-        {"active": True, "city": "Oslo", "id": tb.Long(5), "full_name": None},
-        None,
-    ),
+    ("Pair<String,List<Long>>", Pair, Pair("a", [tb.Long(1)]), {"first": "a", "second": [tb.Long(1)]},
+     "Pair[first=a, second=[1]]"),
+    ("Customer", Customer, Customer(True, "Oslo", tb.Long(5), None),
+     {"active": True, "city": "Oslo", "id": tb.Long(5), "full_name": None}, None),
     ("Point", Point, Point(2.0, 1.0), (2.0, 1.0), "Point[x=1.0, y=2.0]"),
     forms(moment(2020, 1, 2, 3, 4, 5), dt.timedelta(days=1, hours=2, seconds=3.5), "P1DT7203.5S"),
     forms(moment(1969, 12, 31, 23, 59, 59), dt.timedelta(milliseconds=-1), "-P0DT0.001S"),
     forms(moment(1, 1, 2), dt.timedelta(days=-1), "-P1D"),
     forms(moment(9999, 12, 30), dt.timedelta(), "P0D"),
-]
+]  # fmt: skip
 
 
 def test_java_writes_what_it_reads(ask):
@@ -426,11 +396,8 @@ WRONG = [
     ("boolean", 1, "expected boolean, found INT 1 at offset 0"),
     ("int", None, "expected int, found PICKLE at offset 0"),
     ("Long", 2**70, "expected Long, found PICKLE, and of Python's pickles only None can be read here at offset 0"),
-    (
-        "LocalDate",
-        dt.date(2020, 1, 2),
-        "expected LocalDate, found PICKLE, and of Python's pickles only None can be read here at offset 0",
-    ),
+    ("LocalDate", dt.date(2020, 1, 2),
+     "expected LocalDate, found PICKLE, and of Python's pickles only None can be read here at offset 0"),
     ("String", b"a", "expected String, found BYTES at offset 0"),
     ("String", ("x" * 41,), "expected String, found VECTOR at offset 0"),
     ("double", "x" * 41, "expected double, found STRING at offset 0"),
@@ -444,11 +411,8 @@ WRONG = [
         ("LocalDate", text, f'expected LocalDate, found STRING "{text}" at offset 0')
         for text in ("2020-02-30", "0000-01-01", SHOWN, "2020-1-2")
     ],
-    (
-        "LocalTime",
-        tb.Long(86400000000),
-        "expected LocalTime, found LONG 86400000000, which is out of range at offset 0",
-    ),
+    ("LocalTime", tb.Long(86400000000),
+     "expected LocalTime, found LONG 86400000000, which is out of range at offset 0"),
     *[
         ("LocalTime", text, f'expected LocalTime, found STRING "{text}" at offset 0')
         for text in ("24:00", "03:04:05.0000001", "03:04.5", "03:04:05Z")
@@ -472,20 +436,14 @@ WRONG = [
     ("Visit", VISIT_WIRE[:2], "Visit: expected 3 to 4 items, found 2 at offset 0"),
     ("Visit", (*VISIT_WIRE, 5), "Visit: expected 3 to 4 items, found 5 at offset 0"),
     ("Visit", "a", 'expected Visit, found STRING "a" at offset 0'),
-    (
-        "List<Page>",
-        [{"url": "u", "visits": [{"user": "a"}]}],
-        'Visit: missing field "at" at offset 32, path [0].visits[0]',
-    ),
-    (
-        "List<Page>",
-        [{"url": "u", "visits": [("a", "2020-13-01T00:00", 1)]}],
-        'expected LocalDateTime, found STRING "2020-13-01T00:00" at offset 43, path [0].visits[0].at',
-    ),
+    ("List<Page>", [{"url": "u", "visits": [{"user": "a"}]}],
+     'Visit: missing field "at" at offset 32, path [0].visits[0]'),
+    ("List<Page>", [{"url": "u", "visits": [("a", "2020-13-01T00:00", 1)]}],
+     'expected LocalDateTime, found STRING "2020-13-01T00:00" at offset 43, path [0].visits[0].at'),
     ("Positive", (0,), "Positive: java.lang.IllegalArgumentException: not positive: 0 at offset 0"),
     ("Positive", (), "Positive: expected 1 item, found 0 at offset 0"),
     ("double[][]", ((1.0,), ("x",)), 'expected double, found STRING "x" at offset 24, path [1][0]'),
-]
+]  # fmt: skip
 
 
 def test_errors_have_a_place(ask):

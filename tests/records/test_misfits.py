@@ -91,16 +91,10 @@ READ = [
     (datetime.date, 2**31 - 1, "expected date, found INT 2147483647, which is out of range at offset 0"),
     (datetime.date, "2020-13-01", 'expected date, found STRING "2020-13-01" at offset 0'),
     (datetime.datetime, "2020-01-01T00:00:00Z", 'expected datetime, found STRING "2020-01-01T00:00:00Z" at offset 0'),
-    (
-        datetime.datetime,
-        datetime.datetime(2020, 1, 1, tzinfo=UTC),
-        "expected datetime, found PICKLE of datetime.datetime at offset 0",
-    ),
-    (
-        Annotated[datetime.datetime, records.UTC],
-        "2020-01-01T00:00:00",
-        'expected datetime, found STRING "2020-01-01T00:00:00" at offset 0',
-    ),
+    (datetime.datetime, datetime.datetime(2020, 1, 1, tzinfo=UTC),
+     "expected datetime, found PICKLE of datetime.datetime at offset 0"),
+    (Annotated[datetime.datetime, records.UTC], "2020-01-01T00:00:00",
+     'expected datetime, found STRING "2020-01-01T00:00:00" at offset 0'),
     (datetime.time, 86_400_000_000, "expected time, found LONG 86400000000, which is out of range at offset 0"),
     (datetime.timedelta, "P", 'expected timedelta, found STRING "P" at offset 0'),
     (decimal.Decimal, "1_0", 'expected Decimal, found STRING "1_0" at offset 0'),
@@ -122,7 +116,7 @@ READ = [
     (Union[Cat, Dog], {"type": "Fish"}, 'expected Cat | Dog, found MAP with type "Fish" at offset 0'),
     (Union[Cat, Dog], {"lives": 9}, 'Cat | Dog: missing field "type" at offset 0'),
     (set[Any], [(1, {})], "MAP cannot be a MAP key; map_pairs=True gives the pairs at offset 11, path [0][1]"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("hint, value, message", READ, ids=[f"{number}" for number in range(len(READ))])

@@ -779,14 +779,10 @@ REFUSED = [
     (Annotated[datetime.date, records.Seconds], "Seconds says nothing of date"),
     (Annotated[Movie, records.Vector], "Movie is a TypedDict, which is always a MAP"),
     (Annotated[int, msgspec.Meta(ge=0)], "constraints are not checked here: Meta(ge=...)"),
-    (
-        dataclass_of(a=Annotated[str, msgspec.Meta(pattern="x")]),
-        "Page.a: constraints are not checked here: Meta(pattern=...)",
-    ),
-    (
-        Union[str, decimal.Decimal],
-        "str and Decimal are both written as a STRING, so that a union of them cannot be read",
-    ),
+    (dataclass_of(a=Annotated[str, msgspec.Meta(pattern="x")]),
+     "Page.a: constraints are not checked here: Meta(pattern=...)"),
+    (Union[str, decimal.Decimal],
+     "str and Decimal are both written as a STRING, so that a union of them cannot be read"),
     (dataclass_of(a=Union[int, datetime.date]), "Page.a: int and date are both written as an INT or LONG"),
     (Union[bytes, uuid.UUID], "bytes and UUID are both written as BYTES"),
     (Union[list[int], set[int]], "list and set are both written as a LIST"),
@@ -800,17 +796,15 @@ REFUSED = [
     (NoMembers, "NoMembers has no members"),
     (typing.ClassVar[int], "ClassVar[int] has no place here"),
     (typing.Final, "Final has no place here"),
-    (
-        list[typing_extensions.NotRequired[int]] if sys.version_info >= (3, 11) else typing_extensions.NotRequired[int],
-        "has no place here",
-    ),
+    (list[typing_extensions.NotRequired[int]] if sys.version_info >= (3, 11) else typing_extensions.NotRequired[int],
+     "has no place here"),
     (dict[list[int], int], "list cannot be a key of a dict: it has no hash"),
     (set[dict[str, int]], "dict cannot be an element of a set: it has no hash"),
     (frozenset[Plain], "Plain cannot be an element of a frozenset: it has no hash"),
     (AbstractPage, "AbstractPage is not a type that records can have"),
     (Growing[int], ".more: Growing contains itself with ever other arguments"),
     (typing.Type[int], "type is not a type that records can have"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("annotation, message", REFUSED, ids=lambda value: str(value)[:60])

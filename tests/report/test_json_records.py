@@ -138,14 +138,10 @@ def test_what_is_held_is_the_rest_of_a_line():
 @pytest.mark.parametrize(
     "text",
     [
-        b'{"vector": [1, 2\n{"a": [1]}\n',
-        b'{"bytes": "AA\n"x"\n',
-        b'{"float": "a\n',
-        b'{"long": [\n[1]\n[2]\n',
-        b'{"long": 1\n{"a": [1]}\n',
-        b'{"map": [[0, 01],\n',
+        b'{"vector": [1, 2\n{"a": [1]}\n', b'{"bytes": "AA\n"x"\n', b'{"float": "a\n', b'{"long": [\n[1]\n[2]\n',
+        b'{"long": 1\n{"a": [1]}\n', b'{"map": [[0, 01],\n',
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("inside", [b"", b'{"vector": [', b'{"a": {"map": [[1, '])
 def test_what_is_wrong_in_a_tag_is_known_before_the_input_ends(text, inside):
     records = JsonRecords()

@@ -27,10 +27,7 @@ VECTORS = read_jsonl("sequencefile/classes.jsonl")
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "classes.md"
 EVENT = "com.example.Event"
 CLASSES = {EVENT: "id: long, name: text, tags: list<text>, at: optional<vlong>"}
-RECORDS = [
-    {"id": 5, "name": "\xe9", "tags": ["a", "bc"], "at": 70000},
-    {"id": -1, "name": "", "tags": [], "at": None},
-]
+RECORDS = [{"id": 5, "name": "\xe9", "tags": ["a", "bc"], "at": 70000}, {"id": -1, "name": "", "tags": [], "at": None}]
 READ_ONLY = ("Map", "Object", "EnumSet", "Timestamp", "HiveDecimal", "Vector", "KeyValue", "Result", "Put", "Delete",
              "java.lang")  # fmt: skip
 

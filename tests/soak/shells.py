@@ -36,19 +36,15 @@ LINES = [
 # How a shell is started without the user's own settings, and what makes it ready;
 # the completion's script is _typedbytes.
 SHELLS = {
-    "bash": (
-        ["bash", "--norc", "--noprofile", "-i"],
-        "typedbytes() { printf '<%s>' \"$@\"; echo .; }; source ./_typedbytes",
-    ),
+    "bash": (["bash", "--norc", "--noprofile", "-i"],
+             "typedbytes() { printf '<%s>' \"$@\"; echo .; }; source ./_typedbytes"),
     "zsh": (
         ["zsh", "-f", "-i"],
         "typedbytes() { printf '<%s>' \"$@\"; echo . }; fpath=($PWD $fpath); autoload -Uz compinit; compinit -u -D",
     ),
-    "fish": (
-        ["fish", "--no-config", "-i"],
-        "function typedbytes; printf '<%s>' $argv; echo .; end; source ./_typedbytes",
-    ),
-}
+    "fish": (["fish", "--no-config", "-i"],
+             "function typedbytes; printf '<%s>' $argv; echo .; end; source ./_typedbytes"),
+}  # fmt: skip
 
 
 class Shell:

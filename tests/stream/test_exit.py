@@ -105,11 +105,8 @@ ENDS = {
     "end": ("writers = make(*KINDS)", 0),
     "sys.exit": ("writers = make(*KINDS); sys.exit(3)", 3),
     "exception": ("writers = make(*KINDS); raise LookupError", 1),
-    "at exit": (
-        "writers = [tb.Writer(os.devnull)]; atexit._run_exitfuncs(); writers += make(*KINDS); "
-        "gc.enable(); close_files()",
-        0,
-    ),
+    "at exit": ("writers = [tb.Writer(os.devnull)]; atexit._run_exitfuncs(); writers += make(*KINDS); "
+                "gc.enable(); close_files()", 0),
     "fork": (
         """
         writers = make(*[name for name in KINDS if name not in HELD_BY_SINKS])
@@ -144,7 +141,7 @@ ENDS = {
         """,
         0,
     ),
-}
+}  # fmt: skip
 
 
 def run(code, *arguments, start=MAKERS, warnings="ignore", **options):

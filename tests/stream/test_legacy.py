@@ -696,9 +696,7 @@ KEYS = st.booleans() | st.integers() | st.text() | st.binary()
 
 
 VALUES = st.recursive(
-    SCALARS,
-    lambda inner: st.lists(inner) | st.lists(inner).map(tuple) | st.dictionaries(KEYS, inner),
-    max_leaves=12,
+    SCALARS, lambda inner: st.lists(inner) | st.lists(inner).map(tuple) | st.dictionaries(KEYS, inner), max_leaves=12
 )
 
 

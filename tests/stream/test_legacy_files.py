@@ -10,12 +10,7 @@ import pytest
 
 import typedbytes
 from support.legacy_calls import OBJECTS, READINGS, WAYS, in_both_ways, written
-from typedbytes.legacy import (
-    Input,
-    Output,
-    PairedInput,
-    PairedOutput,
-)
+from typedbytes.legacy import Input, Output, PairedInput, PairedOutput
 
 pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded]
 

@@ -193,10 +193,7 @@ def test_values_end_where_the_next_group_is_asked_for(tmp_path):
 def test_lines_are_only_to_be_iterated_over(tmp_path):
     script = "def mapper(lines):\n    lines.skip(1)\n    yield from lines\nrun(mapper)"
     outcome = run_script(tmp_path, script, "map", data=b"a\tb\n", environ={"stream_map_input": "text"})
-    assert (outcome.code, outcome.output) == (
-        1,
-        b"",
-    )
+    assert (outcome.code, outcome.output) == (1, b"")
     assert "TextReader' object has no attribute 'skip'" in outcome.messages
 
 
@@ -238,10 +235,7 @@ def test_max_bad_needs_a_call_for_each_record(arguments):
 def test_max_bad_needs_that_of_a_class_too(tmp_path):
     script = "class Job:\n    def map(self, records):\n        return records\nrun(Job, max_bad=1)"
     outcome = run_script(tmp_path, script, "map", data=COUNTS)
-    assert (outcome.code, outcome.output) == (
-        1,
-        b"",
-    )
+    assert (outcome.code, outcome.output) == (1, b"")
     assert f"TypeError: mapper has a single parameter, so it {WHOLE}" in outcome.messages
 
 

@@ -53,17 +53,13 @@ def test_a_task_has_standard_input_and_output_for_itself():
 @pytest.mark.parametrize(
     "noise",
     [
-        "print('noise')",
-        "print('noise', flush=True)",
-        "sys.stdout.write('noise'); sys.stdout.flush()",
+        "print('noise')", "print('noise', flush=True)", "sys.stdout.write('noise'); sys.stdout.flush()",
         "sys.__stdout__.write('noise'); sys.__stdout__.flush()",
-        "sys.stdout.buffer.write(b'noise'); sys.stdout.buffer.flush()",
-        "os.write(1, b'noise')",
-        "os.system('echo noise')",
-        "__import__('subprocess').run(['echo', 'noise'], check=True)",
+        "sys.stdout.buffer.write(b'noise'); sys.stdout.buffer.flush()", "os.write(1, b'noise')",
+        "os.system('echo noise')", "__import__('subprocess').run(['echo', 'noise'], check=True)",
         "__import__('ctypes').CDLL(None).puts(b'noise'); __import__('ctypes').CDLL(None).fflush(None)",
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_noise_goes_to_standard_error(tmp_path, noise, unbuffered):
     outcome = run_script(tmp_path, COPY % noise, "map", data=PAIRS, environ={"PYTHONUNBUFFERED": unbuffered})

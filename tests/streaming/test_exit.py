@@ -16,10 +16,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 COPY = "run(lambda key, value: [(key, value)], lambda key, values: [(key, value) for value in values])"
 GOOD = encode(("a", 1), ("a", 2), ("b", 3))
 LARGE = encode(*[("key", "x" * 1000)] * 1000)
-ATTEMPT = {
-    "mapreduce_task_attempt_id": "attempt_1_0001_m_000003_0",
-    "mapreduce_map_input_file": "hdfs://host/in.tb",
-}
+ATTEMPT = {"mapreduce_task_attempt_id": "attempt_1_0001_m_000003_0", "mapreduce_map_input_file": "hdfs://host/in.tb"}
 
 
 # 1: user code.
@@ -116,17 +113,10 @@ def test_messages_longer_than_a_line_are_cut(tmp_path):
 @pytest.mark.parametrize(
     "failure",
     [
-        "1 / 0",
-        "next(iter(()))",
-        "key.nothing",
-        "open('/nowhere/at/all')",
-        "os.write(99, b'')",
-        "tb.loads(b'')",
-        "[(object(), 1)]",
-        "counter('g', 'n', 0.5)",
-        "bytes(2**62)",
+        "1 / 0", "next(iter(()))", "key.nothing", "open('/nowhere/at/all')", "os.write(99, b'')", "tb.loads(b'')",
+        "[(object(), 1)]", "counter('g', 'n', 0.5)", "bytes(2**62)",
     ],
-)
+)  # fmt: skip
 def test_any_failure_of_user_code_is_its_own(tmp_path, failure):
     outcome = run_script(tmp_path, f"run(lambda key, value: {failure})", "map", data=GOOD)
     assert (outcome.code, outcome.output) == (1, b"")

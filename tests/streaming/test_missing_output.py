@@ -41,11 +41,8 @@ def test_a_task_of_batches(run_here):
 
 SILENT = {
     "a pair": ("run(lambda key, value: [(key, value)] if value == 2 else None)", PAIRS, {}),
-    "a pair at the end": (
-        "class Late:\n def map(self, key, value): pass\n def close(self): return [(1, 2)]\nrun(Late)",
-        PAIRS,
-        {},
-    ),
+    "a pair at the end": ("class Late:\n def map(self, key, value): pass\n def close(self): return [(1, 2)]\nrun(Late)",
+                          PAIRS, {}),
     "no input": ("run(lambda key, value: None)", b"", {}),
     "a counter": ("run(lambda key, value: counter('words', value))", PAIRS, {}),
     "a side file": (
@@ -54,12 +51,9 @@ SILENT = {
         {},
     ),
     "bad records": ("run(lambda key, value: 1 / 0, max_bad=3)", PAIRS, {}),
-    "a task of a job": (
-        "run(lambda key, value: None)",
-        PAIRS,
-        {"mapreduce_job_id": "job_1", "stream_map_input": "typedbytes"},
-    ),
-}
+    "a task of a job": ("run(lambda key, value: None)", PAIRS,
+                        {"mapreduce_job_id": "job_1", "stream_map_input": "typedbytes"}),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("text, data, variables", SILENT.values(), ids=SILENT)

@@ -211,17 +211,10 @@ OUTPUTS = {
     "join": (["hostnames.txt", "logs.txt"], {"node1": 2, "node2": 1}),
     "multicount": (
         ["brian.txt", "eno.txt"],
-        {
-            ("A", "Brian"): 3,
-            ("A", "is"): 1,
-            ("A", "not"): 1,
-            ("A", "the"): 2,
-            ("A", "eel"): 1,
-            ("B", "Eno"): 2,
-            ("B", "Brian"): 1,
-        },
+        {("A", "Brian"): 3, ("A", "is"): 1, ("A", "not"): 1, ("A", "the"): 2, ("A", "eel"): 1, ("B", "Eno"): 2,
+         ("B", "Brian"): 1},
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -348,18 +348,15 @@ def test_a_separator_that_would_end_the_key_of_a_reducer_is_refused(tmp_path, ro
         ("map", "a\tb", {FIELDS: "2"}, "job"),
         ("map", "a\tb", {MAP_SEPARATOR: ";", REDUCE_SEPARATOR: ";"}, "job"),
         ("map", "a\tb", {MAP_SEPARATOR: ";", "stream_reduce_input": "typedbytes"}, "job"),
-        (
-            "map",
-            "a\tb",
-            {MAP_SEPARATOR: ";", "stream_reduce_input_writer_class": "com.example.Columns", "stream_reduce_input": ""},
-            "job",
-        ),
+        ("map", "a\tb",
+         {MAP_SEPARATOR: ";", "stream_reduce_input_writer_class": "com.example.Columns", "stream_reduce_input": ""},
+         "job"),
         ("combine", "a\tb", {FIELDS: "2", COMBINED_FIELDS: "2"}, "job"),
         ("map", "a\tb", {}, None),
         ("map", "a\tb", {"mapreduce_job_reduces": "0"}, "job"),
         ("reduce", "a\tb", {}, "job"),
     ],
-)
+)  # fmt: skip
 def test_a_separator_inside_a_key_is_kept_where_it_comes_back_or_is_final(tmp_path, role, key, environ, reducer):
     script = LINE_AS_KEY.format(key=key, reducer=reducer, combiner="job" if role == "combine" else None)
     outcome = run_script(tmp_path, script, role, data=b"x\ty\n", environ={**TEXT, **environ})

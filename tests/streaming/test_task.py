@@ -133,24 +133,16 @@ def test_no_role(argv, environ, combines, message):
         ("map", "input", {**HADOOP, "stream_map_input_writer_class": PACKAGE + "TypedBytesInputWriter"}, "typedbytes"),
         ("map", "output", {**HADOOP, "stream_map_output_reader_class": PACKAGE + "RawBytesOutputReader"}, "rawbytes"),
         ("reduce", "input", {**HADOOP, "stream_reduce_input_writer_class": PACKAGE + "TextInputWriter"}, "text"),
-        (
-            "reduce",
-            "output",
-            {**HADOOP, "stream_reduce_output_reader_class": PACKAGE + "TypedBytesOutputReader"},
-            "typedbytes",
-        ),
+        ("reduce", "output", {**HADOOP, "stream_reduce_output_reader_class": PACKAGE + "TypedBytesOutputReader"},
+         "typedbytes"),
         # Hadoop makes text of a name it does not know, and of none.
-        (
-            "map",
-            "input",
-            {**HADOOP, "stream_map_input": "json", "stream_map_input_writer_class": PACKAGE + "TextInputWriter"},
-            "text",
-        ),
+        ("map", "input",
+         {**HADOOP, "stream_map_input": "json", "stream_map_input_writer_class": PACKAGE + "TextInputWriter"}, "text"),
         ("map", "input", {**HADOOP, "stream_map_input": "json"}, "text"),
         ("reduce", "output", HADOOP, "text"),
         ("map", "input", {"mapred_job_id": "job_1_0001"}, "text"),
     ],
-)
+)  # fmt: skip
 def test_format(role, direction, environ, expected):
     assert find_format(role, direction, environ) == expected
 
@@ -187,13 +179,10 @@ def test_separator(role, direction, environ, expected):
         ("map", {"mapred_input_format_class": "org.apache.hadoop.mapred.SequenceFileInputFormat"}, True),
         ("map", {"mapred_input_format_class": "org.apache.hadoop.mapred.KeyValueTextInputFormat"}, True),
         ("map", {"stream_map_input_ignoreKey": "false"}, True),
-        (
-            "map",
-            {"stream_map_input_ignoreKey": "true", "mapred_input_format_class": "a.SequenceFileInputFormat"},
-            False,
-        ),
+        ("map", {"stream_map_input_ignoreKey": "true", "mapred_input_format_class": "a.SequenceFileInputFormat"},
+         False),
     ],
-)
+)  # fmt: skip
 def test_text_keys(role, environ, expected):
     assert has_text_keys(role, environ) is expected
 

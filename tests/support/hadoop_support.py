@@ -81,9 +81,7 @@ class Hadoop:
 
     def __init__(self):
         command = jars.java_command(
-            _MAIN,
-            "serve",
-            options=[*self.java_options, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Xmx1g"],
+            _MAIN, "serve", options=[*self.java_options, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Xmx1g"]
         )
         self._temporary_folder = tempfile.TemporaryDirectory(prefix="typedbytes-hadoop-")
         self._folder = Path(self._temporary_folder.name).resolve()

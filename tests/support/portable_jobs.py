@@ -25,8 +25,7 @@ class Job:
 
 JOBS = {
     "postings": Job(
-        lines=["d2: b a b", "d1: a c", "d3: b"],
-        output=[("a", ["d1", "d2"]), ("b", ["d2", "d3"]), ("c", ["d1"])],
+        lines=["d2: b a b", "d1: a c", "d3: b"], output=[("a", ["d1", "d2"]), ("b", ["d2", "d3"]), ("c", ["d1"])]
     ),
     "orders": Job(
         lines=[
