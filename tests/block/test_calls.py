@@ -14,7 +14,7 @@ import typing
 import pytest
 
 import typedbytes as tb
-from support.subprocess_runs import within
+from support.subprocess_runs import in_threads, within
 from typedbytes.block import BlockReader, BlockWriter, Command, Connection, SharedRing, connect, serve
 
 pytestmark = pytest.mark.free_threaded
@@ -138,11 +138,7 @@ def test_several_clients_at_once(address):
             with connect(server.address) as connection:
                 found.append(call(connection, "meet", number))
 
-        threads = [threading.Thread(target=run, args=[number]) for number in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        in_threads(run, [(number,) for number in range(4)])
         assert sorted(found) == [0, 1, 2, 3]
 
 
@@ -515,11 +511,7 @@ def test_one_of_two_servers_starts_on_a_path_that_was_left(tmp_path, monkeypatch
     for _ in range(5):
         with socket.socket(socket.AF_UNIX) as left:
             left.bind(path)
-        threads = [threading.Thread(target=start) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        in_threads(start, [()] * 2)
         assert len(found) == 1
         found.pop().close()
 

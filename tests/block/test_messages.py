@@ -13,7 +13,6 @@ import random
 import struct
 import subprocess
 import sys
-import threading
 
 import hypothesis
 import hypothesis.strategies as st
@@ -26,7 +25,7 @@ from support import block_reference as slow
 from support.block_calls import Pieces, by_feed, by_reader, formatted, same
 from support.examples import examples
 from support.signal_checks import times_checked
-from support.subprocess_runs import run_fresh
+from support.subprocess_runs import in_threads, run_fresh
 from typedbytes.block import ArrowStream, BlockDecoder, BlockEncoder, BlockReader, BlockWriter, Command, Message
 from typedbytes.block._native import array_view
 
@@ -784,11 +783,7 @@ def test_decoders_of_threads_do_not_mix():
         for _ in range(200):
             assert BlockDecoder(wire).feed(slow.encode(wire, ["a", 1])) == [["a", 1]]
 
-    threads = [threading.Thread(target=work, args=[wire]) for wire in slow.WIRES]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work, [(wire,) for wire in slow.WIRES])
 
 
 # -- the checksum -----------------------------------------------------------------------------------------

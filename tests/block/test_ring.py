@@ -24,6 +24,7 @@ from soak import block_ring
 from support import block_peer
 from support.block_calls import formatted
 from support.block_messages import echo_messages, random_message
+from support.process_memory import held
 from support.ring_reference import FUTURE_WRITE, GROW, HEAD, HEAD_SIZE, RUNG, SEAL, SHRINK, TAIL, WAIT, SlowRing
 from support.subprocess_runs import run_fresh, within
 from typedbytes.block import BlockDecoder, BlockEncoder, BlockReader, BlockWriter, Command, Connection, SharedRing
@@ -90,15 +91,6 @@ def with_slow(capacity=4096, spin=0, **options):
         with ring:
             ring.timeout = 60  # what hangs is at fault
             yield ring, found[0]
-
-
-def held():
-    """Return the descriptors of memory for rings that this process has."""
-    found = []
-    for name in os.listdir("/proc/self/fd"):
-        with contextlib.suppress(FileNotFoundError):
-            found += [int(name)] if os.readlink(f"/proc/self/fd/{name}").startswith("/memfd:typedbytes") else []
-    return found
 
 
 def mapped():

@@ -23,6 +23,7 @@ import pytest
 import typedbytes as tb
 from support import block_peer
 from support.namespaces import WITHOUT_PROC, needs_no_proc
+from support.process_memory import held
 from support.streaming_support import environment
 from support.subprocess_runs import run_fresh, within
 from typedbytes.block import BlockReader, BlockWriter, Command, SharedChannel, _system_memory
@@ -67,15 +68,6 @@ def memory_of(request, monkeypatch, named):
 
 
 on_both_systems = pytest.mark.usefixtures("memory_of")
-
-
-def held():
-    """Return the descriptors of channels' memory that this process has."""
-    found = []
-    for name in os.listdir("/proc/self/fd"):
-        with contextlib.suppress(FileNotFoundError):  # that of the listing
-            found += [int(name)] if os.readlink(f"/proc/self/fd/{name}").startswith("/memfd:typedbytes") else []
-    return found
 
 
 @on_both_systems

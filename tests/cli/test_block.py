@@ -121,12 +121,9 @@ def test_the_peer_answers(wire, mode, tmp_path):
 
 def test_the_peer_says_what_was_bad_and_goes_on():
     process = subprocess.Popen(
-        [*COMMAND, "block", "peer"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        [*COMMAND, "block", "peer"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         preexec_fn=restore_interrupts,
-    )
+    )  # fmt: skip
     address = process.stdout.readline().strip()
     with connected(address) as sock:
         sock.sendall(b"\xff" * 4)

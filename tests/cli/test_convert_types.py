@@ -123,17 +123,9 @@ def test_widening_changes_nothing_of_a_class():
     good(*words, "b.parquet", "--widen")
     assert parquet.read_table("b.parquet").equals(parquet.read_table("a.parquet"))
     good(
-        "convert",
-        "--values",
-        "--widen",
-        "--type",
-        "visits:Visit",
-        "--to",
-        "parquet",
-        "-o",
-        "c.parquet",
+        "convert", "--values", "--widen", "--type", "visits:Visit", "--to", "parquet", "-o", "c.parquet",
         stdin=pathlib.Path("in.tb").read_bytes(),
-    )
+    )  # fmt: skip
     assert parquet.read_table("c.parquet").equals(parquet.read_table("a.parquet"))
 
 

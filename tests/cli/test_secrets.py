@@ -274,13 +274,9 @@ def test_the_report_of_a_task(tmp_path):
         "stream_map_input": "typedbytes",
     }
     done = subprocess.run(
-        [sys.executable, "job.py", "map"],
-        cwd=tmp_path,
-        input=PAIRS,
-        capture_output=True,
-        timeout=SECONDS,
+        [sys.executable, "job.py", "map"], cwd=tmp_path, input=PAIRS, capture_output=True, timeout=SECONDS,
         env={**os.environ, **environment},
-    )
+    )  # fmt: skip
     assert b"input file: s3a://***@bucket/part-0?sig=***\n" in done.stderr
     assert b"ValueError: ftp://***@host/a?sig=***: login" in done.stderr
     assert not any(secret in done.stderr for secret in SECRETS), done.stderr

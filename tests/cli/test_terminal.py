@@ -44,13 +44,10 @@ class Terminal:
         self.resize(columns)
         inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
         self.process = subprocess.Popen(
-            command,
-            stdin=theirs if stdin is None else stdin,
-            stdout=theirs if stdout else subprocess.DEVNULL,
-            stderr=theirs if stderr else subprocess.DEVNULL,
-            env={**inherited, "TERM": "xterm", **environment},
+            command, stdin=theirs if stdin is None else stdin, stdout=theirs if stdout else subprocess.DEVNULL,
+            stderr=theirs if stderr else subprocess.DEVNULL, env={**inherited, "TERM": "xterm", **environment},
             preexec_fn=self._own,
-        )
+        )  # fmt: skip
         os.close(theirs)
         self.text = ""
 

@@ -9,7 +9,6 @@ import gc
 import io
 import re
 import struct
-import threading
 import tracemalloc
 
 import duckdb
@@ -24,7 +23,7 @@ import typedbytes as tb
 from support import reference
 from support.column_pairs import TYPES, like_shaped, many_pairs, pairs_of, read_one, written
 from support.column_values import rows_of
-from support.subprocess_runs import run_fresh
+from support.subprocess_runs import in_threads, run_fresh
 from support.vectors import ROOT
 from typedbytes import columns
 from typedbytes.columns import _native
@@ -143,11 +142,7 @@ def test_capsules_that_are_not_consumed_are_freed():
 
 def test_exports_may_be_released_on_another_thread():
     held = [taken(read_one(many_pairs(1000))) for _ in range(50)]
-    threads = [threading.Thread(target=held.pop) for _ in range(50)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(held.pop, [()] * 50)
     assert held == []
 
 

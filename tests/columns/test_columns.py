@@ -157,14 +157,9 @@ def test_every_vector_and_every_cut_of_it(policy):
         for dialect in ("hadoop", "hive"):
             for cut in {len(seed), len(seed) - 1, len(seed) // 2, 1}:
                 check_reading(
-                    seed[:cut],
-                    seed[:cut],
-                    {"dialect": dialect, "max_depth": 256},
-                    pairs=False,
-                    on_mismatch=policy,
-                    batch_rows=9,
-                    threads=1,
-                )
+                    seed[:cut], seed[:cut], {"dialect": dialect, "max_depth": 256}, pairs=False, on_mismatch=policy,
+                    batch_rows=9, threads=1,
+                )  # fmt: skip
         check_reading(seed * 3, seed * 3, PLAIN, pairs=True, on_mismatch=policy, batch_rows=2, threads=2)
 
 

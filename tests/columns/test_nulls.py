@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import typedbytes as tb
+from support.column_pairs import written
 from support.column_values import EXACT, rows_of
 from support.subprocess_runs import run_fresh
 from support.vectors import exact_repr
@@ -24,12 +25,6 @@ SHAPES = [
     st.dictionaries(st.text(max_size=2), st.one_of(st.none(), st.binary(max_size=3)), max_size=3),
     st.none(),
 ]
-
-
-def written(batch, **options):
-    sink = io.BytesIO()
-    columns.write(sink, batch, **options)
-    return sink.getvalue()
 
 
 @given(st.data(), st.sampled_from(SHAPES), st.sampled_from(["hadoop", "hive"]), st.integers(1, 9), st.integers(1, 2))

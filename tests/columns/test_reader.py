@@ -23,7 +23,7 @@ from support.column_pairs import many_pairs, pairs_of, read_one, written
 from support.column_values import POLICIES, rows_of
 from support.reader_sources import Script
 from support.signal_checks import times_checked
-from support.subprocess_runs import SECONDS, run_fresh
+from support.subprocess_runs import SECONDS, in_threads, run_fresh
 from typedbytes import columns
 from typedbytes.columns import _native
 
@@ -209,11 +209,7 @@ def test_memory_that_is_used_again_has_one_owner():
                     wrong.append(first)
             del held[: n % 5]
 
-    threads = [threading.Thread(target=read_often, args=(2**20 * number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(read_often, [(2**20 * number,) for number in range(4)])
     assert not wrong
 
 

@@ -224,12 +224,9 @@ def test_text_that_is_not_utf8(compression, codec):
 @pytest.mark.parametrize("compression, codec", MANNERS)
 def test_every_truncation(compression, codec):
     data = written(
-        [(f"word {number}", number) for number in range(30)],
-        compression=compression,
-        codec=codec,
-        block_size=120,
+        [(f"word {number}", number) for number in range(30)], compression=compression, codec=codec, block_size=120,
         sync_interval=200,
-    )
+    )  # fmt: skip
     for cut in range(4, len(data)):
         pairs, batches = [], []
         try:

@@ -9,7 +9,7 @@ import pytest
 
 import typedbytes as tb
 from support.decoding_values import DATA, PARTS, VALUES, exts
-from support.subprocess_runs import SECONDS, run_fresh
+from support.subprocess_runs import SECONDS, in_threads, run_fresh
 
 pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.every_python]
 
@@ -25,11 +25,7 @@ def test_threads_may_share_the_decode_methods():
                 decoder.decode_all(DATA + exts(50)) == [*VALUES[:12], (144, 20), *VALUES[13:], [(144, 1)] * 50]
             )
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work, [()] * 4)
     assert found == [True] * 120
 
 

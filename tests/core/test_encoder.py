@@ -18,7 +18,7 @@ import pytest
 import typedbytes as tb
 from support import reference
 from support.encoding_values import ONE, List, Lying, nested
-from support.subprocess_runs import run_fresh
+from support.subprocess_runs import in_threads, run_fresh
 from support.vectors import outcome
 
 pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.every_python]
@@ -614,11 +614,7 @@ def test_threads_may_share_an_encoder():
         for _ in range(50):
             found.append([encoder.encode([value, range(number)]) for number, value in enumerate(VALUES)] == expected)
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work, [()] * 4)
     assert found == [True] * 200
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import typedbytes
 from support.call_variants import WAYS
+from support.families import encoded_map
 from support.machine import NEEDS_64_BITS
 from support.process_memory import peak_of
 from support.reference import LENGTH_CODES
@@ -261,11 +262,6 @@ def colliding_vectors(count):
     """Return encoded VECTORs of BYTEs -1 and -2, which have one hash value in Python, as their tuples have."""
     numbers = [b"\1\xff", b"\1\xfe"]
     return [b"\x08\0\0\0\x10" + b"".join(numbers[n >> bit & 1] for bit in range(16)) for n in range(count)]
-
-
-def encoded_map(keys):
-    """Return a MAP with these encoded keys."""
-    return b"\x0a" + len(keys).to_bytes(4, "big") + b"".join(key + b"\x02\1" for key in keys)
 
 
 def test_vector_keys_with_one_hash():

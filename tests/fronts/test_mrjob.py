@@ -1,5 +1,6 @@
 """Scripts of mrjob run unchanged, and print what the original printed: expect.py says how that was found."""
 
+import functools
 import json
 import os
 import pickle
@@ -9,21 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from support.streaming_support import environment
+from support.streaming_support import environment, run_module
 
 HERE = Path(__file__).parent
 CASES = json.loads((HERE / "expected.json").read_text())["cases"]
 NAMES = [f"{case['script'][:-3]}{''.join(case['words'][-1:])}" for case in CASES]
 
 
-def run_front(folder, *words, code=0, stdin=b"", **variables):
-    """Run a script by the front, and return what it wrote to standard output and to standard error."""
-    done = subprocess.run(
-        [sys.executable, "-m", "typedbytes.fronts", *map(str, words)],
-        cwd=folder, input=stdin, env={**environment(), "PYTHONHASHSEED": "0", **variables}, capture_output=True,
-    )  # fmt: skip
-    assert done.returncode == code, done.stderr.decode()
-    return done.stdout, done.stderr.decode()
+run_front = functools.partial(run_module, "typedbytes.fronts", PYTHONHASHSEED="0")
 
 
 def lay_out(folder, case):

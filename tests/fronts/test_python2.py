@@ -4,6 +4,7 @@ expect_python2.py says how that was found; of pydoop, plain Python says what is 
 """
 
 import collections
+import functools
 import json
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from support.streaming_support import environment
+from support.streaming_support import environment, run_module
 
 HERE = Path(__file__).parent
 EXPECTED = json.loads((HERE / "expected_python2.json").read_text())
@@ -25,16 +26,7 @@ def case(request, tmp_path):
     return request.param
 
 
-def run_front(folder, *words, code=0):
-    """Run a script by the front, and return what it wrote to standard output and to standard error."""
-    done = subprocess.run(
-        [sys.executable, "-m", "typedbytes.fronts", *map(str, words)],
-        cwd=folder,
-        env=environment(),
-        capture_output=True,
-    )
-    assert done.returncode == code, done.stderr.decode()
-    return done.stdout.decode(), done.stderr.decode()
+run_front = functools.partial(run_module, "typedbytes.fronts")
 
 
 def test_a_script_writes_the_lines_that_it_wrote(tmp_path, case):
@@ -62,13 +54,13 @@ def test_the_command_runs_a_script_of_dumbo(tmp_path, number, words):
 def test_what_a_starter_refuses_ends_the_script(tmp_path):
     (tmp_path / "in.txt").write_text("x\n")
     words = "-input", "in.txt", "-output", "out"
-    assert run_front(tmp_path, HERE / "scripts" / "dumbo_words.py", *words, code=1) == ("", "ERROR: give -least\n")
+    assert run_front(tmp_path, HERE / "scripts" / "dumbo_words.py", *words, code=1) == (b"", "ERROR: give -least\n")
     assert [path.name for path in tmp_path.iterdir()] == ["in.txt"]
 
 
 def test_a_driver_of_hadoopy_prints_what_it_printed(tmp_path):
     output, _ = run_front(tmp_path, HERE / "scripts" / "hadoopy_drive.py")
-    assert output == EXPECTED["hadoopy"]
+    assert output.decode() == EXPECTED["hadoopy"]
 
 
 PYDOOP_FUNCTIONS = """

@@ -109,7 +109,10 @@ def run(name):
         "date": datetime.date.today().isoformat(),
         "python": sys.version.split()[0],
     }
-    KEPT.write_text(json.dumps({**kept(), name: entry}, indent=1, sort_keys=True) + "\n", "utf-8")
+    lines = (
+        f"{json.dumps(gate)}: {json.dumps(found, sort_keys=True)}" for gate, found in {**kept(), name: entry}.items()
+    )
+    KEPT.write_text("{\n" + ",\n".join(sorted(lines)) + "\n}\n", "utf-8")
     return True
 
 

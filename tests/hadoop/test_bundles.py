@@ -24,12 +24,9 @@ pytestmark = pytest.mark.usefixtures("no_plug_in")
 
 def test_modules_beside_a_script_travel_with_it(tmp_path):
     script = written(
-        tmp_path,
-        job="import os, one\nfrom two import x\nfrom typedbytes import streaming\n",
-        one="import three, numpy",
-        two="",
-        three="import one",
-    )
+        tmp_path, job="import os, one\nfrom two import x\nfrom typedbytes import streaming\n",
+        one="import three, numpy", two="", three="import one",
+    )  # fmt: skip
     files, others = modules.local_modules(script)
     assert [os.path.basename(path) for path in files] == ["one.py", "three.py", "two.py"]
     assert others == {"os", "typedbytes", "numpy"}

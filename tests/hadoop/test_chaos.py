@@ -55,14 +55,10 @@ def run(tmp_path):
         (tmp_path / "job.py").write_text(HEAD + textwrap.dedent(text))
         command = python_command(tmp_path / "job.py")
         job = hadoop().job(
-            input=tmp_path / "in.txt",
-            output=tmp_path / "out",
-            mapper=f"{command} map",
-            combiner=f"{command} combine" if combiner else None,
-            reducer=f"{command} reduce" if reducer else None,
-            nreducers=int(reducer),
-            options=("-outputformat", SEQUENCE_FILE_OUTPUT),
-        )
+            input=tmp_path / "in.txt", output=tmp_path / "out", mapper=f"{command} map",
+            combiner=f"{command} combine" if combiner else None, reducer=f"{command} reduce" if reducer else None,
+            nreducers=int(reducer), options=("-outputformat", SEQUENCE_FILE_OUTPUT),
+        )  # fmt: skip
         return job, None if job.code else list(tb.PairReader(hadoop().dump_pairs(tmp_path / "out")))
 
     return run

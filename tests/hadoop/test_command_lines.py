@@ -81,13 +81,9 @@ def job_and_jar(tmp_path):
     (tmp_path / "plug-in.jar").write_bytes(b"")
     hadoop.bundle(str(tmp_path / "b.zip"))
     job = plan(
-        str(tmp_path / "job.py"),
-        ["in"],
-        "out",
-        python=sys.executable,
-        input_format="text",
+        str(tmp_path / "job.py"), ["in"], "out", python=sys.executable, input_format="text",
         bundle=str(tmp_path / "b.zip"),
-    )
+    )  # fmt: skip
     return job, str(tmp_path / "plug-in.jar")
 
 

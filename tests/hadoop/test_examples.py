@@ -120,12 +120,9 @@ def test_side_files_and_bad_records(tmp_path):
         "streaming.run(Job, max_bad=1)\n"
     )
     job = hadoop().job(
-        input=tmp_path / "in.txt",
-        output=tmp_path / "out",
-        mapper=python_command(tmp_path / "job.py", "map"),
-        nreducers=0,
-        options=SEQUENCES,
-    )
+        input=tmp_path / "in.txt", output=tmp_path / "out", mapper=python_command(tmp_path / "job.py", "map"),
+        nreducers=0, options=SEQUENCES,
+    )  # fmt: skip
     assert job.code == 0, job.log
     names = {path.name for path in (tmp_path / "out").iterdir() if not path.name.startswith((".", "_"))}
     assert names == {"part-00000", "seen-m-00000", "bad-records-m-00000"}

@@ -52,12 +52,9 @@ def run_example(name, lines, tmp_path, **options):
     """Run an example over lines of text and give the pairs of its output."""
     (tmp_path / "in.txt").write_text(lines)
     job = hadoop().job(
-        input=tmp_path / "in.txt",
-        output=tmp_path / "out",
-        mapper=python_command(EXAMPLES / name, "map"),
-        reducer=python_command(EXAMPLES / name, "reduce"),
-        **{"options": SEQUENCE_OUTPUT, **options},
-    )
+        input=tmp_path / "in.txt", output=tmp_path / "out", mapper=python_command(EXAMPLES / name, "map"),
+        reducer=python_command(EXAMPLES / name, "reduce"), **{"options": SEQUENCE_OUTPUT, **options},
+    )  # fmt: skip
     assert job.code == 0, job.log
     return list(tb.PairReader(hadoop().dump_pairs(tmp_path / "out"))), job
 
@@ -78,14 +75,10 @@ def test_word_count_over_text(tmp_path):
     (tmp_path / "in.txt").write_bytes(data)
 
     job = hadoop().job(
-        input=tmp_path / "in.txt",
-        output=tmp_path / "out",
-        mapper=python_command(EXAMPLES / "wordcount.py", "map"),
+        input=tmp_path / "in.txt", output=tmp_path / "out", mapper=python_command(EXAMPLES / "wordcount.py", "map"),
         combiner=python_command(EXAMPLES / "wordcount.py", "combine"),
-        reducer=python_command(EXAMPLES / "wordcount.py", "reduce"),
-        nreducers=2,
-        options=SEQUENCE_OUTPUT,
-    )
+        reducer=python_command(EXAMPLES / "wordcount.py", "reduce"), nreducers=2, options=SEQUENCE_OUTPUT,
+    )  # fmt: skip
 
     assert job.code == 0, job.log
     expected = collections.Counter(re.findall(r"\w+", data.decode("utf-8", "replace")))
@@ -116,12 +109,9 @@ def test_every_type_passes_through_a_mapper(tmp_path, script):
     assert hadoop().dump_pairs(tmp_path / "in.seq") == pairs
 
     job = hadoop().job(
-        input=tmp_path / "in.seq",
-        output=tmp_path / "out",
-        mapper=python_command(script(IDENTITY), "map"),
-        nreducers=0,
+        input=tmp_path / "in.seq", output=tmp_path / "out", mapper=python_command(script(IDENTITY), "map"), nreducers=0,
         options=SEQUENCE_INPUT_AND_OUTPUT,
-    )
+    )  # fmt: skip
 
     assert job.code == 0, job.log
     assert hadoop().dump_pairs(tmp_path / "out") == pairs
@@ -271,12 +261,9 @@ def test_job_succeeds_with_a_mapper_that_stops_early(tmp_path, script):
     )
 
     job = hadoop().job(
-        input=tmp_path / "in.txt",
-        output=tmp_path / "out",
-        mapper=python_command(path, "map"),
-        nreducers=0,
+        input=tmp_path / "in.txt", output=tmp_path / "out", mapper=python_command(path, "map"), nreducers=0,
         options=SEQUENCE_OUTPUT,
-    )
+    )  # fmt: skip
 
     assert job.code == 0, job.log
     assert list(tb.PairReader(hadoop().dump_pairs(tmp_path / "out"))) == [(0, "a line"), (7, "a line")]
@@ -300,12 +287,9 @@ def test_what_a_mapper_prints_stays_out_of_the_output(tmp_path, script):
     )
 
     job = hadoop().job(
-        input=tmp_path / "in.txt",
-        output=tmp_path / "out",
-        mapper=python_command(path, "map"),
-        nreducers=0,
+        input=tmp_path / "in.txt", output=tmp_path / "out", mapper=python_command(path, "map"), nreducers=0,
         options=SEQUENCE_OUTPUT,
-    )
+    )  # fmt: skip
 
     assert job.code == 0, job.log
     assert list(tb.PairReader(hadoop().dump_pairs(tmp_path / "out"))) == [("one", 3), ("two", 3)]

@@ -205,18 +205,9 @@ def test_a_job_is_printed_before_it_is_run(tmp_path, monkeypatch, capfdbinary):
     found = shlex.split(output.replace("\\\n", ""))
     assert found[:3] == ["hadoop", "jar", "hadoop-streaming.jar"]
     expected = plan(
-        str(JOB),
-        ["in"],
-        "out",
-        nreducers=3,
-        combiner=True,
-        bundle="typedbytes-bundle.zip",
-        files=[str(JOB)],
-        properties={"a": "b"},
-        environment={"c": "d"},
-        params={"x": "a b"},
-        arguments=["3"],
-    )
+        str(JOB), ["in"], "out", nreducers=3, combiner=True, bundle="typedbytes-bundle.zip", files=[str(JOB)],
+        properties={"a": "b"}, environment={"c": "d"}, params={"x": "a b"}, arguments=["3"],
+    )  # fmt: skip
     assert found[3:] == expected.words()
 
 

@@ -1,12 +1,12 @@
 """Commands as mappers, combiners and reducers, and as filters: lines of text, as Hadoop Streaming has them."""
 
-import subprocess
+import functools
 import sys
 
 import pytest
 
 from support.local_jobs import write_script
-from support.streaming_support import environment
+from support.streaming_support import run_module
 from typedbytes import local
 from typedbytes.streaming import Step
 
@@ -14,13 +14,7 @@ TEXT = "a bb b\nskip a\nbb a\xff\r\nb"
 WORDS = "tr ' ' '\\n'"
 
 
-def command(folder, *words, code=0):
-    """Run the command in a folder, and return what it wrote to standard output and standard error."""
-    done = subprocess.run(
-        [sys.executable, "-m", "typedbytes", *map(str, words)], cwd=folder, env=environment(), capture_output=True
-    )
-    assert done.returncode == code, done.stderr.decode()
-    return done.stdout, done.stderr.decode()
+command = functools.partial(run_module, "typedbytes")
 
 
 @pytest.fixture

@@ -520,13 +520,9 @@ def test_output_that_is_not_a_stream_of_pairs_fails_the_job(tmp_path, script, sa
     (tmp_path / "in.txt").write_text("line\n" * 300_000)
     with pytest.raises(local.JobError, match=said):
         local.run(
-            [sys.executable, path],
-            "cat",
-            inputs=tmp_path / "in.txt",
-            output=tmp_path / "out",
-            reducers=reducers,
+            [sys.executable, path], "cat", inputs=tmp_path / "in.txt", output=tmp_path / "out", reducers=reducers,
             quiet=True,
-        )
+        )  # fmt: skip
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
 
 

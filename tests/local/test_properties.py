@@ -243,13 +243,9 @@ def test_a_variable_wins_over_a_property_of_its_name_as_in_hadoop(tmp_path):
     )  # fmt: skip
     assert job.code == 0, job.log
     run(
-        script,
-        tmp_path / "in.txt",
-        tmp_path / "local",
-        properties=properties,
-        environ={"my_limit": "variable"},
+        script, tmp_path / "in.txt", tmp_path / "local", properties=properties, environ={"my_limit": "variable"},
         output_format="text",
-    )
+    )  # fmt: skip
     assert (tmp_path / "hadoop" / "part-00000").read_text() == "variable\tproperty\n"
     assert (tmp_path / "local" / "part-00000").read_text() == "variable\tproperty\n"
 

@@ -1,15 +1,17 @@
 """Where the result of a job goes: to standard output, over an earlier one, without its keys; and options in a file."""
 
+import functools
 import os
-import subprocess
 import sys
 
 import pytest
 
 import typedbytes as tb
 from support.local_jobs import WORD_COUNT, pairs_of, run, write_script
-from support.streaming_support import environment
+from support.streaming_support import run_module
 from typedbytes import local
+
+command = functools.partial(run_module, "typedbytes")
 
 
 @pytest.fixture
@@ -17,18 +19,6 @@ def job(tmp_path):
     """Return the script of a job, beside its input in.txt."""
     (tmp_path / "in.txt").write_text("b a b\n")
     return write_script(tmp_path, WORD_COUNT)
-
-
-def command(folder, *words, code=0, **variables):
-    """Run the command in a folder, and return what it wrote to standard output and standard error."""
-    done = subprocess.run(
-        [sys.executable, "-m", "typedbytes", *map(str, words)],
-        cwd=folder,
-        env={**environment(), **variables},
-        capture_output=True,
-    )
-    assert done.returncode == code, done.stderr.decode()
-    return done.stdout, done.stderr.decode()
 
 
 def test_without_a_folder_the_result_goes_to_standard_output(job, tmp_path):

@@ -128,12 +128,9 @@ def test_a_job_takes_arguments_variables_properties_and_files(tmp_path):
     ]  # fmt: skip
     options += ["--ship", tmp_path / "words#stop.txt", "--ship", tmp_path / "modules" / "beside.py"]
     done = subprocess.run(
-        command(script, "in.txt", "-o", "out", *options),
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
+        command(script, "in.txt", "-o", "out", *options), capture_output=True, text=True, cwd=tmp_path,
         env=environment({"TMPDIR": str(tmp_path), "my_limit": "of the shell"}),
-    )
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert dict(pairs_of(tmp_path / "out")) == {"b": (12, "x y", "7", "shipped"), "c": (6, "x y", "7", "shipped")}
     assert sorted(os.listdir(tmp_path / "out")) == ["_SUCCESS", "part-00000", "part-00001"]
@@ -149,12 +146,9 @@ def test_with_a_file_shipped_a_task_finds_no_other_as_on_a_cluster(tmp_path):
     )
     for more, code in (["--ship", "in.txt"], 1), (["--ship", "stop.txt"], 0), ([], 0):
         done = subprocess.run(
-            command("job.py", "in.txt", "-o", f"out{len(more)}{code}", *more),
-            capture_output=True,
-            text=True,
-            env=environment(),
-            cwd=tmp_path,
-        )
+            command("job.py", "in.txt", "-o", f"out{len(more)}{code}", *more), capture_output=True, text=True,
+            env=environment(), cwd=tmp_path,
+        )  # fmt: skip
         assert done.returncode == code and (code == 0 or "FileNotFoundError" in done.stderr), done.stderr
     for name in "run", "submit":
         told = subprocess.run(

@@ -131,9 +131,11 @@ def left_in(folder):
 NUMBERS = [(signal.SIGHUP, 129), (signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -signal.SIGKILL)]
 
 
+@pytest.mark.parametrize("how", [{}, {"text": HANGING, "names": ["task"], "options": []}], ids=["tasks", "probe"])
 @pytest.mark.parametrize(("signum", "code"), NUMBERS)
-def test_whatever_ends_a_job_no_file_and_no_process_is_left(start, tmp_path, signum, code):
-    job, pids = start()
+def test_whatever_ends_a_job_no_file_and_no_process_is_left(start, tmp_path, signum, code, how):
+    """In its tasks, or while the script is asked for its roles."""
+    job, pids = start(**how)
     caretaker = caretaker_of(job)
     job.send_signal(signum)
     assert job.wait(SECONDS) == code
@@ -153,18 +155,6 @@ def test_whatever_ends_a_job_nothing_is_left_without_proc(start, tmp_path, signu
     job.wait(SECONDS)
     until(lambda: not any(map(is_running, [*pids, caretaker])))
     assert left_in(tmp_path) == []
-
-
-@pytest.mark.parametrize(("signum", "code"), NUMBERS)
-def test_a_script_probed_for_its_roles_ends_with_the_job(start, tmp_path, signum, code):
-    job, (pid,) = start(HANGING, ["task"], options=[])
-    caretaker = caretaker_of(job)
-    job.send_signal(signum)
-    assert job.wait(SECONDS) == code
-    if signum == signal.SIGKILL:
-        until(lambda: not is_running(caretaker))
-    assert left_in(tmp_path) == []
-    until(lambda: not is_running(pid))
 
 
 @pytest.mark.parametrize("first", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])

@@ -51,14 +51,9 @@ def run_console(block, folder):
         more = [line[2:] for line in rest if re.match(">( |$)", line)]
         expected = "".join(f"{line}\n" for line in rest[len(more) :])
         done = subprocess.run(
-            ["bash", "-c", "\n".join([words, *more])],
-            cwd=folder,
-            env=environ,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=True,
-        )
+            ["bash", "-c", "\n".join([words, *more])], cwd=folder, env=environ, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, check=True,
+        )  # fmt: skip
         assert doctest.OutputChecker().check_output(expected, done.stdout, doctest.ELLIPSIS), (words, done.stdout)
 
 

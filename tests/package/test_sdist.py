@@ -49,12 +49,9 @@ def test_a_source_archive_is_small_and_has_what_a_build_needs(archives):
     with tarfile.open(archives[0]) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     listed = subprocess.run(
-        ["git", "ls-files", "src", "typedbytes", "tests", "examples"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
+        ["git", "ls-files", "src", "typedbytes", "tests", "examples"], cwd=ROOT, capture_output=True, text=True,
         check=True,
-    )
+    )  # fmt: skip
     assert not set(listed.stdout.split()) - names
     assert {"setup.py", "pyproject.toml", "LICENSE", "README.md"} <= names
 

@@ -12,14 +12,10 @@ SIGNS = st.sampled_from(["", "-"])
 DECIMALS = st.builds("{}{}.{}{}".format, SIGNS, st.integers(0, 10**12), DIGITS, st.sampled_from("059"))
 NEAR_ONE = st.builds("0.{}{}".format, st.sampled_from(["", "000000", "9" * 15, "0" * 40]), DIGITS)
 NUMBERS = st.one_of(
-    st.floats(allow_nan=False, allow_infinity=False).map(repr),
-    st.floats(0, 1).map(repr),
-    st.floats(allow_nan=False, allow_infinity=False).map("{:.17e}".format),
-    st.floats(1e-9, 1e9).map("{:.15f}".format),
-    st.integers(-(2**66), 2**66).map(str),
-    DECIMALS,
-    NEAR_ONE,
-)
+    st.floats(allow_nan=False, allow_infinity=False).map(repr), st.floats(0, 1).map(repr),
+    st.floats(allow_nan=False, allow_infinity=False).map("{:.17e}".format), st.floats(1e-9, 1e9).map("{:.15f}".format),
+    st.integers(-(2**66), 2**66).map(str), DECIMALS, NEAR_ONE,
+)  # fmt: skip
 CELLS = st.one_of(NUMBERS, st.sampled_from(["", "-0", "007", "1.", ".5", "1e5", "1e400", "1e-400", "0e0", "nan", "+1"]))
 
 

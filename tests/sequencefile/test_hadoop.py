@@ -11,6 +11,7 @@ import typedbytes as tb
 from support.hadoop_support import SEQUENCE_FILE_INPUT, ZSTD, hadoop
 from support.java_view import digits_by_value
 from support.sequencefile_decoders import DECODERS
+from support.sequencefile_pairs import pairs_of
 from support.sequencefiles import CODECS, files, kinds, same
 from support.vectors import ROOT
 from typedbytes import sequencefile
@@ -19,12 +20,6 @@ pytestmark = [pytest.mark.hadoop, pytest.mark.lowest]
 
 OURS = [ZSTD if codec == "zstd" else codec for codec in CODECS if codec != "lzo"]
 FORMS = [("none", "default"), *((compression, codec) for compression in ("record", "block") for codec in OURS)]
-
-
-def pairs_of(path, **options):
-    """Return the pairs of a file or of a split."""
-    with sequencefile.Reader(path, **options) as reader:
-        return reader.read_all()
 
 
 def keys_of(path, **options):
@@ -192,12 +187,9 @@ def test_a_folder_of_map_files_is_the_input_that_it_is_to_hadoop(tmp_path):
         (tmp_path / "in" / "part-r-00000", 10, 11),
     ):
         job = hadoop().job(
-            input=path,
-            output=path.with_name(f"{path.name}-copied"),
-            mapper="cat",
-            nreducers=0,
+            input=path, output=path.with_name(f"{path.name}-copied"), mapper="cat", nreducers=0,
             options=("-inputformat", SEQUENCE_FILE_INPUT),
-        )
+        )  # fmt: skip
         assert job.counters["org.apache.hadoop.mapreduce.TaskCounter"]["MAP_INPUT_RECORDS"] == nhadoop
         assert sorted(sequencefile.read(path)) == sorted(
             (f"key {2 * i:05}", i) for n in ((10, 11) if nrecords == 21 else (10,)) for i in range(n)

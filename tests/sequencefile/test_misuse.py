@@ -246,14 +246,9 @@ def test_a_block_that_cannot_be_compressed_is_the_end():
         raise OSError("worn out")
 
     writer = _sequence.Writer(
-        io.BytesIO(),
-        key_class="a.B",
-        value_class="a.B",
-        compression="block",
-        codec="c",
-        compress=fail,
+        io.BytesIO(), key_class="a.B", value_class="a.B", compression="block", codec="c", compress=fail,
         sync_marker=MARKER,
-    )
+    )  # fmt: skip
     writer.write(b"key", b"value")
     with pytest.raises(OSError, match="worn out") as first:
         writer.sync()

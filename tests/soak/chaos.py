@@ -265,15 +265,11 @@ def _run_on_hadoop(rng, folder, disaster):
         return (
             hadoop()
             .job(
-                input=folder / "in.txt",
-                output=folder / "out",
-                options=["-outputformat", SEQUENCE_FILE_OUTPUT],
-                mapper=f"{command} map",
-                reducer=f"{command} reduce",
-                **job,
+                input=folder / "in.txt", output=folder / "out", options=["-outputformat", SEQUENCE_FILE_OUTPUT],
+                mapper=f"{command} map", reducer=f"{command} reduce", **job,
             )  # fmt: skip
             .code
-        )
+        )  # fmt: skip
 
 
 # -- disasters ----------------------------------------------------------------------------------------------

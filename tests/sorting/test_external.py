@@ -18,7 +18,7 @@ import typedbytes as tb
 from support import reference
 from support.sort_pairs import made_pairs
 from support.strategies import values
-from support.subprocess_runs import run_fresh
+from support.subprocess_runs import in_threads, run_fresh
 from typedbytes._sorting import external
 from typedbytes._sorting._native import SortedRecords, Sorter, merge
 
@@ -673,11 +673,7 @@ def test_threads_sort_side_by_side():
     data = joined(made_pairs(random.Random(3), 3000))
     expected, _ = sorted_by(Sorter(), data)
     results = []
-    threads = [threading.Thread(target=lambda: results.append(sorted_by(Sorter(), data)[0])) for _ in range(4)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    in_threads(lambda: results.append(sorted_by(Sorter(), data)[0]), [()] * 4)
     assert results == [expected] * 4
 
 

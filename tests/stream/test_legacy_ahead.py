@@ -30,14 +30,9 @@ def run(code, data=DATA, unbuffered="1", **options):
     """Return what a program writes to a standard output, without a buffer unless `unbuffered` is empty."""
     env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     return subprocess.run(
-        [sys.executable, "-c", code],
-        input=data,
-        stdout=subprocess.PIPE,
-        env=env,
-        check=True,
-        timeout=SECONDS,
+        [sys.executable, "-c", code], input=data, stdout=subprocess.PIPE, env=env, check=True, timeout=SECONDS,
         **options,
-    ).stdout
+    ).stdout  # fmt: skip
 
 
 class Noting(io.RawIOBase):
@@ -74,12 +69,9 @@ def test_an_unbuffered_standard_output_gets_many_records_in_one_write():
 
 def test_an_answer_comes_before_more_input_is_waited_for():
     process = subprocess.Popen(
-        [sys.executable, "-c", LOOP],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        bufsize=0,
+        [sys.executable, "-c", LOOP], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
-    )
+    )  # fmt: skip
     with process:
         answers = PairedInput(process.stdout)
         for question in (("a", 1), ("b", 2)):

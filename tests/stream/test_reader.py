@@ -14,7 +14,7 @@ import pytest
 
 import typedbytes as tb
 from support.reader_sources import DATA, ENDS, KINDS, LIVE, PARTS, VALUES, OnlyRead, ReadInto, Script, live, written
-from support.subprocess_runs import lowest_free_descriptor, run_fresh, within
+from support.subprocess_runs import in_threads, lowest_free_descriptor, run_fresh, within
 from typedbytes import sequencefile
 from typedbytes._base import compression
 
@@ -560,11 +560,7 @@ def test_threads_with_readers_of_their_own_do_not_meet(path):
         with tb.Reader(path) as reader:
             found.append(list(reader) == VALUES * 3)
 
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work, [()] * 8)
     assert found == [True] * 8
 
 

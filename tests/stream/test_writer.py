@@ -15,13 +15,12 @@ import socket
 import sys
 import tempfile
 import textwrap
-import threading
 import tracemalloc
 
 import pytest
 
 import typedbytes as tb
-from support.subprocess_runs import lowest_free_descriptor, run_fresh
+from support.subprocess_runs import in_threads, lowest_free_descriptor, run_fresh
 from support.writer_sinks import DATA, ENDS, PAIRS, PARTS, VALUES, Sink, collected
 
 pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.newest_python]
@@ -683,11 +682,7 @@ def test_a_writer_refuses_a_second_thread(path):
 
     written = []
     with tb.Writer(path, buffer_size=100) as writer:
-        threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        in_threads(work, [(number,) for number in range(4)])
         assert writer.record == len(written)
     with tb.Reader(path) as reader:
         assert sorted(number for number, _ in reader) == sorted(written)

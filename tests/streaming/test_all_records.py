@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from support.streaming_support import encode, run_script
-from typedbytes import Decoder, sequencefile, streaming
+from support.streaming_support import encode, pairs, run_script
+from typedbytes import sequencefile, streaming
 from typedbytes.streaming import lib, testing
 from typedbytes.streaming._user_code import UserCode
 
@@ -34,11 +34,6 @@ REDUCERS = {
         "class reducer:\n    def reduce(self, groups):\n        return [(key, sum(values)) for key, values in groups]\n"
     ),
 }
-
-
-def pairs(outcome):
-    assert outcome.code == 0, outcome.messages
-    return Decoder().decode_pairs(outcome.output)
 
 
 @pytest.mark.parametrize("mapper", MAPPERS.values(), ids=MAPPERS)

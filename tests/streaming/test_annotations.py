@@ -8,7 +8,7 @@ import datetime as dt
 import pytest
 
 import typedbytes as tb
-from support.streaming_support import encode, run_script
+from support.streaming_support import encode, pairs, run_script
 
 DAY = dt.date(2026, 5, 1)
 DAYS = (DAY - dt.date(1970, 1, 1)).days
@@ -31,11 +31,6 @@ class Total:
 """
 
 LATER = "from __future__ import annotations\n"  # of a script, which has to begin with it
-
-
-def pairs(outcome):
-    assert outcome.code == 0, outcome.messages
-    return tb.Decoder().decode_pairs(outcome.output)
 
 
 def write(folder, text, is_later):

@@ -9,7 +9,7 @@ import struct
 import pytest
 
 import typedbytes as tb
-from support.streaming_support import encode
+from support.streaming_support import encode, pairs
 
 GOOD = [(number, f"line {number}") for number in range(20)]
 BAD_TEXT = b"\x07\x00\x00\x00\x02\xc3\x28"
@@ -28,11 +28,6 @@ run(mapper, max_bad=%s)
 def side_file(folder, role="m"):
     path = folder / f"bad-records-{role}-00000"
     return list(tb.PairReader(path.read_bytes(), raw=True)) if path.exists() else None
-
-
-def pairs(outcome):
-    assert outcome.code == 0, outcome.messages
-    return tb.Decoder().decode_pairs(outcome.output)
 
 
 @pytest.mark.parametrize("limit", [2, 5, 0.002, 0.5])

@@ -8,7 +8,7 @@ import itertools
 
 import pytest
 
-from support.streaming_support import encode, run_script
+from support.streaming_support import encode, pairs, run_script
 from typedbytes import Decoder, columns
 
 ROWS = [
@@ -48,11 +48,6 @@ class reducer:
         counter("batches", "read", self.nbatches)
 run(None, reducer, combiner=reducer, batch=True, read_options={"batch_rows": %d})
 """
-
-
-def pairs(outcome):
-    assert outcome.code == 0, outcome.messages
-    return Decoder().decode_pairs(outcome.output)
 
 
 @pytest.mark.parametrize("text", [DOUBLE, DOUBLE_AS_PAIRS])

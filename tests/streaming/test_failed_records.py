@@ -13,7 +13,7 @@ import statistics
 import pytest
 
 import typedbytes as tb
-from support.streaming_support import encode
+from support.streaming_support import encode, pairs as pairs_of
 from typedbytes import streaming
 from typedbytes.streaming import lib
 
@@ -84,11 +84,6 @@ class Own:
 def side_file(folder, role="m"):
     paths = list(folder.glob(f"bad-records-{role}-*"))
     return [pair for path in paths for pair in tb.PairReader(path.read_bytes(), raw=True)]
-
-
-def pairs_of(outcome):
-    assert outcome.code == 0, outcome.messages
-    return tb.Decoder().decode_pairs(outcome.output)
 
 
 def records(seed, faults=(*FAULTS, "bytes")):

@@ -3,10 +3,10 @@
 import os
 import signal
 import sys
-import threading
 
 import pytest
 
+from support.subprocess_runs import in_threads
 from typedbytes.streaming import _reporter, counter, status
 from typedbytes.streaming._reporter import LINE_NBYTES, CounterBuffer, write_line
 
@@ -136,11 +136,7 @@ def test_threads_count_together(counters, capfd):
         for _ in range(1000):
             counter("g", "n")
 
-    threads = [threading.Thread(target=count) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(count, [()] * 4)
     counters.send()
     assert lines(capfd) == ["reporter:counter:g,n,4000"]
 

@@ -6,19 +6,14 @@ import struct
 
 import pytest
 
-from support.streaming_support import SECONDS, encode, finish, read_message, run_script, start
-from typedbytes import Decoder, dumps, streaming
+from support.streaming_support import SECONDS, encode, finish, pairs, read_message, run_script, start
+from typedbytes import dumps, streaming
 
 pytestmark = [pytest.mark.oldest_python, pytest.mark.quick]
 
 HADOOP = {"mapreduce_job_id": "job_1_0001"}
 WORDS = encode((0, "the quick fox"), (14, ""), (15, "the end"))
 COUNTS = encode(("a", 1), ("a", 2), ("b", 3))
-
-
-def pairs(outcome):
-    assert outcome.code == 0, outcome.messages
-    return Decoder().decode_pairs(outcome.output)
 
 
 MAPPERS = {

@@ -47,20 +47,14 @@ JOBS = {
         submit_options=["--require", "sortedcontainers"],
     ),
     "allowed": Job(
-        lines=["a b x", "b y"],
-        output=[("a", 1), ("b", 2)],
-        options=["--ship", "allowed.txt"],
-        files={"allowed.txt": "a\nb\n"},
-        side_output=["x", "y"],
+        lines=["a b x", "b y"], output=[("a", 1), ("b", 2)], options=["--ship", "allowed.txt"],
+        files={"allowed.txt": "a\nb\n"}, side_output=["x", "y"],
     ),
     "by_count": Job(
-        lines=["a rose is a rose", "is a rose not"],
-        output=[(2, ["is"]), (3, ["a", "rose"])],
-        options=["--param", "least=2"],
-        variables={"typedbytes_param_least": "2"},
-        nsteps=2,
+        lines=["a rose is a rose", "is a rose not"], output=[(2, ["is"]), (3, ["a", "rose"])],
+        options=["--param", "least=2"], variables={"typedbytes_param_least": "2"}, nsteps=2,
     ),
-}
+}  # fmt: skip
 
 
 def lay_out(folder, name):

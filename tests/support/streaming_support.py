@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 
 from support.subprocess_runs import SECONDS
-from typedbytes import dumps
+from typedbytes import Decoder, dumps
 
 #: Python 3.12 and later warn of a fork beside any thread, the sign of life among them. Others need no filter by
 #: message: compiling its pattern takes a third of the time that a short task takes.
@@ -88,3 +88,19 @@ def finish(child, data=None):
 def run_script(folder, text, *words, data=b"", environ=(), **descriptors):
     """Run a script over its input and return the Outcome."""
     return finish(start(folder, text, *words, environ=environ, **descriptors), data)
+
+
+def pairs(outcome):
+    """Return the pairs that a task which succeeded has written."""
+    assert outcome.code == 0, outcome.messages
+    return Decoder().decode_pairs(outcome.output)
+
+
+def run_module(module, folder, *words, code=0, stdin=b"", **variables):
+    """Run a module of the package in a folder, and return what it wrote to standard output and standard error."""
+    done = subprocess.run(
+        [sys.executable, "-m", module, *map(str, words)],
+        cwd=folder, input=stdin, env={**environment(), **variables}, capture_output=True,
+    )  # fmt: skip
+    assert done.returncode == code, done.stderr.decode()
+    return done.stdout, done.stderr.decode()

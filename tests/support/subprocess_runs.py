@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 
 # far beyond what anything needs, on a machine that stands still for a while too: only what hangs takes so long
 SECONDS = 600
@@ -42,6 +43,15 @@ def run_fresh(code, *arguments, flags=(), warnings="error", folders=()):
     if child.returncode or stderr:
         raise AssertionError(f"exit code {child.returncode}\n{stdout}\n{stderr}")
     return stdout[:-1]
+
+
+def in_threads(work, arguments):
+    """Call a function with each of several tuples of arguments, in a thread for each, and wait for all."""
+    threads = [threading.Thread(target=work, args=each) for each in arguments]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 @contextlib.contextmanager

@@ -242,12 +242,9 @@ class Fields:
             self.is_array = True
             for name in cls._fields:
                 yield Field(
-                    name,
-                    name,
-                    hints.get(name, typing.Any),
-                    name not in cls._field_defaults,
+                    name, name, hints.get(name, typing.Any), name not in cls._field_defaults,
                     cls._field_defaults.get(name, NOTHING),
-                )
+                )  # fmt: skip
 
 
 @functools.lru_cache(None)

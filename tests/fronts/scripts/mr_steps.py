@@ -10,14 +10,11 @@ class MRSteps(MRJob):
     def steps(self):
         return [
             MRStep(
-                mapper_init=self.start,
-                mapper=self.pairs,
-                mapper_final=self.end,
-                reducer=self.total,
+                mapper_init=self.start, mapper=self.pairs, mapper_final=self.end, reducer=self.total,
                 jobconf={"mapreduce.job.reduces": "1"},
             ),  # fmt: skip
             MRStep(reducer_init=self.begin, reducer=self.ranked, reducer_final=self.count),
-        ]
+        ]  # fmt: skip
 
     def start(self):
         self.nlines = 0
