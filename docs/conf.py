@@ -19,10 +19,14 @@ from typedbytes.cli.main import parser_of
 from typedbytes.cli.registry import COMMANDS
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path.append(str(ROOT / "bench"))
+sys.path += [str(ROOT / "bench"), str(ROOT / "docs")]
+
+import pictures  # noqa: E402
 
 import pages  # noqa: E402
 import tables  # noqa: E402
+
+pictures.write()
 
 URLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]
 

@@ -3,7 +3,7 @@
     python docs/pictures.py
 
 Here: what is drawn, from bench/results and from encoded values. Not here: where a page shows it. A test compares the
-files with what is drawn now.
+files with what is drawn now. Of the dark ones only that of the README is kept: the site makes the others.
 """
 
 import html
@@ -223,6 +223,11 @@ def drawn():
             yield f"{name}{suffix}.svg", draw(theme)
 
 
-if __name__ == "__main__":
+def write():
+    """Write all files."""
     for name, text in drawn():
         (FOLDER / name).write_text(text)
+
+
+if __name__ == "__main__":
+    write()
