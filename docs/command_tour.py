@@ -23,6 +23,10 @@ MAX_LINES = 12
 MAX_CHARACTERS = 110
 
 
+def _cut(line):
+    return line[: MAX_CHARACTERS + 1].rpartition(" ")[0] + " ..."
+
+
 def make_files(folder):
     """Write the files that the page uses."""
     files = {
@@ -217,7 +221,7 @@ def shown(command, folder, environment):
     done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True)
     yield f"$ {command}"
     lines = (done.stdout + done.stderr).rstrip("\n").splitlines()
-    yield from (line if len(line) <= MAX_CHARACTERS else line[:MAX_CHARACTERS] + " ..." for line in lines[:MAX_LINES])
+    yield from (line if len(line) <= MAX_CHARACTERS else _cut(line) for line in lines[:MAX_LINES])
     if len(lines) > MAX_LINES:
         yield "..."
     if done.returncode:

@@ -133,7 +133,7 @@ def test_the_peer_says_what_was_bad_and_goes_on():
         assert sock.recv(1) == b"1"
         process.send_signal(signal.SIGINT)
         found = process.communicate()
-    assert found == ("", "typedbytes: connection 1: negative number of values -1 at offset 0, record 0\n")
+    assert found == ("", "typedbytes block: connection 1: negative number of values -1 at offset 0, record 0\n")
     assert process.returncode == 130
 
 

@@ -363,7 +363,7 @@ def test_main_returns_and_leaves_stdout_open(file, capfd):
     assert main(["to-json", path]) == 0
     out, err = capfd.readouterr()
     assert out == "4\n" + LINES.decode()
-    assert err == f"typedbytes: {path}x: No such file or directory\n"
+    assert err == f"typedbytes count: {path}x: No such file or directory\n"
 
 
 @pytest.mark.parametrize("stderr", ["open", "closed"])

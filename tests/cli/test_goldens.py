@@ -20,5 +20,6 @@ def test_outputs_and_messages_are_those_of_the_slow_implementation(command, tmp_
         Path("in").write_bytes(bytes.fromhex(golden["input"]))
         code = main(golden["arguments"])
         output, message = capfdbinary.readouterr()
-        found = {**golden, "exit_code": code, "output": output.hex(), "message": message.decode()}
+        said = message.decode().replace(f"typedbytes {command}: ", "typedbytes: ", 1)
+        found = {**golden, "exit_code": code, "output": output.hex(), "message": said}
         assert found == golden

@@ -143,7 +143,7 @@ def test_records_before_a_missing_input_are_written(file):
 def test_closed_stdin():
     command = subprocess.list2cmdline([*COMMAND, "count"])
     done = subprocess.run(f"{command} <&-", shell=True, capture_output=True)
-    assert (done.returncode, done.stdout, done.stderr) == (66, b"", b"typedbytes: standard input: closed\n")
+    assert (done.returncode, done.stdout, done.stderr) == (66, b"", b"typedbytes count: standard input: closed\n")
 
 
 @pytest.mark.parametrize("arguments", FILTERS, ids=" ".join)
@@ -151,7 +151,7 @@ def test_stdin_that_cannot_be_read(arguments, tmp_path):
     with open(tmp_path / "written", "wb") as stdin:
         done = subprocess.run([*COMMAND, *arguments], stdin=stdin, capture_output=True)
     assert (done.returncode, done.stdout) == (74, b"")
-    assert done.stderr == b"typedbytes: standard input: Bad file descriptor\n"
+    assert done.stderr.decode() == f"typedbytes {arguments[0]}: standard input: Bad file descriptor\n"
 
 
 NON_BLOCKING = {"to-json": STREAM, "from-json": LINES, "cat": b"\x1f\x8b\x08" + bytes(7), "sort": STREAM}
@@ -165,5 +165,5 @@ def test_stdin_that_does_not_wait(arguments):
     done = subprocess.run([*COMMAND, *arguments], stdin=reading, capture_output=True, timeout=SECONDS)
     os.close(writing)
     os.close(reading)
-    message = b"standard input: the source must be in blocking mode"
-    assert (done.returncode, done.stderr) == (74, b"typedbytes: " + message + b"\n")
+    message = f"typedbytes {arguments[0]}: standard input: the source must be in blocking mode\n"
+    assert (done.returncode, done.stderr.decode()) == (74, message)

@@ -10,6 +10,7 @@ import pytest
 from support.commands import COMMAND, FILTERS, LINES, ONE, STREAM, TWO, bad, good
 from support.subprocess_runs import SECONDS
 from typedbytes.cli import main
+from typedbytes.cli.registry import COMMANDS
 
 pytestmark = [pytest.mark.oldest_python, pytest.mark.quick]
 
@@ -92,8 +93,9 @@ def test_full_disk(arguments):
     with open("/dev/full", "wb") as stdout:
         done = subprocess.run([*COMMAND, *arguments], input=stdin, stdout=stdout, stderr=subprocess.PIPE)
     assert done.returncode == 74
-    name = b"/dev/stdout" if "-o" in arguments else b"standard output"
-    assert done.stderr == b"typedbytes: " + name + b": No space left on device\n"
+    command = " ".join(["typedbytes", *[each for each in arguments[:1] if each in COMMANDS]])
+    name = "/dev/stdout" if "-o" in arguments else "standard output"
+    assert done.stderr.decode() == f"{command}: {name}: No space left on device\n"
 
 
 def test_full_disk_and_bad_data_are_both_reported():
@@ -124,7 +126,7 @@ def test_an_output_may_be_a_process_of_the_shell(tmp_path):
 def test_closed_stdout():
     command = subprocess.list2cmdline([*COMMAND, "count"])
     done = subprocess.run(f"{command} >&-", shell=True, input=STREAM, stderr=subprocess.PIPE)
-    assert (done.returncode, done.stderr) == (74, b"typedbytes: standard output: Bad file descriptor\n")
+    assert (done.returncode, done.stderr) == (74, b"typedbytes count: standard output: Bad file descriptor\n")
 
 
 def test_closed_stdout_that_nothing_goes_to(file, tmp_path):

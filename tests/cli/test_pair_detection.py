@@ -47,7 +47,7 @@ def test_what_seems_to_be_pairs_is_not_taken_apart(command, tmp_path, capfdbinar
     stdout, stderr = capfdbinary.readouterr()
     guess = "the input looks like pairs (STRING INT STRING INT): use --pairs, or --values if that is wrong"
     assert stdout == b""
-    assert stderr.decode().startswith(f"typedbytes: {path}: {guess} (TYPEDBYTES_RECORDS=")
+    assert stderr.decode().startswith(f"typedbytes {command}: {path}: {guess} (TYPEDBYTES_RECORDS=")
     assert stderr.count(b"\n") == 1
     assert os.listdir(tmp_path) == ["pairs.tb"]
     printed = []
@@ -113,7 +113,7 @@ def test_what_may_be_pairs_of_one_type_is_said_to_be_taken_for_values(command, t
     words = [command, *(word.format(tmp_path) for word in TAKEN_APART[command]), str(path)]
     done = run(*words)
     note = (
-        f"typedbytes: {path}: read as single values: use --pairs for pairs of two STRINGs, "
+        f"typedbytes {command}: {path}: read as single values: use --pairs for pairs of two STRINGs, "
         "or --values to leave out this line"
     )
     assert done.returncode == 0 and set(done.stderr.decode().splitlines()) == {note}

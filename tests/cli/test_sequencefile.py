@@ -349,7 +349,7 @@ NEEDS_CRAMJAM = (
 def test_a_library_that_is_missing(file):
     path = file(written(compression="block", codec="snappy"))
     done = without("cramjam", "cat", path)
-    assert (done.returncode, done.stderr.decode()) == (69, f"typedbytes: {NEEDS_CRAMJAM.format(path)}\n")
+    assert (done.returncode, done.stderr.decode()) == (69, f"typedbytes cat: {NEEDS_CRAMJAM.format(path)}\n")
     done = without("cramjam", "sniff", path, "-", stdin=STREAM)
     assert (done.returncode, done.stderr) == (0, b"")
     first, second = rows(done.stdout)
@@ -360,9 +360,10 @@ def test_a_library_that_is_missing(file):
 def test_a_library_that_is_missing_for_writing(tmp_path):
     out = str(tmp_path / "out")
     done = without("cramjam", "loadtb", "--codec", "snappy", out, stdin=STREAM)
-    assert (done.returncode, done.stderr.decode()) == (69, f"typedbytes: {NEEDS_CRAMJAM.format(out)}\n")
+    assert (done.returncode, done.stderr.decode()) == (69, f"typedbytes loadtb: {NEEDS_CRAMJAM.format(out)}\n")
     done = without("cramjam", "convert", "--pairs", "--to", "sequencefile", "--codec", "snappy", stdin=STREAM)
-    assert (done.returncode, done.stderr.decode()) == (69, f"typedbytes: {NEEDS_CRAMJAM.format('standard output')}\n")
+    message = f"typedbytes convert: {NEEDS_CRAMJAM.format('standard output')}\n"
+    assert (done.returncode, done.stderr.decode()) == (69, message)
     done = without("fsspec", "loadtb", "memory://out", stdin=STREAM)
     assert done.returncode == 69 and b"a URL needs the library fsspec" in done.stderr
 
@@ -373,7 +374,8 @@ def test_a_sequence_file_that_cannot_be_written(command):
     assert bad(74, *arguments, "-o", "/dev/full", stdin=STREAM * 20) == (b"", "/dev/full: No space left on device")
     with open("/dev/full", "wb") as full:
         done = subprocess.run([*COMMAND, *arguments], input=STREAM * 20, stdout=full, stderr=subprocess.PIPE)
-    assert (done.returncode, done.stderr) == (74, b"typedbytes: standard output: No space left on device\n")
+    message = f"typedbytes {command[0]}: standard output: No space left on device\n"
+    assert (done.returncode, done.stderr.decode()) == (74, message)
     source, sink = os.pipe()
     os.close(source)
     done = subprocess.run([*COMMAND, *arguments], input=STREAM * 20, stdout=sink, stderr=subprocess.PIPE)
@@ -419,7 +421,7 @@ def test_repair_says_where_a_record_is_wrong(compression, tmp_path):
             offsets.append(writer.offset)
             writer.write_raw(b"\x01k", b"\x02a\xff" if number in (1, 3) else b"\x02ok")
     done = run("validate", "--repair", str(tmp_path / "out"), stdin=sink.getvalue())
-    message = "typedbytes: standard input: skipped 5 bytes, 1 records: Text is not UTF-8"
+    message = "typedbytes validate: standard input: skipped 5 bytes, 1 records: Text is not UTF-8"
     lines = done.stderr.decode().splitlines()
     assert done.returncode == 65 and len(lines) == 2
     for line, number in zip(lines, (1, 3)):

@@ -226,7 +226,7 @@ def test_an_interrupted_conversion_goes_on(tmp_path):
     assert "left by an unfinished run with other inputs or options" in bad(64, *command, "--codec", "gzip")[1]
     done = run(*command)
     nfiles = len(json.loads((out / "_conversion.json").read_text())["splits"])
-    message = f"typedbytes: {len(kept)} of {nfiles} files are in {unfinished} already\n"
+    message = f"typedbytes convert: {len(kept)} of {nfiles} files are in {unfinished} already\n"
     assert (done.returncode, done.stderr.decode()) == (0, message)
     assert {name: (out / name).stat().st_mtime_ns for name in kept} == kept
     assert rows_of(out) == rows * 100
@@ -319,13 +319,13 @@ def test_columns_that_become_bytes_are_noted_once(tmp_path, out):
     words = ["convert", "--to", form, "--pairs", "-o", str(tmp_path / out)]
     noted = run(*words, str(dates), str(dates))
     pickled = (
-        "typedbytes: note: value.1, value.2.item: pickled values, such as dates and Decimals: "
+        "typedbytes convert: note: value.1, value.2.item: pickled values, such as dates and Decimals: "
         "each is written as the bytes of its pickle\n"
     )
     assert (noted.returncode, noted.stdout, noted.stderr.decode()) == (0, b"", pickled)
     noted = run(*words[:-1], str(tmp_path / f"mixed.{out}"), "--widen", str(mixed))
-    raw = "typedbytes: note: value: values of several types: each is written as bytes, which typedbytes.loads reads\n"
-    assert (noted.returncode, noted.stderr.decode()) == (0, raw)
+    raw = "note: value: values of several types: each is written as bytes, which typedbytes.loads reads"
+    assert (noted.returncode, noted.stderr.decode()) == (0, f"typedbytes convert: {raw}\n")
 
 
 @pytest.mark.parametrize("form", ["arrow", "parquet"])

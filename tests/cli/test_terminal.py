@@ -9,6 +9,7 @@ import io
 import os
 import pty
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from pathlib import Path
 import pytest
 
 import typedbytes as tb
-from support.commands import COMMAND, STREAM
+from support.commands import COMMAND, LINES, STREAM
 from support.subprocess_runs import SECONDS
 from typedbytes import sequencefile
 from typedbytes.cli._input import progress
@@ -27,6 +28,7 @@ from typedbytes.cli._input import progress
 pytestmark = [pytest.mark.once, pytest.mark.lowest]
 
 PAIRS = tb.Encoder().encode_pairs([(f"key {i}", i) for i in range(5)])
+PAIRS_OF_A_FILE = [(f"key {i}", i) for i in range(50_000)]
 ESCAPE = re.compile(r"\x1b\[[0-9;]*[mK]")
 
 # The command, with a line of progress that does not wait a second.
@@ -39,14 +41,16 @@ AT_ONCE = (
 class Terminal:
     """Run a command whose stdout and stderr, or one of them, are a terminal, and read what it shows."""
 
-    def __init__(self, *command, columns=80, stdout=True, stderr=True, stdin=subprocess.DEVNULL, **environment):
+    def __init__(
+        self, *command, columns=80, stdout=True, stderr=True, stdin=subprocess.DEVNULL, cwd=None, **environment
+    ):
         self._ours, theirs = pty.openpty()
         self.resize(columns)
         inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
         self.process = subprocess.Popen(
             command, stdin=theirs if stdin is None else stdin, stdout=theirs if stdout else subprocess.DEVNULL,
             stderr=theirs if stderr else subprocess.DEVNULL, env={**inherited, "TERM": "xterm", **environment},
-            preexec_fn=self._own,
+            preexec_fn=self._own, cwd=cwd,
         )  # fmt: skip
         os.close(theirs)
         self.text = ""
@@ -216,11 +220,45 @@ def test_progress_of_a_file(file):
     assert text.endswith("\r\x1b[K")
 
 
-def test_no_progress_where_data_is_shown_or_the_terminal_cannot_clear_a_line(file):
+def test_no_progress_where_records_are_shown_or_the_terminal_cannot_clear_a_line(file):
     path = file(STREAM * 500_000)  # with which the line of progress is shown, above
-    for how in ({"stdout": True, "stderr": True}, {"stdout": False, "stderr": True, "TERM": "dumb"}):
-        terminal = Terminal(sys.executable, "-c", AT_ONCE, "count", path, **how)
-        assert terminal.end() == ("2000000\n" if how["stdout"] else "", 0)
+    text, status = Terminal(sys.executable, "-c", AT_ONCE, "head", "-n", "2000", path).end()
+    assert (ESCAPE.sub("", text).rpartition("\r")[2], status) == (LINES.decode() * 500, 0)
+    assert Terminal(sys.executable, "-c", AT_ONCE, "count", path, stdout=False, TERM="dumb").end() == ("", 0)
+
+
+def test_a_report_on_the_terminal_takes_the_place_of_the_line(file):
+    path = file(STREAM * 500_000)
+    text, status = Terminal(sys.executable, "-c", AT_ONCE, "count", path).end()
+    assert status == 0 and " left: /" in text and text.endswith("\r\x1b[K2000000\n")
+
+
+def test_progress_is_of_all_files_of_a_folder(tmp_path):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    for number in range(4):
+        (folder / f"part-{number:05}").write_bytes(tb.Encoder().encode_pairs(PAIRS_OF_A_FILE))
+    total = f"{sum(path.stat().st_size for path in folder.iterdir()) / 1e6:.1f} MB"
+    other = shutil.copytree(folder, tmp_path / "other")
+    for words in (
+        ["count"], ["validate", "--pairs"], ["diff", "--pairs", str(other)], ["sort", "--pairs", "-o", "sorted.tb"],
+        ["convert", "--pairs", "--to", "parquet", "-o", "a.parquet"],
+        ["convert", "--pairs", "--to", "parquet", "--widen", "-o", "b.parquet"],
+        ["convert", "--pairs", "--to", "parquet", "-o", "c/"],
+    ):  # fmt: skip
+        text, status = Terminal(sys.executable, "-c", AT_ONCE, *words, str(folder), cwd=tmp_path).end()
+        assert status == 0, text
+        nfiles = 8 if words[0] == "diff" else 4
+        by_splits = "--widen" in words or "c/" in words
+        assert (f"{total} of {total}, 100 %" if by_splits else f" left: {nfiles} of {nfiles}, ") in text, (words, text)
+        assert ("left: sorted records" in text) is (words[0] == "sort"), text
+
+
+def test_what_is_typed_has_the_terminal_for_itself():
+    terminal = Terminal(sys.executable, "-c", AT_ONCE, "from-text", "-o", "/dev/null", stdin=None)
+    time.sleep(0.5)
+    terminal.type(b"a\n\x04")
+    assert terminal.end() == ("a\n", 0)
 
 
 def test_control_c():
@@ -245,7 +283,7 @@ def test_messages_replace_the_line_of_progress():
     os.close(writing)
     text, status = terminal.end()
     assert status == 65
-    assert text.endswith("\r\x1b[Ktypedbytes: standard input: unknown type code 14 at offset 31, record 4\n")
+    assert text.endswith("\r\x1b[Ktypedbytes count: standard input: unknown type code 14 at offset 31, record 4\n")
 
 
 def damaged_file():
@@ -273,8 +311,8 @@ def test_notes_while_an_input_is_read_replace_the_line_of_progress(arguments, da
     os.write(writing, data)
     os.close(writing)
     text, _ = terminal.end()
-    assert re.search(rf"\r\x1b\[Ktypedbytes: {note}[^\x1b]*\n(\r\x1b\[K|$)", text), text
-    assert text.count("typedbytes: ") == text.count("\r\x1b[Ktypedbytes: ")
+    assert re.search(rf"\r\x1b\[Ktypedbytes {arguments[0]}: {note}[^\x1b]*\n(\r\x1b\[K|$)", text), text
+    assert text.count("typedbytes ") == text.count("\r\x1b[Ktypedbytes ")
 
 
 def test_progress_line():

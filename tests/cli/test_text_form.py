@@ -363,7 +363,7 @@ def test_the_copy_of_a_pipe_is_removed_after_a_failure_and_a_signal(tmp_path):
 def test_a_pipe_that_does_not_fit_into_temporary_files(tmp_path):
     script = f"ulimit -f 1; exec {' '.join(COMMAND)} from-text --infer"
     done = subprocess.run(["bash", "-c", script], input=b"12345\n" * 10_000, capture_output=True, timeout=SECONDS)
-    assert (done.returncode, done.stderr) == (74, b"typedbytes: temporary files: File too large\n")
+    assert (done.returncode, done.stderr) == (74, b"typedbytes from-text: temporary files: File too large\n")
 
 
 @pytest.mark.parametrize("changed", [b"x\n2\n", b"1,3\n2\n"])
@@ -378,7 +378,7 @@ def test_an_input_that_changes_between_the_readings(file, monkeypatch, capfd, ch
 
     monkeypatch.setattr(from_text, "opened", opened_and_changed)
     assert main(["from-text", "--csv", "--infer", path]) == 65
-    message = f"typedbytes: {path}: line 1: the input has changed since the types of its columns were found\n"
+    message = f"typedbytes from-text: {path}: line 1: the input has changed since the types of its columns were found\n"
     assert capfd.readouterr().err == message
 
 

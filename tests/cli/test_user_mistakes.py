@@ -66,7 +66,8 @@ def test_binary_output_is_refused_on_a_terminal(arguments):
             shown = b""
         os.close(ours)
     assert (result.returncode, shown) == (64, b"")
-    assert b"typedbytes: binary output is not written to a terminal: give -o FILE, or pipe it" in result.stderr
+    message = f"typedbytes {arguments[0]}: binary output is not written to a terminal: give -o FILE, or pipe it"
+    assert message.encode() in result.stderr
     assert result.stderr.count(b"\n") == 1
 
 

@@ -108,7 +108,7 @@ def check_word_count(cluster):
     pairs, said = cluster.submit(ROOT / "examples" / "wordcount.py", *words)
     expected = testing.run_job(numbered(lines), wordcount.mapper, wordcount.reducer)
     demand(sorted(pairs) == sorted(expected), "word count: three maps, combiner, two reducers", said)
-    demand("typedbytes: wordcount: words: 40000" in said, "its counters are reported", said)
+    demand("typedbytes submit: wordcount: words: 40000" in said, "its counters are reported", said)
 
 
 def check_secondary_sort(cluster, script, module, lines):
@@ -156,7 +156,9 @@ def check_failures(cluster):
     words = ("/in/side.txt", "-o", "/out/failing", "--reducers", 0)
     _, said = cluster.submit("failing.py", *words, code=1)
     demand(
-        "typedbytes: LookupError: nothing is known about one" in said, "a failing task's own message is reported", said
+        "typedbytes submit: LookupError: nothing is known about one" in said,
+        "a failing task's own message is reported",
+        said,
     )
     example = ROOT / "examples" / "wordcount.py"
     for words, expected in [

@@ -270,7 +270,9 @@ def test_what_is_left_out_of_a_module_is_named(small, tmp_path, capfdbinary):
         f"mine/{name}" for name in ("__init__.py", "fast.c", "page.html", "sub/x.py", "types.pyi")
     ]
     left_out = [".env", ".hidden", ".x.py.swp", "venv", "x.py.orig", "x.py~"]
-    assert messages == f"typedbytes: left out of the bundle: {', '.join(f'{folder}/{name}' for name in left_out)}\n"
+    assert (
+        messages == f"typedbytes bundle: left out of the bundle: {', '.join(f'{folder}/{name}' for name in left_out)}\n"
+    )
 
 
 def test_links_in_a_module(small, tmp_path):

@@ -43,7 +43,7 @@ def test_without_a_folder_the_result_goes_to_standard_output(tmp_path, submit):
     (tmp_path / "in.txt").write_text("b a b\n")
     output, messages = submit("job.py", "in.txt", "-r", "2", *QUICK)
     assert sorted(output.splitlines()) == [b"a\t1", b"b\t2"]
-    assert "typedbytes: Map-Reduce Framework: Map input records: 1" in messages.splitlines()
+    assert "typedbytes submit: Map-Reduce Framework: Map input records: 1" in messages.splitlines()
     output, _ = submit("job.py", "in.txt", "-o", "-", *QUICK)
     assert list(tb.PairReader(output)) == [("a", 1), ("b", 2)]
     output, _ = submit("job.py", "in.txt", "-r", "2", "--output-format", "csv", *QUICK)
@@ -77,7 +77,7 @@ def test_lines_of_json_are_read_as_records(tmp_path, submit):
     words = ["job.py", "in.json", "--input-format", "json"]
     output, messages = submit(*words, "-o", "-", *QUICK)
     assert list(tb.PairReader(output)) == [(0, ("ann", 2026)), (39, ("bé", 2025))]
-    assert "typedbytes: typedbytes: BadRecords: 1" in messages.splitlines()
+    assert "typedbytes submit: typedbytes: BadRecords: 1" in messages.splitlines()
     ours = subprocess.run([*RUN, *words, "-q", "-o", "-"], cwd=tmp_path, env=environment(), stdout=subprocess.PIPE)
     assert list(tb.PairReader(ours.stdout)) == [(0, ("ann", 2026)), (39, ("bé", 2025))]
 
@@ -106,7 +106,7 @@ def test_an_output_by_key_is_that_of_run(tmp_path, submit, output_format, feed):
             jars.build_with_maven(jars.SPLITS)
         words += ["--feed-jar", str(jars.BUILD / "java-hadoop" / "typedbytes-hadoop.jar")]
     _, messages = submit(*words, "-o", "theirs", "--feed", feed, *QUICK)
-    assert "typedbytes: typedbytes: RecordsByKey: 8" in messages.splitlines()
+    assert "typedbytes submit: typedbytes: RecordsByKey: 8" in messages.splitlines()
     subprocess.run([*RUN, *words[:7], "-q", "-o", "ours"], cwd=tmp_path, env=environment(), check=True)
     theirs, ours = (
         {str(path.relative_to(tmp_path / name)): _content(path) for path in (tmp_path / name).rglob("*")

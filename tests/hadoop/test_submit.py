@@ -200,7 +200,7 @@ def test_a_job_is_printed_before_it_is_run(tmp_path, monkeypatch, capfdbinary):
     code, output, messages = run_command(capfdbinary, *words)
     assert (code, messages) == (
         0,
-        "typedbytes: the inputs are read as lines of text; for SequenceFiles give --input-format sequencefile\n",
+        "typedbytes submit: the inputs are read as lines of text; for SequenceFiles give --input-format sequencefile\n",
     )
     found = shlex.split(output.replace("\\\n", ""))
     assert found[:3] == ["hadoop", "jar", "hadoop-streaming.jar"]
@@ -311,10 +311,10 @@ def test_what_hadoops_command_prints_is_shown_to_the_user(tmp_path, monkeypatch,
     assert (code, output) == (1, "")
     lines = messages.splitlines()
     # first of what is said of the failure
-    assert lines[-9] == "typedbytes: ZeroDivisionError: division by zero (job.py, line 2: 1 / 0)"
-    assert "typedbytes: map 100 %, reduce 100 %" in lines
-    assert "typedbytes: the job failed: Hadoop's command ended with exit code 1" in lines
-    assert lines[-1] == "typedbytes: ZeroDivisionError: division by zero"
+    assert lines[-9] == "typedbytes submit: ZeroDivisionError: division by zero (job.py, line 2: 1 / 0)"
+    assert "typedbytes submit: map 100 %, reduce 100 %" in lines
+    assert "typedbytes submit: the job failed: Hadoop's command ended with exit code 1" in lines
+    assert lines[-1] == "typedbytes submit: ZeroDivisionError: division by zero"
     assert not (tmp_path / "typedbytes-bundle.zip").exists()
 
 
@@ -364,7 +364,7 @@ def test_a_signal_ends_submit_at_once_and_says_how_to_end_the_job(tmp_path, home
     environ = {**os.environ, "HADOOP_HOME": str(folder), "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-m", "typedbytes", "submit", str(JOB), *WORDS, "--no-bundle"]
     with subprocess.Popen(command, env=environ, stderr=subprocess.PIPE, text=True) as child:
-        while child.stderr.readline() != "typedbytes: job job_123_0004\n":
+        while child.stderr.readline() != "typedbytes submit: job job_123_0004\n":
             assert child.poll() is None
         child.terminate()
         messages = child.communicate(timeout=60)[1]
@@ -621,5 +621,5 @@ def test_the_counters_of_steps_are_printed_apart(tmp_path, monkeypatch, capfdbin
     code, _, messages = run_command(capfdbinary, *words)
     assert code == 0
     assert [line for line in messages.splitlines() if "lost" in line] == [
-        f"typedbytes: step {n}: words = all: lost: -1" for n in (1, 2)
+        f"typedbytes submit: step {n}: words = all: lost: -1" for n in (1, 2)
     ]

@@ -32,9 +32,9 @@ def test_a_job_with_a_bundle_on_a_bare_python(tmp_path, submit):
     )
     output, messages = submit("it's.py", "in.txt", "-o", "out", "--reducers", "2", "--combiner", "--read", *QUICK)
     assert sorted(tb.PairReader(output)) == [("a", (1, True)), ("b", (2, True))]
-    assert "typedbytes: map 100 %, reduce 100 %" in messages.splitlines()
-    assert "typedbytes: python: has other packages: 0" in messages.splitlines()
-    assert "typedbytes: Map-Reduce Framework: Map input records: 2" in messages.splitlines()
+    assert "typedbytes submit: map 100 %, reduce 100 %" in messages.splitlines()
+    assert "typedbytes submit: python: has other packages: 0" in messages.splitlines()
+    assert "typedbytes submit: Map-Reduce Framework: Map input records: 2" in messages.splitlines()
     assert (tmp_path / "out" / "_SUCCESS").exists()
 
 
@@ -56,8 +56,8 @@ def test_a_job_of_two_steps(tmp_path, submit):
     )
     assert sorted(tb.PairReader(output)) == [(3, ["a", "c"]), (6, ["b"])]
     assert [line for line in messages.splitlines() if " of 2" in line] == [
-        "typedbytes: step 1 of 2",
-        "typedbytes: step 2 of 2",
+        "typedbytes submit: step 1 of 2",
+        "typedbytes submit: step 2 of 2",
     ]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "job.py", "out"]
 
@@ -67,9 +67,9 @@ def test_why_a_task_failed_is_shown(tmp_path, submit):
     (tmp_path / "job.py").write_text("from typedbytes import streaming\nstreaming.run(lambda offset, line: 1 / 0)\n")
     output, messages = submit("job.py", "in.txt", "-o", "out", "--reducers", "0", *QUICK, code=1)
     lines = messages.splitlines()
-    assert "typedbytes: task failed: user code failed (exit code 1)" in lines
-    assert "typedbytes: ZeroDivisionError: division by zero" in lines
-    assert any(line.startswith("typedbytes: input file: file:") and line.endswith("/in.txt") for line in lines)
+    assert "typedbytes submit: task failed: user code failed (exit code 1)" in lines
+    assert "typedbytes submit: ZeroDivisionError: division by zero" in lines
+    assert any(line.startswith("typedbytes submit: input file: file:") and line.endswith("/in.txt") for line in lines)
 
 
 @pytest.mark.parametrize("name", JOBS)

@@ -31,8 +31,8 @@ def test_word_count_on_yarn(tmp_path):
             ROOT / "examples" / "wordcount.py", *words, "-o", tmp_path / "by-splits", *whole
         )
     assert pairs == by_splits == [("a", 1), ("b", 3), ("ü", 1)]
-    assert "typedbytes: typedbytes: MapInputRecords: 2" in said_of_splits
-    assert "typedbytes: wordcount: words: 5" in said
-    assert "typedbytes: Job Counters: Launched reduce tasks: 1" in said
+    assert "typedbytes submit: typedbytes: MapInputRecords: 2" in said_of_splits
+    assert "typedbytes submit: wordcount: words: 5" in said
+    assert "typedbytes submit: Job Counters: Launched reduce tasks: 1" in said
     assert "job_local" not in said
     assert (tmp_path / "out" / "_SUCCESS").exists()

@@ -84,7 +84,10 @@ def test_a_property_that_would_change_the_result_of_hadoop_is_named(tmp_path, wo
         (
             "out",
             [],
-            [f"typedbytes: -D {word.partition('=')[0]} has no effect here: {what}" for word, what in zip(words, said)],
+            [
+                f"typedbytes run: -D {word.partition('=')[0]} has no effect here: {what}"
+                for word, what in zip(words, said)
+            ],
         ),
         ("again", ["-q"], []),
     ):
@@ -168,7 +171,7 @@ def test_a_parameter_and_a_property_of_its_name_are_refused(tmp_path):
                 text=True,
                 env=environment(),
             )
-            assert done.returncode == 64 and done.stderr.splitlines()[-1] == f"typedbytes: {said.format(name)}", (
+            assert done.returncode == 64 and done.stderr.endswith(f"typedbytes {command[0]}: {said.format(name)}\n"), (
                 done.stderr
             )
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]

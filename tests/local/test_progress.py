@@ -1,4 +1,4 @@
-"""The progress of a job on a terminal without rich: one line with the rate and the time left."""
+"""The progress of a job on a terminal: one line with the rate and the time left, with a bar by rich."""
 
 import os
 import re
@@ -11,7 +11,11 @@ from support.local_jobs import write_script
 from support.streaming_support import environment
 from support.subprocess_runs import run_on_terminal
 
-WITHOUT_RICH = "import sys; sys.modules['rich'] = None; from typedbytes.cli import main; sys.exit(main())"
+AT_ONCE = (
+    "import sys; from typedbytes.cli import main; from typedbytes.cli._input import progress; "
+    "progress.DELAY = progress.INTERVAL = 0.05; sys.exit(main())"
+)
+WITHOUT_RICH = f"import sys; sys.modules['rich'] = None; {AT_ONCE}"
 SLOW = """
     import time, sys
     from typedbytes import streaming
@@ -26,15 +30,15 @@ SLOW = """
 """
 
 
-def on_terminal(words, folder, **variables):
+def on_terminal(words, folder, code=WITHOUT_RICH, **variables):
     """Run the command with a terminal as its standard error, and return what that got."""
-    code, said = run_on_terminal(
-        [sys.executable, "-c", WITHOUT_RICH, *map(str, words)],
+    status, said = run_on_terminal(
+        [sys.executable, "-c", code, *map(str, words)],
         env={**environment(), "TERM": "xterm", **variables},
         cwd=folder,
         stdout=subprocess.DEVNULL,
     )
-    return code, said.decode()
+    return status, said.decode()
 
 
 @pytest.fixture
@@ -51,7 +55,15 @@ def test_a_line_with_rate_and_time_left(job, tmp_path):
     assert any(re.fullmatch(r"\d\.\d kB of 12\.0 kB, \d+ %, [\d.]+ k?B/s, \d:\d\d left: map", piece) for piece in shown)
     # what a task says begins a line, and is whole
     assert len(re.findall(r"(?m)(?:^|\x1b\[K)at the start of \d+\r$", said)) == 30
-    assert re.search(r"\x1b\[Ktypedbytes: done|\ntypedbytes: done", said)
+    assert re.search(r"\x1b\[Ktypedbytes run: done|\ntypedbytes run: done", said)
+
+
+def test_a_bar_by_rich(job, tmp_path):
+    pytest.importorskip("rich")
+    words = ["run", job, "in.txt", "-o", "out", "--split-size", "4000", "--processes", "1"]
+    code, said = on_terminal(words, tmp_path, AT_ONCE)
+    assert code == 0, said
+    assert re.search(r"\r\x1b\[K[^ \r]*\u2501[^ \r]* \d\.\d kB of 12\.0 kB, [^\r]* left: map\r", said), said
 
 
 def test_a_job_that_fails_leaves_no_line(job, tmp_path):

@@ -283,5 +283,5 @@ def test_what_is_reported_changes_the_result_of_hadoop(tmp_path, name, value, ch
     words = ["--output-format", "text", "-D", f"{name}={value}"]
     command = [*RUN, script, tmp_path / "in.txt", "-o", tmp_path / "out", *words]
     done = subprocess.run(command, capture_output=True, text=True, env=environment())
-    assert done.returncode == 0 and f"typedbytes: -D {name} has no effect here: " in done.stderr
+    assert done.returncode == 0 and f"typedbytes run: -D {name} has no effect here: " in done.stderr
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == PLAIN

@@ -24,7 +24,7 @@ def job(tmp_path):
 def test_without_a_folder_the_result_goes_to_standard_output(job, tmp_path):
     output, said = command(tmp_path, "run", "-r", "2", job, "in.txt")
     assert sorted(output.splitlines()) == [b"a\t1", b"b\t2"]
-    assert "typedbytes: done: 1 map and 2 reduce tasks" in said
+    assert "typedbytes run: done: 1 map and 2 reduce tasks" in said
     output, _ = command(tmp_path, "run", "-q", job, "in.txt", "-o", "-")
     assert list(tb.PairReader(output)) == [("a", 1), ("b", 2)]
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]

@@ -19,7 +19,7 @@ import typedbytes as tb
 from support.local_jobs import RUN, pairs_of, run, write_script
 from support.namespaces import NAMESPACE, NEEDS_NAMESPACES, WITHOUT_PROC, needs_no_proc
 from support.streaming_support import NO_BYTECODE, environment
-from support.subprocess_runs import program, run_on_terminal
+from support.subprocess_runs import program
 from typedbytes import local
 from typedbytes.jobs.counters import Messages
 
@@ -44,24 +44,24 @@ def test_the_command_runs_a_job_and_prints_its_counters(words, tmp_path):
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "")
     assert f"TaskCounter: MAP_OUTPUT_RECORDS = {sum(counts.values()):,}\n" in done.stderr
-    assert f"typedbytes: done: {tmp_path}/out, 1 map and 2 reduce tasks" in done.stderr
+    assert f"typedbytes run: done: {tmp_path}/out, 1 map and 2 reduce tasks" in done.stderr
     assert dict(pairs_of(tmp_path / "out")) == counts
 
 
 @pytest.mark.parametrize(
     ("words_given", "code", "said"),
     [
-        (["job.py", "in.txt", "-o", "in.txt"], 64, "typedbytes: the output in.txt already exists"),
-        (["nothing.py", "in.txt", "-o", "out"], 64, "typedbytes: there is no script nothing.py"),
-        (["job.py", "nothing", "-o", "out"], 66, "typedbytes: no such input: nothing"),
-        (["job.py", "-o", "out"], 64, "typedbytes: run needs a SCRIPT, an INPUT (see"),
+        (["job.py", "in.txt", "-o", "in.txt"], 64, "typedbytes run: the output in.txt already exists"),
+        (["nothing.py", "in.txt", "-o", "out"], 64, "typedbytes run: there is no script nothing.py"),
+        (["job.py", "nothing", "-o", "out"], 66, "typedbytes run: no such input: nothing"),
+        (["job.py", "-o", "out"], 64, "typedbytes run: run needs a SCRIPT, an INPUT (see"),
         (["job.py", "in.txt", "-o", "out", "--memory", "much"], 64, "expected a size such as"),
         (["job.py", "in.txt", "-o", "out", "-r", "two"], 64, "expected an integer of at least 0, not 'two'"),
-        (["job.py", "in.txt", "-o", ""], 64, "typedbytes: the output is an empty path"),
+        (["job.py", "in.txt", "-o", ""], 64, "typedbytes run: the output is an empty path"),
         (["job.py", "in.txt", "-o", "out", "--input-format", "pairs"], 1,
          "it was read as pairs: give its format with --input-format"),
-        (["job.py", "-", "in.txt", "-", "-o", "out"], 66, "typedbytes: standard input is given twice among the inputs"),
-        (["job.py", "in.txt", "-o", "/proc/out"], 64, "typedbytes: no folder can be made in /proc: "),
+        (["job.py", "-", "in.txt", "-", "-o", "out"], 66, "typedbytes run: standard input is given twice among the inputs"),
+        (["job.py", "in.txt", "-o", "/proc/out"], 64, "typedbytes run: no folder can be made in /proc: "),
         (["noisy.py", "in.txt", "-o", "out"], 1,
          "its output is truncated: this looks like text, not typed bytes: input ends inside type code 108"),
         (["noisy.py", "in.txt", "-o", "out"], 1,
@@ -231,14 +231,6 @@ def test_inputs_that_are_neither_paths_nor_pairs(words, tmp_path, inputs):
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
 
 
-def test_progress_is_drawn_on_a_terminal(words, tmp_path):
-    path, script, _ = words
-    code, said = run_on_terminal(command(script, path, "-o", tmp_path / "out"), env={**environment(), "TERM": "xterm"})
-    assert code == 0
-    assert b"map" in said and b"reduce" in said and "\u2501".encode() in said
-    assert b"typedbytes: done: " in said
-
-
 def test_progress_is_reported_in_lines_elsewhere(words, tmp_path):
     path, script, _ = words
     code = "import sys, typedbytes.cli._job.progress as shown; shown.SECONDS_BETWEEN_LINES = 0; "
@@ -246,8 +238,8 @@ def test_progress_is_reported_in_lines_elsewhere(words, tmp_path):
     words_given = [str(word) for word in ("run", script, path, "-o", tmp_path / "out", "--split-size", "8000")]
     done = subprocess.run([sys.executable, "-c", code, *words_given], capture_output=True, env=environment(), text=True)
     assert done.returncode == 0, done.stderr
-    assert "typedbytes: map 100 %\n" in done.stderr
-    assert "typedbytes: reduce 100 %\n" in done.stderr
+    assert "typedbytes run: map 100 %\n" in done.stderr
+    assert "typedbytes run: reduce 100 %\n" in done.stderr
 
 
 @pytest.mark.uncounted("the limit on files would cut those of the counters")
@@ -346,7 +338,7 @@ def test_a_folder_that_may_not_be_read_or_written_is_named(words, tmp_path):
     )
     assert (done.returncode, done.stderr) == (
         64,
-        f"typedbytes: no folder can be made in {closed}: Permission denied; choose another path\n",
+        f"typedbytes run: no folder can be made in {closed}: Permission denied; choose another path\n",
     )
     closed.chmod(0)
     done = subprocess.run(
@@ -354,7 +346,7 @@ def test_a_folder_that_may_not_be_read_or_written_is_named(words, tmp_path):
     )
     assert (done.returncode, done.stderr) == (
         66,
-        f"typedbytes: the folder {closed} cannot be read: Permission denied\n",
+        f"typedbytes run: the folder {closed} cannot be read: Permission denied\n",
     )
 
 
@@ -369,7 +361,7 @@ def test_standard_input_that_cannot_be_kept_is_an_error(words, tmp_path):
     ):
         done = subprocess.run(words_given, input=b"word\n" * 3000, capture_output=True, env=environment(NO_BYTECODE))
         assert done.returncode == code
-        assert done.stderr.decode().startswith("typedbytes: standard input cannot be copied into ")
+        assert done.stderr.decode().startswith("typedbytes run: standard input cannot be copied into ")
         assert said in done.stderr.decode()
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
 

@@ -64,7 +64,7 @@ def test_each_step_has_counters_of_its_own(job, tmp_path):
     lines = subprocess.run(command, env=environment(), capture_output=True, text=True).stderr.splitlines()
     assert "step 1: TaskCounter: MAP_INPUT_RECORDS = 2" in lines
     assert "step 2: TaskCounter: MAP_INPUT_RECORDS = 3" in lines
-    assert all(line.startswith(("step 1: ", "step 2: ", "typedbytes: done: ")) for line in lines)
+    assert all(line.startswith(("step 1: ", "step 2: ", "typedbytes run: done: ")) for line in lines)
 
 
 def test_a_job_of_one_step_has_no_others(job, tmp_path):

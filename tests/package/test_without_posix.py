@@ -80,7 +80,8 @@ def test_commands_say_in_one_line_what_they_need(command, part, tmp_path):
     path.write_bytes(b"")
     files = [] if command[0] == "run" else [str(path)]
     assert run_without_posix(COMMAND, *command, *files).splitlines() == [
-        f"typedbytes: {part} needs a POSIX system, and this one has no fcntl: run it on Linux, on Windows in WSL",
+        f"typedbytes {command[0]}: {part} needs a POSIX system, and this one has no fcntl: "
+        "run it on Linux, on Windows in WSL",
         "exit code 69",
     ]
 

@@ -120,7 +120,7 @@ def test_a_command_that_fails(tmp_path):
     command = [*RUN, "--engine", "spark", "job.py", "in.txt", "-o", "out"]
     done = subprocess.run(command, cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True)
     assert done.returncode == 1 and "ZeroDivisionError" in done.stderr
-    assert done.stderr.splitlines()[-1].startswith("typedbytes: map task 0")
+    assert done.stderr.splitlines()[-1].startswith("typedbytes run: map task 0")
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
 
 

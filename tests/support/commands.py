@@ -66,8 +66,11 @@ def bad(status, *arguments, stdin=b"", **how):
     done = run(*arguments, stdin=stdin, **how)
     message = done.stderr.decode()
     assert done.returncode == status, message
-    assert message.startswith("typedbytes: ") and message.endswith("\n") and message[:-1].isprintable(), message
-    return done.stdout, message[len("typedbytes: ") : -1]
+    command = next((each for each in arguments if each in COMMANDS), None)
+    is_named = command and not message.startswith("typedbytes: option ")  # given before the command
+    front = f"typedbytes {command}: " if is_named else "typedbytes: "
+    assert message.startswith(front) and message.endswith("\n") and message[:-1].isprintable(), message
+    return done.stdout, message[len(front) : -1]
 
 
 def fine(name, nrecords, nbytes, unit="values"):

@@ -9,7 +9,7 @@ import errno
 import io
 import os
 import sys
-from contextlib import nullcontext, redirect_stderr, suppress
+from contextlib import redirect_stderr, suppress
 
 # Imported from here by the commands.
 from typedbytes._base.exit_codes import (
@@ -28,18 +28,12 @@ from typedbytes._base.secrets import without_secrets
 
 __all__ = [
     "BAD_DATA", "DIFFERENT", "INTERNAL", "INTERRUPTED", "IO_ERROR", "JOB_FAILED", "NO_INPUT", "OK", "UNAVAILABLE",
-    "USAGE", "Failure", "advise", "display_name", "escaped", "nearest", "reason_of", "say", "say_lines",
+    "USAGE", "Failure", "advise", "display_name", "escaped", "nearest", "reason_of", "say", "say_lines", "say_message",
     "without_secrets_of",
 ]  # fmt: skip
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-
-# Returns a block during which the terminal has no line of progress; set by _progress while it may have one.
-without_progress: Callable[[], AbstractContextManager[None]] = nullcontext
+# What a message begins with: main adds the name of the command, once that is known.
+front = "typedbytes"
 
 
 class Failure(Exception):
@@ -51,7 +45,7 @@ class Failure(Exception):
 
     def report(self):
         """Write the message to stderr and return the exit code."""
-        say(f"typedbytes: {self}")
+        say_message(str(self))
         return self.status
 
 
@@ -67,8 +61,13 @@ def nearest(word, words, cutoff=0.6):
 def say(text):
     """Write a line of text to stderr; a stderr that cannot be written to does not change the exit code."""
     if sys.stderr is not None:  # print would use stdout instead
-        with without_progress(), suppress(OSError, ValueError):
+        with suppress(OSError, ValueError):
             print(escaped(without_secrets(text)), file=sys.stderr, flush=True)
+
+
+def say_message(text):
+    """Write a line to stderr that names the command."""
+    say(f"{front}: {text}")
 
 
 def without_secrets_of(hook):
@@ -80,7 +79,7 @@ def without_secrets_of(hook):
         with redirect_stderr(io.StringIO()) as report:
             hook(*exception)
         # ImportError: the interpreter is ending, and a text that could not be searched is not written.
-        with without_progress(), suppress(OSError, ValueError, ImportError):
+        with suppress(OSError, ValueError, ImportError):
             sys.stderr.write(without_secrets(report.getvalue()))
             sys.stderr.flush()
 
@@ -99,7 +98,7 @@ def forget_unwritable_stderr():
 def say_lines(text):
     """Write each line of a text to stderr as a message."""
     for line in text.splitlines():
-        say(f"typedbytes: {line}")
+        say_message(line)
 
 
 def escaped(text):

@@ -15,7 +15,9 @@ from os import environ
 from typedbytes._base.atomic import remove_unfinished
 from typedbytes._base.exit_codes import BROKEN_PIPE, INTERNAL, INTERRUPTED, IO_ERROR, OK, UNAVAILABLE, USAGE
 from typedbytes._base.secrets import remember_secrets
+from typedbytes.cli import _failure
 from typedbytes.cli._failure import Failure, forget_unwritable_stderr, nearest, without_secrets_of
+from typedbytes.cli._input.progress import Progress
 from typedbytes.cli._output.files import CommandOutput, OutputError, replace_file
 from typedbytes.cli._signals import Stoppable, Stopped
 from typedbytes.cli.registry import (
@@ -88,6 +90,7 @@ def _end_at_once(status):
 
 
 def _exit_code(arguments):
+    _failure.front = "typedbytes"
     try:
         return _run(arguments)
     except OutputError as error:
@@ -129,11 +132,11 @@ def _run(arguments):
     try:
         work, file = _parse_command(arguments)
         if file not in (None, "-"):
-            with replace_file(file, compress=True) as output:
+            with Progress(), replace_file(file, compress=True) as output:
                 return work(output) or OK
     except Failure as failure:
         return failure.report()
-    with CommandOutput() as output:
+    with Progress(), CommandOutput() as output:
         try:
             return work(output) or OK
         except Failure as failure:  # what was written before it is flushed
@@ -185,6 +188,7 @@ def _parse_command(arguments):
     name = None if arguments == ["version"] else _pop_command_name(arguments)
     if name is None:
         return lambda output: _run_without_command(arguments, output), None
+    _failure.front = f"typedbytes {name}"
     parser, command = parser_of(name), load(name)
     if parser.parse(arguments) is None:
         return lambda output: output.write(parser.format_help().encode()), None

@@ -60,7 +60,9 @@ class Inputs:
         self._holds_pairs: bool | None = None  # what was read so far
 
     def __iter__(self) -> Iterator[str]:
-        return iter([name for path in self.files or ["-"] for name in matching_names(path, self.recursive)])
+        names = [name for path in self.files or ["-"] for name in matching_names(path, self.recursive)]
+        progress.expect(names)
+        return iter(names)
 
     @contextmanager
     def reading(
@@ -175,7 +177,7 @@ def opened_as_it_is(name, path=None):
     with (
         _source(path or name) as source,
         as_input_failure(name),
-        progress.show_progress(source, display_name(name)) as watched,
+        progress.show_progress(source, name) as watched,
     ):
         yield watched
 

@@ -9,7 +9,7 @@ import os
 from contextlib import suppress
 
 import typedbytes
-from typedbytes.cli._failure import USAGE, Failure, say
+from typedbytes.cli._failure import USAGE, Failure, say_message
 
 # What to do about input that looks like pairs when no option says what a record is: NOTE reports it, REFUSE fails,
 # CHECK_UNDECIDED also examines ambiguous input, which fails only if -o replaces an input.
@@ -92,7 +92,7 @@ def check_guess(name, pair_check, files, output, types):
     if guess == SEEMS_PAIRS:
         looks = f"looks like pairs ({type_names(types[:4])}): use --pairs, or --values if that is wrong"
         if pair_check == NOTE:
-            say(f"typedbytes: {name}: read as single values, but it {looks}")
+            say_message(f"{name}: read as single values, but it {looks}")
             return
         raise Failure(
             USAGE, f"{name}: the input {looks} (TYPEDBYTES_RECORDS=pairs or =values sets it for all commands)"
@@ -112,8 +112,8 @@ def _check_undecided(type_name, name, files, output):
         )
         raise Failure(USAGE, f"{name}: {message}")
     if files:  # with a pipe the original input is unchanged
-        say(
-            f"typedbytes: {name}: read as single values: use --pairs for pairs of two {type_name}s, "
+        say_message(
+            f"{name}: read as single values: use --pairs for pairs of two {type_name}s, "
             "or --values to leave out this line"
         )
 

@@ -1,104 +1,237 @@
-"""A line on the terminal that shows how much of an input has been read, after the first second.
+"""One line on the terminal that shows how much of the whole input has been read, after the first second.
 
-There is no line unless stderr is a terminal and stdout is not, and it is erased before a message is written. A timer's
-signal asks the file for its offset, so that reading itself is not slowed. The signal may interrupt a write to
-sys.stderr, which is not re-entrant, so the line is written to descriptor 2. If the terminal is stopped (Ctrl-S) that
-write blocks, and signals meanwhile draw nothing.
+There is no line unless stderr is a terminal, and it ends where output goes to one. A timer's signal asks the open
+inputs for their offsets, so that reading itself is not slowed. It may interrupt a write to sys.stderr, which is not
+re-entrant, so the line is written to descriptor 2. If the terminal is stopped (Ctrl-S) that write blocks, and signals
+meanwhile draw nothing. Invariant: what is written to sys.stderr is not mixed with the line, which is erased first.
 """
 
+from __future__ import annotations
+
+import _signal  # as in _signals
 import io
 import os
 import stat
 import sys
 import time
-from contextlib import contextmanager
+from _thread import RLock
+from contextlib import contextmanager, suppress
 
 from typedbytes.cli import _failure as failure
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from typing import Any
 
 INTERVAL = 0.25  # seconds
 DELAY = 1.0  # seconds before the line appears
 COLUMNS = 80  # of a terminal that does not say how many it has
+BAR_COLUMNS = 20
 ERASE = "\r\x1b[K"
+
+_current: Any = None  # the Progress of the command, while it may have a line
+
+
+class Progress:
+    """Show the progress of a command during the block, where the terminal has a line for it."""
+
+    def __init__(self):
+        self._sizes: dict[str, int | None] = {}  # of the inputs by their names; None: not known yet
+        self._open: dict[str, Any] = {}  # what is being read, by its name
+        self._name = ""  # of the last that was opened, as it is shown
+        self._nread = self._done = 0  # inputs that were read, and their bytes
+        self._phase = ""
+        self._reported: Any = None  # a function that returns bytes done and in total, instead of inputs
+        self._start = time.monotonic()
+        self._is_drawing = False
+        self.bar: Any = None  # a function that draws what part is done, in BAR_COLUMNS
+
+    def __enter__(self):
+        global _current
+        if _is_enabled():
+            with suppress(ValueError):  # not in the main thread, which handles all signals
+                self._before = _signal.signal(_signal.SIGALRM, self._draw)
+                self._stderr = sys.stderr
+                self._terminal = sys.stderr = _Terminal(sys.stderr)
+                _current = self
+                _signal.setitimer(_signal.ITIMER_REAL, DELAY, INTERVAL)
+
+    def __exit__(self, *error):
+        if _current is self:
+            stop()
+
+    def end(self):
+        """Erase the line, and show no other."""
+        global _current
+        _current = None
+        _signal.setitimer(_signal.ITIMER_REAL, 0)
+        _signal.signal(_signal.SIGALRM, self._before)
+        sys.stderr = self._stderr
+        self._terminal.draw("")
+
+    def expect(self, names):
+        """Take note of inputs that are to be read."""
+        self._sizes.update(dict.fromkeys(names))
+
+    def add(self, source, name, nbytes):
+        """Begin to read a source, maybe for a second time, or what was made of all of them."""
+        if not self._open and self._nread >= len(self._sizes):
+            if name not in self._sizes:
+                self._sizes = {}
+            self._nread = self._done = 0
+            self._start = time.monotonic()
+        self._reported = None
+        self._sizes[name] = nbytes
+        self._name = failure.escaped(failure.display_name(name))
+        self._open[name] = source
+
+    def remove(self, name):
+        """Take note that a source has been read, before it is closed."""
+        source, nbytes = self._open.pop(name, None), self._sizes.get(name)
+        if source is not None:
+            self._nread += 1
+            with suppress(OSError, ValueError):  # of a URL, which a reader has closed
+                self._done += source.tell() if nbytes is None else nbytes
+
+    def report(self, phase, reported):
+        """Show a phase, of which a function returns how many bytes are done and in total, instead of inputs."""
+        if phase != self._phase:
+            self._phase, self._start = phase, time.monotonic()
+        self._reported = reported
+
+    def _draw(self, *signal_and_frame):
+        """Rewrite the line, unless the signal came while that is done."""
+        if self._is_drawing:
+            return
+        self._is_drawing = True
+        try:
+            name, done, total = (self._phase, *self._reported()) if self._reported else self._read_so_far()
+            seconds = time.monotonic() - self._start
+            if name and seconds > 0:
+                bar = total and self.bar and self.bar(min(done / total, 1))
+                self._terminal.draw(line(name, done, total, seconds), bar)
+        finally:
+            self._is_drawing = False
+
+    def _read_so_far(self):
+        """Return the name of what is being read, and the bytes of all inputs: read, and in total or None."""
+        if not self._open:
+            return "", 0, None
+        name = self._name
+        if len(self._sizes) > 1:
+            name = f"{self._nread + len(self._open)} of {len(self._sizes)}, {name}"
+        for each, nbytes in self._sizes.items():
+            if nbytes is None and "://" not in each:
+                with suppress(OSError):  # reading it reports the error
+                    self._sizes[each] = os.stat(each).st_size
+        done = self._done + sum(source.tell() for source in self._open.values())
+        sizes = [each for each in self._sizes.values() if each is not None]
+        return name, done, sum(sizes) if len(sizes) == len(self._sizes) else None
+
+
+def _is_enabled():
+    # The parent may have closed it.
+    if sys.stderr is None or os.name != "posix":
+        return False
+    return sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
+def expect(names):
+    """Take note of the names of inputs before the first of them is read."""
+    if _current is not None:
+        _current.expect(names)
+
+
+def follow(sink, name, nbytes):
+    """Show how much has been written of what was made of all inputs."""
+    if _current is not None:
+        _current.report(name, lambda: (sink.tell(), nbytes))
+
+
+def reporter(bar=None):
+    """Return a function to call as progress(phase, bytes done, bytes in total), None where nothing is shown.
+
+    bar: a function that returns a bar of BAR_COLUMNS for what part is done.
+    """
+    progress = _current
+    if progress is None:
+        return None
+    progress.bar = bar
+    return lambda phase, done, total: progress.report(phase, lambda: (done, total))
+
+
+def stop():
+    """Show no line from here on: output goes to a terminal, or the command has ended."""
+    if _current is not None:
+        _current.end()
 
 
 @contextmanager
 def show_progress(source, name):
     """Show the progress of reading a source during the block; yields the source to read from."""
-    if not _is_enabled():
+    progress = _current
+    if progress is None:
         yield source
         return
-    import signal  # imported lazily: start-up time
-
-    meter = _Meter(source, name)
-    outer, failure.without_progress = failure.without_progress, meter.hidden
-    before = signal.signal(signal.SIGALRM, meter.show)
-    signal.setitimer(signal.ITIMER_REAL, DELAY, INTERVAL)
+    if name == "-" and os.isatty(0):  # what is typed has the line
+        stop()
+    watched = source if source.seekable() else CountingSource(source)
+    progress.add(watched, name, _size(source))
     try:
-        yield meter.source
+        yield watched
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-        failure.without_progress = outer
-        _Meter.erase()
+        progress.remove(name)
 
 
-def _is_enabled():
-    # The parent may have closed any of them.
-    streams = sys.stderr, sys.stdout
-    if None in streams or os.name != "posix":
-        return False
-    on_stderr, on_stdout = (stream.isatty() for stream in streams)
-    return on_stderr and not on_stdout and os.environ.get("TERM", "dumb") != "dumb"
+class _Terminal:
+    """Stand in the place of sys.stderr, so that the line is erased for what others write."""
 
+    def __init__(self, stream):
+        self._stream = stream
+        self._lock = RLock()
+        self._is_busy = self._is_shown = self._is_within_line = False
 
-class _Meter:
-    _is_shown = False  # of the class: the terminal has one line, also while two inputs are open
+    def __getattr__(self, name):
+        return getattr(self._stream, name)
 
-    def __init__(self, source, name):
-        self._name = failure.escaped(name)
-        self._nbytes = _size(source)
-        self._start = time.monotonic()
-        self._is_paused = False
-        self.source = source if source.seekable() else _CountingSource(source)
+    def write(self, text):
+        """Write a message in the place of the line."""
+        if not text:
+            return 0
+        with self._alone():
+            if self._is_shown:
+                self._replace("", "")
+            self._is_within_line = not text.endswith("\n")
+            return self._stream.write(text)
 
-    def show(self, *signal_and_frame):
-        """Rewrite the line, unless the signal came while it, or a message, is being written."""
-        if self._is_paused:
-            return
-        self._is_paused = True
-        try:
-            done = self.source.tell()
-            seconds = time.monotonic() - self._start
-            _Meter._is_shown = True  # before it is: Ctrl-C may come in between
-            _draw(line(self._name, done, self._nbytes, seconds))
-        finally:
-            self._is_paused = False
+    def draw(self, text, bar=""):
+        """Replace the line, unless the signal came while it, or a message, is being written."""
+        if self._lock.acquire(blocking=False):
+            try:
+                if not self._is_busy and not self._is_within_line and (text or self._is_shown):
+                    with self._alone():
+                        self._replace(text, bar)
+            finally:
+                self._lock.release()
 
     @contextmanager
-    def hidden(self):
-        """Keep the line off the terminal during the block."""
-        self._is_paused = True
-        try:
-            self.erase()
-            yield
-        finally:
-            self._is_paused = False
+    def _alone(self):
+        with self._lock:
+            self._is_busy = True
+            try:
+                yield
+            finally:
+                self._is_busy = False
 
-    @staticmethod
-    def erase():
-        """Erase the line."""
-        if _Meter._is_shown:
-            _draw("")
-            _Meter._is_shown = False
-
-
-def _draw(text):
-    """Replace the line on the terminal; one that is gone, or takes no line, is not a failure of the command."""
-    try:
-        width = (os.get_terminal_size(2).columns or COLUMNS) - 1
-        os.write(2, (ERASE + text[:width]).encode(sys.stderr.encoding, "backslashreplace"))
-    except OSError:
-        pass
+    def _replace(self, text, bar):
+        """Write the line; a terminal that is gone, or takes no line, is not a failure of the command."""
+        self._is_shown = True  # before it is: Ctrl-C may come in between
+        with suppress(OSError):
+            width = (os.get_terminal_size(2).columns or COLUMNS) - 1
+            shown = f"{bar} {text[: width - BAR_COLUMNS - 1]}" if bar and width > 2 * BAR_COLUMNS else text[:width]
+            os.write(2, (ERASE + shown).encode(self._stream.encoding, "backslashreplace"))
+        self._is_shown = bool(text)
 
 
 def line(name, done, nbytes, seconds):
@@ -145,8 +278,8 @@ def _size(source):
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
-class _CountingSource(io.RawIOBase):
-    """Read from a pipe and count."""
+class CountingSource(io.RawIOBase):
+    """Read from a source, maybe a pipe, and count."""
 
     def __init__(self, source):
         self._source = source

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 
-from typedbytes.cli._failure import USAGE, Failure, say
+from typedbytes.cli._failure import USAGE, Failure, say_message
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -36,7 +36,7 @@ def words_of_file(command: str, arguments: list[str]) -> list[str]:
     for part in (found, found.get("profile", {}).get(profile, {})):
         words += _words_of(part.get(command, {}), path)
     if words and not {"-q", "--quiet"} & {*arguments, *words}:
-        say(f"typedbytes: options of {path}: {' '.join(words)}")
+        say_message(f"options of {path}: {' '.join(words)}")
     return words
 
 
@@ -44,7 +44,7 @@ def _options():
     """Return the path of the file, None if there is none, and what it says."""
     given = os.environ.get(VARIABLE)
     if given and not os.path.isfile(given):
-        say(f"typedbytes: the variable {VARIABLE} names no file: {given}")
+        say_message(f"the variable {VARIABLE} names no file: {given}")
         return None, {}
     for path in [given] if given else (NAME, PROJECT):
         if given or os.path.exists(path):

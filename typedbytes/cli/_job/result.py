@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from typedbytes.cli._failure import UNAVAILABLE, Failure, say
+from typedbytes.cli._failure import UNAVAILABLE, Failure, say, say_message
 from typedbytes.cli._job.submit_failure import failure_of
 from typedbytes.jobs.counters import TASK_GROUPS, numbers_of_tasks
 from typedbytes.jobs.errors import CommandError, JobError
@@ -54,10 +54,10 @@ def _report_ignored(job):
     Where text is compressed, as Hadoop does it, the names of part files are others than usual: that is reported too.
     """
     for name, what in ignored(job.properties, job.output_format).items():
-        say(f"typedbytes: -D {name} has no effect here: {what}")
+        say_message(f"-D {name} has no effect here: {what}")
     suffix = text_suffix(job.properties, job.output_format)
     if suffix:
-        say(f"typedbytes: part files end in {suffix}: mapreduce.output.fileoutputformat.compress is set")
+        say_message(f"part files end in {suffix}: mapreduce.output.fileoutputformat.compress is set")
 
 
 def _report(result, is_shown):
@@ -67,10 +67,10 @@ def _report(result, is_shown):
             for name, amount in sorted(names.items()):
                 say(f"{step}{group.rpartition('.')[2]}: {name} = {amount:,}")
         for hint in () if has_side_files else hints(counters):
-            say(f"typedbytes: {step}{hint}")
+            say_message(f"{step}{hint}")
     tasks = f"{result.nmaps} map and {result.nreducers} reduce tasks"
     where = "" if is_shown else f"{result.output}, "
-    say(f"typedbytes: done: {where}{tasks}, {result.seconds:.1f} s")
+    say_message(f"done: {where}{tasks}, {result.seconds:.1f} s")
 
 
 def _has_side_files(folder):

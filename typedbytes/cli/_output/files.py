@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager
 
 from typedbytes._base.atomic import atomic_file
 from typedbytes.cli._failure import USAGE, Failure, reason_of
+from typedbytes.cli._input import progress
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -41,16 +42,23 @@ class CommandOutput:
             self._raw = open(_standard_output(), "wb", buffering=0) if raw is None else raw
             self._file = io.BufferedWriter(self._raw, BUFFER_NBYTES)
             self.is_terminal: bool = self._raw.isatty()
+        self._nbytes = 0
 
     def __str__(self) -> str:
         return self._name
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         """Write bytes."""
+        if self.is_terminal:
+            progress.stop()
         try:
-            self._file.write(data)
+            self._nbytes += self._file.write(data)
         except OSError as error:
             raise OutputError(self._name, error) from None
+
+    def tell(self) -> int:
+        """Return the number of bytes written."""
+        return self._nbytes
 
     def line(self, text: str) -> None:
         """Write one line of text, at once on a terminal."""

@@ -102,7 +102,7 @@ def notes_on_bytes(schema):
         for path, described in _leaves(name, _type_strings.parse(text)):
             if described in _HELD_AS_BYTES:
                 paths.setdefault(_HELD_AS_BYTES[described], []).append(path)
-    return [f"typedbytes: note: {', '.join(found)}: {what}" for what, found in paths.items()]
+    return [f"note: {', '.join(found)}: {what}" for what, found in paths.items()]
 
 
 def _leaves(path, described):

@@ -17,11 +17,11 @@ from io import BufferedWriter
 from typedbytes._base import locations
 from typedbytes._base.atomic import atomic_file, locked_folder, name_folder, sync
 from typedbytes._base.folders import exists, make_folder, names_in, remove, rename
-from typedbytes.cli._failure import USAGE, Failure, display_name, say
+from typedbytes.cli._failure import USAGE, Failure, display_name, say_message
 from typedbytes.cli._input.rereadable import Rereadable, can_be_read_twice
 from typedbytes.cli._output.files import OutputError
 from typedbytes.cli._tables.arrow import imported_pyarrow, table_writer
-from typedbytes.cli._tables.plan import batches_of, make_plan
+from typedbytes.cli._tables.plan import batches_of, bytes_done, make_plan
 
 __all__ = ["SPLIT_NBYTES", "is_folder", "write_folder"]
 
@@ -60,7 +60,7 @@ def write_folder(folder, inputs, form, codec, split_size, widen, shape, types):
     with _as_output_failure(folder), _begun(unfinished, _description(parts, plan, form, codec, shape)):
         done = parts.keys() & {*names_in(unfinished)}
         if done:
-            say(f"typedbytes: {len(done)} of {len(parts)} files are in {unfinished} already")
+            say_message(f"{len(done)} of {len(parts)} files are in {unfinished} already")
         try:
             missing = {name: split for name, split in parts.items() if name not in done}
             _convert(missing, unfinished, plan, form, codec, shape)
@@ -68,7 +68,7 @@ def write_folder(folder, inputs, form, codec, split_size, widen, shape, types):
             with suppress(Exception):  # the first error goes on
                 n = len(parts.keys() & {*names_in(unfinished)})
                 already = f"{n} of {len(parts)} files are in {unfinished}"
-                say(f"typedbytes: {already}: the same command goes on with the others")
+                say_message(f"{already}: the same command goes on with the others")
             raise
         locations.opened(f"{unfinished}/_SUCCESS", "w")[0].close()
         if not is_remote:
@@ -171,10 +171,11 @@ def _convert(splits, folder, plan, form, codec, shape):
     from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
     stop = threading.Event()
+    done = bytes_done(splits.values())
     pool = ThreadPoolExecutor(min(os.cpu_count() or 1, MAX_NTHREADS))
     try:
         futures = [
-            pool.submit(_write_part, f"{folder}/{name}", split, plan, form, codec, shape, stop)
+            pool.submit(_write_part, f"{folder}/{name}", split, plan, form, codec, shape, stop, done)
             for name, split in splits.items()
         ]
         for future in wait(futures, return_when=FIRST_EXCEPTION).done:
@@ -186,12 +187,13 @@ def _convert(splits, folder, plan, form, codec, shape):
         sync(folder)
 
 
-def _write_part(path, split, plan, form, codec, shape, stop):
+def _write_part(path, split, plan, form, codec, shape, stop, done):
     with _complete_file(path) as file, table_writer(file, shape.schema(plan.schema.arrow), form, codec) as writer:
         for batch in batches_of(split, plan):
             if stop.is_set():
                 raise InterruptedError
             writer.write_batch(shape.arranged(batch))
+    done(split)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import struct
 from functools import partial
 
 from typedbytes._base.magic import format_of
-from typedbytes.cli._failure import BAD_DATA, USAGE, Failure, display_name, say
+from typedbytes.cli._failure import BAD_DATA, USAGE, Failure, display_name, say_message
 from typedbytes.cli._tables.arrow import DELIMITERS, imported_pyarrow
 from typedbytes.errors import FormatError
 
@@ -113,7 +113,7 @@ def _batches_of_streams(stream, source, name):
         end = source.tell()
         if source.is_at_end:  # the format allows it
             message = f"the Arrow stream has no end mark, and may have been cut between two batches, at offset {end}"
-            say(f"typedbytes: note: {display_name(name)}: {message}")
+            say_message(f"note: {display_name(name)}: {message}")
         head, stream = source.peek(_HEAD_NBYTES), None
         if head:
             if format_of(head) != "arrow":

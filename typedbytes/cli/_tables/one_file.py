@@ -58,14 +58,14 @@ class _File(io.RawIOBase):
 
     def __init__(self, output):
         self._output = output
-        self._nbytes = 0
+        self._start = output.tell()
         self._has_failed = False
 
     def writable(self):
         return True
 
     def tell(self):
-        return self._nbytes
+        return self._output.tell() - self._start
 
     def __exit__(self, kind, error, traceback):
         # After a failure pyarrow still writes the end of the file when it is freed.
@@ -74,5 +74,4 @@ class _File(io.RawIOBase):
     def write(self, data):
         if not self._has_failed:
             self._output.write(data)
-        self._nbytes += memoryview(data).nbytes
         return memoryview(data).nbytes

@@ -9,14 +9,16 @@ from collections import namedtuple
 from contextlib import contextmanager, suppress
 
 from typedbytes import columns
-from typedbytes.cli._failure import BAD_DATA, IO_ERROR, NO_INPUT, USAGE, Failure, display_name, reason_of, say
+from typedbytes._base import locations
+from typedbytes.cli._failure import BAD_DATA, IO_ERROR, NO_INPUT, USAGE, Failure, display_name, reason_of, say_message
+from typedbytes.cli._input import progress
 from typedbytes.cli._input.inputs import opened
 from typedbytes.cli._records.record_type import types_of_columns
 from typedbytes.cli._tables.arrow import notes_on_bytes
 from typedbytes.columns import _tables
 from typedbytes.errors import DecodeError
 
-__all__ = ["batches_of", "make_plan"]
+__all__ = ["batches_of", "bytes_done", "make_plan"]
 
 # The splits, their Schema, how columns are read, and for the path of each input its name in messages.
 TablePlan = namedtuple("TablePlan", "splits schema structure names")
@@ -45,7 +47,7 @@ def make_plan(inputs, rereadables, split_size, widen, types):
     if schema is None:
         schema = _tables.schema_without_records(structure, _classes_of(files))
     for note in notes_on_bytes(schema.types):
-        say(note)
+        say_message(note)
     return TablePlan(splits, schema, structure, names)
 
 
@@ -88,6 +90,23 @@ def batches_of(split, plan):
     """Yield the record batches of a split, in the schema of the plan."""
     with _as_input_failure(plan.names, split.path):
         yield from _tables.batches_of(split, plan.schema, plan.structure)
+
+
+def bytes_done(splits):
+    """Return a function to call with each split when it has been converted, which the command shows."""
+    show = progress.reporter()
+    if show is None:
+        return lambda split: None
+    sizes = [split.length or locations.size(split.path) or 0 for split in splits]
+    total, done = sum(sizes), [0]
+    nbytes_of = dict(zip(splits, sizes))
+
+    def add(split):
+        done.append(nbytes_of[split])
+        show("conversion", sum(done), total)
+
+    show("conversion", 0, total)
+    return add
 
 
 @contextmanager

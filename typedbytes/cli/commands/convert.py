@@ -26,7 +26,7 @@ from typedbytes.cli._arguments import (
     parse_size,
     switch,
 )
-from typedbytes.cli._failure import BAD_DATA, USAGE, Failure, display_name, say
+from typedbytes.cli._failure import BAD_DATA, USAGE, Failure, display_name, say_message
 from typedbytes.cli._input.formats import NAMES
 from typedbytes.cli._input.inputs import Inputs, opened
 from typedbytes.cli._input.pair_detection import CHECK_UNDECIDED, NOTE
@@ -297,14 +297,16 @@ def _as_they_come(inputs, columns_of_types, empty):
 def _widened(inputs):
     """Yield (name, batch) of all inputs, in one schema."""
     from typedbytes.cli._input.rereadable import rereadable_inputs  # imported lazily: start-up time
-    from typedbytes.cli._tables.plan import batches_of, make_plan
+    from typedbytes.cli._tables.plan import batches_of, bytes_done, make_plan
 
     imported_pyarrow()
     with rereadable_inputs(inputs) as rereadables:
         plan = make_plan(inputs, rereadables, sys.maxsize, widen=True, types={})
+        done = bytes_done(plan.splits)
         for split in plan.splits:
             for batch in batches_of(split, plan):
                 yield plan.names[split.path], batch
+            done(split)
 
 
 def _batches_of(source, name, inputs, notes, types, columns_of_types, empty):
@@ -329,7 +331,7 @@ def _batches_of(source, name, inputs, notes, types, columns_of_types, empty):
     for note in notes_on_bytes(batches.schema):
         if note not in notes:
             notes.add(note)
-            say(note)
+            say_message(note)
     for batch in batches:
         _check_types(batch.schema, types, name)
         yield imported_pyarrow().record_batch(batch)

@@ -8,6 +8,7 @@ from itertools import islice
 from typedbytes import _core
 from typedbytes.cli._arguments import ReportSettings, integer, option, switch
 from typedbytes.cli._failure import DIFFERENT, OK, USAGE, Failure
+from typedbytes.cli._input import progress
 from typedbytes.cli._input.inputs import Inputs, matching_names
 from typedbytes.cli._input.pair_detection import CHECK_UNDECIDED
 from typedbytes.cli._output.reports import json_of, report
@@ -52,7 +53,9 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
 
 def _chunks_of(path, inputs):
     """Yield (whole records, their number, the values of each) of an input, or of the part files of a folder."""
-    for name in matching_names(path, inputs.recursive):
+    names = matching_names(path, inputs.recursive)
+    progress.expect(names)
+    for name in names:
         with inputs.reading(name) as reader:
             for _, number, chunk in chunks(reader):
                 yield chunk, reader.record - number, nparts(reader)

@@ -72,5 +72,4 @@ def _run_here(job):
     from typedbytes import local
     from typedbytes.cli._job.progress import progress_of  # imported lazily: start-up time
 
-    with progress_of(job.quiet) as progress:
-        return local.run_job(job, progress=progress)
+    return local.run_job(job, progress=progress_of(job.quiet))

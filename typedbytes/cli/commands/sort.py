@@ -7,6 +7,7 @@ import tempfile
 
 from typedbytes._sorting import external
 from typedbytes.cli._arguments import MEMORY, RecordSettings, option, positive, switch
+from typedbytes.cli._input import progress
 from typedbytes.cli._input.inputs import Inputs
 from typedbytes.cli._input.pair_detection import CHECK_UNDECIDED
 from typedbytes.cli._output.records import Records, format_of
@@ -69,10 +70,21 @@ def _sort_into(sink, inputs, settings, fields):
     how = {"memory": settings.memory, "reverse": settings.reverse, "threads": settings.threads or _default_threads()}
     if fields:
         fields.check(nparts == 2)
-        external.sort((with_sort_keys(source, nparts, settings.dialect, fields) for source in sources), sink, **how)
+        sources = (with_sort_keys(source, nparts, settings.dialect, fields) for source in sources)
     else:
-        external.sort(sources, sink, nparts=nparts, dialect=settings.dialect, **how)
+        how = {"nparts": nparts, "dialect": settings.dialect, **how}
+    external.sort(_until_sorted(sources, sink), sink, **how)
     return nparts
+
+
+def _until_sorted(sources, sink):
+    """Yield the sources, and then show the progress of writing what they held."""
+    nbytes = 0
+    for source in sources:
+        counted = progress.CountingSource(source)
+        yield counted
+        nbytes += counted.tell()
+    progress.follow(sink, "sorted records", nbytes)
 
 
 def _default_threads():
@@ -86,6 +98,7 @@ def _sort_and_convert(inputs, settings, output, fields):
     with tempfile.TemporaryFile(buffering=0) as file:
         nparts = _sort_into(file, inputs, settings, fields)
         file.seek(0)
-        reader = inputs.reader_of_sorted(without_sort_keys(file) if fields else file, nparts)
-        with Records(settings, output) as records, records.writer(reader) as writer:
-            writer.copy(reader)
+        with progress.show_progress(file, "sorted records") as source, Records(settings, output) as records:
+            reader = inputs.reader_of_sorted(without_sort_keys(source) if fields else source, nparts)
+            with records.writer(reader) as writer:
+                writer.copy(reader)
