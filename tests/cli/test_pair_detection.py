@@ -27,7 +27,7 @@ from typedbytes.cli import main
 # Commands that copy some records, or in another order, and what they need besides.
 PICKING = {
     "head": ["-n", "3"], "tail": ["-n", "3"], "slice": ["-r", "::2"], "sample": ["-n", "3", "--seed", "1"],
-    "grep": ["key"], "uniq": [], "sort": [],
+    "grep": ["key"], "uniq": [], "sort": [], "top": ["-n", "3"],
     "cut": ["-f", "value"],
     "partition": ["-n", "2", "-o", "{}/parts"], "diff": ["--unordered", "{}/pairs.tb"],
     "validate": ["--repair", "{}/repaired"],
@@ -97,6 +97,7 @@ TEXTS = tb.Encoder().encode_pairs([("zeta", "a"), ("alpha", "b"), ("mid", "zz")]
 
 TAKEN_APART = {
     "sort": [],
+    "top": ["-n", "2"],
     "uniq": [],
     "sample": ["-n", "2"],
     "partition": ["-n", "2", "-o", "{}/parts"],

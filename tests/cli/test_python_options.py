@@ -26,6 +26,8 @@ ARGUMENTS = {
     "diff": ["values.tb", "pairs.tb"],
     "grep": ["items", "values.tb"],
     "cut": ["-f", "key", "--pairs", "pairs.tb"],
+    "join": ["pairs.tb", "pairs.tb"],
+    "top": ["--by", "key", "--pairs", "pairs.tb"],
     "from-json": ["--plain", "a.json"],
     "from-text": ["a.json"],
     "dumptb": ["a.seq"],

@@ -47,6 +47,8 @@ LINES = {
     "diff": ["in.tb", "in.tb"],
     "grep": ["--pairs", "a", "in.tb", "-o", "out.tb"],
     "cut": ["--pairs", "-f", "key", "in.tb", "-o", "out.tb"],
+    "join": ["in.tb", "in.tb", "-o", "out.tb"],
+    "top": ["--pairs", "--by", "key", "in.tb", "-o", "out.tb"],
     "partition": ["--pairs", "-n", "2", "in.tb", "-o", "out.tb"],
     "from-json": ["in.json", "-o", "out.tb"],
     "from-text": ["in.json", "-o", "out.tb"],

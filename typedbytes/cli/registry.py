@@ -32,7 +32,9 @@ COMMANDS = {
     "diff": "report where two inputs differ",
     "grep": "copy the records that contain a text",
     "cut": "write the fields at given paths",
+    "join": "join the pairs of two inputs by their keys",
     "sort": "sort by encoded key, as Hadoop does",
+    "top": "copy the largest records",
     "partition": "split by the reducer that Hadoop would choose",
     "uniq": "copy records without repetitions",
     "to-json": "write records as lines of JSON, without loss",
@@ -55,11 +57,9 @@ COMMANDS = {
 OTHER_WORDS = {
     "from-csv": "from-text --csv",
     "info": "sniff, stats or schema",
-    "join": "run with streaming.lib.JoinReducer",
     "merge": "cat, or sort for sorted inputs",
     "to-csv": "to-text --csv",
     "to-parquet": "convert --to parquet",
-    "top": "freq, or sort --by and tail",
 }
 
 EXIT_CODES = {

@@ -4,14 +4,15 @@ from functools import partial
 
 import typedbytes
 from typedbytes import sortkey
-from typedbytes.cli._records.encoded import Encoded, chunks
+from typedbytes.cli._records.encoded import Encoded, chunks, nparts
 
 _INTEGERS_START, _INTEGERS_END = -(1 << 63), 1 << 64  # of a sort key
 
 
 def with_sort_keys(source, nparts, dialect, fields):
     """Return a source of pairs of a sort key and a record, by what is at the path of `fields`."""
-    return Encoded(_pairs(source, nparts, dialect, fields))
+    reader = (typedbytes.PairReader if nparts == 2 else typedbytes.Reader)(source, dialect=dialect)
+    return Encoded(keyed_chunks(reader, dialect, fields))
 
 
 def without_sort_keys(source):
@@ -21,11 +22,11 @@ def without_sort_keys(source):
     return Encoded(_report.without_sort_keys(pairs) for _, _, pairs in chunks(typedbytes.PairReader(source)))
 
 
-def _pairs(source, nparts, dialect, fields):
-    reader = (typedbytes.PairReader if nparts == 2 else typedbytes.Reader)(source, dialect=dialect)
+def keyed_chunks(reader, dialect, fields):
+    """Yield pairs of a sort key and a record of a reader, several at a time."""
     other_key = partial(key_of, typedbytes.Decoder(dialect=dialect))
     for start, number, chunk in chunks(reader):
-        pairs, fault = fields.compiled.with_sort_keys(chunk, nparts, other_key)
+        pairs, fault = fields.compiled.with_sort_keys(chunk, nparts(reader), other_key)
         if fault:
             offset, nbefore, cause = fault
             if isinstance(cause, int):

@@ -1,0 +1,81 @@
+"""The command top."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from operator import itemgetter
+
+import typedbytes
+from typedbytes.cli._arguments import RecordSettings, number_option, option, switch
+from typedbytes.cli._input.inputs import Inputs
+from typedbytes.cli._input.pair_detection import CHECK_UNDECIDED
+from typedbytes.cli._output.records import Records
+from typedbytes.cli._query.fields import Fields
+from typedbytes.cli._query.value_order import keyed_chunks
+from typedbytes.cli._records.encoded import Encoded, is_pairs
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from typedbytes.cli._output.files import CommandOutput
+
+SPARE_NRECORDS = 1 << 12  # records beyond N that are kept before all are sorted
+
+
+class Settings(RecordSettings):
+    """The options of top."""
+
+    nrecords: int = number_option()
+    by: list[str] | None = option(
+        "--by",
+        action="append",
+        metavar="PATH",
+        help="what to compare: a path as for cut; repeat it to break ties (value)",
+    )
+    smallest: bool = switch("--smallest", help="the smallest records instead, the smallest first")
+
+
+def run(settings: Settings, output: CommandOutput) -> int | None:
+    """Copy the N largest records to stdout, the largest first.
+
+    Values are compared, those of pairs too, or with --by what is at a path: in the order of sort --by,
+    numbers by their size and text by its characters. Of equals the first are copied. The N records
+    are kept in memory.
+
+    examples:
+      typedbytes top -n 20 --pairs counts
+      typedbytes top --by value.size --by key --pairs logs.tb
+      typedbytes top -3 --smallest --values numbers.tb
+    """
+    from typedbytes import _report  # imported lazily: start-up time
+
+    inputs = Inputs(settings, CHECK_UNDECIDED)
+    fields = Fields(settings.by or ["value"], "--by", settings.dialect)
+    kept: list = []  # sort keys, with the reader and the rest of the record
+    with Records(settings, output) as records:
+        for name in inputs:
+            with inputs.reading(name) as reader:
+                fields.check(is_pairs(reader))
+                keyed = Encoded(keyed_chunks(reader, settings.dialect, fields))
+                _keep(kept, reader, typedbytes.PairReader(keyed, raw=True), settings)
+        for reader, group in groupby(kept, itemgetter(1)):
+            with records.writer(reader) as writer:
+                writer.write_raw(_report.without_sort_keys(b"".join(key + rest for key, _, rest in group)))
+
+
+def _keep(kept, reader, keyed, settings):
+    """Add the records of a reader that are among the first N of all so far, and leave those in their order."""
+    nrecords, is_largest = settings.nrecords, not settings.smallest
+    bound = kept[-1][0] if 0 < nrecords == len(kept) else None
+    for key, rest in keyed:
+        if bound is None or (key > bound if is_largest else key < bound):
+            kept.append((key, reader, rest))
+            if len(kept) >= nrecords + SPARE_NRECORDS:
+                _cut(kept, nrecords, is_largest)
+                bound = kept[-1][0] if kept else None
+    _cut(kept, nrecords, is_largest)
+
+
+def _cut(kept, nrecords, is_largest):
+    kept.sort(key=itemgetter(0), reverse=is_largest)  # equals stay in their order
+    del kept[nrecords:]
