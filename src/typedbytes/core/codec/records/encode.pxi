@@ -9,7 +9,7 @@ cdef int encode_typed(Encoding* e, const TypeNode* node, PyObject* obj) except -
 
 
 cdef inline int encode_typed_inline(Encoding* e, const TypeNode* node, PyObject* obj) except -1:
-    # The caller holds a reference to the object.
+    # The caller holds a reference to the object, except of the kinds up to BOOL_TYPE: see encode_value().
     cdef PyTypeObject* of = Py_TYPE(obj)
     cdef TypeKind kind = node.kind
     if kind == ANY_TYPE:

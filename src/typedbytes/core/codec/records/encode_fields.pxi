@@ -20,27 +20,28 @@ cdef int encode_instance(Encoding* e, const RecordType* record, PyObject* obj) e
     return encode_as_map(e, record, obj)
 
 
-cdef inline PyObject* value_of_field(Encoding* e, const RecordType* record, PyObject* obj, Py_ssize_t i) except? NULL:
-    # A new reference; NULL without an exception: a key that a TypedDict does not have.
-    cdef PyObject* value
+cdef inline PyObject* value_of_field(Encoding* e, const RecordType* record, PyObject* obj, Py_ssize_t i,
+                                     PyObject** held) except? NULL:
+    # NULL without an exception: a key that a TypedDict does not have. `held` is the reference to the value that the
+    # caller releases; NULL: none is needed, as for the items of lists in encode_value().
+    cdef PyObject* value = NULL
+    held[0] = NULL
     if record.reads_slots:
         value = slot_at(obj, record.offsets[i])[0]
-        if likely(value != NULL):
-            incref(value)
-            return value
     elif record.is_tuple:
         if likely(i < PyTuple_GET_SIZE(obj)):
-            value = PyTuple_GET_ITEM(obj, i)
-            incref(value)
-            return value
+            return PyTuple_GET_ITEM(obj, i)
     elif record.make == MAKE_TYPEDDICT:
-        return item_of_field(record, obj, i)
+        held[0] = item_of_field(record, obj, i)
+        return held[0]
     elif Py_TYPE(obj) == record.cls:
         value = attribute_at(&record.layout, obj, i)
-        if likely(value != NULL):
-            incref(value)
-            return value
-    return attribute_of_field(e, record, obj, i)
+    if unlikely(value == NULL):
+        value = held[0] = attribute_of_field(e, record, obj, i)
+    elif NO_GIL or record.nodes[i].kind > BOOL_TYPE:
+        incref(value)
+        held[0] = value
+    return value
 
 
 cdef PyObject* item_of_field(const RecordType* record, PyObject* obj, Py_ssize_t i) except? NULL:
@@ -72,6 +73,7 @@ cdef int encode_as_map(Encoding* e, const RecordType* record, PyObject* obj) exc
     cdef const Py_ssize_t* order = record.sorted_order if e.sort_keys else record.order
     cdef const EncodedName* name
     cdef PyObject* value
+    cdef PyObject* held
     cdef int outcome
     kept = <object>obj
     start = written(&e.buf)
@@ -85,17 +87,17 @@ cdef int encode_as_map(Encoding* e, const RecordType* record, PyObject* obj) exc
             nwritten += 1
             continue
         frame.index = i
-        value = value_of_field(e, record, obj, i)
+        value = value_of_field(e, record, obj, i, &held)
         if unlikely(value == NULL):
             continue
         if unlikely(record.may_omit or (e.types != NULL and e.types.omits_none)) and is_omitted(e, record, i, value):
-            decref(value)
+            xdecref(held)
             continue
         name = &record.keys.names[i]
         outcome = (<name_function>store_name)(e, name)
         if likely(outcome == 0):
             outcome = (<typed_function>encode_typed_inline)(e, record.nodes[i], value)
-        decref(value)
+        xdecref(held)
         if unlikely(outcome < 0):
             raise_pending()
         nwritten += 1
@@ -160,6 +162,7 @@ cdef int encode_as_vector(Encoding* e, const RecordType* record, PyObject* obj) 
     cdef PathFrame frame
     cdef Py_ssize_t i
     cdef PyObject* value
+    cdef PyObject* held
     cdef int outcome
     kept = <object>obj
     if record.is_tuple and PyTuple_GET_SIZE(obj) != record.nfields:
@@ -172,9 +175,9 @@ cdef int encode_as_vector(Encoding* e, const RecordType* record, PyObject* obj) 
         encode_value(e, record.tag)
     for i in range(record.nfields):
         frame.index = i
-        value = value_of_field(e, record, obj, i)
+        value = value_of_field(e, record, obj, i, &held)
         outcome = (<typed_function>encode_typed_inline)(e, record.nodes[i], value)
-        decref(value)
+        xdecref(held)
         if unlikely(outcome < 0):
             raise_pending()
     frame.index = record.nfields
