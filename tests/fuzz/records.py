@@ -23,6 +23,7 @@ CODECS = {}
 SHAPES = []
 SINGLES = re.compile(r"Float\(([^()]*)\)")
 NSHAPES = 3000
+NEW = 0.003  #: parts of the inputs after these that are made anew
 
 OPTIONS = [
     {},
@@ -74,10 +75,10 @@ def shape(maker):
 def spoiled_shape(maker):
     """Return one of the values that are nearly of a type, with a few bytes changed: many in little time."""
     rng = maker.rng
-    if len(SHAPES) < NSHAPES:
+    if len(SHAPES) < NSHAPES or rng.random() < NEW:
         SHAPES.append(shape(maker))
         return SHAPES[-1]
-    data = bytearray(SHAPES[int(rng.random() * NSHAPES)])
+    data = bytearray(SHAPES[int(rng.random() * len(SHAPES))])
     for _ in range(int(rng.random() * 4)):
         at = int(rng.random() * len(data))
         data[at] = rng.choice(inputs.CODES) if rng.random() < 0.3 else int(rng.random() * 256)

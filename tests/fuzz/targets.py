@@ -65,7 +65,7 @@ TARGETS = {
     "rcfile": Target(rcfiles.check_rcfile, rcfiles.shape),
     "keys": Target(keys.check_key, keys.shape),
     "pickles": Target(pickles.check_pickle, pickles.shape),
-    "records": Target(records.check_typed, records.shape),
+    "records": Target(records.check_typed, records.spoiled_shape),
     "typed": Target(records.check_alone, records.spoiled_shape),
     "commands": Target(commands.check_commands, commands.shape),
     "chosen": Target(chosen.check_chosen, chosen.shape),

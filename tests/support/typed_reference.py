@@ -80,7 +80,7 @@ LENGTH_OF_NULL = b"\0\0\0\4"  #: of the text that is None where types are not st
 
 def split(hint, marks=()):
     """Return what an annotation is about (a class, Union, Literal, Any), its arguments, and the markers that apply."""
-    while True:
+    while type(hint) is not type:
         origin = typing.get_origin(hint)
         if hasattr(hint, "__supertype__"):
             hint = hint.__supertype__
@@ -98,6 +98,7 @@ def split(hint, marks=()):
             return tuple, ((),), marks
         else:
             return origin or hint, typing.get_args(hint), marks
+    return hint, (), marks
 
 
 def members_of(hint, marks=()):
@@ -164,6 +165,7 @@ def is_struct(kind):
     return "msgspec" in sys.modules and is_class(kind, sys.modules["msgspec"].Struct)
 
 
+@functools.lru_cache(None)
 def is_record(kind):
     """Return whether a class is a record class."""
     return isinstance(kind, type) and (
