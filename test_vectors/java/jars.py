@@ -74,6 +74,27 @@ def classes_command(source="Classes.java"):
     return [find_tool("java"), *options, "-cp", f"{first}{os.pathsep}{jars / '*'}", str(folder / source)]
 
 
+def hive_command(folder, *statements):
+    """Give the command line that runs statements of Hive, with all its files in a folder; see ``hive/Query.java``."""
+    here = HERE / "hive"
+    jars = jars_of(here / "pom.xml", "hive-jars")
+    _run(
+        [find_tool("javac"), "-d", folder, "-cp", jars / "*", *here.glob("*.java")], "javac could not compile the query"
+    )
+    packages = ("lang", "net", "util", "util.concurrent.atomic")
+    opened = [f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in packages]
+    return [
+        find_tool("java"),
+        *QUICK_START,
+        *opened,
+        "-cp",
+        f"{folder}{os.pathsep}{jars / '*'}",
+        "Query",
+        str(folder),
+        *statements,
+    ]
+
+
 def class_path():
     """Give the class path of Hadoop's jars and our classes, fetched and compiled when they are not there yet."""
     jars = jars_of(POM, "hadoop-jars")
