@@ -11,6 +11,7 @@ import os
 import random
 import socketserver
 import threading
+import types
 from http.server import BaseHTTPRequestHandler
 
 import pytest
@@ -18,6 +19,7 @@ from fsspec import register_implementation
 from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
 
 import typedbytes as tb
+from typedbytes._base import locations
 from typedbytes._base.locations import opened
 from typedbytes._base.read_ahead import ReadAhead
 
@@ -223,3 +225,28 @@ def test_a_forked_child_reads_on_without_the_thread():
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     Held.gate.set()
     assert file.read() == DATA[MIB + 1 :]
+
+
+class RawFile:
+    """What is below hdfs-native's own FileReader."""
+
+    def __init__(self):
+        self._file = io.BytesIO(DATA)
+        self.seek, self.tell, self.read = self._file.seek, self._file.tell, self._file.read
+
+    def file_length(self):
+        return len(DATA)
+
+
+def test_a_file_of_hdfs_is_read_without_the_buffer_of_its_library(monkeypatch):
+    """That of hdfs-native 0.14 asks for a method that the file under it does not have."""
+    native = pytest.importorskip("hdfs_native")
+    hdfs = pytest.importorskip("hdfs_native.fsspec")
+    fs = hdfs.HdfsFileSystem("localhost", 9)  # asks no name node before a call
+    monkeypatch.setattr(fs, "client", types.SimpleNamespace(read=lambda path: native.FileReader(RawFile())))
+    with locations.opened_in(fs, "/x") as file:
+        assert file.seek(-5, io.SEEK_END) == len(DATA) - 5 and file.read() == DATA[-5:]
+        assert file.seek(0) == 0 and file.read() == DATA
+    monkeypatch.setattr(locations, "file_system", lambda url: (fs, "/x"))
+    with locations.opened_to_recognise("hdfs://localhost:9/x") as file:
+        assert file.read(64) == DATA[:64]

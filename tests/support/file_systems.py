@@ -22,11 +22,21 @@ import pyarrow.parquet
 
 from typedbytes import columns, sequencefile
 from typedbytes._base import locations
+from typedbytes._base.folders import exists, names_in
 from typedbytes.cli import main as main_of_command
 
 PARTS = [("none", "default"), ("record", "gzip"), ("block", "zstd")]
 PAIRS = [[(f"part {part}", (number, number / 3)) for number in range(5000)] for part in range(len(PARTS))]
 ALL = sum(PAIRS, [])
+JOB = """
+from typedbytes import streaming
+from typedbytes.streaming import lib
+
+def mapper(key, value):
+    yield key, value[0]
+
+streaming.run(mapper, lib.sumreducer)
+"""
 
 
 def check(folder):
@@ -47,6 +57,7 @@ def check(folder):
     check_map_file(f"{folder}/map")
     check_columns(f"{folder}/out/part-00002")
     check_conversion(folder)
+    check_job(folder)
     try:
         sequencefile.open(f"{folder}/none")
     except FileNotFoundError:
@@ -64,6 +75,25 @@ def check_conversion(folder):
         with locations.opened(f"{folder}/tables/part-{number:05}.parquet", "r")[0] as file:
             found += pyarrow.parquet.read_table(io.BytesIO(file.read())).column("key").to_pylist()
     assert found == [key for key, _ in ALL]
+
+
+def check_job(folder):
+    """Run a job from there to there, again in place of its output, and one whose input is not there."""
+    with tempfile.TemporaryDirectory() as here:
+        script = Path(here) / "sums.py"
+        script.write_text(JOB)
+        words = ["run", "--quiet", str(script), f"{folder}/out", "--reducers", "2", "-o", f"{folder}/sums"]
+        for again, expected in (([], 0), ([], 64), (["--overwrite"], 0)):
+            assert main_of_command([*words, *again]) == expected
+            assert sorted(sequencefile.read(f"{folder}/sums")) == [(key, 12_497_500) for key, _ in ALL[::5000]]
+        assert _names(folder) == ["map", "out", "sums", "tables"]
+        assert _names(f"{folder}/sums") == ["_SUCCESS", "part-00000", "part-00001"]
+        assert main_of_command([*words[:3], f"{folder}/none", "-o", f"{folder}/other"]) == 66
+        assert not exists(f"{folder}/other")
+
+
+def _names(url):
+    return sorted(filter(None, names_in(url)))
 
 
 def check_map_file(url):

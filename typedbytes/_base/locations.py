@@ -33,7 +33,7 @@ _HDFS_NEEDS = (
 _REMOTE_NBYTES = 1 << 20  # of a first read
 _MAX_REMOTE_NBYTES = 1 << 22  # of later ones from a store, which answers late; HDFS is near
 _HEAD_NBYTES = 1 << 12  # which is read beyond what tells what a file is
-_ANSWER_SECONDS = 15  # in which a name node that is there has answered
+_ANSWER_SECONDS = 12  # in which a name node that is there has answered
 
 # File systems of hdfs-native by their ids, kept for good: fsspec forgets its own in the child of a fork, and one that
 # is freed there waits for its threads, which the child does not have.
@@ -58,7 +58,7 @@ def opened(file: Any, mode: str) -> tuple[Any, bool]:
 def opened_in(fs: Any, path: str) -> Any:
     """Open a file of a file system for reading, by large reads, the next one fetched meanwhile."""
     is_hdfs = _is_native_hdfs(fs)
-    file = fs.open(path, "rb", **({"block_size": _REMOTE_NBYTES} if is_hdfs else {"cache_type": "none"}))
+    file = fs.open(path, "rb", **({} if is_hdfs else {"cache_type": "none"}))
     if not is_hdfs and not isinstance(file, _fsspec().spec.AbstractBufferedFile):
         return _unshared(file)  # of this machine, or in memory
     from typedbytes._base.read_ahead import ReadAhead  # lazy import: start-up time
@@ -69,7 +69,8 @@ def opened_in(fs: Any, path: str) -> Any:
 def opened_to_recognise(url: str) -> Any:
     """Open a file at a URL whose first bytes are read, by small reads: buffers of fsspec read 5 MiB of each file."""
     fs, path = file_system(url)
-    return _unshared(fs.open(path, "rb", block_size=_HEAD_NBYTES))
+    # The buffer that hdfs-native makes of a block size cannot be read in all its versions.
+    return _unshared(fs.open(path, "rb", **({} if _is_native_hdfs(fs) else {"block_size": _HEAD_NBYTES})))
 
 
 def _unshared(file):

@@ -74,7 +74,8 @@ class ReadAhead(io.RawIOBase):
         if whence == io.SEEK_END:
             if self._next is not None:
                 self._next.join()
-            offset = self._file.seek(offset, whence)
+            self._file.seek(offset, whence)  # not every file returns where it is then
+            offset = self._file.tell()
         elif whence == io.SEEK_CUR:
             offset += self._offset
         if offset < 0:
