@@ -12,6 +12,9 @@ The command is `python tests/fuzz/run.py`; --help lists its options.
     encoding.py     objects, including unusual ones
     pickles.py      pickles under the safe policy that nest, share and collide, on a small stack
     records.py      values by type beside the reference
+    classes.py      described classes beside the reference
+    rcfiles.py      files of Hive by any schema
+    compressed.py   files compressed as a whole, beside other libraries
     older.py        the names of the older libraries
     java.py         Hadoop's own readers beside ours, many inputs in one Java virtual machine (a command by itself)
     inputs.py       making inputs: seeds, grammar, spoiling
