@@ -12,6 +12,7 @@ import shutil
 from contextlib import contextmanager, suppress
 
 from typedbytes._base import locations
+from typedbytes._base.folders import remove_folder
 from typedbytes._base.locations import is_url
 from typedbytes.jobs.errors import InputError, JobError, OutputError
 
@@ -154,18 +155,24 @@ class OutputAtUrl:
                 self._replace_earlier(mark)
 
     def _replace_earlier(self, mark):
-        where = self._beside
+        name = self._beside.rpartition("/")[2]
+        beside = f"{self._url.rpartition('/')[0]}/{name}"
+        where = beside
         try:
             self._fs.rm(self._path, recursive=True)
-            self._fs.mv(self._beside, self._path, recursive=True)
-            where = self._path
+            for path in sorted(self._fs.find(self._beside)):  # a store has no folder that could be moved
+                target = f"{self._path}/{path.partition(f'/{name}/')[2]}"
+                self._fs.makedirs(target.rpartition("/")[0], exist_ok=True)
+                self._fs.mv(path, target)
+                where = f"{beside} and {self._url}"
+            where = self._url
             self._copy(mark, f"{self._path}/{MARK}")
         except Exception as error:
-            url = f"{self._url.rpartition('/')[0]}/{where.rpartition('/')[2]}"
             raise OutputError(
                 f"{self._url}: {locations.reason_of(error)}; the earlier output is removed, and the new one is in "
-                f"{url}, complete but for {MARK}"
+                f"{where}, complete but for {MARK}"
             ) from None
+        remove_folder(beside)
 
     def _copy(self, path, target):
         with open(path, "rb") as source, self._fs.open(target, "wb") as sink:
