@@ -81,18 +81,11 @@ def hive_command(folder, *statements):
     _run(
         [find_tool("javac"), "-d", folder, "-cp", jars / "*", *here.glob("*.java")], "javac could not compile the query"
     )
-    packages = ("lang", "net", "util", "util.concurrent.atomic")
-    opened = [f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in packages]
-    return [
-        find_tool("java"),
-        *QUICK_START,
-        *opened,
-        "-cp",
-        f"{folder}{os.pathsep}{jars / '*'}",
-        "Query",
-        str(folder),
-        *statements,
+    options = [
+        f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in ("lang", "net", "util", "util.concurrent.atomic")
     ]
+    paths = f"{folder}{os.pathsep}{jars / '*'}"
+    return [find_tool("java"), *QUICK_START, *options, "-cp", paths, "Query", str(folder), *statements]
 
 
 def class_path():

@@ -18,9 +18,10 @@ PAIRS = [(f"word {i}", i) for i in range(2000)]
 
 
 @pytest.fixture(scope="module")
-def spark():
+def spark(tmp_path_factory):
     os.environ["PYSPARK_PYTHON"] = sys.executable
     settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": 2}
+    settings["spark.sql.warehouse.dir"] = str(tmp_path_factory.mktemp("warehouse"))
     session = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     typedbytes_spark.register(session)
@@ -221,10 +222,75 @@ def test_what_cannot_be_written_is_said(spark, tmp_path, path):
     frame = load(spark, path)
     with pytest.raises(Exception, match="a SequenceFile has a key and a value: select two columns, not 1"):
         frame.select("key").write.format("typedbytes").mode("append").save(str(tmp_path / "out"))
-    dates = spark.createDataFrame([("a", datetime.date(2020, 1, 1))], "key string, value date")
-    dates.write.format("typedbytes").mode("append").save(str(tmp_path / "dates"))
-    assert list(sequencefile.read(str(tmp_path / "dates"))) == [("a", 18262)]
-    assert not list(tmp_path.glob("out/*"))
+    with pytest.raises(Exception, match="select two columns, not 3"):
+        frame.selectExpr("key", "value", "value more").write.format("typedbytes").mode("append").save(f"{tmp_path}/out")
+    years = frame.selectExpr("key", "interval '1' year value")
+    with pytest.raises(Exception, match="YearMonthIntervalType.* is not supported"):
+        years.write.format("typedbytes").mode("append").save(str(tmp_path / "out"))
+    for mode in ("error", "ignore"):
+        with pytest.raises(Exception, match='use either the "Append" or "Overwrite" mode'):
+            frame.write.format("typedbytes").mode(mode).save(str(tmp_path / "out"))
+    with pytest.raises(Exception, match="partitioning or clustering columns do not match"):
+        frame.write.format("typedbytes").mode("append").partitionBy("key").save(str(tmp_path / "out"))
+    with pytest.raises(Exception, match="no path"):
+        frame.write.format("typedbytes").mode("append").saveAsTable("pairs")
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_cannot_be_read_is_said_before_the_query(spark, path):
+    for kind, message in (("key string", "are key, and those of records key, value"),
+                          ("value int, key string", "are value, key, and those")):  # fmt: skip
+        with pytest.raises(Exception, match=f"the columns of the schema {message}"):
+            spark.read.format("typedbytes").schema(kind).load(path).collect()
+    with pytest.raises(Exception, match="pathGlobFilter is not supported"):
+        load(spark, path, pathGlobFilter="*.seq")
+    with pytest.raises(Exception, match="No such file or directory: '/nowhere'"):
+        load(spark, "/nowhere")
+
+
+STRUCT = "a: long, b: long"
+TIMES = "d: date, t: timestamp, n: timestamp_ntz, c: decimal(9,2), i: interval day to second"
+TIME_VALUES = (
+    datetime.date(2020, 1, 2), datetime.datetime(2020, 1, 2, 3, 4, 5, 6), datetime.datetime(2020, 1, 2, 3, 4, 5, 6),
+    decimal.Decimal("1.50"), datetime.timedelta(seconds=1.5),
+)  # fmt: skip
+FRAMES = {
+    "longs": (f"struct<{STRUCT}>", [(1, 1 << 40), None, (None, 2)]),
+    "lists of structs": (f"array<struct<{STRUCT}>>", [[(1, 2), (3, 4)], [], None]),
+    "wide": (f"struct<{', '.join(f'f{n}: long' for n in range(300))}>", [tuple(range(300))]),
+    "nested": (f"map<string, struct<x: struct<{STRUCT}>, y: array<string>>>", [{"k": ((1, 2), ["z"])}, {}, None]),
+    "times": (f"struct<{TIMES}>", [TIME_VALUES, None]),
+    "date": ("date", [TIME_VALUES[0], None]), "decimal": ("decimal(9,2)", [TIME_VALUES[3]]),
+    "none": ("struct<a: date>", []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_a_frame_is_read_back_by_its_schema(spark, tmp_path, name):
+    kind, values = FRAMES[name]
+    frame = spark.createDataFrame(list(enumerate(values)), f"key int, value {kind}")
+    for structs in ("map", "vector"):
+        out = f"{tmp_path}/{structs}"
+        frame.write.format("typedbytes").mode("append").option("structs", structs).save(out)
+        back = spark.read.format("typedbytes").schema(frame.schema).load(out)
+        assert back.schema == frame.schema and rows(back) == rows(frame)
+
+
+def test_paths_and_tables_as_spark_has_them(spark, tmp_path, path):
+    """A table's path is file:/tmp/..., with one slash."""
+    assert load(spark, f"file:{path}").count() == load(spark, f"file://{path}").count() == 2000
+    out = tmp_path / "an out\u00e9"
+    load(spark, path).write.format("typedbytes").mode("append").save(f"file:{out}")
+    assert sorted(sequencefile.read(out)) == sorted(PAIRS)
+    spark.sql(f"create temporary view pairs using typedbytes options (path '{out}')")
+    assert spark.sql("select sum(value) from pairs where key like 'word 1%'").collect()[0][0] == sum(
+        value for key, value in PAIRS if key.startswith("word 1")
+    )
+    spark.sql(f"create table kept using typedbytes options (path 'file:{out}')")
+    try:
+        assert spark.table("kept").count() == 2000
+    finally:
+        spark.sql("drop table kept")
 
 
 def test_a_folder_without_records(spark, tmp_path):

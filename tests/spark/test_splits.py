@@ -233,6 +233,65 @@ def test_an_empty_map_in_a_struct_is_cast_or_an_error_that_names_the_file(tmp_pa
         assert rows == [("a", {"0": [(1, 1)], "1": []})]
 
 
+LONGS = pyarrow.struct([("a", pyarrow.int64()), ("b", pyarrow.int64())])
+DEEP = pyarrow.list_(
+    pyarrow.struct([("m", pyarrow.map_(pyarrow.string(), pyarrow.list_(pyarrow.int32()))), ("s", LONGS)])
+)
+TIMES = {
+    "day": (pyarrow.date32(), dt.date(1999, 12, 31)), "wall": (pyarrow.timestamp("us"), dt.datetime(2020, 1, 2, 3)),
+    "at": (pyarrow.timestamp("us", "UTC"), dt.datetime(2020, 1, 2, 3, tzinfo=dt.timezone.utc)),
+    "pause": (pyarrow.duration("us"), dt.timedelta(seconds=-1.5)), "clock": (pyarrow.time64("ns"), dt.time(12, 30)),
+    "price": (pyarrow.decimal128(9, 2), decimal.Decimal("-1.50")),
+}  # fmt: skip
+DECLARED = {
+    "longs": (LONGS, [{"a": 1, "b": 1 << 40}, None, {"a": None, "b": 2}]),
+    "later": (LONGS, [None, {"a": 1, "b": 2}]),
+    "wide": (pyarrow.struct([(f"f{n}", pyarrow.int64()) for n in range(500)]), [{f"f{n}": n for n in range(500)}]),
+    "mixed": (
+        pyarrow.struct([("id", pyarrow.int32()), ("s", pyarrow.string()), ("l", pyarrow.list_(pyarrow.int32()))]),
+        [{"id": 1, "s": "x", "l": [1, 2]}, {"id": 2, "s": None, "l": None}],
+    ),
+    "deep": (DEEP, [[{"m": [("k", [1, 2])], "s": {"a": 1, "b": 2}}, {"m": [], "s": {"a": 3, "b": None}}], [], None]),
+    "list of days": (pyarrow.list_(pyarrow.date32()), [[dt.date(2020, 1, 1)], [], None]),
+    "days by name": (pyarrow.map_(pyarrow.string(), pyarrow.date32()), [[("k", dt.date(2020, 1, 1))], []]),
+    "times": (
+        pyarrow.struct([(name, kind) for name, (kind, _) in TIMES.items()]),
+        [{name: value for name, (_, value) in TIMES.items()}, dict.fromkeys(TIMES), None],
+    ),
+    **{name: (kind, [value, None]) for name, (kind, value) in TIMES.items()},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("structs", ["map", "vector"])
+@pytest.mark.parametrize("name", DECLARED)
+def test_a_column_is_read_back_by_the_schema_that_it_was_written_by(tmp_path, name, structs):
+    """A MAP of values of one type has no fields by itself, a VECTOR no names, and an INT is no date."""
+    kind, values = DECLARED[name]
+    arrow = pyarrow.schema([("key", pyarrow.int32()), ("value", kind)])
+    batch = pyarrow.RecordBatch.from_arrays(
+        [pyarrow.array(range(len(values)), pyarrow.int32()), pyarrow.array(values, kind)], schema=arrow
+    )
+    output = _output.Output(f"{tmp_path}/out", {"structs": structs}, False)
+    output.commit([output.write(iter([batch]), 0, 0)])
+    found = rows_of(f"{tmp_path}/out", _splits.given_schema(f"{tmp_path}/out", Options({}), arrow))
+    assert found == list(enumerate(values))
+
+
+@pytest.mark.parametrize("names", [["key"], ["value", "key"], ["key", "value", "more"]])
+def test_a_schema_of_other_columns_is_refused_before_the_query(tmp_path, names):
+    path = write(tmp_path / "in.seq", PAIRS)
+    arrow = pyarrow.schema([(name, pyarrow.string()) for name in names])
+    message = f"the columns of the schema are {', '.join(names)}, and those of records key, value"
+    with pytest.raises(SchemaError, match=message):
+        _splits.given_schema(path, Options({}), arrow)
+
+
+def test_a_schema_with_a_struct_is_enough_for_no_records(tmp_path):
+    path = write(tmp_path / "in.seq", [])
+    arrow = pyarrow.schema([("key", pyarrow.string()), ("value", LONGS)])
+    assert rows_of(path, _splits.given_schema(path, Options({}), arrow)) == []
+
+
 def test_nulls_and_lists(tmp_path):
     pairs = [("a", (1, 2)), ("b", None), ("c", (3, 4))]
     assert rows_of(write(tmp_path / "in.seq", pairs)) == [("a", [1, 2]), ("b", None), ("c", [3, 4])]
@@ -248,7 +307,8 @@ def test_what_holds_nothing(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "given", [{"splitSize": "0"}, {"splitSize": "1x"}, {"pairs": "maybe"}, {"pushFilters": "true"}]
+    "given",
+    [{"splitSize": "0"}, {"splitSize": "1x"}, {"pairs": "maybe"}, {"pushFilters": "true"}, {"pathGlobFilter": "*.seq"}],
 )
 def test_wrong_options(given):
     with pytest.raises(ValueError, match=next(iter(given))):

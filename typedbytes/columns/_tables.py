@@ -14,7 +14,7 @@ from typedbytes.columns import _sources, _type_strings
 from typedbytes.columns._read import read
 from typedbytes.errors import TypedBytesError
 
-__all__ = ["RowSchema", "Schema", "SchemaError", "are_rcfiles", "batches_of", "infer_schema", "is_typed"]
+__all__ = ["RowSchema", "Schema", "SchemaError", "are_rcfiles", "batches_of", "begin_with", "infer_schema", "is_typed"]
 
 _STRING = _type_strings.parse("string")
 
@@ -176,6 +176,34 @@ def batches_of(split, schema, structure, path_column=None, columns=None):
             yield _fitted(batch, path, schema, path_column)
 
 
+def begin_with(files, types, structure):
+    """Return whether the first records of files are of these types, by name."""
+    for file in files:
+        with read([file], schema=types, on_mismatch="widen", **structure) as reader:
+            for batch in reader:
+                return all(_is_one(batch.schema[name], kind) for name, kind in types.items())
+    return True
+
+
+def _is_one(kind, wanted):
+    """Return whether a type is the wanted one, as far as that is known."""
+    if kind == wanted or wanted == "unknown":
+        return True
+    if "unknown" not in wanted:
+        return False
+    return _is_known_part(_type_strings.parse(kind), _type_strings.parse(wanted))
+
+
+def _is_known_part(kind, wanted):
+    if wanted[0] == "unknown":
+        return True
+    found, parts = _type_strings.parts(kind), _type_strings.parts(wanted)
+    if not parts:
+        return kind == wanted
+    is_alike = kind[0] == wanted[0] and (kind[0] != "list" or kind[1] == wanted[1]) and [*found] == [*parts]
+    return is_alike and all(map(_is_known_part, found.values(), parts.values()))
+
+
 def _reader(split, types, structure, wanted):
     """Return a reader of a split by these types, by name, or its own where a first value is of another.
 
@@ -183,11 +211,12 @@ def _reader(split, types, structure, wanted):
     """
     how = {"on_mismatch": "widen", **structure}
     reader = read(split, schema=types or None, **how)
-    if not types or reader.schema == wanted:
+    if not types or all(_is_one(reader.schema[name], kind) for name, kind in wanted.items()):
         return reader
     with read(split, 1, types, **how) as by_types, read(split, 1, **how) as by_itself:
         found = {
-            name: kind if by_types.schema[name] == kind else by_itself.schema[name] for name, kind in wanted.items()
+            name: kind if _is_one(by_types.schema[name], kind) else by_itself.schema[name]
+            for name, kind in wanted.items()
         }
     if found == wanted:
         return reader
@@ -275,6 +304,8 @@ def _fits(kind, wanted):
         return types.is_integer(wanted) or types.is_float64(wanted)
     if types.is_floating(kind):
         return types.is_floating(wanted) and wanted.bit_width >= kind.bit_width
+    if types.is_time(kind):
+        return types.is_time(wanted)
     if types.is_string(kind):
         return types.is_large_string(wanted)
     if types.is_binary(kind):

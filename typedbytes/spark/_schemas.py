@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from json import dumps
 
+from typedbytes._base.codes import BYTES, INT, LIST, LONG, STRING, VECTOR
+from typedbytes.columns import _type_strings
 from typedbytes.columns._tables import SchemaError
 
-__all__ = ["arrow_schema", "spark_schema", "type_of_spark", "type_string"]
+__all__ = ["arrow_schema", "as_declared", "spark_schema", "type_of_spark", "type_string"]
 
 MAX_DIGITS = 38
+_UNKNOWN = ("unknown",)
+_DECLARED = ("date", "timestamp", "time", "duration", "decimal")
 
 
 def spark_schema(arrow):
@@ -55,6 +59,60 @@ def type_of_spark(kind, path):
     if types.is_decimal(kind) and kind.precision > MAX_DIGITS:
         raise SchemaError(f"{path}: a decimal of Spark has at most {MAX_DIGITS} digits, not {kind.precision}")
     return kind
+
+
+def as_declared(kind, found, is_row=False):
+    """Return the type of columns by which values are read as a type that Spark exchanges.
+
+    found: the type that the first records have. kind may say more: which names the items of a VECTOR have, that a MAP
+    from STRINGs is a struct, that a number is a date. is_row: structs of which nothing is known are VECTORs.
+    """
+    from pyarrow import types
+
+    if found == ("raw",) and not types.is_binary(kind):  # of several types, or with nulls among them
+        found = _UNKNOWN
+    name, parts = found[0], _type_strings.parts(found)
+    if types.is_struct(kind):
+        is_row = name in ("array", "tuple", "list") or (name == "unknown" and is_row)
+        if name == "list" and found[1] == LIST or name not in ("array", "tuple", "list", "map", "struct", "unknown"):
+            return found
+        each = parts.get("item" if name == "list" else "value" if name == "map" else None, _UNKNOWN)
+        if name == "array":
+            each = ("fixed", found[1])
+        fields = []
+        for number, field in enumerate(kind):
+            part = parts.get(str(number) if name == "tuple" else field.name if name == "struct" else None, each)
+            fields.append((field.name, as_declared(field.type, part, is_row)))
+        return ("row" if is_row else "struct", tuple(fields))
+    if types.is_list(kind):
+        if name == "list":
+            return (name, found[1], as_declared(kind.value_type, found[2], is_row))
+        item = as_declared(kind.value_type, _UNKNOWN)
+        return ("list", VECTOR, item) if name == "array" and item[0] in _DECLARED else found
+    if types.is_map(kind) and name in ("map", "struct"):
+        key, value = parts.get("key", ("variable", STRING)), _UNKNOWN if name == "struct" else parts["value"]
+        return ("map", as_declared(kind.key_type, key), as_declared(kind.item_type, value, is_row))
+    return _declared_scalar(kind, found)
+
+
+def _declared_scalar(kind, found):
+    from pyarrow import types
+
+    is_unknown = found == _UNKNOWN
+    if types.is_date32(kind) and (is_unknown or found == ("fixed", INT)):
+        return ("date",)
+    if is_unknown or found in (("fixed", LONG), ("fixed", INT)):  # small numbers are INTs
+        if types.is_timestamp(kind):
+            return ("timestamp", kind.unit, kind.tz is not None)
+        if types.is_duration(kind):
+            return ("duration", kind.unit)
+        if types.is_time64(kind):
+            return ("time", "us")
+    if types.is_decimal(kind) and (is_unknown or found == ("variable", STRING)):
+        return ("decimal", kind.precision, kind.scale)
+    if is_unknown and types.is_binary(kind):
+        return ("variable", BYTES)
+    return found
 
 
 def type_string(kind, path):

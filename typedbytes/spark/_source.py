@@ -47,6 +47,7 @@ class TypedBytesDataSource(DataSource):
         paths = self._paths()
         if len(paths) > 1:
             raise ValueError(f"save(path) takes one path, not {len(paths)}")
+        arrow_schema(schema)  # refuses the types that Spark cannot hand over
         return _Writer(Output(paths[0], self.options, overwrite))
 
     def _paths(self):
@@ -57,7 +58,7 @@ class TypedBytesDataSource(DataSource):
             found = json.loads(self.options.get("paths", "[]"))
         if not found:
             raise ValueError("no path: load(path) takes one or several, save(path) one")
-        return [path.removeprefix("file://") for path in found]
+        return [f"/{path[5:].lstrip('/')}" if path.startswith("file:/") else path for path in found]
 
 
 class _Partition(InputPartition):

@@ -13,13 +13,16 @@ from typedbytes.columns import Split, _tables, _type_strings
 from typedbytes.columns._rcfile import types_of_files
 from typedbytes.columns._tables import RowSchema, Schema, SchemaError, is_typed
 from typedbytes.sequencefile._classes import texts_of
-from typedbytes.spark._schemas import type_of_spark, type_string
+from typedbytes.spark._schemas import as_declared, type_of_spark, type_string
 
 __all__ = ["Options", "Schema", "SchemaError", "Split", "batches_of", "given_schema", "infer_schema", "make_splits"]
 
 SPLIT_NBYTES = 128 << 20
 _UNITS = {"k": 10, "m": 20, "g": 30}
 _WORDS = {"true": True, "false": False}
+_UNKNOWN_FILTERS = ("pathGlobFilter", "modifiedBefore", "modifiedAfter")  # of Spark's own formats
+#: What types of Arrow have in their names of which the bytes of a value say too little.
+_SAYING_MORE = ("binary", "struct", "date", "time", "decimal", "duration")
 
 
 class Options:
@@ -34,6 +37,9 @@ class Options:
                 "pushFilters cannot be true: Spark keeps the filters of a query for later ones of the same data frame, "
                 "which would lack rows"
             )
+        for name in _UNKNOWN_FILTERS:
+            if name.lower() in given:
+                raise ValueError(f"{name} is not supported: name the files, or a pattern such as out/part-*")
         self.split_size = _size(given.get("splitsize", SPLIT_NBYTES))
         self.recursive = _flag(given, "recursiveFileLookup", False)
         self.path_column = given.get("pathcolumn")
@@ -147,9 +153,29 @@ def given_schema(paths, options, arrow):
         if arrow.names != names:
             raise SchemaError(f"the columns of the schema are {arrow.names}, and those of the type {names}")
         return Schema(arrow, {})
-    if not any(word in str(field.type) for field in arrow for word in ("binary", "struct")):
+    _check_names([name for name in arrow.names if name != options.path_column], options.pairs)
+    if not any(word in str(field.type) for field in arrow for word in _SAYING_MORE):
         return Schema(arrow, {})
-    return Schema(arrow, _infer(paths, options).types)
+    found = _infer(paths, options)
+    if found is None:
+        return Schema(arrow, {})
+    for has_rows in (False, True):  # whether structs of which the first records say nothing are VECTORs
+        types = {
+            name: _type_strings.format_type(as_declared(field.type, _type_strings.parse(text), has_rows))
+            for (name, text), field in zip(found.types.items(), arrow)
+        }
+        if _tables.begin_with(files, types, options.structure):
+            return Schema(arrow, types)
+    return Schema(arrow, found.types)
+
+
+def _check_names(names, pairs):
+    """Refuse a schema of other columns than records have, or of theirs in another order."""
+    expected = ["key", "value"] if pairs else ["value"]
+    if len(names) != len(expected) or names == expected[::-1] != expected:
+        raise SchemaError(
+            f"the columns of the schema are {', '.join(names)}, and those of records {', '.join(expected)}"
+        )
 
 
 def _given_rows(files, options, arrow):
