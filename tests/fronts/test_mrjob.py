@@ -152,17 +152,11 @@ def test_a_runner_inside_a_program(tmp_path, monkeypatch):
 
 
 def test_a_mapper_of_whole_files(tmp_path):
-    script = tmp_path / "job.py"
-    script.write_text(
-        "import os\nfrom mrjob.job import MRJob\n\nclass J(MRJob):\n    def mapper_raw(self, path, uri):\n"
-        "        yield os.path.basename(path), os.path.getsize(path)\n\n    def reducer(self, name, sizes):\n"
-        "        yield name, list(sizes)\n\nif __name__ == '__main__':\n    J.run()\n"
-    )
     (tmp_path / "in").mkdir()
-    for name, text in (("a", "12345"), ("b", "1\n2\n3\n")):
+    for name, text in (("a", "x\ny\n"), ("b", "y\n")):
         (tmp_path / "in" / name).write_text(text)
-    output, _ = run_front(tmp_path, script, "in", "-q", "--no-conf")
-    assert output == b'"a"\t[5]\n"b"\t[6]\n'
+    output, _ = run_front(tmp_path, HERE / "scripts" / "mr_whole_files.py", "in", "-q", "--no-conf")
+    assert output == b'"x"\t[["a", "a"]]\n"y"\t[["a", "a"], ["b", "b"]]\n'
 
 
 def test_lines_end_where_a_file_ends():

@@ -10,7 +10,7 @@ import subprocess
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 __all__ = ["FileSystem", "HadoopFileSystem"]
 
@@ -120,6 +120,11 @@ class HadoopFileSystem(FileSystem):
         """Copy a file of this machine."""
         self.mkdir(os.path.dirname(target) or ".")
         self._run("-put", "-f", path, target)
+
+    def put_all(self, paths: Iterable[str], folder: str) -> None:
+        """Copy files of this machine into a folder."""
+        self.mkdir(folder)
+        self._run("-put", "-f", *paths, folder)
 
     def get(self, path: str, target: str) -> None:
         """Copy a file to this machine."""

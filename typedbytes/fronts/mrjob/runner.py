@@ -40,6 +40,7 @@ SORTED_VALUES = {
 }
 #: Of Hadoop alone: they would change how keys are ordered, which is here by their lines.
 OF_HADOOP = ("comparator", "partition", "stream.")
+ONE_LINE = "org.apache.hadoop.mapred.lib.NLineInputFormat"  # a task for each line
 REFUSED = {"setup": "a command before each task", "py_files": "give the modules with --files"}
 CLOUDS = "typedbytes submit --target {} prints the job for it"
 
@@ -207,6 +208,8 @@ class Runner:
         inputs = self._inputs()
         if any(step["mapper_raw"] for step in self._job.steps() if hasattr(step, "has")):
             inputs = self._manifests(inputs)
+            if engine == "hadoop":
+                fields["input_format"] = ONE_LINE
         nreducers = self._job.options.num_cores or os.cpu_count() or 1
         quiet = {} if engine == "hadoop" else {"quiet": True}
         processes = {"processes": nreducers} if self.alias == "local" else {}
@@ -231,14 +234,17 @@ class Runner:
         return path
 
     def _manifests(self, inputs):
-        """Return a file for each input file, with its path: a task for each."""
+        """Return a file for each input file, with its path, or a file of them all for Hadoop: a task for each line."""
         if self.alias == "hadoop":
-            raise NotImplementedError("mapper_raw is for the runners inline, local and spark")
+            files = [path for each in self._uploaded(inputs) for path in self.fs.ls(each)]
+        else:
+            files = [os.path.abspath(path) for each in inputs for path in self.fs.ls(each)]
         made = []
-        for number, path in enumerate(path for each in inputs for path in self.fs.ls(each)):
-            made.append(os.path.join(self._folder, f"manifest-{number:05}"))
-            with open(made[-1], "wb") as file:
-                file.write(os.fsencode(os.path.abspath(path)) + b"\n")
+        for number, path in enumerate(files):
+            if self.alias != "hadoop" or not made:
+                made.append(os.path.join(self._folder, f"manifest-{number:05}"))
+            with open(made[-1], "ab") as file:
+                file.write(os.fsencode(path) + b"\n")
         return made
 
     def _run_inline(self, job):
@@ -265,7 +271,7 @@ class Runner:
     def _run_hadoop(self, job):
         from typedbytes import hadoop
 
-        inputs = [self._uploaded(path) for path in job.inputs]
+        inputs = self._uploaded(job.inputs)
         fields = {name: getattr(job, name) for name in Job.options() if name != "quiet"}
         plan = hadoop.Plan(job.script, inputs, job.output, **fields)
         jar = self._job.options.hadoop_streaming_jar or self._opts.get("hadoop_streaming_jar")
@@ -275,13 +281,23 @@ class Runner:
         quiet = self._job.options.quiet
         return hadoop.submit(plan, jar=jar, **({"say": _say_nothing} if quiet else {}))
 
-    def _uploaded(self, path):
-        """Return the path on Hadoop's file system of an input, which is put there if it is a file of this machine."""
-        if "://" in path or not os.path.exists(path):
-            return path
-        target = f"{self._remote}/input/{os.path.basename(path.rstrip('/'))}"
-        self.fs.put(path, target)
-        return target
+    def _uploaded(self, paths):
+        """Return the paths on Hadoop's file system of inputs: those of this machine are put there.
+
+        Files that have the same name come into folders of their own.
+        """
+        found, folders = [], []
+        for path in paths:
+            if "://" not in path and os.path.exists(path):
+                name = os.path.basename(os.path.abspath(path))
+                number = next((number for number, names in enumerate(folders) if name not in names), len(folders))
+                folders[number:] = folders[number:] or [{}]
+                folders[number][name] = path
+                path = f"{self._remote}/input/{number}/{name}"
+            found.append(path)
+        for number, names in enumerate(folders):
+            self.fs.put_all(names.values(), f"{self._remote}/input/{number}")
+        return found
 
     # -- what came of it
 

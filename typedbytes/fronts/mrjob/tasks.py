@@ -8,6 +8,8 @@ Invariant: lines reach a reducer, and the output, in the order in which mrjob's 
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from operator import itemgetter
 
 from typedbytes import streaming
@@ -96,7 +98,9 @@ class _RoleCode:
         step = job.steps()[self._number]
         lines = self._lines(records)
         if step["mapper_raw"] and self._role == "map":
-            return writes(_written(job, self._number, name, ((path.decode(), path.decode()) for path in lines)))
+            paths = (line.rpartition(TAB)[2].decode() for line in lines)
+            files = _copied(paths, os.environ) if self._is_text else ((path, path) for path in paths)
+            return writes(_written(job, self._number, name, files))
         return writes(_lines_of_role(job, step, self._number, name, lines))
 
     def _lines(self, records):
@@ -108,6 +112,24 @@ class _RoleCode:
         if find_format("map", "input", os.environ) == "text" and has_text_keys("map", os.environ):
             return (_joined(key, value) for key, value in records)
         return (value if isinstance(value, bytes) else str(value).encode() for _, value in records)
+
+
+def _copied(paths: Iterable[str], environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield for each path on Hadoop's file system that of a decompressed copy, and its URL."""
+    from typedbytes._base.compression import compression_of_text, decompressed_as
+    from typedbytes.fronts.file_systems import HadoopFileSystem
+
+    for path in paths:
+        url = path if ":" in path else os.path.join(environ["mapreduce_job_working_dir"], path)
+        with tempfile.TemporaryDirectory(dir=".") as folder:
+            copy = os.path.join(folder, os.path.basename(path))
+            HadoopFileSystem().get(url, copy)
+            kind = compression_of_text(path)
+            if kind in ("gzip", "bzip2"):
+                with open(copy, "rb") as source, open(os.path.splitext(copy)[0], "wb") as file:
+                    shutil.copyfileobj(decompressed_as(source, kind), file)
+                copy = file.name
+            yield copy, url
 
 
 def _lines_of_role(job, step, number, name, lines):

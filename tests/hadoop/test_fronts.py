@@ -1,0 +1,73 @@
+"""Scripts of older libraries on a real Hadoop, by the command lines that they had.
+
+Not here: what they write elsewhere, which is in tests/fronts.
+"""
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.streaming_support import environment
+
+pytestmark = [pytest.mark.hadoop]
+FRONTS = Path(__file__).resolve().parents[1] / "fronts"
+OF_PYTHON_2 = json.loads((FRONTS / "expected_python2.json").read_text())
+
+
+@pytest.fixture
+def run_front(tmp_path, home):
+    def run_front(script, *words):
+        """Run a script in a folder of its own, and return what it wrote to standard output."""
+        done = subprocess.run(
+            [sys.executable, "-m", "typedbytes.fronts", FRONTS / "scripts" / script, *words],
+            cwd=tmp_path,
+            env={**environment(), "HADOOP_HOME": str(home), "HADOOP_CONF_DIR": str(home), "PATH": f"{home}/bin:/bin"},
+            capture_output=True,
+        )
+        assert done.returncode == 0, done.stderr.decode()
+        return done.stdout.decode()
+
+    return run_front
+
+
+def test_whole_files_of_one_name_for_mrjob(tmp_path, run_front):
+    """Each task gets a file of its own, decompressed."""
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "one" / "words").write_text("to\nbe\n")
+    (tmp_path / "two" / "words").write_text("or\n")
+    (tmp_path / "words.gz").write_bytes(gzip.compress(b"be\n"))
+    inputs = ["one/words", "two/words", "words.gz"]
+    options = ["-r", "hadoop", "--no-conf", "-q", "--python-bin", sys.executable]
+    assert run_front("mr_whole_files.py", *options, *inputs).splitlines() == [
+        '"be"\t[["words", "words"], ["words", "words.gz"]]', '"or"\t[["words", "words"]]',
+        '"to"\t[["words", "words"]]',
+    ]  # fmt: skip
+    assert not any((tmp_path / "tmp" / "mrjob").glob("*"))
+
+
+def test_a_script_of_dumbo(tmp_path, run_front):
+    case = OF_PYTHON_2["dumbo"][0]
+    for name, text in OF_PYTHON_2["files"].items():
+        (tmp_path / name).write_text(text)
+    options = ["-hadoop", "yes", "-python", sys.executable, "-outputformat", "text", "-output", "out"]
+    run_front(case["script"], *case["words"], *options)
+    found = (tmp_path / "out" / "part-00000").read_text().splitlines()
+    assert sorted(found) == sorted(case["output"].replace("'", "").splitlines())
+
+
+def test_a_driver_of_hadoopy(tmp_path, run_front):
+    """Hadoop's file system has its pairs."""
+    (tmp_path / "driver.py").write_text(
+        "import sys, hadoopy\n"
+        "hadoopy.writetb('in.tb', enumerate(['to be or', 'not to be']))\n"
+        "options = {'cmdenvs': ['LEAST=3'], 'python_cmd': sys.executable, 'num_reducers': 1}\n"
+        "hadoopy.launch('in.tb', 'out', sys.argv[1], **options)\n"
+        "print(sorted(hadoopy.readtb('out')))\n"
+    )
+    output = run_front(tmp_path / "driver.py", FRONTS / "scripts" / "hadoopy_words.py")
+    assert output == "[('end', [1, -1, {'half': 0.5}, None]), ('not', [1, 1, {'half': 0.5}, None])]\n"
