@@ -30,6 +30,7 @@ th, td { padding: 4px 10px 4px 0; border-bottom: 1px solid var(--line); vertical
 th:last-child, td:last-child { padding-right: 0 }
 th.n, td.n { text-align: right; white-space: nowrap }
 td.any { min-width: 11ch }
+@media (max-width: 480px) { table { font-size: 13px } th, td { padding-right: 6px } td.any { min-width: 8ch } }
 .over td { border-bottom: 0 }
 .over + tr td { padding-top: 0 }
 pre, code { font: 13px/1.5 ui-monospace, monospace }
