@@ -585,6 +585,23 @@ def test_every_message_of_many_comes_as_it_was(variant, spin):
         assert block_ring.run(variant, 2000, 4096, spin) > 20
 
 
+@pytest.mark.parametrize("variant", [name for name in block_ring.IN_C if name != "java"])
+def test_every_message_of_very_many_comes_in_c(variant):
+    with within():
+        assert block_ring.run_in_c(variant, 200_000, 4096, 0) > 1000
+
+
+@pytest.mark.unsanitized("it has sanitizers of its own")
+@pytest.mark.parametrize("sanitizer", ["thread", "address,undefined"])
+def test_two_threads_on_a_ring_have_no_race(sanitizer, tmp_path):
+    """ThreadSanitizer sees no fences, but every byte that is read before it was published."""
+    program = tmp_path / "driver"
+    block_ring.compile_driver(tmp_path, "-g", "-O1", "-Wno-tsan", f"-fsanitize={sanitizer}", "-o", program)
+    command = ["setarch", "--addr-no-randomize", program, "100000"]  # gcc's tsan knows few layouts of memory
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert done.returncode == 0 and "WARNING" not in done.stdout, done.stdout
+
+
 # ---- peers that are killed, and no work when idle
 
 
@@ -653,6 +670,12 @@ def test_the_import_needs_no_system():
 
 
 # ---- Java on the other side
+
+
+@pytest.mark.hadoop
+def test_java_copies_very_many_messages():
+    with within():
+        assert block_ring.run_in_c("java", 100_000, 4096, 50e-6) > 1000
 
 
 @pytest.mark.hadoop

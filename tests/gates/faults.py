@@ -49,7 +49,7 @@ def ring(name):
 
 
 LEAKS = ("tests/gates/leaks.py",)
-WAKE_UPS = ("tests/soak/block_ring.py", 150_000, "wake-ups")
+WAKE_UPS = ("tests/soak/block_ring.py", 8_000_000, "threads")
 VECTORS = tests("core/test_vectors.py")
 MEMORY = tests("core/test_allocation.py")
 
@@ -297,9 +297,11 @@ FAULTS = [
     Fault("position read back from shared memory", "block/ring.h", ring("read_back"),
           "    r->tail += nbytes;\n", "    r->tail = ring_load(r->mine + RING_TAIL) + nbytes;\n"),
     Fault("many bells for one sleep", "block/ring.h", ring("costs_one_bell"),
-          "    if (!(wait & 1) || wait == __atomic_load_n(&r->answered, __ATOMIC_RELAXED)) return;\n"
-          "    pthread_mutex_lock(&r->mutex);\n    if (wait != r->answered) {",
-          "    if (!(wait & 1)) return;\n    pthread_mutex_lock(&r->mutex);\n    {"),
+          "(wait & 1) || (int64_t)(wait - __atomic_load_n(&r->answered, __ATOMIC_RELAXED)) <= 0) return;\n"
+          "    pthread_mutex_lock(&r->mutex);\n    if ((int64_t)(wait - r->answered) > 0) {",
+          "(wait & 1)) return;\n    pthread_mutex_lock(&r->mutex);\n    {"),
+    Fault("bell for an earlier sleep than the last", "block/ring.h", ring("in_c"),
+          "    if ((int64_t)(wait - r->answered) > 0) {", "    if (wait != r->answered) {"),
     Fault("bell waits for a socket that is full", "block/ring.h", ring("costs_one_bell"),
           "MSG_DONTWAIT | MSG_NOSIGNAL", "MSG_NOSIGNAL"),
     Fault("publisher without its fence", "block/ring.h", WAKE_UPS,
@@ -310,6 +312,18 @@ FAULTS = [
           "        if (!ring_ready(r, for_data) && !ring_get(&r->ended) && !ring_get(&r->fault)) {\n"
           "            pthread_mutex_unlock",
           "        if (!ring_get(&r->ended) && !ring_get(&r->fault)) {\n            pthread_mutex_unlock"),
+    Fault("position published without an order", "block/ring.h", ring("no_race"),
+          "ring_order(value), __ATOMIC_RELEASE", "ring_order(value), __ATOMIC_RELAXED"),
+    Fault("position loaded without an order", "block/ring.h", ring("no_race"),
+          "(const uint64_t *)word, __ATOMIC_ACQUIRE", "(const uint64_t *)word, __ATOMIC_RELAXED"),
+    Fault("bytes that are published before they are written", "block/ring.h", ring("no_race"),
+          "    first = r->capacity - at < nbytes ? r->capacity - at : nbytes;\n    memcpy(r->mine",
+          "    ring_store(r->mine + RING_TAIL, r->tail + nbytes);\n"
+          "    first = r->capacity - at < nbytes ? r->capacity - at : nbytes;\n    memcpy(r->mine"),
+    Fault("bytes that are freed before they are read", "block/ring.h", ring("no_race"),
+          "    first = r->capacity - at < nbytes ? r->capacity - at : nbytes;\n    memcpy(target",
+          "    ring_store(r->mine + RING_HEAD, r->head + nbytes);\n"
+          "    first = r->capacity - at < nbytes ? r->capacity - at : nbytes;\n    memcpy(target"),
     Fault("bytes that wrap round a ring from its middle", "block/ring.h", ring("many_comes"),
           "    memcpy(target + first, r->theirs + RING_DATA, nbytes - first);",
           "    memcpy(target + first, r->theirs + RING_DATA + at, nbytes - first);"),

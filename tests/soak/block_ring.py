@@ -1,16 +1,24 @@
 """Messages through rings, as many as one likes: each verified by its number and a checksum, wrap-arounds counted.
 
-Run by `python tests/soak/block_ring.py 1000000`, or with the names of variants after the number. Here: the run, long or
-short, of two processes and with a JVM. Not here: peers that lie, which tests/block/test_ring.py has. Invariant: it ends
-well only when every message came, in its order and as it was; one that hangs ends by a timeout.
+Run by `python tests/soak/block_ring.py 1000000`, or with the names of variants after the number. Most messages are sent
+and verified by ring_driver.c, and few by the package, which is slower than the ring. Here: the run, long or short, of
+two processes and with a JVM. Not here: peers that lie, which tests/block/test_ring.py has. Invariant: it ends well only
+when every message came, in its order and as it was; one that hangs ends by a timeout.
 """
 
+import ctypes
 import os
 import random
 import socket
+import subprocess
 import sys
+import tempfile
 import time
 import zlib
+from functools import cache, partial
+from pathlib import Path
+
+import numpy
 
 from support import block_peer
 from typedbytes.block import BlockReader, BlockWriter, SharedRing
@@ -91,6 +99,86 @@ def answer(ring, count, seed):
         writer.write([zlib.crc32(number.to_bytes(8, "big") + body), 2], id=message.id)
 
 
+class DrivenRing(SharedRing):
+    """A ring of which ring_driver.c is one side, until the process ends."""
+
+    def _start(self, mine, theirs, file, timeout, spin):
+        first, second = (ctypes.c_void_p(numpy.frombuffer(memory, "u1").ctypes.data) for memory in (mine, theirs))
+        spin_ns = ctypes.c_longlong(round(spin * 1e9))
+        self.side = ctypes.c_void_p(driver().open_side(first, second, ctypes.c_uint64(len(mine) - 4096), file, spin_ns))
+
+    def drive(self, nsent, nread, is_polled=False, is_even=False):
+        """Send messages and verify others, maybe all of 64 bytes; return how many bytes the ring has sent and read."""
+        positions = (ctypes.c_uint64 * 2)()
+        counts = ctypes.c_uint64(nsent), ctypes.c_uint64(nread)
+        verdict(driver().drive(self.side, *counts, is_polled, is_even, positions))
+        return sum(positions)
+
+    def time_echoes(self, nbytes, count):
+        """Return how many nanoseconds each of many echoes took."""
+        times = (ctypes.c_uint32 * count)()
+        verdict(driver().time_echoes(self.side, ctypes.c_size_t(nbytes), ctypes.c_size_t(count), times))
+        return list(times)
+
+
+def verdict(result):
+    """AssertionError for a side that has not ended well."""
+    assert result == 0, f"a side in C ends with {('', 'a lost wake-up', 'no peer', 'a fault', 'changed bytes')[result]}"
+
+
+@cache
+def driver():
+    """Return the library of ring_driver.c, compiled when a source has changed."""
+    sources = [block_peer.ROOT / name for name in ("tests/soak/ring_driver.c", "src/typedbytes/block/ring.h")]
+    folder = block_peer.jars._made(block_peer.jars.BUILD / "ring-driver", sources, compile_driver)
+    library = ctypes.CDLL(str(folder / "driver.so"))
+    library.open_side.restype = ctypes.c_void_p
+    library.time_cache_line.restype = ctypes.c_double
+    return library
+
+
+def compile_driver(folder, *options):
+    """Compile it, as a library unless options say otherwise."""
+    command = ["cc", "-O3", "-Wall", "-Wextra", "-Werror", f"-I{block_peer.ROOT / 'src/typedbytes'}", "-pthread"]
+    options = options or ("-shared", "-fPIC", "-o", folder / "driver.so")
+    subprocess.run([*command, *options, Path(__file__).with_name("ring_driver.c")], check=True)
+
+
+def run_in_c(variant, count, capacity, spin):
+    """Run a variant of the driver between two processes, or with a JVM; return the number of wrap-arounds."""
+    driver()
+    if variant == "java":
+        with block_peer.peer("copy", "native") as sock:
+            return DrivenRing(sock, capacity, spin).drive(count, count) // capacity
+    there, back, is_polled = IN_C[variant]
+    ours, theirs = socket.socketpair()
+    child = os.fork()
+    if child == 0:
+        try:
+            ours.close()
+            DrivenRing.accept(theirs, spin).drive(round(back * count), round(there * count), is_polled)
+            os._exit(0)
+        finally:
+            os._exit(1)
+    theirs.close()
+    try:
+        with ours:
+            nbytes = DrivenRing(ours, capacity, spin).drive(round(there * count), round(back * count))
+    finally:
+        _, status = os.waitpid(child, 0)
+    assert status == 0, "the other side has failed"
+    return nbytes // capacity
+
+
+def run_threads(count, capacity, spin):
+    """Let both sides be threads of one program, some around the moment when the other falls asleep."""
+    with tempfile.TemporaryDirectory() as folder:
+        compile_driver(folder, "-o", f"{folder}/driver")
+        subprocess.run([f"{folder}/driver", str(count), "20"], check=True)
+    return 0
+
+
+IN_C = {"one way": (1, 0, False), "both ways": (0.5, 0.5, False), "polled": (1, 0, True), "java": None}
 VARIANTS = {"one way": (send, verify), "back": (verify, send), "calls": (call, answer), WAKE_UPS: (call, answer)}
 
 
@@ -134,18 +222,21 @@ def run_java(count, capacity, spin, seed=1):
 
 
 def main(count, *names):
-    """Spread the messages over the variants."""
-    names = names or (*VARIANTS, "java")
-    each = -(-count // (4 * len(names)))
-    total = 0
+    """Spread the messages over the variants, all but a thousandth over those in C."""
+    others = {"java": run_java, "threads": run_threads}
+    slow = [(name, others.get(name) or partial(run, name)) for name in names or (*VARIANTS, *others)]
+    fast = [] if names else [(f"in C, {name}", partial(run_in_c, name)) for name in IN_C]
+    nmessages = nwraps = 0
     for capacity in (4096, 262144):
         for spin in (0, 50e-6):
-            for name in names:
+            for name, variant in slow + fast:
+                share = 0.999 / len(fast) if name.startswith("in C") else (0.001 if fast else 1) / len(slow)
+                each = round(count * share / 4) + 1
                 size = 4096 if name == WAKE_UPS else capacity
-                wraps = run_java(each, size, spin) if name == "java" else run(name, each, size, spin)
-                total += wraps
+                wraps = variant(each, size, spin)
+                nmessages, nwraps = nmessages + each, nwraps + wraps
                 print(f"{name}, {size} bytes, spin {spin}: {each:,} messages, {wraps:,} wraps", flush=True)
-    print(f"{4 * len(names) * each:,} messages verified, {total:,} wrap-arounds")
+    print(f"{nmessages:,} messages verified, {nwraps:,} wrap-arounds")
 
 
 if __name__ == "__main__":

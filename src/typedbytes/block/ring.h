@@ -64,7 +64,7 @@ typedef struct {
     uint64_t wait;
     uint64_t nrung;
     uint64_t nbells;
-    uint64_t answered;          /* the other side's last odd `wait` that was rung for */
+    uint64_t answered;          /* the other side's latest odd `wait` that was rung for */
     int listening;
     int ended;                  /* the other side has closed, or is gone */
     int fault;
@@ -158,9 +158,9 @@ static inline void ring_ring(ring *r) {
     ssize_t n;
     ring_fence();
     wait = ring_load(r->theirs + RING_WAIT);
-    if (!(wait & 1) || wait == __atomic_load_n(&r->answered, __ATOMIC_RELAXED)) return;
+    if (!(wait & 1) || (int64_t)(wait - __atomic_load_n(&r->answered, __ATOMIC_RELAXED)) <= 0) return;
     pthread_mutex_lock(&r->mutex);
-    if (wait != r->answered) {
+    if ((int64_t)(wait - r->answered) > 0) {    /* else another thread has rung for it, or for a later sleep */
         __atomic_store_n(&r->answered, wait, __ATOMIC_RELAXED);
         do n = send(r->descriptor, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
         while (n < 0 && errno == EINTR);

@@ -29,7 +29,7 @@ import java.util.zip.CRC32;
  *
  * <p>ack answers each message with one zero byte; echo sends it back; checksum answers with the CRC-32 of its
  * values and their number; collect makes Java objects of all values and answers with the number of leaves and the
- * names of the classes. In every mode, a ring is accepted, and so is shared memory, whose bodies are checked and
+ * names of the classes; copy sends back the bytes of a ring as they are. In every mode, a ring is accepted, and so is shared memory, whose bodies are checked and
  * released. tcp (the default) prints its port; connections are served one after the other until standard input
  * ends. pipe serves standard input and output, once.
  */
@@ -38,8 +38,8 @@ public final class Peer {
     private final Wire wire;
 
     private Peer(String mode, Wire wire) {
-        if (!Arrays.asList("ack", "echo", "checksum", "collect").contains(mode)) {
-            throw new IllegalArgumentException("mode must be ack, echo, checksum or collect, not " + mode);
+        if (!Arrays.asList("ack", "echo", "checksum", "collect", "copy").contains(mode)) {
+            throw new IllegalArgumentException("mode must be ack, echo, checksum, collect or copy, not " + mode);
         }
         this.mode = mode;
         this.wire = wire;
@@ -99,7 +99,10 @@ public final class Peer {
         for (Message message = reader.read(); message != null; message = reader.read()) {
             if (in instanceof SocketChannel && SharedRing.isOffer(message)) {
                 SharedRing ring = SharedRing.accept((SocketChannel) in, reader, writer, message);
-                if (ring != null) {
+                if (ring != null && mode.equals("copy")) {
+                    copy(ring);
+                    return;
+                } else if (ring != null) {
                     serve(ring, ring);
                     return;
                 }
@@ -118,6 +121,15 @@ public final class Peer {
                 writer.write(mode.equals("echo") ? message : new Message(message.wire, message.id, false,
                         mode.equals("checksum") ? checksum(message) : collect(message)));
             }
+        }
+    }
+
+    private static void copy(SharedRing ring) throws IOException {
+        ByteBuffer bytes = ByteBuffer.allocateDirect(1 << 16);
+        while (ring.read(bytes) >= 0) {
+            bytes.flip();
+            ring.write(bytes);
+            bytes.clear();
         }
     }
 

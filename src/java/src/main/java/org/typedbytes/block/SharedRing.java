@@ -265,11 +265,11 @@ public final class SharedRing implements ByteChannel {
     private void ring() {
         SharedWords.fence();
         long theirWait = SharedWords.load(theirs, WAIT);
-        if ((theirWait & 1) == 0 || theirWait == answered) {
+        if ((theirWait & 1) == 0 || theirWait - answered <= 0) {
             return;
         }
         synchronized (bells) {
-            if (theirWait != answered) {
+            if (theirWait - answered > 0) {    // else another thread has rung for it, or for a later sleep
                 answered = theirWait;
                 bell.clear();
                 try {
