@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import errno
 import os
 import pickle
 import signal
@@ -14,6 +15,7 @@ import typing
 import pytest
 
 import typedbytes as tb
+from support.ring_reference import SlowRing
 from support.subprocess_runs import in_threads, within
 from typedbytes.block import BlockReader, BlockWriter, Command, Connection, SharedRing, connect, serve
 
@@ -432,6 +434,36 @@ def test_a_client_cannot_offer_memory_of_another_process(tmp_path):
         assert answer[0] == "refused" and "not its own" in answer[1]
         writer.write([Command("add"), 1, 2], id=7, reply=True)
         assert reader.read() == [3]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+def test_a_client_of_another_user_cannot_offer_memory():
+    with serve(TCP, HANDLERS) as server:
+        os.seteuid(65534)
+        try:
+            sock = socket.socket()
+        finally:
+            os.seteuid(0)
+        with sock:
+            sock.connect(server.address)
+            answer, _, files = SlowRing.offer(sock)
+            assert answer == ["refused", f"[Errno {errno.EACCES}] this client is of another user"]
+            for file in files:
+                os.close(file)
+
+
+def test_no_more_clients_than_allowed(address):
+    with serve(address, HANDLERS, max_clients=2) as server:
+        with connect(server.address) as first, connect(server.address, ring=False) as second:
+            with pytest.raises((ConnectionError, tb.TruncatedError)), connect(server.address, ring=False) as third:
+                call(third, "add", 1, 2)
+            assert call(first, "add", 1, 2) == call(second, "add", 1, 2) == 3
+        while server._clients:
+            time.sleep(0.001)
+        with connect(server.address) as third:
+            assert call(third, "add", 1, 2) == 3
+    with pytest.raises(ValueError, match="max_clients"):
+        serve(address, HANDLERS, max_clients=0)
 
 
 def test_an_answer_to_an_offer_is_small():

@@ -713,6 +713,16 @@ def test_java_refuses_unsafe_memory_and_goes_on_over_the_socket():
         assert BlockReader(sock, "native").read() == [1]
 
 
+@pytest.mark.hadoop
+@pytest.mark.skipif(os.geteuid() != 0, reason="root alone gives a file to another user")
+def test_java_refuses_memory_of_another_user():
+    with block_peer.peer("echo", "native") as sock, within():
+        answer, _, files = SlowRing.offer(sock, owner=65534)
+        assert answer[0] == "refused" and "of another user" in answer[1]
+        for file in files:
+            os.close(file)
+
+
 @contextlib.contextmanager
 def java_deceived(sock):
     """Yield a ring whose other side is Java, to be moved by hand; afterwards Java has closed the connection."""

@@ -48,12 +48,14 @@ class SlowRing:
 
     @classmethod
     def offer(
-        cls, sock, capacity=4096, seals=SHRINK | GROW | FUTURE_WRITE | SEAL, lent_seals=SHRINK | GROW, nbytes=None
-    ):
+        cls, sock, capacity=4096, seals=SHRINK | GROW | FUTURE_WRITE | SEAL, lent_seals=SHRINK | GROW, nbytes=None,
+        owner=-1,
+    ):  # fmt: skip
         """Offer memories, and return the answer, the ring and their descriptors."""
         files = [os.memfd_create("typedbytes", os.MFD_ALLOW_SEALING) for _ in range(2)]
         for file in files:
             os.posix_fallocate(file, 0, HEAD_SIZE + capacity if nbytes is None else nbytes)
+            os.fchown(file, owner, -1)
         mine, theirs = mmap.mmap(files[0], 0), mmap.mmap(files[1], 0, prot=mmap.PROT_READ)
         struct.pack_into("<8sQ", mine, 0, b"\x01TBRING\x01", capacity)
         fcntl.fcntl(files[0], 1033, seals)

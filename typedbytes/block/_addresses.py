@@ -19,6 +19,17 @@ def is_local(sock):
     return sock.family == socket.AF_UNIX or sock.getpeername()[0] == sock.getsockname()[0]
 
 
+def is_of_this_user(sock):
+    """Return whether one user runs both ends of a TCP connection within this machine; False where it cannot be seen."""
+    ports = tuple(f":{address[1]:04X}" for address in (sock.getpeername(), sock.getsockname()))
+    users = set()
+    for table in ("tcp", "tcp6"):
+        with suppress(OSError), open(f"/proc/net/{table}") as file:
+            rows = map(str.split, file)
+            users |= {row[7] for row in rows if (row[1][-5:], row[2][-5:]) == ports}  # local, remote
+    return users == {str(os.geteuid())}
+
+
 def open_socket(address, timeout):
     """Return a socket that is connected to an address."""
     if isinstance(address, tuple):

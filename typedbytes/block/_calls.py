@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 
-from typedbytes.block._addresses import is_local, is_still_there, listen, open_socket
+from typedbytes.block._addresses import is_local, is_of_this_user, is_still_there, listen, open_socket
 from typedbytes.block._native import BlockEncoder, BlockReader, BlockWriter, Command, Connection
 from typedbytes.block._shared_ring import SharedRing
 from typedbytes.errors import BlockError, DecodeError
@@ -83,6 +83,7 @@ def serve(
     timeout: float | None = None,
     ring: bool = True,
     spin: float = 50e-6,
+    max_clients: int = 1000,
     max_bytes: int | None = None,
     default: Callable[[Any], Any] | None = None,
     pickle: PicklePolicy = "safe",
@@ -95,7 +96,8 @@ def serve(
     handlers: a mapping of commands to functions, each called with the values after the command; or one function,
     called with all values. What a function returns is the answer; its exception is a CallError of the caller.
     timeout: seconds after which a client that sends nothing is disconnected. ring: whether calls may pass through
-    memory. spin: as for `SharedRing`. max_bytes: of a message. default, pickle: as for `Connection`.
+    memory. spin: as for `SharedRing`. max_clients: at once; others are disconnected. max_bytes: of a message.
+    default, pickle: as for `Connection`.
 
     Each client has a thread of its own, so functions are called by several threads at once. Where a message does not
     want a reply, an exception disconnects the client.
@@ -112,7 +114,9 @@ def serve(
                 raise TypeError(f"handlers maps texts to functions, not {command!r:.80} to {function!r:.80}")
         if "ring" in handlers:
             raise ValueError("the command 'ring' is for the memory of a ring: name the function otherwise")
-    options = {"timeout": timeout, "ring": ring, "spin": spin, "max_bytes": max_bytes}
+    if max_clients < 1:
+        raise ValueError(f"max_clients is at least 1, not {max_clients}")
+    options = {"timeout": timeout, "ring": ring, "spin": spin, "max_clients": max_clients, "max_bytes": max_bytes}
     _check_options(timeout, spin, max_bytes, default, pickle)
     return Server(listen(address), handlers, options, {"default": default, "pickle": pickle})
 
@@ -200,7 +204,7 @@ class Server:
     def _start(self, sock):
         thread = threading.Thread(target=self._run, args=[sock], name="typedbytes client", daemon=True)
         with self._lock:
-            if not self._closed:
+            if not self._closed and len(self._clients) < self._options["max_clients"]:
                 try:
                     thread.start()
                 except RuntimeError:  # there are too many threads
@@ -310,7 +314,11 @@ def _check_options(timeout, spin, max_bytes, default, pickle):
 
 def _check_owner(sock, paths):
     """Raise OSError where a client offers memory of another process, to which this one may write and the client not."""
-    if sock.family != socket.AF_UNIX or not hasattr(socket, "SO_PEERCRED"):
+    if sock.family != socket.AF_UNIX:
+        if not is_of_this_user(sock):
+            raise OSError(errno.EACCES, "this client is of another user")
+        return
+    if not hasattr(socket, "SO_PEERCRED"):
         return
     pid, uid, _ = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
     if uid != os.geteuid() or not all(path.startswith(f"/proc/{pid}/fd/") for path in paths):

@@ -33,6 +33,7 @@ import java.util.concurrent.ConcurrentHashMap;
  */
 public final class Server implements Closeable {
     static final Command ERROR = new Command("error");
+    private static final int MOST_CLIENTS = 1000;
 
     /** Answers one command. */
     public interface Handler {
@@ -81,7 +82,7 @@ public final class Server implements Closeable {
         return this;
     }
 
-    /** Serves clients, each in a thread of its own, until the server is closed. */
+    /** Serves clients, 1000 at once and each in a thread of its own, until the server is closed. */
     public void run() throws IOException {
         while (listener.isOpen()) {
             SocketChannel client;
@@ -89,6 +90,10 @@ public final class Server implements Closeable {
                 client = listener.accept();
             } catch (java.nio.channels.ClosedChannelException error) {
                 return;
+            }
+            if (clients.size() >= MOST_CLIENTS) {
+                client.close();
+                continue;
             }
             clients.add(client);
             Thread thread = new Thread(() -> serve(client), "typedbytes client");

@@ -83,6 +83,9 @@ public final class SharedMemory {
                 throw new BlockException("the shared memory has fewer than " + nbytes + " bytes, or too many", 0, 2);
             }
             Path own = descriptor(Files.getAttribute(Paths.get(path), "unix:ino"));
+            if (!Files.getAttribute(own, "unix:uid").equals(Files.getAttribute(Paths.get("/proc/self"), "unix:uid"))) {
+                throw new BlockException(path + " is of another user: one user has to run both sides", 0, 1);
+            }
             try (FileChannel ours = FileChannel.open(own, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
                 if (!isRefused(() -> ours.truncate(0))
                         || (!isLent && !isRefused(() -> ours.map(FileChannel.MapMode.READ_WRITE, 0, 1)))) {
