@@ -18,11 +18,12 @@ from multiprocessing import connection
 
 import numpy
 
+import block_rings
 import block_streams
 import published_blocks
 from block_row import Row
 from support import block_peer, block_reference as slow
-from typedbytes.block import BlockReader, BlockWriter, Connection, SharedChannel, SharedRing
+from typedbytes.block import BlockReader, BlockWriter, SharedChannel
 
 WARM_MESSAGES = 5000
 JAVA_OPTIONS = ("-Xmx3g", "-XX:+UseParallelGC")  # with it an array of 1 MiB is an ordinary object
@@ -58,7 +59,7 @@ def rows(peers):
     """Yield all rows, small ones first."""
     yield from files()
     yield from round_trips(peers)
-    yield from calls(peers)
+    yield from block_rings.rows(peers, py4j_gateway)
     yield from collections(peers)
     yield from byte_strings(peers)
     yield from tables(peers)
@@ -210,39 +211,6 @@ def published_ack(peers, batch):
             sock.recv(1)
 
     return run
-
-
-# -- calls ------------------------------------------------------------------------------------------------
-
-
-def calls(peers):
-    """Yield calls that are waited for, with processes that share a processor and that have all."""
-    for one_cpu in (True, False):
-        for nbytes in (16, 64, 1024, 65536):
-            yield Row(
-                f"call of {nbytes} bytes, {'one processor' if one_cpu else 'all processors'}",
-                lambda nbytes=nbytes: called(peers, nbytes),
-                one_cpu=one_cpu,
-            )
-
-
-def called(peers, nbytes):
-    """A value that a JVM sends back: through memory, over sockets, and by a call of one of its methods."""
-    value = os.urandom(nbytes)
-    found = {}
-    for name, kind in (("ring", "unix"), ("unix", "unix"), ("tcp", "tcp")):
-        sock = peers.sock("echo", "native", kind)
-        call = (SharedRing(sock) if name == "ring" else Connection(sock)).call
-        assert call(value) == [value]
-        found[f"typedbytes {name}"] = lambda call=call: call(value) and None
-    gateway = py4j_gateway(peers)
-    if gateway is not None:
-        same = gateway.jvm.java.util.Objects.requireNonNull
-        found["Py4J"] = lambda: same(value) and None
-    for run in found.values():
-        for _ in range(10 if peers.quick else WARM_MESSAGES):
-            run()
-    return found
 
 
 # -- collections, byte strings, tables --------------------------------------------------------------------

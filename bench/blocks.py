@@ -84,6 +84,7 @@ def summary(times):
     times = sorted(times)
     return {
         "p50": statistics.median(times),
+        "mean": statistics.fmean(times),
         "min": times[0],
         "p99": times[min(len(times) - 1, int(len(times) * 0.99))],
         "n": len(times),

@@ -50,12 +50,13 @@ class Drawing:
         )
 
     def line(self, x1, y1, x2, y2, colour="line", arrow=False):
-        """Draw a line, with a head at its end for an arrow to the right or down."""
+        """Draw a line, with a head at its end for an arrow to the side or down."""
         self.parts.append(
             f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="{self.theme[colour]}" stroke-width="1.2"/>'
         )
         if arrow:
-            tip = f"{x2},{y2} {x2 - 7},{y2 - 4} {x2 - 7},{y2 + 4}" if y1 == y2 else (
+            side = x2 - 7 if x2 > x1 else x2 + 7
+            tip = f"{x2},{y2} {side},{y2 - 4} {side},{y2 + 4}" if y1 == y2 else (
                 f"{x2},{y2} {x2 - 4},{y2 - 7} {x2 + 4},{y2 - 7}")  # fmt: skip
             self.parts.append(f'<polygon points="{tip}" fill="{self.theme[colour]}"/>')
 
@@ -213,7 +214,30 @@ def split(theme):
     return picture.end()
 
 
-PICTURES = {each.__name__: each for each in (speed, record, sequencefile, job, split)}
+def ring(theme):
+    """Draw the two memories of a ring, and the socket for its bells."""
+    picture = Drawing(theme, 560, 254, "A ring: each side writes to one memory and reads the other; bells on a socket")
+    picture.box(12, 12, 84, 196, ["Python"], "accent")
+    picture.box(464, 12, 84, 196, ["JVM"], "blue")
+    for y, writer, colour, forward in ((12, "Python", "accent", True), (108, "the JVM", "blue", False)):
+        picture.text(128, y + 12, f"memory that only {writer} writes to", "quiet", more=' font-size="11"')
+        x = cells(picture, 128, y + 20, [(40, "tail", ""), (40, "head", ""), (40, "wait", "")])
+        cells(picture, x, y + 20, [(46, "", ""), (82, "bytes", ""), (60, "", "")])
+        for at, name in ((x + 46, "the other side's head"), (x + 128, "tail")):
+            picture.line(at, y + 54, at, y + 64, colour)
+            picture.text(at, y + 76, name, colour, "middle", ' font-size="11"')
+        edges = ((96, 126), (436, 462)) if forward else ((464, 438), (128, 98))
+        for start, end in edges:
+            picture.line(start, y + 37, end, y + 37, "quiet", arrow=True)
+    picture.line(12, 228, 548, 228, "green")
+    picture.text(280, 246, "a socket: one byte as a bell, only where the other side sleeps (its wait is odd)", "green",
+                 "middle", ' font-size="11"')  # fmt: skip
+    for x in (54, 506):
+        picture.line(x, 208, x, 228, "green")
+    return picture.end()
+
+
+PICTURES = {each.__name__: each for each in (speed, record, sequencefile, job, split, ring)}
 
 
 def drawn():

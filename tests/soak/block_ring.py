@@ -9,6 +9,7 @@ when every message came, in its order and as it was; one that hangs ends by a ti
 import ctypes
 import os
 import random
+import signal
 import socket
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from pathlib import Path
 import numpy
 
 from support import block_peer
+from typedbytes import TruncatedError
 from typedbytes.block import BlockReader, BlockWriter, SharedRing
 
 SECONDS = 60  # of one wait: a wake-up was lost
@@ -71,8 +73,12 @@ def send(ring, count, seed):
 
 def verify(ring, count, seed):
     """Read them: AssertionError for one that is missing, changed or out of order."""
-    reader = BlockReader(ring, "native")
-    for number, body, seconds in messages(count, ring.capacity, seed):
+    return verify_messages(BlockReader(ring, "native"), count, ring.capacity, seed)
+
+
+def verify_messages(reader, count, capacity, seed):
+    """Read them of a reader that goes on."""
+    for number, body, seconds in messages(count, capacity, seed):
         pause(seconds)
         found = reader.read()
         assert found is not None and found[0] == number, (number, found)
@@ -107,11 +113,11 @@ class DrivenRing(SharedRing):
         spin_ns = ctypes.c_longlong(round(spin * 1e9))
         self.side = ctypes.c_void_p(driver().open_side(first, second, ctypes.c_uint64(len(mine) - 4096), file, spin_ns))
 
-    def drive(self, nsent, nread, is_polled=False, is_even=False):
-        """Send messages and verify others, maybe all of 64 bytes; return how many bytes the ring has sent and read."""
+    def drive(self, nsent, nread, is_polled=False, even=0):
+        """Send messages and verify others, maybe all of `even` bytes; return how many bytes the ring sent and read."""
         positions = (ctypes.c_uint64 * 2)()
         counts = ctypes.c_uint64(nsent), ctypes.c_uint64(nread)
-        verdict(driver().drive(self.side, *counts, is_polled, is_even, positions))
+        verdict(driver().drive(self.side, *counts, is_polled, even, positions))
         return sum(positions)
 
     def time_echoes(self, nbytes, count):
@@ -178,6 +184,36 @@ def run_threads(count, capacity, spin):
     return 0
 
 
+def run_kills(count, capacity, spin):
+    """Kill a side at any moment while it sends, many times: what had come is whole, and the end is noticed."""
+    rng = random.Random(capacity)
+    slowest = nwraps = 0
+    for _ in range(count):
+        ours, theirs = socket.socketpair()
+        child = os.fork()
+        if child == 0:
+            try:
+                ours.close()
+                send(SharedRing.accept(theirs, spin), 1 << 30, 1)
+            finally:
+                os._exit(1)
+        theirs.close()
+        with ours, SharedRing(ours, capacity, spin) as ring:
+            reader = BlockReader(ring, "native")
+            nwraps += verify_messages(reader, rng.randrange(300), capacity, 1) // capacity
+            os.kill(child, signal.SIGKILL)
+            started = time.perf_counter()
+            try:
+                for number, crc, body in reader:
+                    assert crc == zlib.crc32(body), f"message {number} has changed"
+            except TruncatedError:
+                pass
+            slowest = max(slowest, time.perf_counter() - started)
+        os.waitpid(child, 0)
+    print(f"{count} kills, the slowest noticed after {slowest * 1000:.1f} ms")
+    return nwraps
+
+
 IN_C = {"one way": (1, 0, False), "both ways": (0.5, 0.5, False), "polled": (1, 0, True), "java": None}
 VARIANTS = {"one way": (send, verify), "back": (verify, send), "calls": (call, answer), WAKE_UPS: (call, answer)}
 
@@ -223,7 +259,7 @@ def run_java(count, capacity, spin, seed=1):
 
 def main(count, *names):
     """Spread the messages over the variants, all but a thousandth over those in C."""
-    others = {"java": run_java, "threads": run_threads}
+    others = {"java": run_java, "threads": run_threads, "kills": run_kills}
     slow = [(name, others.get(name) or partial(run, name)) for name in names or (*VARIANTS, *others)]
     fast = [] if names else [(f"in C, {name}", partial(run_in_c, name)) for name in IN_C]
     nmessages = nwraps = 0

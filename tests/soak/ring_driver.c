@@ -92,7 +92,7 @@ static int read_some(ring *r, unsigned char *p, size_t capacity, int is_polled, 
 typedef struct {
     ring *ring;
     uint64_t nsent, nread;
-    int is_polled, is_even;    /* is_even: all of 64 bytes, without pauses */
+    int is_polled, even;    /* even: the bytes of each message, without pauses; 0: of all sizes */
     int result;
 } side;
 
@@ -102,8 +102,8 @@ static int send_all(side *s) {
         uint32_t nbytes, sum;
         const unsigned char *body = body_of(number, s->ring->capacity, &nbytes);
         int failed;
-        if (s->is_even) {
-            nbytes = 64 - HEAD;
+        if (s->even) {
+            nbytes = (uint32_t)s->even - HEAD;
         } else if (number % 4096 == 0) {    /* around the moment when the other side falls asleep */
             long long until = now_ns() + (long long)(mixed(~number) % 100000);
             while (now_ns() < until) ring_pause();
@@ -126,7 +126,7 @@ static int verify_all(side *s) {
         uint64_t found;
         uint32_t expected, nbytes = 0, sum = 0;
         const unsigned char *body = body_of(number, s->ring->capacity, &expected);
-        if (s->is_even) expected = 64 - HEAD;
+        if (s->even) expected = (uint32_t)s->even - HEAD;
         while (held - at < HEAD + (size_t)expected) {
             int failed;
             if (at + HEAD + LARGEST > sizeof buffer) {
@@ -175,8 +175,8 @@ ring *open_side(unsigned char *mine, const unsigned char *theirs, uint64_t capac
 }
 
 /* Send and verify; `positions` becomes how far the ring has come. */
-int drive(ring *r, uint64_t nsent, uint64_t nread, int is_polled, int is_even, uint64_t *positions) {
-    side s = {r, nsent, nread, is_polled, is_even, RIGHT};
+int drive(ring *r, uint64_t nsent, uint64_t nread, int is_polled, int even, uint64_t *positions) {
+    side s = {r, nsent, nread, is_polled, even, RIGHT};
     int result = run_side(&s);
     positions[0] = r->tail;
     positions[1] = r->head;
