@@ -26,7 +26,7 @@ def rows(peers, py4j_gateway):
     for one_cpu in (True, False):
         where = "one processor" if one_cpu else "all processors"
 
-        def row(name, contenders, *arguments, turn=20, where=where, one_cpu=one_cpu):
+        def row(name, contenders, *arguments, turn=2000, where=where, one_cpu=one_cpu):
             return Row(f"{name}, {where}", lambda: contenders(peers, *arguments), turn=turn, one_cpu=one_cpu)
 
         for nbytes in (16, 64, 1024, 65536):
