@@ -571,7 +571,14 @@ def test_depth_is_limited():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"nparts": 3}, {"npartitions": 0}, {"npartitions": 65537}, {"right_offset": 0}, {"by": "value"}, {"dialect": "pig"}],
+    [
+        {"nparts": 3},
+        {"npartitions": 0},
+        {"npartitions": 65537},
+        {"right_offset": 0},
+        {"by": "value"},
+        {"dialect": "pig"},
+    ],
 )
 def test_wrong_options_are_refused(wrong):
     with pytest.raises(ValueError, match="."):
