@@ -23,7 +23,7 @@ CODECS = {}
 SHAPES = []
 SINGLES = re.compile(r"Float\(([^()]*)\)")
 NSHAPES = 3000
-NEW = 0.003  #: parts of the inputs after these that are made anew
+NEW = 0.003  #: parts of the inputs after these that are made again
 
 OPTIONS = [
     {},
