@@ -25,7 +25,7 @@ import sessions  # noqa: E402
 import wordcount  # noqa: E402
 
 import typedbytes as tb  # noqa: E402
-from support.hadoop_cluster import Cluster, ClusterError  # noqa: E402
+from support.hadoop_cluster import BARE_PYTHON, Cluster, ClusterError  # noqa: E402
 from support.portable_jobs import JOBS, lay_out  # noqa: E402
 from typedbytes.streaming import testing  # noqa: E402
 
@@ -73,6 +73,15 @@ def reducer(number, lines):
         yield number, line
 
 streaming.run(mapper, reducer)
+"""
+BY_KEY_JOB = """\
+from typedbytes import streaming
+
+def mapper(offset, line):
+    for word in line.split():
+        yield (f"length={len(word)}", word), 1
+
+streaming.run(mapper, lambda key, counts: [(key, sum(counts))])
 """
 FAILING_JOB = """\
 from typedbytes import streaming
@@ -148,6 +157,34 @@ def check_side_files(cluster):
     )
     kept = list(tb.PairReader(cluster.fs("-cat", "/out/side/bad-records-m-00000")))
     demand(kept == [(4, "bad")], "the bad record is kept there too", said)
+
+
+def check_output_by_key(cluster):
+    (cluster.folder / "by_key.py").write_text(BY_KEY_JOB)
+    (cluster.folder / "by_key.txt").write_text("to be or not to be\nthe question\n")
+    cluster.fs("-mkdir", "-p", "/in")
+    cluster.fs("-put", "-f", cluster.folder / "by_key.txt", "/in")
+    words = ("/in/by_key.txt", "-o", "/out/by_key", "--reducers", 2, "--output-by-key", "--output-format", "text")
+    _, said = cluster.submit("by_key.py", *words)
+    found = {n: sorted(cluster.fs("-cat", f"/out/by_key/length={n}/*").decode().splitlines()) for n in (2, 3, 8)}
+    expected = {2: ["be\t2", "or\t1", "to\t2"], 3: ["not\t1", "the\t1"], 8: ["question\t1"]}
+    demand(found == expected, "an output by key: a folder in HDFS for each", f"{said}{found}")
+
+
+def check_fronts(cluster):
+    for name in ("one", "two"):
+        (cluster.folder / name).mkdir()
+        (cluster.folder / name / "words").write_text(f"to\n{name}\n")
+    script = ROOT / "tests" / "fronts" / "scripts" / "mr_whole_files.py"
+    words = ("-r", "hadoop", "--no-conf", "--python-bin", BARE_PYTHON, "one/words", "two/words")
+    _, said = cluster.run_python("-m", "typedbytes.fronts", script, *words, code=1)
+    demand("there is no Hadoop here" in said, "a task without the command hadoop says so", said)
+    for name, folder in (("HADOOP_HOME", "home"), ("HADOOP_CONF_DIR", "conf")):  # as nodes elsewhere have them
+        words += ("--cmdenv", f"{name}={cluster.folder / folder}")
+    output, said = cluster.run_python("-m", "typedbytes.fronts", script, *words)
+    pair = '["words", "words"]'
+    expected = f'"one"\t[{pair}]\n"to"\t[{pair}, {pair}]\n"two"\t[{pair}]\n'
+    demand(output.decode() == expected, "a script of mrjob: whole files of one name", said)
 
 
 def check_failures(cluster):
@@ -280,6 +317,8 @@ CHECKS = {
     "temperature": check_max_temperature,
     "sessions": check_sessions,
     "side-files": check_side_files,
+    "by-key": check_output_by_key,
+    "fronts": check_fronts,
     "jobs": check_portable_jobs,
     "failures": check_failures,
     "killed-tasks": check_killed_tasks,

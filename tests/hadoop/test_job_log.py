@@ -28,6 +28,14 @@ def test_progress_and_counters():
     assert log.report == [] and log.advice() is None
 
 
+def test_an_error_without_a_line_of_the_users_code_is_reported():
+    """As YARN gives the log of a task whose traceback has frames of this package alone."""
+    lines = ["typedbytes: task failed: user code failed (exit code 1)", "typedbytes: input read: 1 records, 42 bytes"]
+    error = "typedbytes.jobs.errors.SubmitError: there is no Hadoop here"
+    log, _ = parsed("\n".join([*lines, error, "", "End of LogType:stderr", "java.io.IOException: closed"]))
+    assert log.report == [*lines, error]
+
+
 TASKS = """\
 x INFO mapred.LocalJobRunner: Starting task: attempt_local12_0001_m_000000_0
 x INFO mapred.MapTask: Processing split: file:/data/in.txt:100+28

@@ -105,7 +105,7 @@ def test_a_task_by_hand_checks_them_too(job):
     assert list(tb.PairReader(done.stdout)) == [("a", (2026, 1, 0.5, False, None))], done.stderr
     given["typedbytes_param_least"] = "x"
     done = subprocess.run([sys.executable, job, "map"], input=b"a\n", env=given, capture_output=True)
-    assert done.returncode == 64 and done.stderr.startswith(b"typedbytes run: the parameter least=x: expected int")
+    assert done.returncode == 64 and done.stderr.startswith(b"typedbytes: the parameter least=x: expected int")
 
 
 def test_parameters_in_unit_tests(job):

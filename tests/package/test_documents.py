@@ -105,7 +105,7 @@ def test_the_pictures_show_the_results_of_today():
 
     files = dict(pictures.drawn())
     kept = [name for name in files if "-dark" not in name or name == "speed-dark.svg"]
-    assert (len(files), len(kept)) == (10, 6)
+    assert (len(files), len(kept)) == (12, 7)
     for name in kept:
         assert (pictures.FOLDER / name).read_text() == files[name], "python docs/pictures.py"
 

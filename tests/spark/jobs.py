@@ -65,6 +65,15 @@ def test_jobs_as_users_write_them(tmp_path, name, command):
     assert others == job.side_output
 
 
+def test_an_output_by_key(tmp_path):
+    write_script(tmp_path, WORD_COUNT.replace("yield word, sum", "yield (f'length={len(word)}', word), sum"))
+    (tmp_path / "in.txt").write_text("to be or not to be\n")
+    options = ["--engine", "spark", "--no-combiner", "--output-by-key", "--output-format", "text", "-q"]
+    subprocess.run([*RUN, *options, "job.py", "in.txt", "-o", "out"], cwd=tmp_path, env=environment(), check=True)
+    found = {path.parent.name: path.read_text() for path in (tmp_path / "out").glob("length=*/*")}
+    assert found == {"length=2": "be\t2\nor\t1\nto\t2\n", "length=3": "not\t1\n"}
+
+
 def test_map_only_text_and_records_in_memory(spark, tmp_path):
     script = write_script(
         tmp_path, "from typedbytes import streaming\nstreaming.run(lambda key, value: [(value, key)])\n"

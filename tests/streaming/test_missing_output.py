@@ -90,7 +90,7 @@ def test_a_job_of_many_tasks_says_it_once(tmp_path, mapper, reducer, combiner, s
     words = [*local_jobs.RUN, script, *inputs, "-o", tmp_path / "out"]
     done = subprocess.run([*words, "--processes", "1"], capture_output=True, text=True, env=environment(), timeout=60)
     assert done.returncode == 0, done.stderr
-    found = [line.split()[2] for line in done.stderr.splitlines() if "wrote no pairs" in line]
+    found = [line.split()[3] for line in done.stderr.splitlines() if "wrote no pairs" in line]
     assert found == said, done.stderr
     again = subprocess.run(
         [*words[:-1], tmp_path / "quiet", "-q"], capture_output=True, text=True, env=environment(), timeout=60

@@ -74,9 +74,16 @@ class Cluster:
 
     def submit(self, script, *words, code=0):
         """Submit a job with ``typedbytes submit`` and return the pairs it wrote and what was said."""
-        command = [sys.executable, "-m", "typedbytes", "submit", script, "--python", BARE_PYTHON, *words]
+        words = ["-m", "typedbytes", "submit", script, "--python", BARE_PYTHON, *words]
+        output, said = self.run_python(*words, code=code)
+        return list(PairReader(output)), said
+
+    def run_python(self, *words, code=0):
+        """Run this Python as a user of the cluster, and return what it wrote and what was said."""
         environ = {**self._environ, "PYTHONPATH": environment()["PYTHONPATH"]}
-        done = subprocess.run([*map(str, command)], cwd=self.folder, env=environ, capture_output=True)
+        command = [sys.executable, *map(str, words)]
+        done = subprocess.run(command, cwd=self.folder, env=environ, capture_output=True)
+        said = done.stderr.decode("utf-8", "replace")
         if done.returncode != code:
-            raise ClusterError(f"exit code {done.returncode}:\n{done.stderr.decode('utf-8', 'replace')[-6000:]}")
-        return list(PairReader(done.stdout)), done.stderr.decode("utf-8", "replace")
+            raise ClusterError(f"exit code {done.returncode}:\n{said[-6000:]}")
+        return done.stdout, said

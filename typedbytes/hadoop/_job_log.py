@@ -105,6 +105,7 @@ INPUT_NBYTES = {"map": "Bytes Read", "reduce": "Reduce shuffle bytes"}  # counte
 NOTABLE = re.compile(r"The url to track the job: (?!http://localhost:8080/).*|Task Id : .*Status : FAILED.*")
 COUNTERS = re.compile(r"Counters: \d+$")
 ERROR = re.compile(r"^(?:Caused by: |Error: )?(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error)\b|\bERROR\b")
+ERROR_ALONE = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:: |$)")  # of Python: its class, and what it says
 JOB_FAILED = re.compile(r"Job not successful!|Streaming Command Failed!")
 MAX_LINES = 20_000  # kept of a log
 
@@ -115,7 +116,7 @@ class JobLogParser:
     def __init__(self, say):
         self._say = say
         self._group = None  # the group of counters that is being read
-        self._counting = self._in_traceback = False
+        self._counting = self._in_traceback = self._follows_ours = False
         self.job_id: str | None = None
         self.progress = None
         self.counters = {}  #: group -> name -> amount
@@ -164,13 +165,16 @@ class JobLogParser:
 
     def _parse_report(self, line):
         # The error report of one of our tasks: lines "typedbytes: NAME: TEXT", then a traceback, which ends
-        # with its first line that is not indented.
+        # with its first line that is not indented. An error that has no frames of the user's is that line alone.
         is_ours = line.startswith("typedbytes: ")
         if self._in_traceback:
             self._in_traceback = line.startswith(" ") or not line
             is_ours = not LOG_LINE.match(line)
         elif line == "Traceback (most recent call last):":
             self._in_traceback = is_ours = True
+        elif self._follows_ours and ERROR_ALONE.match(line):
+            is_ours = True
+        self._follows_ours = line.startswith("typedbytes: ")
         if is_ours and line not in self.report[-1:]:
             self.report.append(line)
         return is_ours

@@ -57,7 +57,10 @@ class TypedBytesDataSource(DataSource):
         else:
             found = json.loads(self.options.get("paths", "[]"))
         if not found:
-            raise ValueError("no path: load(path) takes one or several, save(path) one")
+            raise ValueError(
+                "no path: load(path) takes one or several, save(path) one; a table of Spark's catalog hands on none, "
+                "a temporary view does"
+            )
         return [f"/{path[5:].lstrip('/')}" if path.startswith("file:/") else path for path in found]
 
 

@@ -245,7 +245,7 @@ def primary(mapper: Any) -> Any:
     >>> testing.call_map(primary(identitymapper), [(7, "Ada")])
     [((7, False), 'Ada')]
     """
-    return Marked(mapper, False)
+    return _Marked(mapper, False)
 
 
 def secondary(mapper: Any) -> Any:
@@ -255,10 +255,10 @@ def secondary(mapper: Any) -> Any:
     >>> testing.call_map(secondary(identitymapper), [(7, 19.9)])
     [((7, True), 19.9)]
     """
-    return Marked(mapper, True)
+    return _Marked(mapper, True)
 
 
-class Marked:
+class _Marked:
     """A mapper whose keys get a mark: False for the first side of a join, True for the second."""
 
     def __init__(self, mapper: Any, mark: bool) -> None:

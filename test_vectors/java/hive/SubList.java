@@ -7,7 +7,7 @@ import org.apache.hive.com.esotericsoftware.kryo.Serializer;
 import org.apache.hive.com.esotericsoftware.kryo.io.Input;
 import org.apache.hive.com.esotericsoftware.kryo.io.Output;
 
-/** Stands in for Hive's own, which looks for a private field that lists had in Java 8: Hive 3 does not start without. */
+/** Stands in for Hive's own, which looks for a private field that lists had in Java 8. */
 class SerializationUtilities$ArrayListSubListSerializer extends Serializer<List<?>> {
   @Override
   public void write(Kryo kryo, Output out, List<?> list) {

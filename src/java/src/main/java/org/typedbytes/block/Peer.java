@@ -29,9 +29,9 @@ import java.util.zip.CRC32;
  *
  * <p>ack answers each message with one zero byte; echo sends it back; checksum answers with the CRC-32 of its
  * values and their number; collect makes Java objects of all values and answers with the number of leaves and the
- * names of the classes; copy sends back the bytes of a ring as they are. In every mode, a ring is accepted, and so is shared memory, whose bodies are checked and
- * released. tcp (the default) prints its port; connections are served one after the other until standard input
- * ends. pipe serves standard input and output, once.
+ * names of the classes; copy sends back the bytes of a ring as they are. In every mode, a ring is accepted, and so
+ * is shared memory, whose bodies are checked and released. tcp (the default) prints its port; connections are
+ * served one after the other until standard input ends. pipe serves standard input and output, once.
  */
 public final class Peer {
     private final String mode;
