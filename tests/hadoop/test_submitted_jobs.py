@@ -30,7 +30,8 @@ def test_a_job_with_a_bundle_on_a_bare_python(tmp_path, submit):
         "    yield word, (sum(count for count, _ in counts), all(bundled for _, bundled in counts))\n"
         "streaming.run(mapper, reducer, combiner=reducer)\n"
     )
-    output, messages = submit("it's.py", "in.txt", "-o", "out", "--reducers", "2", "--combiner", "--read", *QUICK)
+    words = ("-o", "out", "--reducers", "2", "--combiner", "--read", "--feed", "pairs", *QUICK)
+    output, messages = submit("it's.py", "in.txt", *words)
     assert sorted(tb.PairReader(output)) == [("a", (1, True)), ("b", (2, True))]
     assert "typedbytes submit: map 100 %, reduce 100 %" in messages.splitlines()
     assert "typedbytes submit: python: has other packages: 0" in messages.splitlines()

@@ -259,7 +259,7 @@ def secondary(mapper: Any) -> Any:
 
 
 class _Marked:
-    """A mapper whose keys get a mark: False for the first side of a join, True for the second."""
+    # A mapper whose keys get a mark: False for the first side of a join, True for the second.
 
     def __init__(self, mapper: Any, mark: bool) -> None:
         self._user_code = code_for_each_record(mapper)

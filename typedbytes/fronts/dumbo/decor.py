@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typedbytes.fronts.dumbo.lib import PrimaryMapper as primary, SecondaryMapper as secondary
+from typedbytes.fronts.dumbo.user_code import instance_of
 from typedbytes.fronts.dumbo.util import Options
+from typedbytes.streaming import lib as ours
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -11,6 +12,25 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = ["opt", "primary", "secondary"]
+
+
+def PrimaryMapper(mapper: Any) -> Any:
+    """Return a mapper whose keys are those of the first side of a join."""
+    return JoinMapper(mapper, isprimary=True)
+
+
+def SecondaryMapper(mapper: Any) -> Any:
+    """Return a mapper whose keys are those of the second side of a join."""
+    return JoinMapper(mapper)
+
+
+def JoinMapper(mapper: Any, isprimary: bool = False) -> Any:
+    """Return a mapper whose keys are those of one side of a join."""
+    mark = ours.primary if isprimary else ours.secondary
+    return mark(instance_of(mapper))
+
+
+primary, secondary = PrimaryMapper, SecondaryMapper
 
 
 class opt:

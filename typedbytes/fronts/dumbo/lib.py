@@ -6,6 +6,7 @@ import heapq
 import json
 from itertools import chain, groupby
 
+from typedbytes.fronts.dumbo.decor import JoinMapper, PrimaryMapper, SecondaryMapper
 from typedbytes.fronts.dumbo.user_code import instance_of
 from typedbytes.streaming import lib as ours
 from typedbytes.streaming.lib import (
@@ -73,21 +74,6 @@ class MultiMapper(ours.MultiMapper):
             super().configure()
         except LookupError:
             self._user_code = []
-
-
-def PrimaryMapper(mapper: Any) -> Any:
-    """Return a mapper whose keys are those of the first side of a join."""
-    return JoinMapper(mapper, isprimary=True)
-
-
-def SecondaryMapper(mapper: Any) -> Any:
-    """Return a mapper whose keys are those of the second side of a join."""
-    return JoinMapper(mapper)
-
-
-def JoinMapper(mapper: Any, isprimary: bool = False) -> Any:
-    """Return a mapper whose keys are those of one side of a join."""
-    return ours.Marked(instance_of(mapper), not isprimary)
 
 
 class RawReducer:

@@ -239,7 +239,7 @@ class Runner:
             files = [path for each in self._uploaded(inputs) for path in self.fs.ls(each)]
         else:
             files = [os.path.abspath(path) for each in inputs for path in self.fs.ls(each)]
-        made = []
+        made: list[str] = []
         for number, path in enumerate(files):
             if self.alias != "hadoop" or not made:
                 made.append(os.path.join(self._folder, f"manifest-{number:05}"))
@@ -286,7 +286,8 @@ class Runner:
 
         Files that have the same name come into folders of their own.
         """
-        found, folders = [], []
+        found: list[str] = []
+        folders: list[dict[str, str]] = []
         for path in paths:
             if "://" not in path and os.path.exists(path):
                 name = os.path.basename(os.path.abspath(path))
