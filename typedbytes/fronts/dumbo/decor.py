@@ -9,6 +9,7 @@ from typedbytes.streaming import lib as ours
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 __all__ = ["opt", "primary", "secondary"]
@@ -30,7 +31,8 @@ def JoinMapper(mapper: Any, isprimary: bool = False) -> Any:
     return mark(instance_of(mapper))
 
 
-primary, secondary = PrimaryMapper, SecondaryMapper
+primary: Callable[[Any], Any] = PrimaryMapper
+secondary: Callable[[Any], Any] = SecondaryMapper
 
 
 class opt:
