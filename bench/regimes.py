@@ -70,7 +70,10 @@ def numpy_rows():
         "numpy int64": ([np.int64(i * 7919) for i in range(N)], {}, PEERS, "encode"),
         "numpy float32": ([np.float32(i) for i in range(N)], {}, ("ormsgpack", "pickle"), "encode"),
         "numpy bool": ([np.bool_(i % 2) for i in range(N)], {}, ("orjson", "ormsgpack"), "encode"),
-        **{f"numpy {name}": ([each.copy() for _ in range(20)], {}, ("pickle",), "both") for name, each in arrays.items()},
+        **{
+            f"numpy {name}": ([each.copy() for _ in range(20)], {}, ("pickle",), "both")
+            for name, each in arrays.items()
+        },
         "numpy 1 M doubles": (make.random(1_000_000), {}, ("pickle",), "both"),
     }
 
