@@ -1,10 +1,10 @@
 """The extensions and the build switches; everything else is in pyproject.toml.
 
-Switches, all off by default, set to 1 in the environment: TYPEDBYTES_DEBUG (no optimisation, debug information),
-TYPEDBYTES_TRACE (counts lines and branches, -O0), TYPEDBYTES_SANITIZE (AddressSanitizer and UBSan), TYPEDBYTES_WERROR
-(warnings are errors), TYPEDBYTES_ANNOTATE (HTML of the generated C), TYPEDBYTES_PORTABLE (only public interpreter
-API), TYPEDBYTES_QUICK (compiles in half the time, -O1), TYPEDBYTES_NO_UNWIND_TABLES (smaller; debuggers and profilers
-cannot unwind our frames).
+Switches, all off by default, set to 1 in the environment: TYPEDBYTES_DEBUG (no optimisation, debug information,
+every compiled function in tracebacks), TYPEDBYTES_TRACE (counts lines and branches, -O0), TYPEDBYTES_SANITIZE
+(AddressSanitizer and UBSan), TYPEDBYTES_WERROR (warnings are errors), TYPEDBYTES_ANNOTATE (HTML of the generated C),
+TYPEDBYTES_PORTABLE (only public interpreter API), TYPEDBYTES_QUICK (compiles in half the time, -O1),
+TYPEDBYTES_NO_UNWIND_TABLES (smaller; debuggers and profilers cannot unwind our frames).
 """
 
 import glob
@@ -87,6 +87,7 @@ if switch("QUICK"):
     compile_args.append("-O1")
 if switch("DEBUG"):
     compile_args += ["-O0", "-g"]
+    macros.append(("TYPEDBYTES_DEBUG", "1"))
 if switch("TRACE"):
     compile_args += ["-O0", "--coverage"]
     link_args += ["--coverage"]

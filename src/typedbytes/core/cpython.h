@@ -7,6 +7,7 @@
 #define TYPEDBYTES_CPYTHON_H
 
 #include <Python.h>
+#include <frameobject.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -51,6 +52,19 @@ static inline void init_object(PyObject *object, PyTypeObject *type) {
     Py_SET_TYPE(object, type);
 #endif
 }
+
+/* The frame of a compiled function for a traceback: of the innermost alone, and of none where the exception comes from
+ * Python code. Cython asks for one in each function that fails; NULL without an error of its own makes it go on without.
+ * Its except clauses need a traceback, so that one stays. Builds with debug information keep all. */
+#ifndef TYPEDBYTES_DEBUG
+static PyFrameObject *innermost_frame(PyThreadState *state, PyCodeObject *code, PyObject *globals, PyObject *locals) {
+    PyObject *kind, *error, *traceback;
+    PyErr_Fetch(&kind, &error, &traceback);
+    PyErr_Restore(kind, error, traceback);
+    return traceback == NULL ? PyFrame_New(state, code, globals, locals) : NULL;
+}
+#define PyFrame_New innermost_frame
+#endif
 
 #include "core/cpython_ints.h"
 #include "core/cpython_decimal.h"
