@@ -15,7 +15,7 @@ from block_row import Row
 from soak.block_ring import DrivenRing, driver
 from typedbytes.block import Command, Connection, SharedRing
 
-WARM_MESSAGES = 5000
+WARM_MESSAGES = 20_000
 ARGUMENTS = [Command("add"), 5, "some text", 2.5, b"bytes", True, None, 2**40]
 IDLE_SECONDS = 10
 CLOCK_TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
