@@ -15,7 +15,7 @@ from block_row import Row
 from soak.block_ring import DrivenRing, driver
 from typedbytes.block import Command, Connection, SharedRing
 
-WARM_MESSAGES = 5000
+WARM_MESSAGES, WARM_SECONDS = 100_000, 2
 ARGUMENTS = [Command("add"), 5, "some text", 2.5, b"bytes", True, None, 2**40]
 IDLE_SECONDS = 10
 CLOCK_TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
@@ -60,8 +60,11 @@ def calls(peers, values, py4j_gateway=lambda peers: None):
         same = gateway.jvm.java.util.Objects.requireNonNull
         found["Py4J"] = lambda: same(values[0]) and None
     for run in found.values():
+        until = time.monotonic() + WARM_SECONDS
         for _ in range(10 if peers.quick else WARM_MESSAGES):
             run()
+            if time.monotonic() > until:
+                break
     return found
 
 
