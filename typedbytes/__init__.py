@@ -17,7 +17,11 @@
 
 import sys
 
-from typedbytes._core import Decoder, Encoder, dumps, loads
+try:
+    from typedbytes._core import Decoder, Encoder, dumps, loads
+except ModuleNotFoundError as error:  # in a checkout, which comes before what pip has installed
+    error.msg += f": {__path__[0]} is not built for this Python; if it is a checkout, run Python in another folder"
+    raise
 from typedbytes._types import Byte, Ext, Float, Int, Long, Writable
 from typedbytes.errors import (
     BlockError,

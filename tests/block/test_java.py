@@ -118,5 +118,5 @@ def test_the_guide_calls(section, tmp_path, monkeypatch, capsys):
     classes = block_peer.classes()
     subprocess.run([jars.find_tool("javac"), "-cp", classes, "-d", tmp_path, source], check=True)
     monkeypatch.chdir(tmp_path)
-    exec(blocks["py"].replace("build/java-block/typedbytes-block-0.1.0.jar", str(classes)), {})
+    exec(blocks["py"].replace("typedbytes-block-0.1.0.jar", str(classes)), {})
     assert capsys.readouterr().out == blocks["text"]

@@ -4,6 +4,7 @@ import ast
 import importlib
 import inspect
 import io
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -333,3 +334,15 @@ def test_a_batch_shows_its_rows_and_columns():
 @pytest.mark.parametrize("kind", [sequencefile.Reader, sequencefile.Writer, columns.Batch, columns.BatchReader])
 def test_every_public_attribute_has_a_docstring(kind):
     assert [name for name in dir(kind) if not name.startswith("_") and not inspect.getdoc(getattr(kind, name))] == []
+
+
+def test_sources_that_are_not_built_say_so(tmp_path):
+    """In a checkout, Python finds these before what pip has installed."""
+    shutil.copytree(Path(tb.__file__).parent, tmp_path / "typedbytes", ignore=shutil.ignore_patterns("*.so", "*.pyd"))
+    done = subprocess.run(
+        [sys.executable, "-c", "import typedbytes"], cwd=tmp_path, stderr=subprocess.PIPE, text=True, timeout=SECONDS
+    )
+    assert done.returncode == 1
+    assert "No module named 'typedbytes._core'" in done.stderr
+    assert f"{tmp_path / 'typedbytes'} is not built" in done.stderr
+    assert "run Python in another folder" in done.stderr
