@@ -31,7 +31,7 @@ def lay_out(folder, case):
 def test_a_script_prints_what_it_printed(tmp_path, case):
     script = lay_out(tmp_path, case)
     output, _ = run_front(tmp_path, script, *case["words"], "in", "--no-conf", "-q")
-    assert output.decode("latin-1") == case["output"].replace("\x80\x04", f"\x80{chr(pickle.DEFAULT_PROTOCOL)}")
+    assert output.decode("latin-1") == case["output"].replace(r"\x80\x04", rf"\x80\x{pickle.DEFAULT_PROTOCOL:02}")
 
 
 @pytest.mark.parametrize("number", [0, 2, 4])
