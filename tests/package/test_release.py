@@ -36,6 +36,19 @@ def test_the_version_is_the_same_everywhere():
     assert len(set(versions.values())) == 1, versions
 
 
+def test_the_conda_recipe_needs_what_the_project_needs():
+    """The optional packages too, whose versions it limits where they are installed."""
+    metadata = pytest.importorskip("tomllib").loads((ROOT / "pyproject.toml").read_text())
+    project = metadata["project"]
+    needs = {*metadata["build-system"]["requires"], *sum(project["optional-dependencies"].values(), [])}
+    recipe = (ROOT / ".ci/conda/recipe.yaml").read_text()
+    named = {f"{name}{bounds}" for name, bounds in re.findall(r"^ +- ([\w.-]+) ([<>=]\S+)$", recipe, re.M)}
+    assert project["dependencies"] == []
+    assert named == {need.partition(";")[0] for need in needs if not need.startswith("typedbytes[")}
+    for name, function in project["scripts"].items():
+        assert f"- {name} = {function}\n" in recipe
+
+
 @pytest.mark.parametrize(
     "tag, code, said",
     [
