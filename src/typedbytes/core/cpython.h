@@ -54,8 +54,8 @@ static inline void init_object(PyObject *object, PyTypeObject *type) {
 }
 
 /* The frame of a compiled function for a traceback: of the innermost alone, and of none where the exception comes from
- * Python code. Cython asks for one in each function that fails; NULL without an error of its own makes it go on without.
- * Its except clauses need a traceback, so that one stays. Builds with debug information keep all. */
+ * Python code. Cython asks for one in each function that fails; NULL without an error of its own makes it go on
+ * without. Its except clauses need a traceback, so that one stays. Builds with debug information keep all. */
 #ifndef TYPEDBYTES_DEBUG
 static PyFrameObject *innermost_frame(PyThreadState *state, PyCodeObject *code, PyObject *globals, PyObject *locals) {
     PyObject *kind, *error, *traceback;
