@@ -82,29 +82,28 @@ def _records_ahead(chance, probability):
 
 
 def _draw_number(inputs, records, nrecords, chance):
-    # Li's algorithm L: only the records that enter the reservoir are read, all others are skipped. The loop is what
-    # takes the time: no call in it that could be left out.
+    # Li's algorithm L: only the records that enter the reservoir are read, all others are skipped.
     kept: list = []
-    probability, here, ahead, random, log = 1.0, 0, 0, chance.random, math.log
+    probability, here, ahead = 1.0, 0, 0
     for name in inputs:
         with inputs.reading(name) as reader:
             while nrecords:
-                if ahead:
-                    passed = reader.skip(ahead)
-                    ahead, here = ahead - passed, here + passed
+                passed = reader.skip(ahead)
+                ahead, here = ahead - passed, here + passed
                 record = next(reader, None) if not ahead else None
                 if record is None:
                     break
+                drawn = (here, reader, joined(record))
                 if len(kept) < nrecords:
-                    kept.append((here, reader, record))
+                    kept.append(drawn)
                 else:
-                    kept[int(random() * nrecords)] = here, reader, record
+                    kept[chance.randrange(nrecords)] = drawn
                 here += 1
                 if len(kept) == nrecords:
-                    probability *= math.exp(log(1 - random()) / nrecords)
+                    probability *= math.exp(math.log(1 - chance.random()) / len(kept))
                     ahead = _records_ahead(chance, probability)
     kept.sort(key=itemgetter(0))
-    _write_kept([(reader, joined(record)) for _, reader, record in kept], records)
+    _write_kept([each[1:] for each in kept], records)
 
 
 def _write_kept(kept, records):
