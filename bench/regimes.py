@@ -13,14 +13,14 @@ import collections
 import dataclasses
 import datetime
 import enum
+import functools
 import importlib.util
 import json
-import marshal
 import multiprocessing
 import pathlib
-import pickle
 import random
 
+import contenders
 import typedbytes as tb
 from timing import Race, Runner
 
@@ -114,25 +114,25 @@ def contender(name, options):
     """Return how a contender encodes and decodes; None where it is not installed."""
     if name == "typedbytes":
         return tb.Encoder(**options).encode, tb.Decoder().decode
-    if name == "marshal":
-        return marshal.dumps, marshal.loads
-    if name == "pickle":
-        return (lambda obj: pickle.dumps(obj, 5)), pickle.loads
     library, _, is_sorted = name.partition(" ")
-    if importlib.util.find_spec(library) is None:
+    plain = contenders.codec(library, None)
+    if plain is None:
         return None
-    if library == "msgspec":
-        from msgspec import msgpack
-
-        return msgpack.Encoder(order="deterministic" if is_sorted else None).encode, msgpack.Decoder().decode
+    encode = plain.dumps
     if library == "orjson":
         import orjson
 
         flags = orjson.OPT_SERIALIZE_NUMPY | (orjson.OPT_SORT_KEYS if is_sorted else 0)
-        return (lambda obj: orjson.dumps(obj, option=flags)), orjson.loads
-    import ormsgpack
+        encode = functools.partial(encode, option=flags)
+    elif library == "ormsgpack":
+        import ormsgpack
 
-    return (lambda obj: ormsgpack.packb(obj, option=ormsgpack.OPT_SERIALIZE_NUMPY)), ormsgpack.unpackb
+        encode = functools.partial(encode, option=ormsgpack.OPT_SERIALIZE_NUMPY)
+    elif is_sorted:
+        from msgspec import msgpack
+
+        encode = msgpack.Encoder(order="deterministic").encode
+    return encode, plain.loads
 
 
 def of_file(path):

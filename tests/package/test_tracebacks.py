@@ -1,12 +1,12 @@
 """A failing call has one frame of compiled code in its traceback, whatever it went through."""
 
-import importlib
 import inspect
 import pickle
 
 import pytest
 
 import typedbytes as tb
+from support.public_classes import callables_of
 
 pytestmark = pytest.mark.quick
 
@@ -23,22 +23,6 @@ FAILING = {
     "typed decoding": lambda: tb.Decoder(type=dict[str, int]).decode(DEEP),
     "typed encoding": lambda: tb.Encoder(type=dict[str, list[int]]).encode({"a": [1, "b"]}),
 }
-
-
-def public_functions():
-    """Return the public functions and methods of classes, by their names."""
-    found = {}
-    for suffix in MODULES:
-        module = importlib.import_module(f"typedbytes{suffix}")
-        for name in getattr(module, "__all__", ()):
-            each = getattr(module, name)
-            if inspect.isclass(each):
-                found |= {
-                    f"{suffix}.{name}.{method}": getattr(each, method) for method in vars(each) if method[0] != "_"
-                }
-            if callable(each):
-                found[f"{suffix}.{name}"] = each
-    return {name: each for name, each in found.items() if callable(each) and not inspect.iscoroutinefunction(each)}
 
 
 def compiled_frames(call):
@@ -68,7 +52,9 @@ def test_an_error_that_compiled_code_caught_and_chained_keeps_its_traceback():
 
 def test_so_has_each_public_function_for_wrong_arguments():
     nfailed = 0
-    for name, function in public_functions().items():
+    for name, function in callables_of(MODULES):
+        if inspect.iscoroutinefunction(function):
+            continue
         for arguments in ((), (object(),), (object(), object())):
             frames = compiled_frames(lambda: function(*arguments))
             nfailed += frames is not None

@@ -1,7 +1,6 @@
 """What a newcomer gets wrong first: the message says what to do, and signatures show what is taken."""
 
 import ast
-import importlib
 import inspect
 import io
 import shutil
@@ -13,6 +12,7 @@ import numpy
 import pytest
 
 import typedbytes as tb
+from support.public_classes import callables_of
 from support.subprocess_runs import SECONDS, run_fresh
 from typedbytes import block, columns, local, sequencefile, streaming
 from typedbytes.streaming import testing
@@ -24,19 +24,7 @@ MODULES = [
 ]  # fmt: skip
 
 
-def _callables():
-    for name in MODULES:
-        module = importlib.import_module("typedbytes" + name)
-        for public in getattr(module, "__all__", None) or dir(module):
-            found = getattr(module, public)
-            if callable(found) and not public.startswith("_"):
-                yield f"{module.__name__}.{public}", found
-                for method, _ in inspect.getmembers(found, inspect.isroutine) if isinstance(found, type) else ():
-                    if method in vars(found) and not method.startswith("_"):
-                        yield f"{module.__name__}.{public}.{method}", getattr(found, method)
-
-
-CALLABLES = {name: found for name, found in _callables() if type(found).__module__ != "operator"}
+CALLABLES = {name: found for name, found in callables_of(MODULES) if type(found).__module__ != "operator"}
 
 
 def test_every_public_callable_has_a_signature():

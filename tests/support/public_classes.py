@@ -1,4 +1,4 @@
-"""The public modules and classes, found, so that none is forgotten."""
+"""The public modules, classes and functions, found, so that none is forgotten."""
 
 import importlib
 import inspect
@@ -23,3 +23,16 @@ def closable():
                 and (hasattr(kind, "__enter__") or hasattr(kind, "__aenter__"))
             ):
                 yield kind
+
+
+def callables_of(modules):
+    """Yield the name and the object of each public function, class and method of modules, named as ".block" or ""."""
+    for name in modules:
+        module = importlib.import_module("typedbytes" + name)
+        for public in getattr(module, "__all__", None) or dir(module):
+            found = getattr(module, public)
+            if callable(found) and not public.startswith("_"):
+                yield f"{module.__name__}.{public}", found
+                for method, _ in inspect.getmembers(found, inspect.isroutine) if isinstance(found, type) else ():
+                    if method in vars(found) and not method.startswith("_"):
+                        yield f"{module.__name__}.{public}.{method}", getattr(found, method)

@@ -166,15 +166,15 @@ class JobLogParser:
     def _parse_report(self, line):
         # The error report of one of our tasks: lines "typedbytes: NAME: TEXT", then a traceback, which ends
         # with its first line that is not indented. An error that has no frames of the user's is that line alone.
-        is_ours = line.startswith("typedbytes: ")
+        follows_ours, self._follows_ours = self._follows_ours, line.startswith("typedbytes: ")
+        is_ours = self._follows_ours
         if self._in_traceback:
             self._in_traceback = line.startswith(" ") or not line
             is_ours = not LOG_LINE.match(line)
         elif line == "Traceback (most recent call last):":
             self._in_traceback = is_ours = True
-        elif self._follows_ours and ERROR_ALONE.match(line):
+        elif follows_ours and ERROR_ALONE.match(line):
             is_ours = True
-        self._follows_ours = line.startswith("typedbytes: ")
         if is_ours and line not in self.report[-1:]:
             self.report.append(line)
         return is_ours
