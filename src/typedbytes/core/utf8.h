@@ -11,7 +11,8 @@
  * avx2    asked at run time: the same with 32 bytes at once, compressed by BMI2
  * avx512  with VBMI2, asked at run time: the same with 64 bytes or 16 characters at once, compressed together
  *
- * Where all the bytes of a step are above ASCII, characters of one length are first tried: they need no compressing.
+ * Where all the bytes of a step are above ASCII, vector and avx2 first try characters of one length, which need no
+ * compressing. Compressing is cheap with VBMI2, so avx512 does this for characters of four bytes alone.
  *
  * Rejected: simdutf, a C++ library without a package that every platform's build could depend on;
  * shuffle tables, 16 KiB that the cache needs for data.
