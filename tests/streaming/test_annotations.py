@@ -258,6 +258,17 @@ def test_wrappers_of_mappers_have_the_annotations_of_theirs(tmp_path):
     assert found == [(("ann", DAYS), 2)]
 
 
+@pytest.mark.parametrize("wrapped", ["mapper", "mock.call"])
+def test_a_function_that_wraps_without_end_is_called(tmp_path, wrapped):
+    text = CLASSES + (
+        "from unittest import mock\n"
+        "def mapper(key, visit: Visit): yield key, 1\n"
+        f"mapper.__wrapped__ = {wrapped}\n"
+        "run(mapper)\n"
+    )
+    assert pairs(run_script(tmp_path, text, "map", data=encode((0, ("ann", DAYS))))) == [(0, 1)]
+
+
 def test_unit_tests_of_jobs_use_annotations(tmp_path):
     text = CLASSES + (
         "from typedbytes.streaming import testing\n"

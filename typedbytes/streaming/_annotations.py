@@ -19,6 +19,7 @@ __all__ = ["types_of"]
 
 #: What dataclasses, attrs, msgspec and TypedDict leave in their classes; a NamedTuple is known by its base.
 MARKS = ("__dataclass_fields__", "__attrs_attrs__", "__struct_fields__", "__required_keys__")
+MAX_WRAPPERS = 50  # of one function; what wraps itself, or makes up each attribute, has no end of them
 
 
 def types_of(role: str, function: Any, is_bound: bool) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -26,10 +27,10 @@ def types_of(role: str, function: Any, is_bound: bool) -> tuple[dict[str, Any], 
 
     is_bound: whether its first parameter is not one of a record. Raises TypeError for a type that no record can have.
     """
-    while hasattr(function, "__wrapped__"):
-        function = function.__wrapped__
+    for _ in range(MAX_WRAPPERS):
+        function = getattr(function, "__wrapped__", function)
     found, code = _annotations_of(function), getattr(function, "__code__", None)
-    if not found or code is None:
+    if not found or not isinstance(found, dict) or code is None:
         return {}, {}
     annotations = Annotations(role, found, function.__globals__)
     names = code.co_varnames[is_bound : code.co_argcount]
