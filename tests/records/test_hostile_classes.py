@@ -108,6 +108,26 @@ def test_a_class_that_changes_after_it_was_compiled(slots):
     gc.collect()
 
 
+class Same(type):
+    """Classes that are all equal, as a metaclass can have it."""
+
+    def __eq__(cls, other):
+        return type(other) is Same
+
+    def __hash__(cls):
+        return 7
+
+
+def test_classes_that_say_they_are_equal_are_written_as_what_they_are():
+    def slots(name, *fields):
+        cls = Same(name, (), {"__slots__": fields, "__annotations__": dict.fromkeys(fields, int)})
+        return dataclasses.dataclass(cls, eq=False, repr=False)
+
+    objects = [slots("First", "a", "b")(1, 2), slots("Second", "x", "y")(3, 4)]
+    objects += [Same("Real", (float,), {})(0.5), Same("Number", (int,), {})(5)]
+    assert [tb.loads(tb.dumps(obj)) for obj in objects] == [{"a": 1, "b": 2}, {"x": 3, "y": 4}, 0.5, 5]
+
+
 def test_values_that_change_while_they_are_encoded():
     @dataclasses.dataclass
     class Holder:

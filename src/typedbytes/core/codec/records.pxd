@@ -125,7 +125,6 @@ cdef struct RecordType:
     bint has_post_init
     bint reads_slots          # encoding takes values from their slots
     bint is_tuple
-    bint may_omit             # some fields are not always written
     Py_ssize_t norder         # what is written: fields, and nfields for the tag
     Py_ssize_t* order
     Py_ssize_t* sorted_order  # by encoded key

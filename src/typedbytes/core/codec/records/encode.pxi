@@ -5,11 +5,20 @@ ctypedef int (*typed_function)(Encoding* e, const TypeNode* node, PyObject* obj)
 
 
 cdef int encode_typed(Encoding* e, const TypeNode* node, PyObject* obj) except -1:
-    return encode_typed_inline(e, node, obj)
+    # The caller holds a reference to the object.
+    if node.kind <= BOOL_TYPE:
+        return encode_plain(e, node, obj)
+    if node.kind == RECORD_TYPE:
+        if likely(obj != Py_None):
+            return encode_typed_instance(e, node, obj)
+    elif node.kind == LIST_TYPE:
+        if likely(Py_TYPE(obj) == &PyList_Type):
+            return encode_typed_list(e, node, obj)
+    return encode_converted(e, node, obj)
 
 
-cdef inline int encode_typed_inline(Encoding* e, const TypeNode* node, PyObject* obj) except -1:
-    # The caller holds a reference to the object, except of the kinds up to BOOL_TYPE: see encode_value().
+cdef inline int encode_plain(Encoding* e, const TypeNode* node, PyObject* obj) except -1:
+    # Of the kinds up to BOOL_TYPE. The caller need not hold a reference: see encode_value().
     cdef PyTypeObject* of = Py_TYPE(obj)
     cdef TypeKind kind = node.kind
     if kind == ANY_TYPE:
@@ -26,12 +35,6 @@ cdef inline int encode_typed_inline(Encoding* e, const TypeNode* node, PyObject*
     elif kind == BOOL_TYPE:
         if likely(of == &PyBool_Type):
             return encode_bool(e, obj)
-    elif kind == RECORD_TYPE:
-        if likely(obj != Py_None):
-            return encode_typed_instance(e, node, obj)
-    elif kind == LIST_TYPE:
-        if likely(of == &PyList_Type):
-            return encode_typed_list(e, node, obj)
     return encode_converted(e, node, obj)
 
 

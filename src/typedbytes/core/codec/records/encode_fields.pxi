@@ -14,67 +14,70 @@ cdef bint is_instance_of(const RecordType* record, PyObject* obj) noexcept:
     return PyType_IsSubtype(Py_TYPE(obj), record.cls)
 
 
-cdef int encode_instance(Encoding* e, const RecordType* record, PyObject* obj) except -1:
+cdef inline int encode_instance(Encoding* e, const RecordType* record, PyObject* obj) except -1:
     if record.form == VECTOR_FORM:
         return encode_as_vector(e, record, obj)
     return encode_as_map(e, record, obj)
 
 
-cdef inline PyObject* value_of_field(Encoding* e, const RecordType* record, PyObject* obj, Py_ssize_t i,
-                                     PyObject** held) except? NULL:
-    # NULL without an exception: a key that a TypedDict does not have. `held` is the reference to the value that the
-    # caller releases; NULL: none is needed, as for the items of lists in encode_value().
-    cdef PyObject* value = NULL
-    held[0] = NULL
-    if record.reads_slots:
-        value = slot_at(obj, record.offsets[i])[0]
-    elif record.is_tuple:
-        if likely(i < PyTuple_GET_SIZE(obj)):
-            return PyTuple_GET_ITEM(obj, i)
-    elif record.make == MAKE_TYPEDDICT:
-        held[0] = item_of_field(record, obj, i)
-        return held[0]
-    elif Py_TYPE(obj) == record.cls:
-        value = attribute_at(&record.layout, obj, i)
-    if unlikely(value == NULL):
-        value = held[0] = attribute_of_field(e, record, obj, i)
-    elif NO_GIL or record.nodes[i].kind > BOOL_TYPE:
-        incref(value)
-        held[0] = value
-    return value
+cdef inline const Py_ssize_t* slots_of(const RecordType* record) noexcept:
+    return record.offsets if record.reads_slots else NULL
 
 
-cdef PyObject* item_of_field(const RecordType* record, PyObject* obj, Py_ssize_t i) except? NULL:
-    found = (<dict>obj).get(<object>record.attributes[i], NOTHING)
-    if found is NOTHING:
-        return NULL
-    Py_INCREF(found)
-    return <PyObject*>found
+cdef inline PyObject* field_at(const RecordType* record, const Py_ssize_t* slots, PyObject* obj,
+                               Py_ssize_t i) noexcept:
+    # Borrowed; NULL: to be looked up. `slots` is slots_of(record), which a loop over fields reads once: each byte that
+    # is written may be a part of the record for all that the compiler knows.
+    if slots != NULL:
+        return slot_at(obj, slots[i])[0]
+    if record.is_tuple:
+        return PyTuple_GET_ITEM(obj, i) if likely(i < PyTuple_GET_SIZE(obj)) else NULL
+    if Py_TYPE(obj) == record.cls:
+        return attribute_at(&record.layout, obj, i)
+    return NULL
 
 
-cdef PyObject* attribute_of_field(Encoding* e, const RecordType* record, PyObject* obj, Py_ssize_t i) except NULL:
-    cdef PyObject* value = (<attribute_function>PyObject_GetAttr)(obj, record.attributes[i])
-    if likely(value != NULL):
-        return value
+cdef bint encode_held_field(Encoding* e, const RecordType* record, PyObject* obj, Py_ssize_t i) except -1:
+    # A field of any type, found in any way; False: it is left out. Code of the user's may run, so the value is held.
+    cdef PyObject* value
+    if record.make == MAKE_TYPEDDICT:
+        held = (<dict>obj).get(<object>record.attributes[i], NOTHING)
+        if held is NOTHING:
+            return False
+    else:
+        value = field_at(record, slots_of(record), obj, i)
+        held = attribute_of_field(e, record, obj, i) if value == NULL else <object>value
+    if record.form == MAP_FORM:
+        if is_omitted(e, record, i, <PyObject*>held):
+            return False
+        store_name(e, &record.keys.names[i])
+    encode_typed(e, record.nodes[i], <PyObject*>held)
+    return True
+
+
+cdef object attribute_of_field(Encoding* e, const RecordType* record, PyObject* obj, Py_ssize_t i):
     try:
-        raise_pending()
+        return getattr(<object>obj, <object>record.attributes[i])
     except AttributeError as error:
         reraise_memory_error(error)
         raise EncodeTypeError(f"{<str>record.name}: no value of {<str>record.attributes[i]}: {error}",
                               path_of(e.frame)) from error
 
-ctypedef PyObject* (*attribute_function)(PyObject* obj, PyObject* name) noexcept    # NULL: an exception is set
-
 
 cdef int encode_as_map(Encoding* e, const RecordType* record, PyObject* obj) except -1:
     cdef PathFrame frame
     cdef Py_ssize_t n, i, start
-    cdef Py_ssize_t nwritten = 0
+    cdef Py_ssize_t nfields = record.nfields
+    cdef Py_ssize_t nwritten = record.norder
     cdef const Py_ssize_t* order = record.sorted_order if e.sort_keys else record.order
-    cdef const EncodedName* name
+    cdef const Py_ssize_t* slots = slots_of(record)
+    cdef TypeNode** nodes = record.nodes
+    cdef PyObject** absents = record.absents
+    cdef const EncodedName* names = record.keys.names
     cdef PyObject* value
-    cdef PyObject* held
-    cdef int outcome
+    # The kinds of fields that are written here.
+    cdef bint omits = record.omits_defaults or (e.types != NULL and e.types.omits_none)
+    cdef int last_kind = -1 if NO_GIL or omits else BOOL_TYPE
     kept = <object>obj
     start = written(&e.buf)
     open_counted(e, &frame, MAP, 0)
@@ -82,25 +85,16 @@ cdef int encode_as_map(Encoding* e, const RecordType* record, PyObject* obj) exc
     frame.role = FIELD
     for n in range(record.norder):
         i = order[n]
-        if unlikely(i == record.nfields):
+        if unlikely(i == nfields):
             encode_tag(e, record)
-            nwritten += 1
             continue
         frame.index = i
-        value = value_of_field(e, record, obj, i, &held)
-        if unlikely(value == NULL):
-            continue
-        if unlikely(record.may_omit or (e.types != NULL and e.types.omits_none)) and is_omitted(e, record, i, value):
-            xdecref(held)
-            continue
-        name = &record.keys.names[i]
-        outcome = (<name_function>store_name)(e, name)
-        if likely(outcome == 0):
-            outcome = (<typed_function>encode_typed_inline)(e, record.nodes[i], value)
-        xdecref(held)
-        if unlikely(outcome < 0):
-            raise_pending()
-        nwritten += 1
+        value = field_at(record, slots, obj, i)
+        if likely(value != NULL and value != absents[i] and <int>nodes[i].kind <= last_kind):
+            store_name(e, &names[i])
+            encode_plain(e, nodes[i], value)
+        elif not encode_held_field(e, record, obj, i):
+            nwritten -= 1
     store_i32(e.buf.start + start + 1, <int32_t>nwritten)
     frame.index = nwritten
     if record.make == MAKE_TYPEDDICT:
@@ -108,8 +102,6 @@ cdef int encode_as_map(Encoding* e, const RecordType* record, PyObject* obj) exc
         check_keys(e, record, obj, nwritten)
         e.frame = &frame
     return close_encoded(e, &frame)
-
-ctypedef int (*name_function)(Encoding* e, const EncodedName* name) noexcept
 
 
 cdef inline int store_name(Encoding* e, const EncodedName* name) except -1:
@@ -161,9 +153,9 @@ cdef int check_keys(Encoding* e, const RecordType* record, PyObject* obj, Py_ssi
 cdef int encode_as_vector(Encoding* e, const RecordType* record, PyObject* obj) except -1:
     cdef PathFrame frame
     cdef Py_ssize_t i
+    cdef const Py_ssize_t* slots = slots_of(record)
+    cdef TypeNode** nodes = record.nodes
     cdef PyObject* value
-    cdef PyObject* held
-    cdef int outcome
     kept = <object>obj
     if record.is_tuple and PyTuple_GET_SIZE(obj) != record.nfields:
         raise EncodeTypeError(f"{<str>record.name}: expected {count_text(record.nfields, record.nfields)}, "
@@ -175,11 +167,11 @@ cdef int encode_as_vector(Encoding* e, const RecordType* record, PyObject* obj) 
         encode_value(e, record.tag)
     for i in range(record.nfields):
         frame.index = i
-        value = value_of_field(e, record, obj, i, &held)
-        outcome = (<typed_function>encode_typed_inline)(e, record.nodes[i], value)
-        xdecref(held)
-        if unlikely(outcome < 0):
-            raise_pending()
+        value = field_at(record, slots, obj, i)
+        if likely(value != NULL and not NO_GIL and nodes[i].kind <= BOOL_TYPE):
+            encode_plain(e, nodes[i], value)
+        else:
+            encode_held_field(e, record, obj, i)
     frame.index = record.nfields
     return close_encoded(e, &frame)
 
@@ -197,7 +189,9 @@ cdef struct NativeSlot:
     Py_ssize_t at             # of a scalar of NumPy
 
 cdef NativeSlot NATIVE[NATIVE_SLOTS]
-cdef dict NATIVE_PROGRAMS = {}    # class to its TypeProgram, or to its family and `at`
+# By the address of a class, as classes may be equal to others: the class, which keeps its address, and its
+# TypeProgram, or its family and `at`.
+cdef dict NATIVE_PROGRAMS = {}
 
 
 cdef inline NativeSlot* native_slot(PyTypeObject* kind) noexcept:
@@ -215,15 +209,14 @@ cdef TypeProgram look_up_native(object obj):
     cdef PyTypeObject* kind = Py_TYPE(<PyObject*>obj)
     cdef NativeSlot* slot = native_slot(kind)
     cls = <object>kind
-    found = NATIVE_PROGRAMS.get(cls, NOTHING)
-    if found is NOTHING:
-        found = native_program(cls)
-        if found is None:
-            found = family_of(obj)
+    kept = NATIVE_PROGRAMS.get(<size_t>kind)
+    if kept is None:
+        kept = cls, native_program(cls) or family_of(obj)
         if len(NATIVE_PROGRAMS) >= MAX_NATIVE:
             memset(NATIVE, 0, sizeof(NATIVE))
             NATIVE_PROGRAMS.clear()
-        found = NATIVE_PROGRAMS.setdefault(cls, found)
+        kept = NATIVE_PROGRAMS.setdefault(<size_t>kind, kept)
+    found = kept[1]
     is_native = type(found) is TypeProgram
     if not NO_GIL and (is_native or found[0] != BY_KIND):
         slot.kind = kind

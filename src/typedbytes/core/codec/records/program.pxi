@@ -296,7 +296,7 @@ cdef class TypeProgram:
         made.make = MAKE_KINDS[record.make]
         made.forbids_unknown = bool(record.forbid_unknown)
         made.allows_extra_items = bool(record.allow_extra_items)
-        made.omits_defaults = made.may_omit = bool(record.omit_defaults)
+        made.omits_defaults = bool(record.omit_defaults)
         made.has_post_init = bool(record.post_init)
         made.nfields = len(fields)
         made.nodes = <TypeNode**>self.allocate(made.nfields, sizeof(TypeNode*))
@@ -366,7 +366,6 @@ cdef class TypeProgram:
                 list, dict, set, tuple, frozenset, bytearray, bytes, str, int, float)
         if field.absent is not MISSING:
             made.absents[i] = self.keep(field.absent)
-            made.may_omit = True
         return 0
 
     cdef int check_layout(self, RecordType* made, tuple fields) except -1:
