@@ -228,9 +228,9 @@ class TaskRun:
         side_files.start(self._role)
         try:
             self._open()
-            Heartbeat(lambda: self._input.record).start()
-            self._work()
-            self._finish()
+            with Heartbeat(lambda: self._input.record):
+                self._work()
+                self._finish()
             return OK
         except GroupingError:
             self._drop_output()
