@@ -20,6 +20,10 @@ from typedbytes.core.byteorder cimport load_f32, load_f64, load_i16, load_i32, l
 from typedbytes.core.typecode cimport *
 from typedbytes.core.refs cimport ADD_DOT_0, double_text
 
+cdef extern from "_report/shortest.h":
+    enum: SHORTEST_NCHARS
+    int shortest_text(double value, char* out) noexcept
+
 cdef enum:
     FEW_KEYS = 8              # of a MAP are compared one by one
 
@@ -199,9 +203,15 @@ cdef int put_tagged(Walk* w, bytes tag, int64_t number, bint is_tagged) except -
 cdef int put_number(Walk* w, double number) except -1:
     # The shortest text that reads back as the same number, as Python's repr.
     cdef char* text
+    cdef int nchars
     if fabs(number) < 1e15 and number == <int64_t>number and number != 0:
         put_integer(w, <int64_t>number)
         return put_text(w, b".0", 2)
+    reserve(&w.out, SHORTEST_NCHARS)
+    nchars = shortest_text(number, <char*>w.out.cursor)
+    if nchars:
+        w.out.cursor += nchars
+        return 0
     text = double_text(number, c"r", 0, ADD_DOT_0, NULL)
     try:
         return put_text(w, text, len(text))
