@@ -273,9 +273,10 @@ LARGEST = 2**53  # a DOUBLE holds every integer up to here
         (["1." + "0" * 5000], [1.0]),
     ],
 )
-@pytest.mark.parametrize("dialect", ["hadoop", "hive"])
-def test_a_column_of_numbers_has_one_type(cells, values, dialect, file, tmp_path):
-    """Whatever the other columns hold, in rows, MAPs, pairs and lines."""
+@pytest.mark.parametrize(("dialect", "kept_nbytes"), [("hadoop", from_text.KEPT_NBYTES), ("hive", 0)])
+def test_a_column_of_numbers_has_one_type(cells, values, dialect, kept_nbytes, file, tmp_path, monkeypatch):
+    """Whatever the other columns hold, in rows, MAPs, pairs and lines, read once or twice."""
+    monkeypatch.setattr(from_text, "KEPT_NBYTES", kept_nbytes)
     encoder = tb.Encoder(dialect=dialect)
 
     def encoded(text, *arguments):
@@ -369,6 +370,7 @@ def test_a_pipe_that_does_not_fit_into_temporary_files(tmp_path):
 @pytest.mark.parametrize("changed", [b"x\n2\n", b"1,3\n2\n"])
 def test_an_input_that_changes_between_the_readings(file, monkeypatch, capfd, changed):
     path = file(b"1\n2\n", "a.csv")
+    monkeypatch.setattr(from_text, "KEPT_NBYTES", 0)
     opened = from_text.opened
 
     def opened_and_changed(name, source):

@@ -7,21 +7,24 @@ from libc.string cimport strlen
 
 cdef extern from *:
     """
-    #include <math.h>
     #include <stddef.h>
     #include <stdint.h>
+    #include <string.h>
 
     /* Whether the double nearest to digits / 10^nplaces is nearer to it than to a number with another last digit;
      * -1: not known. No product has more than 124 bits: digits * 2^60, and 2^53 * 5^22. */
     static int keeps_digits(double value, uint64_t digits, ptrdiff_t nplaces) {
     #ifdef __SIZEOF_INT128__
-        int exponent;
-        const uint64_t bits = (uint64_t)ldexp(frexp(value, &exponent), 53);
-        const ptrdiff_t shift = 53 - exponent - nplaces;    /* value * 10^nplaces is bits * 5^nplaces / 2^shift */
+        uint64_t bits, five = 1;
+        ptrdiff_t shift;
+        memcpy(&bits, &value, 8);
+        shift = 1075 - (ptrdiff_t)(bits >> 52) - nplaces;    /* value * 10^nplaces is mantissa * 5^nplaces / 2^shift */
         if (0 < nplaces && nplaces <= 22 && 0 < shift && shift <= 60) {
-            unsigned __int128 exact = bits, wanted = (unsigned __int128)digits << shift;
+            const uint64_t mantissa = (bits & (((uint64_t)1 << 52) - 1)) | (uint64_t)1 << 52;
+            unsigned __int128 exact, wanted = (unsigned __int128)digits << shift;
             const unsigned __int128 half = (unsigned __int128)1 << (shift - 1);
-            for (ptrdiff_t i = 0; i < nplaces; i++) exact *= 5;
+            for (ptrdiff_t i = 0; i < nplaces; i++) five *= 5;
+            exact = (unsigned __int128)mantissa * five;
             exact = exact > wanted ? exact - wanted : wanted - exact;
             return exact == half ? -1 : exact < half;
         }
@@ -52,10 +55,13 @@ cdef class Column:
     cdef int add(self, const unsigned char* p, Py_ssize_t nbytes) except -1:
         # An empty cell fits every type.
         cdef JsonNumber number
+        cdef int64_t whole
         if self.is_text or not nbytes:
             return 0
         self.has_numbers = True
-        if scan_number(p, p + nbytes, &number) != p + nbytes or number.end == NULL:
+        if is_short_integer(p, nbytes, &whole):
+            self.minimum, self.maximum = min(self.minimum, whole), max(self.maximum, whole)
+        elif scan_number(p, p + nbytes, &number) != p + nbytes or number.end == NULL:
             self.is_text = True
         elif number.is_real:
             self.has_fractions = True
@@ -78,6 +84,21 @@ cdef class Column:
         else:
             self.code = INT if self.minimum >= INT32_MIN and self.maximum <= INT32_MAX else LONG
         return 0
+
+
+cdef inline bint is_short_integer(const unsigned char* p, Py_ssize_t nbytes, int64_t* whole) noexcept:
+    # Most integers, sooner than by scan_number().
+    cdef bint is_negative = p[0] == c"-"
+    cdef Py_ssize_t i
+    cdef int64_t value = 0
+    if not 0 < nbytes - is_negative <= 18 or p[is_negative] == c"0" and nbytes > 1:
+        return False
+    for i in range(is_negative, nbytes):
+        if not c"0" <= p[i] <= c"9":
+            return False
+        value = 10 * value + (p[i] - c"0")
+    whole[0] = -value if is_negative else value
+    return True
 
 
 cdef bint is_kept_by_double(const JsonNumber* number) except -1:
@@ -264,15 +285,19 @@ cdef class ColumnTypes:
             put_bytes_of(out, p, nbytes)
         elif nbytes == 5:
             put_bytes_of(out, self.null, len(self.null))
-        elif scan_number(p + 5, p + nbytes, &number) != p + nbytes or number.end == NULL:
-            return False
         elif column.code == DOUBLE:
+            if scan_number(p + 5, p + nbytes, &number) != p + nbytes or number.end == NULL:
+                return False
             out.cursor[0] = DOUBLE
             store_f64(out.cursor + 1, double_at(p + 5, nbytes - 5))
             out.cursor += 9
         else:
-            whole = int64_of(&number)
-            if not has_int64(&number) or column.code == INT and whole != <int32_t>whole:
+            if not is_short_integer(p + 5, nbytes - 5, &whole):
+                if scan_number(p + 5, p + nbytes, &number) != p + nbytes or number.end == NULL \
+                        or not has_int64(&number):
+                    return False
+                whole = int64_of(&number)
+            if column.code == INT and whole != <int32_t>whole:
                 return False
             out.cursor[0] = <unsigned char>column.code
             if column.code == INT:

@@ -11,8 +11,8 @@ from typedbytes.core.refs cimport PY_SSIZE_T_MAX, PyOS_string_to_double
 
 cdef extern from *:
     """
-    #include <math.h>
     #include <stdint.h>
+    #include <string.h>
 
     /* The double nearest to digits / 10^nplaces, of up to 19 digits, all of which may be places; -1: not known. */
     static double divided_double(uint64_t digits, int nplaces) {
@@ -27,8 +27,11 @@ cdef extern from *:
          * bit says that there is a rest, so that the only rounding is that to a double. */
         const int left = digits ? __builtin_clzll(digits) : 0, more = 63 - __builtin_clzll(divisor);
         const unsigned __int128 dividend = (unsigned __int128)(digits << left) << more;
-        const uint64_t quotient = (uint64_t)(dividend / divisor);
-        return ldexp((double)(quotient | (dividend % divisor != 0)), -left - more);
+        const uint64_t quotient = (uint64_t)(dividend / divisor);    /* the rest by a product: a division takes longer */
+        const uint64_t power_of_two = (uint64_t)(1023 - left - more) << 52;
+        double scale;
+        memcpy(&scale, &power_of_two, 8);
+        return (double)(quotient | (dividend != (unsigned __int128)quotient * divisor)) * scale;
     #else
         (void)digits, (void)nplaces;
         return -1;

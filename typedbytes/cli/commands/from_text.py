@@ -15,10 +15,13 @@ if TYPE_CHECKING:
     from typedbytes.cli._output.files import CommandOutput
 
 
+KEPT_NBYTES = 64 << 20  # of records that are not read a second time
+
+
 class Settings(TextSettings, FileSettings):
     """The options of from-text."""
 
-    infer: bool = switch("--infer", help="write columns of numbers as INT, LONG or DOUBLE; reads the inputs twice")
+    infer: bool = switch("--infer", help="write columns of numbers as INT, LONG or DOUBLE; may read the inputs twice")
 
 
 def run(settings: Settings, output: CommandOutput) -> int | None:
@@ -33,8 +36,8 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     they are integers, DOUBLE if they are numbers as JSON writes them, else STRING. An empty cell
     among numbers is a null. A column with a number that would not come back stays STRING: 007, +1,
     integers beyond 64 bits, or beyond 2**53 in a column with decimals, more digits than a DOUBLE has,
-    -0 among integers. Lines are one column, the keys and values of --pairs two. The inputs are read
-    twice; a pipe is first copied to a file in TMPDIR.
+    -0 among integers. Lines are one column, the keys and values of --pairs two. More than 64 MiB are
+    read twice; a pipe is first copied to a file in TMPDIR.
 
     examples:
       typedbytes from-text --pairs part-00000.txt -o pairs.tb
@@ -60,17 +63,23 @@ def _text_records(inputs, layout):
 
 
 def _typed_records(inputs, layout, settings):
-    """Yield the records of all inputs, with types that hold the whole of each column; this takes a second reading."""
+    """Yield the records of all inputs, with types that hold the whole of each column; many take a second reading."""
     from typedbytes import _report  # imported lazily: start-up time
     from typedbytes.cli._forms.text_form import failure_at
     from typedbytes.cli._input.rereadable import rereadable_inputs
 
-    types = _report.ColumnTypes(pairs=settings.pairs, dialect=settings.dialect)
+    types, kept, nbytes = _report.ColumnTypes(pairs=settings.pairs, dialect=settings.dialect), [], 0
     with rereadable_inputs(inputs) as rereadables:
         for name, path in rereadables:
             for encoded in _records_of(name, path, inputs.max_bytes, layout):
                 types.add(encoded)
-        for name, path in rereadables:
+                nbytes += len(encoded)
+                if nbytes <= KEPT_NBYTES:
+                    kept.append(encoded)
+                else:
+                    kept.clear()
+        yield from (types.convert(encoded)[0] for encoded in kept)
+        for name, path in rereadables if nbytes > KEPT_NBYTES else ():
             lines: list[int] = []
             for encoded in _records_of(name, path, inputs.max_bytes, layout, lines):
                 converted, unknown = types.convert(encoded)
