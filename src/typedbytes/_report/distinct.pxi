@@ -86,14 +86,18 @@ cdef class DistinctRecords(ChosenRecords):
     """
 
     cdef bint by_key
-    cdef set seen             # None: only the last is compared
+    cdef KeyTable seen        # without slots: only the last is compared
     cdef bytes kept           # what is compared of the last record, from an earlier chunk
     cdef const unsigned char* last    # in this chunk; NULL: there is none
     cdef Py_ssize_t last_nbytes
 
     def __init__(self, nparts, *, bint by_key=False, bint all=False, dialect="hadoop"):
         self.by_key = by_key
-        self.seen = set() if all else None
+        if all and self.seen.slots == NULL:
+            start_keys(&self.seen)
+
+    def __dealloc__(self):
+        free_keys(&self.seen)
 
     cdef int start_chunk(self) except -1:
         self.last = NULL
@@ -107,13 +111,12 @@ cdef class DistinctRecords(ChosenRecords):
         return 0
 
     cdef bint wants(self, const unsigned char** ends) except -1:
-        cdef Py_ssize_t nbytes = ends[1 if self.by_key else self.nparts] - ends[0]
+        cdef Py_ssize_t nbytes = ends[1 if self.by_key else self.nparts] - ends[0], nseen
         if self.last != NULL and nbytes == self.last_nbytes and memcmp(ends[0], self.last, nbytes) == 0:
             return False
-        if self.seen is not None:
-            key = ends[0][:nbytes]
-            if key in self.seen:
+        if self.seen.slots != NULL:
+            nseen = self.seen.nkeys
+            if number_of_key(&self.seen, ends[0], nbytes, hash_bytes(ends[0], nbytes)) < nseen:
                 return False
-            self.seen.add(key)
         self.last, self.last_nbytes = ends[0], nbytes
         return True

@@ -3,8 +3,6 @@
 # Here: ints of 64 bits and floats, added up as Python adds them. Not here: all other numbers: where one comes, or a sum
 # leaves 64 bits, the group is a Python object from then on.
 
-from cpython.mem cimport PyMem_Realloc
-
 cdef enum SumKind:
     NO_NUMBERS
     INTEGERS
@@ -23,6 +21,18 @@ cdef struct Sum:
     double largest
 
 
+cdef enum:
+    RECORDS_AHEAD = 32        # whose keys are looked up together
+
+cdef int64_t MAX_EXACT = <int64_t>1 << 53    # whole numbers up to here are doubles
+
+cdef struct AddedRecord:
+    const unsigned char* start
+    const unsigned char* value    # where the key ends
+    const unsigned char* end
+    Py_hash_t hash            # of the key
+
+
 cdef class Sums:
     """Sums(other, *, dialect='hadoop')\n--\n\nAdd up numbers.
 
@@ -34,8 +44,7 @@ cdef class Sums:
     (3, 12, 0, 7)
     """
 
-    cdef dict groups          # encoded key to its number
-    cdef list keys
+    cdef KeyTable keys        # no bytes: None
     cdef dict others
     cdef Sum* sums
     cdef Py_ssize_t capacity
@@ -49,15 +58,17 @@ cdef class Sums:
 
     def __cinit__(self, other, *, dialect="hadoop"):
         self.d = (<DecodeOptions>DecodeOptions(dialect=dialect)).template
-        self.groups, self.keys, self.others, self.other, self.dialect = {}, [], {}, other, dialect
+        self.others, self.other, self.dialect = {}, other, dialect
+        start_keys(&self.keys)
         start_skipping(&self.skipping, &self.d)
 
     def __dealloc__(self):
         stop_skipping(&self.skipping)
+        free_keys(&self.keys)
         PyMem_Free(self.sums)
 
     def __len__(self):
-        return len(self.keys)
+        return self.keys.nkeys
 
     def add(self, data, int nparts):
         """Add the numbers of whole records to those of their keys; one without a key has None.
@@ -65,46 +76,67 @@ cdef class Sums:
         Raises what the object of `other` raises; then `offset`, `value_offset` and `record` say where.
         """
         cdef Py_buffer view
-        cdef const unsigned char* start
-        cdef const unsigned char* value
-        cdef SkipOutcome outcome
-        cdef Py_ssize_t number
+        cdef AddedRecord records[RECORDS_AHEAD]
+        cdef SkipOutcome outcome = SKIPPED
+        cdef int nrecords
         contiguous = get_view(data, &view)
         try:
-            self.d.record_index = self.record = 0
+            self.record = 0
             borrow(&self.d.buf, <const unsigned char*>view.buf, view.len)
             while held(&self.d.buf):
-                start = value = self.d.buf.cursor
-                outcome = skip_value(&self.skipping, &self.d.buf)
-                if outcome == SKIPPED and nparts == 2:
-                    value = self.d.buf.cursor
-                    outcome = skip_value(&self.skipping, &self.d.buf)
+                nrecords = self.look_ahead(records, nparts, &outcome)
+                self.add_records(records, nrecords)
                 if outcome != SKIPPED:
+                    self.d.record_index = self.record
                     raise_skipped(&self.d, &self.skipping, outcome)
-                self.offset, self.value_offset = start - self.d.buf.start, value - self.d.buf.start
-                number = self.group(None if nparts == 1 else start[:value - start])
-                self.add_number(number, value, self.d.buf.cursor - value)
-                self.d.record_index += 1
-                self.record += 1
-                if not self.record & SIGNAL_MASK:
-                    PyErr_CheckSignals()
         finally:
             PyBuffer_Release(&view)
 
-    cdef Py_ssize_t group(self, key) except -1:
+    cdef int look_ahead(self, AddedRecord* records, int nparts, SkipOutcome* outcome) except -1:
+        # Return how many records there are before something that is none. What a search for their keys needs first is
+        # on its way into the cache then, as waiting for it takes longer than all else.
+        cdef int n
+        cdef AddedRecord* each
+        for n in range(RECORDS_AHEAD):
+            if not held(&self.d.buf):
+                return n
+            each = &records[n]
+            each.start = each.value = self.d.buf.cursor
+            outcome[0] = skip_value(&self.skipping, &self.d.buf)
+            if outcome[0] == SKIPPED and nparts == 2:
+                each.value = self.d.buf.cursor
+                outcome[0] = skip_value(&self.skipping, &self.d.buf)
+            if outcome[0] != SKIPPED:
+                return n
+            each.end = self.d.buf.cursor
+            each.hash = hash_bytes(each.start, each.value - each.start)
+            prefetch_key(&self.keys, each.hash)
+        return RECORDS_AHEAD
+
+    cdef int add_records(self, const AddedRecord* records, int nrecords) except -1:
+        cdef int i
+        cdef const AddedRecord* each
+        for i in range(nrecords):
+            each = &records[i]
+            self.offset, self.value_offset = each.start - self.d.buf.start, each.value - self.d.buf.start
+            self.add_number(self.group(each), each.value, each.end - each.value)
+            self.record += 1
+            if not self.record & SIGNAL_MASK:
+                PyErr_CheckSignals()
+        return 0
+
+    cdef Py_ssize_t group(self, const AddedRecord* record) except -1:
         cdef Sum* larger
-        found = self.groups.get(key)
-        if found is not None:
-            return found
-        if len(self.keys) == self.capacity:
+        cdef Py_ssize_t nkeys = self.keys.nkeys
+        if nkeys == self.capacity:    # before there may be another
             larger = <Sum*>PyMem_Realloc(self.sums, max(64, 2 * self.capacity) * sizeof(Sum))
             if larger == NULL:
                 raise MemoryError
             self.sums, self.capacity = larger, max(64, 2 * self.capacity)
-        memset(&self.sums[len(self.keys)], 0, sizeof(Sum))
-        self.groups[key] = len(self.keys)
-        self.keys.append(key)
-        return len(self.keys) - 1
+        cdef Py_ssize_t number = number_of_key(&self.keys, record.start, record.value - record.start, record.hash)
+        if number == nkeys:
+            memset(&self.sums[number], 0, sizeof(Sum))
+        return number
 
     cdef int add_number(self, Py_ssize_t number, const unsigned char* p, Py_ssize_t nbytes) except -1:
         cdef Sum* s = &self.sums[number]
@@ -141,7 +173,7 @@ cdef class Sums:
         IndexError: 0
         """
         cdef Sum* s
-        if not 0 <= number < len(self.keys):
+        if not 0 <= number < self.keys.nkeys:
             raise IndexError(number)
         s = &self.sums[number]
         if s.kind == OBJECT:
@@ -152,7 +184,11 @@ cdef class Sums:
 
     def key(self, Py_ssize_t number):
         """Return the encoded key of the group of this number."""
-        return self.keys[number]
+        cdef Py_ssize_t nbytes
+        if not 0 <= number < self.keys.nkeys:
+            raise IndexError(number)
+        nbytes = nbytes_of_key(&self.keys, number)
+        return start_of_key(&self.keys, number)[:nbytes] if nbytes else None
 
     def lines(self, Py_ssize_t first, Py_ssize_t nlines, other):
         """Return the groups from this number on as lines of JSON.
@@ -167,7 +203,7 @@ cdef class Sums:
         try:
             start_skipping(&w.skipping, &self.d)
             start_owned(&w.out, 4096)
-            for number in range(max(first, 0), min(first + nlines, <Py_ssize_t>len(self.keys))):
+            for number in range(max(first, 0), min(first + nlines, self.keys.nkeys)):
                 if self.sums[number].kind == OBJECT:
                     line = other(number).encode()
                     put_text(&w, line, len(line))
@@ -181,14 +217,13 @@ cdef class Sums:
 
     cdef int put_group(self, Walk* w, Py_ssize_t number) except -1:
         cdef Sum* s = &self.sums[number]
-        cdef const unsigned char* p
-        key = self.keys[number]
+        cdef const unsigned char* key = start_of_key(&self.keys, number)
+        cdef Py_ssize_t nbytes = nbytes_of_key(&self.keys, number)
         put_byte(w, c"{")
-        if key is not None:
-            p = <bytes>key
-            w.end = p + len(<bytes>key)
+        if nbytes:
+            w.end = key + nbytes
             put_text(w, b'"key": ', 7)
-            put_value(w, p)
+            put_value(w, key)
             put_text(w, b", ", 2)
         put_text(w, b'"count": ', 9)
         put_integer(w, s.count)
@@ -210,7 +245,9 @@ cdef class Sums:
                 put_text(w, b', "max": ', 9)
                 put_integer(w, s.most)
                 put_text(w, b', "mean": ', 10)
-                put_real_of(w, <object>s.total / <object>s.count)    # an int's quotient has no error of its own
+                # an int's quotient has no error of its own, and that of doubles has none where both are exact
+                put_real_of(w, <double>s.total / <double>s.count if -MAX_EXACT <= s.total <= MAX_EXACT
+                            else <object>s.total / <object>s.count)
         return put_byte(w, c"}")
 
 

@@ -36,6 +36,7 @@
 #if TB_KNOWN_LAYOUT && PY_VERSION_HEX >= 0x030d0000
 PyAPI_FUNC(PyObject *) _PyDict_FromItems(PyObject *const *keys, Py_ssize_t keys_offset, PyObject *const *values,
                                          Py_ssize_t values_offset, Py_ssize_t npairs);
+PyAPI_FUNC(Py_hash_t) _Py_HashBytes(const void *p, Py_ssize_t nbytes);
 #endif
 
 /* Make an object of a builtin class of fresh memory. It may hold the count of an immortal object, which Py_SET_REFCNT
@@ -168,6 +169,20 @@ static inline int set_add_stolen(PyObject *set, PyObject *item) {
     int outcome = PySet_Add(set, item);
     Py_DECREF(item);
     return outcome;
+}
+
+/* The hash of bytes as an object of that type has it, with the interpreter's secret; -1: an exception is set. */
+static inline Py_hash_t hash_bytes(const unsigned char *p, Py_ssize_t nbytes) {
+#if PY_VERSION_HEX >= 0x030e0000 && !defined(PYPY_VERSION)
+    return Py_HashBuffer(p, nbytes);
+#elif TB_KNOWN_LAYOUT
+    return _Py_HashBytes(p, nbytes);
+#else
+    PyObject *bytes = PyBytes_FromStringAndSize((const char *)p, nbytes);
+    Py_hash_t hash = bytes == NULL ? -1 : PyObject_Hash(bytes);
+    Py_XDECREF(bytes);
+    return hash;
+#endif
 }
 
 static inline void prefetch_set_entry(PyObject *set, Py_hash_t hash) {

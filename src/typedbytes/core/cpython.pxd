@@ -49,6 +49,8 @@ cdef extern from "core/cpython.h":
     # for that hash value begins.
     void prefetch(const void* p) noexcept nogil
     void prefetch_set_entry(PyObject* o, Py_hash_t hash) noexcept
+    # The hash of a bytes object of these bytes.
+    Py_hash_t hash_bytes(const unsigned char* p, Py_ssize_t nbytes) except -1
     # A bytes object whose nbytes, 2**31 + 4 at most, the caller fills in.
     PyObject* new_uninitialized_bytes(Py_ssize_t nbytes) except NULL
     # The characters of a compact ASCII str.
