@@ -14,8 +14,8 @@ from typedbytes._report._native import (
     TextRecords,
     Walker,
     WholeRecords,
+    WithoutSortKeys,
     lines,
-    without_sort_keys,
 )
 
 __all__ = [
@@ -32,6 +32,6 @@ __all__ = [
     "TextRecords",
     "Walker",
     "WholeRecords",
+    "WithoutSortKeys",
     "lines",
-    "without_sort_keys",
 ]

@@ -20,8 +20,8 @@ __all__ = [
     "TextRecords",
     "Walker",
     "WholeRecords",
+    "WithoutSortKeys",
     "lines",
-    "without_sort_keys",
 ]
 
 TAGS: frozenset[bytes]
@@ -81,7 +81,8 @@ class Fields:
         self, data: ReadableBuffer, nparts: int, other: Callable[[bytes], list[int]]
     ) -> tuple[bytes, tuple[int, int, int | Exception] | None]: ...
 
-def without_sort_keys(data: ReadableBuffer) -> bytes: ...
+class WithoutSortKeys(Walker):
+    def take(self, data: bytes) -> bytes: ...
 
 class TextLines:
     def __new__(

@@ -16,5 +16,6 @@ include "matching.pxi"
 
 __all__ = [
     "ChosenRecords", "ColumnTypes", "DistinctRecords", "Fields", "JsonRecords", "MatchingRecords", "RecordStatistics",
-    "Schema", "Sums", "TextLines", "TextRecords", "Walker", "WholeRecords", "lines", "without_sort_keys",
+    "Schema", "Sums", "TextLines", "TextRecords", "Walker", "WholeRecords",
+    "WithoutSortKeys", "lines",
 ]

@@ -168,7 +168,7 @@ cdef class Fields:
                 p = self.null
                 end = p + len(self.null)
             reserve(&self.out, end - p)
-            memcpy(self.out.cursor, p, end - p)
+            copy_short(self.out.cursor, p, end - p)
             self.out.cursor += end - p
         return -1
 
@@ -411,37 +411,38 @@ cdef int put_other_longs(WriteBuffer* b, list longs) except -1:
     return 0
 
 
-def without_sort_keys(data):
-    """Return the records of pairs of a sort key and a record, as Fields.with_sort_keys() makes them.
+cdef class WithoutSortKeys(Walker):
+    """WithoutSortKeys()\n--\n\nTake the records out of pairs of a sort key and a record, as Fields.with_sort_keys() makes them.
 
-    >>> without_sort_keys(b"\\x09\\xff\\x00\\x00\\x00\\x00\\x02\\x02\\x01")
-    b'\\x02\\x01'
+    >>> records = WithoutSortKeys()
+    >>> records.take(b"\\x09\\xff\\x00\\x00"), records.take(b"\\x00\\x00\\x02\\x02\\x01")
+    (b'', b'\\x02\\x01')
     """
-    cdef DecodeOptions options = DecodeOptions()
-    cdef Decoding d = options.template
-    cdef Skipping skipping
-    cdef SkipOutcome outcome
+
     cdef WriteBuffer out
-    cdef Py_buffer view
-    cdef const unsigned char* p
-    cdef bint is_record = False
-    out.owner = NULL
-    skipping.pending = NULL
-    contiguous = get_view(data, &view)
-    try:
-        start_skipping(&skipping, &d)
-        borrow(&d.buf, <const unsigned char*>view.buf, view.len)
-        start_owned(&out, view.len + 1)
-        while held(&d.buf):
-            p = d.buf.cursor
-            outcome = skip_value(&skipping, &d.buf)
-            if outcome != SKIPPED:
-                raise_skipped(&d, &skipping, outcome)
-            if is_record and d.buf.cursor - p >= 5:
-                put_bytes_of(&out, p + 5, d.buf.cursor - p - 5)
-            is_record = not is_record
-        return finish(&out)
-    finally:
-        drop(&out)
-        stop_skipping(&skipping)
-        PyBuffer_Release(&view)
+    cdef bytes rest           # less than the head of a value
+
+    def __cinit__(self):
+        self.nparts, self.rest = 2, b""
+
+    def __dealloc__(self):
+        drop(&self.out)
+
+    cdef int visit(self, int part, const unsigned char* p, Py_ssize_t nbytes, bint is_last) except -1:
+        cdef Py_ssize_t nskipped = 0 if self.is_inside else 5
+        if part == 1:
+            put_bytes_of(&self.out, p + nskipped, nbytes - nskipped)
+        return 0
+
+    def take(self, bytes data not None):
+        """Return what a piece of the pairs has of the records."""
+        if self.rest:
+            data = self.rest + data
+        borrow(&self.d.buf, <const unsigned char*>data, len(data))
+        start_owned(&self.out, len(data) + 1)
+        try:
+            self.walk()
+            self.rest = self.d.buf.cursor[:held(&self.d.buf)]
+            return finish(&self.out)
+        finally:
+            drop(&self.out)

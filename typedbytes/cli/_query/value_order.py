@@ -4,6 +4,7 @@ from functools import partial
 
 import typedbytes
 from typedbytes import sortkey
+from typedbytes._core import write_all
 from typedbytes.cli._records.encoded import Encoded, chunks, nparts
 
 _INTEGERS_START, _INTEGERS_END = -(1 << 63), 1 << 64  # of a sort key
@@ -15,11 +16,22 @@ def with_sort_keys(source, nparts, dialect, fields):
     return Encoded(keyed_chunks(reader, dialect, fields))
 
 
-def without_sort_keys(source):
-    """Return a source of the records in such pairs."""
-    from typedbytes import _report  # imported lazily: start-up time
+class RecordSink:
+    """Write the records in such pairs, which come in any pieces, to an output."""
 
-    return Encoded(_report.without_sort_keys(pairs) for _, _, pairs in chunks(typedbytes.PairReader(source)))
+    def __init__(self, output):
+        from typedbytes import _report  # imported lazily: start-up time
+
+        self._take, self._output, self._nbytes = _report.WithoutSortKeys().take, output, 0
+
+    def write(self, pairs):
+        """Write what a piece has of the records."""
+        self._nbytes += len(pairs)
+        write_all(self._output, self._take(pairs))
+
+    def tell(self):
+        """Return how many bytes of pairs have been written."""
+        return self._nbytes
 
 
 def keyed_chunks(reader, dialect, fields):

@@ -13,7 +13,7 @@ from typedbytes.cli._input.pair_detection import CHECK_UNDECIDED
 from typedbytes.cli._output.records import Records, format_of
 from typedbytes.cli._query.fields import Fields
 from typedbytes.cli._query.sort_inputs import SortInputs
-from typedbytes.cli._query.value_order import with_sort_keys, without_sort_keys
+from typedbytes.cli._query.value_order import RecordSink, with_sort_keys
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -59,7 +59,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     inputs = SortInputs(Inputs(settings, CHECK_UNDECIDED), settings.to == "sequencefile")
     fields = Fields(settings.by, "--by", settings.dialect) if settings.by and settings.by != ["bytes"] else None
     with inputs.name_failures():
-        if fields or format_of(settings, output) != "typedbytes":
+        if format_of(settings, output) != "typedbytes":
             _sort_and_convert(inputs, settings, output, fields)
         else:
             _sort_into(output, inputs, settings, fields)
@@ -71,6 +71,7 @@ def _sort_into(sink, inputs, settings, fields):
     if fields:
         fields.check(nparts == 2)
         sources = (with_sort_keys(source, nparts, settings.dialect, fields) for source in sources)
+        sink = RecordSink(sink)
     else:
         how = {"nparts": nparts, "dialect": settings.dialect, **how}
     external.sort(_until_sorted(sources, sink), sink, **how)
@@ -94,11 +95,11 @@ def _default_threads():
 
 
 def _sort_and_convert(inputs, settings, output, fields):
-    """Sort into a temporary file first: the other formats are made from whole records, and sort keys are removed."""
+    """Sort into a temporary file first: the other formats are made from whole records."""
     with tempfile.TemporaryFile(buffering=0) as file:
         nparts = _sort_into(file, inputs, settings, fields)
         file.seek(0)
         with progress.show_progress(file, "sorted records") as source, Records(settings, output) as records:
-            reader = inputs.reader_of_sorted(without_sort_keys(source) if fields else source, nparts)
+            reader = inputs.reader_of_sorted(source, nparts)
             with records.writer(reader) as writer:
                 writer.copy(reader)

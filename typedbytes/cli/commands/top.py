@@ -60,7 +60,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
                 _keep(kept, reader, typedbytes.PairReader(keyed, raw=True), settings)
         for reader, group in groupby(kept, itemgetter(1)):
             with records.writer(reader) as writer:
-                writer.write_raw(_report.without_sort_keys(b"".join(key + rest for key, _, rest in group)))
+                writer.write_raw(_report.WithoutSortKeys().take(b"".join(key + rest for key, _, rest in group)))
 
 
 def _keep(kept, reader, keyed, settings):
