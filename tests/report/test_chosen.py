@@ -2,6 +2,7 @@
 
 import io
 import itertools
+import math
 
 import pytest
 from hypothesis import given, strategies as st
@@ -32,6 +33,47 @@ def test_distinct_records_in_any_chunks(values, cuts, everything):
         if each not in (encoded[:number] if everything else encoded[max(number - 1, 0) : number]):
             expected.append(each)
     assert found == b"".join(expected)
+
+
+def splitmix64(seed):
+    """Yield the numbers of Vigna's splitmix64.c."""
+    while True:
+        seed = (seed + 0x9E3779B97F4A7C15) % 2**64
+        z = (seed ^ seed >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+        z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
+        yield z ^ z >> 31
+
+
+def drawn(records, size, seed):
+    """Return a sample as Li's algorithm L draws it, in the order of the input."""
+    numbers = ((number >> 11) / 2**53 for number in splitmix64(seed))
+    kept, probability, following = list(enumerate(records[:size])), 1.0, size - 1
+    while len(kept) == size:
+        probability *= math.exp(math.log(1 - next(numbers)) / size)
+        following += int(math.log(1 - next(numbers)) / math.log1p(-probability)) + 1
+        if following >= len(records):
+            break
+        kept[int(next(numbers) * size)] = following, records[following]
+    return [record for _, record in sorted(kept)]
+
+
+def test_the_reference_has_the_published_numbers():
+    published = [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431]
+    assert list(itertools.islice(splitmix64(1234567), 4)) == published
+
+
+@given(st.integers(0, 300), CUTS, st.integers(1, 40), st.integers(0, 2**64 - 1), st.integers(1, 2))
+def test_a_sample_in_any_chunks(nrecords, cuts, size, seed, nparts):
+    records = [(number, [number], "x")[-nparts:] for number in range(nrecords)]
+    encoded = [b"".join(map(tb.dumps, each)) for each in records]
+    reservoir, rest, cuts = _report.Reservoir(size, seed), encoded, itertools.cycle(cuts)
+    while rest:
+        nskipped = min(reservoir.ahead, len(rest), next(cuts))  # as Reader.skip does, in part
+        reservoir.ahead -= nskipped
+        rest, n = rest[nskipped:], next(cuts)
+        reservoir.take(b"".join(rest[:n]), nparts, len(rest))
+        rest = rest[n:]
+    assert [record for _, _, record in sorted(reservoir.drawn)] == drawn(encoded, size, seed)
 
 
 @given(VALUES, VALUES, CUTS, CUTS, st.booleans())

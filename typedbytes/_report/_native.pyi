@@ -14,6 +14,7 @@ __all__ = [
     "JsonRecords",
     "MatchingRecords",
     "RecordStatistics",
+    "Reservoir",
     "Schema",
     "Sums",
     "TextLines",
@@ -175,3 +176,10 @@ class MatchingRecords(ChosenRecords):
     ) -> None: ...
     @property
     def nfound(self) -> int: ...
+
+class Reservoir:
+    ahead: int
+    def __new__(cls, size: int, seed: int, *, dialect: Dialect = "hadoop") -> Self: ...
+    @property
+    def drawn(self) -> list[tuple[int, Any, bytes]]: ...
+    def take(self, data: ReadableBuffer, nparts: int, source: object) -> None: ...

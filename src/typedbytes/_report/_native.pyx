@@ -13,9 +13,10 @@ include "json_values.pxi"
 include "column_types.pxi"
 include "distinct.pxi"
 include "matching.pxi"
+include "reservoir.pxi"
 
 __all__ = [
     "ChosenRecords", "ColumnTypes", "DistinctRecords", "Fields", "JsonRecords", "MatchingRecords", "RecordStatistics",
-    "Schema", "Sums", "TextLines", "TextRecords", "Walker", "WholeRecords",
+    "Reservoir", "Schema", "Sums", "TextLines", "TextRecords", "Walker", "WholeRecords",
     "WithoutSortKeys", "lines",
 ]

@@ -12,7 +12,7 @@ from typedbytes.cli._arguments import RecordSettings, integer, number_option, op
 from typedbytes.cli._input.inputs import Inputs
 from typedbytes.cli._input.pair_detection import CHECK_UNDECIDED
 from typedbytes.cli._output.records import Records
-from typedbytes.cli._records.encoded import joined
+from typedbytes.cli._records.encoded import CHUNK_NBYTES, joined, nparts
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -82,33 +82,18 @@ def _records_ahead(chance, probability):
 
 
 def _draw_number(inputs, records, nrecords, chance):
-    # Li's algorithm L: only the records that enter the reservoir are read, all others are skipped.
-    kept: list = []
-    probability, here, ahead = 1.0, 0, 0
+    from typedbytes import _report  # imported lazily: start-up time
+
+    reservoir = _report.Reservoir(nrecords, chance.getrandbits(64), dialect=inputs.dialect)
     for name in inputs:
         with inputs.reading(name) as reader:
             while nrecords:
-                passed = reader.skip(ahead)
-                ahead, here = ahead - passed, here + passed
-                record = next(reader, None) if not ahead else None
-                if record is None:
+                reservoir.ahead -= reader.skip(reservoir.ahead)
+                chunk = b"" if reservoir.ahead else reader.__read_records__(CHUNK_NBYTES)
+                if not chunk:
                     break
-                drawn = (here, reader, joined(record))
-                if len(kept) < nrecords:
-                    kept.append(drawn)
-                else:
-                    kept[chance.randrange(nrecords)] = drawn
-                here += 1
-                if len(kept) == nrecords:
-                    probability *= math.exp(math.log(1 - chance.random()) / len(kept))
-                    ahead = _records_ahead(chance, probability)
-    kept.sort(key=itemgetter(0))
-    _write_kept([each[1:] for each in kept], records)
-
-
-def _write_kept(kept, records):
-    """Write records of several readers, given as (reader, bytes)."""
-    for reader, group in groupby(kept, key=itemgetter(0)):
+                reservoir.take(chunk, nparts(reader), reader)
+    for reader, drawn in groupby(sorted(reservoir.drawn, key=itemgetter(0)), key=itemgetter(1)):
         with records.writer(reader) as writer:
-            for _, record in group:
+            for _, _, record in drawn:
                 writer.write_raw(record)
