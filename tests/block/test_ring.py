@@ -591,6 +591,12 @@ def test_every_message_of_very_many_comes_in_c(variant):
         assert block_ring.run_in_c(variant, 200_000, 4096, 0) > 1000
 
 
+@pytest.mark.parametrize("spin", SPINS)
+def test_every_message_comes_from_a_side_that_stands_still_for_a_while(spin):
+    with within():
+        block_ring.run_stops(200_000, 4096, spin)
+
+
 @pytest.mark.unsanitized("it has sanitizers of its own")
 @pytest.mark.parametrize("sanitizer", ["thread", "address,undefined"])
 def test_two_threads_on_a_ring_have_no_race(sanitizer, tmp_path):
@@ -676,6 +682,13 @@ def test_the_import_needs_no_system():
 def test_java_copies_very_many_messages():
     with within():
         assert block_ring.run_in_c("java", 100_000, 4096, 50e-6) > 1000
+
+
+@pytest.mark.hadoop
+@pytest.mark.parametrize("spin", SPINS)
+def test_every_message_comes_back_from_java_that_stands_still_for_a_while(spin):
+    with within():
+        block_ring.run_java_stops(100_000, 4096, spin)
 
 
 @pytest.mark.hadoop

@@ -11,6 +11,7 @@ import os
 import random
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -214,6 +215,56 @@ def run_kills(count, capacity, spin):
     return nwraps
 
 
+def run_stops(count, capacity, spin):
+    """Stop a side or both at any moment, again and again, as a machine does that stands still: all comes as it was."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        first = forked(lambda: theirs.close() or DrivenRing(ours, capacity, spin).drive(count, count))
+        second = forked(lambda: ours.close() or DrivenRing.accept(theirs, spin).drive(count, count))
+    stop_often([first, second], [first, second])
+    return 0
+
+
+def run_java_stops(count, capacity, spin):
+    """The same with a JVM."""
+    with tempfile.TemporaryDirectory() as folder:
+        with block_peer.peer("copy", "native", f"unix:{folder}/peer") as sock:
+            java, _, _ = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+            child = forked(lambda: DrivenRing(sock, capacity, spin).drive(count, count))
+            stop_often([child, java], [child])
+    return 0
+
+
+def forked(function):
+    """Run a function in a child, and return its process id."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            function()
+            code = 0
+        finally:
+            os._exit(code)
+    return child
+
+
+def stop_often(processes, children):
+    """Stop one of two processes, or both, for up to 10 ms, until a child ends; AssertionError unless all end well."""
+    rng = random.Random(1)
+    nstops, statuses = 0, {}
+    while not statuses:
+        chosen = rng.choice([processes[:1], processes[1:], processes])
+        for sign in (signal.SIGSTOP, signal.SIGCONT):
+            for process in chosen:
+                os.kill(process, sign)
+            time.sleep(rng.random() * 0.01)
+        nstops += 1
+        statuses = {child: status for child, status in (os.waitpid(child, os.WNOHANG) for child in children) if child}
+    print(f"{nstops} stops")
+    statuses.update(os.waitpid(child, 0) for child in children if child not in statuses)
+    assert not any(statuses.values()), "a side has failed"
+
+
 IN_C = {"one way": (1, 0, False), "both ways": (0.5, 0.5, False), "polled": (1, 0, True), "java": None}
 VARIANTS = {"one way": (send, verify), "back": (verify, send), "calls": (call, answer), WAKE_UPS: (call, answer)}
 
@@ -259,7 +310,9 @@ def run_java(count, capacity, spin, seed=1):
 
 def main(count, *names):
     """Spread the messages over the variants, all but a thousandth over those in C."""
-    others = {"java": run_java, "threads": run_threads, "kills": run_kills}
+    others = {
+        "java": run_java, "threads": run_threads, "kills": run_kills, "stops": run_stops, "java stops": run_java_stops,
+    }  # fmt: skip
     slow = [(name, others.get(name) or partial(run, name)) for name in names or (*VARIANTS, *others)]
     fast = [] if names else [(f"in C, {name}", partial(run_in_c, name)) for name in IN_C]
     nmessages = nwraps = 0
