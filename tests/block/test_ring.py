@@ -736,6 +736,34 @@ def test_java_refuses_memory_of_another_user():
             os.close(file)
 
 
+@pytest.mark.hadoop
+def test_java_does_not_wait_for_a_pipe_that_takes_the_place_of_memory(tmp_path):
+    """It checks what a path leads to, and opens it: the other side may change that in between."""
+    os.mkfifo(tmp_path / "pipe")
+    pipe = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    memory = os.memfd_create("typedbytes", os.MFD_ALLOW_SEALING)
+    offered = os.dup(memory)
+    has_ended = threading.Event()
+
+    def swap():
+        while not has_ended.is_set():
+            os.dup2(memory, offered)
+            os.dup2(pipe, offered)
+
+    path = f"/proc/{os.getpid()}/fd/{offered}"
+    with block_peer.peer("echo", "native") as sock, within(), started(swap):
+        try:
+            reader, writer = BlockReader(sock, "native"), BlockWriter(sock, "native")
+            for _ in range(500):
+                writer.write([Command("ring"), path, path, 4096])
+                assert reader.read()[0] == "refused"
+        finally:
+            has_ended.set()
+            os.close(os.open(tmp_path / "pipe", os.O_RDWR))  # a peer that waits for a writer ends
+    for file in (pipe, memory, offered):
+        os.close(file)
+
+
 @contextlib.contextmanager
 def java_deceived(sock):
     """Yield a ring whose other side is Java, to be moved by hand; afterwards Java has closed the connection."""

@@ -74,11 +74,12 @@ public final class SharedMemory {
         if (!PATH.matcher(path).matches()) {
             throw new BlockException(path + " is not sealed memory, /proc/PID/fd/N", 0, 1);
         }
-        if (!Files.isRegularFile(Paths.get(path))) {    // opening a pipe would block
+        if (!Files.isRegularFile(Paths.get(path))) {
             throw new BlockException(path + " is not memory, or cannot be opened: "
                     + "one user has to run both sides", 0, 1);
         }
-        try (FileChannel theirs = FileChannel.open(Paths.get(path), StandardOpenOption.READ)) {
+        // For both: a pipe that has taken the place of the file meanwhile would block a reader.
+        try (FileChannel theirs = FileChannel.open(Paths.get(path), StandardOpenOption.READ, StandardOpenOption.WRITE)) {
             if (nbytes < 1 || nbytes > Math.min(theirs.size(), Integer.MAX_VALUE)) {
                 throw new BlockException("the shared memory has fewer than " + nbytes + " bytes, or too many", 0, 2);
             }
