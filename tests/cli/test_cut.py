@@ -119,6 +119,6 @@ def test_paths_that_are_refused(path):
 
 
 def test_cut_without_a_field_or_a_key():
-    assert "cut needs a field: -f PATH" in bad(64, "cut", stdin=LIST)[1]
+    assert bad(64, "cut", stdin=LIST)[1].startswith("needs a field: -f PATH")
     assert "argument -f: values have no key (see --pairs)" in bad(64, "cut", "-f", "key", "--values", stdin=LIST)[1]
     assert "looks like pairs" in bad(64, "cut", "-f", "value", stdin=PAIR_STREAM)[1]

@@ -129,8 +129,8 @@ VERSION = "{}.{}".format(*sys.version_info)
 @pytest.mark.parametrize(
     "words, code, message",
     [
-        (["submit"], 64, "submit needs a SCRIPT, an INPUT (see"),
-        (["submit", JOB, "-o", "out"], 64, "submit needs a SCRIPT, an INPUT (see"),
+        (["submit"], 64, "typedbytes submit: needs a SCRIPT and an INPUT (see"),
+        (["submit", JOB, "-o", "out"], 64, "typedbytes submit: needs an INPUT (see"),
         (["submit", JOB, *WORDS, "--read", "--output-format", "text"], 64, "--read needs SequenceFiles"),
         (["submit", JOB, *WORDS, "--read", "-D", "fs.defaultFS=hdfs://h", "--no-bundle"], 64, "give --output as a URL"),
         (["submit", JOB, "in", "--dry-run"], 64, "--dry-run is for a job with --output FOLDER"),
@@ -157,7 +157,7 @@ VERSION = "{}.{}".format(*sys.version_info)
         (["submit", JOB, *WORDS, "--no-bundle", "--ship", "no"], 64, "there is no file no to ship"),
         (["submit", JOB, *WORDS, "--bundle", "no.zip"], 64, "there is no file no.zip to ship"),
         (["submit", JOB, *WORDS, "--no-bundle", "--streaming-jar", "no.jar"], 64, "there is no streaming jar no.jar"),
-        (["bundle"], 64, "bundle writes one ZIP"),
+        (["bundle"], 64, "typedbytes bundle: writes one ZIP"),
         (["bundle", "x.tar"], 64, "name of a bundle must end with .zip"),
     ],
 )  # fmt: skip

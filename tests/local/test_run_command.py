@@ -54,7 +54,7 @@ def test_the_command_runs_a_job_and_prints_its_counters(words, tmp_path):
         (["job.py", "in.txt", "-o", "in.txt"], 64, "typedbytes run: the output in.txt already exists"),
         (["nothing.py", "in.txt", "-o", "out"], 64, "typedbytes run: there is no script nothing.py"),
         (["job.py", "nothing", "-o", "out"], 66, "typedbytes run: no such input: nothing"),
-        (["job.py", "-o", "out"], 64, "typedbytes run: run needs a SCRIPT, an INPUT (see"),
+        (["job.py", "-o", "out"], 64, "typedbytes run: needs an INPUT (see"),
         (["job.py", "in.txt", "-o", "out", "--memory", "much"], 64, "expected a size such as"),
         (["job.py", "in.txt", "-o", "out", "-r", "two"], 64, "expected an integer of at least 0, not 'two'"),
         (["job.py", "in.txt", "-o", ""], 64, "typedbytes run: the output is an empty path"),

@@ -130,8 +130,8 @@ def job_of(settings: JobSettings, kind: type[AnyJob], **more: Any) -> AnyJob:
     }
     script, *inputs = ([_script_of_commands()] if commands else []) + settings.files or [""]
     if not inputs:
-        needs = "an INPUT" if commands else "a SCRIPT, an INPUT"
-        raise Failure(USAGE, f"{command} needs {needs} (see typedbytes {command} --help)")
+        needs = "an INPUT" if script else "a SCRIPT and an INPUT"
+        raise Failure(USAGE, f"needs {needs} (see typedbytes {command} --help)")
     try:
         values = values_of(vars(settings), command)
         values["output_format"] = _output_format(settings, values["output_format"], bool(commands), values["front"])

@@ -47,7 +47,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
       typedbytes cut -f key -f 'value[1]' --pairs out | typedbytes to-text --csv
     """
     if not settings.field:
-        raise Failure(USAGE, "cut needs a field: -f PATH (see typedbytes cut --help)")
+        raise Failure(USAGE, "needs a field: -f PATH (see typedbytes cut --help)")
     keys = [settings.key] if settings.key else []
     fields = Fields(settings.field, "-f", settings.dialect, settings.missing == "null", keys, "-k")
     inputs = Inputs(settings, REFUSE)
