@@ -1,15 +1,18 @@
-"""Write the pictures of the documents into docs/_static: the plot of the benchmark, and diagrams; light and dark.
+"""Write the pictures of the documents into docs/_static: the plot of the benchmark, diagrams, and a job's report.
 
     python docs/pictures.py
 
-Here: what is drawn, from bench/results and from encoded values. Not here: where a page shows it. A test compares the
-files with what is drawn now. Of the dark ones only that of the README is kept: the site makes the others.
+Here: what is drawn, from bench/results and from encoded values, in light and in dark. Not here: where a page shows it.
+A test compares the files with what is drawn now. The site makes what is not kept: the dark files except that of the
+README, and the report, whose times are new each time.
 """
 
 import html
 import json
 import math
 import pathlib
+import random
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "_static"
@@ -247,10 +250,28 @@ def drawn():
             yield f"{name}{suffix}.svg", draw(theme)
 
 
+def report(path):
+    """Count words in seven map and three reduce tasks, and write the report of this job."""
+    from typedbytes import local
+
+    chance = random.Random(1)
+    words = ["".join(chance.choices("etaoinshrdlu", k=chance.randint(2, 9))) for _ in range(5000)]
+    weights = [1 / rank for rank in range(1, len(words) + 1)]
+    lines = [" ".join(chance.choices(words, weights, k=10)) + "\n" for _ in range(20_000)]
+    with tempfile.TemporaryDirectory() as folder:
+        book = pathlib.Path(folder, "book.txt")
+        book.write_text("".join(lines))
+        local.run_script(
+            ROOT / "examples" / "wordcount.py", inputs=book, output=f"{folder}/counts", reducers=3,
+            split_size=book.stat().st_size // 7 + 10, processes=2, report=path, quiet=True,
+        )  # fmt: skip
+
+
 def write():
     """Write all files."""
     for name, text in drawn():
         (FOLDER / name).write_text(text)
+    report(FOLDER / "job-report.html")
 
 
 if __name__ == "__main__":
