@@ -38,7 +38,7 @@ def write(results, path):
 
 def save(figure, path, name):
     """Write a figure beside the page at `path`."""
-    figure.savefig(path.with_name(f"{path.stem}-{name}.svg"), metadata={"Date": None})
+    figure.savefig(path.with_name(f"{path.stem}-{name}.svg"), metadata={"Title": f"{path.stem}: {name}", "Date": None})
     pyplot.close(figure)
 
 

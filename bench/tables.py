@@ -61,7 +61,7 @@ def page(results, judgements, name):
             "",
             *about(results["environment"]),
             "",
-            f"![ratios by shape]({name}-objects.svg)",
+            f"![Plot: the time of each library, divided by the better of marshal and msgspec]({name}-objects.svg)",
             "",
             "## Goals",
             "",
@@ -151,7 +151,7 @@ def filter_section(results, name):
         yield "CPU seconds. `older` is what the fastest of the older libraries took on another machine, carried over by"
         yield "what an empty process took on both; at the right, parts of what the marshal filter took on the same"
         yield "machine."
-        yield from ("", f"![ratios by file]({name}-filters.svg)", "")
+        yield from ("", f"![Plot: the time of each filter, divided by that of marshal]({name}-filters.svg)", "")
         head = ("file", *contenders, "typedbytes / marshal", "older / marshal")
         yield table(head, (filter_row(file, seconds[file]) for file in seconds))
 
