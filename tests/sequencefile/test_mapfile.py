@@ -1,8 +1,10 @@
 """Map files: keys looked up by an index, whatever the index says."""
 
+import datetime as dt
 import gc
 import shutil
 import struct
+from decimal import Decimal
 
 import pytest
 
@@ -46,6 +48,22 @@ def test_map_files_of_every_order(name, step, tmp_path):
         for key in keys:
             assert file[key] == repr(key) and key in file
         assert [repr(key) for key, _ in file] == [value for _, value in file] == list(map(repr, keys))
+
+
+def test_types_are_those_of_look_ups_too(tmp_path):
+    day = dt.date(2026, 5, 1)
+    with sequencefile.Writer(tmp_path / "data", key_class="IntWritable", value_class="Text") as data:
+        data.write(20574, "1.50")
+    with sequencefile.Writer(tmp_path / "index", key_class="IntWritable", value_class="LongWritable"):
+        pass
+    with sequencefile.MapFile(tmp_path, key_type=dt.date, value_type=Decimal) as file:
+        assert list(file) == [(day, Decimal("1.50"))]
+        assert file[day] == file.get(day) == Decimal("1.50") and type(file[day]) is Decimal and day in file
+    with sequencefile.MapFile(tmp_path, value_type=dt.date) as file:
+        with pytest.raises(tb.DecodeTypeError, match="expected date"):
+            file[20574]
+    with sequencefile.MapFile(tmp_path, value_type=float, strict=False) as file:
+        assert file[20574] == 1.5
 
 
 def test_keys_that_a_function_decodes_are_looked_up_only_by_the_bytes_that_it_decodes_to_them(tmp_path):

@@ -95,3 +95,6 @@ class MapFileOptions(ValueOptions, total=False):
     decoders: Decoders
     classes: ClassTexts
     resync: bool
+    key_type: Any
+    value_type: Any
+    strict: bool

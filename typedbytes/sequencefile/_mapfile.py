@@ -152,7 +152,7 @@ class MapFile:
         options: dict[str, Any] = {
             name: value for name, value in self._options.items() if name in ("dialect", "unicode_errors", "classes")
         }
-        encoded = encode(self._data.key_class, key, **options)
+        encoded = encode(self._data.key_class, key, type=self._options.get("key_type"), **options)
         self._check_decoder(key, encoded)
         return encoded
 
@@ -178,9 +178,11 @@ class MapFile:
 
     def _decoded(self, offset, value):
         options: dict[str, Any] = {
-            name: value for name, value in self._options.items() if name not in ("max_bytes", "resync")
+            name: value
+            for name, value in self._options.items()
+            if name not in ("max_bytes", "resync", "key_type", "value_type")
         }
-        return _decode_at(self._data.value_class, value, offset, **options)
+        return _decode_at(self._data.value_class, value, offset, type=self._options.get("value_type"), **options)
 
     @property
     def closed(self) -> bool:
