@@ -4,6 +4,7 @@ The documents link to each other as files of the repository, so that they can be
 links links between pages. The build fails when a public name is missing from the reference.
 """
 
+import ast
 import importlib
 import inspect
 import os
@@ -12,6 +13,7 @@ import re
 import sys
 
 import tomllib
+from docutils import nodes
 from sphinx.errors import ExtensionError
 
 import typedbytes
@@ -22,6 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path += [str(ROOT / "bench"), str(ROOT / "docs")]
 
 import pictures  # noqa: E402
+import signatures  # noqa: E402
 
 import pages  # noqa: E402
 import tables  # noqa: E402
@@ -39,13 +42,17 @@ extensions = [
     "sphinxext.opengraph",
 ]  # fmt: skip
 nitpicky = True
+nitpick_ignore_regex = [("py:.*", "_?[A-Z]\\w+")]
 default_role = "code"  # single backquotes in docstrings
 
 myst_heading_anchors = 3
 myst_enable_extensions = ["colon_fence"]
 
 autodoc_default_options = {"members": True, "member-order": "bysource"}
-autodoc_typehints = "none"
+autodoc_typehints = "none"  # show_types shows them, of compiled code too
+autodoc_preserve_defaults = True
+python_use_unqualified_type_names = True
+maximum_signature_line_length = 100
 
 html_theme = "furo"
 html_title = f"typedbytes {version}"
@@ -99,6 +106,9 @@ def public_names():
         own = [each for each in own if module is typedbytes.jobs or id(getattr(module, each)) not in of_jobs]
         names.update(f"{module.__name__}.{each}" for each in own)
     return names
+
+
+TYPES = signatures.Types(public_names())
 
 
 def commands():
@@ -165,30 +175,57 @@ def keep_tables(app, what, name, obj, options, lines):
             lines[i:i] = ["::", ""]
 
 
-def list_parameters(app, what, name, obj, options, lines):
-    """Make a list of what a docstring says of parameters: sentences that begin with a name of the signature."""
+def described(obj):
+    """Return what finds the sentences that begin with names of parameters of `obj` and a colon, None without any."""
     try:
         names = "|".join(inspect.signature(obj).parameters)
     except (TypeError, ValueError):
-        return
-    start = re.compile(rf"(?:^|(?<=[.;] ))((?:{names})(?:(?:, | and )(?:{names}))*): ") if names else None
-    text = "\n".join(lines)
-    for paragraph in text.split("\n\n") if names else ():
+        return None
+    return re.compile(rf"(?:^|(?<=[.;] ))((?:{names})(?:(?:, | and )(?:{names}))*): ") if names else None
+
+
+def show_types(app, what, name, obj, options, signature, result):
+    """Put into a signature the types of the parameters that the docstring does not list, and that of the result."""
+    if what in ("module", "attribute", "property"):
+        return None
+    types, returned = TYPES.of(obj)
+    start = described(obj)
+    for paragraph in (inspect.getdoc(obj) or "").split("\n\n") if start else ():
+        for each in start.finditer(" ".join(paragraph.split())):
+            for parameter in re.split(", | and ", each[1]):
+                types.pop(parameter, None)
+    function = ast.parse(f"def f{re.sub('<.*?>', '...', signature or '()')}: pass").body[0]
+    for each in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs, function.args.vararg):
+        if each is not None and each.arg in types:
+            each.annotation = ast.parse(types[each.arg], mode="eval").body
+    return signature and f"({ast.unparse(function.args)})", returned
+
+
+def list_parameters(app, what, name, obj, options, lines):
+    """Make a list of what a docstring says of parameters: sentences that begin with a name of the signature."""
+    start, text = described(obj), "\n".join(lines)
+    types = TYPES.of(obj)[0] if start else {}
+    for paragraph in text.split("\n\n") if start else ():
         said = " ".join(paragraph.split())
         found = list(start.finditer(said))
         if not found or paragraph.lstrip().startswith(">>>"):
             continue
-        ends = [each.start() for each in found[1:]] + [len(said)]
-        items = []
-        for each, end in zip(found, ends):
-            first, *others = re.split(", | and ", each[1])
+        rest = re.search(r" (?=(?:Raises|Other options|The other options) )", said[found[-1].end() :])
+        end_of_list = found[-1].end() + rest.start() if rest else len(said)
+        items = [said[: found[0].start()].strip(), ""]
+        for each, end in zip(found, [*(each.start() for each in found[1:]), end_of_list]):
+            first, *others = names = re.split(", | and ", each[1])
             items.append(f":param {first}: {said[each.end() : end].strip()}")
             items += [f":param {other}: see `{first}`" for other in others]
-        last, *after = re.split(r" (?=(?:Raises|Other options|The other options) )", items[-1], maxsplit=1)
-        items[-1:] = [last, *(["", *after] if after else [])]
-        before = said[: found[0].start()].strip()
-        text = text.replace(paragraph, "\n".join([*([before, ""] if before else []), *items]))
+            items += [f":type {each}: {types[each]}" for each in names if each in types]
+        text = text.replace(paragraph, "\n".join([*items, "", said[end_of_list:].strip()]).strip())
     lines[:] = text.split("\n")
+
+
+def link_types(app, env, node, content):
+    """Link a type of another project to its page there."""
+    url = signatures.address(node["reftarget"]) if node["refdomain"] == "py" else None
+    return url and nodes.reference("", "", content, internal=False, refuri=url, reftitle=node["reftarget"])
 
 
 def check_public_names(app, exception):
@@ -203,5 +240,7 @@ def check_public_names(app, exception):
 def setup(app):
     app.connect("source-read", include)
     app.connect("autodoc-process-docstring", keep_tables)
+    app.connect("autodoc-process-signature", show_types)
     app.connect("autodoc-process-docstring", list_parameters)
+    app.connect("missing-reference", link_types)
     app.connect("build-finished", check_public_names)
