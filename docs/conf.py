@@ -48,7 +48,9 @@ default_role = "code"  # single backquotes in docstrings
 myst_heading_anchors = 3
 myst_enable_extensions = ["colon_fence"]
 
-autodoc_default_options = {"members": True, "member-order": "bysource"}
+# Methods of a base class are shown, those of these classes excepted.
+BASES = "BaseException, Enum, Input, Output, bytes, float, int, str, tuple"
+autodoc_default_options = {"members": True, "inherited-members": BASES, "member-order": "bysource"}
 autodoc_typehints = "none"  # show_types shows them, of compiled code too
 autodoc_preserve_defaults = True
 python_use_unqualified_type_names = True

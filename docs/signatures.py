@@ -20,21 +20,28 @@ SHORT = {  # of types that are long, or have no name at run time
     "_MapJob": "collections.abc.Callable | type",
     "_ReduceJob": "collections.abc.Callable | type",
 }
+RESULTS = {  # that are Any in the sources, since the libraries are optional
+    "to_arrow": "pyarrow.Table",
+    "to_pandas": "pandas.DataFrame",
+    "to_polars": "polars.DataFrame",
+    "scan_polars": "polars.LazyFrame",
+}
 STANDARD = "collections.abc", "typing", "os", "array", "socket", "io", "contextlib"
 OPTIONS = "typedbytes._base.options"
 OTHERS = {
     "numpy": "https://numpy.org/doc/stable/reference/generated/{}.html",
-    "pyarrow": "https://arrow.apache.org/docs/python/generated/{}.html",
     "pandas": "https://pandas.pydata.org/docs/reference/api/{}.html",
+    "polars": "https://docs.pola.rs/api/python/stable/reference/{1}/index.html",
+    "pyarrow": "https://arrow.apache.org/docs/python/generated/{}.html",
 }
 
 
 def address(name):
-    """Return the URL of a type of the standard library, NumPy, Arrow or pandas, or None for another name."""
-    package, module = name.partition(".")[0], name.rpartition(".")[0]
+    """Return the URL of a type of the standard library or of a library in OTHERS, or None for another name."""
+    package, module = name.split(".")[0], name.rpartition(".")[0]
     found = getattr(builtins, name, None)
     if package in OTHERS:
-        return OTHERS[package].format(name)
+        return OTHERS[package].format(name, name.rpartition(".")[2].lower())
     if module in STANDARD:
         page = module
     elif name == "None":
@@ -108,7 +115,7 @@ class Types:
                 options = re.fullmatch(r"Unpack\[_?(\w+)\]", ast.unparse(each.annotation))
                 types.update(self._options(options[1]) if options else {each.arg: self.text(each.annotation, module)})
         result = node.returns if node.name not in ("__init__", "__new__") else None
-        return types, result and self.text(result, module)
+        return types, RESULTS.get(node.name) or result and self.text(result, module)
 
     def _options(self, name):
         """Return the types of the keys of a TypedDict."""
