@@ -31,7 +31,7 @@ def run_setup(*arguments):
 @contextmanager
 def files_that_git_ignores():
     """Have one file of each kind that the build of the documents makes beside its sources."""
-    patterns = re.findall(r"^/(docs/.*[^/])$", (ROOT / ".gitignore").read_text(), re.M)
+    patterns = re.findall(r"^/(docs/.*[^/\n])$", (ROOT / ".gitignore").read_text(), re.M)
     assert patterns
     made = [path for path in (ROOT / pattern.replace("*", "made") for pattern in patterns) if not path.exists()]
     try:
