@@ -214,3 +214,61 @@ def test_files_of_a_method_may_be_one_path_or_none(tmp_path):
     (tmp_path / "stop").write_text("!")
     output, _ = run_front(tmp_path, "job.py", "--no-conf", "-q", "in")
     assert output == b'["stop"]\t["!"]\n'
+
+
+@pytest.mark.parametrize("value", [
+    None, True, -1, 2**70, 1.5, -1e-300, 1 + 2j, -0.5 - 1j, "caf\xe9'\"\n\x00\t", b"0\xa2", (), (1,), ((1, 2), [3, {}]),
+    {"foo": {"bar": 3}, (1, "x"): None}, {1, "a"}, set(), frozenset(), frozenset({1}), bytearray(b"\xff"), range(3),
+    range(1, 9, -2),
+])  # fmt: skip
+def test_the_protocol_of_reprs_reads_what_it_wrote(value):
+    from typedbytes.fronts.mrjob.protocol import ReprProtocol
+
+    line = ReprProtocol().write(value, [value])
+    assert line == f"{value!r}\t{[value]!r}".encode()
+    key, values = ReprProtocol().read(line + b"\t")
+    assert (key, values, type(key)) == (value, [value], type(value))
+
+
+@pytest.mark.parametrize("text, value", [
+    (" {1:2 , 'a' :[ ],}", {1: 2, "a": []}), ("(1)", 1), ("( (2),)", (2,)), ("u'a'", "a"), ("- 1", -1),
+    ("frozenset([1])", {1}), ("1, 2", (1, 2)), ("xrange(2)", range(2)), ("0x1F", 31), ("1_000", 1000),
+    ("float('-inf')", float("-inf")), ("complex('1+2j')", 1 + 2j),
+])  # fmt: skip
+def test_literals_of_other_spellings(text, value):
+    from typedbytes.fronts.mrjob.util import safeeval
+
+    assert safeeval(text) == safeeval(text.encode()) == value
+
+
+def test_an_expression_may_use_names_that_the_caller_gives():
+    from typedbytes.fronts.mrjob.util import safeeval
+
+    assert safeeval("abs(a)", globals={"abs": abs}, locals={"a": -0.2}) == 0.2
+
+
+CODE = ["().__class__", "[].__class__.__mro__[1].__subclasses__()", "[c for c in (1,)]", "(lambda: 1)()",
+        "1 if 1 else 2", "f'{1}'", "9**9**9", "'a' * 9", "1 + 1", "set(range(9))", "bytearray(9)", "frozenset('ab')",
+        "set()()", "[*()]", "{**{}}", "(x := 1)", "'a'.join", "(1)[0]", "module.Point(2, 3)"]  # fmt: skip
+FAULTY = ["", " ", "(", ")", "[1", "[1 2]", "[,]", "{1: 2, 3}", "{1, 2: 3}", "{1:}", "{[]}", "{[]: 1}", "1 2", "'a",
+          "'a' 'b'", "'\\x'", "b'\xe9'", "1e", "07", "0xg", "1\0", "#", "1;", "nul l", "{@#$@#!^&*$%^",
+          "1" * 5000 + "x", b"'\xff'"]  # fmt: skip
+DEEP = [start * 100_000 + "1" + end * 100_000 for start, end in ("()", "[]", ("{1:", "}"), ("-", ""), ("not ", ""),
+        ("1+", ""), ("set(", ")"), ("", "()"), ("", "[0]"), ("", ".a"), ("lambda:", ""), ("1 if 1 else ", ""),
+        ("'a'", ""), (" ", "#"))]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [*CODE, *FAULTY, *DEEP], ids=lambda text: repr(text[:16]))
+def test_data_runs_no_code_and_a_fault_of_it_is_an_error(text):
+    from typedbytes.fronts.mrjob.util import safeeval
+
+    with pytest.raises(ValueError):
+        safeeval(text)
+
+
+@pytest.mark.parametrize("text", ["open('/tmp')", "eval('1')", "__import__('os')", "[Point(2, 3)]", "nan"])
+def test_only_known_names_are_called(text):
+    from typedbytes.fronts.mrjob.util import safeeval
+
+    with pytest.raises(NameError):
+        safeeval(text)
