@@ -11,7 +11,7 @@ import pytest
 
 import typedbytes as tb
 from typedbytes import columns, sequencefile
-from typedbytes.columns._tables import SchemaError
+from typedbytes.columns.tables import SchemaError
 
 ROWS = [(f"w{n % 7}", n) for n in range(5000)]
 DATA = tb.Encoder().encode_pairs(ROWS)

@@ -9,7 +9,7 @@ import struct
 
 import typedbytes as tb
 from support import reference
-from typedbytes.columns import _type_strings
+from typedbytes.columns import type_strings
 
 EXACT = {"exact": True, "pickle": "raw", "map_pairs": True}
 
@@ -35,8 +35,8 @@ def rows_of(batch, dialect="hadoop"):
 
 def parsed(text):
     """Return the description of a type, and see that its text is the only one."""
-    described = _type_strings.parse(text)
-    assert _type_strings.format_type(described) == text
+    described = type_strings.parse(text)
+    assert type_strings.format_type(described) == text
     return described
 
 
@@ -88,7 +88,7 @@ def values_with_nulls(held, described, nvalues, dialect):
             payload(piece, described, dialect) if piece or kind == "variable" else None
             for piece in pieces(held, nvalues)
         ]
-    parts = _type_strings.parts(described)
+    parts = type_strings.parts(described)
     if kind == "struct":
         return [
             [(name, value) for name, value in zip(parts, row) if value != decoded_null(dialect)]

@@ -20,3 +20,7 @@ from typedbytes.columns._sources import Split, splits
 from typedbytes.columns._write import write
 
 __all__ = ["Batch", "BatchReader", "MismatchError", "Split", "read", "scan_polars", "splits", "write"]
+
+
+def __dir__() -> list[str]:
+    return __all__

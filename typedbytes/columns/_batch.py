@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 from typedbytes import _core
-from typedbytes.columns import _native, _type_strings
+from typedbytes.columns import _native, type_strings
 from typedbytes.columns._exports import Exports
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -57,7 +57,7 @@ class Batch(_native.Batch, Exports):
         >>> next(read(typedbytes.dumps((1, 2)), pairs=False)).schema
         {'value': 'vector<int * 2>'}
         """
-        return dict(zip(self.names, map(_type_strings.format_type, self._types)))
+        return dict(zip(self.names, map(type_strings.format_type, self._types)))
 
     def column(self, name: int | str) -> NDArray[Any] | tuple[Any, ...]:
         """Return a column as a NumPy array, read-only, over the memory of the batch.
@@ -97,7 +97,7 @@ class Batch(_native.Batch, Exports):
         number, path, column_type, item = self._find_part(name)
         if item is not None:
             raise LookupError(
-                f"cannot return the buffer of one item of {_type_strings.format_type(column_type)}: the items share one"
+                f"cannot return the buffer of one item of {type_strings.format_type(column_type)}: the items share one"
             )
         return self._buffers(number, path, column_type)
 
@@ -113,9 +113,9 @@ class Batch(_native.Batch, Exports):
         for level, name in enumerate(names, 1):
             if level == len(names) and column_type[0] == "array" and _is_number(name) and int(name) < column_type[2]:
                 return number, path, column_type, int(name)
-            within = _type_strings.parts(column_type)
+            within = type_strings.parts(column_type)
             if name not in within:
-                raise LookupError(f"no part {name!r} in {_type_strings.format_type(column_type)}")
+                raise LookupError(f"no part {name!r} in {type_strings.format_type(column_type)}")
             path.append(list(within).index(name))
             column_type = within[name]
         return number, path, column_type, None
@@ -134,7 +134,7 @@ class Batch(_native.Batch, Exports):
         numpy = _numpy()
         kind = column_type[0]
         valid = self._column_memory(number, path, "valid")
-        if kind in _type_strings.NUMBERS or (kind == "enum" and type(column_type[1][0]) is int):
+        if kind in type_strings.NUMBERS or (kind == "enum" and type(column_type[1][0]) is int):
             values = _numbers(numpy, self._column_memory(number, path, "data"), column_type)
             return values if valid is None else _masked(numpy, values, valid)
         if kind in ("variable", "raw", "decimal", "uuid", "enum"):
@@ -148,7 +148,7 @@ class Batch(_native.Batch, Exports):
             return values
         if kind == "unknown":
             return numpy.full(self._nvalues(number, path), None)
-        within = _type_strings.parts(column_type)
+        within = type_strings.parts(column_type)
         arrays = [self._array(number, [*path, index], part) for index, part in enumerate(within.values())]
         if kind in ("struct", "row"):
             return dict(zip(within, arrays))
@@ -167,9 +167,9 @@ class Batch(_native.Batch, Exports):
             found["valid"] = valid
         if kind in ("variable", "raw", "list", "map"):
             found["offsets"] = self._column_memory(number, path, "offsets")
-        if kind in ("variable", "raw", "decimal", "uuid", "enum", *_type_strings.NUMBERS):
+        if kind in ("variable", "raw", "decimal", "uuid", "enum", *type_strings.NUMBERS):
             found["data"] = self._column_memory(number, path, "data")
-        for index, (name, part) in enumerate(_type_strings.parts(column_type).items()):
+        for index, (name, part) in enumerate(type_strings.parts(column_type).items()):
             found[name] = self._buffers(number, [*path, index], part)
         return found
 

@@ -23,7 +23,7 @@ __all__ = [
     "validity_bitmap",
 ]
 
-# A type of a column: its kind, then what the kind has; see _type_strings.
+# A type of a column: its kind, then what the kind has; see type_strings.
 _Type = tuple[Any, ...]
 _Batch = TypeVar("_Batch", bound=Batch)
 

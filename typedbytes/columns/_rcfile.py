@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import closing
 
 from typedbytes._core import Reader
-from typedbytes.columns import _sources, _type_strings, _wanted
+from typedbytes.columns import _sources, _wanted, type_strings
 from typedbytes.errors import FormatError
 from typedbytes.sequencefile._typed_pairs import TypedPairs
 from typedbytes.sequencefile.rcfile import SERDES, RCFile, column_types
@@ -85,7 +85,7 @@ def types_of_files(files: Any, schema: Any, serde: str) -> dict[str, str]:
             with closing(RCFile(path, serde=serde)) as file:
                 ncolumns = max(ncolumns, file.ncolumns)
         names, types = column_types(ncolumns, serde)
-    return dict(zip(names, map(_type_strings.format_type, types)))
+    return dict(zip(names, map(type_strings.format_type, types)))
 
 
 def _names_and_types(schema):
@@ -97,4 +97,4 @@ def _names_and_types(schema):
     for name in schema:
         if not isinstance(name, str):
             raise TypeError(f"the columns of a schema have names, not {name!r}")
-    return tuple(schema), tuple(map(_type_strings.parse, schema.values()))
+    return tuple(schema), tuple(map(type_strings.parse, schema.values()))

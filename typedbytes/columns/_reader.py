@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 from typedbytes import _core
-from typedbytes.columns import _native, _sources, _type_strings, _wanted
+from typedbytes.columns import _native, _sources, _wanted, type_strings
 from typedbytes.columns._assembly import Assembly
 from typedbytes.columns._batch import BatchStream
 from typedbytes.columns._exports import Exports, shown
@@ -126,7 +126,7 @@ class BatchReader(_core.RecordIterator, Exports):
                 visible, paths, types = rows.visible, rows.paths, rows.types
             described = getattr(self._reader, "column_types", None) if types is None and self._typed is None else None
             if described:
-                types = tuple(map(_type_strings.parse, described))
+                types = tuple(map(type_strings.parse, described))
             self._assembly = Assembly(
                 names, types, visible, paths, batch_rows, batch_nbytes, on_mismatch, structure, convert, text
             )
@@ -375,7 +375,7 @@ class BatchReader(_core.RecordIterator, Exports):
         """Raise the error of the next record."""
         builder = self._assembly.builder
         if state == "mismatch":
-            name, expected = self._assembly.names[builder.column], _type_strings.format_type(builder.expected)
+            name, expected = self._assembly.names[builder.column], type_strings.format_type(builder.expected)
             found = builder.key_fault or _code_name(builder.code)
             is_in_file = self._in_file or (self._files is not None and self._files.in_file)
             offset = self._reader.offset if is_in_file else self._start + builder.offset

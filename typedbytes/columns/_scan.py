@@ -1,6 +1,6 @@
 """Files as a lazy frame of Polars, which reads what a query needs: some columns, some rows. Needs Polars and pyarrow.
 
-Here: what Polars asks for. Not here: the schema of files, and splits in that schema (_tables).
+Here: what Polars asks for. Not here: the schema of files, and splits in that schema (tables).
 """
 
 from __future__ import annotations
@@ -75,14 +75,14 @@ class _Inferred:
     """The schema of the first records, and splits in it."""
 
     def __init__(self, paths: Any, structure: dict[str, Any], merge: bool) -> None:
-        from typedbytes.columns import _tables  # lazy import: start-up time
+        from typedbytes.columns import tables  # lazy import: start-up time
 
-        found = _tables.infer_schema(paths, structure, of_all_files=merge)
+        found = tables.infer_schema(paths, structure, of_all_files=merge)
         if found is None:
-            raise _tables.SchemaError("there are no records to take the schema from: pass types")
+            raise tables.SchemaError("there are no records to take the schema from: pass types")
         self._schema = found
         self._structure = structure
-        self._batches_of = _tables.batches_of
+        self._batches_of = tables.batches_of
         self.arrow = found.arrow
 
     def batches(self, split: Split, columns: list[str] | None) -> Iterator[Any]:

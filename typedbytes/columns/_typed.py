@@ -11,7 +11,7 @@ from typedbytes._core import Decoder, Encoder
 from typedbytes._records import resolve
 from typedbytes._records.model import MISSING, Node
 from typedbytes._typecodes import TypeCode
-from typedbytes.columns import _type_strings, _wanted
+from typedbytes.columns import _wanted, type_strings
 from typedbytes.errors import DecodeError, DecodeTypeError, EncodeError
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -209,11 +209,11 @@ class TypedColumns:
         """Return the error for a value that fits its annotation, as a Reader of it has found, but not its column."""
         number, fault, found = builder.fault
         message = (
-            f"expected {self._nodes[number].shown} of a column {_type_strings.format_type(builder.expected)}, "
+            f"expected {self._nodes[number].shown} of a column {type_strings.format_type(builder.expected)}, "
             f"found {_found(found)}"
         )
         if fault is not None and fault[0] == "missing":
-            message = f"{self._nodes[number].shown}: missing field {_type_strings.format_text(fault[1])}"
+            message = f"{self._nodes[number].shown}: missing field {type_strings.format_text(fault[1])}"
         return DecodeTypeError(message, offset, builder.code, builder.path, record)
 
 
@@ -265,5 +265,5 @@ def _found(data):
     except DecodeError:  # longer
         return name
     if isinstance(value, str):
-        return f"{name} {_type_strings.format_text(value)}"
+        return f"{name} {type_strings.format_text(value)}"
     return f"{name} {value!r}" if isinstance(value, (int, float)) else name

@@ -5,7 +5,7 @@ Here: schemas, names of columns and of encodings, checked. Not here: the text of
 
 import codecs
 
-from typedbytes.columns import _type_strings
+from typedbytes.columns import type_strings
 from typedbytes.columns._batch import split_name
 
 __all__ = ["names_and_types", "options_of_text", "projection", "text_encoding"]
@@ -25,10 +25,10 @@ def names_and_types(schema, pairs, dialect):
         texts, own = tuple(schema), names
     if len(texts) != len(names):
         raise ValueError(f"schema must have {len(names)} types, not {len(texts)}")
-    types = tuple(map(_type_strings.parse, texts))
+    types = tuple(map(type_strings.parse, texts))
     for column_type in types:
-        if (177 if dialect == "hive" else 11) in _type_strings.codes(column_type):
-            raise ValueError(f"type {_type_strings.format_type(column_type)!r} does not exist in dialect {dialect!r}")
+        if (177 if dialect == "hive" else 11) in type_strings.codes(column_type):
+            raise ValueError(f"type {type_strings.format_type(column_type)!r} does not exist in dialect {dialect!r}")
     return own, types
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from json import dumps
 
 from typedbytes._base.codes import BYTES, INT, LIST, LONG, STRING, VECTOR
-from typedbytes.columns import _type_strings
-from typedbytes.columns._tables import SchemaError
+from typedbytes.columns import type_strings
+from typedbytes.columns.tables import SchemaError
 
 __all__ = ["arrow_schema", "as_declared", "spark_schema", "type_of_spark", "type_string"]
 
@@ -71,17 +71,18 @@ def as_declared(kind, found, is_row=False):
 
     if found == ("raw",) and not types.is_binary(kind):  # of several types, or with nulls among them
         found = _UNKNOWN
-    name, parts = found[0], _type_strings.parts(found)
+    name, parts = found[0], type_strings.parts(found)
     if types.is_struct(kind):
         is_row = name in ("array", "tuple", "list") or (name == "unknown" and is_row)
         if name == "list" and found[1] == LIST or name not in ("array", "tuple", "list", "map", "struct", "unknown"):
             return found
-        each = parts.get("item" if name == "list" else "value" if name == "map" else None, _UNKNOWN)
+        each = parts["item" if name == "list" else "value"] if name in ("list", "map") else _UNKNOWN
         if name == "array":
             each = ("fixed", found[1])
         fields = []
         for number, field in enumerate(kind):
-            part = parts.get(str(number) if name == "tuple" else field.name if name == "struct" else None, each)
+            is_named = name in ("tuple", "struct")
+            part = parts.get(str(number) if name == "tuple" else field.name, each) if is_named else each
             fields.append((field.name, as_declared(field.type, part, is_row)))
         return ("row" if is_row else "struct", tuple(fields))
     if types.is_list(kind):

@@ -9,9 +9,9 @@ import os
 
 from typedbytes import columns
 from typedbytes._base import locations
-from typedbytes.columns import Split, _tables, _type_strings
+from typedbytes.columns import Split, tables, type_strings
 from typedbytes.columns._rcfile import types_of_files
-from typedbytes.columns._tables import RowSchema, Schema, SchemaError, is_typed
+from typedbytes.columns.tables import RowSchema, Schema, SchemaError, is_typed
 from typedbytes.sequencefile._classes import texts_of
 from typedbytes.spark._schemas import as_declared, type_of_spark, type_string
 
@@ -66,7 +66,7 @@ def _rows(given):
     found = {"serde": given.get("serde", "text"), "schema": None, "columns": None}
     if given.get("fileschema"):
         try:
-            found["schema"] = _type_strings.row_types(given["fileschema"])
+            found["schema"] = type_strings.row_types(given["fileschema"])
         except ValueError as error:
             raise ValueError(f"fileSchema: {error}") from None
     if given.get("columns"):
@@ -139,14 +139,14 @@ def infer_schema(paths, options):
 
 def _infer(paths, options):
     files = locations.files(paths, options.recursive)
-    structure = {**options.structure, **options.rows} if _tables.are_rcfiles(files) else options.structure
-    return _tables.infer_schema(files, structure, of_all_files=options.merge)
+    structure = {**options.structure, **options.rows} if tables.are_rcfiles(files) else options.structure
+    return tables.infer_schema(files, structure, of_all_files=options.merge)
 
 
 def given_schema(paths, options, arrow):
     """Return a given schema, with the types of records for its bytes and structs, which say too little."""
     files = locations.files(paths, options.recursive)
-    if _tables.are_rcfiles(files):
+    if tables.are_rcfiles(files):
         return _given_rows(files, options, arrow)
     if is_typed(options.structure):
         names = infer_schema(paths, options).arrow.names
@@ -161,10 +161,10 @@ def given_schema(paths, options, arrow):
         return Schema(arrow, {})
     for has_rows in (False, True):  # whether structs of which the first records say nothing are VECTORs
         types = {
-            name: _type_strings.format_type(as_declared(field.type, _type_strings.parse(text), has_rows))
+            name: type_strings.format_type(as_declared(field.type, type_strings.parse(text), has_rows))
             for (name, text), field in zip(found.types.items(), arrow)
         }
-        if _tables.begin_with(files, types, options.structure):
+        if tables.begin_with(files, types, options.structure):
             return Schema(arrow, types)
     return Schema(arrow, found.types)
 
@@ -198,7 +198,7 @@ def batches_of(split, options, schema):
     """Yield the records of a split as record batches of a Schema; raises SchemaError for one that does not fit."""
     try:
         how = {**options.structure, "serde": options.rows["serde"]}
-        for batch in _tables.batches_of(split, schema, how, options.path_column):
+        for batch in tables.batches_of(split, schema, how, options.path_column):
             for name, column in zip(schema.arrow.names, batch.columns):
                 _refuse_equal_keys(column, name, split)
             yield batch

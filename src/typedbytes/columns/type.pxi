@@ -4,7 +4,7 @@
 # ("tuple", (child, ...)), ("list", LIST or VECTOR, item), ("map", key, value), ("struct", ((name, child), ...)),
 # ("unknown",); numbers and texts with a meaning: ("date",), ("time", unit), ("timestamp", unit, is it UTC),
 # ("duration", unit), ("decimal", precision, scale), ("uuid",), ("enum", (value, ...)); ("row", ((name, child), ...)),
-# a VECTOR whose items have names. _type_strings.py converts them to and from text.
+# a VECTOR whose items have names. type_strings.py converts them to and from text.
 #
 # ("typed", description, {...}) is what a class says of a value; _typed.py makes them. A Batch has plain ones.
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import typedbytes
 from typedbytes import columns
 from typedbytes.cli._failure import BAD_DATA, UNAVAILABLE, USAGE, Failure, advise, display_name
-from typedbytes.columns import _type_strings
+from typedbytes.columns import type_strings
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -99,7 +99,7 @@ def notes_on_bytes(schema):
     """
     paths: dict[str, list[str]] = {}
     for name, text in schema.items():
-        for path, described in _leaves(name, _type_strings.parse(text)):
+        for path, described in _leaves(name, type_strings.parse(text)):
             if described in _HELD_AS_BYTES:
                 paths.setdefault(_HELD_AS_BYTES[described], []).append(path)
     return [f"note: {', '.join(found)}: {what}" for what, found in paths.items()]
@@ -107,7 +107,7 @@ def notes_on_bytes(schema):
 
 def _leaves(path, described):
     """Yield (path, type) of a column without parts, or of those within it."""
-    parts = _type_strings.parts(described)
+    parts = type_strings.parts(described)
     for name, part in parts.items():
         yield from _leaves(f"{path}.{name}", part)
     if not parts:

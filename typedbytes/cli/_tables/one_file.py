@@ -46,7 +46,7 @@ class EmptyInputs:
     def schema(self):
         """Return the schema of the table: null where nothing says what the values would be."""
         from typedbytes.cli._records.record_type import types_of_columns  # imported lazily: start-up time
-        from typedbytes.columns._tables import schema_without_records
+        from typedbytes.columns.tables import schema_without_records
 
         imported_pyarrow()
         pairs = bool(self._inputs.pairs or self.classes)

@@ -15,7 +15,7 @@ from typedbytes.cli._input import progress
 from typedbytes.cli._input.inputs import opened
 from typedbytes.cli._records.record_type import types_of_columns
 from typedbytes.cli._tables.arrow import notes_on_bytes
-from typedbytes.columns import _tables
+from typedbytes.columns import tables
 from typedbytes.errors import DecodeError
 
 __all__ = ["batches_of", "bytes_done", "make_plan"]
@@ -43,9 +43,9 @@ def make_plan(inputs, rereadables, split_size, widen, types):
     files, names = [each.path for each in rereadables], {each.path: display_name(each.name) for each in rereadables}
     with _as_usage_failure(), _as_input_failure(names):
         splits = columns.splits(files, split_size)
-        schema = _tables.infer_schema(files, structure, of_all_files=True, of_all_records=widen)
+        schema = tables.infer_schema(files, structure, of_all_files=True, of_all_records=widen)
     if schema is None:
-        schema = _tables.schema_without_records(structure, _classes_of(files))
+        schema = tables.schema_without_records(structure, _classes_of(files))
     for note in notes_on_bytes(schema.types):
         say_message(note)
     return TablePlan(splits, schema, structure, names)
@@ -89,7 +89,7 @@ def _kind(rereadable, inputs, widen):
 def batches_of(split, plan):
     """Yield the record batches of a split, in the schema of the plan."""
     with _as_input_failure(plan.names, split.path):
-        yield from _tables.batches_of(split, plan.schema, plan.structure)
+        yield from tables.batches_of(split, plan.schema, plan.structure)
 
 
 def bytes_done(splits):
@@ -123,7 +123,7 @@ def _as_input_failure(names, path=None):
     """Turn errors of reading into Failure; those in the data name their file. names: of the inputs, by path."""
     try:
         yield
-    except (DecodeError, _tables.SchemaError) as error:
+    except (DecodeError, tables.SchemaError) as error:
         error.filename = names.get(error.filename, error.filename)
         raise Failure(BAD_DATA, str(error)) from None
     except FileNotFoundError as error:

@@ -42,7 +42,7 @@ from typedbytes.cli._tables.arrow import (
 from typedbytes.cli._tables.column_order import ColumnOrder
 from typedbytes.cli._tables.inputs import READ_TABLES, batches_of_table
 from typedbytes.cli._tables.one_file import EmptyInputs, write_table
-from typedbytes.columns import _type_strings
+from typedbytes.columns import type_strings
 from typedbytes.columns._threads import BlocksAhead
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -230,7 +230,7 @@ def _rcfile_options(settings):
     schema, names = None, settings.columns and settings.columns.split(",")
     if settings.schema is not None:
         try:
-            schema = _type_strings.row_types(settings.schema)
+            schema = type_strings.row_types(settings.schema)
         except ValueError as error:
             raise Failure(USAGE, f"--schema: {error}") from None
     if names:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 
 from typedbytes import Decoder, PairReader, columns
-from typedbytes.columns import _type_strings
+from typedbytes.columns import type_strings
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -63,12 +63,12 @@ def _types_of(given):
     """Return the types of a Batch by name, none of other columns."""
     if not isinstance(given, columns.Batch):
         return {}
-    return {name: _type_strings.parse(kind) for name, kind in given.schema.items()}
+    return {name: type_strings.parse(kind) for name, kind in given.schema.items()}
 
 
 def _is_as_read(kind):
     """Return whether no type was declared for a value that its bytes do not show, such as a date."""
-    return kind[0] in _AS_READ and all(map(_is_as_read, _type_strings.parts(kind).values()))
+    return kind[0] in _AS_READ and all(map(_is_as_read, type_strings.parts(kind).values()))
 
 
 def _is_ext(kind):
@@ -76,12 +76,12 @@ def _is_ext(kind):
 
 
 def _has_encoded(kind):
-    return kind[0] == "raw" or _is_ext(kind) or any(map(_has_encoded, _type_strings.parts(kind).values()))
+    return kind[0] == "raw" or _is_ext(kind) or any(map(_has_encoded, type_strings.parts(kind).values()))
 
 
 def _converter(kind: Any, decode: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a function that makes what was read, or declared, of an item of pyarrow."""
-    parts = {name: _converter(part, decode) for name, part in _type_strings.parts(kind).items()}
+    parts = {name: _converter(part, decode) for name, part in type_strings.parts(kind).items()}
 
     def convert(item):
         if item is None:

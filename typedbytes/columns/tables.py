@@ -10,13 +10,19 @@ from __future__ import annotations
 import os
 from collections import namedtuple
 
-from typedbytes.columns import _sources, _type_strings
+from typedbytes.columns import _sources, type_strings
 from typedbytes.columns._read import read
 from typedbytes.errors import TypedBytesError
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
 __all__ = ["RowSchema", "Schema", "SchemaError", "are_rcfiles", "batches_of", "begin_with", "infer_schema", "is_typed"]
 
-_STRING = _type_strings.parse("string")
+_STRING = type_strings.parse("string")
 
 # The schema of Arrow, and the types of the columns by name.
 Schema = namedtuple("Schema", "arrow types")
@@ -31,11 +37,11 @@ class RowSchema(Schema):
 class SchemaError(TypedBytesError, ValueError):
     """Raised for records that do not fit a schema; `filename` is the path of their file, None if the message has it."""
 
-    def __init__(self, message, filename=None):
+    def __init__(self, message: str, filename: str | None = None) -> None:
         super().__init__(message)
-        self.filename = filename
+        self.filename: str | None = filename
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{'' if self.filename is None else f'{self.filename}: '}{self.args[0]}"
 
 
@@ -46,17 +52,17 @@ _TYPES_OF_CLASSES = {
 }  # fmt: skip
 
 
-def are_rcfiles(files):
+def are_rcfiles(files: Sequence[Any]) -> bool:
     """Return whether the first of some files is an RCFile."""
     return bool(files) and _sources.kind_of(files[0]) == "rcfile"
 
 
-def is_typed(structure):
+def is_typed(structure: Mapping[str, Any]) -> bool:
     """Return whether it has the type of single values, or those of keys and values, which set the schema."""
     return not structure.keys().isdisjoint(("type", "key_type", "value_type"))
 
 
-def schema_without_records(structure, classes=()):
+def schema_without_records(structure: Mapping[str, Any], classes: Sequence[str] = ()) -> Schema:
     """Return the Schema of an input without records; classes: those of a SequenceFile, which say what they would be."""
     import pyarrow
 
@@ -82,7 +88,9 @@ def _arrow_type(kind):
         return pyarrow.RecordBatchReader.from_stream(reader).schema.field(0).type
 
 
-def infer_schema(files, structure, *, of_all_files=False, of_all_records=False):
+def infer_schema(
+    files: Sequence[Any], structure: Mapping[str, Any], *, of_all_files: bool = False, of_all_records: bool = False
+) -> Schema | None:
     """Return the Schema by the first records of the first file that has any; None without records.
 
     of_all_files: it holds the first records of each file; of_all_records: and all others. Of RCFiles it is that of
@@ -144,7 +152,13 @@ def _may_lose_values(kind, wider):
     return kind != wider and any(narrow in kind and wide in wider for narrow, wide in losses)
 
 
-def batches_of(split, schema, structure, path_column=None, columns=None):
+def batches_of(
+    split: Any,
+    schema: Schema,
+    structure: Mapping[str, Any],
+    path_column: str | None = None,
+    columns: Sequence[str] | None = None,
+) -> Iterator[Any]:
     """Yield the records of a split as record batches of a Schema, with its path as the last column if that has a name.
 
     columns: the names of those wanted; None: all. Raises SchemaError for a value that does not fit.
@@ -176,7 +190,7 @@ def batches_of(split, schema, structure, path_column=None, columns=None):
             yield _fitted(batch, path, schema, path_column)
 
 
-def begin_with(files, types, structure):
+def begin_with(files: Sequence[Any], types: Mapping[str, str], structure: Mapping[str, Any]) -> bool:
     """Return whether the first records of files are of these types, by name."""
     for file in files:
         with read([file], schema=types, on_mismatch="widen", **structure) as reader:
@@ -191,13 +205,13 @@ def _is_one(kind, wanted):
         return True
     if "unknown" not in wanted:
         return False
-    return _is_known_part(_type_strings.parse(kind), _type_strings.parse(wanted))
+    return _is_known_part(type_strings.parse(kind), type_strings.parse(wanted))
 
 
 def _is_known_part(kind, wanted):
     if wanted[0] == "unknown":
         return True
-    found, parts = _type_strings.parts(kind), _type_strings.parts(wanted)
+    found, parts = type_strings.parts(kind), type_strings.parts(wanted)
     if not parts:
         return kind == wanted
     is_alike = kind[0] == wanted[0] and (kind[0] != "list" or kind[1] == wanted[1]) and [*found] == [*parts]
@@ -262,7 +276,7 @@ def _as_in_schema(array, kind, wanted, field, path):
     import pyarrow
 
     found, expected = array.type, field.type
-    if wanted is not None and not _are_alike(_type_strings.parse(kind), _type_strings.parse(wanted)):
+    if wanted is not None and not _are_alike(type_strings.parse(kind), type_strings.parse(wanted)):
         found, expected = (kind, wanted) if found == expected else (found, expected)
     elif found == expected:
         return array
@@ -284,8 +298,8 @@ def _are_alike(kind, wanted):
         return True
     if _is_binary(kind) or _is_binary(wanted):
         return kind == wanted
-    found = _type_strings.parts(kind)
-    return all(name not in found or _are_alike(found[name], part) for name, part in _type_strings.parts(wanted).items())
+    found = type_strings.parts(kind)
+    return all(name not in found or _are_alike(found[name], part) for name, part in type_strings.parts(wanted).items())
 
 
 def _is_binary(kind):

@@ -4,7 +4,18 @@ Here: conversion between ``"vector<string, double>"`` and its description, both 
 here: values. Invariant: every description has exactly one text.
 """
 
+from __future__ import annotations
+
 import re
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    ColumnType = tuple[Any, ...]
+
+__all__ = ["NUMBERS", "codes", "format_text", "format_type", "parse", "parts", "row_types"]
 
 _FIXED = {"byte": 1, "bool": 2, "int": 3, "long": 4, "float": 5, "double": 6, "short": 11}
 _VARIABLE = {"bytes": 0, "string": 7}
@@ -14,13 +25,13 @@ _MAX_ITEMS = 2**31 - 1
 _MAX_LEVELS = 30
 _TOKENS = re.compile(r'\s*([A-Za-z_][A-Za-z0-9_]*|"(?:[^"\\]|\\.)*"|-?[0-9]+|\.\.\.|[<>,*:])')
 #: The kinds of which an array over the memory of a batch has the numbers.
-NUMBERS = ("fixed", "array", "date", "time", "timestamp", "duration")
+NUMBERS: tuple[str, ...] = ("fixed", "array", "date", "time", "timestamp", "duration")
 _UNITS = ("s", "ms", "us")  # of times
 _MAX_DIGITS = 76  # of Arrow's decimals
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def parse(text):
+def parse(text: str) -> ColumnType:
     """Return the description of a type.
 
     Raises ValueError for text that is not a type.
@@ -34,7 +45,7 @@ def parse(text):
     return column_type
 
 
-def row_types(text):
+def row_types(text: str) -> dict[str, str]:
     """Return the types, as text, of the columns that a text names.
 
     >>> row_types("id: long, name: string")
@@ -43,7 +54,7 @@ def row_types(text):
     return {name: format_type(part) for name, part in parse(f"row<{text}>")[1]}
 
 
-def format_type(column_type):
+def format_type(column_type: ColumnType) -> str:
     """Return the text of a description.
 
     >>> format_type(("array", 6, 2))
@@ -71,7 +82,8 @@ def _format_name(field):
     return field if _PLAIN_NAME.fullmatch(field) else format_text(field)
 
 
-def format_text(text):
+def format_text(text: str) -> str:
+    """Return a text between quotation marks, as names of parts and of enums have it."""
     import json  # imported lazily: start-up time
 
     return json.dumps(text, ensure_ascii=False)
@@ -86,7 +98,7 @@ def _format_settings(name, settings):
     return map(str, settings)
 
 
-def codes(column_type):
+def codes(column_type: ColumnType) -> set[int]:
     """Return the type codes of the scalars in a type.
 
     >>> sorted(codes(parse("map<string, struct<short: long>>")))
@@ -97,7 +109,7 @@ def codes(column_type):
     return set().union(*map(codes, parts(column_type).values()))
 
 
-def parts(column_type):
+def parts(column_type: ColumnType) -> dict[str, ColumnType]:
     """Return the columns within a column of this type, by name, as Arrow names them.
 
     >>> parts(parse("list<int>"))
