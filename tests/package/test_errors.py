@@ -31,9 +31,16 @@ def test_the_tree_of_errors(name):
     assert getattr(tb, name).__bases__ == TREE[name]
 
 
-@pytest.mark.parametrize("error", [streaming.TooManyBadRecords, local.JobError, hadoop.SubmitError])
-def test_the_errors_of_jobs_are_of_this_library(error):
-    assert error.__bases__ == (tb.TypedBytesError,)
+@pytest.mark.parametrize(
+    "error, base",
+    [
+        (streaming.TooManyBadRecords, tb.TypedBytesError),
+        (local.JobError, tb.TypedBytesError),
+        (hadoop.SubmitError, local.JobError),
+    ],
+)
+def test_the_errors_of_jobs_are_of_this_library(error, base):
+    assert error.__bases__ == (base,)
 
 
 ERRORS = [

@@ -95,6 +95,7 @@ def test_a_job_is_valid_by_itself(options, said):
 def test_the_errors_of_all_engines_are_one_tree():
     for name in ("CommandError", "InputError", "JobError", "OptionError", "OutputError"):
         assert getattr(local, name) is getattr(jobs, name)
+    assert issubclass(jobs.SubmitError, jobs.JobError) and issubclass(jobs.JobFailedError, jobs.SubmitError)
     for name in ("JobFailedError", "SubmitError", "Result"):
         assert getattr(hadoop, name) is getattr(jobs, name)
     assert hadoop.Done is local.Result is jobs.Result

@@ -2,12 +2,11 @@
 
 TypedBytesError
     JobError            a job failed, and has left no output
-        CommandError    its script or function cannot be started, here or on a cluster
         InputError, OutputError
-        OptionError     an option is invalid, wherever the job would run
-    SubmitError         a job cannot be submitted as it is
-        CommandError, OptionError
-        JobFailedError  Hadoop ran the job, and it failed
+        SubmitError     a job cannot be submitted as it is
+            CommandError    its script or function cannot be started, here or on a cluster
+            OptionError     an option is invalid, wherever the job would run
+            JobFailedError  Hadoop ran the job, and it failed
 """
 
 from __future__ import annotations
@@ -45,11 +44,11 @@ class JobError(TypedBytesError):
         self.hint: str = hint or ""
 
 
-class SubmitError(TypedBytesError):
+class SubmitError(JobError):
     """A job cannot be submitted; the message says what to do."""
 
 
-class CommandError(JobError, SubmitError):
+class CommandError(SubmitError):
     """The job's code cannot be started, or does not have what the job needs."""
 
 
@@ -61,7 +60,7 @@ class OutputError(JobError):
     """The output cannot be created at its path."""
 
 
-class OptionError(JobError, SubmitError, ValueError):
+class OptionError(SubmitError, ValueError):
     """An option of a job is wrong by itself, wherever the job would run; raised before anything is done."""
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from typedbytes.jobs.counters import numbers_of_tasks
-from typedbytes.jobs.errors import JobError, OptionError, SubmitError
+from typedbytes.jobs.errors import JobError, OptionError
 from typedbytes.jobs.paths import absolute
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -103,8 +103,8 @@ def recorded(job: Job, engine: str) -> Iterator[JobHistory]:
         yield history
     except OptionError:  # before anything was done
         raise
-    except (JobError, SubmitError) as error:
-        history.failure, history.tail = str(error) or type(error).__name__, list(getattr(error, "tail", ()))
+    except JobError as error:
+        history.failure, history.tail = str(error) or type(error).__name__, error.tail
         _write(history, path)
         raise
     _write(history, path)

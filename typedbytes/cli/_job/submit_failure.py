@@ -21,10 +21,9 @@ STATUS: dict[Any, int] = {
 }
 
 
-def failure_of(error: JobError | SubmitError) -> Failure:
+def failure_of(error: JobError) -> Failure:
     """Return an error of a job as the Failure of a command."""
     status = next(status for kinds, status in STATUS.items() if isinstance(error, kinds))
     if status == JOB_FAILED and isinstance(error.__cause__, OSError):
         status = IO_ERROR
-    kept = getattr(error, "kept", None)
-    return Failure(status, f"{error}; {kept} was kept" if kept else str(error))
+    return Failure(status, f"{error}; {error.kept} was kept" if error.kept else str(error))

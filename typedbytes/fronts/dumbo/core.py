@@ -160,7 +160,7 @@ def _step_of(number, args, kwargs, initializer=None):
 
 def _run_job(opts: Options, of_steps: list[Any]) -> None:
     """Run the job of a script by the options of its command line."""
-    from typedbytes.jobs.errors import JobError, SubmitError
+    from typedbytes.jobs.errors import JobError
     from typedbytes.jobs.job import Job as OurJob  # lazy imports: a task needs none
 
     inputs, output = opts["input"], opts["output"]
@@ -189,7 +189,7 @@ def _run_job(opts: Options, of_steps: list[Any]) -> None:
 
             local.run_job(OurJob(sys.argv[0], inputs, target, output_format="pairs", quiet=False, **fields))
             _write_file(target, output[0], output_format)
-    except (JobError, SubmitError) as error:
+    except JobError as error:
         fail(str(error))
 
 

@@ -14,7 +14,7 @@ from typedbytes.fronts.mrjob.options import options_of_files
 from typedbytes.fronts.mrjob.step import StepFailedException
 from typedbytes.fronts.mrjob.tasks import properties_of, steps_of
 from typedbytes.fronts.mrjob.util import expand_path
-from typedbytes.jobs.errors import JobError, OptionError, SubmitError
+from typedbytes.jobs.errors import JobError, OptionError
 from typedbytes.jobs.job import Job
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -182,7 +182,7 @@ class Runner:
         job = self._as_job()
         try:
             self._result = getattr(self, f"_run_{self.alias}")(job)
-        except (JobError, SubmitError) as error:
+        except JobError as error:
             if self.alias == "inline" and error.__cause__ is not None:
                 raise error.__cause__ from None
             nsteps = len(self._job.steps())
