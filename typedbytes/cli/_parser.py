@@ -50,11 +50,14 @@ class Parser(argparse.ArgumentParser):
         self.color = False  # help is the same text on a terminal and elsewhere
         self.add_argument("-h", "--help", action="store_true", help="show this text and exit")
 
-    def parse(self, arguments: list[str]) -> dict[str, Any] | None:
-        """Return what the options say, None for --help; FILEs may be among the options, and follow after --."""
-        end = arguments.index("--") if "--" in arguments else len(arguments)
-        if not {"-h", "--help"}.isdisjoint(arguments[:end]):
-            return None
+    @staticmethod
+    def asks_for_help(arguments: list[str]) -> bool:
+        """Return whether --help is among the options."""
+        return not {"-h", "--help"}.isdisjoint(arguments[: _end_of_options(arguments)])
+
+    def parse(self, arguments: list[str]) -> dict[str, Any]:
+        """Return what the options say; FILEs may be among the options, and follow after --."""
+        end = _end_of_options(arguments)
         options, unknown = self.parse_known_intermixed_args(self._without_negatives(arguments[:end]))
         if unknown:
             option = unknown[0].partition("=")[0]
@@ -96,6 +99,10 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise Failure where argparse would print and exit."""
         raise Failure(USAGE, f"{message} (see {self.prog} --help)")
+
+
+def _end_of_options(arguments):
+    return arguments.index("--") if "--" in arguments else len(arguments)
 
 
 def takes_value(action: argparse.Action) -> bool:

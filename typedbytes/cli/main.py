@@ -190,7 +190,7 @@ def _parse_command(arguments):
         return lambda output: _run_without_command(arguments, output), None
     _failure.front = f"typedbytes {name}"
     parser, command = parser_of(name), load(name)
-    if parser.parse(arguments) is None:
+    if parser.asks_for_help(arguments):
         return lambda output: output.write(parser.format_help().encode()), None
     words = parser.parse(command.Settings.with_defaults(arguments))
     settings = command.Settings(words)

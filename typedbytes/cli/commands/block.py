@@ -1,7 +1,7 @@
 """The command block: messages to lines of JSON and back, and a peer that answers them.
 
-encode(decode(x)) == x for messages of this library; _message_form has their form. typedbytes.block is imported by what
-uses it: it needs POSIX, the description of the arguments does not.
+encode(decode(x)) == x for messages of this library; cli/_forms/message_form has their form. typedbytes.block is
+imported by what uses it: it needs POSIX, the description of the arguments does not.
 """
 
 from __future__ import annotations
