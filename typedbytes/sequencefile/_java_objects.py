@@ -27,7 +27,6 @@ _END_OF_BLOCK = 0x78
 _FIRST_HANDLE = 0x7E0000
 _HEADER = b"\xac\xed\0\5"
 _MAX_DEPTH = 50
-_IS_ENUM = 0x10
 _PRIMITIVES = {"B": ">b", "C": ">H", "D": ">d", "F": ">f", "I": ">i", "J": ">q", "S": ">h", "Z": ">?"}
 _BOXES = {
     "java.lang.Byte": "B", "java.lang.Character": "C", "java.lang.Double": "D", "java.lang.Float": "F",
@@ -47,11 +46,10 @@ def read_object(data):
 
 
 class _Description:
-    """A class: its name, flags and fields, and the class that it extends."""
+    """A class: its name and fields, and the class that it extends."""
 
     def __init__(self, name):
         self.name = name
-        self.flags = 0
         self.fields = []  # (type code, name)
         self.base = None
 
@@ -132,7 +130,7 @@ class _Stream:
         found = _Description(self._text(self._number(">H")))
         self._bytes(8)  # serialVersionUID
         self._handles.append(found)
-        found.flags = self._number("B")
+        self._bytes(1)  # flags
         for _ in range(self._number(">H")):
             code = chr(self._number("B"))
             name = self._text(self._number(">H"))
