@@ -16,6 +16,7 @@ import importlib.machinery
 import importlib.util
 import sys
 
+from typedbytes.jobs.fronts import FRONTS
 from typedbytes.streaming.task_environment import Captured
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -30,9 +31,6 @@ __all__ = ["install"]
 
 def __dir__() -> list[str]:
     return __all__
-
-
-NAMES = "dumbo", "hadoopy", "mrjob", "pydoop"
 
 
 def install() -> None:
@@ -57,7 +55,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
         """Return the spec of a module that is here; None leaves it to others, whose ImportError names it."""
-        if name.partition(".")[0] not in NAMES or importlib.util.find_spec(f"{__name__}.{name}") is None:
+        if name.partition(".")[0] not in FRONTS or importlib.util.find_spec(f"{__name__}.{name}") is None:
             return None
         return importlib.machinery.ModuleSpec(name, self)
 

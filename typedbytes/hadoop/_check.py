@@ -16,8 +16,9 @@ from typedbytes.hadoop._input_formats import find_format
 from typedbytes.hadoop._python_version import check_python
 from typedbytes.hadoop._split_plugin import with_feed
 from typedbytes.jobs.errors import CommandError, OptionError, SubmitError
+from typedbytes.jobs.fronts import FRONTS
 from typedbytes.jobs.modules import is_importable, local_modules, third_party
-from typedbytes.jobs.script import FRONTS, NO_SCRIPT, find_steps_by_reading, refuse_own_job
+from typedbytes.jobs.script import NO_SCRIPT, find_steps_by_reading, refuse_own_job
 from typedbytes.jobs.source import Source
 from typedbytes.jobs.steps import with_settings
 

@@ -11,6 +11,7 @@ import os
 from dataclasses import dataclass, fields
 
 from typedbytes.jobs.errors import OptionError
+from typedbytes.jobs.fronts import FRONTS, Front
 from typedbytes.jobs.input_formats import named_formats
 from typedbytes.jobs.options import Option, option
 from typedbytes.jobs.properties import PARTITIONER_CLASS, REDUCERS, STREAMING_OPTION_OF, properties_of, reducers_of
@@ -188,7 +189,7 @@ class Job:
     raw_text: bool = False
     streams: str = option("typedbytes", choices=("typedbytes", "text"), engines=HADOOP)
     front: str = option(
-        "", "--as", choices=("mrjob", "dumbo", "hadoopy", "pydoop"),
+        "", "--as", choices=tuple(FRONTS),
         help="run a script of this library as it is: the names that it imports are those of typedbytes.fronts",
     )  # fmt: skip
     feed: str | None = option(
@@ -277,8 +278,8 @@ class Job:
             "processes and attempts must be at least 1",
         )
         _require(
-            not self.output_by_key or self.front != "mrjob",
-            "output_by_key needs keys of a folder and a key, and a job of mrjob writes lines",
+            not self.output_by_key or not self.library.writes_lines,
+            f"output_by_key needs keys of a folder and a key, and a job of {self.front} writes lines",
         )
         for name, each in _OPTIONS.items():
             value = getattr(self, name)
@@ -312,6 +313,11 @@ class Job:
     def asked_reducers(self) -> tuple[int | None, str]:
         """The number of reduce tasks that the job asks for, None if it leaves it open, and the option that gives it."""
         return reducers_of(self.properties, self.nreducers)
+
+    @property
+    def library(self) -> Front:
+        """How the jobs of the script's library differ, if it is an older one."""
+        return FRONTS.get(self.front, Front())
 
     def own_properties(self) -> dict[str, str]:
         """Return the properties that the user gives the job: its parameters, and those of -D."""

@@ -173,8 +173,7 @@ def _splits(job, folder):
         return make_splits([folder.keep_records(records)], PAIRS)
     named = [folder.keep_stdin() if each == "-" else each for each in paths]
     files = find_files(named, job.reads_nested_folders)
-    # mrjob reads its inputs in their order, which is then that of the values of a key
-    return make_splits(files, job.input_format, job.split_size, in_order=job.front == "mrjob")
+    return make_splits(files, job.input_format, job.split_size, in_order=job.library.reads_in_order)
 
 
 def _of_tasks(job, commands):

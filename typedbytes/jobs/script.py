@@ -20,6 +20,7 @@ import typedbytes
 from typedbytes._base.exit_codes import OK, TERMINATED, USAGE
 from typedbytes.jobs.environment import inherited_variables
 from typedbytes.jobs.errors import CommandError, JobError
+from typedbytes.jobs.fronts import FRONTS
 from typedbytes.jobs.paths import absolute
 from typedbytes.jobs.properties import variables_of
 from typedbytes.jobs.signals import name_of
@@ -36,14 +37,13 @@ if TYPE_CHECKING:
     from typedbytes.jobs.tasks.processes import Processes
 
 __all__ = [
-    "FRONTS", "NO_SCRIPT", "StepRoles", "check_steps", "commands_of", "find_steps_by_asking", "find_steps_by_reading",
+    "NO_SCRIPT", "StepRoles", "check_steps", "commands_of", "find_steps_by_asking", "find_steps_by_reading",
     "launcher", "refuse_own_job", "steps_in", "variable_of",
 ]  # fmt: skip
 
 ASK_SECONDS = 60
 TASK_OF = "TYPEDBYTES_TASK_OF"  # a variable: the paths of the scripts that this process is a task of
 NO_SCRIPT = "there is no script {}: give the file that ends with streaming.run(...)"
-FRONTS = ("dumbo", "hadoopy", "mrjob", "pydoop")  # libraries whose names typedbytes.fronts has
 
 
 def find_steps_by_asking(job: Job, processes: Processes) -> list[StepRoles]:

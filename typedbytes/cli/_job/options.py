@@ -8,6 +8,7 @@ from dataclasses import replace
 from typedbytes.cli._arguments import Option, Settings, either, integer, option, parse_size
 from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.jobs.errors import OptionError
+from typedbytes.jobs.fronts import FRONTS
 from typedbytes.jobs.job import Job
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -155,7 +156,7 @@ def _output_format(settings, given, has_commands, front):
     on_hadoop = settings.command == "submit" and vars(settings)["engine"] == "hadoop"  # read from SequenceFiles
     if settings.folder == "-":
         return "sequencefile" if on_hadoop else "pairs"
-    if front == "mrjob":
+    if front and FRONTS[front].writes_lines:
         return "values"
     return "text" if (settings.is_shown and not on_hadoop) or has_commands else "sequencefile"
 
