@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LINES", "OLD_RECURSIVE", "OUTPUT_FORMATS", "PARTITIONER_HINT", "RECURSIVE", "ROWS", "Job",
-    "make_job",
+    "job_from_user_values",
 ]  # fmt: skip
 
 #: The formats of tasks of this package; Hadoop has Java classes, too.
@@ -367,7 +367,7 @@ class Job:
 
 
 #: Job for what users pass, which it converts: its fields have the types of what it keeps.
-make_job: Callable[..., Job] = Job
+job_from_user_values: Callable[..., Job] = Job
 
 _OPTIONS: dict[str, Option] = {each.name: each.metadata["option"] for each in fields(Job) if "option" in each.metadata}
 _ENGINE_NAMES = {"local": "this machine", "spark": "Spark", "hadoop": "Hadoop"}

@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import partial
 
 from typedbytes.jobs.errors import CommandError, InputError, JobError, OptionError, OutputError
-from typedbytes.jobs.job import ROWS, make_job
+from typedbytes.jobs.job import ROWS, job_from_user_values
 from typedbytes.jobs.result import Result
 from typedbytes.jobs.running import run_by
 from typedbytes.local._functions import command_of
@@ -82,7 +82,7 @@ def run(
     """
     check_functions(mapper, reducer, combiner)
     functions = {"map": mapper, "combine": combiner, "reduce": reducer}
-    job = make_job(
+    job = job_from_user_values(
         "", inputs, output, reducers, None, secondary, input_format, output_format, name, files=files,
         archives=archives, properties=properties, environment=environ, params=params, split_size=split_size,
         keep_failed=keep_failed, recursive=recursive, quiet=quiet, processes=processes, memory=memory, tmp=tmp,
@@ -110,7 +110,7 @@ def run_script(
     several steps, each reads what the step before wrote. The counters and tasks of the Result are totals; its
     `steps` has a Result for each step.
     """
-    job = make_job(
+    job = job_from_user_values(
         script, inputs, output, reducers, combiner, secondary, input_format, output_format, name, files=files,
         archives=archives, properties=properties, environment=environ, params=params, arguments=arguments,
         split_size=split_size, keep_failed=keep_failed, recursive=recursive, quiet=quiet, processes=processes,

@@ -68,9 +68,9 @@ def run_script(
     inputs and output, and have this package. A task runs in a folder of its own, with the script, the modules beside it
     that it imports, and files and archives. Raises ModuleNotFoundError without PySpark.
     """
-    from typedbytes.jobs.job import make_job
+    from typedbytes.jobs.job import job_from_user_values
 
-    job = make_job(
+    job = job_from_user_values(
         script, inputs, output, reducers, combiner, secondary, input_format, output_format, files=files,
         archives=archives, properties=properties, environment=environ, params=params, arguments=arguments,
         split_size=split_size, keep_failed=keep_failed, recursive=recursive, quiet=quiet, overwrite=overwrite,
