@@ -14,4 +14,4 @@ CLASSES = {
     "zstd": f"{APACHE}ZStandardCodec",
     "lzo": "com.hadoop.compression.lzo.LzoCodec",
 }
-TO_WRITE = tuple(name for name in CLASSES if name != "lzo")
+WRITABLE_CODECS = tuple(name for name in CLASSES if name != "lzo")

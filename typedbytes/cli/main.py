@@ -23,7 +23,7 @@ from typedbytes.cli._signals import Stoppable, Stopped
 from typedbytes.cli.registry import (
     COMMANDS,
     EXIT_CODES,
-    OF_PARSERS,
+    NEEDS_ALL_PARSERS,
     OPTIONS_WITH_VALUE,
     OPTIONS_WITHOUT_VALUE,
     OTHER_WORDS,
@@ -194,7 +194,7 @@ def _parse_command(arguments):
         return lambda output: output.write(parser.format_help().encode()), None
     words = parser.parse(command.Settings.with_defaults(arguments))
     settings = command.Settings(words)
-    more = [{each: parser_of(each) for each in COMMANDS}] if name in OF_PARSERS else []
+    more = [{each: parser_of(each) for each in COMMANDS}] if name in NEEDS_ALL_PARSERS else []
 
     def work(output):
         with _classes_in_use(settings.classes):

@@ -82,4 +82,4 @@ OPTIONS_WITH_VALUE = ("--dialect", "--max-bytes", "--from", "--to", "-o", "--out
 OPTIONS_WITHOUT_VALUE = ("--pairs", "--values", "--json", "--table", "--plain", "--pretty", "--recursive")
 
 # Commands about commands: they are given the parsers of all.
-OF_PARSERS = ("completion", "man")
+NEEDS_ALL_PARSERS = ("completion", "man")

@@ -8,7 +8,7 @@ followed, reported or an error; tests compare the tables with the properties and
 from __future__ import annotations
 
 from typedbytes.jobs.errors import OptionError
-from typedbytes.jobs.job import LINES, OLD_RECURSIVE, OUTPUT_FORMATS, PARTITIONER_HINT, RECURSIVE
+from typedbytes.jobs.job import LINES, OLD_RECURSIVE, OUTPUT_FORMATS, RECURSIVE, WHY_NO_PARTITIONER
 from typedbytes.jobs.properties import COMPARATORS, LINE_PROPERTIES, PARTITIONER_CLASS, REDUCERS, variables_of
 from typedbytes.streaming.task_environment import BYTES_COMPARATOR, HASH_PARTITIONER
 
@@ -49,7 +49,7 @@ REPORTED: dict[str, tuple[str, str | None]] = {
     COMPARATORS[0]: ("keys are sorted by their bytes", BYTES_COMPARATOR),
     "mapreduce.job.output.group.comparator.class": (_GROUPS, None),
     "mapreduce.job.combiner.group.comparator.class": (_GROUPS, None),
-    PARTITIONER_CLASS: (PARTITIONER_HINT, HASH_PARTITIONER),
+    PARTITIONER_CLASS: (WHY_NO_PARTITIONER, HASH_PARTITIONER),
     "mapred.combiner.class": ("the combiner is the script's", None),
     "mapreduce.job.combine.class": ("the combiner is the script's", None),
     **{f"mapreduce.job.{each}.class": (_REFUSED, None) for each in (

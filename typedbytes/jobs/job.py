@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Commands = Mapping[str, Union[list[str], None]]  # of a step, by role
 
 __all__ = [
-    "LINES", "OLD_RECURSIVE", "OUTPUT_FORMATS", "PARTITIONER_HINT", "RECURSIVE", "ROWS", "Job",
+    "LINES", "OLD_RECURSIVE", "OUTPUT_FORMATS", "WHY_NO_PARTITIONER", "RECURSIVE", "ROWS", "Job",
     "job_from_user_values",
 ]  # fmt: skip
 
@@ -37,7 +37,7 @@ __all__ = [
 OUTPUT_FORMATS = ("sequencefile", "pairs", "text", "values", "json", "csv", "parquet")
 #: Of them, those of which the tasks write the lines, the same in each engine; and those that have rows.
 LINES, ROWS = ("values", "json", "csv"), ("json", "csv", "parquet")
-PARTITIONER_HINT = "Hadoop's hash of a key chooses the reducer; --secondary leaves out the end of the key"
+WHY_NO_PARTITIONER = "Hadoop's hash of a key chooses the reducer; --secondary leaves out the end of the key"
 MAX_REDUCERS = 65536
 RECURSIVE = "mapreduce.input.fileinputformat.input.dir.recursive"
 OLD_RECURSIVE = "mapred.input.dir.recursive"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import namedtuple
 
 from typedbytes._base import chunks, magic
-from typedbytes._base.codec_names import APACHE, CLASSES, TO_WRITE
+from typedbytes._base.codec_names import APACHE, CLASSES, WRITABLE_CODECS
 from typedbytes._core import keep_freed_memory
 from typedbytes.errors import DecodeError, FormatError, LimitError, TruncatedError
 
@@ -72,7 +72,7 @@ def find(name, *, to_write=False):
             raise ValueError(f"codec {name!r} was registered to read, without a function that compresses")
         return codec
     short = _SHORT.get(name, name)
-    known = TO_WRITE if to_write else tuple(CLASSES)
+    known = WRITABLE_CODECS if to_write else tuple(CLASSES)
     if short not in CLASSES:
         raise (ValueError if to_write else FormatError)(
             f"unknown codec {name!r:.80}; known: {', '.join(known)}, class names like {APACHE}GzipCodec "

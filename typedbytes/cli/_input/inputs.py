@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from typedbytes.cli._arguments import InputSettings
 
 MIXED_KINDS = "some inputs hold pairs and some values: --pairs reads all as pairs"
-WILD = frozenset("*?[")
+GLOB_CHARACTERS = frozenset("*?[")
 
 
 class Inputs:
@@ -147,7 +147,7 @@ class Inputs:
 
 def matching_names(path, recursive=False):
     """Return the names of the files that a path, a folder, a pattern or a URL matches."""
-    if path == "-" or not ("://" in path or WILD.intersection(path) or os.path.isdir(path)):
+    if path == "-" or not ("://" in path or GLOB_CHARACTERS.intersection(path) or os.path.isdir(path)):
         return [path]
     from typedbytes.cli._input.paths import files  # imported lazily: start-up time
 

@@ -11,7 +11,7 @@ from functools import partial
 
 import typedbytes
 from typedbytes import columns
-from typedbytes._base.codec_names import TO_WRITE
+from typedbytes._base.codec_names import WRITABLE_CODECS
 from typedbytes.cli._arguments import (
     CLASSES,
     KEY_CLASS,
@@ -58,7 +58,7 @@ SUFFIXES = {
     ".typedbytes": "typedbytes",
 }  # fmt: skip
 _ROW = re.compile(r"^\[(\d+)\]")  # at the start of an error's path
-CODECS = ("none", *TO_WRITE)
+CODECS = ("none", *WRITABLE_CODECS)
 
 
 class Settings(FileSettings, RecordForm):

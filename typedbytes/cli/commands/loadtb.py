@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import typedbytes
-from typedbytes._base.codec_names import TO_WRITE
+from typedbytes._base.codec_names import WRITABLE_CODECS
 from typedbytes.cli._arguments import KEY_CLASS, VALUE_CLASS, SequenceFileSettings, option, switch
 from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._input.inputs import Inputs
@@ -30,7 +30,7 @@ class Settings(SequenceFileSettings):
         default="record",
         help="compress values or blocks (record)",
     )
-    codec: str = option("--codec", default="default", metavar="NAME", help=f"{', '.join(TO_WRITE)} (default)")
+    codec: str = option("--codec", default="default", metavar="NAME", help=f"{', '.join(WRITABLE_CODECS)} (default)")
     key_class: str | None = KEY_CLASS
     value_class: str | None = VALUE_CLASS
     overwrite: bool = switch("--overwrite", help="replace an existing FILE, only on success")
