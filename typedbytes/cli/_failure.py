@@ -14,8 +14,7 @@ from contextlib import redirect_stderr, suppress
 # Imported from here by the commands.
 from typedbytes._base.exit_codes import (
     BAD_DATA,
-    FAILED as DIFFERENT,
-    FAILED as JOB_FAILED,
+    FAILED,
     INTERNAL,
     INTERRUPTED,
     IO_ERROR,
@@ -27,13 +26,13 @@ from typedbytes._base.exit_codes import (
 from typedbytes._base.secrets import without_secrets
 
 __all__ = [
-    "BAD_DATA", "DIFFERENT", "INTERNAL", "INTERRUPTED", "IO_ERROR", "JOB_FAILED", "NO_INPUT", "OK", "UNAVAILABLE",
+    "BAD_DATA", "FAILED", "INTERNAL", "INTERRUPTED", "IO_ERROR", "NO_INPUT", "OK", "UNAVAILABLE",
     "USAGE", "Failure", "advise", "display_name", "escaped", "nearest", "reason_of", "say", "say_lines", "say_message",
     "without_secrets_of",
 ]  # fmt: skip
 
 # What a message begins with: main adds the name of the command, once that is known.
-front = "typedbytes"
+prefix = "typedbytes"
 
 
 class Failure(Exception):
@@ -67,7 +66,7 @@ def say(text):
 
 def say_message(text):
     """Write a line to stderr that names the command."""
-    say(f"{front}: {text}")
+    say(f"{prefix}: {text}")
 
 
 def without_secrets_of(hook):

@@ -90,7 +90,7 @@ def _end_at_once(status):
 
 
 def _exit_code(arguments):
-    _failure.front = "typedbytes"
+    _failure.prefix = "typedbytes"
     try:
         return _run(arguments)
     except OutputError as error:
@@ -188,7 +188,7 @@ def _parse_command(arguments):
     name = None if arguments == ["version"] else _pop_command_name(arguments)
     if name is None:
         return lambda output: _run_without_command(arguments, output), None
-    _failure.front = f"typedbytes {name}"
+    _failure.prefix = f"typedbytes {name}"
     parser, command = parser_of(name), load(name)
     if parser.asks_for_help(arguments):
         return lambda output: output.write(parser.format_help().encode()), None

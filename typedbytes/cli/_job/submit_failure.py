@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typedbytes.cli._failure import IO_ERROR, JOB_FAILED, NO_INPUT, UNAVAILABLE, USAGE, Failure
+from typedbytes.cli._failure import FAILED, IO_ERROR, NO_INPUT, UNAVAILABLE, USAGE, Failure
 from typedbytes.jobs.errors import CommandError, InputError, JobError, OptionError, OutputError, SubmitError
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -17,13 +17,13 @@ STATUS: dict[Any, int] = {
     (OptionError, CommandError, OutputError): USAGE,  # the command line is wrong
     InputError: NO_INPUT,
     SubmitError: UNAVAILABLE,
-    JobError: JOB_FAILED,
+    JobError: FAILED,
 }
 
 
 def failure_of(error: JobError) -> Failure:
     """Return an error of a job as the Failure of a command."""
     status = next(status for kinds, status in STATUS.items() if isinstance(error, kinds))
-    if status == JOB_FAILED and isinstance(error.__cause__, OSError):
+    if status == FAILED and isinstance(error.__cause__, OSError):
         status = IO_ERROR
     return Failure(status, f"{error}; {error.kept} was kept" if error.kept else str(error))

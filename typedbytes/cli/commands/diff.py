@@ -7,7 +7,7 @@ from itertools import islice
 
 from typedbytes import _core
 from typedbytes.cli._arguments import ReportSettings, integer, option, switch
-from typedbytes.cli._failure import DIFFERENT, OK, USAGE, Failure
+from typedbytes.cli._failure import FAILED, OK, USAGE, Failure
 from typedbytes.cli._input import progress
 from typedbytes.cli._input.inputs import Inputs, matching_names
 from typedbytes.cli._input.pair_detection import CHECK_UNDECIDED
@@ -48,7 +48,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     differences: Iterator = find(first, second, settings.dialect)
     shown_rows = list(islice(differences, settings.ndifferences))
     report(shown_rows, settings, output)
-    return DIFFERENT if shown_rows or any(differences) else OK
+    return FAILED if shown_rows or any(differences) else OK
 
 
 def _chunks_of(path, inputs):

@@ -9,7 +9,7 @@ import tempfile
 from dataclasses import replace
 
 from typedbytes.cli._arguments import option, switch
-from typedbytes.cli._failure import JOB_FAILED, UNAVAILABLE, USAGE, Failure, say_lines
+from typedbytes.cli._failure import FAILED, UNAVAILABLE, USAGE, Failure, say_lines
 from typedbytes.cli._job.bundle_options import BundleSettings, bundle_command, bundle_settings
 from typedbytes.cli._job.options import JobSettings, job_of
 from typedbytes.cli._job.shown import check_shown, submit_and_show, write_shown
@@ -88,7 +88,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
                 _submit_to_hadoop(settings, folder, output)
     except hadoop.JobFailedError as error:
         say_lines(str(error))
-        return JOB_FAILED
+        return FAILED
     except hadoop.SubmitError as error:
         from typedbytes.cli._job.submit_failure import failure_of  # imported lazily: start-up time
 
