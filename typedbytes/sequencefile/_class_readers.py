@@ -12,7 +12,7 @@ from functools import partial
 from typedbytes._core import Decoder, safe_loads
 from typedbytes._types import Long, Writable
 from typedbytes.errors import EncodeTypeError, EncodeValueError, FormatError
-from typedbytes.sequencefile import _writables
+from typedbytes.sequencefile import _hbase, _writables
 from typedbytes.sequencefile._native import encode
 
 __all__ = ["READERS", "named_writable"]
@@ -200,16 +200,6 @@ def _read_varint(body):
     raise FormatError("a number of more than 35 bits", start)
 
 
-def _hbase(name):
-    def tree(classes):
-        from typedbytes.sequencefile import _hbase  # lazy import: few files need it
-
-        read, column = getattr(_hbase, f"read_{name}"), getattr(_hbase, f"{name.upper()}_COLUMN")
-        return _reading(f"a {name.replace('_', ' ')} of HBase", read, column)(classes)
-
-    return tree
-
-
 _JAVA_COLUMNS = {
     "String": "string", "Character": "string", "Boolean": "bool", "Byte": "byte", "Short": "int", "Integer": "int",
     "Long": "long", "Float": "float", "Double": "double",
@@ -227,7 +217,7 @@ READERS = {
     "hive.Timestamp": _reading("a timestamp of Hive", _read_hive_timestamp, _TIMESTAMP),
     "hive.Decimal": _reading("a decimal of Hive", _read_hive_decimal, "string"),
     "mahout.Vector": _reading("a vector of Mahout", _read_mahout_vector, _VECTOR),
-    "hbase.KeyValue": _hbase("key_value"),
-    "hbase.Result": _hbase("result"),
-    "hbase.Mutation": _hbase("mutation"),
+    "hbase.KeyValue": _reading("a key value of HBase", _hbase.read_key_value, _hbase.KEY_VALUE_COLUMN),
+    "hbase.Result": _reading("a result of HBase", _hbase.read_result, _hbase.RESULT_COLUMN),
+    "hbase.Mutation": _reading("a mutation of HBase", _hbase.read_mutation, _hbase.MUTATION_COLUMN),
 }
