@@ -14,6 +14,7 @@ import struct
 from typedbytes._core import Decoder, Encoder
 from typedbytes._types import Float, Long
 from typedbytes.errors import EncodeTypeError, EncodeValueError, FormatError, LimitError, TruncatedError
+from typedbytes.sequencefile._writables import format_decimal
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -156,9 +157,7 @@ class Decimal(_Node):
         if not 0 < len(data) <= 256:
             raise FormatError(f"a decimal of {len(data)} bytes", start)
         number = int.from_bytes(data, "big", signed=True)
-        digits = str(abs(number)).rjust(self._scale + 1, "0")
-        text = f"{digits[: -self._scale]}.{digits[-self._scale :]}" if self._scale else digits
-        return f"-{text}" if number < 0 else text
+        return format_decimal(number, self._scale)
 
     def write(self, value, sink):
         if type(value) is not str or not _NUMBER.fullmatch(value) or len(value) > 500:

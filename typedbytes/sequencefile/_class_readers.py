@@ -158,9 +158,7 @@ def _read_hive_decimal(body):
     if not 0 <= scale <= 38 or not 1 <= nbytes <= 17:
         raise FormatError(f"a decimal of scale {scale} and {nbytes} bytes", start)
     number = int.from_bytes(body.read_bytes(nbytes), "big", signed=True)
-    digits = str(abs(number)).rjust(scale + 1, "0")
-    text = f"{digits[:-scale]}.{digits[-scale:]}" if scale else digits
-    return f"-{text}" if number < 0 else text
+    return _writables.format_decimal(number, scale)
 
 
 def _read_mahout_vector(body):
@@ -169,9 +167,9 @@ def _read_mahout_vector(body):
     if flags > 15:
         raise FormatError(f"unknown flags {flags} of a vector", start)
     is_dense, is_sequential, has_name, is_lax = (flags >> bit & 1 for bit in range(4))
-    size = _read_varint(body)
+    size = body.read_base128(35)
     number, nbytes = (">f", 4) if is_lax else (">d", 8)
-    count = size if is_dense else _read_varint(body)
+    count = size if is_dense else body.read_base128(35)
     if count > (len(body.data) - body.offset) // nbytes:
         raise FormatError(f"{count} elements with {len(body.data) - body.offset} bytes left", start)
     indices: list | None = None
@@ -180,24 +178,13 @@ def _read_mahout_vector(body):
     else:
         indices, values, index = [], [], 0
         for _ in range(count):
-            index = index * is_sequential + _read_varint(body)
+            index = index * is_sequential + body.read_base128(35)
             if index >= size:
                 raise FormatError(f"index {index} of a vector of {size}", body.offset)
             indices.append(index)
             values.append(body.read_number(number))
     name = body.read_java_text() if has_name else None
     return {"name": name, "size": Long(size), "indices": indices, "values": values}
-
-
-def _read_varint(body):
-    """Return an unsigned number of 32 bits with seven in each byte, the lowest first."""
-    start, number = body.offset, 0
-    for shift in range(0, 35, 7):
-        byte = body.read_number(">B")
-        number |= (byte & 127) << shift
-        if byte < 128:
-            return number
-    raise FormatError("a number of more than 35 bits", start)
 
 
 _JAVA_COLUMNS = {

@@ -152,13 +152,7 @@ def _fields(body, start, end):
 
 
 def _varint(body):
-    start, number = body.offset, 0
-    for shift in range(0, 70, 7):
-        byte = body.read_number(">B")
-        number |= (byte & 127) << shift
-        if byte < 128:
-            return number & 0xFFFFFFFFFFFFFFFF
-    raise FormatError("a number of more than 70 bits", start)
+    return body.read_base128(70) & 0xFFFFFFFFFFFFFFFF
 
 
 def _part(body, value):

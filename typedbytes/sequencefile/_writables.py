@@ -22,6 +22,7 @@ __all__ = [
     "find_converters",
     "find_encoder",
     "find_program",
+    "format_decimal",
     "full_name",
     "reader_of",
 ]
@@ -149,6 +150,13 @@ def _decode_whole(class_name, data, exact, classes):
     return Writable(class_name, data) if body.is_opaque else value
 
 
+def format_decimal(number, scale):
+    """Return the text of a number that has its last digits, as many as `scale`, after a point."""
+    digits = str(abs(number)).rjust(scale + 1, "0")
+    text = f"{digits[:-scale]}.{digits[-scale:]}" if scale else digits
+    return f"-{text}" if number < 0 else text
+
+
 class WritableReader:
     """Reads the bytes of a Writable in order."""
 
@@ -191,6 +199,16 @@ class WritableReader:
         if not -(2**63) <= number < 2**63:
             raise FormatError("number does not fit in 64 bits", self.offset - nbytes - 1)
         return number
+
+    def read_base128(self, nbits):
+        """Return an unsigned number of at most n bits with seven in each byte, the lowest first."""
+        start, number = self.offset, 0
+        for shift in range(0, nbits, 7):
+            byte = self.read_number(">B")
+            number |= (byte & 127) << shift
+            if byte < 128:
+                return number
+        raise FormatError(f"a number of more than {nbits} bits", start)
 
     def read_text(self, nbytes):
         """Return n bytes of UTF-8 as text."""
@@ -361,29 +379,9 @@ _WITHOUT_CODE = {
 }
 
 # The predefined classes of every AbstractMapWritable, numbered from -127.
-_PREDEFINED_CLASSES = dict(
-    enumerate(
-        [
-            f"{_IO}{name}"
-            for name in [
-                "ArrayWritable",
-                "BooleanWritable",
-                "BytesWritable",
-                "FloatWritable",
-                "IntWritable",
-                "LongWritable",
-                "MapWritable",
-                "MD5Hash",
-                "NullWritable",
-                "ObjectWritable",
-                "SortedMapWritable",
-                "Text",
-                "TwoDArrayWritable",
-                "VIntWritable",
-                "VLongWritable",
-            ]
-        ],
-        -127,
-    )
-)
+_PREDEFINED_CLASSES = {number: f"{_IO}{name}" for number, name in enumerate([
+    "ArrayWritable", "BooleanWritable", "BytesWritable", "FloatWritable", "IntWritable", "LongWritable", "MapWritable",
+    "MD5Hash", "NullWritable", "ObjectWritable", "SortedMapWritable", "Text", "TwoDArrayWritable", "VIntWritable",
+    "VLongWritable",
+], -127)}  # fmt: skip
 _FULL_NAMES = {name.rsplit(".", 1)[1]: name for name in (*KINDS, *_SELF_DESCRIBING)}
