@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from typedbytes.jobs.environment import STEP
-from typedbytes.jobs.steps import with_settings
+from typedbytes.jobs.steps import job_of_step
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -73,22 +72,14 @@ def _file_systems(plan):
 
 
 def _job_of(plan, number, outputs):
-    roles, is_last = plan.steps[number - 1], number == len(outputs)
-    plan = with_settings(plan, roles.settings)
-    nreducers, _ = plan.asked_reducers
+    roles = plan.steps[number - 1]
     between = ("text", "values") if plan.streams == "text" else ("sequencefile", "sequencefile")
-    sources = roles.settings.get("inputs", [number - 1])
-    paths = [f"{outputs[each - 1]}/part-*" for each in sources]
-    start = {} if sources == [0] else {"inputs": paths, "input_format": between[0]}
+    step = job_of_step(plan, roles.settings, number, outputs, lambda path: [f"{path}/part-*"], between)
+    nreducers, _ = step.asked_reducers
     return replace(
-        plan,
-        **start,
-        output=outputs[number - 1],
-        output_format=plan.output_format if is_last else between[1],
-        output_by_key=plan.output_by_key and is_last,
+        step,
         nreducers=(nreducers or 1) if "reduce" in roles else 0,
         combiner="combine" in roles and plan.combiner is not False,
-        name=f"{plan.name or os.path.basename(plan.script)}, step {number} of {len(outputs)}",
-        properties={**plan.without_reducer_property(), STEP: str(number)},
+        properties=step.without_reducer_property(),
         steps=[],
     )

@@ -24,7 +24,7 @@ from typedbytes.jobs.tasks.output_folder import PART_PREFIX, check_output
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, TypeVar
 
     from typedbytes.jobs.job import Commands, Job
@@ -33,17 +33,47 @@ if TYPE_CHECKING:
     AnyJob = TypeVar("AnyJob", bound=Job)
     RunStep = Callable[[Job, Commands, list[str]], Result]
 
-__all__ = ["run_steps", "with_settings"]
+__all__ = ["job_of_step", "run_steps", "with_settings"]
 
 
-def with_settings(job: AnyJob, settings: Mapping[str, Any]) -> AnyJob:
-    """Return the job of one step, with what its Step says of it, which wins over what the job says."""
-    own = dict(settings.get("properties", {}))
-    nreducers, _ = reducers_of(own, settings.get("reducers"))
+def with_settings(job: AnyJob, settings: Mapping[str, Any], **more: Any) -> AnyJob:
+    """Return the job of one step, with what its Step says of it, which wins over what the job says; and with more."""
+    properties = {**job.properties, **settings.get("properties", {})}
+    nreducers, _ = reducers_of(settings.get("properties", {}), settings.get("reducers"))
     if nreducers is not None:
-        job = replace(job, nreducers=nreducers, properties=job.without_reducer_property())
-        own = {name: value for name, value in own.items() if name not in REDUCERS}
-    return replace(job, properties={**job.properties, **own}, raw_text="raw_text" in settings)
+        more = {"nreducers": nreducers, **more}
+        properties = {name: value for name, value in properties.items() if name not in REDUCERS}
+    return replace(job, properties=properties, raw_text="raw_text" in settings, **more)
+
+
+def job_of_step(
+    job: AnyJob,
+    settings: Mapping[str, Any],
+    number: int,
+    outputs: Sequence[str],
+    parts_of: Callable[[str], list[str]],
+    between: tuple[str, str] = ("sequencefile", "sequencefile"),
+) -> AnyJob:
+    """Return the job of one of several steps.
+
+    settings: what its Step says. number: from 1. outputs: those of all steps. parts_of: to the paths that read one.
+    between: the formats of what a step reads from another, and writes for it.
+    """
+    is_last = number == len(outputs)
+    sources, start = settings.get("inputs", [number - 1]), {}
+    if sources != [0]:
+        paths = [path for each in sources for path in parts_of(outputs[each - 1])]
+        start = {"inputs": paths, "input_format": between[0]}
+    return with_settings(
+        job,
+        {**settings, "properties": {**settings.get("properties", {}), STEP: str(number)}},
+        **start,
+        name=f"{job.name or os.path.basename(job.script)}, step {number} of {len(outputs)}",
+        output=outputs[number - 1],
+        overwrite=job.overwrite and is_last,
+        output_format=job.output_format if is_last else between[1],
+        output_by_key=job.output_by_key and is_last,
+    )
 
 
 def run_steps(
@@ -53,41 +83,24 @@ def run_steps(
     kept = _kept_folder(job)
     parent, base = os.path.split(check_output(job.output, job.overwrite))
     start = os.path.join(parent, f".{base[:50]}-{os.urandom(8).hex()}-step")
+    between = [os.path.join(kept, f"step{number}") if kept else f"{start}{number}" for number in range(1, len(steps))]
     results: list[Result] = []
-    targets: list[str] = []
     is_chain = not any("inputs" in own for own in settings)
     for number, (commands, own) in enumerate(zip(steps, settings), 1):
         is_last = number == len(steps)
-        target = job.output if is_last else os.path.join(kept, f"step{number}") if kept else f"{start}{number}"
         if not is_last and not kept:
-            caretaker.add(target)
-        sources = own.get("inputs", [number - 1])
-        inputs, input_format = job.inputs, job.input_format
-        if sources != [0]:
-            inputs = [path for each in sources for path in _part_files(targets[each - 1])]
-            input_format = "sequencefile"
-        step = replace(
-            with_settings(job, own),
-            name=f"{job.name}, step {number} of {len(steps)}",
-            inputs=inputs,
-            output=target,
-            overwrite=job.overwrite and is_last,
-            input_format=input_format,
-            output_format=job.output_format if is_last else "sequencefile",
-            output_by_key=job.output_by_key and is_last,
-        )
-        step = replace(step, properties={**step.properties, STEP: str(number)})
+            caretaker.add(between[number - 1])
+        step = job_of_step(job, own, number, [*between, job.output], _part_files)
         try:
-            earlier = [f"{start}{each}" for each in range(1, number)] if is_last and not kept else []
-            results.append(run_step(step, commands, earlier))
+            results.append(run_step(step, commands, between if is_last and not kept else []))
         except JobError as error:
             error.args = (f"step {number} of {len(steps)}: {error}",)
             raise
         if number > 1 and not kept and is_chain:
-            _remove(inputs)
-        targets.append(target)
-    for number in range(1, len(steps)):
-        shutil.rmtree(f"{start}{number}", ignore_errors=True)
+            _remove(step.inputs)
+    if not kept:
+        for path in between:
+            shutil.rmtree(path, ignore_errors=True)
     return _sum([replace(each, output=results[-1].output) for each in results])
 
 
