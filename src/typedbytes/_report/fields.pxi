@@ -412,7 +412,7 @@ cdef int put_other_longs(WriteBuffer* b, list longs) except -1:
 
 
 cdef class WithoutSortKeys(Walker):
-    """WithoutSortKeys()\n--\n\nTake the records out of pairs of a sort key and a record, as Fields.with_sort_keys() makes them.
+    """WithoutSortKeys()\n--\n\nTake the records out of the pairs that Fields.with_sort_keys() makes.
 
     >>> records = WithoutSortKeys()
     >>> records.take(b"\\x09\\xff\\x00\\x00"), records.take(b"\\x00\\x00\\x02\\x02\\x01")

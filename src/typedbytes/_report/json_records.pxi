@@ -27,7 +27,7 @@ cdef extern from *:
          * bit says that there is a rest, so that the only rounding is that to a double. */
         const int left = digits ? __builtin_clzll(digits) : 0, more = 63 - __builtin_clzll(divisor);
         const unsigned __int128 dividend = (unsigned __int128)(digits << left) << more;
-        const uint64_t quotient = (uint64_t)(dividend / divisor);    /* the rest by a product: a division takes longer */
+        const uint64_t quotient = (uint64_t)(dividend / divisor);    /* the rest by a product: sooner */
         const uint64_t power_of_two = (uint64_t)(1023 - left - more) << 52;
         double scale;
         memcpy(&scale, &power_of_two, 8);

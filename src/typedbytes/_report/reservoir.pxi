@@ -1,7 +1,7 @@
 # A sample of records, every set of so many of them equally probable: Li's algorithm L.
 #
-# Here: which records are drawn, out of chunks of whole ones. Not here: files, their order in the output. Invariant: only
-# a record that is drawn is copied.
+# Here: which records are drawn, out of chunks of whole ones. Not here: files, their order in the output. Invariant:
+# only a record that is drawn is copied.
 
 from libc.math cimport exp, log, log1p
 
