@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from functools import partial
 
 import pytest
 from hypothesis import given, strategies as st
@@ -69,3 +70,16 @@ def test_short_and_long_keys(key):
 def test_the_mean_of_ints_is_rounded_once(total, count):
     sums = added([(0, total), *[(0, 0)] * (count - 1)], [99])
     assert json.loads(sums.lines(0, 1, None))["mean"] == total / count
+
+
+@pytest.mark.parametrize("take", [
+    lambda: partial(_report.Sums(None).add, nparts=1), lambda: _report.DistinctRecords(1).take,
+    lambda: partial(_report.Reservoir(3, 1).take, nparts=1, source=None),
+])  # fmt: skip
+def test_a_chunk_after_a_damaged_one_is_read_from_its_start(take):
+    take, good = take(), tb.dumps(1) + tb.dumps(2)
+    for damaged in (tb.dumps([[1, 2], "text"])[:-1], tb.dumps("text")[:-1]):
+        for _ in range(3):
+            with pytest.raises(tb.DecodeError):
+                take(damaged)
+    take(good)

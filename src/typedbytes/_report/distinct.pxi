@@ -52,8 +52,7 @@ cdef class ChosenRecords:
         out.owner = NULL
         contiguous = get_view(data, &view)
         try:
-            self.d.record_index = 0
-            borrow(&self.d.buf, <const unsigned char*>view.buf, view.len)
+            start_records(&self.d, &self.skipping, &view)
             start_owned(&out, 256)
             self.start_chunk()
             while held(&self.d.buf):

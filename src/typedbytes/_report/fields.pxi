@@ -121,8 +121,7 @@ cdef class Fields:
         fault = None
         contiguous = get_view(data, &view)
         try:
-            self.d.record_index = 0
-            borrow(&self.d.buf, <const unsigned char*>view.buf, view.len)
+            start_records(&self.d, &self.skipping, &view)
             start_owned(&self.out, view.len + 64)
             while held(&self.d.buf) and fault is None:
                 ends[0] = self.d.buf.cursor

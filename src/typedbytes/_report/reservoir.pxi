@@ -44,8 +44,7 @@ cdef class Reservoir:
         cdef const unsigned char* start
         contiguous = get_view(data, &view)
         try:
-            self.d.record_index = 0
-            borrow(&self.d.buf, <const unsigned char*>view.buf, view.len)
+            start_records(&self.d, &self.skipping, &view)
             while True:
                 self.ahead -= self.skip(self.ahead, nparts)
                 if not held(&self.d.buf):

@@ -39,6 +39,13 @@ cdef struct TypeStatistics:
     double total              # of the values that least and most, or smallest and largest, are of
 
 
+cdef inline void start_records(Decoding* d, Skipping* s, const Py_buffer* view) noexcept:
+    # Of a chunk of whole records. An error in an earlier one may have left a record half skipped.
+    s.depth = s.tail = 0
+    d.record_index = 0
+    borrow(&d.buf, <const unsigned char*>view.buf, view.len)
+
+
 cdef class Walker:
     """Walk over records and count them: the base of RecordStatistics and Schema.
 

@@ -82,7 +82,7 @@ cdef class Sums:
         contiguous = get_view(data, &view)
         try:
             self.record = 0
-            borrow(&self.d.buf, <const unsigned char*>view.buf, view.len)
+            start_records(&self.d, &self.skipping, &view)
             while held(&self.d.buf):
                 nrecords = self.look_ahead(records, nparts, &outcome)
                 self.add_records(records, nrecords)

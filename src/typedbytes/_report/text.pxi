@@ -65,8 +65,7 @@ cdef class TextLines:
         fault = self.fault = None
         contiguous = get_view(data, &view)
         try:
-            self.d.record_index = 0
-            borrow(&self.d.buf, <const unsigned char*>view.buf, view.len)
+            start_records(&self.d, &self.skipping, &view)
             start_owned(&self.w.out, view.len + 64)
             while held(&self.d.buf):
                 start = value = self.d.buf.cursor
