@@ -41,9 +41,9 @@ def check(plan: Plan, say: Callable[[str], object] = lambda line: None) -> Plan:
     only the nodes can meet.
     """
     refuse_own_job(plan.script)
-    plan = replace(plan, input_format=find_format(plan.input_format, plan.inputs, say))
+    input_format = find_format(plan.input_format, plan.inputs, say)
     if is_url(plan.script):
-        return with_feed(plan, say)
+        return with_feed(replace(plan, input_format=input_format), say)
     if not os.path.isfile(plan.script):
         raise CommandError(NO_SCRIPT.format(plan.script))
     if not plan.front and not Source(plan.script).calls_any_run:
@@ -65,9 +65,8 @@ def check(plan: Plan, say: Callable[[str], object] = lambda line: None) -> Plan:
                 "ship the file with --ship, or put the package into the bundle with --module or --require"
             )
         say(f"the nodes must have the module {name}, or a bundle that holds it (--require {name})")
-    return replace(
-        with_feed(_with_roles(plan, say), say), files=[*plan.files, *(path for path in files if path not in plan.files)]
-    )
+    files = [*plan.files, *(path for path in files if path not in plan.files)]
+    return with_feed(_with_roles(plan, say, input_format=input_format, files=files), say)
 
 
 def check_shipped(plan: Plan) -> None:
@@ -90,14 +89,17 @@ def check_words(words: Iterable[str], environ: Mapping[str, str] = os.environ) -
         )
 
 
-def _with_roles(plan, say):
+def _with_roles(plan, say, **changes):
+    """Return the plan with these changes, and with what the roles of its script decide."""
     steps = find_steps_by_reading(plan, say)
     nreducers, _ = plan.asked_reducers
     if nreducers is None:
         nreducers = int(any("reduce" in roles for roles in steps))
     combiner = any("combine" in roles for roles in steps) if plan.combiner is None else plan.combiner
-    plan = replace(plan, nreducers=nreducers, combiner=combiner, steps=steps if len(steps) > 1 else [])
-    return plan if plan.steps else with_settings(plan, steps[0].settings)
+    changes.update(nreducers=nreducers, combiner=combiner)
+    if len(steps) > 1:
+        return replace(plan, **changes, steps=steps)
+    return with_settings(plan, steps[0].settings, **changes, steps=[])
 
 
 def _modules_in(path):

@@ -37,11 +37,11 @@ __all__ = ["job_of_step", "run_steps", "with_settings"]
 
 
 def with_settings(job: AnyJob, settings: Mapping[str, Any], **more: Any) -> AnyJob:
-    """Return the job of one step, with what its Step says of it, which wins over what the job says; and with more."""
+    """Return the job of one step, with more changes, and with what its Step says, which wins over the job."""
     properties = {**job.properties, **settings.get("properties", {})}
     nreducers, _ = reducers_of(settings.get("properties", {}), settings.get("reducers"))
     if nreducers is not None:
-        more = {"nreducers": nreducers, **more}
+        more["nreducers"] = nreducers
         properties = {name: value for name, value in properties.items() if name not in REDUCERS}
     return replace(job, properties=properties, raw_text="raw_text" in settings, **more)
 
