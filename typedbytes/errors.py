@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     _Error = TypeVar("_Error", bound="TypedBytesError")
+    _Advised = TypeVar("_Advised", "EncodeError", "DecodeError")
 
 __all__ = [
     "TypedBytesError", "EncodeError", "EncodeTypeError", "EncodeValueError", "DecodeError", "TruncatedError",
@@ -34,6 +35,13 @@ def relocated(error: _Error, message: str, *where: object) -> _Error:
     found = type(error)(message, *where)
     found.option, found.hint = error.option, error.hint
     return found
+
+
+def with_hint(error: _Advised, hint: str) -> _Advised:
+    """Return an error after its own hint, which its message has if there is one, has become another."""
+    error.message = error.message.replace(error.hint, hint) if error.hint else error.message + hint
+    error.hint = hint
+    return error
 
 
 class TypedBytesError(Exception):

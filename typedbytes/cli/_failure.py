@@ -27,7 +27,7 @@ from typedbytes._base.secrets import without_secrets
 
 __all__ = [
     "BAD_DATA", "FAILED", "INTERNAL", "INTERRUPTED", "IO_ERROR", "NO_INPUT", "OK", "UNAVAILABLE",
-    "USAGE", "Failure", "advise", "display_name", "escaped", "nearest", "reason_of", "say", "say_lines", "say_message",
+    "USAGE", "Failure", "display_name", "escaped", "nearest", "reason_of", "say", "say_lines", "say_message",
     "without_secrets_of",
 ]  # fmt: skip
 
@@ -103,12 +103,6 @@ def say_lines(text):
 def escaped(text):
     """Return text on one line, with characters that are not printable escaped as in Python."""
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text)
-
-
-def advise(error, hint):
-    """Give an error of the library a hint at an option of the command, in place of its own hint if it has one."""
-    error.message = error.message.replace(error.hint, hint) if error.hint else error.message + hint
-    error.hint = hint
 
 
 def display_name(name):

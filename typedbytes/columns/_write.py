@@ -14,7 +14,7 @@ from typedbytes.columns import _frames, _native
 from typedbytes.columns._batch import Batch
 from typedbytes.columns._reader import BatchReader
 from typedbytes.columns._sources import is_sequence_writer
-from typedbytes.errors import EncodeError, EncodeTypeError, EncodeValueError, relocated
+from typedbytes.errors import EncodeError, EncodeTypeError, EncodeValueError, relocated, with_hint
 from typedbytes.files import Writer
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -359,7 +359,9 @@ def _in_row(error, encoder, values, start):
             path = f"[{row}]{again.path}"
             break
     advice = ": make plain values of such objects first" if error.option == "default" else ""
-    return type(error)(error.message.replace(error.hint, advice) if error.hint else error.message, path)
+    found = type(error)(error.message, path)
+    found.hint = error.hint
+    return with_hint(found, advice)
 
 
 def _encoded(table, null, nbefore):

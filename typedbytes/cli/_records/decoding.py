@@ -1,8 +1,8 @@
 """What commands that make values refuse by default: text that is not UTF-8, and pickles, which are never run."""
 
 import typedbytes
-from typedbytes.cli._failure import advise
 from typedbytes.cli._records.encoded import split
+from typedbytes.errors import with_hint
 
 # By the option of a Decoder, what accepts the same on a command line.
 _ADVICE = {"unicode_errors": " (--unicode-errors surrogateescape accepts it)", "pickle": " (--pickle raw accepts it)"}
@@ -20,7 +20,7 @@ def name_option(error, is_damaged=False):
     the text is then more likely damaged than in another encoding.
     """
     if is_refused_value(error) and not (is_damaged and error.option == "unicode_errors"):
-        advise(error, _ADVICE[error.option])
+        with_hint(error, _ADVICE[error.option])
     return error
 
 

@@ -6,8 +6,9 @@ from contextlib import contextmanager
 
 import typedbytes
 from typedbytes import columns
-from typedbytes.cli._failure import BAD_DATA, UNAVAILABLE, USAGE, Failure, advise, display_name
+from typedbytes.cli._failure import BAD_DATA, UNAVAILABLE, USAGE, Failure, display_name
 from typedbytes.columns import type_strings
+from typedbytes.errors import with_hint
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -121,12 +122,12 @@ def as_data_failure(name):
     try:
         yield
     except columns.MismatchError as error:
-        advise(error, " (--widen finds a type for all)")
+        with_hint(error, " (--widen finds a type for all)")
         raise
     except (typedbytes.DecodeError, MemoryError):
         raise  # reported as everywhere; pyarrow's MemoryError is also an ArrowException
     except (pyarrow.ArrowException, typedbytes.EncodeError, ValueError) as error:
         # A plain ValueError: the name of a column is not UTF-8, or a Parquet file has a second schema.
         if isinstance(error, typedbytes.EncodeError) and error.option == "nulls":
-            advise(error, ": --dialect hive writes NULL for it")
+            with_hint(error, ": --dialect hive writes NULL for it")
         raise Failure(BAD_DATA, f"{display_name(name)}: {error}") from None
