@@ -19,8 +19,8 @@ import typedbytes as tb
 from fuzz.columns import formatted
 from support.column_pairs import like_shaped
 from support.column_values import EXACT, decoded_null, rows_of
-from support.sequencefile_bytes import MARKER, written
 from support.sequencefiles import IO, files, header, record, text
+from support.small_sequencefiles import MARKER, written
 from support.vectors import exact_repr
 from typedbytes import columns, sequencefile
 

@@ -10,8 +10,8 @@ import pytest
 
 import typedbytes as tb
 from support.decoding_values import DATA, ENDS, EXT, VALUES, encoded_map, many
-from support.sequencefile_bytes import written
 from support.signal_checks import raising, times_checked
+from support.small_sequencefiles import written
 from typedbytes import sequencefile
 from typedbytes._core import PairIterator
 from typedbytes._sorting._native import LineReader

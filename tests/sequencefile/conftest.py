@@ -2,8 +2,7 @@
 
 import pytest
 
-from support.sequencefile_bytes import written
-from support.sequencefile_pairs import FORMS
+from support.small_sequencefiles import FORMS, written
 
 
 @pytest.fixture

@@ -10,9 +10,8 @@ import pytest
 import typedbytes as tb
 from support.hadoop_support import SEQUENCE_FILE_INPUT, ZSTD, hadoop
 from support.java_view import digits_by_value
-from support.sequencefile_decoders import DECODERS
-from support.sequencefile_pairs import pairs_of
 from support.sequencefiles import CODECS, files, kinds, same
+from support.small_sequencefiles import DECODERS, pairs_of
 from support.vectors import ROOT
 from typedbytes import sequencefile
 

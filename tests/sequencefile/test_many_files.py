@@ -14,7 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 import pytest
 
 import typedbytes as tb
-from support.sequencefile_bytes import written
+from support.small_sequencefiles import written
 from support.subprocess_runs import SECONDS, run_fresh
 from typedbytes import sequencefile
 

@@ -9,8 +9,7 @@ from decimal import Decimal
 import pytest
 
 import typedbytes as tb
-from support.sequencefile_bytes import map_file, written
-from support.sequencefile_pairs import NUMBERS
+from support.small_sequencefiles import NUMBERS, map_file, written
 from typedbytes import sequencefile
 
 pytestmark = [pytest.mark.newest_python, pytest.mark.lowest]

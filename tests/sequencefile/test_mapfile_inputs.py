@@ -11,7 +11,7 @@ import pytest
 import typedbytes as tb
 from support.commands import bad, good
 from support.local_jobs import pairs_of as output_of, write_script
-from support.sequencefile_bytes import map_file, written
+from support.small_sequencefiles import map_file, written
 from typedbytes import columns, hadoop, local, sequencefile
 from typedbytes._base import locations
 from typedbytes.spark import _splits

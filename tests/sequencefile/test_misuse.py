@@ -10,9 +10,8 @@ import numpy
 import pytest
 
 import typedbytes as tb
-from support.sequencefile_bytes import MARKER, written
-from support.sequencefile_pairs import FORMS, NUMBERS, pairs_of
 from support.sequencefiles import files, header
+from support.small_sequencefiles import FORMS, MARKER, NUMBERS, pairs_of, written
 from support.subprocess_runs import run_fresh
 from typedbytes import sequencefile
 from typedbytes.sequencefile import _native as _sequence

@@ -9,8 +9,7 @@ import pytest
 
 import typedbytes as tb
 from support.commands import run
-from support.sequencefile_bytes import MARKER, written
-from support.sequencefile_pairs import NUMBERS, pairs_of
+from support.small_sequencefiles import MARKER, NUMBERS, pairs_of, written
 from support.subprocess_runs import run_fresh
 from typedbytes import columns, sequencefile
 from typedbytes._base import locations

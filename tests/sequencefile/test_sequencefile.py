@@ -16,9 +16,8 @@ from hypothesis import given
 import typedbytes as tb
 from support import reference
 from support.examples import examples
-from support.sequencefile_bytes import MARKER, written
-from support.sequencefile_pairs import FORMS, NUMBERS, pairs_of
 from support.sequencefiles import IO, files, kinds, record
+from support.small_sequencefiles import FORMS, MARKER, NUMBERS, pairs_of, written
 from support.strategies import values
 from support.subprocess_runs import run_fresh
 from typedbytes import sequencefile

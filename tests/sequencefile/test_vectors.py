@@ -7,8 +7,8 @@ import pytest
 
 import typedbytes as tb
 from support.java_view import in_order
-from support.sequencefile_decoders import DECODERS
 from support.sequencefiles import CODECS, FORMS, IO, files, header, kinds, record, same
+from support.small_sequencefiles import DECODERS
 from typedbytes import sequencefile
 
 pytestmark = pytest.mark.lowest
