@@ -59,6 +59,8 @@ class Plan(Job):
         -reducer 'python3 job.py reduce'
     """
 
+    is_for_hadoop = True
+
     def __post_init__(self) -> None:
         super().__post_init__()
         self.check_engine("hadoop")

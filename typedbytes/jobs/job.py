@@ -110,6 +110,8 @@ class Job:
                      `local.run` takes it
     """
 
+    is_for_hadoop = False  # of the class
+
     script: str
     inputs: Any
     output: str

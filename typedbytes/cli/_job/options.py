@@ -34,6 +34,13 @@ class JobSettings(Settings):
     """The script, the inputs and the output of a job, and the options that `Job` declares for the command."""
 
     command: str
+    engine: str
+    # Options of submit that run does not have.
+    streaming_jar: str | None = None
+    read: bool = False
+    dry_run: bool = False
+    target: str = "hadoop"
+    staging: str | None = None
     files: list[str] = option(
         nargs="*",
         default=[],
@@ -153,7 +160,7 @@ def _output_format(settings, given, has_commands, front):
         raise Failure(USAGE, f"{what} are files of a folder: give --output FOLDER, or another --output-format")
     if given is not None:
         return given
-    on_hadoop = settings.command == "submit" and vars(settings)["engine"] == "hadoop"  # read from SequenceFiles
+    on_hadoop = settings.engine == "hadoop"  # read from SequenceFiles
     if settings.folder == "-":
         return "sequencefile" if on_hadoop else "pairs"
     if front and FRONTS[front].writes_lines:
@@ -166,7 +173,7 @@ def _check_by_key(job, settings, commands):
         return
     if commands:
         raise Failure(USAGE, "--output-by-key is for scripts: commands write lines, whose keys have no folder")
-    if settings.is_shown or vars(settings).get("read"):
+    if settings.is_shown or settings.read:
         raise Failure(USAGE, "--output-by-key writes folders: give --output FOLDER, without --read")
 
 
@@ -178,7 +185,7 @@ def _script_of_commands():
 
 def _completed(job, commands):
     """Return a job with what the commands need, or its front says."""
-    if commands and (job.files or not hasattr(job, "shell")):
+    if commands and (job.files or not job.is_for_hadoop):
         return job
     if commands:
         from typedbytes.jobs.command_script import files_in  # imported lazily: start-up time

@@ -45,12 +45,11 @@ def write_shown(run: Callable[[str], object], parent: str | None, output_format:
 
 def check_shown(settings: JobSettings, plan: Plan) -> None:
     """Raise Failure for a job on Hadoop whose result cannot go to standard output."""
-    given = vars(settings)
-    for option in ("read", "dry_run", "overwrite"):
-        if given.get(option) or given.get(f"job_{option}"):
-            raise Failure(USAGE, f"--{option.replace('_', '-')} is for a job with --output FOLDER")
-    if given["target"] != "hadoop":
-        raise Failure(USAGE, f"--target {given['target']} needs --output FOLDER")
+    for flag, is_given in (("read", settings.read), ("dry-run", settings.dry_run), ("overwrite", plan.overwrite)):
+        if is_given:
+            raise Failure(USAGE, f"--{flag} is for a job with --output FOLDER")
+    if settings.target != "hadoop":
+        raise Failure(USAGE, f"--target {settings.target} needs --output FOLDER")
     if "." in plan.output_format:
         raise Failure(USAGE, "--output-format with a Java class needs --output FOLDER")
     if {"fs.defaultFS", "fs.default.name"} & plan.properties.keys():

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from typedbytes.cli._job.options import JobSettings
     from typedbytes.jobs.result import Result
 
-#: Options of submit that are not those of a job, and their values when they are not given.
-NOT_FOR_SPARK = {"streaming_jar": None, "read": False, "dry_run": False, "target": "hadoop", "staging": None}
-
 
 def on_spark(settings: JobSettings, job: Job, master: str | None, bundle: str | None = None) -> Callable[[], Result]:
     """Return the function that runs a job by a session of its own; raise Failure for options that Spark does not have.
@@ -24,11 +21,11 @@ def on_spark(settings: JobSettings, job: Job, master: str | None, bundle: str | 
     master: None is that of Spark's settings. bundle: the path of an archive with this package.
     """
     refused = [Job.options()[name].flags[-1] for name in job.options_not_for("spark")]
-    refused += [
-        f"--{name.replace('_', '-')}"
-        for name, default in NOT_FOR_SPARK.items()
-        if vars(settings).get(name, default) != default
-    ]
+    of_submit = {
+        "--streaming-jar": settings.streaming_jar is not None, "--read": settings.read, "--dry-run": settings.dry_run,
+        "--target": settings.target != "hadoop", "--staging": settings.staging is not None,
+    }  # fmt: skip
+    refused += [flag for flag, is_given in of_submit.items() if is_given]
     for flag in refused:
         raise Failure(USAGE, f"{flag} is not for --engine spark")
 

@@ -90,7 +90,7 @@ def completed(job: AnyJob) -> AnyJob:
 
     folder = tempfile.mkdtemp(prefix="mrjob-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    engine = "hadoop" if hasattr(job, "shell") else "local"
+    engine = "hadoop" if job.is_for_hadoop else "local"
     try:
         found = captured(job.script, job.arguments, wanted="job")
         fields = described(found(list(job.arguments)), {}, engine, folder)
