@@ -1,7 +1,7 @@
 """The rows of calls that are waited for, and of rings in memory beside sockets.
 
 Here: calls through a ring, over sockets, by Py4J; bytes alone, as fast as C moves them; what waiting costs. Not here:
-how time is taken. Invariant: processes share a processor, or have all, for the whole of a row.
+how time is taken. Invariant: processes share a processor, have one each, or have all, for the whole of a row.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ CLOCK_TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
 def rows(peers, py4j_gateway):
-    """Yield the rows, with one processor and with all."""
+    """Yield the rows, with one processor and with all, and calls with a processor for each side."""
     for one_cpu in (True, False):
         where = "one processor" if one_cpu else "all processors"
 
@@ -39,6 +39,43 @@ def rows(peers, py4j_gateway):
             yield row(f"messages of {nbytes} bytes one way", one_way, nbytes, turn=1)
         yield row(f"CPU of both sides in {IDLE_SECONDS} s without a call", idle, turn=1)
         yield row("CPU of a JVM in a second, a message each ms", paced, turn=1)
+
+    each = "a processor each"
+    for nbytes in (64, 65536):
+        yield Row(f"call of {nbytes} bytes, {each}", apart(calls, peers, [os.urandom(nbytes)]), turn=2000)
+    for nvalues in (1, 8):
+        yield Row(f"call of {nvalues} arguments, {each}", apart(calls, peers, ARGUMENTS[:nvalues]), turn=2000)
+    yield Row(f"64 bytes there and back, in C, {each}", apart(echoes, peers, False), turn=1)
+
+
+def apart(contenders, *arguments):
+    """Return the contenders, warm, with this process on one processor and those that they have started on another."""
+
+    def found():
+        before = set(children())
+        made = contenders(*arguments)
+        here, *_, there = sorted(os.sched_getaffinity(0))
+        for process in set(children()) - before:
+            for thread in os.listdir(f"/proc/{process}/task"):
+                os.sched_setaffinity(int(thread), {there})
+        os.sched_setaffinity(0, {here})
+        return made
+
+    return found
+
+
+def children():
+    """Yield the processes that this one has started."""
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):  # it has ended
+            if int(stat_of(process)[1]) == os.getpid():
+                yield process
+
+
+def stat_of(process):
+    """Return the fields of /proc/PID/stat after the name."""
+    with open(f"/proc/{process}/stat") as file:
+        return file.read().rsplit(")", 1)[1].split()
 
 
 def streams(peers):
@@ -85,8 +122,18 @@ def echoes(peers, one_cpu):
     peers.stack.callback(ours.close)
     found["Unix socket, both sides in Python"] = lambda: ours.send(bytes(64)) and ours.recv(64) and None
     if not one_cpu:
-        found["bound: a cache line"] = lambda: [driver().time_cache_line(1000 * count)]
+        found["bound: a cache line"] = lambda: [cache_line(1000 * count)]
     return found
+
+
+def cache_line(count):
+    """Return the nanoseconds that a cache line takes to another processor and back."""
+    mine = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, range(os.cpu_count()))
+    try:
+        return driver().time_cache_line(count)
+    finally:
+        os.sched_setaffinity(0, mine)
 
 
 def threads(peers):
@@ -209,6 +256,5 @@ def called_each_ms(peers, sock, call):
 def cpu_of_peer(sock):
     """Return the CPU time of the process that listens at a Unix socket, in nanoseconds."""
     pid, _, _ = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-    with open(f"/proc/{pid}/stat") as file:
-        fields = file.read().rsplit(")", 1)[1].split()
+    fields = stat_of(pid)
     return (int(fields[11]) + int(fields[12])) * CLOCK_TICK_NS
