@@ -264,6 +264,16 @@ def test_subclasses_are_what_they_are_made_of():
         assert list(map(type, message)) == [int, str, Command] and message == [2, "abc", "go"]
 
 
+def test_commands_that_come_again_are_those_that_were_sent():
+    """A reader keeps some: texts of one length that begin and end alike are other texts."""
+    texts = [*(f"a{number}z" for number in range(10)), "", "\u20ac", "a\u20acz", "a\0z", "x" * 64, "x" * 65] * 3
+    messages = [[Command(text), text] for text in texts]
+    for wire in ("native", "bytes"):
+        found = list(BlockReader(b"".join(map(BlockEncoder(wire).encode, messages)), wire))
+        assert found == messages
+        assert all(type(command) is Command and type(text) is str for command, text in found)
+
+
 def test_tables_of_arrow_go_as_streams():
     table = pyarrow.table({"word": ["a", None], "n": [1, 2]})
     for value in (table, table.to_batches()[0]):

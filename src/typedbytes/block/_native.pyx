@@ -23,7 +23,7 @@
 from libc.errno cimport EAGAIN, EBADF, EINTR, EPIPE, ETIMEDOUT, errno
 from libc.stdint cimport INT32_MAX, INT32_MIN, int32_t, int64_t, uint32_t, uint64_t
 from libc.stdio cimport snprintf
-from libc.string cimport memchr, memcpy, memmove, memset
+from libc.string cimport memchr, memcmp, memcpy, memmove, memset
 from posix.uio cimport iovec, writev
 from posix.unistd cimport close as close_descriptor, read, write
 from cpython.buffer cimport (
@@ -55,8 +55,8 @@ from typedbytes.block.pthreads cimport *
 from typedbytes.block.ring cimport *
 from typedbytes.core.heap cimport keep_freed
 from typedbytes.core.refs cimport (
-    bytes_data, bytes_size, new_bytes, PY_SSIZE_T_MAX, PyOS_string_to_double, PyUnicode_GET_LENGTH,
-    PyUnicode_IS_COMPACT_ASCII, text_object,
+    bytes_data, bytes_size, new_bytes, PY_SSIZE_T_MAX, PyOS_string_to_double, PyUnicode_DATA, PyUnicode_GET_LENGTH,
+    PyUnicode_IS_ASCII, PyUnicode_IS_COMPACT_ASCII, PyUnicode_READY, text_object,
 )
 from typedbytes.core.threads cimport claim_state, lock_writers
 from typedbytes.core.typecode cimport *
@@ -166,6 +166,7 @@ cdef enum:
     MAX_PIECES = 1024     # what writev takes
     FEW_EXTERNAL_PARTS = 8
     MAX_REPLACEMENTS_IN_ROW = 64
+    LONGEST_KEPT_COMMAND = 64
     MAX_KEPT = 4096      # capacity for values and entries that is kept from message to message
 
 cdef uint32_t NATIVE_MAGIC = 0xf5424201

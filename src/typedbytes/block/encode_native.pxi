@@ -53,7 +53,6 @@ cdef int append_entry(BlockEncoder encoder, Value* v, object owner, Py_ssize_t a
     cdef int i
     if is_inline(v.code):
         v.ndim = v.element = 0
-        v.p = NULL
     else:
         if v.code != ARRAY:
             v.ndim = v.element = 0
@@ -66,18 +65,14 @@ cdef int append_entry(BlockEncoder encoder, Value* v, object owner, Py_ssize_t a
             encoder.buf.cursor += 8
         encoder.append_bytes(v.p, v.nbytes, owner)
     entry = encoder.buf.start + at
-    entry[0] = <unsigned char>v.code
-    entry[1] = <unsigned char>v.element
-    entry[2] = <unsigned char>v.ndim
-    memset(entry + 3, 0, 13)
+    store_i32(entry, v.code << 24 | v.element << 16 | v.ndim << 8)
+    store_i32(entry + 4, 0)
     if v.code == DOUBLE or v.code == FLOAT:
         if v.code == FLOAT and not store_f32(entry + 8, v.real):
             raise EncodeValueError("number is too large for a FLOAT")
         store_f64(entry + 8, v.real)
-    elif v.p == NULL and v.code != NULL_VALUE:
-        store_i64(entry + 8, v.number)
     else:
-        store_i64(entry + 8, nbytes)
+        store_i64(entry + 8, v.number if is_inline(v.code) else nbytes)
     return 0
 
 

@@ -317,9 +317,9 @@ cdef class BlockEncoder:
         # A hook may change the list: `value` holds a reference while it is written, and the length must not change.
         cdef Py_ssize_t i = 0
         cdef Value v
-        while i < count and i < len(args):
-            value = args[i]
-            try:
+        try:
+            while i < count and i < len(args):
+                value = args[i]
                 owner = self.classify(value, &v)
                 if self.layout == NATIVE:
                     append_entry(self, &v, owner, head + i * ENTRY_SIZE)
@@ -331,12 +331,12 @@ cdef class BlockEncoder:
                     append_line_value(self, &v, owner)
                 else:
                     append_binary_value(self, &v, owner)
-            except EncodeError as error:
-                reraise_memory_error(error)
-                raise type(error)(error.message, f"[{i}]{error.path}") from None
-            i += 1
-            if not i & SIGNAL_MASK:
-                PyErr_CheckSignals()
+                i += 1
+                if not i & SIGNAL_MASK:
+                    PyErr_CheckSignals()
+        except EncodeError as error:
+            reraise_memory_error(error)
+            raise type(error)(error.message, f"[{i}]{error.path}") from None
         if i != count or len(args) != count:
             raise RuntimeError("the message changed size while it was encoded")
         return 0
@@ -375,6 +375,7 @@ cdef class BlockEncoder:
             v.number = value is True
         elif value is None:
             v.code = NULL_VALUE
+            v.number = 0
         elif kind is Byte or kind is Long:
             self.classify_int(value, v)
             v.code = BYTE if kind is Byte else LONG

@@ -28,6 +28,7 @@ cdef class Parser:
     cdef PyObject** stack         # owned references: the values of the message so far
     cdef Py_ssize_t nstack
     cdef Py_ssize_t stack_capacity
+    cdef PyObject* commands[8]    # owned, or NULL: some of the last ones, short and of ASCII, since they come again
     cdef Entry* entries           # of the table, as far as it has been read
     cdef int64_t nentries
     cdef int64_t entries_capacity
@@ -66,7 +67,10 @@ cdef class Parser:
         self.frame_left = -1
 
     def __dealloc__(self):
+        cdef int i
         self.drop_message()
+        for i in range(8):
+            Py_XDECREF(self.commands[i])
         PyMem_Free(self.stack)
         PyMem_Free(self.entries)
         release(&self.buf)
@@ -188,6 +192,12 @@ cdef class Parser:
 
     cdef int push_text(self, ReadBuffer* b, const unsigned char* p, Py_ssize_t nbytes, bint is_command) except -1:
         cdef PyObject* ascii
+        cdef PyObject** slot = NULL
+        if is_command and 0 < nbytes <= LONGEST_KEPT_COMMAND:
+            slot = &self.commands[(nbytes ^ p[0] ^ p[nbytes - 1]) & 7]
+            if slot[0] != NULL and PyUnicode_GET_LENGTH(slot[0]) == nbytes \
+                    and memcmp(PyUnicode_DATA(slot[0]), p, nbytes) == 0:
+                return self.push_object(<object>slot[0])
         if is_ascii(p, nbytes):
             ascii = new_ascii(nbytes)
             copy_short(ascii_data(ascii), p, nbytes)
@@ -195,6 +205,12 @@ cdef class Parser:
                 return self.push(ascii)
             text = <object>ascii
             Py_XDECREF(ascii)
+            command = Command(text)
+            if slot != NULL:
+                Py_XDECREF(slot[0])
+                Py_INCREF(command)
+                slot[0] = <PyObject*>command
+            return self.push_object(command)
         else:
             try:
                 text = text_object(<const char*>p, nbytes, self.options.template.unicode_errors)

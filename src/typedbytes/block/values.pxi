@@ -5,6 +5,11 @@ cdef object borrow_text(object text, Value* v, const char* unicode_errors):
         v.p = <const unsigned char*>ascii_data(<PyObject*>text)
         v.nbytes = PyUnicode_GET_LENGTH(<PyObject*>text)
         return text
+    PyUnicode_READY(<PyObject*>text)
+    if PyUnicode_IS_ASCII(<PyObject*>text):    # an instance of a subclass, such as a Command
+        v.p = <const unsigned char*>PyUnicode_DATA(<PyObject*>text)
+        v.nbytes = PyUnicode_GET_LENGTH(<PyObject*>text)
+        return text
     try:
         data = str.encode(text, "utf-8",
                           "strict" if unicode_errors == NULL else (<bytes>unicode_errors).decode("ascii"))
