@@ -49,6 +49,7 @@ public final class BlockReader {
     private long bufferOffset;
     private long frameEnd = Long.MAX_VALUE;
     private int entry = -1;
+    private final long[] shortTable = new long[64];
     private Crc32c crc;
     private boolean failed;
 
@@ -338,7 +339,7 @@ public final class BlockReader {
         }
         buffer.position(at + HEAD_SIZE);
         List<Object> values =
-                readBody(readTable(count, body, (1L << log2) - 1), body, (1 << log2) - 1, (flags & 1) != 0);
+                readBody(readTable(count, body, (1L << log2) - 1), count, (1 << log2) - 1, (flags & 1) != 0);
         entry = -1;
         if (crc != null) {
             int right = crc.value();
@@ -352,7 +353,7 @@ public final class BlockReader {
     }
 
     private long[] readTable(int count, long body, long mask) throws IOException {
-        long[] table = new long[2 * Math.min(count, 1024)];
+        long[] table = 2 * count <= shortTable.length ? shortTable : new long[2 * Math.min(count, 1024)];
         long end = 0;
         for (entry = 0; entry < count; entry++) {
             if (2 * entry == table.length) {
@@ -383,13 +384,13 @@ public final class BlockReader {
             entry = -1;
             throw bad("the body has " + body + " bytes, its values have " + end, 0);
         }
-        return Arrays.copyOf(table, 2 * count);
+        return table;
     }
 
-    private List<Object> readBody(long[] table, long body, int mask, boolean little) throws IOException {
-        List<Object> values = new ArrayList<>(table.length / 2);
+    private List<Object> readBody(long[] table, int count, int mask, boolean little) throws IOException {
+        List<Object> values = new ArrayList<>(count);
         long start = offset();
-        for (entry = 0; entry < table.length / 2; entry++) {
+        for (entry = 0; entry < count; entry++) {
             int code = (int) (table[2 * entry] >>> 56);
             long number = table[2 * entry + 1];
             if (Types.isInline(code)) {
@@ -397,9 +398,13 @@ public final class BlockReader {
                 continue;
             }
             int padding = (int) -(offset() - start) & mask;
-            for (byte zero : readBytes(padding)) {
-                if (zero != 0) {
-                    throw bad("the padding between values is not zero", -padding);
+            need(padding);
+            if (crc != null) {
+                crc.update(buffer, buffer.position(), buffer.position() + padding);
+            }
+            for (int i = 1; i <= padding; i++) {
+                if (buffer.get() != 0) {
+                    throw bad("the padding between values is not zero", -i);
                 }
             }
             if (number > Integer.MAX_VALUE - 16) {

@@ -159,7 +159,9 @@ public final class SharedRing implements ByteChannel {
             int at = (int) reading.position & (capacity - 1);
             int first = Math.min(count, capacity - at);
             take(target, at, first);
-            take(target, 0, count - first);
+            if (first < count) {
+                take(target, 0, count - first);
+            }
             reading.position += count;
             if (reading.position - publishedHead >= capacity / 4) {
                 publishHead();
@@ -191,7 +193,9 @@ public final class SharedRing implements ByteChannel {
                     int at = (int) writing.position & (capacity - 1);
                     int first = Math.min(count, capacity - at);
                     put(source, at, first);
-                    put(source, 0, count - first);
+                    if (first < count) {
+                        put(source, 0, count - first);
+                    }
                     writing.position += count;
                     SharedWords.store(mine, TAIL, writing.position);
                     ring();
