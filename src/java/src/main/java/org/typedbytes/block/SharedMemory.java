@@ -79,7 +79,8 @@ public final class SharedMemory {
                     + "one user has to run both sides", 0, 1);
         }
         // For both: a pipe that has taken the place of the file meanwhile would block a reader.
-        try (FileChannel theirs = FileChannel.open(Paths.get(path), StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+        try (FileChannel theirs = FileChannel.open(Paths.get(path), StandardOpenOption.READ,
+                StandardOpenOption.WRITE)) {
             if (nbytes < 1 || nbytes > Math.min(theirs.size(), Integer.MAX_VALUE)) {
                 throw new BlockException("the shared memory has fewer than " + nbytes + " bytes, or too many", 0, 2);
             }
