@@ -63,10 +63,10 @@ def times_of(name, seconds):
     """
     row = next(row for row in typed_rows.rows() if row.name == name)
     runs = {contender: row.run(contender) for contender in ("typedbytes", *row.forms)}
-    runners = [Runner(who, lambda _, run=run: run(), lambda nround: None, 0, True) for who, run in runs.items()]
+    runners = [Runner(name, lambda _, run=run: run(), lambda nround: None, 0, True) for name, run in runs.items()]
     race = Race("typed", name, name, row.nrecords, runners)
     race.run(seconds * len(runners))
-    return {who: (entry["ns"], entry["ns_released"]) for who, entry in race.result()["entries"].items()}
+    return {contender: (entry["ns"], entry["ns_released"]) for contender, entry in race.result()["entries"].items()}
 
 
 def result(row, entries):

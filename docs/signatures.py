@@ -136,7 +136,9 @@ class Types:
             return SHORT[name]
         if name in self.aliases and not name.isupper():
             found = self.aliases[name].get(module) or next(iter(self.aliases[name].values()))
-            return "typing.Any" if ast.unparse(found).startswith("TypeVar(") else f"({self.text(found, module)})"
+            if isinstance(found, ast.Call):  # a variable of types, or a class that is made by a call
+                return "typing.Any" if ast.unparse(found.func) == "TypeVar" else name
+            return f"({self.text(found, module)})"
         if name in self.public:
             return max(self.public[name], key=lambda each: each.rpartition(".")[0] in module)
         for each in () if hasattr(builtins, name) else STANDARD:
