@@ -16,13 +16,10 @@ from typedbytes._core cimport (
     borrow, DecodeOptions, Decoding, drop, finish, get_view, held, raise_skipped, ReadBuffer, reserve, SIGNAL_MASK,
     skip_value, SkipOutcome, SKIPPED, Skipping, start_owned, start_skipping, stop_skipping, WriteBuffer, written,
 )
+from typedbytes._report.shortest cimport SHORTEST_NCHARS, shortest_text
 from typedbytes.core.byteorder cimport load_f32, load_f64, load_i16, load_i32, load_i64
 from typedbytes.core.typecode cimport *
 from typedbytes.core.refs cimport ADD_DOT_0, double_text
-
-cdef extern from "_report/shortest.h":
-    enum: SHORTEST_NCHARS
-    int shortest_text(double value, char* out) noexcept
 
 cdef enum:
     FEW_KEYS = 8              # of a MAP are compared one by one
