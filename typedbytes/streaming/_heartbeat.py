@@ -15,25 +15,18 @@ BEAT_SECONDS = 60.0
 
 
 class Heartbeat:
-    """Report once a minute during a block; ``count()`` returns the number of records read so far.
-
-    Invariant: after the block the thread holds nothing of the task's. The interpreter destroys no global variable of a
-    script that a thread still reaches, and a file that is one of them would not be flushed.
-    """
+    """Report once a minute; ``count()`` returns the number of records read so far."""
 
     def __init__(self, count):
         self._count = count
         self._before = self._progress()
 
-    def __enter__(self):
+    def start(self):
         """Start a daemon thread."""
         begun = allocate_lock()
         begun.acquire()
         start_new_thread(self._run, (begun.release,))
         begun.acquire()  # before Python 3.12, a thread that is still starting while the interpreter ends crashes it
-
-    def __exit__(self, *error):
-        self._count = None
 
     def beat(self):
         """Send the status if there was progress since the last time."""
@@ -43,8 +36,7 @@ class Heartbeat:
             _reporter.send_status(_reporter.last_status or f"{now[0]} records read{_most_memory()}")
 
     def _progress(self):
-        count = self._count
-        return (count(), _reporter.pings) if count else self._before
+        return self._count(), _reporter.pings
 
     def _run(self, report_begun):
         report_begun()

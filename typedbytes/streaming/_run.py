@@ -228,9 +228,9 @@ class TaskRun:
         side_files.start(self._role)
         try:
             self._open()
-            with Heartbeat(lambda: self._input.record):
-                self._work()
-                self._finish()
+            Heartbeat(lambda: self._input.record).start()
+            self._work()
+            self._finish()
             return OK
         except GroupingError:
             self._drop_output()
