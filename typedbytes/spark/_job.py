@@ -17,7 +17,6 @@ from functools import partial
 from typedbytes.jobs.counters import HADOOP_COUNTERS, Counters
 from typedbytes.jobs.errors import JobError
 from typedbytes.jobs.modules import local_modules
-from typedbytes.jobs.script import launcher
 from typedbytes.spark import BUNDLE, _tasks
 from typedbytes.spark._tasks import PYTHON, Setting, TaskFailed
 
@@ -52,7 +51,7 @@ class SparkJob:
         self._output = output
         self._nreducers = job.nreducers or 0
         self.tasks: list[TaskHistory] = []  # of a job with a report, the attempts that count
-        script, commands = _relocated(job, commands)
+        script, commands = _relocated(commands)
         shipped = _archive(script, processes.folder)
         own = {name: value for name, value in job.environment.items() if name != "PYTHONPATH"}
         job_id = f"job_spark{random.SystemRandom().randrange(10**9, 10**10)}_0001"
@@ -121,10 +120,10 @@ def _reduce(setting, number, pieces):
     return _tasks.run_reduce(setting.value, number, pieces, *_attempt_and_bundle())
 
 
-def _relocated(job, commands):
+def _relocated(commands):
     """Return the script of commands, and the commands for a folder that holds it, with the Python of the machine."""
     words = commands["map"]
-    start = 1 + len(launcher(job)) if words[0] == sys.executable else 0
+    start = 0 if words[0] != sys.executable else 3 if words[1] == "-m" else 1
     script = words[start]
     name = os.path.basename(script)
     first = [PYTHON, *words[1:start], name] if start else [os.path.join(".", name)]
