@@ -42,8 +42,9 @@ def test_an_unknown_codec_is_named():
         tb.FormatError, match="unknown codec 'com.example.Best'; known: default, gzip, bzip2, snappy, lz4, zstd, lzo"
     ):
         sequencefile.Reader(header("a", "b", compressed=True, codec="com.example.Best"))
-    message = "unknown codec 'best'; known: default, gzip, bzip2, snappy, lz4, zstd, class names .*register_codec.$"
-    with pytest.raises(ValueError, match=message):  # the caller's: no bytes, hence no offset
+    with pytest.raises(
+        tb.FormatError, match="unknown codec 'best'; known: default, gzip, bzip2, snappy, lz4, zstd, class names"
+    ):
         sequencefile.Writer(io.BytesIO(), compression="block", codec="best")
 
 
@@ -487,7 +488,7 @@ def test_a_codec_by_itself_compresses(tmp_path):
             file.write("key", "text" * 100)
         with sequencefile.open(path) as file:
             assert (file.compression, list(file)) == (expected, [("key", "text" * 100)])
-    with pytest.raises(ValueError, match="unknown codec 'gz'; known: default, gzip, "):
+    with pytest.raises(tb.FormatError, match="unknown codec 'gz'; known: default, gzip, "):
         sequencefile.open(path, "w", codec="gz")
 
 

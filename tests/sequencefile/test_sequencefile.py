@@ -621,7 +621,7 @@ def test_a_codec_of_ones_own(tmp_path):
     import lzma
 
     name = "io.sensesecure.hadoop.xz.XZCodec"
-    with pytest.raises(ValueError, match="those given to register_codec"):
+    with pytest.raises(tb.FormatError, match="those given to register_codec"):
         sequencefile.Writer(io.BytesIO(), codec=name)
     sequencefile.register_codec(name, lzma.decompress, lzma.compress)
     for compression in ("record", "block"):

@@ -63,8 +63,8 @@ def register_codec(class_name: str, decompress: Any, compress: Any = None) -> No
 def find(name, *, to_write=False):
     """Return the Codec of a class name, or of a short name such as "gzip".
 
-    Raises FormatError for an unknown name in a file; ValueError for one to write with that is unknown or only read; and
-    ModuleNotFoundError, which says what to install, for a missing library.
+    Raises FormatError for an unknown name; ValueError for one to write with that is only read; and ModuleNotFoundError,
+    which says what to install, for a missing library.
     """
     if name in _registered:
         codec = _registered[name]
@@ -74,7 +74,7 @@ def find(name, *, to_write=False):
     short = _SHORT.get(name, name)
     known = WRITABLE_CODECS if to_write else tuple(CLASSES)
     if short not in CLASSES:
-        raise (ValueError if to_write else FormatError)(
+        raise FormatError(
             f"unknown codec {name!r:.80}; known: {', '.join(known)}, class names like {APACHE}GzipCodec "
             "(and those given to register_codec)"
         )
