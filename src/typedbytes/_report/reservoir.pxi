@@ -5,7 +5,7 @@
 
 from libc.math cimport exp, log, log1p
 
-from typedbytes._core cimport skip_scalars
+from typedbytes._core cimport skip_up_to
 
 cdef double MAX_AHEAD = 2.0 ** 60
 
@@ -58,16 +58,11 @@ cdef class Reservoir:
 
     cdef long long skip(self, long long nrecords, int nparts) except -1:
         # Return how many there were.
-        cdef int64_t nvalues = nrecords * nparts, left = nvalues
-        cdef SkipOutcome outcome
-        while left and held(&self.d.buf):
-            left -= skip_scalars(&self.skipping, &self.d.buf, left, NULL)
-            if left and held(&self.d.buf):
-                outcome = skip_value(&self.skipping, &self.d.buf)
-                if outcome != SKIPPED:
-                    raise_skipped(&self.d, &self.skipping, outcome)
-                left -= 1
-        return (nvalues - left) // nparts
+        cdef int64_t nvalues = 0
+        cdef SkipOutcome outcome = skip_up_to(&self.skipping, &self.d.buf, nrecords * nparts, NULL, &nvalues)
+        if outcome != SKIPPED:
+            raise_skipped(&self.d, &self.skipping, outcome)
+        return nvalues // nparts
 
     cdef int draw(self, bytes record, source) except -1:
         cdef double passed

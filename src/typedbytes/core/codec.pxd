@@ -111,7 +111,9 @@ cdef struct Skipping:
 
 cdef int start_skipping(Skipping* s, const Decoding* d) except -1
 cdef SkipOutcome skip_value(Skipping* s, ReadBuffer* buf) noexcept nogil
-# Scalars between the cursor and the end, faster; and their offsets, unless that is NULL.
+# The first of the values between the cursor and the end; scalars alone, faster; and their offsets, unless that is NULL.
+cdef SkipOutcome skip_up_to(Skipping* s, ReadBuffer* buf, int64_t max_values, long long* offsets,
+                            int64_t* nskipped) noexcept nogil
 cdef int64_t skip_scalars(const Skipping* s, ReadBuffer* buf, int64_t max_values, long long* offsets) noexcept nogil
 cdef int check_limit_of_skipping(Decoding* d, const Skipping* s, SkipOutcome outcome) except -1
 cdef int64_t wanted_nbytes(const Skipping* s, const ReadBuffer* buf, SkipOutcome outcome) noexcept nogil

@@ -61,24 +61,6 @@ def skip(data, Py_ssize_t offset=0, *, dialect="hadoop", max_depth=256):
     return offset_of(&scan.d.buf, scan.d.buf.cursor)
 
 
-cdef SkipOutcome skip_some(Scan scan, int64_t max_values, long long* offsets, int64_t* nskipped) noexcept nogil:
-    # Skip up to `max_values` values; the number of complete ones is added to the count.
-    cdef SkipOutcome outcome = SKIPPED
-    cdef int64_t n = 0
-    while n < max_values and held(&scan.d.buf):
-        n += skip_scalars(&scan.skipping, &scan.d.buf, max_values - n, NULL if offsets == NULL else offsets + n)
-        if n == max_values or not held(&scan.d.buf):
-            break
-        if offsets != NULL:
-            offsets[n] = offset_of(&scan.d.buf, scan.d.buf.cursor)
-        outcome = skip_value(&scan.skipping, &scan.d.buf)
-        if outcome != SKIPPED:
-            break
-        n += 1
-    nskipped[0] += n
-    return outcome
-
-
 def count(data, *, dialect="hadoop", max_depth=256):
     """Return the number of values in a bytes-like object; options and errors as for `skip`.
 
@@ -89,7 +71,7 @@ def count(data, *, dialect="hadoop", max_depth=256):
     cdef int64_t nvalues = 0
     while held(&scan.d.buf):
         with nogil:
-            outcome = skip_some(scan, SCAN_INTERVAL, NULL, &nvalues)
+            outcome = skip_up_to(&scan.skipping, &scan.d.buf, SCAN_INTERVAL, NULL, &nvalues)
         scan.check(outcome)
         PyErr_CheckSignals()
     return nvalues
@@ -133,7 +115,8 @@ cdef SkipOutcome skip_values(Scan scan, int64_t max_values, int64_t* nskipped) e
     cdef SkipOutcome outcome = SKIPPED
     while nskipped[0] < max_values and held(&scan.d.buf) and outcome == SKIPPED:
         with nogil:
-            outcome = skip_some(scan, min(max_values - nskipped[0], SCAN_INTERVAL), NULL, nskipped)
+            outcome = skip_up_to(
+                &scan.skipping, &scan.d.buf, min(max_values - nskipped[0], SCAN_INTERVAL), NULL, nskipped)
         PyErr_CheckSignals()
     return outcome
 
@@ -159,7 +142,8 @@ def index(data, *, dialect="hadoop", max_depth=256):
                     raise MemoryError
                 offsets = larger
             with nogil:
-                outcome = skip_some(scan, min(capacity - nvalues, SCAN_INTERVAL), offsets + nvalues, &nvalues)
+                outcome = skip_up_to(
+                    &scan.skipping, &scan.d.buf, min(capacity - nvalues, SCAN_INTERVAL), offsets + nvalues, &nvalues)
             scan.check(outcome)
             PyErr_CheckSignals()
         result = array("q")

@@ -156,6 +156,25 @@ cdef inline int64_t skip_scalars_inline(const Skipping* s, ReadBuffer* buf, int6
     return n
 
 
+cdef SkipOutcome skip_up_to(Skipping* s, ReadBuffer* buf, int64_t max_values, long long* offsets,
+                            int64_t* nskipped) noexcept nogil:
+    # Skip up to `max_values` values; the number of complete ones is added to the count.
+    cdef SkipOutcome outcome = SKIPPED
+    cdef int64_t n = 0
+    while n < max_values and held(buf):
+        n += skip_scalars(s, buf, max_values - n, NULL if offsets == NULL else offsets + n)
+        if n == max_values or not held(buf):
+            break
+        if offsets != NULL:
+            offsets[n] = offset_of(buf, buf.cursor)
+        outcome = skip_value(s, buf)
+        if outcome != SKIPPED:
+            break
+        n += 1
+    nskipped[0] += n
+    return outcome
+
+
 cdef SkipOutcome skip_value(Skipping* s, ReadBuffer* buf) noexcept nogil:
     # An entry of `pending` is (values still to come) << 8 | type code of the container; a LIST's number stays 1.
     # When the outcome is NEEDS_MORE, `buf.cursor` and `s` say where to go on.
