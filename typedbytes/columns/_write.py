@@ -359,9 +359,7 @@ def _in_row(error, encoder, values, start):
             path = f"[{row}]{again.path}"
             break
     advice = ": make plain values of such objects first" if error.option == "default" else ""
-    found = type(error)(error.message, path)
-    found.hint = error.hint
-    return with_hint(found, advice)
+    return type(error)(with_hint(error, advice).message, path)
 
 
 def _encoded(table, null, nbefore):
