@@ -38,7 +38,7 @@ AT_ONCE = (
 )
 
 
-# The command, which also draws the line when it opens an input or reports: no file is too short for the timer.
+# The command, which also draws the line when it opens an input, reports, or ends: no file is too short for the timer.
 AT_EVERY_STEP = """
 import sys
 from typedbytes.cli import main
@@ -50,7 +50,11 @@ def drawn(step):
         self._draw()
     return step_and_draw
 
-Progress.add, Progress.report = drawn(Progress.add), drawn(Progress.report)
+def end(self, end=Progress.end):
+    self._draw()
+    end(self)
+
+Progress.add, Progress.report, Progress.end = drawn(Progress.add), drawn(Progress.report), end
 sys.exit(main(sys.argv[1:]))
 """
 
@@ -268,7 +272,7 @@ def test_progress_is_of_all_files_of_a_folder(tmp_path):
         nfiles = 8 if words[0] == "diff" else 4
         by_splits = "--widen" in words or "c/" in words
         assert (f"{total} of {total}, 100 %" if by_splits else f" left: {nfiles} of {nfiles}, ") in text, (words, text)
-        assert ("sorted records" in text) is (words[0] == "sort"), text
+        assert ("left: sorted records" in text) is (words[0] == "sort"), text
 
 
 def test_what_is_typed_has_the_terminal_for_itself():
