@@ -5,8 +5,7 @@
     python bench/typed_records.py --quick        a small round of each, into build/bench
 
 Here: processes, passes, the record. Not here: the rows. Invariant: times are of one run, with the release of what was
-decoded or without, whichever is worse for us; exit code 1 where a goal is missed. Contenders in processes of their own
-are seconds apart: on a virtual machine, the same loop of Python took from .8 to 1.25 ms within a minute.
+decoded or without, whichever is worse for us; exit code 1 where a goal is missed.
 """
 
 import argparse
@@ -62,11 +61,11 @@ def times_of(name, seconds):
     Called in the row's process.
     """
     row = next(row for row in typed_rows.rows() if row.name == name)
-    runs = {contender: row.run(contender) for contender in ("typedbytes", *row.forms)}
-    runners = [Runner(name, lambda _, run=run: run(), lambda nround: None, 0, True) for name, run in runs.items()]
+    runs = {form: row.run(form) for form in ("typedbytes", *row.forms)}
+    runners = [Runner(form, lambda _, run=run: run(), lambda nround: None, 0, True) for form, run in runs.items()]
     race = Race("typed", name, name, row.nrecords, runners)
     race.run(seconds * len(runners))
-    return {contender: (entry["ns"], entry["ns_released"]) for contender, entry in race.result()["entries"].items()}
+    return {form: (entry["ns"], entry["ns_released"]) for form, entry in race.result()["entries"].items()}
 
 
 def result(row, entries):
