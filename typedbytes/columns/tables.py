@@ -8,7 +8,6 @@ the file.
 from __future__ import annotations
 
 import os
-from collections import namedtuple
 
 from typedbytes.columns import _sources, type_strings
 from typedbytes.columns._read import read
@@ -24,8 +23,19 @@ __all__ = ["RowSchema", "Schema", "SchemaError", "are_rcfiles", "batches_of", "b
 
 _STRING = type_strings.parse("string")
 
-# The schema of Arrow, and the types of the columns by name.
-Schema = namedtuple("Schema", "arrow types")
+
+class Schema:
+    """The schema of Arrow, and the types of the columns by name."""
+
+    __slots__ = ("arrow", "types")
+
+    def __init__(self, arrow: Any, types: Mapping[str, str]) -> None:
+        self.arrow: Any = arrow
+        self.types: Mapping[str, str] = types
+
+    def with_arrow(self, arrow: Any) -> Schema:
+        """Return a Schema of the same types with another of Arrow."""
+        return type(self)(arrow, self.types)
 
 
 class RowSchema(Schema):
@@ -171,7 +181,7 @@ def batches_of(
         raise SchemaError("RCFiles and other files cannot be read together", path)
     if is_rows:
         if columns is not None:
-            schema = schema._replace(arrow=pyarrow.schema([schema.arrow.field(name) for name in columns]))
+            schema = schema.with_arrow(pyarrow.schema([schema.arrow.field(name) for name in columns]))
         names = [name for name in schema.arrow.names if name != path_column]
         with read(split, **{**structure, "schema": types, "columns": names}) as reader:
             for batch in reader:

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
-
 __all__ = ["FRONTS", "Front"]
 
-#: reads_in_order: values of a key are in the order of the inputs; writes_lines: of text, without --output-format.
-Front = namedtuple("Front", "reads_in_order writes_lines", defaults=(False, False))
+
+class Front:
+    """What differs in the jobs of a library.
+
+    reads_in_order: the values of a key are in the order of the inputs; writes_lines: of text, without --output-format.
+    """
+
+    __slots__ = ("reads_in_order", "writes_lines")
+
+    def __init__(self, reads_in_order: bool = False, writes_lines: bool = False) -> None:
+        self.reads_in_order: bool = reads_in_order
+        self.writes_lines: bool = writes_lines
+
 
 FRONTS: dict[str, Front] = {"mrjob": Front(True, True), "dumbo": Front(), "hadoopy": Front(), "pydoop": Front()}

@@ -21,7 +21,7 @@ def read(spark, path, schema, options):
     if schema is None:
         inferred = infer_schema(path, options)
         schema = spark_schema(inferred.arrow)
-        wanted = inferred._replace(arrow=arrow_schema(schema))
+        wanted = inferred.with_arrow(arrow_schema(schema))
     else:
         wanted = given_schema(path, options, arrow_schema(schema))
     splits = make_splits(path, options)

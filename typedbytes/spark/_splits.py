@@ -134,7 +134,7 @@ def infer_schema(paths, options):
     fields = [field.with_type(type_of_spark(field.type, field.name)) for field in found.arrow]
     if options.path_column:
         fields.append(pyarrow.field(options.path_column, pyarrow.string()))
-    return found._replace(arrow=pyarrow.schema(fields))
+    return found.with_arrow(pyarrow.schema(fields))
 
 
 def _infer(paths, options):
