@@ -123,10 +123,10 @@ def jars_of(pom, name, *options):
     return _made(BUILD / name, [pom], lambda folder: _fetch_jars(pom, folder, options))
 
 
-@functools.cache
-def build_with_maven(module, *options):
-    """Build a module of src/java and run its tests, once in a process; give what Maven said; tests call it alone."""
-    command = [_find_maven(), "--batch-mode", "--file", module / "pom.xml", *options, "package"]
+def build_with_maven(module, folder, *options):
+    """Build a module of src/java in a folder, where its jars are then; give what Maven said."""
+    command = [_find_maven(), "--batch-mode", "--file", module / "pom.xml", f"-Dbuild.folder={folder}", *options]
+    command.append("package")
     done = subprocess.run(command, env=_maven_environ(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode:
         raise AssertionError(done.stdout)

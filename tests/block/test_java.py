@@ -20,8 +20,8 @@ from typedbytes.block import BlockReader, BlockWriter
 pytestmark = pytest.mark.hadoop
 
 
-def test_the_module_builds_and_its_own_tests_pass():
-    said = block_peer.build_with_maven()
+def test_the_module_builds_and_its_own_tests_pass(tmp_path):
+    said = jars.build_with_maven(block_peer.MODULE, tmp_path)
     ntests = sum(
         path.read_text("utf-8").count("@Test\n") for path in (block_peer.MODULE / "src" / "test").rglob("*.java")
     )

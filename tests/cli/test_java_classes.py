@@ -42,11 +42,11 @@ READS = {
 
 
 @pytest.fixture(scope="module")
-def jar():
+def jar(tmp_path_factory):
     """Return the jar of org.typedbytes.records."""
-    jars.build_with_maven(ROOT / "src" / "java" / "records")
-    (jar,) = (path for path in (jars.BUILD / "java-records").glob("*.jar") if path.stem[-1].isdigit())
-    return jar
+    folder = tmp_path_factory.mktemp("java-records")
+    jars.build_with_maven(ROOT / "src" / "java" / "records", folder, "-DskipTests")
+    return next(folder.glob("*.jar"))
 
 
 def round_trip(folder, jar, kind, data):

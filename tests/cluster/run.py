@@ -233,7 +233,7 @@ class TroubledJobs:
 
     def __init__(self, cluster):
         self._cluster = cluster
-        jars.build_with_maven(jars.SPLITS)
+        jars.build_with_maven(jars.SPLITS, cluster.folder / "plug-in", "-DskipTests")
         (cluster.folder / "troubled.py").write_text(TROUBLED_JOB)
         for part in range(self.nfiles):
             (cluster.folder / f"numbers-{part}.txt").write_text("".join(f"{n}\n" for n in self._numbers[part]))
@@ -254,7 +254,7 @@ class TroubledJobs:
             2 if role == "reduce" else 0,
             *([] if code else ["--read"]),
         ]
-        words += ["--feed", "splits", "--feed-jar", jars.BUILD / "java-hadoop" / "typedbytes-hadoop.jar"]
+        words += ["--feed", "splits", "--feed-jar", self._cluster.folder / "plug-in" / "typedbytes-hadoop.jar"]
         for param in (f"trouble={trouble}", f"role={role}", f"waiting={self._cluster.folder}/{name}-"):
             words += ["--param", param]
         for each in properties:

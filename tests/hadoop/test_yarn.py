@@ -5,7 +5,6 @@ tasks run on a bare Python that has only the bundle.
 """
 
 import contextlib
-import shutil
 
 import pytest
 
@@ -18,10 +17,8 @@ pytestmark = pytest.mark.hadoop
 def test_word_count_on_yarn(tmp_path):
     (tmp_path / "in.txt").write_text("b a\nb ü b\n", "utf-8")
     words = (tmp_path / "in.txt", "--combiner", "--read")
-    plug_in = tmp_path / "typedbytes-hadoop.jar"
-    with jars.alone(jars.SPLITS):
-        jars.build_with_maven(jars.SPLITS)
-        shutil.copy(jars.BUILD / "java-hadoop" / plug_in.name, plug_in)
+    jars.build_with_maven(jars.SPLITS, tmp_path / "plug-in", "-DskipTests")
+    plug_in = tmp_path / "plug-in" / "typedbytes-hadoop.jar"
     whole = ("--feed", "splits", "--feed-jar", plug_in)
     with contextlib.closing(Cluster(tmp_path)) as cluster:
         pairs, said = cluster.submit(

@@ -30,15 +30,16 @@ pytestmark = pytest.mark.hadoop
 
 
 @pytest.fixture(scope="module")
-def said():
-    """Return what Maven says of the module, its own tests among it."""
-    return jars.build_with_maven(MODULE, "-Prelease", "-Dmaven.javadoc.skip=true")
+def built(tmp_path_factory):
+    """Return the folder of the module's jars, and what Maven says of it, its own tests among it."""
+    folder = tmp_path_factory.mktemp("java-records")
+    return folder, jars.build_with_maven(MODULE, folder, "-Prelease", "-Dmaven.javadoc.skip=true")
 
 
 @pytest.fixture(scope="module")
-def jar(said):
-    """Return the jar that has been made, not those of its sources and Javadoc."""
-    (jar,) = (path for path in (jars.BUILD / "java-records").glob("*.jar") if path.stem[-1].isdigit())
+def jar(built):
+    """Return the jar that has been made, not that of its sources."""
+    (jar,) = (path for path in built[0].glob("*.jar") if path.stem[-1].isdigit())
     return jar
 
 
@@ -70,7 +71,8 @@ def ask(jar, tmp_path_factory):
     return ask
 
 
-def test_the_module_builds_and_its_own_tests_pass(said):
+def test_the_module_builds_and_its_own_tests_pass(built):
+    _, said = built
     ntests = sum(path.read_text("utf-8").count("@Test\n") for path in (MODULE / "src" / "test").rglob("*.java"))
     assert ntests > 10
     assert f"Tests run: {ntests}, Failures: 0, Errors: 0, Skipped: 0" in said

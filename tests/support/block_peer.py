@@ -34,12 +34,6 @@ def _compile(folder):
     jars._run(command, "javac could not compile the Java side of block messages")
 
 
-def build_with_maven():
-    """Build the module and run its own tests; return what Maven said."""
-    with jars.alone(MODULE):
-        return jars.build_with_maven(MODULE)
-
-
 def command(mode, wire, where="tcp", options=jars.QUICK_START):
     """Return the command line of a peer."""
     return [
