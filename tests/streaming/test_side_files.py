@@ -291,6 +291,27 @@ def test_the_heartbeat_thread_runs_when_start_returns():
     assert begun == "begun"
 
 
+def test_what_a_script_leaves_open_is_written_at_its_end(tmp_path):
+    """As Python does at the end of a process, which destroys the script's variables."""
+    script = f"""
+class Noting:
+    def __del__(self, write=os.write):
+        write(2, b"destroyed")
+
+log, noting = open({str(tmp_path / "log")!r}, "w"), Noting()
+
+def mapper(key, value):
+    log.write("kept")
+    yield key, value
+
+run(mapper)
+"""
+    outcome = run_script(tmp_path, "import os\n" + script, "map", data=PAIRS)
+    assert outcome.code == 0 and "destroyed" in outcome.messages
+    assert set((tmp_path / "log").read_text().split("kept")) == {""}
+    assert "kept" in (tmp_path / "log").read_text()
+
+
 def test_a_heartbeat_is_sent_when_records_were_read(heartbeat, capfd):
     heartbeat.beat()
     assert said(capfd) == []

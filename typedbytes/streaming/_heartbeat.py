@@ -28,6 +28,14 @@ class Heartbeat:
         start_new_thread(self._run, (begun.release,))
         begun.acquire()  # before Python 3.12, a thread that is still starting while the interpreter ends crashes it
 
+    def let_go(self):
+        """Hold nothing of the task's any more: it is done.
+
+        The interpreter destroys no global variable of a script that a thread still reaches, and would not flush a file
+        that is one of them.
+        """
+        self._count = None
+
     def beat(self):
         """Send the status if there was progress since the last time."""
         now = self._progress()
@@ -36,7 +44,8 @@ class Heartbeat:
             _reporter.send_status(_reporter.last_status or f"{now[0]} records read{_most_memory()}")
 
     def _progress(self):
-        return self._count(), _reporter.pings
+        count = self._count
+        return (count(), _reporter.pings) if count else self._before
 
     def _run(self, report_begun):
         report_begun()

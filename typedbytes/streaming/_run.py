@@ -228,9 +228,11 @@ class TaskRun:
         side_files.start(self._role)
         try:
             self._open()
-            Heartbeat(lambda: self._input.record).start()
+            heartbeat = Heartbeat(lambda: self._input.record)
+            heartbeat.start()
             self._work()
             self._finish()
+            heartbeat.let_go()
             return OK
         except GroupingError:
             self._drop_output()
