@@ -313,6 +313,13 @@ def test_columns_of_several_inputs_and_of_rows_of_several_lengths(file):
     assert values_of("", "--csv", "--infer") == values_of("a,b\n", "--csv", "--header", "--infer") == []
 
 
+@pytest.mark.parametrize(("last", "make"), [("0.5", float), ("2147483648", tb.Long), ("x", str)])
+def test_a_type_that_the_last_line_changes_is_that_of_all(last, make):
+    lines = [*map(str, range(100_000)), last]
+    found = good("from-text", "--infer", stdin="\n".join(lines).encode())
+    assert found == tb.Encoder().encode_all(map(make, lines))
+
+
 def test_no_number_without_infer():
     assert values_of("1\n") == ["1"]
 

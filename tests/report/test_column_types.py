@@ -23,11 +23,11 @@ def types_of(rows):
     """Return the rows by the compiled finder, and by the slow one, as encoded records."""
     encoded = tb.Encoder().encode_all(rows)
     types, slow = _report.ColumnTypes(), column_types.ColumnTypes()
-    types.add(encoded)
+    added = types.add(encoded)
     for row in rows:
         slow.add(row)
     found, unknown = types.convert(encoded)
-    assert unknown == -1
+    assert unknown == -1 and added == found
     return found, tb.Encoder().encode_all([slow.convert(row) for row in rows])
 
 
@@ -55,6 +55,24 @@ def test_digits_of_neighbours_of_a_double(unit):
                 text = str(base + step).rjust(places + 1, "0")
                 found, expected = types_of([f"{text[:-places]}.{text[-places:]}"])
                 assert found == expected, text
+
+
+@pytest.mark.parametrize(
+    ("cells", "nchanges"),
+    [
+        (["", "1", "-2", ""], 1),
+        (["1", "2147483648", "3"], 2),
+        (["1", ".5", "1.5"], 2),
+        (["a", "1"], 0),
+        (["0", "-0", "0.5", "9007199254740993"], 4),
+    ],
+)
+def test_what_was_added_has_the_types_of_now_until_they_change(cells, nchanges):
+    types = _report.ColumnTypes()
+    pieces = [(types.add(tb.dumps(cell)), types.nchanges) for cell in cells]
+    expected = types.convert(b"".join(map(tb.dumps, cells)))[0]
+    assert types.nchanges == nchanges
+    assert expected.endswith(b"".join(piece for piece, number in pieces if number == nchanges))
 
 
 def test_a_record_that_was_not_added_is_reported():

@@ -15,7 +15,12 @@ cdef extern from *:
      * -1: not known. No product has more than 124 bits: digits * 2^60, and 2^53 * 5^22. */
     static int keeps_digits(double value, uint64_t digits, ptrdiff_t nplaces) {
     #ifdef __SIZEOF_INT128__
-        uint64_t bits, five = 1;
+        static const uint64_t powers[23] = {
+            1u, 5u, 25u, 125u, 625u, 3125u, 15625u, 78125u, 390625u, 1953125u, 9765625u, 48828125u, 244140625u,
+            1220703125u, 6103515625u, 30517578125u, 152587890625u, 762939453125u, 3814697265625u, 19073486328125u,
+            95367431640625u, 476837158203125u, 2384185791015625u,
+        };
+        uint64_t bits;
         ptrdiff_t shift;
         memcpy(&bits, &value, 8);
         shift = 1075 - (ptrdiff_t)(bits >> 52) - nplaces;    /* value * 10^nplaces is mantissa * 5^nplaces / 2^shift */
@@ -23,8 +28,7 @@ cdef extern from *:
             const uint64_t mantissa = (bits & (((uint64_t)1 << 52) - 1)) | (uint64_t)1 << 52;
             unsigned __int128 exact, wanted = (unsigned __int128)digits << shift;
             const unsigned __int128 half = (unsigned __int128)1 << (shift - 1);
-            for (ptrdiff_t i = 0; i < nplaces; i++) five *= 5;
-            exact = (unsigned __int128)mantissa * five;
+            exact = (unsigned __int128)mantissa * powers[nplaces];
             exact = exact > wanted ? exact - wanted : wanted - exact;
             return exact == half ? -1 : exact < half;
         }
@@ -38,104 +42,132 @@ cdef extern from *:
 cdef enum:
     KEPT_NDIGITS = 15         # which every DOUBLE keeps
 
+cdef enum CellKind:
+    EMPTY_CELL, WHOLE_CELL, REAL_CELL, TEXT_CELL
+
+cdef struct Cell:
+    CellKind kind
+    bint is_negative_zero
+    int64_t whole
+    double real               # of a whole number too
+
+cdef uint64_t MAX_KEPT = 10 ** 15
 cdef int64_t MAX_WHOLE_DOUBLE = <int64_t>1 << 53    # beyond it a DOUBLE does not hold every integer
 
 
 cdef class Column:
-    # What its cells are so far, and then the code of its values.
+    # What its cells are so far, and the code of the values that hold them.
     cdef bytes name           # encoded, of a MAP
-    cdef bint is_text, has_numbers, has_fractions, has_negative_zero
-    cdef bint has_large       # an integer beyond 64 bits
+    cdef bint is_text, has_fractions, has_negative_zero
     cdef int64_t minimum, maximum
-    cdef int code             # -1: not yet chosen
+    cdef int code
 
     def __cinit__(self, name):
-        self.name, self.code = name, -1
+        self.name, self.code = name, STRING
 
-    cdef int add(self, const unsigned char* p, Py_ssize_t nbytes) except -1:
-        # An empty cell fits every type.
-        cdef JsonNumber number
-        cdef int64_t whole
-        if self.is_text or not nbytes:
-            return 0
-        self.has_numbers = True
-        if is_short_integer(p, nbytes, &whole):
-            self.minimum, self.maximum = min(self.minimum, whole), max(self.maximum, whole)
-        elif scan_number(p, p + nbytes, &number) != p + nbytes or number.end == NULL:
-            self.is_text = True
-        elif number.is_real:
-            self.has_fractions = True
-            self.is_text = not is_kept_by_double(&number)
-        elif not has_int64(&number):
-            self.has_large = True
-        else:
-            self.minimum = min(self.minimum, int64_of(&number))
-            self.maximum = max(self.maximum, int64_of(&number))
-            self.has_negative_zero = self.has_negative_zero or number.is_negative and number.magnitude == 0
-        return 0
-
-    cdef int choose(self) noexcept:
-        if self.is_text or self.has_large or not self.has_numbers:
-            self.code = STRING
-        elif self.has_fractions:
-            self.code = DOUBLE if -MAX_WHOLE_DOUBLE <= self.minimum and self.maximum <= MAX_WHOLE_DOUBLE else STRING
-        elif self.has_negative_zero:
-            self.code = STRING
-        else:
-            self.code = INT if self.minimum >= INT32_MIN and self.maximum <= INT32_MAX else LONG
-        return 0
-
-
-cdef inline bint is_short_integer(const unsigned char* p, Py_ssize_t nbytes, int64_t* whole) noexcept:
-    # Most integers, sooner than by scan_number().
-    cdef bint is_negative = p[0] == c"-"
-    cdef Py_ssize_t i
-    cdef int64_t value = 0
-    if not 0 < nbytes - is_negative <= 18 or p[is_negative] == c"0" and nbytes > 1:
-        return False
-    for i in range(is_negative, nbytes):
-        if not c"0" <= p[i] <= c"9":
+    cdef bint add(self, const Cell* cell) noexcept:
+        # An empty cell fits every type. True: the code is another.
+        cdef int before = self.code
+        if cell.kind == EMPTY_CELL:
             return False
-        value = 10 * value + (p[i] - c"0")
-    whole[0] = -value if is_negative else value
-    return True
+        if cell.kind == WHOLE_CELL:
+            self.minimum, self.maximum = min(self.minimum, cell.whole), max(self.maximum, cell.whole)
+            self.has_negative_zero = self.has_negative_zero or cell.is_negative_zero
+        elif cell.kind == REAL_CELL:
+            self.has_fractions = True
+        else:
+            self.is_text = True
+        self.code = self.chosen()
+        return self.code != before
+
+    cdef int chosen(self) noexcept:
+        if self.is_text:
+            return STRING
+        if self.has_fractions:
+            return DOUBLE if -MAX_WHOLE_DOUBLE <= self.minimum and self.maximum <= MAX_WHOLE_DOUBLE else STRING
+        if self.has_negative_zero:
+            return STRING
+        return INT if self.minimum >= INT32_MIN and self.maximum <= INT32_MAX else LONG
+
+
+cdef int read_cell(const unsigned char* p, Py_ssize_t nbytes, Cell* cell) except -1:
+    # A number that neither 64 bits nor a DOUBLE keep is a text.
+    cdef bint is_negative = nbytes > 0 and p[0] == c"-", is_real = False
+    cdef Py_ssize_t i = is_negative, ndigits = 0, nplaces = 0
+    cdef uint64_t digits = 0
+    cdef JsonNumber number
+    if not nbytes:
+        cell.kind = EMPTY_CELL
+        return 0
+    cell.kind = TEXT_CELL
+    while i < nbytes and ndigits <= MAX_DIVIDED_NDIGITS:
+        if c"0" <= p[i] <= c"9":
+            digits = 10 * digits + (p[i] - c"0")
+            ndigits += 1
+            nplaces += is_real
+        elif p[i] == c"." and not is_real:
+            is_real = True
+        else:
+            break
+        i += 1
+    if i == nbytes and 0 < ndigits <= MAX_DIVIDED_NDIGITS:    # no exponent: most numbers
+        if p[i - 1] == c"." or ndigits - nplaces == 0 or p[is_negative] == c"0" and ndigits - nplaces > 1:
+            return 0
+        if not is_real:
+            return put_whole(digits, is_negative, cell)
+        cell.real = divided_double(digits, <int>nplaces)
+        if cell.real >= 0 and is_kept(cell.real, digits, nplaces):
+            cell.kind = REAL_CELL
+            cell.real = -cell.real if is_negative else cell.real
+            return 0
+    elif ndigits == 0:
+        return 0
+    if scan_number(p, p + nbytes, &number) != p + nbytes or number.end == NULL:
+        return 0
+    if has_int64(&number):
+        return put_whole(number.magnitude, is_negative, cell)
+    if number.is_real and is_kept_by_double(&number):
+        cell.kind, cell.real = REAL_CELL, double_at(p, nbytes)
+    return 0
+
+
+cdef inline int put_whole(uint64_t magnitude, bint is_negative, Cell* cell) noexcept:
+    if magnitude <= <uint64_t>INT64_MAX + is_negative:
+        cell.kind = WHOLE_CELL
+        cell.whole = <int64_t>(0 - magnitude) if is_negative else <int64_t>magnitude
+        cell.is_negative_zero = is_negative and magnitude == 0
+        cell.real = -0.0 if cell.is_negative_zero else <double>cell.whole
+    return 0
+
+
+cdef inline bint is_kept(double value, uint64_t digits, Py_ssize_t nplaces) noexcept:
+    # Whether it is the DOUBLE of digits / 10^nplaces alone; False: or not known.
+    while digits >= MAX_KEPT and digits % 10 == 0:
+        digits //= 10
+        nplaces -= 1
+    return digits < MAX_KEPT or keeps_digits(value, digits, nplaces) > 0
 
 
 cdef bint is_kept_by_double(const JsonNumber* number) except -1:
     # Whether its DOUBLE has its digits, which infinity has not, and 0.0 only of zeros.
     cdef const unsigned char* p = number.start
-    cdef const unsigned char* end = number.end
-    cdef Py_ssize_t ndigits = 0, nzeros = 0, nplaces = 0
-    cdef uint64_t digits = 0, before = 0
-    cdef bint has_exponent = False, is_fraction = False
-    cdef double value
+    cdef Py_ssize_t ndigits = 0, nzeros = 0
     cdef char* text
-    cdef int found
-    while p < end and not has_exponent:
-        if p[0] == c".":
-            is_fraction = True
-        elif c"0" <= p[0] <= c"9":
-            nplaces += is_fraction
+    while p < number.end and p[0] | 0x20 != c"e":
+        if c"0" <= p[0] <= c"9":
             ndigits += ndigits > 0 or p[0] != c"0"
             nzeros = nzeros + 1 if p[0] == c"0" else 0
-            digits = 10 * digits + (p[0] - c"0")    # of up to 19
-            if nzeros == 0:
-                before = digits
-        has_exponent = p[0] | 0x20 == c"e"
         p += 1
     ndigits = max(ndigits - nzeros, 0)    # without the zeros around them
-    if not has_exponent and ndigits <= KEPT_NDIGITS and end - number.start < NUMBER_NBYTES:
+    if p == number.end and ndigits <= KEPT_NDIGITS and p - number.start < NUMBER_NBYTES:
         return True
-    value = fabs(double_at(number.start, end - number.start))
-    found = -1 if has_exponent or ndigits > 19 else keeps_digits(value, before, nplaces - nzeros)
-    if found < 0:
-        text = double_text(value, c"e", <int>max(ndigits - 1, 0), 0, NULL)
-        try:
-            found = have_same_digits(number.start, end, <const unsigned char*>text,
-                                     <const unsigned char*>text + strlen(text))
-        finally:
-            PyMem_Free(text)
-    return found > 0
+    text = double_text(fabs(double_at(number.start, number.end - number.start)), c"e", <int>max(ndigits - 1, 0), 0,
+                       NULL)
+    try:
+        return have_same_digits(number.start, number.end, <const unsigned char*>text,
+                                <const unsigned char*>text + strlen(text))
+    finally:
+        PyMem_Free(text)
 
 
 cdef bint have_same_digits(const unsigned char* p, const unsigned char* end, const unsigned char* q,
@@ -171,6 +203,7 @@ cdef class ColumnTypes:
 
     >>> types, record = ColumnTypes(), b"\\x07\\x00\\x00\\x00\\x0217"
     >>> types.add(record)
+    b'\\x03\\x00\\x00\\x00\\x11'
     >>> types.convert(record)
     (b'\\x03\\x00\\x00\\x00\\x11', -1)
     """
@@ -180,6 +213,7 @@ cdef class ColumnTypes:
     cdef list columns         # by number, or in the order in which the names came
     cdef dict by_name
     cdef list row             # of MAPs: the columns of the last one, in its order
+    cdef readonly long long nchanges    # of types: what was converted before is to be converted again
 
     def __cinit__(self, *, bint pairs=False, dialect="hadoop"):
         from typedbytes._core import Encoder    # lazy import: the class is made with this module
@@ -188,20 +222,18 @@ cdef class ColumnTypes:
         self.columns, self.row, self.by_name = [], [], {}
 
     def add(self, bytes records not None):
-        """Take whole records into account."""
-        cdef const unsigned char* p = records
-        cdef const unsigned char* end = p + len(records)
-        cdef long long nrecords = 0
-        while p < end:
-            p = self.walk(p, NULL)
-            nrecords += 1
-            if not nrecords & SIGNAL_MASK:
-                PyErr_CheckSignals()
+        """Take whole records into account, and return them with the types that their columns have now."""
+        cdef long long nbefore = self.nchanges
+        found = self.converted(records, True)
+        return (found if self.nchanges == nbefore else self.converted(records, False))[0]
 
     def convert(self, bytes records not None):
         """Return whole records with the types of their columns, and the number of one that was not added, which ends
         this, or -1.
         """
+        return self.converted(records, False)
+
+    cdef tuple converted(self, bytes records, bint adds):
         cdef const unsigned char* p = records
         cdef const unsigned char* end = p + len(records)
         cdef const unsigned char* following
@@ -213,7 +245,7 @@ cdef class ColumnTypes:
             start_owned(&out, 2 * len(records) + 64)
             while p < end:
                 mark = written(&out)
-                following = self.walk(p, &out)
+                following = self.walk(p, &out, adds)
                 if following == NULL:
                     out.cursor = out.start + mark
                     return finish(&out), nrecords
@@ -225,42 +257,45 @@ cdef class ColumnTypes:
         finally:
             drop(&out)
 
-    cdef const unsigned char* walk(self, const unsigned char* p, WriteBuffer* out) except? NULL:
-        # Passes over a record, and with an output converts it. NULL without an exception: it was not added.
+    cdef const unsigned char* walk(self, const unsigned char* p, WriteBuffer* out, bint adds) except? NULL:
+        # Converts a record, and adds it before. NULL without an exception: it was not added.
         cdef Py_ssize_t ncells = self.nparts, i
         cdef bint has_names = p[0] == MAP
         cdef const unsigned char* value
         cdef Column column
+        cdef Cell cell
         if self.nparts == 1 and p[0] != STRING:
             ncells = load_i32(p + 1)
-            if out != NULL:
-                put_bytes_of(out, p, 5)
+            put_bytes_of(out, p, 5)
             p += 5
         for i in range(ncells):
             value = p + 5 + load_i32(p + 1) if has_names else p
-            column = self.named(p, value - p, i, out != NULL) if has_names else self.numbered(i, out != NULL)
+            column = self.named(p, value - p, i, adds) if has_names else self.numbered(i, adds)
             if column is None:
                 return NULL
             p = value + 5 + load_i32(value + 1)
-            if out == NULL:
-                column.add(value + 5, p - value - 5)
-            else:
-                if has_names:
-                    put_bytes_of(out, column.name, len(column.name))
-                if not self.put_cell(column, value, p - value, out):
-                    return NULL
+            if has_names:
+                put_bytes_of(out, column.name, len(column.name))
+            if adds and not column.is_text or column.code != STRING:
+                read_cell(value + 5, p - value - 5, &cell)
+                if adds and not column.is_text and column.add(&cell):
+                    self.nchanges += 1
+            if column.code == STRING:
+                put_bytes_of(out, value, p - value)
+            elif not self.put_number(column.code, &cell, out):
+                return NULL
         return p
 
-    cdef Column numbered(self, Py_ssize_t number, bint is_known):
+    cdef Column numbered(self, Py_ssize_t number, bint adds):
         if number < len(self.columns):
             return <Column>self.columns[number]
-        if is_known:
+        if not adds:
             return None
         column = Column(None)
         self.columns.append(column)
         return column
 
-    cdef Column named(self, const unsigned char* p, Py_ssize_t nbytes, Py_ssize_t number, bint is_known):
+    cdef Column named(self, const unsigned char* p, Py_ssize_t nbytes, Py_ssize_t number, bint adds):
         cdef Column column
         if number < len(self.row):
             column = <Column>self.row[number]
@@ -268,42 +303,26 @@ cdef class ColumnTypes:
                 return column
         name = p[:nbytes]
         column = self.by_name.get(name)
-        if column is None and not is_known:
+        if column is None and adds:
             column = self.by_name[name] = Column(name)
         if column is not None:
             self.row[number:number + 1] = [column]
         return column
 
-    cdef bint put_cell(self, Column column, const unsigned char* p, Py_ssize_t nbytes, WriteBuffer* out) except -1:
-        # False: the text is not of the type.
-        cdef JsonNumber number
-        cdef int64_t whole
-        if column.code < 0:
-            column.choose()
-        reserve(out, 9)
-        if column.code == STRING:
-            put_bytes_of(out, p, nbytes)
-        elif nbytes == 5:
+    cdef bint put_number(self, int code, const Cell* cell, WriteBuffer* out) except -1:
+        # False: the cell is not of the type.
+        if cell.kind == EMPTY_CELL:
             put_bytes_of(out, self.null, len(self.null))
-        elif column.code == DOUBLE:
-            if scan_number(p + 5, p + nbytes, &number) != p + nbytes or number.end == NULL:
-                return False
-            out.cursor[0] = DOUBLE
-            store_f64(out.cursor + 1, double_at(p + 5, nbytes - 5))
-            out.cursor += 9
+            return True
+        reserve(out, 9)
+        out.cursor[0] = <unsigned char>code
+        if code == DOUBLE and cell.kind != TEXT_CELL:
+            store_f64(out.cursor + 1, cell.real)
+        elif cell.kind != WHOLE_CELL or code == INT and cell.whole != <int32_t>cell.whole:
+            return False
+        elif code == INT:
+            store_i32(out.cursor + 1, <int32_t>cell.whole)
         else:
-            if not is_short_integer(p + 5, nbytes - 5, &whole):
-                if scan_number(p + 5, p + nbytes, &number) != p + nbytes or number.end == NULL \
-                        or not has_int64(&number):
-                    return False
-                whole = int64_of(&number)
-            if column.code == INT and whole != <int32_t>whole:
-                return False
-            out.cursor[0] = <unsigned char>column.code
-            if column.code == INT:
-                store_i32(out.cursor + 1, <int32_t>whole)
-                out.cursor += 5
-            else:
-                store_i64(out.cursor + 1, whole)
-                out.cursor += 9
+            store_i64(out.cursor + 1, cell.whole)
+        out.cursor += 5 if code == INT else 9
         return True

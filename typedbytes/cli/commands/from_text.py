@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typedbytes.cli._output.files import CommandOutput
 
 
-KEPT_NBYTES = 64 << 20  # of records that are not read a second time
+KEPT_NBYTES = 64 << 20  # of converted records, whose text is not read a second time
 
 
 class Settings(TextSettings, FileSettings):
@@ -68,18 +68,21 @@ def _typed_records(inputs, layout, settings):
     from typedbytes.cli._forms.text_form import failure_at
     from typedbytes.cli._input.rereadable import rereadable_inputs
 
-    types, kept, nbytes = _report.ColumnTypes(pairs=settings.pairs, dialect=settings.dialect), [], 0
+    types = _report.ColumnTypes(pairs=settings.pairs, dialect=settings.dialect)
+    kept, nbytes, nchanges, has_all = [], 0, 0, True
     with rereadable_inputs(inputs) as rereadables:
         for name, path in rereadables:
             for encoded in _records_of(name, path, inputs.max_bytes, layout):
-                types.add(encoded)
-                nbytes += len(encoded)
-                if nbytes <= KEPT_NBYTES:
-                    kept.append(encoded)
+                converted = types.add(encoded)
+                nbytes += len(converted)
+                has_all = has_all and nbytes <= KEPT_NBYTES and (not kept or types.nchanges == nchanges)
+                nchanges = types.nchanges
+                if has_all:
+                    kept.append(converted)
                 else:
                     kept.clear()
-        yield from (types.convert(encoded)[0] for encoded in kept)
-        for name, path in rereadables if nbytes > KEPT_NBYTES else ():
+        yield from kept
+        for name, path in () if has_all else rereadables:
             lines: list[int] = []
             for encoded in _records_of(name, path, inputs.max_bytes, layout, lines):
                 converted, unknown = types.convert(encoded)
