@@ -134,10 +134,12 @@ def task_environment(job_id: str, kind: str, number: int, attempt: int, folder: 
 
 
 def map_environment(split: Split) -> dict[str, str]:
-    """Return the variables that describe a map task's input."""
+    """Return the variables that describe a map task's input; none of those of Hadoop if it is of several files."""
     parsed = {INPUT: split.kind} if split.kind in ("json", "csv") else {}
     described = _under_both_names(
-        {
+        {}
+        if split.others
+        else {
             "mapreduce_map_input_file map_input_file": f"file:{split.path}",
             "mapreduce_map_input_start map_input_start": split.start,
             "mapreduce_map_input_length map_input_length": split.length,

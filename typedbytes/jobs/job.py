@@ -97,6 +97,7 @@ class Job:
       feed           Hadoop: "splits": map tasks get whole splits; "pairs": single pairs (splits if the job allows them)
       feed_jar       Hadoop: the plug-in for splits (the one that is installed)
       split_size     but for Hadoop: bytes of input for a map task (32 MiB, as Hadoop on local files)
+      combine_files  but for Hadoop: a map task reads as many small files as make a split; it has no input file then
       keep_failed    but for Hadoop: leave the folder of a job that failed; JobError.kept says where
       quiet          but for Hadoop: do not pass on the tasks' standard error
       processes      this machine: tasks that run at once (the number of processors)
@@ -209,6 +210,10 @@ class Job:
         engines=OURS,
         help="the input of a map task (32M, as in Hadoop for local files)",
     )
+    combine_files: bool = option(
+        False, "--combine-files", form="switch", engines=OURS,
+        help="give small files together to a map task, up to the size of a split",
+    )  # fmt: skip
     keep_failed: bool = option(
         False,
         "--keep-failed",

@@ -173,7 +173,9 @@ def _splits(job, folder):
         return make_splits([folder.keep_records(records)], PAIRS)
     named = [folder.keep_stdin() if each == "-" else each for each in paths]
     files = find_files(named, job.reads_nested_folders)
-    return make_splits(files, job.input_format, job.split_size, in_order=job.library.reads_in_order)
+    return make_splits(
+        files, job.input_format, job.split_size, in_order=job.library.reads_in_order, combines=job.combine_files
+    )
 
 
 def _of_tasks(job, commands):

@@ -49,12 +49,12 @@ def __dir__() -> list[str]:
 def run(
     mapper: Code, reducer: Code | None = None, combiner: Code | None = None, *, inputs: Inputs, output: Path,
     reducers: int = 1, name: str | None = None, output_format: OutputFormat = "sequencefile",
-    input_format: str = "auto", secondary: int = 0, split_size: int | None = None, processes: int | None = None,
-    memory: int = 512 << 20, tmp: Path | None = None, codec: Codec = "none", attempts: int = 1,
-    keep_failed: bool = False, params: Values = None, environ: Values = None, properties: Values = None,
-    files: Iterable[Path] = (), archives: Iterable[Path] = (), recursive: bool = False, quiet: bool = False,
-    inline: bool = False, overwrite: bool = False, output_by_key: bool = False, step_output: Path = "",
-    report: Path = "", progress: Progress | None = None,
+    input_format: str = "auto", secondary: int = 0, split_size: int | None = None, combine_files: bool = False,
+    processes: int | None = None, memory: int = 512 << 20, tmp: Path | None = None, codec: Codec = "none",
+    attempts: int = 1, keep_failed: bool = False, params: Values = None, environ: Values = None,
+    properties: Values = None, files: Iterable[Path] = (), archives: Iterable[Path] = (), recursive: bool = False,
+    quiet: bool = False, inline: bool = False, overwrite: bool = False, output_by_key: bool = False,
+    step_output: Path = "", report: Path = "", progress: Progress | None = None,
 ) -> Result:  # fmt: skip
     """Run a job and return its Result; raises JobError when it fails, and leaves no output then.
 
@@ -85,9 +85,9 @@ def run(
     job = job_from_user_values(
         "", inputs, output, reducers, None, secondary, input_format, output_format, name, files=files,
         archives=archives, properties=properties, environment=environ, params=params, split_size=split_size,
-        keep_failed=keep_failed, recursive=recursive, quiet=quiet, processes=processes, memory=memory, tmp=tmp,
-        codec=codec, attempts=attempts, inline=inline, overwrite=overwrite, output_by_key=output_by_key,
-        step_output=step_output, report=report, functions=functions,
+        combine_files=combine_files, keep_failed=keep_failed, recursive=recursive, quiet=quiet, processes=processes,
+        memory=memory, tmp=tmp, codec=codec, attempts=attempts, inline=inline, overwrite=overwrite,
+        output_by_key=output_by_key, step_output=step_output, report=report, functions=functions,
     )  # fmt: skip
     return run_job(job, progress=progress)
 
@@ -95,12 +95,12 @@ def run(
 def run_script(
     script: Path, arguments: Sequence[str] = (), *, inputs: Inputs, output: Path, reducers: int | None = None,
     combiner: bool | None = None, name: str | None = None, output_format: OutputFormat = "sequencefile",
-    input_format: str = "auto", secondary: int = 0, split_size: int | None = None, processes: int | None = None,
-    memory: int = 512 << 20, tmp: Path | None = None, codec: Codec = "none", attempts: int = 1,
-    keep_failed: bool = False, params: Values = None, environ: Values = None, properties: Values = None,
-    files: Iterable[Path] = (), archives: Iterable[Path] = (), recursive: bool = False, quiet: bool = False,
-    inline: bool = False, overwrite: bool = False, output_by_key: bool = False, step_output: Path = "",
-    report: Path = "", front: str = "", progress: Progress | None = None,
+    input_format: str = "auto", secondary: int = 0, split_size: int | None = None, combine_files: bool = False,
+    processes: int | None = None, memory: int = 512 << 20, tmp: Path | None = None, codec: Codec = "none",
+    attempts: int = 1, keep_failed: bool = False, params: Values = None, environ: Values = None,
+    properties: Values = None, files: Iterable[Path] = (), archives: Iterable[Path] = (), recursive: bool = False,
+    quiet: bool = False, inline: bool = False, overwrite: bool = False, output_by_key: bool = False,
+    step_output: Path = "", report: Path = "", front: str = "", progress: Progress | None = None,
 ) -> Result:  # fmt: skip
     """Run the job of a script as `run` does; raises as it does.
 
@@ -113,9 +113,9 @@ def run_script(
     job = job_from_user_values(
         script, inputs, output, reducers, combiner, secondary, input_format, output_format, name, files=files,
         archives=archives, properties=properties, environment=environ, params=params, arguments=arguments,
-        split_size=split_size, keep_failed=keep_failed, recursive=recursive, quiet=quiet, processes=processes,
-        memory=memory, tmp=tmp, codec=codec, attempts=attempts, inline=inline, overwrite=overwrite,
-        output_by_key=output_by_key, step_output=step_output, report=report, front=front,
+        split_size=split_size, combine_files=combine_files, keep_failed=keep_failed, recursive=recursive, quiet=quiet,
+        processes=processes, memory=memory, tmp=tmp, codec=codec, attempts=attempts, inline=inline,
+        overwrite=overwrite, output_by_key=output_by_key, step_output=step_output, report=report, front=front,
     )  # fmt: skip
     return run_job(job, progress=progress)
 

@@ -98,7 +98,7 @@ class Scheduler(TaskContext):
     def run(self) -> Counters:
         """Run the job and return its counters. Raises JobError."""
         try:
-            self._run_phase("map", self._map, [split.length for split in self._splits])
+            self._run_phase("map", self._map, [split.nbytes for split in self._splits])
             self._run_phase(
                 "reduce",
                 self._reduce,

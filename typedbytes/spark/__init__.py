@@ -55,8 +55,8 @@ def run_script(
     spark: Any, script: Path, arguments: Sequence[str] = (), *, inputs: Inputs, output: Path,
     reducers: int | None = None, combiner: bool | None = None,
     output_format: Literal["sequencefile", "pairs", "text", "values", "json", "csv", "parquet"] = "sequencefile",
-    input_format: str = "auto", secondary: int = 0,
-    split_size: int | None = None, params: Values = None, environ: Values = None, properties: Values = None,
+    input_format: str = "auto", secondary: int = 0, split_size: int | None = None, combine_files: bool = False,
+    params: Values = None, environ: Values = None, properties: Values = None,
     files: Iterable[Path] = (), archives: Iterable[Path] = (), keep_failed: bool = False, recursive: bool = False,
     quiet: bool = False, overwrite: bool = False, output_by_key: bool = False, step_output: Path = "",
     report: Path = "", front: str = "",
@@ -73,8 +73,8 @@ def run_script(
     job = job_from_user_values(
         script, inputs, output, reducers, combiner, secondary, input_format, output_format, files=files,
         archives=archives, properties=properties, environment=environ, params=params, arguments=arguments,
-        split_size=split_size, keep_failed=keep_failed, recursive=recursive, quiet=quiet, overwrite=overwrite,
-        output_by_key=output_by_key, step_output=step_output, report=report, front=front,
+        split_size=split_size, combine_files=combine_files, keep_failed=keep_failed, recursive=recursive, quiet=quiet,
+        overwrite=overwrite, output_by_key=output_by_key, step_output=step_output, report=report, front=front,
     )  # fmt: skip
     return run_job(spark, job)
 

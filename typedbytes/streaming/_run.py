@@ -53,8 +53,6 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 if TYPE_CHECKING:
     from typing import Any
 
-DRAIN_NBYTES = 1024 * 1024
-
 
 def run(
     mapper=None,
@@ -334,7 +332,7 @@ class TaskRun:
         return RecordGroups(self._input.pairs(), self._group_by)
 
     def _drain(self):
-        buffer = bytearray(DRAIN_NBYTES)
+        buffer = bytearray(1 << 20)
         while self._source.readinto(buffer):
             pass
 

@@ -124,7 +124,7 @@ class TaskAttempt:
         nreducers = self._job.nreducers
         combine = partial(self.run, "combine") if nreducers and self._context.commands["combine"] else None
         task = MapTask(self.spills, self._job.partitioning(nreducers or 1), self._context.memory, combine)
-        with self._timed(split.length or None) as counted:
+        with self._timed(split.nbytes or None) as counted:
 
             def feed(sink):
                 counted["MAP_INPUT_RECORDS"] = feed_split(split, sink, report_progress)
@@ -168,6 +168,8 @@ def total_bytes(segments: Iterable[Any]) -> int:
 
 def described(split: Split) -> str:
     """Return a split as messages name it."""
+    if split.others:
+        return f"{split.path} and {len(split.others)} more"
     return f"{split.path}, bytes {split.start} to {split.start + split.length}"
 
 

@@ -64,6 +64,12 @@ class Split:
     start: int
     length: int
     codec: str | None = None  #: of compressed text
+    others: tuple[Split, ...] = ()  #: which the same task reads after this one
+
+    @property
+    def nbytes(self) -> int:
+        """The length of all that the task reads."""
+        return self.length + sum(each.length for each in self.others)
 
 
 def pairs_in(inputs: Iterable[Any]) -> tuple[Iterable[Any] | None, list[Any]]:
@@ -125,17 +131,33 @@ def _files_in(folder, recursive):
 
 
 def make_splits(
-    paths: Iterable[str], format_name: str = "auto", split_size: int | None = None, in_order: bool = False
-) -> list[Split]:
+    paths: Iterable[str], format_name: str = "auto", split_size: int | None = None, *, in_order: bool = False,
+    combines: bool = False,
+) -> list[Split]:  # fmt: skip
     """Return the splits of files, the largest first, which is the order that Hadoop numbers its map tasks in.
 
-    in_order: in that of the files.
+    in_order: in that of the files. combines: one task reads as many of a kind as are no larger than a split together.
     """
     splits: list[Split] = []
     for path, name in formats_of(paths, format_name):
         with remote.reported(InputError, path) if is_url(path) else nullcontext():
             splits += _splits_of(path, name, split_size or BLOCK_NBYTES)
-    return splits if in_order else sorted(splits, key=lambda split: -split.length)
+    if combines:
+        splits = _combined(splits, split_size or BLOCK_NBYTES)
+    return splits if in_order else sorted(splits, key=lambda split: -split.nbytes)
+
+
+def _combined(splits, split_size):
+    groups: list[list[Split]] = []
+    open_groups: dict[str, tuple[list[Split], int]] = {}  # by kind, with its length
+    for split in splits:
+        group, nbytes = open_groups.get(split.kind, (None, 0))
+        if group is None or nbytes + split.length > split_size:
+            group, nbytes = [], 0
+            groups.append(group)
+        group.append(split)
+        open_groups[split.kind] = group, nbytes + split.length
+    return [replace(first, others=tuple(others)) for first, *others in groups]
 
 
 def _splits_of(path, format_name, split_size):
@@ -215,9 +237,9 @@ def _decompressed(file, codec):
     return decompressed_as(put_back(head, file), codec) if head else file
 
 
-def with_raw_text(splits: list[Split]) -> list[Split]:
+def with_raw_text(splits: Iterable[Split]) -> list[Split]:
     """Return splits of text of which tasks get the lines as they are."""
-    return [replace(split, kind=RAW_TEXT) for split in splits]
+    return [replace(split, kind=RAW_TEXT, others=(*with_raw_text(split.others),)) for split in splits]
 
 
 def open_split(split: Split) -> Any:

@@ -6,6 +6,8 @@ combiner that writes other keys than it was given, or another order, spoils noth
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from typedbytes._base.locations import is_url, reason_of
 from typedbytes._sorting import Sorter
 from typedbytes.errors import DecodeError
@@ -30,6 +32,8 @@ def feed_split(split: Split, sink: Any, report_progress: Callable[[int], object]
 
     Raises TaskError for input that is invalid or cannot be read.
     """
+    if split.others:
+        return _feed_all([replace(split, others=()), *split.others], sink, report_progress)
     try:
         with open_split(split) as reader:
             reader.copy_to(ProgressSink(sink, lambda nbytes: report_progress(reader.position)))
@@ -53,6 +57,17 @@ def feed_split(split: Split, sink: Any, report_progress: Callable[[int], object]
         if not is_url(split.path):
             raise
         raise TaskError(f"reading the input failed: {reason_of(error)}") from None
+
+
+def _feed_all(splits, sink, report_progress):
+    nrecords = nbytes = 0
+    for split in splits:
+        try:
+            nrecords += feed_split(split, sink, lambda position, before=nbytes: report_progress(before + position))
+        except TaskError as error:
+            raise TaskError(f"{split.path}: {error}", error.final) from None
+        nbytes += split.length
+    return nrecords
 
 
 class MapTask:
