@@ -1,15 +1,18 @@
 """Typed encoding, and instances that are encoded without a type."""
 
 import dataclasses
+import datetime
 import enum
 import io
 import typing
+from typing import Annotated
 
 import attr
 import msgspec
 import pytest
 
 import typedbytes as tb
+from typedbytes import records
 
 pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.every_python]
 
@@ -107,6 +110,18 @@ def test_a_subclass_is_written_as_what_the_type_says():
         pass
 
     assert tb.dumps(Odd(1), type=Row) == tb.dumps((1,))
+
+
+@pytest.mark.parametrize("form", [(), (records.Text,), (records.Seconds,), (records.Milliseconds,)])
+@pytest.mark.parametrize("edge, hours", [(datetime.datetime.min, 1), (datetime.datetime.max, -1)])
+def test_a_moment_that_utc_has_no_datetime_for_is_refused(form, edge, hours):
+    kind = Annotated[(datetime.datetime, records.UTC, *form)]
+    edge = edge.replace(microsecond=0)
+    zones = [datetime.timezone(datetime.timedelta(hours=each)) for each in (hours, -hours)]
+    with pytest.raises(tb.EncodeError, match="out of range in UTC"):
+        tb.dumps(edge.replace(tzinfo=zones[0]), type=kind)
+    near = edge.replace(tzinfo=zones[1])
+    assert tb.loads(tb.dumps(near, type=kind), type=kind) == near
 
 
 def test_none_is_left_out_where_it_is_the_default():

@@ -5,6 +5,8 @@ runs as long as one likes.
 """
 
 import random
+from decimal import Decimal
+from typing import Optional
 
 import pytest
 from hypothesis import given, strategies as st
@@ -51,6 +53,16 @@ def test_values_nearly_of_the_type(name):
     for _ in range(200):
         data = checks.shape(maker)
         checks.check_typed(bytes([choice]) + data[1:])
+
+
+@pytest.mark.parametrize("text", ["null", "NULL", "nulL", "nul", "nulls"])
+@pytest.mark.parametrize("hint", [Optional[int], Optional[Decimal], list[Optional[float]], Optional[str], type(None)])
+def test_the_text_null_is_none_where_no_text_is_wanted(hint, text):
+    data = tb.dumps([text] if hint == list[Optional[float]] else text)
+    for strict in (True, False):
+        for end in range(1, len(data) + 1):
+            found = checks.outcome(tb.Decoder(type=hint, strict=strict).decode_from, data[:end], 0)
+            assert found == checks.outcome(checks.slowly, data[:end], hint, {"strict": strict})
 
 
 @pytest.mark.parametrize("name", TYPES)

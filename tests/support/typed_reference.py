@@ -297,6 +297,9 @@ class Walk(reference.Walk):
                 except Misfit:
                     continue
             raise self.misfit(start, code, path)
+        if form == "string" and self.is_null_text([split(*member)[0] for member in members]):
+            self.take(8, code, path)
+            return None
         owners = [member for member in members if form in own_forms(*member)]
         readers = [member for member in members if form in forms(*member, self.strict)]
         if code == BYTESTRING:  # of which no UUID is read
@@ -328,6 +331,12 @@ class Walk(reference.Walk):
             return self.converted(value, form, kind, arguments, marks)
         except Misfit:
             raise self.misfit(start, code, path) from None
+
+    def is_null_text(self, kinds):
+        """Return whether the text "null" is here and is None for one of several types: text is none of them."""
+        head, text = self.data[self.offset : self.offset + 4], self.data[self.offset + 4 : self.offset + 8]
+        is_null = head == LENGTH_OF_NULL and text.lower() == b"null"
+        return is_null and not self.strict and type(None) in kinds and str not in kinds
 
     def form_of(self, code, start, path):
         """Return the form that a type code is of, "other" for those that no type has."""
@@ -829,6 +838,13 @@ class Encoding(reference.Encoding):
             kind is datetime.datetime and records.UTC in marks
         ):
             raise EncodeValueError("naive or aware", path)
+        if obj.tzinfo is not None and obj.utcoffset().microseconds:
+            raise EncodeValueError("a fraction of a second from UTC", path)
+        if kind is datetime.datetime and records.UTC in marks:
+            try:
+                obj.astimezone(datetime.timezone.utc)
+            except OverflowError:
+                raise EncodeValueError("out of range in UTC", path) from None
 
     def date_text(self, obj, kind, marks, path):
         """Return ISO 8601 text."""

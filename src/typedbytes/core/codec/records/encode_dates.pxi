@@ -106,23 +106,23 @@ cdef int encode_datetime(Encoding* e, const TypeNode* node, PyObject* obj, int o
     cdef int hour = PyDateTime_DATE_GET_HOUR(obj), minute = PyDateTime_DATE_GET_MINUTE(obj)
     cdef int second = PyDateTime_DATE_GET_SECOND(obj), microsecond = PyDateTime_DATE_GET_MICROSECOND(obj)
     cdef int64_t microseconds, days
+    cdef civil_time c
     days = days_from_civil(year, month, day)
     microseconds = microseconds_of(hour, minute, second, microsecond) - <int64_t>offset * 1000000
     if microseconds < 0 or microseconds >= MICROSECONDS_OF_DAY:
         days += floor_div(microseconds, MICROSECONDS_OF_DAY)
         microseconds -= floor_div(microseconds, MICROSECONDS_OF_DAY) * MICROSECONDS_OF_DAY
+    if (offset or node.is_text) and not civil_from_days(days, &c):    # nor could it be read
+        return raise_encode_value(e, "a datetime is out of range in UTC")
     if node.is_text:
-        return encode_datetime_text(e, days, microseconds, node.is_utc)
+        return encode_datetime_text(e, &c, microseconds, node.is_utc)
     return encode_units(e, node, days, microseconds)
 
 
-cdef int encode_datetime_text(Encoding* e, int64_t days, int64_t microseconds, bint is_utc) except -1:
+cdef int encode_datetime_text(Encoding* e, civil_time* c, int64_t microseconds, bint is_utc) except -1:
     cdef unsigned char text[40]
     cdef unsigned char* p
-    cdef civil_time c
-    if not civil_from_days(days, &c):
-        return raise_encode_value(e, "a datetime is out of range in UTC")
-    clock_from_microseconds(microseconds, &c)
+    clock_from_microseconds(microseconds, c)
     p = put_date(text, c.year, c.month, c.day)
     p[0] = c"T"
     p = put_clock(p + 1, c.hour, c.minute, c.second, c.microsecond)
