@@ -14,6 +14,7 @@ import threading
 
 import numpy
 import pytest
+from hypothesis import given, strategies as st
 
 import typedbytes as tb
 from support import reference
@@ -694,3 +695,25 @@ def test_an_ordered_dict_is_sorted_too():
     items = collections.OrderedDict([("bb", 1), ("c", 2), ("a", 3), ("\u00e9", 4)])
     assert list(tb.loads(tb.dumps(items, sort_keys=True))) == ["a", "c", "bb", "\u00e9"]
     assert tb.dumps(collections.Counter(items), sort_keys=True) == tb.dumps(dict(items), sort_keys=True)
+
+
+class Doubling(collections.OrderedDict):
+    """Whose items are others than those that the dict in it has."""
+
+    def __getitem__(self, key):
+        return 2 * super().__getitem__(key)
+
+
+@pytest.mark.parametrize("kind", [collections.OrderedDict, type("Own", (collections.OrderedDict,), {}), Doubling])
+@given(st.lists(st.tuples(st.sampled_from(["set", "end", "start", "pop"]), st.integers(0, 9))))
+def test_an_ordered_dict_is_written_in_its_order(kind, steps):
+    ordered = kind()
+    for what, key in steps:
+        if what == "set":
+            ordered[key] = len(ordered)
+        elif key in ordered and what == "pop":
+            ordered.popitem(last=False)
+        elif key in ordered:
+            ordered.move_to_end(key, last=what == "end")
+    for options in ({}, {"sort_keys": True}):
+        assert tb.dumps(ordered, **options) == tb.dumps(dict(list(ordered.items())), **options)

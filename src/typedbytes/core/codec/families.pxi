@@ -11,6 +11,7 @@ cdef enum Family:
     SUB_TUPLE
     SUB_LIST
     SUB_DICT                  # with dict's own items() and order
+    SUB_ORDERED               # with those of OrderedDict
     BUFFER                    # memoryview, array.array
     WITHOUT_CODE              # default= and pickles are what is left
     NUMPY_ARRAY               # exactly an ndarray
@@ -42,12 +43,20 @@ cdef tuple family_of(object obj):
     if issubclass(kind, list):
         return SUB_LIST, 0
     if issubclass(kind, dict):
-        return SUB_DICT if kind.items is dict.items and kind.__iter__ is dict.__iter__ else BY_KIND, 0
+        if kind.items is dict.items and kind.__iter__ is dict.__iter__:
+            return SUB_DICT, 0
+        return SUB_ORDERED if is_ordered(kind) and not NO_GIL else BY_KIND, 0
     if kind is loaded_type("numpy", "ndarray"):
         return NUMPY_ARRAY, 0
     if issubclass(kind, loaded_type("numpy", "generic") or ()):
         return numpy_family_of(obj)
     return BY_KIND if is_decided_by_object(kind) else WITHOUT_CODE, 0
+
+
+cdef bint is_ordered(object kind) except -1:
+    ordered = loaded_type("collections", "OrderedDict")
+    return issubclass(kind, ordered or ()) and kind.items is ordered.items and kind.__iter__ is ordered.__iter__ \
+        and kind.__getitem__ is ordered.__getitem__
 
 
 cdef bint is_decided_by_object(object kind) except -1:
@@ -90,6 +99,9 @@ cdef int encode_family(Encoding* e, const NativeSlot* slot, object obj) except -
         return encode_str(e, <PyObject*>obj)
     if family == SUB_DICT:
         return encode_dict(e, PyDict_Copy(obj))    # as it is now: hooks may change it
+    if family == SUB_ORDERED:
+        copied = copied_in_order(obj)
+        return encode_items(e, list(obj.items())) if copied is None else encode_dict(e, copied)
     if family == WITHOUT_CODE:
         return encode_unknown(e, obj)
     if family == SUB_TUPLE:
@@ -101,6 +113,19 @@ cdef int encode_family(Encoding* e, const NativeSlot* slot, object obj) except -
     if family == NUMPY_ARRAY and encode_plain_array(e, obj):
         return 0
     return encode_by_kind(e, obj)
+
+
+cdef dict copied_in_order(object ordered):
+    # The dict that an OrderedDict is, None if that has another order: an entry was moved.
+    cdef dict copied = {}
+    cdef PyObject* key
+    cdef PyObject* value
+    cdef Py_ssize_t position = 0
+    for each in ordered:
+        if not dict_next(<PyObject*>ordered, &position, &key, &value) or key != <PyObject*>each:
+            return None
+        copied[each] = <object>value
+    return copied
 
 
 cdef int encode_numpy_number(Encoding* e, int family, const unsigned char* p, object obj) except -1:
