@@ -159,7 +159,7 @@ def check_again(value, hint, options):
     options = {name: option for name, option in options.items() if name == "dialect"}
     encoded = outcome_of_dumps(typedbytes.dumps, value, type=hint, **options)
     expected = outcome_of_dumps(typed_reference.dumps, value, hint, **options)
-    assert typed_bytes_of(encoded) == typed_bytes_of(expected), (hint, encoded, expected)
+    assert typed_bytes_of(encoded, **options) == typed_bytes_of(expected, **options), (hint, encoded, expected)
     if type(encoded) is bytes:
         again = typedbytes.loads(encoded, type=hint, **options)
         text = SINGLES.sub(rounded, spelled(value))
@@ -179,10 +179,10 @@ def outcome_of_dumps(dumps, *arguments, **options):
         return failure(error)
 
 
-def typed_bytes_of(encoded):
+def typed_bytes_of(encoded, dialect="hadoop"):
     """Return encoded bytes in words if there is a pickle in them, whose opcodes are the pickler's own choice."""
     is_checked = type(encoded) is bytes and typed_reference.PICKLE in encoded
-    return exact_repr(typedbytes.loads(encoded, dialect="hive")) if is_checked else encoded
+    return exact_repr(typedbytes.loads(encoded, dialect=dialect)) if is_checked else encoded
 
 
 def outcome(call, *arguments):
