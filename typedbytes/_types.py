@@ -5,7 +5,7 @@ This file imports nothing of ours and nothing slow: it is part of the start-up t
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any, SupportsIndex

@@ -6,7 +6,7 @@ would expect. This file imports nothing of ours.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from os import PathLike

@@ -10,7 +10,7 @@ import os
 
 from typedbytes import _core
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -45,7 +45,7 @@ def _opened(file, mode):
     if _is_path(file):
         stream = None if mode == "rb" else _compressor(file)  # before the file is emptied
         if isinstance(file, str) and "://" in file:
-            from typedbytes._base import locations  # lazy import: start-up time
+            from typedbytes._base import locations
 
             opened, _ = locations.opened(file, mode[0])
         else:
@@ -60,7 +60,7 @@ def _compressor(path):
     """Return the compressor for a file of this name, None for a file that is not compressed."""
     if not os.fsdecode(path).endswith(_COMPRESSED_ENDS):
         return None
-    from typedbytes._base.compression import compressor  # lazy import: start-up time
+    from typedbytes._base.compression import compressor
 
     return compressor(path)
 
@@ -68,7 +68,7 @@ def _compressor(path):
 def _compressed(file, stream):
     if stream is None:
         return file
-    from typedbytes._base.compression import Compressed  # lazy import: start-up time
+    from typedbytes._base.compression import Compressed
 
     return Compressed(file, stream, _core.write_all)
 
@@ -80,7 +80,7 @@ def _decompressed(file, name):
             head = file.read(1)
             file.seek(-len(head), io.SEEK_CUR)
             if head and head in _COMPRESSED_STARTS or name.endswith(_NAMED_ENDS):
-                from typedbytes._base.compression import decompressed  # lazy import: start-up time
+                from typedbytes._base.compression import decompressed
 
                 return decompressed(file, name)
     except BaseException:

@@ -22,7 +22,7 @@ from typedbytes._types import Byte, Ext, Float, Int, Long
 from typedbytes.errors import EncodeTypeError, EncodeValueError, TruncatedError
 from typedbytes.files import Reader, Writer
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

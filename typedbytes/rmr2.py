@@ -22,7 +22,7 @@ from typedbytes._core import Decoder, WrappedIterator
 from typedbytes._types import Ext
 from typedbytes.errors import FormatError, LimitError
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -175,7 +175,7 @@ def read(path: Any) -> Iterator[tuple[Any, Any]]:
 
     - path: of a file, a folder or a pattern, or a URL, as in sequencefile.read
     """
-    from typedbytes import sequencefile  # lazy import: start-up time
+    from typedbytes import sequencefile
 
     pairs = sequencefile.read(path, ext_hook=ext_hook)
     return WrappedIterator(

@@ -202,7 +202,7 @@ def _remove(partial):
     try:
         os.unlink(partial)
     except (IsADirectoryError, PermissionError):  # PermissionError: macOS, for a folder
-        import shutil  # lazy import: start-up time
+        import shutil
 
         shutil.rmtree(partial, ignore_errors=True)
     except OSError:

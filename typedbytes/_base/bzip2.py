@@ -13,7 +13,7 @@ from collections import deque
 
 from typedbytes.errors import FormatError, TruncatedError
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

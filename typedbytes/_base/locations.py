@@ -12,7 +12,7 @@ import os
 
 from typedbytes._base.magic import SEQUENCE_FILE_NBYTES, is_sequence_file
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,7 +61,7 @@ def opened_in(fs: Any, path: str) -> Any:
     file = fs.open(path, "rb", **({} if is_hdfs else {"cache_type": "none"}))
     if not is_hdfs and not isinstance(file, _fsspec().spec.AbstractBufferedFile):
         return _unshared(file)  # of this machine, or in memory
-    from typedbytes._base.read_ahead import ReadAhead  # lazy import: start-up time
+    from typedbytes._base.read_ahead import ReadAhead
 
     return ReadAhead(file, _REMOTE_NBYTES, _REMOTE_NBYTES if is_hdfs else _MAX_REMOTE_NBYTES)
 
@@ -108,7 +108,7 @@ def _wait_for_answer(fs, url):
     """Have a name node answer a first call, in a thread: hdfs-native tries for minutes, and signals have no effect."""
     if id(fs) in _answering:
         return
-    import threading  # lazy import: start-up time
+    import threading
     from contextlib import suppress
 
     _native[id(fs)] = fs
@@ -135,7 +135,7 @@ def glob_paths(path: str) -> list[str]:
 
     Names that start with _ or a dot match only patterns that do.
     """
-    import glob  # lazy import: start-up time
+    import glob
 
     pattern = os.fspath(path)
     if not glob.has_magic(_without_query(pattern)) or os.path.exists(pattern):
@@ -318,7 +318,7 @@ def visible_names(names: Iterable[str]) -> list[str]:
     visible = sorted(name for name in names if not is_hidden(name))
     if not any(name.startswith("part-") for name in visible):
         return visible
-    import re  # lazy import: start-up time
+    import re
 
     return [name for name in visible if name.startswith("part-") or not re.fullmatch(_SIDE_FILE, name)]
 

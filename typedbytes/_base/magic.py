@@ -144,7 +144,7 @@ def is_json(head):
     """
     if not may_be_json(head):
         return False
-    import json  # imported lazily: start-up time
+    import json
 
     line, newline, _ = head.lstrip().partition(b"\n")
     text = line.decode("utf-8", "replace").rstrip()

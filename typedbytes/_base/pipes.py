@@ -8,7 +8,7 @@ NBYTES = 1 << 20
 def enlarge_pipe(pipe):
     """Let a pipe hold a mebibyte, where the system can and allows it; anything but a pipe stays as it is."""
     try:
-        import fcntl  # lazy import: start-up time; not on Windows
+        import fcntl  # not on Windows
 
         fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, NBYTES)  # Linux, Python 3.10
     except (ImportError, AttributeError, OSError):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import threading
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

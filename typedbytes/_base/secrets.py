@@ -34,7 +34,7 @@ def without_secrets(text):
     """
     if "://" not in text and "=" not in text and not _SECRETS:
         return text
-    import re  # lazy import: start-up time
+    import re
 
     _remember(text, _SPACE)
     text = re.sub(_user(_SPACE), "://***@", text)
@@ -44,7 +44,7 @@ def without_secrets(text):
 
 
 def _remember(text, end):
-    import re  # lazy import: start-up time
+    import re
 
     for user in re.findall(_user(end), text):
         password = user.partition(":")[2]
@@ -65,7 +65,7 @@ def _user(end):
 def _remember_all(found, least):
     for each in found:
         if "%" in each:
-            from urllib.parse import unquote  # lazy import: start-up time
+            from urllib.parse import unquote
 
             _SECRETS.update(decoded for decoded in [unquote(each)] if len(decoded) >= least)
         if len(each) >= least and each != "***@":

@@ -26,7 +26,7 @@ from typedbytes._base.atomic import temporary_folder
 from typedbytes._sorting._native import SortedRecords, Sorter, merge
 from typedbytes._sorting.compression import CODECS, CompressedWriter, DecompressedReader, find_codec
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -150,7 +150,7 @@ class _Rounds:
 
     def _submit(self, function, *args):
         if self._pool is None:
-            from concurrent.futures import ThreadPoolExecutor  # lazy import: start-up time
+            from concurrent.futures import ThreadPoolExecutor
 
             self._pool = ThreadPoolExecutor(self._nthreads, thread_name_prefix="sort")
         return self._pool.submit(function, *args)
@@ -259,7 +259,7 @@ class Spills:
         return nrecords
 
     def _new_file(self):
-        import tempfile  # lazy import: start-up time
+        import tempfile
 
         descriptor, path = tempfile.mkstemp(dir=self._folder)
         os.close(descriptor)

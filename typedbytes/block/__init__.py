@@ -44,7 +44,7 @@ except ModuleNotFoundError:
 from typedbytes.block._shared_memory import SharedBody, SharedChannel
 from typedbytes.block._shared_ring import SharedRing
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

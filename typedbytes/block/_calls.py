@@ -23,7 +23,7 @@ from typedbytes.block._native import BlockEncoder, BlockReader, BlockWriter, Com
 from typedbytes.block._shared_ring import SharedRing
 from typedbytes.errors import BlockError, DecodeError
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any, Union

@@ -12,7 +12,7 @@ from typedbytes.block._native import BlockReader, BlockWriter, Command
 from typedbytes.block._system_memory import make_memory, map_memory
 from typedbytes.errors import BlockError
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     import socket

@@ -14,7 +14,7 @@ from typedbytes.block._shared_memory import expect_message
 from typedbytes.block._system_memory import lend_memory, make_memory, map_lent, map_memory, seal_lent
 from typedbytes.errors import BlockError
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     import socket

@@ -50,7 +50,7 @@ class Failure(Exception):
 
 def nearest(word, words, cutoff=0.6):
     """Return the end of an error message that suggests the most similar of the known words; empty if none is near."""
-    from difflib import get_close_matches  # imported lazily: start-up time
+    from difflib import get_close_matches
 
     close = get_close_matches(word, words, cutoff=cutoff)
     close.sort(key=lambda each: sorted(each) != sorted(word))  # swapped letters are the likeliest slip

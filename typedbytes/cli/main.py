@@ -29,7 +29,7 @@ from typedbytes.cli.registry import (
     OTHER_WORDS,
 )
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,7 +78,7 @@ def _status_of(argv):
 
 def _end_at_once(status):
     """End the process and leave the interpreter as it is: while that ends, a thread of pyarrow would abort it."""
-    import atexit  # imported lazily: start-up time
+    import atexit
     import os
 
     atexit._run_exitfuncs()
@@ -168,7 +168,7 @@ def _pop_command_name(arguments):
 
 def parser_of(name: str) -> Parser:
     """Return the parser of a command's arguments."""
-    from typedbytes.cli._parser import Parser  # imported lazily: start-up time
+    from typedbytes.cli._parser import Parser
 
     command = load(name)
     parser = Parser(name, command.run.__doc__)
@@ -210,7 +210,7 @@ def _classes_in_use(path):
     """
     if path is None and not environ.get("TYPEDBYTES_CLASSES"):
         return nullcontext()
-    from typedbytes.cli._input.classes import classes_in_use  # imported lazily: start-up time
+    from typedbytes.cli._input.classes import classes_in_use
 
     return classes_in_use(path)
 

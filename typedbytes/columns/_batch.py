@@ -12,7 +12,7 @@ from typedbytes import _core
 from typedbytes.columns import _native, type_strings
 from typedbytes.columns._exports import Exports
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

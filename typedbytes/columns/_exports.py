@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typedbytes.errors import TypedBytesError
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any, NoReturn
@@ -48,7 +48,7 @@ class Exports:
         first = self._first_batch()
         if first is None:
             return None
-        from html import escape  # lazy import: start-up time
+        from html import escape
 
         try:
             rows = [row.values() for row in imported("pyarrow").record_batch(first).slice(0, _SHOWN_ROWS).to_pylist()]

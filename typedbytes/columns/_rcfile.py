@@ -14,7 +14,7 @@ from typedbytes.errors import FormatError
 from typedbytes.sequencefile._typed_pairs import TypedPairs
 from typedbytes.sequencefile.rcfile import SERDES, RCFile, column_types
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

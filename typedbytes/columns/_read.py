@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typedbytes.columns._reader import BatchReader
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

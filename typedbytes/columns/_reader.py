@@ -16,7 +16,7 @@ from typedbytes.columns._exports import Exports, shown
 from typedbytes.columns._threads import BlocksAhead, Parallel
 from typedbytes.errors import DecodeError, FormatError, LimitError
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,7 +95,7 @@ class BatchReader(_core.RecordIterator, Exports):
         if kind == "rcfile":
             if not type is key_type is value_type is classes is None:
                 raise ValueError("the columns of an RCFile have a schema, not a type or classes")
-            from typedbytes.columns import _rcfile  # lazy import: start-up time
+            from typedbytes.columns import _rcfile
 
             rows = _rcfile.RowColumns(schema, columns, serde, max_depth)
             structure["dialect"] = _rcfile.DIALECT
@@ -108,7 +108,7 @@ class BatchReader(_core.RecordIterator, Exports):
                 raise ValueError(
                     "schema, on_mismatch and encoding cannot be combined with a type, which says what values are"
                 )
-            from typedbytes.columns import _typed  # lazy import: start-up time
+            from typedbytes.columns import _typed
 
             self._typed = typed = _typed.columns_of(type, key_type, value_type, dialect, max_depth)
             pairs, names, types, convert = type is None, typed.value_names, typed.types, typed.convert

@@ -11,7 +11,7 @@ from typedbytes.columns._exports import imported
 from typedbytes.columns._read import read
 from typedbytes.columns._sources import Split, splits
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +49,7 @@ def scan_polars(
     ...     frame.filter(frame.collect_schema().names()[0] == "b").select("value").collect().shape
     (0, 1)
     """
-    from typedbytes._base import locations  # lazy import: start-up time
+    from typedbytes._base import locations
 
     polars = imported("polars")
     imported("pyarrow")
@@ -75,7 +75,7 @@ class _Inferred:
     """The schema of the first records, and splits in it."""
 
     def __init__(self, paths: Any, structure: dict[str, Any], merge: bool) -> None:
-        from typedbytes.columns import tables  # lazy import: start-up time
+        from typedbytes.columns import tables
 
         found = tables.infer_schema(paths, structure, of_all_files=merge)
         if found is None:

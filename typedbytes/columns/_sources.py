@@ -22,7 +22,7 @@ from typedbytes._base.compression import refuse_compressed_sequence_file
 from typedbytes.errors import relocated
 from typedbytes.files import PairReader, Reader
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,7 +84,7 @@ def splits(paths: Paths, split_size: int = 128 << 20, *, recursive: bool = False
     ...     [sum(map(len, columns.read(split))) for split in splits(folder)]
     [1, 1]
     """
-    from typedbytes._base import locations  # lazy import: start-up time
+    from typedbytes._base import locations
 
     if split_size < 1:
         raise ValueError(f"split_size must be at least 1, not {split_size}")
@@ -111,7 +111,7 @@ def kind_of(source):
     if isinstance(source, Split):
         return None if source.start is None else "sequencefile"  # without opening it
     if isinstance(source, str) and "://" in source:
-        from typedbytes._base import locations  # lazy import: start-up time
+        from typedbytes._base import locations
 
         with locations.opened_to_recognise(source) as file:
             return _kind_by_start(file, source)
@@ -164,7 +164,7 @@ def files_of(source, recursive):
     is_pattern = any(each in name for each in "*?[") and not os.path.exists(name)
     if not (isinstance(source, (list, tuple)) or is_pattern or "://" in name or os.path.isdir(name)):
         return None
-    from typedbytes._base import locations  # lazy import: start-up time
+    from typedbytes._base import locations
 
     found = locations.files(source, recursive)
     return None if found == [source] else found
@@ -255,7 +255,7 @@ def sequence_file(source, pairs, structure, types, ahead, classes):
 
     ahead: decompresses the blocks, unless a Reader was given. classes: as described.
     """
-    from typedbytes import sequencefile  # lazy import: start-up time
+    from typedbytes import sequencefile
     from typedbytes.sequencefile._typed_pairs import TypedPairs
 
     if not pairs:

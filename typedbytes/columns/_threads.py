@@ -14,7 +14,7 @@ from typedbytes import _core
 from typedbytes.columns._batch import Batch
 from typedbytes.errors import FormatError, LimitError
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any
@@ -74,7 +74,7 @@ class BlocksAhead:
         if self._nthreads == 1 or reader.compression != "block":
             return
         if self._pool is None:
-            from concurrent.futures import ThreadPoolExecutor  # lazy import: start-up time
+            from concurrent.futures import ThreadPoolExecutor
 
             self._pool = ThreadPoolExecutor(self._nthreads, thread_name_prefix="columns-blocks")
         reader.__decompress_ahead__(self._pool.submit, 2 * self._nthreads)

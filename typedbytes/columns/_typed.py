@@ -14,7 +14,7 @@ from typedbytes._typecodes import TypeCode
 from typedbytes.columns import _wanted, type_strings
 from typedbytes.errors import DecodeError, DecodeTypeError, EncodeError
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

@@ -17,7 +17,7 @@ from typedbytes.columns._sources import is_sequence_writer
 from typedbytes.errors import EncodeError, EncodeTypeError, EncodeValueError, relocated, with_hint
 from typedbytes.files import Writer
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any, Literal

@@ -13,7 +13,7 @@ from typedbytes.columns import _sources, type_strings
 from typedbytes.columns._read import read
 from typedbytes.errors import TypedBytesError
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -122,7 +122,7 @@ def infer_schema(
 def _schema_of_rows(files, structure):
     import pyarrow
 
-    from typedbytes.columns._rcfile import types_of_files  # lazy import: few files need it
+    from typedbytes.columns._rcfile import types_of_files
 
     types = types_of_files(files, structure.get("schema"), structure.get("serde", "text"))
     wanted = structure.get("columns")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any
@@ -84,7 +84,7 @@ def _format_name(field):
 
 def format_text(text: str) -> str:
     """Return a text between quotation marks, as names of parts and of enums have it."""
-    import json  # imported lazily: start-up time
+    import json
 
     return json.dumps(text, ensure_ascii=False)
 
@@ -279,7 +279,7 @@ def _field_name(token, text):
         raise _not_a_type(text)
     if _PLAIN_NAME.fullmatch(token):
         return token
-    import json  # imported lazily: start-up time
+    import json
 
     try:
         name = json.loads(token)

@@ -19,7 +19,7 @@ import sys
 from typedbytes.jobs.fronts import FRONTS
 from typedbytes.streaming.task_environment import Captured
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +42,7 @@ def install() -> None:
 
 def _run_functions(names: dict[str, Any]) -> None:
     """Run what a script of pydoop has defined: such a script ends without a call of its own."""
-    from typedbytes.fronts.started import is_started_by_engine  # lazy imports: a task of another front needs none
+    from typedbytes.fronts.started import is_started_by_engine
 
     if is_started_by_engine(sys.argv) and ("mapper" in names or callable(names.get("__main__"))):
         from typedbytes.fronts.pydoop.mapreduce.pipes import run_module

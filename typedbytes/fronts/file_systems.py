@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -76,7 +76,7 @@ class HadoopFileSystem(FileSystem):
     """Files of Hadoop."""
 
     def _run(self, *words: str) -> bytes:
-        from typedbytes.hadoop.installed import find_command  # lazy import: start-up time
+        from typedbytes.hadoop.installed import find_command
 
         done = subprocess.run([find_command("hadoop"), "fs", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
         if done.returncode:

@@ -6,7 +6,7 @@ import os
 
 from typedbytes.streaming.task_environment import ROLE_QUERY, ROLES, Captured, Task
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

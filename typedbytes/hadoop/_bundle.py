@@ -26,7 +26,7 @@ from typedbytes._base.atomic import atomic_file
 from typedbytes.hadoop._archive import Archive
 from typedbytes.jobs.errors import OptionError, SubmitError
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

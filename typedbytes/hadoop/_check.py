@@ -22,7 +22,7 @@ from typedbytes.jobs.script import NO_SCRIPT, find_steps_by_reading, refuse_own_
 from typedbytes.jobs.source import Source
 from typedbytes.jobs.steps import with_settings
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -16,7 +16,7 @@ from typedbytes.hadoop import _quoting
 from typedbytes.hadoop._plan import shipped_files
 from typedbytes.jobs.errors import SubmitError
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

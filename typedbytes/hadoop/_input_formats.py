@@ -46,7 +46,7 @@ def _local_paths(path):
 
 def _check_indexes(found):
     """Raise SubmitError for a MapFile as an input: Hadoop takes `data` only of folders inside an input."""
-    from typedbytes._base.locations import is_map_file  # lazy import: start-up time
+    from typedbytes._base.locations import is_map_file
 
     for path in found:
         folder, name = (path, "") if os.path.isdir(path) else os.path.split(path)

@@ -25,7 +25,7 @@ from typedbytes.jobs.history import StepHistory, bad_records_in, recorded
 from typedbytes.jobs.result import Result
 from typedbytes.jobs.signals import name_of
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -14,7 +14,7 @@ from typedbytes.hadoop.installed import default_file_system, find_command
 from typedbytes.jobs.errors import SubmitError
 from typedbytes.jobs.modules import is_importable
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

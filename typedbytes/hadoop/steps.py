@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from typedbytes.jobs.steps import job_of_step
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typedbytes.jobs.errors import (

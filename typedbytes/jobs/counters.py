@@ -12,7 +12,7 @@ import sys
 from collections import deque
 from threading import Lock
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -15,7 +15,7 @@ from errno import EDQUOT, EFBIG, ENOSPC
 
 from typedbytes.errors import TypedBytesError
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

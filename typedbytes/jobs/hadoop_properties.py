@@ -12,7 +12,7 @@ from typedbytes.jobs.job import LINES, OLD_RECURSIVE, OUTPUT_FORMATS, RECURSIVE,
 from typedbytes.jobs.properties import COMPARATORS, LINE_PROPERTIES, PARTITIONER_CLASS, REDUCERS, variables_of
 from typedbytes.streaming.task_environment import BYTES_COMPARATOR, HASH_PARTITIONER
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -181,7 +181,7 @@ def output_properties(job: Job) -> dict[str, str]:
 
 
 def _sequence_file_options(properties):
-    import io  # lazy imports: start-up time
+    import io
 
     from typedbytes import sequencefile
     from typedbytes.errors import FormatError

@@ -17,7 +17,7 @@ from typedbytes.jobs.counters import numbers_of_tasks
 from typedbytes.jobs.errors import JobError, OptionError
 from typedbytes.jobs.paths import absolute
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -122,7 +122,7 @@ def _checked(report):
 
 
 def _write(history, path):
-    from typedbytes._base.atomic import atomic_file  # lazy imports: start-up time
+    from typedbytes._base.atomic import atomic_file
     from typedbytes._core import write_all
     from typedbytes.jobs.report import page_of
 
@@ -174,7 +174,7 @@ def bad_records_in(folder: str) -> list[tuple[str, str, str]]:
 
 
 def _records_in(path: str) -> Iterable[tuple[str, str]]:
-    from typedbytes import PairReader  # lazy imports: start-up time
+    from typedbytes import PairReader
     from typedbytes.errors import DecodeError
 
     try:

@@ -9,7 +9,7 @@ from fnmatch import fnmatch
 
 from typedbytes.jobs.errors import InputError, OptionError
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -17,7 +17,7 @@ from typedbytes.jobs.options import Option, option
 from typedbytes.jobs.properties import PARTITIONER_CLASS, REDUCERS, STREAMING_OPTION_OF, properties_of, reducers_of
 from typedbytes.streaming.task_environment import BINARY_PARTITIONER
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -299,7 +299,7 @@ class Job:
         known, given = ", ".join(OUTPUT_FORMATS), self.output_format
         _require(given in OUTPUT_FORMATS, f"output_format must be one of {known}, not {given!r}")
         if self.output_format == "parquet":
-            from importlib.util import find_spec  # lazy import: start-up time
+            from importlib.util import find_spec
 
             _require(find_spec("pyarrow") is not None, "parquet needs the library pyarrow: pip install pyarrow")
 

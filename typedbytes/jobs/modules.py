@@ -15,7 +15,7 @@ import sysconfig
 from typedbytes.jobs.errors import SubmitError
 from typedbytes.jobs.source import parsed
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable

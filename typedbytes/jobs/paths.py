@@ -10,7 +10,7 @@ import os
 
 from typedbytes._base.locations import is_url
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typedbytes.jobs.job import Path

@@ -11,7 +11,7 @@ import re
 from typedbytes.jobs.errors import OptionError
 from typedbytes.streaming.task_environment import PARAM
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

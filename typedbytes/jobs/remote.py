@@ -16,7 +16,7 @@ from typedbytes._base.folders import remove_folder
 from typedbytes._base.locations import is_url
 from typedbytes.jobs.errors import InputError, JobError, OutputError
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -22,7 +22,7 @@ from typedbytes._base.secrets import without_secrets
 from typedbytes.jobs.history import STOPPED
 from typedbytes.jobs.report_style import STYLE
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

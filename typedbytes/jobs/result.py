@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from typedbytes.jobs.counters import numbers_of_tasks
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,6 +56,6 @@ class Result:
         return self.counters.get("typedbytes", {}).get("BadRecords", 0)
 
     def _repr_html_(self) -> str:
-        from typedbytes.jobs.report import table_of  # lazy import: start-up time
+        from typedbytes.jobs.report import table_of
 
         return table_of(self)

@@ -27,7 +27,7 @@ from typedbytes.jobs.signals import name_of
 from typedbytes.jobs.source import Source
 from typedbytes.streaming.task_environment import COMBINER_ALONE, REFUSAL_LINE, ROLE_QUERY, ROLES, STEP_LINE
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

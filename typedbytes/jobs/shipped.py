@@ -11,7 +11,7 @@ import os
 from typedbytes.jobs.errors import ADVICE, CommandError, unwritten
 from typedbytes.jobs.paths import absolute
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -42,7 +42,7 @@ def ship_files(
     environ = dict(environ or {})
     if not files and not archives:
         return None, environ
-    import tempfile  # lazy import: start-up time
+    import tempfile
 
     folder = os.path.join(tempfile.gettempdir(), f"typedbytes-{os.urandom(8).hex()}")
     caretaker.add(folder)
@@ -79,7 +79,7 @@ def _link(path, target):
 
 def _unpack(path, target):
     """Unpack an archive of the kinds that Hadoop unpacks into a new folder."""
-    import tarfile  # lazy imports: start-up time
+    import tarfile
     import zipfile
     import zlib
 

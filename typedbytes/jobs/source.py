@@ -11,7 +11,7 @@ import sys
 
 from typedbytes.jobs.errors import CommandError
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

@@ -21,7 +21,7 @@ from typedbytes.jobs.properties import REDUCERS, reducers_of
 from typedbytes.jobs.result import Result
 from typedbytes.jobs.tasks.output_folder import PART_PREFIX, check_output
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -7,7 +7,7 @@ from _thread import RLock  # threading itself is not imported: start-up time
 from typedbytes._base import codes
 from typedbytes._core import ParametersOf
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -8,7 +8,7 @@ from typedbytes.errors import DecodeError, FormatError, TruncatedError
 from typedbytes.legacy._base import Bytes, _Legacy, by_one_thread, checked_code, read_only
 from typedbytes.legacy._read_ahead import open_read_ahead
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -11,7 +11,7 @@ from typedbytes._types import Byte, Ext, Float, Long, Writable
 from typedbytes.errors import EncodeTypeError, EncodeValueError
 from typedbytes.legacy._base import MAX_DEPTH, Bytes, _Legacy, read_only
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -298,7 +298,7 @@ def _converted(make, obj):
 
 
 def _index(number):
-    from operator import index  # lazy import: start-up time
+    from operator import index
 
     return index(number)
 

@@ -24,7 +24,7 @@ from typedbytes.local._functions import command_of
 from typedbytes.local.scheduler import Scheduler, check_memory
 from typedbytes.streaming.task_environment import check_functions
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -124,7 +124,7 @@ def run_job(job: Job, *, progress: Progress | None = None) -> Result:
     """Run a Job, of a script or of functions, as `run` does; raises as it does."""
     job.check_engine("local")
     if job.inline:
-        from typedbytes.local.inline import InlineTasks  # lazy import: start-up time
+        from typedbytes.local.inline import InlineTasks
 
         job = replace(job, processes=1, attempts=1)
         check_memory(job)

@@ -15,7 +15,7 @@ from operator import attrgetter
 from typedbytes.jobs.errors import CommandError
 from typedbytes.jobs.paths import absolute
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

@@ -24,7 +24,7 @@ from typedbytes.streaming._sidefiles import side_files
 from typedbytes.streaming.capture import captured, environment_of
 from typedbytes.streaming.task_environment import Task
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -31,7 +31,7 @@ from typedbytes.jobs.tasks.attempt import (
 )
 from typedbytes.jobs.tasks.processes import TaskError
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

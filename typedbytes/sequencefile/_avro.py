@@ -13,7 +13,7 @@ from typedbytes.errors import FormatError
 from typedbytes.sequencefile import _avro_types as types, _writables
 from typedbytes.sequencefile._native import ClassProgram
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,7 +16,7 @@ from typedbytes._types import Float, Long
 from typedbytes.errors import EncodeTypeError, EncodeValueError, FormatError, LimitError, TruncatedError
 from typedbytes.sequencefile._writables import format_decimal
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typedbytes.sequencefile._native import ClassProgram

@@ -136,7 +136,7 @@ class _Parser:
         kind = node[0]
         if kind not in _COUNTS or not re.fullmatch("-?[0-9]+", number):
             raise self._error(f"expected an integer type and its number, found {kind} = {number}")
-        from typedbytes.sequencefile._native import encode  # lazy import: only constants need it
+        from typedbytes.sequencefile._native import encode
 
         name = next(each for each, same in _SIMPLE.items() if same == kind)
         try:
@@ -200,7 +200,7 @@ class _Parser:
         short = word[len(_IO) :] if word.startswith(_IO) else word
         if short in _SIMPLE:
             return _Parser(word, _SIMPLE[short], self._classes).parsed()
-        from typedbytes.sequencefile._class_readers import READERS  # lazy import: few descriptions name one
+        from typedbytes.sequencefile._class_readers import READERS
 
         if word in READERS:
             return READERS[word](self._classes)
@@ -275,7 +275,7 @@ class _Parser:
         form = self._take()
         if form not in ("text", "utf"):
             raise self._error(f"expected text or utf, found {form!r}")
-        from typedbytes.sequencefile._class_readers import named_writable  # lazy import: few descriptions have one
+        from typedbytes.sequencefile._class_readers import named_writable
 
         return named_writable(form, self._classes)
 

@@ -108,7 +108,7 @@ def _read_enum_set(body):
 
 
 def _read_java(body):
-    from typedbytes.sequencefile._java_objects import read_object  # lazy import: few files need it
+    from typedbytes.sequencefile._java_objects import read_object
 
     value, nbytes = read_object(body.data)
     body.read_bytes(nbytes)
@@ -117,7 +117,7 @@ def _read_java(body):
 
 def _read_pickled_rows(body):
     """Read the BytesWritable of a record of PySpark's saveAsPickleFile: the rows of all batches in a byte[][]."""
-    from typedbytes.sequencefile._java_objects import read_object  # lazy import: few files need it
+    from typedbytes.sequencefile._java_objects import read_object
 
     content = body.read_bytes(body.read_number(">i"))
     batches, nbytes = read_object(content)

@@ -13,7 +13,7 @@ from typedbytes.sequencefile._class_language import parse
 from typedbytes.sequencefile._native import ClassProgram
 from typedbytes.sequencefile._writables import CLASSES_FILE
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -122,7 +122,7 @@ def _ours_and_users():
 
 @functools.lru_cache(maxsize=8)
 def _with_users(path, config_home, home):
-    from typedbytes.sequencefile._class_library import TEXTS  # lazy import: few files need it
+    from typedbytes.sequencefile._class_library import TEXTS
 
     ours = Classes(TEXTS)
     if path is None:

@@ -14,7 +14,7 @@ from typedbytes._base.codec_names import APACHE, CLASSES, WRITABLE_CODECS
 from typedbytes._core import keep_freed_memory
 from typedbytes.errors import DecodeError, FormatError, LimitError, TruncatedError
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

@@ -17,7 +17,7 @@ from typedbytes._base.compression import refuse_compressed_sequence_file
 from typedbytes.errors import FormatError
 from typedbytes.sequencefile import _codecs, _native, _writables
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any, Literal, overload
@@ -291,7 +291,7 @@ def _avro(class_name, part, metadata):
     """Return the program of a class whose values are Avro's, by the schema in the header, or None."""
     if not class_name.startswith("org.apache.avro.mapred."):
         return None
-    from typedbytes.sequencefile import _avro  # lazy import: few files need it
+    from typedbytes.sequencefile import _avro
 
     return _avro.program_of(class_name, part, metadata)
 

@@ -13,7 +13,7 @@ import struct
 from typedbytes._types import Byte, Float, Long
 from typedbytes.errors import FormatError, LimitError, TruncatedError
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable

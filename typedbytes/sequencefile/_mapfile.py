@@ -18,7 +18,7 @@ from typedbytes.errors import DecodeError, FormatError, relocated
 from typedbytes.sequencefile import _writables
 from typedbytes.sequencefile._files import Reader, decode, encode
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -241,7 +241,7 @@ def _order_of(class_name, classes):
     """Return a function of a key's bytes whose results compare as Hadoop compares the keys."""
     program = _writables.find_program(class_name, classes)
     if program is not None:
-        from typedbytes.sequencefile._class_orders import order_of  # lazy import: few files need it
+        from typedbytes.sequencefile._class_orders import order_of
 
         order = order_of(program, classes)
         if order is not None:

@@ -15,7 +15,7 @@ from typedbytes._core import WrappedIterator
 from typedbytes.errors import DecodeError
 from typedbytes.sequencefile._files import Reader
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -93,7 +93,7 @@ def _read_in_order(splits, options, nthreads):
     pool = None
     is_finalizing = sys.is_finalizing  # the module may have lost its names by then
     if nthreads > 1:
-        from concurrent.futures import ThreadPoolExecutor  # lazy import: start-up time
+        from concurrent.futures import ThreadPoolExecutor
 
         pool = ThreadPoolExecutor(nthreads, thread_name_prefix="sequencefile")
     try:
@@ -131,7 +131,7 @@ def _records_of(split, options, skipped, pool=None, nthreads=1):
 def _records_and_warnings(path, records, skipped, error=None):
     yield from records
     for each in skipped:
-        import warnings  # lazy import: start-up time
+        import warnings
 
         warnings.warn(
             f"{path}: skipped {each.nbytes} bytes at offset {each.offset}"
@@ -160,7 +160,7 @@ def _read_split(split, options):
 
 def _is_portable(error):
     """Return whether an exception survives pickling; one that does not would break the pool."""
-    import pickle  # lazy import: start-up time
+    import pickle
 
     try:
         pickle.loads(pickle.dumps(error))
@@ -170,14 +170,14 @@ def _is_portable(error):
 
 
 def _new_pool(nworkers):
-    from concurrent import futures  # lazy import: start-up time
+    from concurrent import futures
 
     has_gil = getattr(sys, "_is_gil_enabled", lambda: True)()
     return futures.ProcessPoolExecutor(nworkers) if has_gil else futures.ThreadPoolExecutor(nworkers)
 
 
 def _read_in_pool(splits, options, processes, ordered):
-    from concurrent.futures import FIRST_COMPLETED, wait  # lazy import: start-up time
+    from concurrent.futures import FIRST_COMPLETED, wait
     from threading import Thread
 
     is_finalizing = sys.is_finalizing  # as above

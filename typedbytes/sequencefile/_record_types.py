@@ -12,7 +12,7 @@ from typedbytes._core import Decoder, Encoder
 from typedbytes.errors import DecodeTypeError
 from typedbytes.sequencefile import _native
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typedbytes._core import PairReader
 from typedbytes.errors import DecodeError, relocated
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any
@@ -23,7 +23,7 @@ def _column_types(programs):
     """Return the types of the two columns where a class is described, as text; None: neither is."""
     if programs == (None, None):
         return None
-    from typedbytes.sequencefile._class_columns import schema_of  # lazy import: start-up time
+    from typedbytes.sequencefile._class_columns import schema_of
 
     return ["unknown" if each is None else schema_of(each) for each in programs]
 

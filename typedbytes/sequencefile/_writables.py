@@ -47,7 +47,7 @@ def by_full_name(functions):
 def checked_name(name, encoders, classes=None):
     """Return the full class name for what is to be written; ValueError for a short one close to Hadoop's."""
     if name not in _FULL_NAMES and name not in encoders and "." not in name and find_program(name, classes) is None:
-        from difflib import get_close_matches  # lazy import: start-up time
+        from difflib import get_close_matches
 
         for near in get_close_matches(name, _FULL_NAMES, 1, 0.85):
             raise ValueError(
@@ -70,7 +70,7 @@ def find_converters(class_name, part=None, *, decoders, classes=None, types=None
     kind = (types or {}).get(part)
     if kind is None or (decode is None and KINDS.get(class_name) == _TYPED_BYTES):
         return decode, to_typed, program
-    from typedbytes.sequencefile._record_types import typed_decoder  # lazy import: only types need it
+    from typedbytes.sequencefile._record_types import typed_decoder
 
     return typed_decoder(class_name, kind, decode, options), to_typed, program
 
@@ -85,7 +85,7 @@ def find_encoder(class_name, kind, encoders, classes, options):
         return None, program
     if kind is None or (encode is None and KINDS.get(class_name) == _TYPED_BYTES):
         return encode, None
-    from typedbytes.sequencefile._record_types import typed_encoder  # lazy import: only types need it
+    from typedbytes.sequencefile._record_types import typed_encoder
 
     return typed_encoder(class_name, kind, encode, options), None
 
@@ -94,7 +94,7 @@ def by_names(kind, program):
     """Return a type of what is written as a described class: a NamedTuple by the names of its fields."""
     if program is None or not (isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")):
         return kind
-    from typing import Annotated  # lazy import: start-up time
+    from typing import Annotated
 
     from typedbytes.records import Map
 
@@ -105,7 +105,7 @@ def find_program(class_name, classes=None):
     """Return the ClassProgram of a class that the caller, the user or this library describes, or None."""
     if not classes and (class_name in KINDS or class_name in _SELF_DESCRIBING) and not environ.get(CLASSES_FILE):
         return None
-    from typedbytes.sequencefile._classes import classes_of  # lazy import: start-up time
+    from typedbytes.sequencefile._classes import classes_of
 
     return classes_of(classes).program(class_name)
 

@@ -10,7 +10,7 @@ from typedbytes._base import locations
 from typedbytes._base.codes import BYTES, STRING
 from typedbytes.sequencefile import _codecs, _native
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

@@ -6,7 +6,7 @@ Spark is imported when one of them is called.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

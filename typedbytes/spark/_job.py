@@ -20,7 +20,7 @@ from typedbytes.jobs.modules import local_modules
 from typedbytes.spark import BUNDLE, _tasks
 from typedbytes.spark._tasks import PYTHON, Setting, TaskFailed
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

@@ -7,7 +7,7 @@ from typedbytes._core import Decoder, Encoder
 from typedbytes._records.tables import nodes_of_rows
 from typedbytes.errors import DecodeTypeError, EncodeError, EncodeTypeError
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

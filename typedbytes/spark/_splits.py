@@ -92,7 +92,7 @@ def types_of(given, pairs):
 def _type(option, given):
     if not isinstance(given, str):
         return given
-    from typedbytes._records import named_type  # lazy import: start-up time
+    from typedbytes._records import named_type
 
     try:
         return named_type(given)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typedbytes.jobs.errors import SubmitError
 from typedbytes.spark import BUNDLE
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

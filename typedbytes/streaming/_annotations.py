@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typedbytes.streaming.task_environment import NAMES
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,7 +76,7 @@ class Annotations:
         if annotation is None or not self._has_record(annotation, {}):
             return None
         import types
-        import typing  # lazy imports: start-up time
+        import typing
 
         holder = types.SimpleNamespace(__annotations__={name: annotation})
         try:

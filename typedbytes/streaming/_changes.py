@@ -51,6 +51,6 @@ def note_attributes(obj, *names):
 def _copied(part):
     if type(part) in UNCHANGING:
         return part
-    from copy import deepcopy  # lazy import: start-up time
+    from copy import deepcopy
 
     return deepcopy(part)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typedbytes.errors import DecodeError
 from typedbytes.streaming.task_environment import ParameterError
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +27,7 @@ def read_params(kind: Any, texts: Mapping[str, str]) -> Any:
     >>> read_params(Params, {"least": "3"}), read_params(Params, {})
     (Params(least=3), Params(least=1))
     """
-    from typedbytes.streaming.formats.parsed import reader_of_texts  # lazy import: start-up time
+    from typedbytes.streaming.formats.parsed import reader_of_texts
 
     fields = _fields(kind)
     names = [field.key for field in fields]
@@ -72,7 +72,7 @@ def help_of(kind: Any) -> str:
 
 
 def _fields(kind):
-    from typedbytes._records import resolve  # lazy import: start-up time
+    from typedbytes._records import resolve
 
     node = resolve(kind)
     if node.kind != "record":

@@ -48,7 +48,7 @@ from typedbytes.streaming.task_environment import (
     usage,
 )  # fmt: skip
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

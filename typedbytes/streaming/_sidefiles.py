@@ -13,7 +13,7 @@ import os
 
 from typedbytes.streaming.task_environment import Task
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any
@@ -77,7 +77,7 @@ class SideFiles:
     def _commit(self):
         if not self.are_used:
             return
-        from typedbytes._base.atomic import name_files  # lazy import: start-up time
+        from typedbytes._base.atomic import name_files
 
         for file in self._files.values():
             file.close()
@@ -172,7 +172,7 @@ def _spool_folder():
 
 
 def _remove_folder(path):
-    import shutil  # lazy import: start-up time
+    import shutil
 
     shutil.rmtree(path, ignore_errors=True)
 

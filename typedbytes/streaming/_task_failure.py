@@ -11,7 +11,7 @@ from typedbytes._base.exit_codes import BAD_DATA, FAILED, INTERNAL, INTERRUPTED,
 from typedbytes.streaming._reporter import write_failure, write_line
 from typedbytes.streaming.task_environment import Task
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

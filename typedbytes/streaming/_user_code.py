@@ -71,7 +71,7 @@ class Step:
         commands = {"map": mapper_command, "combine": combiner_command, "reduce": reducer_command}
         self.functions = {"map": mapper, "combine": combiner, "reduce": reducer}
         if any(command is not None for command in commands.values()):
-            from typedbytes.streaming.commands import with_commands  # lazy import: start-up time
+            from typedbytes.streaming.commands import with_commands
 
             is_plain = not (batch or max_bad or group_by or hasattr(reducer, "partition_by"))
             self.functions = with_commands(self.functions, commands, is_plain)
@@ -141,7 +141,7 @@ def step_line(step):
     """Return the line with which a script answers what a step of its job has: its roles, and its settings as JSON."""
     words = step.roles
     if step.settings:
-        import json  # lazy import: start-up time
+        import json
 
         words = [*words, json.dumps(step.settings)]
     return STEP_LINE + " ".join(words)
@@ -215,7 +215,7 @@ def _without_column_options(options):
     """Return, apart, those write_options that columns.write takes, checked, and the others."""
     if not hasattr(options, "keys"):
         return {}, options
-    from typedbytes import columns  # imported lazily: only jobs with batch=True need it
+    from typedbytes import columns
 
     taken = {name: options[name] for name in COLUMN_OPTIONS if name in options}
     try:
@@ -231,13 +231,13 @@ def _checked_options(name, options, taker):
         return {}
     if not hasattr(options, "keys"):
         raise TypeError(f"{name} must be a dict of keywords for {taker}, not {options!r}")
-    import typedbytes  # lazy import: most jobs have no options
+    import typedbytes
 
     take = typedbytes.columns.read if taker == "columns.read" else getattr(typedbytes, taker)
     try:
         take(io.BytesIO(), **options).close()
     except (TypeError, ValueError, LookupError) as error:
-        from inspect import signature  # lazy import: start-up time
+        from inspect import signature
 
         unknown = [option for option in options if option not in signature(take).parameters]
         said = f"{taker}() got an unexpected keyword argument {unknown[0]!r}" if unknown else error
@@ -312,7 +312,7 @@ def record_types(role, user_function):
     function = user_function if hasattr(user_function, "__code__") else getattr(user_function, method, None)
     if not _is_annotated(function):
         return {}, {}
-    from typedbytes.streaming._annotations import types_of  # lazy import: start-up time
+    from typedbytes.streaming._annotations import types_of
 
     is_bound = getattr(function, "__self__", None) is not None
     if isinstance(user_function, type) and not is_bound:

@@ -8,7 +8,7 @@ import sys
 from typedbytes.errors import EncodeTypeError, EncodeValueError
 from typedbytes.streaming.task_environment import Task
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

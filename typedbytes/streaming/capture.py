@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from typedbytes.streaming.task_environment import Captured
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -15,7 +15,7 @@ from typedbytes.sortkey import decode, encode
 from typedbytes.streaming._user_code import NAMES, UserCode, pairs_of
 from typedbytes.streaming.task_environment import find_format, find_output, has_text_keys
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -104,7 +104,7 @@ class TextCode:
         pairs = ((readable(key), readable(value or b"")) for key, value in map(split_line, lines))
         if self._role == "map":
             return pairs
-        from itertools import groupby  # lazy imports: start-up time
+        from itertools import groupby
         from operator import itemgetter
 
         return ((key, map(itemgetter(1), group)) for key, group in groupby(pairs, itemgetter(0)))

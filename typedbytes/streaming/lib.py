@@ -30,7 +30,7 @@ from typedbytes.streaming._user_code import code_for_each_record, pairs_of, reco
 from typedbytes.streaming.formats.record_io import checked_pair
 from typedbytes.streaming.task_environment import task
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any, TypeVar

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -152,7 +152,7 @@ class Task:
         >>> Task({"typedbytes_param_least": "3"}).params_as(Params).least
         3
         """
-        from typedbytes.streaming._params import read_params  # lazy import: start-up time
+        from typedbytes.streaming._params import read_params
 
         return read_params(kind, self.params)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

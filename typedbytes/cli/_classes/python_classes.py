@@ -8,7 +8,7 @@ import keyword
 
 from typedbytes.cli._classes.names import ClassNames, are_distinct, has_fixed_items
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from typedbytes.cli._records.encoded import is_pairs
 
 __all__ = ["Shape", "find_shapes"]
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

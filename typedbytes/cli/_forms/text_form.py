@@ -13,7 +13,7 @@ from typedbytes import _report
 from typedbytes.cli._failure import BAD_DATA, USAGE, Failure, escaped
 from typedbytes.cli._records.encoded import is_pairs
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typedbytes.cli._failure import NO_INPUT, USAGE, Failure, display_name, reason_of
 from typedbytes.sequencefile._classes import CLASSES_FILE, classes_of
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

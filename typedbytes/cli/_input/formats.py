@@ -88,7 +88,7 @@ def reader_of(source, name, shown, raw, pairs, dialect, max_bytes):
 
 def sequence_file_reader(source, dialect, max_bytes, **how):
     """Return a reader of the pairs of a SequenceFile as objects."""
-    from typedbytes import sequencefile  # imported lazily: start-up time
+    from typedbytes import sequencefile
 
     limit = {} if max_bytes is None else {"max_bytes": max_bytes}
     return sequencefile.Reader(source, dialect=dialect, **limit, **how)
@@ -122,7 +122,7 @@ def source_of(source, name, shown, pairs, dialect, max_bytes):
 
 def _rows_of_rcfile(source, shown, pairs, dialect, max_bytes):
     """Return a source of the rows of an RCFile, each a VECTOR of texts."""
-    from typedbytes.sequencefile.rcfile import RCFile  # imported lazily: start-up time
+    from typedbytes.sequencefile.rcfile import RCFile
 
     if pairs:
         raise Failure(BAD_DATA, f"{shown}: an RCFile has rows, not pairs: leave out --pairs")
@@ -144,7 +144,7 @@ def records_of_json(source, shown, pairs, dialect, max_bytes, plain=False):
 
     What is wrong is said by reading its line again, as objects. shown: the input in messages.
     """
-    from typedbytes import _report  # imported lazily: start-up time
+    from typedbytes import _report
 
     records = _report.JsonRecords(pairs=pairs, plain=plain, dialect=dialect, max_bytes=max_bytes)
     with io.BufferedReader(source, _TEXT_NBYTES) as file:
@@ -155,7 +155,7 @@ def records_of_json(source, shown, pairs, dialect, max_bytes, plain=False):
             if encoded:
                 yield encoded
             if records.is_refused:
-                from typedbytes.cli._forms.json_form import encoded_lines  # imported lazily: start-up time
+                from typedbytes.cli._forms.json_form import encoded_lines
 
                 rest, before = put_back(records.rest, file), (records.nlines, records.line_nbytes)
                 lines = lines_of(rest, shown, max_bytes, JSON_PIECE_NBYTES, before)
@@ -186,7 +186,7 @@ def lines_of(source, shown, max_bytes, piece_nbytes=-1, before=(0, 0)):
 
 def _from_messages(source, pairs, dialect, max_bytes):
     """Yield each message as a VECTOR of its values; with --pairs a message must be two values, a key and its value."""
-    from typedbytes.block import ArrowStream, BlockReader  # imported lazily: start-up time
+    from typedbytes.block import ArrowStream, BlockReader
 
     handler = "surrogateescape"  # keeps the bytes of text that is not UTF-8
     encoder = typedbytes.Encoder(dialect=dialect, unicode_errors=handler)

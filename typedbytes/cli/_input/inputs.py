@@ -27,7 +27,7 @@ from typedbytes.cli._failure import (
 )
 from typedbytes.cli._input import formats, progress
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -118,7 +118,7 @@ class Inputs:
         """Return the source, watched for what looks like pairs where no option says whether records are pairs."""
         if form != "typedbytes" or not self._pair_check:
             return source
-        from typedbytes.cli._input import pair_detection  # imported lazily: start-up time
+        from typedbytes.cli._input import pair_detection
 
         check = partial(pair_detection.check_guess, display_name(name), self._pair_check, self.files, self._output)
         return pair_detection.watch_for_pairs(source, self.dialect, check)
@@ -149,7 +149,7 @@ def matching_names(path, recursive=False):
     """Return the names of the files that a path, a folder, a pattern or a URL matches."""
     if path == "-" or not ("://" in path or GLOB_CHARACTERS.intersection(path) or os.path.isdir(path)):
         return [path]
-    from typedbytes.cli._input.paths import files  # imported lazily: start-up time
+    from typedbytes.cli._input.paths import files
 
     with as_input_failure(path, NO_INPUT):
         return files(path, recursive)
@@ -202,7 +202,7 @@ def _source(name):
     keep_freed_memory()
     try:
         if "://" in name:
-            from typedbytes.cli._input.paths import reading_url  # imported lazily: start-up time
+            from typedbytes.cli._input.paths import reading_url
 
             return reading_url(name)
         if name != "-":

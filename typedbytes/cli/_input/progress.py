@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 
 from typedbytes.cli import _failure as failure
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

@@ -11,7 +11,7 @@ from typedbytes.jobs.errors import OptionError
 from typedbytes.jobs.fronts import FRONTS
 from typedbytes.jobs.job import Job
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -75,7 +75,7 @@ class JobSettings(Settings):
     @classmethod
     def with_defaults(cls, arguments: list[str]) -> list[str]:
         """Return the arguments after those of the file of options."""
-        from typedbytes.cli._job.options_file import words_of_file  # imported lazily: start-up time
+        from typedbytes.cli._job.options_file import words_of_file
 
         return [*words_of_file(cls.command, arguments), *arguments]
 
@@ -188,15 +188,15 @@ def _completed(job, commands):
     if commands and (job.files or not job.is_for_hadoop):
         return job
     if commands:
-        from typedbytes.jobs.command_script import files_in  # imported lazily: start-up time
+        from typedbytes.jobs.command_script import files_in
 
         return replace(job, files=files_in(commands.values()))
     if job.front:
-        from typedbytes.fronts import install  # imported lazily: start-up time
+        from typedbytes.fronts import install
 
         install()  # a job with --inline runs in this process
     if job.front == "mrjob":
-        from typedbytes.fronts.mrjob.runner import completed  # imported lazily: start-up time
+        from typedbytes.fronts.mrjob.runner import completed
 
         return completed(job)
     return job

@@ -14,7 +14,7 @@ import os
 
 from typedbytes.cli._failure import USAGE, Failure, say_message
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

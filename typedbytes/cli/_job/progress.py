@@ -7,7 +7,7 @@ import time
 from typedbytes.cli._failure import say_message
 from typedbytes.cli._input.progress import BAR_COLUMNS, line, reporter
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ from typedbytes.jobs.counters import TASK_GROUPS, numbers_of_tasks
 from typedbytes.jobs.errors import CommandError, JobError
 from typedbytes.jobs.hadoop_properties import ignored, text_suffix
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,7 +74,7 @@ def _report(result, is_shown):
 
 
 def _has_side_files(folder):
-    from typedbytes._base.locations import is_hidden, visible_names  # imported lazily: start-up time
+    from typedbytes._base.locations import is_hidden, visible_names
 
     try:
         names = [name for name in os.listdir(folder) if not is_hidden(name)]
@@ -88,7 +88,7 @@ def hints(counters):
 
     The counters are ours or Hadoop's.
     """
-    from typedbytes.streaming.advice import hint_at_no_output  # imported lazily: start-up time
+    from typedbytes.streaming.advice import hint_at_no_output
     from typedbytes.streaming.task_environment import NAMES
 
     of_splits = counters.get("typedbytes", {})

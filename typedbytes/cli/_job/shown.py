@@ -7,7 +7,7 @@ import tempfile
 
 from typedbytes.cli._failure import BAD_DATA, USAGE, Failure, say_lines
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable

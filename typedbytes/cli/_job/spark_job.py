@@ -6,7 +6,7 @@ from typedbytes.cli._failure import UNAVAILABLE, USAGE, Failure
 from typedbytes.jobs.errors import SubmitError
 from typedbytes.jobs.job import Job
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable

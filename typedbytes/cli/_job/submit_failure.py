@@ -5,7 +5,7 @@ from __future__ import annotations
 from typedbytes.cli._failure import FAILED, IO_ERROR, NO_INPUT, UNAVAILABLE, USAGE, Failure
 from typedbytes.jobs.errors import CommandError, InputError, JobError, OptionError, OutputError, SubmitError
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

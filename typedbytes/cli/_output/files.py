@@ -14,7 +14,7 @@ from typedbytes._base.atomic import atomic_file
 from typedbytes.cli._failure import USAGE, Failure, reason_of
 from typedbytes.cli._input import progress
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -138,7 +138,7 @@ def replace_file(name, overwrite=True, compress=False):
 
 def _compressor(name):
     """Return the compressor that a name's suffix asks for, or None."""
-    from typedbytes._base.compression import compressor  # imported lazily: start-up time
+    from typedbytes._base.compression import compressor
 
     return compressor(name)
 
@@ -146,7 +146,7 @@ def _compressor(name):
 def _compressed(raw, stream):
     if stream is None:
         return raw
-    from typedbytes._base.compression import Compressed  # imported lazily: start-up time
+    from typedbytes._base.compression import Compressed
     from typedbytes._core import write_all
 
     return Compressed(raw, stream, write_all)
@@ -155,7 +155,7 @@ def _compressed(raw, stream):
 def _is_file(name):
     """Return whether a file of this name exists and would be replaced."""
     if "://" in name:
-        from typedbytes.cli._input.paths import exists  # imported lazily: start-up time
+        from typedbytes.cli._input.paths import exists
 
         return exists(name)
     return _descriptor(name) is None and os.path.isfile(name)
@@ -165,7 +165,7 @@ def _is_file(name):
 def _open_output(name, overwrite):
     """Yield the raw file; on an error the file of this name is unchanged."""
     if "://" in name:
-        from typedbytes.cli._input.paths import create_file_of_url  # imported lazily: start-up time
+        from typedbytes.cli._input.paths import create_file_of_url
 
         with create_file_of_url(name) as file:
             yield file

@@ -91,10 +91,10 @@ def _sink(name, form, output, layout=None, **how):
     if name == "block":
         return _Messages(output, form.dialect, form.unicode_errors)
     if name == "text":
-        from typedbytes.cli._forms.text_form import TextOutput  # imported lazily: start-up time
+        from typedbytes.cli._forms.text_form import TextOutput
 
         return TextOutput(output, form.dialect, layout)
-    from typedbytes.cli._output.sequencefile import SequenceFileOutput  # imported lazily: start-up time
+    from typedbytes.cli._output.sequencefile import SequenceFileOutput
 
     return SequenceFileOutput(output, form.dialect, **how)
 
@@ -112,7 +112,7 @@ class _TypedBytes:
 
 class _Json(_TypedBytes):
     def __init__(self, output, form):
-        from typedbytes import _report  # imported lazily: start-up time
+        from typedbytes import _report
         from typedbytes.cli._output import terminal
 
         self._text = _report.lines
@@ -123,7 +123,7 @@ class _Json(_TypedBytes):
         self._pairs = False
         self._shown = None
         if form.type is not None or form.key_type is not None:
-            from typedbytes.cli._records.record_type import ShownRecords  # imported lazily: start-up time
+            from typedbytes.cli._records.record_type import ShownRecords
 
             self._shown = ShownRecords(form.type, form.key_type, form.dialect)
 
@@ -153,7 +153,7 @@ class _Messages(_TypedBytes):
     """Write each record as a native block message: the items of a VECTOR, a key and its value, or one value."""
 
     def __init__(self, output, dialect, unicode_errors):
-        from typedbytes.block import BlockEncoder  # imported lazily: start-up time
+        from typedbytes.block import BlockEncoder
 
         self._encoder = BlockEncoder("native", unicode_errors=unicode_errors)
         self._output = output

@@ -41,7 +41,7 @@ def _write_json(rows, output):
 
 def line(row):
     """Return a row as a line of JSON without its end."""
-    from json import dumps  # imported lazily: start-up time
+    from json import dumps
 
     members = (f"{dumps(name)}: {_json(value, dumps)}" for name, value in row.items() if value is not None)
     return f"{{{', '.join(members)}}}"
@@ -55,7 +55,7 @@ def _json(value, dumps):
 
 
 def _write_table(rows, output):
-    from typedbytes.cli._output import terminal  # imported lazily: start-up time
+    from typedbytes.cli._output import terminal
 
     if rows:
         shown = [{name: _cell(value) for name, value in row.items()} for row in rows]
@@ -71,7 +71,7 @@ def _cell(value):
 
 def json_of(record, dialect):
     """Return the Json of an encoded value or pair, without loss."""
-    from typedbytes import _report  # imported lazily: start-up time
+    from typedbytes import _report
 
     is_pair = typedbytes.count(record, dialect=dialect) == 2
     return Json(_report.lines(record, pairs=is_pair, dialect=dialect).decode()[:-1])

@@ -11,7 +11,7 @@ from typedbytes.cli._failure import BAD_DATA, UNAVAILABLE, USAGE, Failure
 from typedbytes.cli._records.encoded import is_pairs
 from typedbytes.sequencefile._writables import full_name
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

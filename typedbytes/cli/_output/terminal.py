@@ -94,7 +94,7 @@ def _cell(value):
     if type(value) is bool:
         return "yes" if value else "no"
     if isinstance(value, (list, dict)):
-        import json  # imported lazily: start-up time
+        import json
 
         return json.dumps(value)
     return str(value)

@@ -22,7 +22,7 @@ class Fields:
     """
 
     def __init__(self, paths, option, dialect, null=False, key_paths=(), key_option=""):
-        from typedbytes import _report  # imported lazily: start-up time
+        from typedbytes import _report
 
         self.paths = [*key_paths, *paths]
         self._options = [key_option] * len(key_paths) + [option] * len(paths)

@@ -53,7 +53,7 @@ class SortInputs:
 
     def _check_header(self, source):
         """Raise Failure if the inputs for a SequenceFile have different classes; an empty one has none."""
-        from typedbytes.cli._output.sequencefile import check_same_header, header_of  # imported lazily: start-up time
+        from typedbytes.cli._output.sequencefile import check_same_header, header_of
 
         if self._header is None:
             self._sequence_file = getattr(source, "sequence_file", None)

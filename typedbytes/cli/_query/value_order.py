@@ -20,7 +20,7 @@ class RecordSink:
     """Write the records in such pairs, which come in any pieces, to an output."""
 
     def __init__(self, output):
-        from typedbytes import _report  # imported lazily: start-up time
+        from typedbytes import _report
 
         self._take, self._output, self._nbytes = _report.WithoutSortKeys().take, output, 0
 

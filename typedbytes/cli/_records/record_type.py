@@ -11,7 +11,7 @@ from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._records.decoding import decode_chunk
 from typedbytes.cli._records.encoded import is_pairs
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ def load_type(name: str | None, option: str = "--type") -> Any:
     """Return the class, or another type of records, that MODULE:CLASS names; a Failure says why there is none."""
     if name is None:
         return None
-    from typedbytes._records import named_type  # lazy import: start-up time
+    from typedbytes._records import named_type
 
     folder = os.getcwd()
     if folder not in sys.path and "" not in sys.path:
@@ -63,7 +63,7 @@ class ShownRecords:
     """
 
     def __init__(self, value_type: str | None, key_type: str | None, dialect: str) -> None:
-        from typedbytes._records.shown import node_of_text  # lazy import: start-up time
+        from typedbytes._records.shown import node_of_text
 
         how: Any = {"dialect": dialect, "unicode_errors": "surrogateescape"}
         types: Any = types_of(value_type, key_type)

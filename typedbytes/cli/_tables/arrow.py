@@ -10,7 +10,7 @@ from typedbytes.cli._failure import BAD_DATA, UNAVAILABLE, USAGE, Failure, displ
 from typedbytes.columns import type_strings
 from typedbytes.errors import with_hint
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typedbytes.cli._failure import BAD_DATA, Failure, display_name
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any
@@ -68,6 +68,6 @@ def _has_reordered(first, kind):
 
 def _fields(kind):
     """Return the fields of a struct; no other type has names that get lost."""
-    from pyarrow import types  # imported lazily: not everyone has it
+    from pyarrow import types
 
     return list(kind) if types.is_struct(kind) else []

@@ -16,7 +16,7 @@ from typedbytes.cli._failure import BAD_DATA, USAGE, Failure, display_name, say_
 from typedbytes.cli._tables.arrow import DELIMITERS, imported_pyarrow
 from typedbytes.errors import FormatError
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

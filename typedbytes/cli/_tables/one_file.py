@@ -15,7 +15,7 @@ __all__ = ["EmptyInputs", "write_table"]
 
 def write_table(batches, output, form, codec, shape, empty):
     """Write (name, batch)es in the schema of the first; a thread writes one while the next is read."""
-    from concurrent.futures import ThreadPoolExecutor  # imported lazily: start-up time
+    from concurrent.futures import ThreadPoolExecutor
 
     output.refuse_terminal()
     writer, sink, writing = None, _File(output), None
@@ -45,7 +45,7 @@ class EmptyInputs:
 
     def schema(self):
         """Return the schema of the table: null where nothing says what the values would be."""
-        from typedbytes.cli._records.record_type import types_of_columns  # imported lazily: start-up time
+        from typedbytes.cli._records.record_type import types_of_columns
         from typedbytes.columns.tables import schema_without_records
 
         imported_pyarrow()

@@ -62,7 +62,7 @@ def _structure_of_rows(kinds, inputs, types):
 
 def _classes_of(files):
     """Return the classes of the first SequenceFile."""
-    from typedbytes import sequencefile  # imported lazily: start-up time
+    from typedbytes import sequencefile
 
     for file in files:
         with suppress(DecodeError), sequencefile.Reader(file, raw=True) as reader:

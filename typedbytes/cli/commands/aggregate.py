@@ -14,7 +14,7 @@ from typedbytes.cli._records.encoded import chunks, nparts
 MAX_NDIGITS = 10_000  # of a sum of Decimals: two of them, of a few bytes each, can have one of gigabytes
 LINES_AT_ONCE = 4096
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typedbytes.cli._output.files import CommandOutput
@@ -36,7 +36,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
       typedbytes aggregate --pairs part-0*.tb
       typedbytes cut -f "value['size']" --values logs.tb | typedbytes aggregate
     """
-    from typedbytes import _report  # imported lazily: start-up time
+    from typedbytes import _report
 
     inputs = Inputs(settings, REFUSE)
     sums = _report.Sums(partial(_Numbers, typedbytes.Decoder(dialect=settings.dialect)), dialect=settings.dialect)
@@ -121,7 +121,7 @@ class _Numbers:
 
 def _exact_sum(*numbers):
     """Return the sum of one or two Decimals or ints; ArithmeticError beyond MAX_NDIGITS, TypeError for a float."""
-    from decimal import Inexact, InvalidOperation  # imported lazily: start-up time
+    from decimal import Inexact, InvalidOperation
 
     context = _context(MAX_NDIGITS, Inexact, InvalidOperation)
     try:
@@ -134,6 +134,6 @@ def _exact_sum(*numbers):
 
 def _context(ndigits, *traps):
     """Return a context for Decimals of this many digits, which do not exceed its exponents."""
-    from decimal import MAX_EMAX, MIN_EMIN, Context  # imported lazily: start-up time
+    from decimal import MAX_EMAX, MIN_EMIN, Context
 
     return Context(ndigits, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=list(traps))

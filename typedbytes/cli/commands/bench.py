@@ -14,7 +14,7 @@ from typedbytes.cli._output.files import replace_file
 from typedbytes.cli._output.reports import report
 from typedbytes.cli._records.encoded import is_pairs
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typedbytes.cli._output.files import CommandOutput

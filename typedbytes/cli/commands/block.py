@@ -14,7 +14,7 @@ from typedbytes.cli._forms.json_form import JsonFormError, dump_line, load_line
 from typedbytes.cli._input.inputs import Inputs, opened
 from typedbytes.errors import DecodeError, EncodeError
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,7 @@ from typedbytes.cli._arguments import option
 from typedbytes.cli._failure import USAGE, Failure, say_lines
 from typedbytes.cli._job.bundle_options import BundleSettings, bundle_settings
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typedbytes.cli._output.files import CommandOutput
@@ -35,6 +35,6 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     try:
         hadoop.bundle(settings.files[0], say=say_lines, **bundle_settings(settings))
     except hadoop.SubmitError as error:
-        from typedbytes.cli._job.submit_failure import failure_of  # imported lazily: start-up time
+        from typedbytes.cli._job.submit_failure import failure_of
 
         raise failure_of(error) from None

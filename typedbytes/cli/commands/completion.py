@@ -8,7 +8,7 @@ from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._parser import takes_value, value_name
 from typedbytes.cli.registry import COMMANDS
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable

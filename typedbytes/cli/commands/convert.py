@@ -45,7 +45,7 @@ from typedbytes.cli._tables.one_file import EmptyInputs, write_table
 from typedbytes.columns import type_strings
 from typedbytes.columns._threads import BlocksAhead
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typedbytes.cli._output.files import CommandOutput
@@ -127,7 +127,7 @@ class Settings(FileSettings, RecordForm):
         """Return the path of the output, None if that is a folder."""
         if self.target not in TABLES:
             return self.output
-        from typedbytes.cli._tables.folder import is_folder  # imported lazily: start-up time
+        from typedbytes.cli._tables.folder import is_folder
 
         return None if is_folder(self.output, self.files) else self.output
 
@@ -194,7 +194,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     inputs.rows = tuple(DELIMITERS)
     inputs.rcfile = _rcfile_options(settings)
     if settings.output and not settings.output_file():
-        from typedbytes.cli._tables.folder import write_folder  # imported lazily: start-up time
+        from typedbytes.cli._tables.folder import write_folder
 
         folder, size = settings.output, settings.split_size
         write_folder(folder, inputs, settings.target, settings.codec, size, settings.widen, shape, types)
@@ -296,7 +296,7 @@ def _as_they_come(inputs, columns_of_types, empty):
 
 def _widened(inputs):
     """Yield (name, batch) of all inputs, in one schema."""
-    from typedbytes.cli._input.rereadable import rereadable_inputs  # imported lazily: start-up time
+    from typedbytes.cli._input.rereadable import rereadable_inputs
     from typedbytes.cli._tables.plan import batches_of, bytes_done, make_plan
 
     imported_pyarrow()
@@ -314,7 +314,7 @@ def _batches_of(source, name, inputs, notes, types, columns_of_types, empty):
 
     notes, types: those on columns and of them so far. columns_of_types: those that --type and --key-type name.
     """
-    from typedbytes.cli._records.record_type import types_of_columns  # imported lazily: start-up time
+    from typedbytes.cli._records.record_type import types_of_columns
 
     form, source = inputs.recognised(source, name)
     if form in READ_TABLES:
@@ -345,7 +345,7 @@ def _types(settings):
         raise Failure(USAGE, f"--type is for arrow, parquet and json, not for {settings.target}")
     if settings.target not in TABLES:
         return {}
-    from typedbytes.cli._records.record_type import types_of  # imported lazily: start-up time
+    from typedbytes.cli._records.record_type import types_of
 
     return types_of(settings.type, settings.key_type)
 

@@ -9,7 +9,7 @@ from typedbytes.cli._input.pair_detection import NOTE
 from typedbytes.cli._output.reports import report
 from typedbytes.cli._records.encoded import unit
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typedbytes.cli._output.files import CommandOutput

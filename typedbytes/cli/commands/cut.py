@@ -11,7 +11,7 @@ from typedbytes.cli._output.records import Records
 from typedbytes.cli._query.fields import Fields
 from typedbytes.cli._records.encoded import chunks, is_pairs, nparts
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typedbytes.cli._output.files import CommandOutput

@@ -14,7 +14,7 @@ from typedbytes.cli._input.pair_detection import CHECK_UNDECIDED
 from typedbytes.cli._output.reports import json_of, report
 from typedbytes.cli._records.encoded import chunks, nparts, split
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,7 +96,7 @@ def _in_order(first, second, dialect):
 
 def _unordered(first, second, dialect):
     """Yield the records that occur more often in one input than in the other, those of the first input first."""
-    from hashlib import blake2b  # imported lazily: start-up time
+    from hashlib import blake2b
 
     # Two records can be made to have one digest, but only if the salt is known beforehand.
     salt = os.urandom(blake2b.SALT_SIZE)

@@ -7,7 +7,7 @@ from typedbytes.cli._failure import OK
 from typedbytes.cli._input.formats import CHUNK_NBYTES, sequence_file_reader
 from typedbytes.cli._input.inputs import Inputs, opened, report_skipped
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typedbytes.cli._output.files import CommandOutput

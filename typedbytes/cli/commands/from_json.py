@@ -5,7 +5,7 @@ from __future__ import annotations
 from typedbytes.cli._arguments import OUTPUT, FileSettings, switch
 from typedbytes.cli._input.inputs import Inputs
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typedbytes.cli._output.files import CommandOutput

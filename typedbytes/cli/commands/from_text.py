@@ -9,7 +9,7 @@ from typedbytes.cli._arguments import FileSettings, TextSettings, switch
 from typedbytes.cli._failure import display_name
 from typedbytes.cli._input.inputs import Inputs, opened
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typedbytes.cli._output.files import CommandOutput
@@ -45,7 +45,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
       typedbytes from-text --csv --infer a.csv | typedbytes convert --values --to parquet -o a.parquet
       typedbytes from-text --infer --pairs counts.tsv | typedbytes aggregate --pairs
     """
-    from typedbytes.cli._forms.text_form import Layout  # imported lazily: start-up time
+    from typedbytes.cli._forms.text_form import Layout
 
     output.refuse_terminal()
     layout = Layout(settings.pairs, settings.delimiter, settings.header, settings.separator)
@@ -64,7 +64,7 @@ def _text_records(inputs, layout):
 
 def _typed_records(inputs, layout, settings):
     """Yield the records of all inputs, with types that hold the whole of each column; many take a second reading."""
-    from typedbytes import _report  # imported lazily: start-up time
+    from typedbytes import _report
     from typedbytes.cli._forms.text_form import failure_at
     from typedbytes.cli._input.rereadable import rereadable_inputs
 
@@ -95,7 +95,7 @@ def _typed_records(inputs, layout, settings):
 
 def _records_of(name, path, max_bytes, layout, lines=None):
     """Yield encoded records of an input, several at a time; lines gets the number of the last line of each."""
-    from typedbytes.cli._forms.text_form import records_of  # imported lazily: start-up time
+    from typedbytes.cli._forms.text_form import records_of
 
     with opened(name, path) as source:
         compression_of_text(name)  # raises FormatError for one that cannot be read

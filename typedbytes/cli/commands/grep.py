@@ -15,7 +15,7 @@ from typedbytes.cli._input.pair_detection import REFUSE
 from typedbytes.cli._output.records import Records
 from typedbytes.cli._records.encoded import chunks, is_pairs, nparts
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any
@@ -53,7 +53,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
       typedbytes grep -F hadoop --in key --pairs part-0*.tb | typedbytes to-json --pairs
       typedbytes grep '^(GET|HEAD) ' logs.tb -o requests.tb
     """
-    from typedbytes import _report  # imported lazily: start-up time
+    from typedbytes import _report
 
     how, inputs, nfound = _search_of(settings), Inputs(settings, REFUSE), 0
     copies: Any = nullcontext() if settings.count else Records(settings, output)

@@ -15,7 +15,7 @@ from typedbytes.cli._input.inputs import Inputs
 from typedbytes.cli._output.records import Records
 from typedbytes.cli._query.sort_inputs import SortInputs
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

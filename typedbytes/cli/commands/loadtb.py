@@ -13,7 +13,7 @@ from typedbytes.cli._output.files import replace_file
 from typedbytes.cli._output.records import UntilFailure
 from typedbytes.cli._output.sequencefile import open_sequencefile, write_typed
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typedbytes.cli._output.files import CommandOutput

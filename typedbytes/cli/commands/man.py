@@ -8,7 +8,7 @@ from typedbytes.cli._arguments import OUTPUT
 from typedbytes.cli._parser import takes_value, value_name
 from typedbytes.cli.registry import EXIT_CODES
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typedbytes.cli._output.files import CommandOutput

@@ -13,7 +13,7 @@ from typedbytes.cli._job.options import JobSettings, job_of
 from typedbytes.cli._job.shown import write_shown
 from typedbytes.jobs.job import Job
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typedbytes.cli._output.files import CommandOutput
@@ -58,10 +58,10 @@ def run(settings: Settings, output: CommandOutput) -> None:
 
 
 def _run(settings, job):
-    from typedbytes.cli._job.result import run_and_report  # imported lazily: start-up time
+    from typedbytes.cli._job.result import run_and_report
 
     if settings.engine == "spark":
-        from typedbytes.cli._job.spark_job import on_spark  # imported lazily: start-up time
+        from typedbytes.cli._job.spark_job import on_spark
 
         run_and_report(job, on_spark(settings, job, "local[*]"), settings.is_shown)
     else:
@@ -70,6 +70,6 @@ def _run(settings, job):
 
 def _run_here(job):
     from typedbytes import local
-    from typedbytes.cli._job.progress import progress_of  # imported lazily: start-up time
+    from typedbytes.cli._job.progress import progress_of
 
     return local.run_job(job, progress=progress_of(job.quiet))

@@ -14,7 +14,7 @@ from typedbytes.cli._input.pair_detection import CHECK_UNDECIDED
 from typedbytes.cli._output.records import Records
 from typedbytes.cli._records.encoded import CHUNK_NBYTES, joined, nparts
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typedbytes.cli._output.files import CommandOutput
@@ -53,7 +53,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
       typedbytes sample -n 100 --pairs part-0*.tb > hundred.tb
       typedbytes sample -p 0.01 --seed 1 < big.tb > small.tb
     """
-    from random import Random  # imported lazily: start-up time
+    from random import Random
 
     inputs, chance = Inputs(settings, CHECK_UNDECIDED), Random(settings.seed)
     with Records(settings, output) as records:
@@ -82,7 +82,7 @@ def _records_ahead(chance, probability):
 
 
 def _draw_number(inputs, records, nrecords, chance):
-    from typedbytes import _report  # imported lazily: start-up time
+    from typedbytes import _report
 
     reservoir = _report.Reservoir(nrecords, chance.getrandbits(64), dialect=inputs.dialect)
     for name in inputs:

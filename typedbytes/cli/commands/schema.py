@@ -9,7 +9,7 @@ from typedbytes.cli._input.pair_detection import NOTE
 from typedbytes.cli._output.reports import report
 from typedbytes.cli._query.statistics import collect, type_name
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typedbytes.cli._output.files import CommandOutput
@@ -51,7 +51,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
 
 
 def _print_classes(settings, output):
-    from typedbytes.cli._classes.shapes import find_shapes  # lazy imports: start-up time
+    from typedbytes.cli._classes.shapes import find_shapes
 
     shapes = find_shapes(Inputs(settings, NOTE))
     if settings.language == "python":

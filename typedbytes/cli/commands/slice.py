@@ -11,7 +11,7 @@ from typedbytes.cli._input.pair_detection import REFUSE
 from typedbytes.cli._output.records import Records
 from typedbytes.cli._query.ranges import copy_from_end, copy_range
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typedbytes.cli._output.files import CommandOutput

@@ -16,7 +16,7 @@ from typedbytes.cli._input.inputs import Inputs, opened
 from typedbytes.cli._input.pair_detection import MAX_VALUES, UNDECIDED, guess_records, type_names
 from typedbytes.cli._output.reports import report
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typedbytes.cli._output.files import CommandOutput
@@ -107,7 +107,7 @@ def _header(source, inputs):
 
 
 def _header_of_rcfile(source, inputs):
-    from typedbytes.sequencefile.rcfile import RCFile  # imported lazily: few inputs need it
+    from typedbytes.sequencefile.rcfile import RCFile
 
     file = RCFile(source, max_bytes=inputs.max_bytes)
     header = {name: getattr(file, name) for name in ("version", "compression", "codec")}

@@ -15,7 +15,7 @@ from typedbytes.cli._query.fields import Fields
 from typedbytes.cli._query.sort_inputs import SortInputs
 from typedbytes.cli._query.value_order import RecordSink, with_sort_keys
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typedbytes.cli._output.files import CommandOutput

@@ -10,7 +10,7 @@ from typedbytes.cli._input.pair_detection import NOTE
 from typedbytes.cli._output.reports import report_sections
 from typedbytes.cli._query.statistics import collect, most_frequent, type_name
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typedbytes.cli._output.files import CommandOutput

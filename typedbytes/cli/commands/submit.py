@@ -14,7 +14,7 @@ from typedbytes.cli._job.bundle_options import BundleSettings, bundle_command, b
 from typedbytes.cli._job.options import JobSettings, job_of
 from typedbytes.cli._job.shown import check_shown, submit_and_show, write_shown
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typedbytes.cli._output.files import CommandOutput
@@ -90,13 +90,13 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
         say_lines(str(error))
         return FAILED
     except hadoop.SubmitError as error:
-        from typedbytes.cli._job.submit_failure import failure_of  # imported lazily: start-up time
+        from typedbytes.cli._job.submit_failure import failure_of
 
         raise failure_of(error) from None
 
 
 def _submit_to_spark(settings, folder, output):
-    from typedbytes.cli._job.result import run_and_report  # imported lazily: start-up time
+    from typedbytes.cli._job.result import run_and_report
     from typedbytes.cli._job.spark_job import on_spark
     from typedbytes.jobs.job import Job
 
@@ -174,7 +174,7 @@ def _printed(plan, settings):
         first = [bundle_command(settings, PLACEHOLDER)]
         plan = replace(plan, bundle=PLACEHOLDER)
     if settings.target == "hadoop":
-        from typedbytes.hadoop.steps import replacement  # imported lazily: start-up time
+        from typedbytes.hadoop.steps import replacement
 
         command = _command(settings)
         plan, moves = replacement(plan)

@@ -12,7 +12,7 @@ from typedbytes.cli._input.pair_detection import REFUSE
 from typedbytes.cli._output.records import Records
 from typedbytes.cli._records.encoded import is_pairs
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typedbytes.cli._output.files import CommandOutput

@@ -6,7 +6,7 @@ from typedbytes.cli._arguments import KEY_TYPE, OUTPUT, PLAIN, PRETTY, TYPE, Rec
 from typedbytes.cli._input.inputs import Inputs
 from typedbytes.cli._output.records import Records
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typedbytes.cli._output.files import CommandOutput

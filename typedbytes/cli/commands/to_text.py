@@ -7,7 +7,7 @@ from typedbytes.cli._input.inputs import Inputs
 from typedbytes.cli._input.pair_detection import NOTE
 from typedbytes.cli._output.records import Records
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typedbytes.cli._output.files import CommandOutput
@@ -35,7 +35,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
       typedbytes to-text --pairs out | sort | head
       typedbytes to-text --csv --header people.tb -o people.csv
     """
-    from typedbytes.cli._forms.text_form import Layout  # imported lazily: start-up time
+    from typedbytes.cli._forms.text_form import Layout
 
     layout = Layout(settings.pairs, settings.delimiter, settings.header, settings.separator)
     with Records(settings, output, layout=layout) as records:

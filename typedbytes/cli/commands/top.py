@@ -14,7 +14,7 @@ from typedbytes.cli._query.fields import Fields
 from typedbytes.cli._query.value_order import keyed_chunks
 from typedbytes.cli._records.encoded import Encoded, is_pairs
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typedbytes.cli._output.files import CommandOutput
@@ -47,7 +47,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
       typedbytes top --by value.size --by key --pairs logs.tb
       typedbytes top -3 --smallest --values numbers.tb
     """
-    from typedbytes import _report  # imported lazily: start-up time
+    from typedbytes import _report
 
     inputs = Inputs(settings, CHECK_UNDECIDED)
     fields = Fields(settings.by or ["value"], "--by", settings.dialect)

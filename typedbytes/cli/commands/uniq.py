@@ -9,7 +9,7 @@ from typedbytes.cli._input.pair_detection import CHECK_UNDECIDED
 from typedbytes.cli._output.records import Records
 from typedbytes.cli._records.encoded import chunks, is_pairs, nparts
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typedbytes.cli._output.files import CommandOutput
@@ -32,7 +32,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
       typedbytes sort --pairs part-0*.tb | typedbytes uniq --pairs > distinct.tb
       typedbytes uniq --pairs --by key --all < pairs.tb
     """
-    from typedbytes import _report  # imported lazily: start-up time
+    from typedbytes import _report
 
     by_key, distinct, inputs = settings.by == "key", None, Inputs(settings, CHECK_UNDECIDED)
     with Records(settings, output) as records:

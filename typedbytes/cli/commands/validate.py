@@ -15,7 +15,7 @@ from typedbytes.cli._output.reports import is_table, report
 from typedbytes.cli._records.encoded import unit
 from typedbytes.cli._records.fault_finder import FaultFinder, RecentBytesReader, dump
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any
@@ -45,7 +45,7 @@ class Settings(ReportSettings):
         """Return the types that keys and values must have, as options of a Decoder."""
         if self.type is None and self.key_type is None:
             return {}
-        from typedbytes.cli._records.record_type import types_of  # imported lazily: start-up time
+        from typedbytes.cli._records.record_type import types_of
 
         return types_of(self.type, self.key_type)
 
@@ -120,7 +120,7 @@ def _validated(name, inputs, settings, types, rows):
             source = formats.source_of(source, form, display_name(name), settings.pairs, **limits)
         recent = RecentBytesReader(source)
         if form == "sequencefile" and settings.repair is not None:
-            from typedbytes.cli._output.repair import repair  # imported lazily: start-up time
+            from typedbytes.cli._output.repair import repair
 
             with formats.sequence_file_reader(recent, **limits, raw=True, resync=True) as damaged:
                 return report_skipped(name, repair(damaged, settings.repair, settings.decoding(), **types))

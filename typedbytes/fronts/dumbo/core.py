@@ -13,7 +13,7 @@ from typedbytes.fronts.dumbo.user_code import Params, adapted
 from typedbytes.fronts.dumbo.util import Options, dumpcode, dumptext, fail, parseargs
 from typedbytes.fronts.started import is_started_by_engine
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -161,7 +161,7 @@ def _step_of(number, args, kwargs, initializer=None):
 def _run_job(opts: Options, of_steps: list[Any]) -> None:
     """Run the job of a script by the options of its command line."""
     from typedbytes.jobs.errors import JobError
-    from typedbytes.jobs.job import Job as OurJob  # lazy imports: a task needs none
+    from typedbytes.jobs.job import Job as OurJob
 
     inputs, output = opts["input"], opts["output"]
     if not inputs:

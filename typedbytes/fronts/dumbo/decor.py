@@ -6,7 +6,7 @@ from typedbytes.fronts.dumbo.user_code import instance_of
 from typedbytes.fronts.dumbo.util import Options
 from typedbytes.streaming import lib as ours
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,7 +20,7 @@ from typedbytes.streaming.lib import (
     sumsreducer,
 )
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

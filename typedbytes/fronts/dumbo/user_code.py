@@ -8,7 +8,7 @@ from itertools import chain
 from typedbytes.fronts.dumbo.util import incrcounter, setstatus
 from typedbytes.streaming.task_environment import PARAM, Task
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

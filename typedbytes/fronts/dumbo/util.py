@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -126,14 +126,14 @@ def loadtext(inputs: Iterable[str]) -> Iterator[tuple[int, str]]:
 
 def incrcounter(group: str, counter: str, amount: int) -> None:
     """Add an amount to a counter."""
-    from typedbytes import streaming  # lazy import: start-up time
+    from typedbytes import streaming
 
     streaming.counter(group, counter, amount)
 
 
 def setstatus(message: Any) -> None:
     """Report what the task does."""
-    from typedbytes import streaming  # lazy import: start-up time
+    from typedbytes import streaming
 
     streaming.status(message)
 

@@ -28,7 +28,7 @@ from typedbytes.fronts.hadoopy._files import (
 )  # fmt: skip
 from typedbytes.fronts.hadoopy._records import GroupedValues, Test, TypedBytesFile, counter, status
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any
@@ -42,7 +42,7 @@ __all__ = [
 
 def run(mapper: Any = None, reducer: Any = None, combiner: Any = None, **kw: Any) -> bool:
     """Run the task for which an engine has started the script; print doc= and return True where none has."""
-    import sys  # lazy imports: a driver needs none of them
+    import sys
 
     from typedbytes import streaming
     from typedbytes.fronts.started import is_started_by_engine

@@ -8,7 +8,7 @@ import tempfile
 from typedbytes import sequencefile
 from typedbytes.fronts.file_systems import FileSystem, HadoopFileSystem
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

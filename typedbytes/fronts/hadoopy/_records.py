@@ -9,7 +9,7 @@ from operator import itemgetter
 
 from typedbytes import PairReader, PairWriter, dumps
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -91,7 +91,7 @@ def status(msg: str, err: Any = None) -> None:
     if err is not None:
         err(f"reporter:status:{msg}\n")
         return
-    from typedbytes import streaming  # lazy import: start-up time
+    from typedbytes import streaming
 
     streaming.status(msg)
 
@@ -101,7 +101,7 @@ def counter(group: str, counter: str, amount: int = 1, err: Any = None) -> None:
     if err is not None:
         err(f"reporter:counter:{group},{counter},{amount}\n")
         return
-    from typedbytes import streaming  # lazy import: start-up time
+    from typedbytes import streaming
 
     streaming.counter(group, counter, amount)
 

@@ -7,7 +7,7 @@ import re
 
 from typedbytes.jobs.hadoop_properties import OLD_NAMES
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,7 +12,7 @@ from typedbytes.fronts.mrjob.options import JobParser, add_options, print_help
 from typedbytes.fronts.mrjob.step import MRStep
 from typedbytes.fronts.mrjob.util import expand_path
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from argparse import Namespace

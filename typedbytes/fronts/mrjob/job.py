@@ -16,7 +16,7 @@ from typedbytes.fronts.mrjob.util import log_to_null, log_to_stream, to_lines
 from typedbytes.fronts.started import is_started_by_engine
 from typedbytes.streaming.task_environment import Captured
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -116,7 +116,7 @@ class MRJob(DeclaredJob):
         if self._stderr is not None or self._is_own_task():
             self._report(f"reporter:counter:{group},{counter},{int(amount)}\n")
             return
-        from typedbytes import streaming  # lazy import: start-up time
+        from typedbytes import streaming
 
         streaming.counter(group, counter, int(amount))
 
@@ -125,7 +125,7 @@ class MRJob(DeclaredJob):
         if self._stderr is not None or self._is_own_task():
             self._report(f"reporter:status:{msg}\n")
             return
-        from typedbytes import streaming  # lazy import: start-up time
+        from typedbytes import streaming
 
         streaming.status(msg)
 
@@ -260,7 +260,7 @@ class MRJob(DeclaredJob):
         if Captured.wanted == "job":
             raise Captured(cls)
         if is_started_by_engine(sys.argv):
-            from typedbytes.fronts.mrjob import tasks  # lazy import: start-up time
+            from typedbytes.fronts.mrjob import tasks
 
             tasks.run_task(cls, sys.argv)
         cls().execute()
@@ -316,7 +316,7 @@ class MRJob(DeclaredJob):
             raise UsageError(
                 "make_runner() was called in a task, probably by a script without if __name__ == '__main__'"
             )
-        from typedbytes.fronts.mrjob.runner import Runner  # lazy import: start-up time
+        from typedbytes.fronts.mrjob.runner import Runner
 
         return Runner(self)
 

@@ -7,7 +7,7 @@ import os
 import sys
 from argparse import SUPPRESS, Action, ArgumentParser
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

@@ -11,7 +11,7 @@ import pickle
 
 from typedbytes.fronts.mrjob.util import safeeval
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any
@@ -116,7 +116,7 @@ else:
 
 def _fastest() -> tuple[type[_Pairs], type[_Values]]:
     """Return the protocols of the first of these modules that is installed, in mrjob's order."""
-    from importlib.util import find_spec  # lazy import: start-up time
+    from importlib.util import find_spec
 
     for name, protocols in (
         ("ujson", (UltraJSONProtocol, UltraJSONValueProtocol)),

@@ -6,7 +6,7 @@ from io import StringIO
 from urllib.parse import ParseResult, urljoin, urlparse
 from urllib.request import pathname2url, urlopen
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

@@ -17,7 +17,7 @@ from typedbytes.fronts.mrjob.util import expand_path
 from typedbytes.jobs.errors import JobError, OptionError
 from typedbytes.jobs.job import Job
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,7 +86,7 @@ def described(job: MRJob, options: dict[str, Any], engine: str, folder: str) -> 
 
 def completed(job: AnyJob) -> AnyJob:
     """Return the Job of a command with what the class in its script says."""
-    from typedbytes.streaming.capture import captured  # lazy import: start-up time
+    from typedbytes.streaming.capture import captured
 
     folder = tempfile.mkdtemp(prefix="mrjob-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -248,7 +248,7 @@ class Runner:
         return made
 
     def _run_inline(self, job):
-        from typedbytes.jobs.running import run_by  # lazy imports: start-up time
+        from typedbytes.jobs.running import run_by
         from typedbytes.local.inline import InlineTasks
         from typedbytes.local.scheduler import Scheduler
 

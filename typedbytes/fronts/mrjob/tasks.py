@@ -18,7 +18,7 @@ from typedbytes.sortkey import encode
 from typedbytes.streaming.commands import lines_through
 from typedbytes.streaming.task_environment import find_format, has_text_keys
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -12,7 +12,7 @@ import shutil
 import sys
 from contextlib import contextmanager, suppress
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

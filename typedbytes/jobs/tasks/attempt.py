@@ -20,7 +20,7 @@ from typedbytes.jobs.tasks.output_folder import write_part
 from typedbytes.jobs.tasks.processes import TaskError
 from typedbytes.jobs.tasks.sinks import ProgressSink
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -29,7 +29,7 @@ class Caretaker:
     """Tell a caretaker what to end and remove: a process group by its ID, a folder by its path."""
 
     def __init__(self) -> None:
-        import subprocess  # lazy import: the caretaker itself needs neither
+        import subprocess
         import threading
 
         from typedbytes.jobs.tasks.pipes import make_pipe

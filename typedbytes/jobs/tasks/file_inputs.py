@@ -15,7 +15,7 @@ from typedbytes import PairWriter, dumps
 from typedbytes.errors import DecodeError
 from typedbytes.jobs.remote import opened
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

@@ -33,7 +33,7 @@ from typedbytes.jobs.paths import absolute
 from typedbytes.jobs.tasks.file_inputs import CsvRows, WholeFile, check_end, has_quotes
 from typedbytes.sequencefile import Reader
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -290,7 +290,7 @@ class _Lines(_Chunks):
 
     def _source(self, split):
         if split.codec == BZIP2 and 0 < split.length < remote.size(split.path):
-            from typedbytes._base.bzip2 import Bzip2Split  # lazy import: few files need it
+            from typedbytes._base.bzip2 import Bzip2Split
 
             return Bzip2Split(self._file, split.start, split.length)
         self._file.seek(split.start)

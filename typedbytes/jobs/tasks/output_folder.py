@@ -22,7 +22,7 @@ from typedbytes.jobs.job import LINES
 from typedbytes.jobs.paths import absolute
 from typedbytes.streaming.formats.record_io import COUNT_NBYTES
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -13,7 +13,7 @@ import threading
 import weakref
 from contextlib import suppress
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

@@ -33,7 +33,7 @@ from typedbytes.jobs.tasks.caretaker import Caretaker
 from typedbytes.jobs.tasks.pipes import make_pipe
 from typedbytes.jobs.tasks.sinks import PipeSink
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -19,7 +19,7 @@ from typedbytes.streaming.task_environment import (
     is_last,
 )
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

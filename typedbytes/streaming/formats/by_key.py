@@ -18,7 +18,7 @@ from typedbytes.streaming._reporter import counters
 from typedbytes.streaming._sidefiles import side_files
 from typedbytes.streaming.formats.record_io import COUNT_NBYTES, checked_pair
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -11,7 +11,7 @@ import io
 from typedbytes import Decoder, PairReader, columns
 from typedbytes.columns import type_strings
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

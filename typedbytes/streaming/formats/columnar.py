@@ -8,7 +8,7 @@ from typedbytes import PairReader, columns
 from typedbytes.streaming.formats.record_io import Input, are_columns
 from typedbytes.streaming.formats.typed_bytes import TypedBytesOutput
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,7 +12,7 @@ from typedbytes._core import write_all
 from typedbytes.streaming.formats.record_io import COUNT_NBYTES, are_columns, checked_pair
 from typedbytes.streaming.formats.rows import row_of
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

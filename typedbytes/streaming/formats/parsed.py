@@ -14,7 +14,7 @@ from typedbytes._core import WrappedIterator
 from typedbytes.errors import DecodeError
 from typedbytes.streaming.formats.typed_bytes import TypedBytesInput, UndecodedInput
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -38,7 +38,7 @@ def reader_of_texts(kind: Any, options: Mapping[str, Any] | None = None) -> Call
     >>> reader_of_texts(Visit)({"user": "ann", "seconds": "1.5"}), reader_of_texts(Visit)({"user": "", "seconds": ""})
     (Visit(user='ann', seconds=1.5), Visit(user='', seconds=0.0))
     """
-    from typedbytes._records import resolve  # lazy import: start-up time
+    from typedbytes._records import resolve
 
     node = resolve(kind)
     defaults: dict[str, dict[str, Any]] = {}  # by field that is no text: what an empty one gives
@@ -73,7 +73,7 @@ def _parser(form, options):
             return row if read is None else read(row)
 
         return parse_row
-    import json  # lazy import: start-up time
+    import json
 
     loads = json.JSONDecoder(parse_constant=_refuse).decode
     if kind is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typedbytes._core import RawBytesReader
 from typedbytes.streaming.formats.record_io import BUFFER_NBYTES, ReaderInput, RecordOutput
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

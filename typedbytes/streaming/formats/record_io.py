@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typedbytes._core import write_all
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -16,7 +16,7 @@ from typedbytes import Encoder
 from typedbytes._report import lines
 from typedbytes.streaming.formats.record_io import RecordOutput
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -70,7 +70,7 @@ def _columns(name, item):
 
 
 def _described(kind):
-    from typedbytes._records import native_of  # lazy import: start-up time
+    from typedbytes._records import native_of
 
     node = native_of(kind)
     if node is None or node.kind != "record":
@@ -137,7 +137,7 @@ class CsvOutput(_RowOutput):
             return bytes(item).decode("utf-8", "surrogateescape")
         text = self._json(item).decode()[:-1]
         if text[:1] == '"':
-            import json  # lazy import: start-up time
+            import json
 
             return json.loads(text)
         return text

@@ -21,7 +21,7 @@ from typedbytes.streaming.formats.record_io import checked_pair
 from typedbytes.streaming.formats.typed_bytes import MAX_DEPTH, TypedBytesOutput, UndecodedInput
 from typedbytes.streaming.task_environment import GroupingError, Task, find_secondary
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

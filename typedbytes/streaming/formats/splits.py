@@ -13,7 +13,7 @@ from typedbytes._sorting import LineReader
 from typedbytes.streaming.formats.record_io import Input
 from typedbytes.streaming.task_environment import TYPED_BYTES_WRITABLE, UsageError
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typedbytes import Decoder, Encoder, PairReader, PairWriter, dumps
 from typedbytes.streaming.formats.record_io import BUFFER_NBYTES, ReaderInput, checked_pair
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

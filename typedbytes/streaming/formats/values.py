@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typedbytes.streaming.formats.text import TextOutput
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

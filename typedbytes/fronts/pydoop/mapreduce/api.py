@@ -9,7 +9,7 @@ import re
 from typedbytes import streaming
 from typedbytes.streaming.task_environment import Task
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

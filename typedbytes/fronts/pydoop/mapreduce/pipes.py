@@ -8,7 +8,7 @@ from typedbytes import streaming
 from typedbytes.fronts.pydoop.mapreduce import api
 from typedbytes.streaming.task_environment import task
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
