@@ -6,8 +6,6 @@ sources, how records become batches, and how that is divided among threads.
 
 from __future__ import annotations
 
-import sys
-
 from typedbytes import _core
 from typedbytes.columns import _native, _sources, _wanted, type_strings
 from typedbytes.columns._assembly import Assembly
@@ -29,11 +27,6 @@ if TYPE_CHECKING:
     from typedbytes.columns._read import Policy, Schema, Serde
 
 __all__ = ["BatchReader", "MismatchError"]
-
-# The default of batch_nbytes is the larger of _BATCH_NBYTES and _ROW_NBYTES for each of batch_rows.
-_BATCH_NBYTES = 8 << 20
-_ROW_NBYTES = 128
-_POLICIES = ("error", "widen", "split")
 
 
 class MismatchError(DecodeError):
@@ -76,31 +69,24 @@ class BatchReader(_core.RecordIterator, Exports):
         recursive: bool = False, type: Any = None, key_type: Any = None, value_type: Any = None,
         classes: ClassTexts = None, serde: Serde = "text",
     ) -> None:  # fmt: skip
-        if batch_nbytes is None:
-            batch_nbytes = max(_BATCH_NBYTES, _ROW_NBYTES * batch_rows)
-        if batch_rows < 1 or batch_nbytes < 1 or threads < 1:
-            raise ValueError("batch_rows, batch_nbytes and threads must be at least 1")
-        if on_mismatch not in _POLICIES:
-            raise ValueError(f'on_mismatch must be "error", "widen" or "split", not {on_mismatch!r}')
-        structure: dict[str, Any] = {"dialect": dialect, "max_depth": max_depth}
+        nbytes = _wanted.checked_nbytes(batch_rows, batch_nbytes, threads, on_mismatch)
         if unicode_errors == "strict" and _sources.is_sequence_reader(source):
             unicode_errors = source.__unicode_errors__
         text = _wanted.text_encoding(encoding, unicode_errors)
-        self._typed: Any = None
-        convert = None
         files = _sources.files_of(source, recursive)
         kind = _sources.kind_of(source if files is None else next(iter(files), None))
-        rows: Any = None
-        names: tuple[str, ...]
+        rows: Any = None  # of RCFiles
+        self._typed: Any = None  # the columns of a class
+        names: tuple[str, ...] = ("row",)
+        types = visible = paths = convert = None
         if kind == "rcfile":
             if not type is key_type is value_type is classes is None:
                 raise ValueError("the columns of an RCFile have a schema, not a type or classes")
             from typedbytes.columns import _rcfile
 
             rows = _rcfile.RowColumns(schema, columns, serde, max_depth)
-            structure["dialect"] = _rcfile.DIALECT
-            names = ("row",)
-        elif type is None and key_type is None and value_type is None:
+            dialect = _rcfile.DIALECT
+        elif type is key_type is value_type is None:
             names, types = _wanted.names_and_types(schema, pairs, dialect)
             visible, paths = _wanted.projection(columns, names)
         else:
@@ -113,35 +99,35 @@ class BatchReader(_core.RecordIterator, Exports):
             self._typed = typed = _typed.columns_of(type, key_type, value_type, dialect, max_depth)
             pairs, names, types, convert = type is None, typed.value_names, typed.types, typed.convert
             visible, paths = typed.projection(columns)
-        batch_nbytes = min(batch_nbytes, sys.maxsize)
-        self._ahead = BlocksAhead(threads)
+        structure: dict[str, Any] = {"dialect": dialect, "max_depth": max_depth}
         options = {**structure, **_wanted.options_of_text(text)}
-        how = pairs, options, self._typed and self._typed.options, self._ahead, classes
-        self._files = None if files is None else _sources.Files(files, kind, rows, *how)
-        self._in_file = files is None and kind is not None
-        open_one = rows.open if rows else _sources.sequence_file if self._in_file else _sources.stream
-        self._reader = self._files or open_one(source, *how)
+        self._ahead = BlocksAhead(threads)
+        self._open(source, files, kind, rows, pairs, options, self._typed and self._typed.options, self._ahead, classes)
         try:
             if rows:
                 visible, paths, types = rows.visible, rows.paths, rows.types
-            described = getattr(self._reader, "column_types", None) if types is None and self._typed is None else None
-            if described:
+            if types is None and (described := getattr(self._reader, "column_types", None)):
                 types = tuple(map(type_strings.parse, described))
             self._assembly = Assembly(
-                names, types, visible, paths, batch_rows, batch_nbytes, on_mismatch, structure, convert, text
+                names, types, visible, paths, batch_rows, nbytes, on_mismatch, structure, convert, text
             )
         except BaseException:
             self._reader.close()
             raise
-        self._memory = _sources.memory_of(source) if threads > 1 and not self._in_file else None
         is_divided = threads > 1 and not self._in_file
+        self._memory = _sources.memory_of(source) if is_divided else None
         self._parallel = Parallel(threads, self._assembly, self._memory) if is_divided else None
         self._source_failure: Exception | None = None  # raised after the rows before it
         self._has_ended = False
         self._whole_groups = False
         self._can_be_shown = _sources.is_at_hand(source)  # without waiting for it
-        self._nrows = 0
-        self._start = self._nbuffered = self._nused = self._offset = self._batch_offset = 0
+        self._nrows = self._start = self._nbuffered = self._nused = self._offset = self._batch_offset = 0
+
+    def _open(self, source, files, kind, rows, *how):
+        self._files = None if files is None else _sources.Files(files, kind, rows, *how)
+        self._in_file = files is None and kind is not None
+        open_one = rows.open if rows else _sources.sequence_file if self._in_file else _sources.stream
+        self._reader = self._files or open_one(source, *how)
 
     def __repr__(self) -> str:
         return shown(self, self._can_be_shown or bool(self._assembly.ready))

@@ -4,11 +4,28 @@ Here: schemas, names of columns and of encodings, checked. Not here: the text of
 """
 
 import codecs
+import sys
 
 from typedbytes.columns import type_strings
 from typedbytes.columns._batch import split_name
 
-__all__ = ["names_and_types", "options_of_text", "projection", "text_encoding"]
+__all__ = ["checked_nbytes", "names_and_types", "options_of_text", "projection", "text_encoding"]
+
+
+_BATCH_NBYTES = 8 << 20
+_ROW_NBYTES = 128
+_POLICIES = ("error", "widen", "split")
+
+
+def checked_nbytes(batch_rows, batch_nbytes, threads, on_mismatch):
+    """Return the bytes of a batch; ValueError for an option of a BatchReader that is wrong by itself."""
+    if batch_nbytes is None:
+        batch_nbytes = max(_BATCH_NBYTES, _ROW_NBYTES * batch_rows)
+    if batch_rows < 1 or batch_nbytes < 1 or threads < 1:
+        raise ValueError("batch_rows, batch_nbytes and threads must be at least 1")
+    if on_mismatch not in _POLICIES:
+        raise ValueError(f'on_mismatch must be "error", "widen" or "split", not {on_mismatch!r}')
+    return min(batch_nbytes, sys.maxsize)
 
 
 def names_and_types(schema, pairs, dialect):
