@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
+
 from typedbytes.cli._failure import UNAVAILABLE, USAGE, Failure
+from typedbytes.cli._job.bundle_options import bundle_of, bundle_settings
+from typedbytes.cli._job.options import job_of
+from typedbytes.cli._job.result import run_and_report
+from typedbytes.cli._job.shown import write_shown
 from typedbytes.jobs.errors import SubmitError
 from typedbytes.jobs.job import Job
 
@@ -12,7 +19,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from typedbytes.cli._job.options import JobSettings
+    from typedbytes.cli._output.files import CommandOutput
+    from typedbytes.cli.commands.submit import Settings
     from typedbytes.jobs.result import Result
+
+__all__ = ["on_spark", "submit"]
+
+
+def submit(settings: Settings, folder: str, output: CommandOutput) -> None:
+    """Run the job of the command submit, its bundle in a folder. Raises Failure and SubmitError."""
+    makes_bundle = bool(settings.bundle or any(bundle_settings(settings).values()))
+    bundle = bundle_of(settings, folder) if makes_bundle else None
+    job = job_of(settings, Job)
+
+    def run(job: Job) -> None:
+        run_and_report(job, on_spark(settings, job, settings.master, bundle), settings.is_shown)
+
+    if settings.is_shown:  # in this folder, which the machines share
+        write_shown(lambda target: run(replace(job, output=target)), os.curdir, job.output_format, output)
+    else:
+        run(job)
 
 
 def on_spark(settings: JobSettings, job: Job, master: str | None, bundle: str | None = None) -> Callable[[], Result]:
