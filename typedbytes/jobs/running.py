@@ -27,7 +27,7 @@ from typedbytes.jobs.tasks.inputs import PAIRS, find_files, make_splits, pairs_i
 from typedbytes.jobs.tasks.output_folder import OutputFolder
 from typedbytes.jobs.tasks.processes import Processes
 
-TYPE_CHECKING = False  # typing itself is not imported: start-up time
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,14 +61,14 @@ def run_by(
     and copied when it is complete. Raises JobError.
     """
     if not is_url(job.output):
-        return _run_by(engine, job, commands, tasks, where)
+        return _run_here(engine, job, commands, tasks, where)
     url = os.fspath(job.output)
     target = OutputAtUrl(url, job.overwrite)
     folder = tempfile.mkdtemp(prefix="typedbytes-", dir=job.tmp if job.tmp and os.path.isdir(job.tmp) else None)
     is_kept = job.keep_failed
     try:
         here = replace(job, output=os.path.join(folder, "output"), overwrite=False)
-        result = _run_by(engine, here, commands, tasks, where, url)
+        result = _run_here(engine, here, commands, tasks, where, url)
         target.put(result.output)
         is_kept = False
     finally:
@@ -78,60 +78,73 @@ def run_by(
     return replace(result, output=url, steps=(*result.steps[:-1], *last))
 
 
-def _run_by(engine, job, commands, tasks, where, shown_output=None):
+def _run_here(engine, job, commands, tasks, where, shown_output=None):
+    """Run a job whose output is a folder of this machine; its report names shown_output."""
     job.check_formats()
     check_by_key(job)
     part_options(job.properties, job.output_format)  # raises OptionError before anything is done
     if commands is None and tasks is None:
         refuse_own_job(job.script)
     with recorded(job, where) as history, tasks or Processes() as processes:
-        processes.folder, environ = ship_files(job.files, job.archives, job.environment, processes.caretaker)
-        if tasks is not None:
-            job = replace(job, environment=environ, name=job.name or os.path.basename(job.script) or "typedbytes")
-            roles = tasks.find_steps(job)
-            steps, settings = commands_of(job, roles, []), [each.settings for each in roles]
-        elif commands is None:
-            job = replace(
-                job, environment={**environ, **variable_of(job.script)}, name=job.name or os.path.basename(job.script)
-            )
-            roles = find_steps_by_asking(job, processes)
-            steps, settings = commands_of(job, roles), [each.settings for each in roles]
-        else:
-            job = replace(job, environment=environ, name=job.name or "typedbytes")
-            steps, settings = [commands], [{}]
-        if len(steps) > 1:
-            part_options(job.properties, "sequencefile")
-        asked, _ = job.asked_reducers
-        job = replace(job, nreducers=1 if asked is None else asked)
-        history.name = job.name
-
-        def run_step(job, commands, side_file_folders=()):
-            start = time.monotonic()
-            nreducers = job.nreducers if commands["reduce"] else 0
-            told = StepHistory(job.name, [], None, nreducers, time.time())
-            history.steps.append(told)
-            with (
-                _hint_at_lines(job),
-                OutputFolder(job.output, processes.caretaker, job.keep_failed, job.tmp, job.overwrite) as folder,
-            ):
-                job, splits = _with_splits(job, folder)
-                step = engine(_of_tasks(job, commands), commands, splits, folder, processes)
-                told.tasks, told.nmaps = step.tasks, len(splits)
-                counters = step.run()
-                for earlier in side_file_folders:
-                    folder.take_from(earlier)
-            told.counters, told.end = counters, time.time()
-            if job.report:
-                told.nbytes_written = nbytes_of_parts(folder.path)
-            return Result(folder.path, counters, len(splits), nreducers, time.monotonic() - start)
-
-        if len(steps) == 1:
-            result = run_step(with_settings(job, settings[0]), steps[0])
-        else:
-            result = run_steps(run_step, job, steps, settings, processes.caretaker)
+        result = _Run(engine, history, processes).run(job, commands, tasks)
         history.output = shown_output or result.output
         history.bad_records = bad_records_in(result.output) if job.report else []
         return result
+
+
+class _Run:
+    """One run of a job: what its steps share."""
+
+    def __init__(self, engine, history, processes):
+        self._engine = engine
+        self._history = history
+        self._processes = processes
+
+    def run(self, job, commands, tasks):
+        """Run all steps of a job."""
+        processes = self._processes
+        processes.folder, environ = ship_files(job.files, job.archives, job.environment, processes.caretaker)
+        if commands is None and tasks is None:
+            environ = {**environ, **variable_of(job.script)}
+        job = replace(job, environment=environ, name=job.name or os.path.basename(job.script) or "typedbytes")
+        if commands is None:
+            roles = find_steps_by_asking(job, processes) if tasks is None else tasks.find_steps(job)
+            steps = commands_of(job, roles, None if tasks is None else [])
+            settings = [each.settings for each in roles]
+        else:
+            steps, settings = [commands], [{}]
+        self._history.name = job.name
+        asked, _ = job.asked_reducers
+        job = replace(job, nreducers=1 if asked is None else asked)
+        if len(steps) == 1:
+            return self._run_step(with_settings(job, settings[0]), steps[0])
+        part_options(job.properties, "sequencefile")
+        return run_steps(self._run_step, job, steps, settings, processes.caretaker)
+
+    def _run_step(self, job, commands, side_file_folders=()):
+        start = time.monotonic()
+        nreducers = job.nreducers if commands["reduce"] else 0
+        history = StepHistory(job.name, [], None, nreducers, time.time())
+        self._history.steps.append(history)
+        caretaker = self._processes.caretaker
+        with (
+            _hint_at_lines(job),
+            OutputFolder(job.output, caretaker, job.keep_failed, job.tmp, job.overwrite) as folder,
+        ):
+            splits = _splits(job, folder)
+            raw_text = job.raw_text and all(split.kind == "text" for split in splits)
+            # Tasks get no inputs of this process.
+            job = replace(job, inputs=(), nreducers=nreducers, raw_text=raw_text)
+            splits = with_raw_text(splits) if raw_text else splits
+            step = self._engine(job, commands, splits, folder, self._processes)
+            history.tasks, history.nmaps = step.tasks, len(splits)
+            counters = step.run()
+            for earlier in side_file_folders:
+                folder.take_from(earlier)
+        history.counters, history.end = counters, time.time()
+        if job.report:
+            history.nbytes_written = nbytes_of_parts(folder.path)
+        return Result(folder.path, counters, len(splits), nreducers, time.monotonic() - start)
 
 
 @contextmanager
@@ -159,14 +172,6 @@ def _prints_lines(job):
         return False
 
 
-def _with_splits(job, folder):
-    """Return a job and its splits; lines of text as they are only if all of them are text."""
-    splits = _splits(job, folder)
-    if job.raw_text and all(split.kind == "text" for split in splits):
-        return job, with_raw_text(splits)
-    return replace(job, raw_text=False), splits
-
-
 def _splits(job, folder):
     records, paths = pairs_in(job.inputs)
     if records is not None:
@@ -176,8 +181,3 @@ def _splits(job, folder):
     return make_splits(
         files, job.input_format, job.split_size, in_order=job.library.reads_in_order, combines=job.combine_files
     )
-
-
-def _of_tasks(job, commands):
-    """Return a step's job as its tasks have it: with its reducers, without inputs of this process alone."""
-    return replace(job, inputs=(), nreducers=job.nreducers if commands["reduce"] else 0)
