@@ -48,8 +48,8 @@ class EncodeOptions:
 class DecodeOptions:
     def __init__(self, *args: Any, **options: Any) -> None: ...
 
-# Of each pair of overloads, the second is for what type checkers do not see as a class:
-# unions, Annotated and other aliases.
+# The second overload of each pair is for what type checkers do not see as a class: unions,
+# Annotated and other aliases.
 def dumps(obj: Any, *, type: Any = None, omit_none: bool = False, **options: Unpack[_EncodeOptions]) -> bytes: ...
 @overload
 def loads(

@@ -74,7 +74,7 @@ def _compressed(file, stream):
 
 
 def _decompressed(file, name):
-    """Return a file that we opened, or its decompressed contents; closes it if they cannot be had."""
+    """Return a file that we opened, or its decompressed contents; closes it if that fails."""
     try:
         if file.seekable():  # looking at the first bytes of a pipe would wait for them
             head = file.read(1)

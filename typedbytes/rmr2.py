@@ -5,7 +5,7 @@
 
 A vector is a list, with None for each NA; one of length 1 too, as R has no other numbers. A vector or list with names,
 and a data frame, is a dict; a factor the list of its labels; NULL is None. What has other attributes is WithAttributes.
-Of what R serialized itself (code 144: functions, complex numbers) the bytes come as Ext.
+What R serialized itself (code 144: functions, complex numbers) is an Ext of its bytes.
 
 >>> import typedbytes as tb
 >>> tb.loads(bytes.fromhex("910000000903 00000007 80000000"), ext_hook=ext_hook)

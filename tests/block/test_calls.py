@@ -495,7 +495,7 @@ def test_errors_of_errors_leave_the_connection(address, ring):
 
     with connected(address, {"fail": fail, "strange": object}, ring=ring, default=default) as connection:
         for _ in range(2):
-            with pytest.raises(tb.CallError, match="Silent: its text cannot be had, because of RuntimeError"):
+            with pytest.raises(tb.CallError, match="Silent: it has no text, because of RuntimeError"):
                 call(connection, "fail")
             with pytest.raises(tb.CallError, match="no such file"):
                 call(connection, "strange")

@@ -31,7 +31,7 @@ BUILTINS = {
     bytearray: "bytearray",
     memoryview: "memoryview",
 }
-#: Of modules that are imported if the type is theirs.
+#: The same for types of modules that are not imported here.
 OTHERS: dict[tuple[str, str], tuple[str, dict[str, Any]]] = {
     ("datetime", "date"): ("date", {"text": False}),
     ("datetime", "datetime"): ("datetime", {"unit": "us", "text": False, "utc": False}),

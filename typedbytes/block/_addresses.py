@@ -83,8 +83,8 @@ def listen(address):
 
 @contextmanager
 def _locked(folder):
-    # Of two servers that start on the path of one that has ended, each could take the other's for it: a socket on
-    # which nothing listens yet looks like one on which nothing listens any more.
+    # Two servers may start on the path of one that has ended, and each could take the other's socket for that of
+    # the ended one: nothing listens on it yet.
     import fcntl  # not on Windows
 
     file = None

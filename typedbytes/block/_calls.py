@@ -4,7 +4,7 @@ Here: which stream a connection uses, which function answers a message. Not here
 memory of a ring and how both sides agree on it, which _shared_ring knows; a call itself, which is compiled.
 
 A connection begins on its socket. A client in Python offers a ring, one in Java asks for an offer by the message `ring`
-alone; where a ring cannot be had, or the other side does not know of rings, the calls come over the socket.
+alone; where there can be no ring, or the other side does not know of rings, the calls go over the socket.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def connect(
 
     address: the path of a Unix socket, or a host and a port. timeout: seconds that connecting and each wait may take,
     None for no limit. ring: whether calls may pass through memory, if the server is on this machine; otherwise, and
-    where that cannot be had, they come over the socket. capacity, spin: as for `SharedRing`. max_bytes, default,
+    where there is no such memory, they go over the socket. capacity, spin: as for `SharedRing`. max_bytes, default,
     pickle: as for `Connection`. Raises OSError where nothing answers at the address.
 
     >>> with serve(("127.0.0.1", 0), {"add": lambda a, b: a + b}) as server:
@@ -299,7 +299,7 @@ def _failure(error):
     try:
         text = str(error)
     except Exception as second:
-        text = f"its text cannot be had, because of {type(second).__name__}"
+        text = f"it has no text, because of {type(second).__name__}"
     return [Command("error"), type(error).__name__, text.encode("utf-8", "backslashreplace").decode("utf-8")]
 
 

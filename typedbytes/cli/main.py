@@ -206,7 +206,7 @@ def _parse_command(arguments):
 def _classes_in_use(path):
     """Return a context in which the Readers of this process and its children know the classes of a file.
 
-    path: given by --classes; None: that which a variable names, if there is one.
+    path: given by --classes; None: the one in the variable TYPEDBYTES_CLASSES, if it is set.
     """
     if path is None and not environ.get("TYPEDBYTES_CLASSES"):
         return nullcontext()

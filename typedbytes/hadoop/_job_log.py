@@ -97,7 +97,7 @@ ADVICE = [
 LOG_LINE = re.compile(r"^(?:\d{4}-\d\d-\d\d[ T]|\d\d/\d\d/\d\d |\[[\w .#-]+\] (?:INFO|WARN|ERROR|DEBUG) )")
 PROGRESS = re.compile(r"map (\d+)% reduce (\d+)%")
 JOB_ID = re.compile(r"\bjob_\w+_\d+\b")
-# Of Hadoop's local mode, in which one task runs at a time; on a cluster there is only the progress of all.
+# Hadoop's local mode runs one task at a time, and says which; a cluster says only how far all are.
 TASK = re.compile(r"(Starting|Finishing) task: attempt_\w+_([mr])_(\d+)_\d+$")
 SPLIT = re.compile(r"Processing split: (\S+):(\d+)\+(\d+)$")
 MERGED = re.compile(r"last merge-pass, with \d+ segments left of total size: (\d+) bytes")

@@ -138,8 +138,8 @@ def _submit(plan, start, say, history):
     log = JobLogParser(say)
     begin = time.monotonic()
     nreducers, _ = plan.asked_reducers
-    told = StepHistory(plan.name or history.name, [], None, 1 if nreducers is None else nreducers, time.time())
-    history.steps.append(told)
+    step = StepHistory(plan.name or history.name, [], None, 1 if nreducers is None else nreducers, time.time())
+    history.steps.append(step)
     try:
         client = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -157,8 +157,8 @@ def _submit(plan, start, say, history):
             if log.job_id and "local" not in log.job_id:
                 say(f"the job goes on; to end it: mapred job -kill {log.job_id}")
             raise
-    told.tasks, told.counters, told.end = log.tasks, log.counters, time.time()
-    told.nbytes_written = log.counters.get("File Output Format Counters", {}).get("Bytes Written")
+    step.tasks, step.counters, step.end = log.tasks, log.counters, time.time()
+    step.nbytes_written = log.counters.get("File Output Format Counters", {}).get("Bytes Written")
     if client.returncode:
         log.fail_tasks()
         _fetch_task_logs(log)

@@ -35,7 +35,7 @@ __all__ = [
 
 #: The formats of tasks of this package; Hadoop has Java classes, too.
 OUTPUT_FORMATS = ("sequencefile", "pairs", "text", "values", "json", "csv", "parquet")
-#: Of them, those of which the tasks write the lines, the same in each engine; and those that have rows.
+#: Those whose lines the tasks write, the same with each engine; and those that have rows.
 LINES, ROWS = ("values", "json", "csv"), ("json", "csv", "parquet")
 WHY_NO_PARTITIONER = "Hadoop's hash of a key chooses the reducer; --secondary leaves out the end of the key"
 MAX_REDUCERS = 65536
@@ -55,7 +55,7 @@ class Job:
     a list. Or, on this machine and on Spark, records in memory: an iterable of tuples of a key and a value. output: a
     folder that does not exist yet.
 
-    Options; where it says nothing else, one is off or empty if it is not given::
+    Options, which are off or empty by default where nothing else is said::
 
       nreducers      how many reduce tasks, hence part files (1, or 0 for a script without a reducer); a property with
                      the number wins
@@ -63,16 +63,16 @@ class Job:
       secondary      how many bytes at the end of each encoded key affect only the order, not the choice of reducer:
                      as BinaryPartitioner does it with the right offset -secondary - 1; jobs with group_by do not
                      need it (0)
-      input_format   "auto" (by content), "text", "sequencefile", "json" (lines, parsed); but for Hadoop, which takes
-                     names of Java classes, "csv" (rows as dicts), "file" (a path and its bytes), "pairs", and
-                     several, "users/*=csv,*.log=text"
+      input_format   "auto" (by content), "text", "sequencefile", "json" (lines, parsed). Hadoop also takes names of
+                     Java classes; the others also "csv" (rows as dicts), "file" (a path and its bytes), "pairs", and
+                     several formats, "users/*=csv,*.log=text"
       output_format  "sequencefile", "text" (as with stream.reduce.output=text), "values" (text without the keys),
-                     "json" (lines) and "csv", rows with the columns of the key and of the value; but for Hadoop
-                     "parquet" (the same) and "pairs" (typed bytes, part-00000.tb); for Hadoop Java classes
+                     "json" (lines) and "csv", rows with the columns of the key and of the value. Hadoop also takes
+                     Java classes; the others also "parquet" (rows) and "pairs" (typed bytes, part-00000.tb)
       overwrite      the output may be that of an earlier job, which is removed when this one has succeeded (False)
       output_by_key  each key of the output is a tuple of a folder and a key: the pair, with this key, is in the part
                      files of that folder of the output (False)
-      step_output    but for Hadoop: a folder in which the output of each step but the last is kept ("")
+      step_output    not Hadoop: a folder in which the output of each step but the last is kept ("")
       recursive      read the folders inside an input too (an error), as Hadoop's property of that name
       report         the path of an HTML file that says what the tasks did, also where the job fails ("")
       name           of the job (that of the script)
@@ -80,11 +80,10 @@ class Job:
       bundle         Hadoop: an archive of this package; None: the nodes have it installed
       files          paths, or "PATH#NAME", of files that each task finds in its folder, which is then a folder of
                      the task's own
-      archives       the same of archives, zip or tar, that each task finds unpacked
+      archives       the same for archives, zip or tar, that each task finds unpacked
       libjars        Hadoop: paths of jars with classes of the job's own, such as those of its formats
-      properties     as Hadoop's -D: tasks find "a.b" as the variable a_b. Of Hadoop's own, those have the same effect
-                     everywhere that give the number of reduce tasks, and the compression and the separator of the
-                     output
+      properties     as Hadoop's -D: tasks find "a.b" as the variable a_b. Every engine follows Hadoop's properties
+                     with the number of reduce tasks, and with the compression and the separator of the output
       environment    more variables for the tasks
       params         parameters, by name: tasks find {"x": 3} as task().params["x"], "3"
       python_versions  Hadoop: versions of Python of the nodes, like "3.11" (what `python` is)
@@ -92,18 +91,18 @@ class Job:
       steps          Hadoop: the roles of each step in a job of several, which `check` asks the script for
       raw_text       map tasks get lines of text as they are, without offsets; steps say so (False)
       streams        Hadoop: what tasks exchange with it, "typedbytes" or "text", as mrjob's do ("typedbytes")
-      front          the library whose names the script imports, such as "mrjob", in the place of which
-                     `typedbytes.fronts` has them ("")
+      front          the library whose names the script imports, such as "mrjob": it gets those of
+                     `typedbytes.fronts` ("")
       feed           Hadoop: "splits": map tasks get whole splits; "pairs": single pairs (splits if the job allows them)
       feed_jar       Hadoop: the plug-in for splits (the one that is installed)
-      split_size     but for Hadoop: bytes of input for a map task (32 MiB, as Hadoop on local files)
-      combine_files  but for Hadoop: a map task reads as many small files as make a split; it has no input file then
-      keep_failed    but for Hadoop: leave the folder of a job that failed; JobError.kept says where
-      quiet          but for Hadoop: do not pass on the tasks' standard error
+      split_size     not Hadoop: bytes of input for a map task (32 MiB, as Hadoop on local files)
+      combine_files  not Hadoop: a map task reads as many small files as make a split; it has no input file then
+      keep_failed    not Hadoop: leave the folder of a job that failed; JobError.kept says where
+      quiet          not Hadoop: do not pass on the tasks' standard error
       processes      this machine: tasks that run at once (the number of processors)
       memory         this machine: bytes of this process, which sorts and merges for all tasks together (512 MiB)
       tmp            this machine: folder for temporary files (a folder beside the output)
-      codec          this machine: of temporary files, "none", "zlib", "lz4" or "zstd" ("none")
+      codec          this machine: compression of temporary files, "none", "zlib", "lz4" or "zstd" ("none")
       attempts       this machine: how often a task is tried (1)
       inline         this machine: all tasks in this process, one after the other, for a debugger or functions of
                      a notebook (False)

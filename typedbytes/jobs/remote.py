@@ -111,7 +111,7 @@ class OutputAtUrl:
         try:
             try:
                 self._fs.open(path, "wb").close()
-            except FileNotFoundError:  # it has folders, and this one is made with the output
+            except FileNotFoundError:  # in a file system with folders, this one is made with the output
                 folder, _, name = path.rpartition("/")
                 while "/" in folder and not self._fs.exists(folder):
                     folder = folder.rpartition("/")[0]
@@ -119,13 +119,13 @@ class OutputAtUrl:
                 self._fs.open(path, "wb").close()
             self._fs.rm_file(path)
         except NotImplementedError:
-            raise OutputError(f"{self._url}: nothing can be written there, its file system is only read") from None
+            raise OutputError(f"{self._url}: nothing can be written there, its file system is read-only") from None
 
     def put(self, folder: str) -> None:
         """Copy all files of a folder, the mark of a complete output last.
 
-        What replaces an earlier output is copied into a folder beside it first. Of a copy that fails nothing is left;
-        if the earlier output is removed already, the error says where the new one is.
+        What replaces an earlier output is copied into a folder beside it first. A copy that fails leaves nothing; once
+        the earlier output is removed, the error says where the new one is.
         """
         mark = os.path.join(folder, MARK)
         with reported(OutputError, self._url):

@@ -40,7 +40,7 @@ class Result:
 
     @property
     def records_in(self) -> int:
-        """How many records the mapper has read, that of the first step."""
+        """How many records the mapper of the first step has read."""
         return (self.steps[0] if self.steps else self).task_counters.get("MAP_INPUT_RECORDS", 0)
 
     @property

@@ -239,8 +239,8 @@ def _answered_roles(job, start, roles, processes):
 
 
 def _ask(job, start, roles, processes, hint=None):
-    """Return the standard error of a script started with each role at once; None for a role that it has not."""
-    # Of a variable and a property of one name, the variable reaches the tasks.
+    """Return, by role, the lines that a script writes when it is asked for it; None for a role that it lacks."""
+    # A variable wins over a property of the same name, as it does for tasks.
     given = {**variables_of(job.own_properties()), **job.environment, **variable_of(job.script)}
     environ = {**inherited_variables(), **given, ROLE_QUERY: "1"}
     with processes.threads(len(roles) or 1) as pool:

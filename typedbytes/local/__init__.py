@@ -64,9 +64,9 @@ def run(
 
     inputs: paths of files and folders, patterns, "-" for standard input; one or a list. SequenceFiles give their pairs,
     files of typed bytes (.tb) too, text files their lines as in Hadoop: an offset and a text; binary data is an
-    InputError. Of a folder, all files except those whose names start with _ or a dot. Or records in memory, an iterable
-    of tuples of a key and a value, which are the input of one map task. output: a folder that does not exist yet.
-    reducers: how many reduce tasks, hence part files. environ: more variables for the tasks.
+    InputError. A folder gives its files, except those whose names start with _ or a dot. Or records in memory, an
+    iterable of tuples of a key and a value, which are the input of one map task. output: a folder that does not exist
+    yet. reducers: how many reduce tasks, hence part files. environ: more variables for the tasks.
 
     progress: called as progress(phase, done, total) with "map" or "reduce" and bytes of input.
     The other options are those of `jobs.Job`.
@@ -106,7 +106,7 @@ def run_script(
 
     The script calls `typedbytes.streaming.run`, and is started with a role and then the arguments. reducers: None
     is 1 when the script has a reducer, and 0 otherwise. combiner: False leaves it out, None uses it when the
-    script has one, and with True it must have one. name: of the job; None: that of the script. Of a script with
+    script has one, and with True it must have one. name: of the job; None: that of the script. In a script with
     several steps, each reads what the step before wrote. The counters and tasks of the Result are totals; its
     `steps` has a Result for each step.
     """

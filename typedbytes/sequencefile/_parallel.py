@@ -71,8 +71,8 @@ def read(
 def _make_splits(files, split_size):
     for file in files:
         nbytes = locations.size(file) or 0
-        # Of size 0, or unknown to the server: one split of the whole file.
-        # For an empty file, that reports the missing header.
+        # A file of size 0, or of one that its server does not say, is one split; reading an empty one
+        # reports the missing header.
         for start in range(0, nbytes, split_size) or (0,):
             yield file, start, min(split_size, nbytes - start)
 

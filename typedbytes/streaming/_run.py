@@ -118,18 +118,8 @@ def run(
 
     While the task runs, standard output is standard error and standard input is empty, for child processes
     too, and os._exit(0) and os.exec* do not end it. Never returns; the exit code, even where user code
-    catches the SystemExit, is
-
-    ===  =====================================================================
-    0    all input read, all of it processed, all output delivered
-    1    an exception in user code, sys.exit() among them
-    64   no role, no code for the role, or keys that cannot be grouped
-    65   bad input
-    70   an error of this module
-    74   reading or writing failed, or the output pipe was closed
-    130  SIGINT
-    143  SIGTERM
-    ===  =====================================================================
+    catches the SystemExit, is 0 only if all input was processed and all output delivered: see "How a task ends" in
+    docs/streaming.md.
 
     Call it last, and only in the script itself::
 

@@ -20,7 +20,7 @@ __all__ = ["classes_in_use"]
 def classes_in_use(path: str | None) -> Iterator[None]:
     """Have the Readers of this process, and of those that it starts, know the classes of a file meanwhile.
 
-    path: None for that which the variable names, which is only checked.
+    path: None for the one in the variable, which is only checked.
     """
     before = os.environ.get(CLASSES_FILE)
     where, path = "--classes" if path else CLASSES_FILE, path or before or ""

@@ -38,7 +38,7 @@ SORTED_VALUES = {
     "mapreduce.partition.keypartitioner.options": "-k1,1",
     "mapred.partitioner.class": "org.apache.hadoop.mapred.lib.KeyFieldBasedPartitioner",
 }
-#: Of Hadoop alone: they would change how keys are ordered, which is here by their lines.
+#: Properties for Hadoop alone: they would change the order of keys, which is here that of their lines.
 OF_HADOOP = ("comparator", "partition", "stream.")
 ONE_LINE = "org.apache.hadoop.mapred.lib.NLineInputFormat"  # a task for each line
 REFUSED = {"setup": "a command before each task", "py_files": "give the modules with --files"}

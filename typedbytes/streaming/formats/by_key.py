@@ -134,7 +134,7 @@ def _check_folder(folder):
         is_left_out = name.startswith("part-") or name not in visible_names([name, "part-00000"])
         if not 0 < nbytes <= MAX_NAME_NBYTES or is_left_out or set(name) & set(":\0\n\r\\"):
             raise ValueError(
-                f"{folder!r:.300} cannot be a folder of the output: its names, parted by /, have 1 to "
+                f"{folder!r:.300} cannot be a folder of the output: its names, separated by /, have 1 to "
                 f"{MAX_NAME_NBYTES} bytes, do not start with part-, _ or a dot, are not those of side files, such as "
                 "log-m-00000, and have no colon, backslash or line end"
             )
