@@ -32,9 +32,9 @@ class Option:
         self.words = tuple(words)
 
 
-def option(*flags: str, group: str | None = None, words: Iterable[str] = (), **how: Any) -> Any:
+def option(*flags: str, group: str | None = None, words: Iterable[str] = (), **keywords: Any) -> Any:
     """Declare an option, or without flags an argument; a shell offers these words for it."""
-    return Option([(flags, how)], group, words)
+    return Option([(flags, keywords)], group, words)
 
 
 def switch(*flags: str, help: str) -> Any:
@@ -86,8 +86,9 @@ class Settings:
         for name, each in cls.all_options().items():
             if each.group not in groups:
                 groups[each.group] = parser.add_mutually_exclusive_group()
-            for flags, how in each.spellings:
-                argument = groups[each.group].add_argument(*flags or [name], **({"dest": name} if flags else {}), **how)
+            for flags, keywords in each.spellings:
+                dest = {"dest": name} if flags else {}
+                argument = groups[each.group].add_argument(*flags or [name], **dest, **keywords)
                 argument.words = each.words
 
 

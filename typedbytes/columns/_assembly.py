@@ -38,8 +38,8 @@ class Assembly:
 
     def new_builder(self, types):
         """Return an empty builder of these types."""
-        how = {"convert": self.convert, "text": self.text, **self.structure}
-        return _native.Builder(types, len(self.names), self.paths, self.policy, **how)
+        options = {"convert": self.convert, "text": self.text, **self.structure}
+        return _native.Builder(types, len(self.names), self.paths, self.policy, **options)
 
     def append(self, view, start):
         """Append the records from `start` on; return the number of bytes and of records used."""

@@ -123,11 +123,11 @@ class BatchReader(_core.RecordIterator, Exports):
         self._can_be_shown = _sources.is_at_hand(source)  # without waiting for it
         self._nrows = self._start = self._nbuffered = self._nused = self._offset = self._batch_offset = 0
 
-    def _open(self, source, files, kind, rows, *how):
-        self._files = None if files is None else _sources.Files(files, kind, rows, *how)
+    def _open(self, source, files, kind, rows, *arguments):
+        self._files = None if files is None else _sources.Files(files, kind, rows, *arguments)
         self._in_file = files is None and kind is not None
         open_one = rows.open if rows else _sources.sequence_file if self._in_file else _sources.stream
-        self._reader = self._files or open_one(source, *how)
+        self._reader = self._files or open_one(source, *arguments)
 
     def __repr__(self) -> str:
         return shown(self, self._can_be_shown or bool(self._assembly.ready))

@@ -61,12 +61,12 @@ def scan_polars(
     else:
         structure = {"pairs": pairs, **options}
         source = _Inferred(found, structure, merge)
-    how = {"polars": polars, "paths": found, "source": source, "split_size": split_size}
+    keywords = {"polars": polars, "paths": found, "source": source, "split_size": split_size}
     nthreads = threads or min(os.cpu_count() or 1, _MAX_NTHREADS)
     schema = polars.from_arrow(source.arrow.empty_table()).schema
 
     def batches(columns: list[str] | None, predicate: Any, n_rows: int | None, batch_size: int | None) -> Iterator[Any]:
-        return _limited(_frames(columns, predicate, nthreads if n_rows is None else 1, **how), n_rows)
+        return _limited(_frames(columns, predicate, nthreads if n_rows is None else 1, **keywords), n_rows)
 
     return polars.io.plugins.register_io_source(batches, schema=schema)
 
@@ -93,18 +93,18 @@ class _Inferred:
 class _Typed:
     """The schema that types have, and splits in it."""
 
-    def __init__(self, how: dict[str, Any], pairs: bool) -> None:
+    def __init__(self, keywords: dict[str, Any], pairs: bool) -> None:
         import pyarrow
 
-        self._how = how
-        with read(b"", pairs=pairs, **how) as reader:
+        self._keywords = keywords
+        with read(b"", pairs=pairs, **keywords) as reader:
             self.arrow = pyarrow.RecordBatchReader.from_stream(reader).schema
 
     def batches(self, split: Split, columns: list[str] | None) -> Iterator[Any]:
         """Yield the record batches of a split with these columns."""
         import pyarrow
 
-        with read(split, columns=columns, **self._how) as reader:
+        with read(split, columns=columns, **self._keywords) as reader:
             yield from map(pyarrow.record_batch, reader)
 
 

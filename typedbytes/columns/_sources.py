@@ -177,8 +177,8 @@ class Files:
         self._files = iter(files)
         self._kind = kind  # of the first
         self._rows = rows  # of RCFiles; None: there are none
-        self._how = pairs, structure, types, ahead, classes
-        self._name, self._reader, self.in_file = "", stream(b"", *self._how), False
+        self._arguments = pairs, structure, types, ahead, classes
+        self._name, self._reader, self.in_file = "", stream(b"", *self._arguments), False
         self._open_next()
 
     def __use_encoded__(self, use, nbytes):
@@ -198,7 +198,7 @@ class Files:
             raise ValueError(f"{path}: RCFiles and other files cannot be read together")
         self._name, self.in_file = name, kind is not None
         open_one = self._rows.open if self._rows is not None else sequence_file if self.in_file else stream
-        self._reader = open_one(name, *self._how)
+        self._reader = open_one(name, *self._arguments)
         return True
 
     def named(self, error):

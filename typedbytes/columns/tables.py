@@ -233,11 +233,11 @@ def _reader(split, types, structure, wanted):
 
     wanted: the types of the columns that are selected.
     """
-    how = {"on_mismatch": "widen", **structure}
-    reader = read(split, schema=types or None, **how)
+    options = {"on_mismatch": "widen", **structure}
+    reader = read(split, schema=types or None, **options)
     if not types or all(_is_one(reader.schema[name], kind) for name, kind in wanted.items()):
         return reader
-    with read(split, 1, types, **how) as by_types, read(split, 1, **how) as by_itself:
+    with read(split, 1, types, **options) as by_types, read(split, 1, **options) as by_itself:
         found = {
             name: kind if _is_one(by_types.schema[name], kind) else by_itself.schema[name]
             for name, kind in wanted.items()
@@ -245,7 +245,7 @@ def _reader(split, types, structure, wanted):
     if found == wanted:
         return reader
     reader.close()
-    return read(split, schema={**types, **found}, **how)
+    return read(split, schema={**types, **found}, **options)
 
 
 def _cast(found, path, schema, path_column):

@@ -98,8 +98,8 @@ def _appending(file, options):
     for name, value in given.items():
         if value != kept[name]:
             raise ValueError(f"the {name} of {os.fsdecode(file)} is {kept[name]!r}, not {value!r}: leave it out")
-    how = {**options, **kept, "sync_marker": marker, "append_at": nbytes}
-    return Writer(file, **how)
+    keywords = {**options, **kept, "sync_marker": marker, "append_at": nbytes}
+    return Writer(file, **keywords)
 
 
 _HEADER = {
@@ -248,7 +248,7 @@ class Writer(_native.Writer):
         metadata = options.get("metadata") or {}
         key_program = key_program or (key_function is None and _avro(key_class, "key", metadata)) or None
         value_program = value_program or (value_function is None and _avro(value_class, "value", metadata)) or None
-        how: dict[str, Any] = {
+        keywords: dict[str, Any] = {
             **options,
             **_find_compress(compression, codec),
             "key_class": key_class,
@@ -261,12 +261,12 @@ class Writer(_native.Writer):
         }
         for part, program in (("key", key_program), ("value", value_program)):
             if types[part] is not None:
-                how[f"{part}_type"] = _writables.by_names(types[part], program)
+                keywords[f"{part}_type"] = _writables.by_names(types[part], program)
         if isinstance(file, (str, os.PathLike)):
-            _native.Writer(io.BytesIO(), **how).close()  # refuses wrong options before the file is emptied
+            _native.Writer(io.BytesIO(), **keywords).close()  # refuses wrong options before the file is emptied
         file, ours = locations.opened(file, "a" if options.get("append_at") else "w")
         try:
-            super().__init__(file, owns=ours, **how)
+            super().__init__(file, owns=ours, **keywords)
         except BaseException:
             if ours:
                 file.close()
@@ -301,12 +301,12 @@ def _find_decompress(name):
 
 
 def _find_converters(decoders, classes, types, options):
-    how = {
+    keywords = {
         "classes": classes,
         "types": types,
         "options": {name: value for name, value in options.items() if name not in _OF_FILES},
     }
-    return partial(_writables.find_converters, decoders=_writables.by_full_name(decoders), **how)
+    return partial(_writables.find_converters, decoders=_writables.by_full_name(decoders), **keywords)
 
 
 def _types_of_pairs(options):
@@ -333,9 +333,9 @@ def decode(
     >>> decode("org.apache.hadoop.io.Text", b"\x02hi")
     'hi'
     """
-    how = {**options, "type": type, "strict": strict}
-    find = _find_converters(decoders, classes, {None: type}, how)
-    return _native.decode(_writables.full_name(class_name), data, find_converters=find, **how)
+    keywords = {**options, "type": type, "strict": strict}
+    find = _find_converters(decoders, classes, {None: type}, keywords)
+    return _native.decode(_writables.full_name(class_name), data, find_converters=find, **keywords)
 
 
 def encode(
@@ -354,7 +354,7 @@ def encode(
     b'\x02hi'
     """
     name = _writables.full_name(class_name)
-    how = {**options, "type": type, "omit_none": omit_none}
-    function, program = _writables.find_encoder(name, type, _writables.by_full_name(encoders), classes, how)
-    how["type"] = _writables.by_names(type, program)
-    return _native.encode(name, obj, function=function, program=program, **how)
+    keywords = {**options, "type": type, "omit_none": omit_none}
+    function, program = _writables.find_encoder(name, type, _writables.by_full_name(encoders), classes, keywords)
+    keywords["type"] = _writables.by_names(type, program)
+    return _native.encode(name, obj, function=function, program=program, **keywords)

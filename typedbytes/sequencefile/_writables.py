@@ -116,9 +116,9 @@ def _find_converters(class_name, decoders, classes):
         return decoder, lambda data: Encoder().encode(decoder(data))
     if class_name not in _SELF_DESCRIBING:
         return None, None
-    how = partial(_decode_whole, class_name, classes=classes)
-    to_typed = (lambda data: encode_exactly(how(data, exact=True))) if class_name in _MAPS else None
-    return partial(how, exact=False), to_typed
+    decode_whole = partial(_decode_whole, class_name, classes=classes)
+    to_typed = (lambda data: encode_exactly(decode_whole(data, exact=True))) if class_name in _MAPS else None
+    return partial(decode_whole, exact=False), to_typed
 
 
 def encode_exactly(value):

@@ -22,12 +22,12 @@ class TypedRows:
         if nulls not in ("value", "hive"):
             raise ValueError(f'nulls must be "value" or "hive" with type, which says where None may be, not {nulls!r}')
         columns.read(b"", **types).close()  # raises TypeError for what is not a column
-        how: Any = {"dialect": "hive" if nulls == "hive" else "hadoop"}
+        options: Any = {"dialect": "hive" if nulls == "hive" else "hadoop"}
         nodes = {name: nodes_of_rows(kind) for name, kind in types.items()}
         reading: Any = {name: read for name, (read, _) in nodes.items()}
         writing: Any = {name: write for name, (_, write) in nodes.items()}
-        self._decoder: Any = Decoder(**reading, **how)
-        self._encoder: Any = Encoder(**writing, **how)
+        self._decoder: Any = Decoder(**reading, **options)
+        self._encoder: Any = Encoder(**writing, **options)
 
     def encoded(self, rows):
         """Return pairs, encoded as columns.write does with structs as MAPs, in the forms of the types."""

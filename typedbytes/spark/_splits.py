@@ -197,8 +197,8 @@ def _given_rows(files, options, arrow):
 def batches_of(split, options, schema):
     """Yield the records of a split as record batches of a Schema; raises SchemaError for one that does not fit."""
     try:
-        how = {**options.structure, "serde": options.rows["serde"]}
-        for batch in tables.batches_of(split, schema, how, options.path_column):
+        keywords = {**options.structure, "serde": options.rows["serde"]}
+        for batch in tables.batches_of(split, schema, keywords, options.path_column):
             for name, column in zip(schema.arrow.names, batch.columns):
                 _refuse_equal_keys(column, name, split)
             yield batch

@@ -55,8 +55,8 @@ def records_of(source, shown, layout, max_bytes, lines=None):
     separator = layout.separator.encode(errors="surrogateescape")
     if separator != layout.separator.encode(errors="replace"):
         separator = _NEVER
-    how = {"pairs": layout.pairs, "rows": layout.is_rows, "header": layout.header, "max_bytes": max_bytes}
-    text = _report.TextRecords(separator, **how)
+    options = {"pairs": layout.pairs, "rows": layout.is_rows, "header": layout.header, "max_bytes": max_bytes}
+    text = _report.TextRecords(separator, **options)
     with io.BufferedReader(source, _PIECE_NBYTES) as file:
         piece = None
         while piece != b"":
@@ -81,7 +81,7 @@ class TextOutput:
 
     def __init__(self, output, dialect, layout):
         self._layout = layout
-        self._how = {"rows": layout.is_rows, "header": layout.header, "dialect": dialect}
+        self._options = {"rows": layout.is_rows, "header": layout.header, "dialect": dialect}
         self._output = output
         self._lines: Any = None
 
@@ -93,7 +93,7 @@ class TextOutput:
             raise Failure(USAGE, "argument --header: needs values, not pairs")
         if self._lines is None:
             separator = self._layout.separator.encode(errors="surrogateescape")
-            self._lines = _report.TextLines(separator, pairs=pairs, **self._how)
+            self._lines = _report.TextLines(separator, pairs=pairs, **self._options)
 
     def close(self, is_complete):
         """Write what follows the last record: nothing."""

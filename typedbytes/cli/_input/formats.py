@@ -5,6 +5,7 @@ No more is read to recognise an input than a single value of it could have, or t
 
 import io
 from codecs import BOM_UTF8
+from collections import namedtuple
 
 import typedbytes
 from typedbytes._base.compression import put_back
@@ -36,6 +37,10 @@ JSON_PIECE_NBYTES = 1 << 20  # of a line that may hold several values
 _TEXT_NBYTES = 1 << 18  # that are looked at together
 # 6: a version, which distinguishes it from text
 _SIGNATURES = (SEQUENCE_FILE + b"\6", BLOCK_MESSAGE, *FOREIGN, *BYTE_ORDER_MARKS)
+
+
+#: How an input is read; shown: what messages call it.
+Opening = namedtuple("Opening", "shown pairs dialect max_bytes")
 
 
 def recognise(head, is_all=False):
@@ -74,78 +79,76 @@ def _has_open_line(head):
     return len(head) < CHUNK_NBYTES and b"\n" not in head.lstrip()
 
 
-def reader_of(source, name, shown, raw, pairs, dialect, max_bytes):
-    """Return a reader of the records of a source in this format, encoded ones with raw.
-
-    shown: the input in messages.
-    """
+def reader_of(source, name, opening, raw):
+    """Return a reader of the records of a source in this format, encoded ones with raw."""
     if name == "sequencefile" and not raw:
-        return sequence_file_reader(source, dialect, max_bytes)
-    source = source_of(source, name, shown, pairs, dialect, max_bytes)
-    kind = Pairs if name == "sequencefile" else typedbytes.PairReader if pairs else typedbytes.Reader
-    return kind(source, dialect=dialect, max_bytes=max_bytes, raw=raw)
+        return sequence_file_reader(source, opening.dialect, opening.max_bytes)
+    source = source_of(source, name, opening)
+    kind = Pairs if name == "sequencefile" else typedbytes.PairReader if opening.pairs else typedbytes.Reader
+    return kind(source, dialect=opening.dialect, max_bytes=opening.max_bytes, raw=raw)
 
 
-def sequence_file_reader(source, dialect, max_bytes, **how):
+def sequence_file_reader(source, dialect, max_bytes, **options):
     """Return a reader of the pairs of a SequenceFile as objects."""
     from typedbytes import sequencefile
 
     limit = {} if max_bytes is None else {"max_bytes": max_bytes}
-    return sequencefile.Reader(source, dialect=dialect, **limit, **how)
+    return sequencefile.Reader(source, dialect=dialect, **limit, **options)
 
 
-def source_of(source, name, shown, pairs, dialect, max_bytes):
+def source_of(source, name, opening):
     """Return a source of typed bytes that converts a source in this format."""
     if name == "text":
         raise Failure(
             BAD_DATA,
-            f"{shown}: text that is neither typed bytes nor lines of JSON "
+            f"{opening.shown}: text that is neither typed bytes nor lines of JSON "
             "(typedbytes from-text reads lines, CSV and TSV)",
         )
     if name == "rcfile":
-        return _rows_of_rcfile(source, shown, pairs, dialect, max_bytes)
+        return _rows_of_rcfile(source, opening)
     if name in FOREIGN.values():
         hint = _HINTS.get(name, "")
-        raise Failure(BAD_DATA, f"{shown}: not typed bytes but {name}{hint}")
+        raise Failure(BAD_DATA, f"{opening.shown}: not typed bytes but {name}{hint}")
     reader = None
     if name == "sequencefile":
-        reader = sequence_file_reader(source, dialect, max_bytes, raw=True)
+        reader = sequence_file_reader(source, opening.dialect, opening.max_bytes, raw=True)
         pieces = iter(lambda: reader.read_typed(CHUNK_NBYTES) or None, None)
     elif name == "json":
-        pieces = records_of_json(source, shown, pairs, dialect, max_bytes)
+        pieces = records_of_json(source, opening)
     elif name == "block":
-        pieces = _from_messages(source, pairs, dialect, max_bytes)
+        pieces = _from_messages(source, opening)
     else:
         return source
     return Encoded(pieces, reader)
 
 
-def _rows_of_rcfile(source, shown, pairs, dialect, max_bytes):
+def _rows_of_rcfile(source, opening):
     """Return a source of the rows of an RCFile, each a VECTOR of texts."""
     from typedbytes.sequencefile.rcfile import RCFile
 
-    if pairs:
-        raise Failure(BAD_DATA, f"{shown}: an RCFile has rows, not pairs: leave out --pairs")
-    rows = RCFile(source, dialect=dialect, max_bytes=max_bytes)
+    if opening.pairs:
+        raise Failure(BAD_DATA, f"{opening.shown}: an RCFile has rows, not pairs: leave out --pairs")
+    rows = RCFile(source, dialect=opening.dialect, max_bytes=opening.max_bytes)
     return Encoded(iter(lambda: rows.__read_encoded__(CHUNK_NBYTES)[0] or None, None))
 
 
-def limited_source_of(source, name, shown, pairs, dialect, max_bytes):
+def limited_source_of(source, name, opening):
     """Return a source of typed bytes as `source_of` does, in which no record is larger than max_bytes."""
-    if max_bytes is None:
-        return source_of(source, name, shown, pairs, dialect, max_bytes)
-    records = reader_of(source, name, shown, True, pairs, dialect, max_bytes)
+    if opening.max_bytes is None:
+        return source_of(source, name, opening)
+    records = reader_of(source, name, opening, True)
     pieces = (record if type(record) is bytes else b"".join(record) for record in records)
     return Encoded(pieces, getattr(records, "sequence_file", None))
 
 
-def records_of_json(source, shown, pairs, dialect, max_bytes, plain=False):
+def records_of_json(source, opening, plain=False):
     """Yield encoded records of a source of JSON, several at a time.
 
-    What is wrong is said by reading its line again, as objects. shown: the input in messages.
+    A line that is refused is read again, as objects, for its error.
     """
     from typedbytes import _report
 
+    shown, pairs, dialect, max_bytes = opening
     records = _report.JsonRecords(pairs=pairs, plain=plain, dialect=dialect, max_bytes=max_bytes)
     with io.BufferedReader(source, _TEXT_NBYTES) as file:
         piece = None
@@ -184,15 +187,15 @@ def lines_of(source, shown, max_bytes, piece_nbytes=-1, before=(0, 0)):
             limit = piece_nbytes if max_bytes is None else max_bytes + 1
 
 
-def _from_messages(source, pairs, dialect, max_bytes):
+def _from_messages(source, opening):
     """Yield each message as a VECTOR of its values; with --pairs a message must be two values, a key and its value."""
     from typedbytes.block import ArrowStream, BlockReader
 
     handler = "surrogateescape"  # keeps the bytes of text that is not UTF-8
-    encoder = typedbytes.Encoder(dialect=dialect, unicode_errors=handler)
-    for message in BlockReader(source, "native", max_bytes=max_bytes, exact=True, unicode_errors=handler):
+    encoder = typedbytes.Encoder(dialect=opening.dialect, unicode_errors=handler)
+    for message in BlockReader(source, "native", max_bytes=opening.max_bytes, exact=True, unicode_errors=handler):
         values = tuple(value.data if isinstance(value, ArrowStream) else value for value in message)
-        if not pairs:
+        if not opening.pairs:
             yield encoder.encode(values)
         elif len(values) == 2:
             yield encoder.encode_pairs([values])

@@ -30,7 +30,7 @@ from typedbytes.cli._input import formats, progress
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from contextlib import AbstractContextManager
     from typing import Any
 
@@ -43,18 +43,21 @@ GLOB_CHARACTERS = frozenset("*?[")
 class Inputs:
     """The inputs of a command by name, with the files of folders and patterns, and how they are read.
 
-    pair_check: what to do about input that looks like pairs, one of pair_detection; None: nothing.
+    pair_check: what to do about input that looks like pairs, one of pair_detection; None: nothing. rows: the formats of
+    rows of text that the command reads. rcfile: what columns.read is to know of RCFiles.
     """
 
-    def __init__(self, settings: InputSettings, pair_check: str | None = None) -> None:
+    def __init__(
+        self, settings: InputSettings, pair_check: str | None = None, rows: Iterable[str] = (), rcfile: Any = None
+    ) -> None:
         self.files = settings.files
         self.format = settings.from_
         self.dialect = settings.dialect
         self.pairs = settings.pairs
         self.max_bytes = settings.max_bytes
         self.recursive = settings.recursive
-        self.rows: tuple[str, ...] = ()  # the formats of rows of text that the command reads
-        self.rcfile: dict[str, Any] = {}  # what columns.read is to know of RCFiles
+        self.rcfile: dict[str, Any] = rcfile or {}
+        self._rows = tuple(rows)
         self._pair_check = pair_check if settings.is_record_kind_unknown else None
         self._output = settings.output
         self._holds_pairs: bool | None = None  # what was read so far
@@ -87,15 +90,13 @@ class Inputs:
                     yield reader
                 return
             source = self.check_for_pairs(source, form, name)
-            with formats.reader_of(
-                source, form, display_name(name), raw, self.pairs, self.dialect, self.max_bytes
-            ) as reader:
+            with formats.reader_of(source, form, self._opening(name), raw) as reader:
                 yield reader
 
     def recognised(self, source: Any, name: str = "") -> tuple[str, Any]:
         """Return the format of a source, given by --from or by its first bytes, and the source to read it from.
 
-        Text is of the format in `rows` that the end of its name says.
+        Text is of the format among the rows that the end of its name says.
         """
         if self.format is not None:
             return self.format, source
@@ -104,8 +105,8 @@ class Inputs:
             piece = source.read(formats.nbytes_to_recognise(head)) or b""
             head += piece
             form = formats.recognise(head, not piece)
-        if form in ("text", "json") and self.rows:
-            form = next((each for each in self.rows if name.removesuffix(".gz").endswith(f".{each}")), form)
+        if form in ("text", "json"):
+            form = next((each for each in self._rows if name.removesuffix(".gz").endswith(f".{each}")), form)
         return form, put_back(head, source)
 
     def _check_kind(self, pairs):
@@ -125,7 +126,10 @@ class Inputs:
 
     def source_of(self, source: Any, form: str, name: str) -> Any:
         """Return a source of typed bytes in which no record is larger than --max-bytes."""
-        return formats.limited_source_of(source, form, display_name(name), self.pairs, self.dialect, self.max_bytes)
+        return formats.limited_source_of(source, form, self._opening(name))
+
+    def _opening(self, name):
+        return formats.Opening(display_name(name), self.pairs, self.dialect, self.max_bytes)
 
     def lines(self) -> Iterator[tuple[str, bytes]]:
         """Yield (location, line) for the lines of JSON of each input.
@@ -140,9 +144,7 @@ class Inputs:
         """Yield the encoded records of each input of JSON, several at a time."""
         for name in self:
             with opened(name) as source:
-                yield from formats.records_of_json(
-                    source, display_name(name), self.pairs, self.dialect, self.max_bytes, plain
-                )
+                yield from formats.records_of_json(source, self._opening(name), plain)
 
 
 def matching_names(path, recursive=False):

@@ -78,8 +78,8 @@ def create_file_of_url(url):
     """Open a URL for writing; the file exists after the block, unless the block fails."""
     with _as_url_failure(url):
         fs, path = locations.file_system(url)
-    how = _replace_by_rename if url.startswith(WITHOUT_TRANSACTIONS) else _in_a_transaction
-    with how(fs, path, url) as file:
+    writing = _replace_by_rename if url.startswith(WITHOUT_TRANSACTIONS) else _in_a_transaction
+    with writing(fs, path, url) as file:
         yield file
 
 

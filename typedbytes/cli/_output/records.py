@@ -83,7 +83,7 @@ class UntilFailure:
             self._has_failed = False
 
 
-def _sink(name, form, output, layout=None, **how):
+def _sink(name, form, output, layout=None, **options):
     if name == "typedbytes":
         return _TypedBytes(output)
     if name == "json":
@@ -96,7 +96,7 @@ def _sink(name, form, output, layout=None, **how):
         return TextOutput(output, form.dialect, layout)
     from typedbytes.cli._output.sequencefile import SequenceFileOutput
 
-    return SequenceFileOutput(output, form.dialect, **how)
+    return SequenceFileOutput(output, form.dialect, **options)
 
 
 class _TypedBytes:
@@ -158,8 +158,8 @@ class _Messages(_TypedBytes):
         self._encoder = BlockEncoder("native", unicode_errors=unicode_errors)
         self._output = output
         self._dialect = dialect
-        how = {"dialect": dialect, "unicode_errors": unicode_errors, "exact": True}  # exact: pickles stay as they are
-        self._decoders = [typedbytes.Decoder(**how, map_pairs=each) for each in (False, True)]
+        options = {"dialect": dialect, "unicode_errors": unicode_errors, "exact": True}  # pickles stay as they are
+        self._decoders = [typedbytes.Decoder(**options, map_pairs=each) for each in (False, True)]
 
     def expect(self, reader):
         """Prepare for the records of this reader."""

@@ -12,10 +12,11 @@ def repair(damaged, target, decoding, key_type=None, value_type=None, type=None)
 
     key_type, value_type: what keys and values must fit, None for anything.
     """
-    how = {each: getattr(damaged, each) for each in ("key_class", "value_class", "version", "compression", "metadata")}
+    names = "key_class", "value_class", "version", "compression", "metadata"
+    options = {name: getattr(damaged, name) for name in names}
     bad, places = [], []
     # The input may be the file to replace: the copy gets its name when it is complete.
-    with replace_file(target) as file, open_sequencefile(file, codec=damaged.codec or "default", **how) as writer:
+    with replace_file(target) as file, open_sequencefile(file, codec=damaged.codec or "default", **options) as writer:
         for index, (start, key, value) in enumerate(_with_starts(damaged)):
             part = "key"
             try:

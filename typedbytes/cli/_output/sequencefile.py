@@ -23,10 +23,10 @@ Header = namedtuple("Header", "key_class value_class metadata")
 
 
 @contextmanager
-def open_sequencefile(output, **how):
+def open_sequencefile(output, **options):
     """Yield a writer of a SequenceFile to a CommandOutput."""
     try:
-        writer = sequencefile.Writer(output, **how)
+        writer = sequencefile.Writer(output, **options)
     except ValueError as error:
         raise Failure(USAGE, f"{output}: {error}") from None
     except ImportError as error:
@@ -68,14 +68,14 @@ def check_same_header(header, other):
 class SequenceFileOutput:
     """Write pairs to a SequenceFile with the metadata of its inputs, and with their classes unless others are given."""
 
-    def __init__(self, output, dialect, key_class=None, value_class=None, **how):
+    def __init__(self, output, dialect, key_class=None, value_class=None, **options):
         self._output = output
         self._classes = {
             name: full_name(given)
             for name, given in (("key_class", key_class), ("value_class", value_class))
             if given is not None
         }
-        self._how = {"dialect": dialect, **how}
+        self._options = {"dialect": dialect, **options}
         self._header: Any = None
         self._writer: Any = None
 
@@ -101,7 +101,7 @@ class SequenceFileOutput:
 
     def _start(self, header):
         self._header = header
-        self._writing = open_sequencefile(self._output, **header._asdict(), **self._how)
+        self._writing = open_sequencefile(self._output, **header._asdict(), **self._options)
         self._writer = self._writing.__enter__()
 
     def copy_raw(self, reader):

@@ -46,10 +46,10 @@ class SortInputs:
 
     def reader_of_sorted(self, file, nparts):
         """Return a reader of the sorted records in a file."""
-        how = {"raw": True, "dialect": self._inputs.dialect}
+        options = {"raw": True, "dialect": self._inputs.dialect}
         if self._sequence_file:
-            return Pairs(Encoded(iter(lambda: file.read(CHUNK_NBYTES) or None, None), self._sequence_file), **how)
-        return (typedbytes.PairReader if nparts == 2 else typedbytes.Reader)(file, **how)
+            return Pairs(Encoded(iter(lambda: file.read(CHUNK_NBYTES) or None, None), self._sequence_file), **options)
+        return (typedbytes.PairReader if nparts == 2 else typedbytes.Reader)(file, **options)
 
     def _check_header(self, source):
         """Raise Failure if the inputs for a SequenceFile have different classes; an empty one has none."""

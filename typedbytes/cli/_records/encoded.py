@@ -33,8 +33,8 @@ class Pairs(typedbytes.PairReader):
 
     __slots__ = ("sequence_file",)
 
-    def __init__(self, source, **how):
-        super().__init__(source, **how)
+    def __init__(self, source, **options):
+        super().__init__(source, **options)
         self.sequence_file = source.sequence_file
 
 

@@ -65,11 +65,11 @@ class ShownRecords:
     def __init__(self, value_type: str | None, key_type: str | None, dialect: str) -> None:
         from typedbytes._records.shown import node_of_text
 
-        how: Any = {"dialect": dialect, "unicode_errors": "surrogateescape"}
+        options: Any = {"dialect": dialect, "unicode_errors": "surrogateescape"}
         types: Any = types_of(value_type, key_type)
         shown: Any = {name: None if kind is None else node_of_text(kind) for name, kind in types.items()}
-        self._decoder = typedbytes.Decoder(exact=True, **types, **how)
-        self._encoder = typedbytes.Encoder(**shown, **how)
+        self._decoder = typedbytes.Decoder(exact=True, **types, **options)
+        self._encoder = typedbytes.Encoder(**shown, **options)
         self._dialect = dialect
 
     def expect(self, reader: Any) -> None:

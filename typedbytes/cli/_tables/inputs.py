@@ -73,13 +73,13 @@ def batches_of_table(source: Any, form: str, name: str, rcfile: dict[str, Any]) 
         raise Failure(BAD_DATA, f"{display_name(name)}: {error}") from None
 
 
-def _of_rcfile(source, how):
+def _of_rcfile(source, options):
     from typedbytes import columns
     from typedbytes.columns._sources import OpenRCFile
 
     pyarrow, has_rows = imported_pyarrow(), False
     try:
-        batches = columns.read(OpenRCFile(source), **how)
+        batches = columns.read(OpenRCFile(source), **options)
     except LookupError as error:
         raise Failure(USAGE, str(error.args[0])) from None
     with batches:
@@ -211,8 +211,8 @@ def _of_rows(delimiter, source, name):
 
     if not source.peek(1):
         return imported_pyarrow().schema([]), iter(())
-    how = {"read_options": csv.ReadOptions(block_size=_ROWS_NBYTES)}
-    rows = csv.open_csv(source, parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True), **how)
+    options = {"read_options": csv.ReadOptions(block_size=_ROWS_NBYTES)}
+    rows = csv.open_csv(source, parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True), **options)
     return rows.schema, rows
 
 

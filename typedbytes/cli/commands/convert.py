@@ -190,9 +190,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     if (settings.columns or settings.flatten) and not is_table:
         raise Failure(USAGE, f"--columns and --flatten are for {', '.join(TABLES)}, not for {settings.target}")
     shape = Shape(settings.columns.split(",") if settings.columns else None, settings.flatten)
-    inputs = Inputs(settings, CHECK_UNDECIDED if is_table else NOTE)
-    inputs.rows = tuple(DELIMITERS)
-    inputs.rcfile = _rcfile_options(settings)
+    inputs = Inputs(settings, CHECK_UNDECIDED if is_table else NOTE, DELIMITERS, _rcfile_options(settings))
     if settings.output and not settings.output_file():
         from typedbytes.cli._tables.folder import write_folder
 
@@ -211,14 +209,14 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
         return None
     classes = {"key_class": settings.key_class, "value_class": settings.value_class}
     if settings.target != "sequencefile":
-        how = {}
+        options = {}
     elif settings.codec in (None, "none"):
-        how = {"codec": "default", "compression": "none", **classes}
+        options = {"codec": "default", "compression": "none", **classes}
     else:
-        how = {"codec": settings.codec, "compression": settings.compression, **classes}
+        options = {"codec": settings.codec, "compression": settings.compression, **classes}
     keeps_names = settings.structs == "map"
     order = None if keeps_names and not settings.pairs else ColumnOrder(keeps_names)
-    with Records(settings, output, **how) as records:
+    with Records(settings, output, **options) as records:
         for name in inputs:
             tables = {form: partial(_table_reader, form, name, inputs, keeps_names, order) for form in READ_TABLES}
             with inputs.reading(name, others=tables) as reader:
@@ -264,12 +262,12 @@ def _table_reader(form, name, inputs, keeps_names, order, source):
 
 def _encoded_batches(batches, pairs, is_hive, keeps_names):
     """Yield the rows of the batches of a table as typed bytes."""
-    how = {"pairs": pairs, "nulls": "hive" if is_hive else "error", "structs": "map" if keeps_names else "vector"}
+    options = {"pairs": pairs, "nulls": "hive" if is_hive else "error", "structs": "map" if keeps_names else "vector"}
     nrows = 0
     for batch in batches:
         sink = io.BytesIO()
         try:
-            columns.write(sink, batch if pairs else {"value": _rows(batch, keeps_names)}, **how)
+            columns.write(sink, batch if pairs else {"value": _rows(batch, keeps_names)}, **options)
         except typedbytes.EncodeError as error:
             error.path = _ROW.sub(lambda row: f"[{int(row[1]) + nrows}]", error.path)
             raise
@@ -326,8 +324,8 @@ def _batches_of(source, name, inputs, notes, types, columns_of_types, empty):
     if file is not None:
         empty.classes = empty.classes or (file.key_class, file.value_class)
         BlocksAhead(os.cpu_count() or 1).start(file)
-    how = {"pairs": pairs, **types_of_columns(columns_of_types, pairs)}
-    batches = columns.read(source, dialect=inputs.dialect, **how)
+    options = {"pairs": pairs, **types_of_columns(columns_of_types, pairs)}
+    batches = columns.read(source, dialect=inputs.dialect, **options)
     for note in notes_on_bytes(batches.schema):
         if note not in notes:
             notes.add(note)

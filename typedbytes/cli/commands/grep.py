@@ -55,14 +55,14 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     """
     from typedbytes import _report
 
-    how, inputs, nfound = _search_of(settings), Inputs(settings, REFUSE), 0
+    options, inputs, nfound = _search_of(settings), Inputs(settings, REFUSE), 0
     copies: Any = nullcontext() if settings.count else Records(settings, output)
     with copies as records:
         for name in inputs:
             with inputs.reading(name) as reader:
                 if settings.part != "any" and not is_pairs(reader):
                     raise Failure(USAGE, f"argument --in: values have no {settings.part} (see --pairs)")
-                matching = _report.MatchingRecords(nparts(reader), **how)
+                matching = _report.MatchingRecords(nparts(reader), **options)
                 with nullcontext() if settings.count else records.writer(reader) as writer:
                     for _, _, chunk in chunks(reader):
                         found = matching.take(chunk)

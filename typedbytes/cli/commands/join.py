@@ -66,9 +66,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
 
 def _groups(path, file, settings) -> Iterator[tuple]:
     """Sort the pairs of an input into a file, and return an iterator over the keys, each with one over its values."""
-    inputs = Inputs(settings)
-    inputs.files, inputs.pairs = [path], True
-    sort_inputs = SortInputs(inputs)
+    sort_inputs = SortInputs(Inputs(type(settings)({**vars(settings), "files": [path], "pairs": True})))
     with sort_inputs.name_failures():
         sources, _ = sort_inputs.sources()
         external.sort(sources, file, nparts=2, dialect=settings.dialect, memory=settings.memory)

@@ -52,7 +52,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
         raise Failure(USAGE, "writes one FILE and reads stdin: typedbytes loadtb FILE < pairs.tb")
     (name,) = settings.files
     classes = {"key_class": settings.key_class, "value_class": settings.value_class}
-    how = {
+    options = {
         "compression": settings.compression,
         "codec": settings.codec,
         "dialect": settings.dialect,
@@ -61,7 +61,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     with (
         replace_file(name, settings.overwrite) as file,
         Inputs(settings).reading("-") as pairs,
-        open_sequencefile(file, **how) as writer,
+        open_sequencefile(file, **options) as writer,
     ):
         with typedbytes.PairWriter(UntilFailure(partial(write_typed, writer))) as copy:
             copy.copy(pairs)

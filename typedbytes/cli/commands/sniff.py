@@ -116,8 +116,8 @@ def _header_of_rcfile(source, inputs):
 
 def _values(source, form, name, inputs, size):
     """Return what the first values show, and how many are whole and right."""
-    # not as pairs
-    start = _Start(formats.source_of(source, form, display_name(name), False, inputs.dialect, inputs.max_bytes))
+    opening = formats.Opening(display_name(name), False, inputs.dialect, inputs.max_bytes)
+    start = _Start(formats.source_of(source, form, opening))
     heads: list = []
     offset, fault = 0, None
 

@@ -67,14 +67,15 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
 
 def _sort_into(sink, inputs, settings, fields):
     sources, nparts = inputs.sources()
-    how = {"memory": settings.memory, "reverse": settings.reverse, "threads": settings.threads or _default_threads()}
+    threads = settings.threads or _default_threads()
+    options = {"memory": settings.memory, "reverse": settings.reverse, "threads": threads}
     if fields:
         fields.check(nparts == 2)
         sources = (with_sort_keys(source, nparts, settings.dialect, fields) for source in sources)
         sink = RecordSink(sink)
     else:
-        how = {"nparts": nparts, "dialect": settings.dialect, **how}
-    external.sort(_until_sorted(sources, sink), sink, **how)
+        options = {"nparts": nparts, "dialect": settings.dialect, **options}
+    external.sort(_until_sorted(sources, sink), sink, **options)
     return nparts
 
 

@@ -115,27 +115,27 @@ def _validated(name, inputs, settings, types, rows):
     with opened(name) as source:
         form, source = inputs.recognised(source)
         source = inputs.check_for_pairs(source, form, name)
-        limits = {"dialect": settings.dialect, "max_bytes": settings.max_bytes}
+        opening = formats.Opening(display_name(name), settings.pairs, settings.dialect, settings.max_bytes)
         if form != "sequencefile":
-            source = formats.source_of(source, form, display_name(name), settings.pairs, **limits)
+            source = formats.source_of(source, form, opening)
         recent = RecentBytesReader(source)
         if form == "sequencefile" and settings.repair is not None:
             from typedbytes.cli._output.repair import repair
 
-            with formats.sequence_file_reader(recent, **limits, raw=True, resync=True) as damaged:
+            with formats.sequence_file_reader(
+                recent, settings.dialect, settings.max_bytes, raw=True, resync=True
+            ) as damaged:
                 return report_skipped(name, repair(damaged, settings.repair, settings.decoding(), **types))
         with _repaired_file(settings.repair) as keep:
             decoding = {**settings.decoding(), **types}
             finder = FaultFinder(recent, settings.nfaults, settings.max_bytes, decoding, keep)
             if form == "sequencefile":
-                how = {**decoding, "max_bytes": settings.max_bytes}
-                how.pop("type", None)
-                with formats.sequence_file_reader(recent, resync=True, **how) as reader:
+                options = {**decoding, "max_bytes": settings.max_bytes}
+                options.pop("type", None)
+                with formats.sequence_file_reader(recent, resync=True, **options) as reader:
                     finder.run_sequence_file(reader)
             else:
-                with formats.reader_of(
-                    recent, "typedbytes", display_name(name), True, settings.pairs, **limits
-                ) as reader:
+                with formats.reader_of(recent, "typedbytes", opening, True) as reader:
                     finder.run(reader)
         row = {
             "input": display_name(name),
