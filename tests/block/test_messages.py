@@ -23,8 +23,8 @@ import pytest
 import typedbytes as tb
 from support import block_reference as slow
 from support.block_calls import Pieces, by_feed, by_reader, formatted, same
-from support.examples import examples
 from support.signal_checks import times_checked
+from support.strategies import examples
 from support.subprocess_runs import in_threads, run_fresh
 from typedbytes.block import ArrowStream, BlockDecoder, BlockEncoder, BlockReader, BlockWriter, Command, Message
 from typedbytes.block._native import array_view

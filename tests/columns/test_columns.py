@@ -21,10 +21,9 @@ from fuzz.columns import check_reading
 from support import reference
 from support.column_pairs import TYPES, like_shaped, many_pairs, pairs_of, read_one
 from support.column_values import EXACT, POLICIES, rows_of
-from support.seeds import short_seeds
 from support.strategies import inputs
 from support.subprocess_runs import run_fresh
-from support.vectors import ROOT, Dribble, exact_repr
+from support.vectors import ROOT, Dribble, exact_repr, short_seeds
 from typedbytes import columns
 
 pytestmark = [pytest.mark.free_threaded, pytest.mark.newest_python, pytest.mark.lowest]

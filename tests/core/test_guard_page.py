@@ -12,9 +12,8 @@ import pytest
 
 import typedbytes as tb
 from fuzz.guard import Guard
-from support.seeds import short_seeds
 from support.subprocess_runs import run_fresh
-from support.vectors import outcome
+from support.vectors import outcome, short_seeds
 from typedbytes import _core, sequencefile
 from typedbytes._base import magic
 

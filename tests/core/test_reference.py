@@ -10,9 +10,8 @@ from hypothesis import example, given, strategies as st
 import typedbytes
 from support import reference, strategies
 from support.call_variants import WAYS
-from support.examples import examples
-from support.seeds import short_seeds
-from support.vectors import exact_repr, failure, outcome
+from support.strategies import examples
+from support.vectors import exact_repr, failure, outcome, short_seeds
 from typedbytes._base import magic
 
 pytestmark = [pytest.mark.windows, pytest.mark.portable]

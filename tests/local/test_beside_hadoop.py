@@ -14,8 +14,8 @@ from soak import beside_hadoop
 from support.hadoop_support import SEQUENCE_FILE_INPUT, SEQUENCE_FILE_OUTPUT, hadoop, python_command
 from support.local_jobs import TASK_COUNTERS, parts_of, raw_pairs, run, write_script
 from support.sort_pairs import made_pairs
+from support.strategies import PIECES
 from support.streaming_support import encode
-from support.text_pieces import PIECES
 from typedbytes import local
 
 pytestmark = pytest.mark.hadoop

@@ -14,8 +14,8 @@ from hypothesis import given, strategies as st
 import typedbytes as tb
 from fuzz import inputs, records as checks
 from support import strategies, typed_reference
-from support.examples import examples
 from support.record_types import TYPES, made, spelled
+from support.strategies import examples
 
 hints = st.sampled_from(list(TYPES.values()))
 randoms = st.randoms(use_true_random=False)

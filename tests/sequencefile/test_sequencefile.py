@@ -15,10 +15,9 @@ from hypothesis import given
 
 import typedbytes as tb
 from support import reference
-from support.examples import examples
 from support.sequencefiles import IO, files, kinds, record
 from support.small_sequencefiles import FORMS, MARKER, NUMBERS, pairs_of, written
-from support.strategies import values
+from support.strategies import examples, values
 from support.subprocess_runs import run_fresh
 from typedbytes import sequencefile
 from typedbytes._core import PairIterator

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 import typedbytes as tb
-from support.examples import examples
 from support.hadoop_support import hadoop
+from support.strategies import examples
 from typedbytes.sortkey import Descending, decode, encode
 
 pytestmark = [pytest.mark.free_threaded, pytest.mark.newest_python, pytest.mark.lowest]

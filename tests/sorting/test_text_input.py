@@ -12,7 +12,7 @@ import numpy
 import pytest
 
 import typedbytes as tb
-from support.text_pieces import PIECES
+from support.strategies import PIECES
 from typedbytes._core import PairIterator, PairSource
 from typedbytes._sorting._native import LineReader
 

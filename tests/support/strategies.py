@@ -8,13 +8,23 @@ import datetime
 import struct
 import uuid
 
-from hypothesis import strategies as st
+from hypothesis import settings, strategies as st
 
 from typedbytes._types import Byte, Ext, Float, Long, Writable
 
 INT_EDGES = [0, 1, -1, 127, 128, -128, -129, 255, 256, 2**15, 2**16, 2**31 - 1, 2**31, -(2**31), -(2**31) - 1]
 LONG_EDGES = [2**32, 2**53, 2**62, 2**63 - 1, -(2**63), -(2**62)]
+#: Pieces of text that lines are made of.
+PIECES = [
+    b"a", b"hello world ", b"\n", b"\n", b"\r", b"\r\n", "ü狐".encode(), "\U0001f600".encode(), b"\xff", b"\xe2\x82",
+    b"x" * 300,
+]  # fmt: skip
 WIDE_EDGES = [2**63, -(2**63) - 1, 2**64, 2**71, -(2**71), 2**127, 2**128, 2**255, 10**100]
+
+
+def examples(number, **options):
+    """Return settings with this many examples where a property has 100, fewer with --hypothesis-profile=brief."""
+    return settings(max_examples=max(1, number * settings().max_examples // 100), **options)
 
 
 # -- values -----------------------------------------------------------------------------------------------
