@@ -183,7 +183,7 @@ class Plan(Job):
         return shlex.join(start) + "".join(f" \\\n    {shlex.join(part)}" for part in self.parts())
 
 
-#: What to do in the place of a format that Hadoop's own classes do not have.
+#: What to do instead of a format for which Hadoop has no class.
 ELSEWHERE = {
     "csv": "Hadoop cuts a file at any line, and tasks would not know the names of the columns: make JSON lines of it",
     "file": "Hadoop has no such input format; give --input-format the name of a Java class of yours",

@@ -24,7 +24,7 @@ __all__ = ["jobs_of", "removal", "removals_of_output", "replacement", "unneeded"
 def replacement(plan: Plan) -> tuple[Plan, list[list[str]]]:
     """Return a plan that writes beside its output, and the commands that put that in the place of an earlier one.
 
-    Of a plan that overwrites nothing, itself and none.
+    A plan that overwrites nothing is returned as it is, without commands.
     """
     if not plan.overwrite:
         return plan, []

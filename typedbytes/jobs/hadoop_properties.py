@@ -43,7 +43,7 @@ _SHIPPED = "give files with --ship and --archive"
 _SPLITS = "--split-size says how the input is split"
 _FOLDERS = "a folder inside a folder is an error without --recursive"
 
-#: By their names of now: what holds here, and the value with which it holds in Hadoop too, None if there is none.
+#: By present name: what holds here, and the value with which Hadoop does the same, None if there is none.
 REPORTED: dict[str, tuple[str, str | None]] = {
     **{name: (what, None) for name, what in LINE_PROPERTIES.items() if name.startswith(("mapreduce.", "text"))},
     COMPARATORS[0]: ("keys are sorted by their bytes", BYTES_COMPARATOR),
@@ -88,7 +88,7 @@ REPORTED: dict[str, tuple[str, str | None]] = {
     ),
 }  # fmt: skip
 
-#: The names of now of properties above, by their old ones.
+#: The present names of the properties above, by their old names.
 OLD_NAMES = {
     "fs.default.name": "fs.defaultFS",
     "mapred.cache.archives": "mapreduce.job.cache.archives",
@@ -125,7 +125,7 @@ OLD_NAMES = {
 
 
 def ignored(properties: Mapping[str, str], output_format: str) -> dict[str, str]:
-    """Return, by the property that would change the result in Hadoop and has no effect here, what holds here."""
+    """Return what holds here, by each property that would change the result in Hadoop and has no effect here."""
     found = {}
     for name, value in properties.items():
         now = OLD_NAMES.get(name, name)
@@ -175,7 +175,7 @@ def check_by_key(job: Job) -> None:
 
 
 def output_properties(job: Job) -> dict[str, str]:
-    """Return, by their names of now, the properties that say how an output by key is written."""
+    """Return the properties that say how an output by key is written, by their present names."""
     found = {OLD_NAMES.get(name, name): value for name, value in job.properties.items() if value}
     return {name: value for name, value in found.items() if name.startswith(_COMPRESS) or name == _SEPARATOR}
 

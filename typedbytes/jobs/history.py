@@ -1,7 +1,7 @@
-"""What is known of a job that has run, and the report that is written of it.
+"""The history of a job, which engines fill in step by step and task by task, and its report.
 
-Here: what engines fill in, a step and a task at a time, and the file. Not here: what a report looks like. Invariant:
-a job without a report keeps nothing of its tasks; a report that cannot be written changes nothing of the job.
+Here: when a report is written. Not here: what it looks like. Invariant: a job without a report keeps nothing of its
+tasks; a report that cannot be written does not change how the job ends.
 """
 
 from __future__ import annotations

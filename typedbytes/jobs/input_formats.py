@@ -39,9 +39,9 @@ def named_formats(text: str) -> list[tuple[str, str]]:
 
 
 def formats_of(paths: Iterable[str], text: str) -> list[tuple[str, str]]:
-    """Return pairs of a path and its format: that of the first pattern for it, or for a folder that it is in; "auto".
+    """Return pairs of a path and its format: that of the first pattern for it or for its folder, or else "auto".
 
-    Raises InputError for a pattern of no path.
+    Raises InputError for a pattern that matches no path.
     """
     named, used = named_formats(text), {"*"}
     found = []

@@ -4,7 +4,7 @@ The source is read first, and the script is asked second: started without input,
 of this machine starts it anyway, and believes what it says; for a cluster, where it may not even run here, it is asked
 only what its source leaves open.
 
-Here: words to start a script, its answers, and what a job may not want of it. Not here: processes, and running the job.
+Here: words to start a script, its answers, and options of a job that its script lacks a role for. Not here: processes.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ NO_SCRIPT = "there is no script {}: give the file that ends with streaming.run(.
 def find_steps_by_asking(job: Job, processes: Processes) -> list[StepRoles]:
     """Return the roles of each step of a job whose script is started here.
 
-    Raises CommandError for what the job may not want of it.
+    Raises CommandError, also as check_steps does.
     """
     start = _start_of(job)
     try:
@@ -117,7 +117,7 @@ def commands_of(job: Job, steps: list[StepRoles], start: list[str] | None = None
 
 
 def check_steps(job: Job, steps: list[StepRoles]) -> None:
-    """Raise CommandError for what the job may not want of its script."""
+    """Raise CommandError for an option of the job that its script lacks a role for."""
     reducers, option = job.asked_reducers
     if len(steps) > 1 and reducers == 0:
         raise CommandError(f"{job.script} has {len(steps)} steps, which need their reducers: leave out {option}")
@@ -214,7 +214,7 @@ def _scripts():
 
 
 class _Alone:
-    """Processes of no job: what asking needs of Processes, on every system."""
+    """The part of Processes that asking needs, without a job, on every system."""
 
     threads = ThreadPoolExecutor
 

@@ -1,8 +1,8 @@
 """The tasks of a job in this process, one after the other: breakpoint() and print() work, and functions of a notebook.
 
-Here: what a process is otherwise: the input and output of an attempt, its environment and its messages. Not here: which
-task runs when. Invariant: a task gets and gives the same bytes as one in a process of its own; its environment, current
-folder and streams are those of this process again when it has ended. What a task leaves in modules stays there.
+Here: what a process has otherwise: the input and output of an attempt, its environment, its messages. Not here: which
+task runs when. Invariant: a task reads and writes the same bytes as in a process of its own; after it, this process has
+its own environment, current folder and streams again. What a task leaves in modules stays there.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SPOOLED_NBYTES = 32 << 20  # of an input or an output that are kept in memory
 
 
 class InlineTasks:
-    """What a job has in the place of Processes.
+    """The Processes of a job whose tasks run in this process.
 
     steps: None for those of its script. is_reporting: whether the traceback of an error is written to standard error.
     """

@@ -4,7 +4,7 @@ A record is skipped when its end is known and it cannot be decoded, or user code
 group. Its bytes go to a side file, a counter counts it, and beyond the limit the task fails. Never skipped: truncated
 input and input without structure, since the start of its next record is unknown, and errors of the input and the output
 themselves. The output of a record is encoded as a whole before any of it is written, and what our wrappers have kept of
-it is undone. Groups are of the records that can be decoded: one without any has no call.
+it is undone. A group has the records that can be decoded; the reducer is not called for one without any.
 """
 
 from itertools import islice
@@ -231,7 +231,7 @@ class GroupValues(RecordIterator):
         return self._pairs.value if self._read_pair() else END
 
     def read_rest(self):
-        """Read the rest of the group and return its raw pairs; of one that is too large, as many as are too many."""
+        """Read the rest of the group and return its raw pairs; if it is too large, only as many as exceed the limit."""
         while not self.is_too_large and self._read_pair():
             pass
         return self._read[: self._nkept]

@@ -120,9 +120,9 @@ class Step:
 
 
 def check_steps(steps, others):
-    """Raise TypeError if the steps of a job are not a list of some.
+    """Raise TypeError if the steps of a job are not a list of at least one Step.
 
-    others: a Step of the other arguments of run(), of which there must be none.
+    others: a Step made of the other arguments of run(), which must be the defaults.
     """
     has_others = others.roles or vars(others.options) != vars(Step().options)
     if has_others or not hasattr(steps, "__getitem__") or not len(steps):
@@ -212,7 +212,7 @@ def _check_limit(max_bad):
 
 
 def _without_column_options(options):
-    """Return, apart, those write_options that columns.write takes, checked, and the others."""
+    """Return the write_options that columns.write takes, checked, and all others."""
     if not hasattr(options, "keys"):
         return {}, options
     from typedbytes import columns

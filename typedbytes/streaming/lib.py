@@ -168,7 +168,7 @@ def _choosing_reducer(choose, n, rank):
 def statscombiner(key: Any, values: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
     """Yield the key and (number, sum, sum of squares, least, greatest) of its values; see statsreducer.
 
-    Of floats that are close to one another, more tuples with the number 0 add what rounding took from the sums.
+    For floats that are close to one another, more tuples with the number 0 hold what rounding took from the sums.
 
     >>> list(statscombiner("a", [1, 3]))
     [('a', (2, 4, 10, 1, 3))]

@@ -144,7 +144,7 @@ class Task:
     def params_as(self, kind: Any) -> Any:
         """Return the parameters as an instance of a class with annotated fields, such as a dataclass.
 
-        Raises ValueError for a parameter that is missing, is none of the class or is not of its type.
+        Raises ValueError for a parameter that is missing, unknown or of another type.
 
         >>> from typing import NamedTuple
         >>> class Params(NamedTuple):

@@ -1,8 +1,8 @@
 """Inputs that are more than lines: the rows of CSV files, and whole files.
 
-Here: their pairs as typed bytes. Not here: what a row means to the task, which parses its cells. Invariant: of a file
-with a quotation mark there is one split, since a line may end inside a cell; a row is read once, in the split in which
-its first byte is, and the names of the columns are those of the file's first line in every split.
+Here: their pairs as typed bytes. Not here: what a row means to the task, which parses its cells. Invariant: a file with
+a quotation mark is one split, since a line may end inside a cell; a row is read once, in the split with its first byte;
+every split takes the names of the columns from the file's first line.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["CsvRows", "WholeFile", "check_end", "has_quotes"]
 
 PIECE_NBYTES = 1 << 18
-CELL_NCHARS = 64 << 20  # of a cell at most: one whose quotation mark is never closed would take the rest of the file
+CELL_NCHARS = 64 << 20  # of a cell at most: without a closing quotation mark it would be the rest of the file
 MAX_FILE_NBYTES = 2**31 - 1  # of BYTES
 
 

@@ -1,10 +1,9 @@
 """The output folder of a job: part files as Hadoop names them, all of them at once or none.
 
 Here: formats of part files, and the folder beside the output in which everything grows until the job is done. Not
-here: tasks. Invariant: the output folder appears by one rename, with everything in it, on the disk; an attempt's
-files come into it only when the attempt has succeeded; what a failed job leaves is nothing, or what the user
-asked to keep. Attempts that fail are removed here, and finished steps by steps; the caretaker removes whatever is
-left, however the job ends.
+here: tasks. Invariant: the output folder appears by one rename, with everything in it, on the disk; only attempts
+that have succeeded have files in it; a failed job leaves nothing, or what the user asked to keep. Attempts that fail
+are removed here, finished steps in steps.py, and the caretaker removes what is left, however the job ends.
 """
 
 from __future__ import annotations
@@ -337,7 +336,7 @@ def _compressor(codec):
 
 
 class _Separated:
-    """Put a separator in the place of the first TAB of each line, at which Hadoop parts the key from the value."""
+    """Replace the first TAB of each line, after the key, by another separator."""
 
     def __init__(self, separator):
         self._separator = separator

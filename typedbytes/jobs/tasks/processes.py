@@ -302,7 +302,7 @@ class _StandardError:
         self._poll.register(pipe, select.POLLIN)
         self._deadline = None
         self._is_overdue = False
-        # once overdue, how many bytes are still read: all that the process itself has written are among them
+        # once overdue, how many bytes are still to be read, all that the process itself wrote among them
         self._left = 0
 
     def __enter__(self):
