@@ -43,7 +43,7 @@ class Archive:
 
     def holds(self, name):
         """Return whether the archive has a file or folder of that name."""
-        return any(each == name or each.startswith(f"{name}/") for each in self._data)
+        return any(path == name or path.startswith(f"{name}/") for path in self._data)
 
     def source_of(self, name):
         """Return the source of a file, or None."""

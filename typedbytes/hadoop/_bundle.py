@@ -121,7 +121,7 @@ def _add_package(archive):
 
     root = os.path.dirname(typedbytes.__file__)
     for here, folders, files in os.walk(root):  # an installer can make links to files anywhere
-        folders[:] = sorted(each for each in folders if each != "__pycache__")
+        folders[:] = sorted(folder for folder in folders if folder != "__pycache__")
         inside = "typedbytes" + here[len(root) :].replace(os.sep, "/")
         for file in sorted(files):
             if not file.startswith(".") and not file.endswith((".pyc", ".pyi", ".c", ".html", "~")):

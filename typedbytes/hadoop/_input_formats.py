@@ -44,27 +44,27 @@ def _local_paths(path):
     return glob.glob("/" + rest.lstrip("/") if is_url else path)
 
 
-def _check_indexes(found):
+def _check_indexes(paths):
     """Raise SubmitError for a MapFile as an input: Hadoop takes `data` only of folders inside an input."""
     from typedbytes._base.locations import is_map_file
 
-    for path in found:
+    for path in paths:
         folder, name = (path, "") if os.path.isdir(path) else os.path.split(path)
         data = os.path.join(folder, "data")
-        if (not name or name == "index" and data in found) and is_map_file(folder):
+        if (not name or name == "index" and data in paths) and is_map_file(folder):
             raise SubmitError(
                 f"{folder} is a MapFile, whose index Hadoop would read as records: "
                 f"give the folder that holds it, or {data}"
             )
 
 
-def _heads(found):
+def _heads(paths):
     """Yield (path, first bytes) of each file that Hadoop reads of files and folders."""
-    for path in found:
+    for path in paths:
         # no names with a dot
-        for each in glob.glob(os.path.join(glob.escape(path), "[!_]*")) if os.path.isdir(path) else [path]:
-            if os.path.isdir(each):
-                each = os.path.join(each, "data")  # of a MapFile
-            if os.path.isfile(each) and os.access(each, os.R_OK):
-                with open(each, "rb") as file:
-                    yield each, file.read(4)
+        for file_path in glob.glob(os.path.join(glob.escape(path), "[!_]*")) if os.path.isdir(path) else [path]:
+            if os.path.isdir(file_path):
+                file_path = os.path.join(file_path, "data")  # of a MapFile
+            if os.path.isfile(file_path) and os.access(file_path, os.R_OK):
+                with open(file_path, "rb") as file:
+                    yield file_path, file.read(4)

@@ -140,7 +140,7 @@ class JobLogParser:
         """Return advice about the errors in the log, or None."""
         text = "\n".join([*self.report, *self.lines])
         matches = ((re.search(pattern, text), advice) for pattern, advice in ADVICE)
-        return next((advice.format(*found.groups()) for found, advice in matches if found), None)
+        return next((advice.format(*match.groups()) for match, advice in matches if match), None)
 
     def fail_tasks(self):
         """Note that the job has failed: so has what has not ended."""
@@ -180,35 +180,35 @@ class JobLogParser:
         return is_ours
 
     def _parse_progress(self, line):
-        found = JOB_ID.search(line)
-        if found and self.job_id is None:
-            self.job_id = found[0]
+        match = JOB_ID.search(line)
+        if match and self.job_id is None:
+            self.job_id = match[0]
             self._say(f"job {self.job_id}")
-        found = PROGRESS.search(line)
-        if found and (int(found[1]), int(found[2])) != self.progress:
-            self.progress = int(found[1]), int(found[2])
+        match = PROGRESS.search(line)
+        if match and (int(match[1]), int(match[2])) != self.progress:
+            self.progress = int(match[1]), int(match[2])
             self._say(f"map {self.progress[0]} %, reduce {self.progress[1]} %")
             self._note_progress(*self.progress)
         self._parse_task(line)
-        found = NOTABLE.search(line)
-        if found:
-            self._say(found[0])
+        match = NOTABLE.search(line)
+        if match:
+            self._say(match[0])
 
     def _parse_task(self, line):
-        found = TASK.search(line)
-        if found:
-            kind, number = {"m": "map", "r": "reduce"}[found[2]], int(found[3])
-            if found[1] == "Starting":
+        match = TASK.search(line)
+        if match:
+            kind, number = {"m": "map", "r": "reduce"}[match[2]], int(match[3])
+            if match[1] == "Starting":
                 self.tasks = [task for task in self.tasks if task.number is not None]
                 self.tasks.append(TaskHistory(kind, number, start=time.time()))
             for task in self.tasks:
-                if found[1] == "Finishing" and (task.kind, task.number) == (kind, number):
+                if match[1] == "Finishing" and (task.kind, task.number) == (kind, number):
                     task.end = time.time()
-        elif self.tasks and (found := SPLIT.search(line)):
-            path, start, nbytes = found[1], int(found[2]), int(found[3])
+        elif self.tasks and (match := SPLIT.search(line)):
+            path, start, nbytes = match[1], int(match[2]), int(match[3])
             self.tasks[-1].source, self.tasks[-1].nbytes = f"{path}, bytes {start} to {start + nbytes}", nbytes
-        elif self.tasks and (found := MERGED.search(line)) and self.tasks[-1].kind == "reduce":
-            self.tasks[-1].nbytes = int(found[1])
+        elif self.tasks and (match := MERGED.search(line)) and self.tasks[-1].kind == "reduce":
+            self.tasks[-1].nbytes = int(match[1])
 
     def _note_progress(self, *percents):
         """Note when all tasks of a kind have begun and ended, where their own times are not printed."""

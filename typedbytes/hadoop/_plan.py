@@ -98,25 +98,25 @@ class Plan(Job):
 
     def _stream_properties(self):
         """Return the properties that name what tasks exchange, where -io alone does not, and what they have to know."""
-        side, found = "reduce" if self._nreducers else "map", {}
-        changed = {}
+        side, for_tasks = "reduce" if self._nreducers else "map", {}
+        streams = {}
         if self.raw_text and self.streams != "text" and self.input_format in ("auto", "text"):
-            changed["stream.map.input"] = "text"
+            streams["stream.map.input"] = "text"
         if self.input_format == "json":
-            found[INPUT] = "json"
+            for_tasks[INPUT] = "json"
         if self.output_by_key:
-            found[BY_KEY] = self.output_format
+            for_tasks[BY_KEY] = self.output_format
         if self.output_format in LINES:
-            found[OUTPUT] = self.output_format
+            for_tasks[OUTPUT] = self.output_format
             if self._combines_alone:
-                found[COMBINES] = "true"
+                for_tasks[COMBINES] = "true"
         if self.output_format in LINES and (self._combines_alone or not self._has_combiner):
-            changed[f"stream.{side}.output"] = "keyonlytext"
+            streams[f"stream.{side}.output"] = "keyonlytext"
         elif self.output_format == "text" and self.raw_text and not self._has_combiner:
-            changed[f"stream.{side}.output"] = "text"
-        if changed and self.feed != "splits":
-            changed = {**dict.fromkeys(STREAMS, self.streams), **changed}
-        return {**found, **changed}
+            streams[f"stream.{side}.output"] = "text"
+        if streams and self.feed != "splits":
+            streams = {**dict.fromkeys(STREAMS, self.streams), **streams}
+        return {**for_tasks, **streams}
 
     @property
     def _has_combiner(self):

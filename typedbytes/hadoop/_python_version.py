@@ -27,15 +27,16 @@ def check_python(plan, say):
     if not versions:
         return  # it has no compiled module of ours
     wanted = " or ".join(sorted(versions, key=lambda version: int(version.partition(".")[2])))
-    found = {each: f"the nodes run Python {each}" for each in plan.python_versions} or _version_of(plan.python)
-    if not versions.issuperset(found):
-        version = sorted(found.keys() - versions)[0]
+    given = {version: f"the nodes run Python {version}" for version in plan.python_versions}
+    reasons = given or _version_of(plan.python)
+    if not versions.issuperset(reasons):
+        version = sorted(reasons.keys() - versions)[0]
         raise SubmitError(
-            f"the bundle {os.path.basename(plan.bundle)} is for Python {wanted}, and {found[version]}: "
+            f"the bundle {os.path.basename(plan.bundle)} is for Python {wanted}, and {reasons[version]}: "
             "have one made for the "
             f"nodes with --python-version {version}, or name their Python with --python and --python-version"
         )
-    if not found:
+    if not reasons:
         say(
             f"the nodes must have Python {wanted} as {plan.python}: if they have another, "
             "give its version with --python-version"

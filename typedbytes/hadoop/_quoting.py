@@ -80,9 +80,9 @@ def option(name, value):
         raise SubmitError(
             f"Hadoop strips a double quote from either end of {value!r}, the value of {name}: give it another value"
         )
-    found = NOT_XML.search(value)
-    if found:
-        raise SubmitError(f"Hadoop cannot send {value!r}, the value of {name}, to the nodes: it contains {found[0]!r}")
+    match = NOT_XML.search(value)
+    if match:
+        raise SubmitError(f"Hadoop cannot send {value!r}, the value of {name}, to the nodes: it contains {match[0]!r}")
     return value
 
 
@@ -173,11 +173,11 @@ def _check_link(file):
         )
 
 
-def _check_alone(names, name, found):
-    other = names.setdefault(name, found)
-    if other != found:
+def _check_alone(names, name, given):
+    other = names.setdefault(name, given)
+    if other != given:
         raise SubmitError(
-            f"{other[0]} and {found[0]} are both called {name}, and a task would see only one of them: rename one"
+            f"{other[0]} and {given[0]} are both called {name}, and a task would see only one of them: rename one"
         )
 
 
@@ -186,10 +186,10 @@ def url_path(name, file):
     given_by_url = is_url(file.path)
     checked = file.path if given_by_url else os.path.abspath(file.path)
     for text, what in (checked, "path"), (file.link, "name"):
-        found = NOT_URL.search(text)
-        if found:
+        match = NOT_URL.search(text)
+        if match:
             raise SubmitError(
-                f"Hadoop's {name} cannot ship {text!r}: the {what} contains {found[0]!r}: rename it, "
+                f"Hadoop's {name} cannot ship {text!r}: the {what} contains {match[0]!r}: rename it, "
                 "or copy it elsewhere"
             )
     if ":" in file.path and not given_by_url:

@@ -90,7 +90,7 @@ def jar(plan):
 def properties(plan, nreducers):
     """Return the properties of a job that has whole splits."""
     last = "reduce" if nreducers else "map"
-    found = {
+    added = {
         RESOLVER: f"{_PACKAGE}.SplitIdentifierResolver",
         _FORMAT_PROPERTY: plan.input_format,
         **{f"stream.{side}": "typedbytes" for side in ("map.output", "reduce.input", "reduce.output")},
@@ -98,8 +98,8 @@ def properties(plan, nreducers):
         "mapreduce.client.libjars.wildcard": "false",  # else a jar that is on the job's own file system reaches no task
     }
     if plan.output_format == "sequencefile" and not plan.output_by_key:
-        found[f"stream.{last}.output"] = "split"
-    return found
+        added[f"stream.{last}.output"] = "split"
+    return added
 
 
 def formats(plan, input_formats, output_formats):

@@ -104,7 +104,7 @@ def _submit_steps(jobs, start, say, history):
     except BaseException:  # a signal: the job may go on and need what is between its steps
         _say_what_is_left([*removing, *([removal(jobs[0], between)] if between else [])], say)
         raise
-    totals = {"nreducers": sum(each.nreducers or 0 for each in steps), "seconds": sum(each.seconds for each in steps)}
+    totals = {"nreducers": sum(step.nreducers or 0 for step in steps), "seconds": sum(step.seconds for step in steps)}
     return replace(done, counters=counters, steps=tuple(steps), **totals)
 
 

@@ -29,9 +29,9 @@ def find_command(name: str = "hadoop", environ: Mapping[str, str] = os.environ) 
     """Return the path of one of Hadoop's commands: under HADOOP_HOME, or else on PATH. Raises SubmitError."""
     home = environ.get("HADOOP_HOME")
     path = os.path.join(home, "bin") if home else environ.get("PATH", "")
-    found = shutil.which(name, path=path)
-    if found:
-        return found
+    command = shutil.which(name, path=path)
+    if command:
+        return command
     if home:
         raise SubmitError(
             f"HADOOP_HOME is {home}, but it has no bin/{name}: correct it, or unset it and put {name} on PATH"

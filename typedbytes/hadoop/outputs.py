@@ -54,9 +54,9 @@ def local_folder(path: str, environ: Mapping[str, str] = os.environ) -> str | No
 
 def _paths_are_local(environ):
     """Return whether a path without a scheme is a local path for Hadoop too, or no Hadoop is installed."""
-    found = default_file_system(environ)
-    if found:
-        return found.startswith("file:")
+    url = default_file_system(environ)
+    if url:
+        return url.startswith("file:")
     try:
         find_command("hadoop", environ)
     except SubmitError:

@@ -19,19 +19,19 @@ from typedbytes import streaming
 def main(role: str, module: str, name: str, *reducer: str) -> None:
     """Run the task; never return."""
     jobs = {"map": "mapper", "combine": "combiner", "reduce": "reducer"}
-    found = {"reducer": _found(*reducer)} if reducer else {}
-    streaming.run(**{**found, jobs[role]: _found(module, name)}, argv=[module, role])
+    functions = {"reducer": _imported(*reducer)} if reducer else {}
+    streaming.run(**{**functions, jobs[role]: _imported(module, name)}, argv=[module, role])
 
 
-def _found(module, name):
+def _imported(module, name):
     """Return the function or class."""
-    found: object
+    namespace: object
     if os.path.isabs(module):
         sys.path.insert(0, os.path.dirname(module))
-        found = _Names(runpy.run_path(module, run_name="__typedbytes_job__"))
+        namespace = _Names(runpy.run_path(module, run_name="__typedbytes_job__"))
     else:
-        found = importlib.import_module(module)
-    return attrgetter(name)(found)
+        namespace = importlib.import_module(module)
+    return attrgetter(name)(namespace)
 
 
 class _Names:

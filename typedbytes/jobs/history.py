@@ -152,12 +152,12 @@ def nbytes_of_parts(folder: str) -> int | None:
     """Return the number of bytes in the part files of an output on this machine, None if it is not there any more."""
     try:
         with os.scandir(folder) as entries:
-            found = [*entries]
-        folders = [each.path for each in found if each.is_dir(follow_symlinks=False)]  # of an output by key
-        nbytes = sum(each.stat().st_size for each in found if each.name.startswith("part-"))
+            contents = [*entries]
+        folders = [entry.path for entry in contents if entry.is_dir(follow_symlinks=False)]  # of an output by key
+        nbytes = sum(entry.stat().st_size for entry in contents if entry.name.startswith("part-"))
     except OSError:  # another process has moved it
         return None
-    return nbytes + sum(nbytes_of_parts(each) or 0 for each in folders)
+    return nbytes + sum(nbytes_of_parts(path) or 0 for path in folders)
 
 
 def bad_records_in(folder: str) -> list[tuple[str, str, str]]:
@@ -167,8 +167,8 @@ def bad_records_in(folder: str) -> list[tuple[str, str, str]]:
     """
     try:
         names = sorted(name for name in os.listdir(folder) if "bad-records-" in name)
-        found = ((name, *record) for name in names for record in _records_in(os.path.join(folder, name)))
-        return [*islice(found, MAX_BAD_RECORDS)]
+        records = ((name, *record) for name in names for record in _records_in(os.path.join(folder, name)))
+        return [*islice(records, MAX_BAD_RECORDS)]
     except OSError:  # another process has moved it, or it is not on this machine
         return []
 

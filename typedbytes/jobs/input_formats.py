@@ -26,7 +26,7 @@ def named_formats(text: str) -> list[tuple[str, str]]:
     >>> named_formats("csv"), named_formats("users/*=csv,*.json=json,text")
     ([('*', 'csv')], [('users/*', 'csv'), ('*.json', 'json'), ('*', 'text')])
     """
-    found = []
+    formats = []
     for word in text.split(","):
         pattern, sign, name = word.rpartition("=")
         if name not in INPUT_FORMATS or (sign and not pattern):
@@ -34,8 +34,8 @@ def named_formats(text: str) -> list[tuple[str, str]]:
                 f"input_format must be one of {', '.join(INPUT_FORMATS)}, or PATTERN=FORMAT, joined by commas, "
                 f"not {text!r}"
             )
-        found.append((pattern if sign else "*", name))
-    return found
+        formats.append((pattern if sign else "*", name))
+    return formats
 
 
 def formats_of(paths: Iterable[str], text: str) -> list[tuple[str, str]]:
@@ -44,17 +44,17 @@ def formats_of(paths: Iterable[str], text: str) -> list[tuple[str, str]]:
     Raises InputError for a pattern that matches no path.
     """
     named, used = named_formats(text), {"*"}
-    found = []
+    formats = []
     for path in paths:
         pattern, name = next(((each, name) for each, name in named if _is_of(path, each)), ("*", "auto"))
         used.add(pattern)
-        found.append((path, name))
+        formats.append((path, name))
     for pattern, _ in named:
         if pattern not in used:
             raise InputError(f"the input format of {pattern!r} is that of no input: correct the pattern")
-    return found
+    return formats
 
 
 def _is_of(path, pattern):
     pattern = pattern.rstrip("/").removeprefix("./")
-    return any(fnmatch(path, each) for each in (pattern, f"*/{pattern}", f"{pattern}/*", f"*/{pattern}/*"))
+    return any(fnmatch(path, glob) for glob in (pattern, f"*/{pattern}", f"{pattern}/*", f"*/{pattern}/*"))

@@ -287,10 +287,12 @@ class Job:
             not self.output_by_key or not self.library.writes_lines,
             f"output_by_key needs keys of a folder and a key, and a job of {self.front} writes lines",
         )
-        for name, each in _OPTIONS.items():
+        for name, declared in _OPTIONS.items():
             value = getattr(self, name)
-            if each.choices and value not in (None, ""):
-                _require(value in each.choices, f"{name} must be one of {', '.join(each.choices)}, not {value!r}")
+            if declared.choices and value not in (None, ""):
+                _require(
+                    value in declared.choices, f"{name} must be one of {', '.join(declared.choices)}, not {value!r}"
+                )
 
     def check_formats(self) -> None:
         """Raise OptionError for a format that tasks of this package do not have, or which needs Hadoop."""
@@ -311,8 +313,8 @@ class Job:
         """Return the names of the options that were given, and that an engine does not follow."""
         return [
             name
-            for name, each in _OPTIONS.items()
-            if engine not in each.engines and getattr(self, name) != each.make_default()
+            for name, declared in _OPTIONS.items()
+            if engine not in declared.engines and getattr(self, name) != declared.make_default()
         ]
 
     @property
@@ -337,8 +339,8 @@ class Job:
     @property
     def reads_nested_folders(self) -> bool:
         """Whether the folders inside an input are read."""
-        found = {name: value for name, value in self.own_properties().items() if name in (RECURSIVE, OLD_RECURSIVE)}
-        return any(value.strip().lower() == "true" for value in found.values())
+        properties = self.own_properties()
+        return any(properties.get(name, "").strip().lower() == "true" for name in (RECURSIVE, OLD_RECURSIVE))
 
     @property
     def partitioner(self) -> dict[str, str]:
@@ -366,9 +368,9 @@ class Job:
     def options(command: str | None = None) -> dict[str, Option]:
         """Return the options by the names of their fields: all of them, or those that have flags of a command."""
         return {
-            name: each
-            for name, each in _OPTIONS.items()
-            if command is None or (each.flags and command in each.commands)
+            name: declared
+            for name, declared in _OPTIONS.items()
+            if command is None or (declared.flags and command in declared.commands)
         }
 
 

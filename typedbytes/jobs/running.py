@@ -176,7 +176,7 @@ def _splits(job, folder):
     records, paths = pairs_in(job.inputs)
     if records is not None:
         return make_splits([folder.keep_records(records)], PAIRS)
-    named = [folder.keep_stdin() if each == "-" else each for each in paths]
+    named = [folder.keep_stdin() if path == "-" else path for path in paths]
     files = find_files(named, job.reads_nested_folders)
     return make_splits(
         files, job.input_format, job.split_size, in_order=job.library.reads_in_order, combines=job.combine_files

@@ -93,8 +93,8 @@ def find_steps_by_reading(job: Job, say: Callable[[str], object]) -> list[StepRo
         if roles["combine"] and roles["reduce"] is False:
             raise CommandError(f"{job.script}: {COMBINER_ALONE}")
         assumed = {"combine": bool(job.combiner), "reduce": True}
-        found = (role for role, has in roles.items() if has or (has is None and assumed[role]))
-        steps = steps or [StepRoles(["map", *found])]
+        role_names = (role for role, has in roles.items() if has or (has is None and assumed[role]))
+        steps = steps or [StepRoles(["map", *role_names])]
     check_steps(job, steps)
     return steps
 
@@ -234,8 +234,8 @@ def _answered_roles(job, start, roles, processes):
 
     A job without any has one step, with a mapper and the roles that it does not refuse.
     """
-    found = {role: lines for role, lines in _ask(job, start, roles, processes).items() if lines is not None}
-    return steps_in(next(iter(found.values()), [])) or [StepRoles(["map", *found])]
+    answers = {role: lines for role, lines in _ask(job, start, roles, processes).items() if lines is not None}
+    return steps_in(next(iter(answers.values()), [])) or [StepRoles(["map", *answers])]
 
 
 def _ask(job, start, roles, processes, hint=None):

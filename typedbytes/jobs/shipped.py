@@ -56,8 +56,8 @@ def ship_files(
         raise unwritten(CommandError, f"files to ship cannot be put into {folder}: {error.strerror}", error) from error
     # Modules are shipped too; and relative names in the path were those of another folder.
     modules = environ.get("PYTHONPATH", os.environ.get("PYTHONPATH"))
-    found = map(absolute, modules.split(os.pathsep)) if modules else []
-    return folder, {**environ, "PYTHONPATH": os.pathsep.join([folder, *found])}
+    module_paths = map(absolute, modules.split(os.pathsep)) if modules else []
+    return folder, {**environ, "PYTHONPATH": os.pathsep.join([folder, *module_paths])}
 
 
 def _add(add, path, name, folder):

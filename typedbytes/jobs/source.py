@@ -109,9 +109,9 @@ def _root(function: ast.expr) -> Any:
     return getattr(function, "id", None)
 
 
-def _has_argument(found: list[ast.Call], number: int, name: str) -> bool | None:
+def _has_argument(calls: list[ast.Call], number: int, name: str) -> bool | None:
     """Return whether one of these calls has an argument, by its number or its name; None if they do not say."""
-    answers = [_argument(call, number, name) for call in found]
+    answers = [_argument(call, number, name) for call in calls]
     return None if not answers or (None in answers and True not in answers) else True in answers
 
 

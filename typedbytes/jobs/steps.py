@@ -62,7 +62,7 @@ def job_of_step(
     is_last = number == len(outputs)
     sources, start = settings.get("inputs", [number - 1]), {}
     if sources != [0]:
-        paths = [path for each in sources for path in parts_of(outputs[each - 1])]
+        paths = [path for source in sources for path in parts_of(outputs[source - 1])]
         start = {"inputs": paths, "input_format": between[0]}
     return with_settings(
         job,
@@ -128,13 +128,13 @@ def _remove(paths):
 
 def _sum(results):
     counters = Counters()
-    for each in results:
-        counters.merge(each.counters)
+    for result in results:
+        counters.merge(result.counters)
     return Result(
         output=results[-1].output,
         counters=counters,
-        nmaps=sum(each.nmaps or 0 for each in results),
-        nreducers=sum(each.nreducers or 0 for each in results),
-        seconds=sum(each.seconds for each in results),
+        nmaps=sum(result.nmaps or 0 for result in results),
+        nreducers=sum(result.nreducers or 0 for result in results),
+        seconds=sum(result.seconds for result in results),
         steps=tuple(results),
     )

@@ -68,10 +68,10 @@ class InlineTasks:
         asked = self._steps is None
         steps: Any
         steps = self._steps = self._steps_of(job) if self._steps is None else self._steps
-        found = [StepRoles(step.roles, step.settings) for step in steps]
+        roles = [StepRoles(step.roles, step.settings) for step in steps]
         if asked:
-            check_steps(job, found)
-        return found
+            check_steps(job, roles)
+        return roles
 
     def threads(self, nthreads: int) -> _NoThreads:
         """Return a pool that calls each function at once."""

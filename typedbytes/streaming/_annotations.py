@@ -29,10 +29,10 @@ def types_of(role: str, function: Any, is_bound: bool) -> tuple[dict[str, Any], 
     """
     for _ in range(MAX_WRAPPERS):
         function = getattr(function, "__wrapped__", function)
-    found, code = _annotations_of(function), getattr(function, "__code__", None)
-    if not found or not isinstance(found, dict) or code is None:
+    given, code = _annotations_of(function), getattr(function, "__code__", None)
+    if not given or not isinstance(given, dict) or code is None:
         return {}, {}
-    annotations = Annotations(role, found, function.__globals__)
+    annotations = Annotations(role, given, function.__globals__)
     names = code.co_varnames[is_bound : code.co_argcount]
     reading: dict[str, Any] = {}
     for option, name in zip(("key_type", "value_type"), names[:2] if len(names) > 1 else ()):
@@ -148,10 +148,10 @@ class Annotations:
         return TypeError(f"{NAMES[self._role]}: the annotation {annotation!r} cannot be resolved in the job: {error}")
 
 
-def _is_record_class(found):
-    if not isinstance(found, type) or hasattr(found, "__origin__"):  # list[int] is a type up to Python 3.10
+def _is_record_class(kind):
+    if not isinstance(kind, type) or hasattr(kind, "__origin__"):  # list[int] is a type up to Python 3.10
         return False
-    return any(hasattr(found, mark) for mark in MARKS) or (issubclass(found, tuple) and hasattr(found, "_fields"))
+    return any(hasattr(kind, mark) for mark in MARKS) or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
 
 
 def _item_of(annotation):

@@ -355,10 +355,10 @@ class TaskRun:
     def _drop_output(self):
         # The attempt is discarded. Its buffered output must not be written later, where a failure would go unnoticed.
         side_files.drop()
-        for each in (self._sink, self._output, self._file):
+        for file in (self._sink, self._output, self._file):
             try:
-                if each is not None:
-                    each.close()
+                if file is not None:
+                    file.close()
             except Exception:
                 pass  # a closed sink accepts nothing, as intended, and a file that has failed raises its error again
 

@@ -34,12 +34,12 @@ def combined_statistics(values):
     n, total, squares, least, greatest, exact = _sums(values)
     if exact is None or not isinstance(total, float):
         return [(n, total, squares, least, greatest)]
-    rounded = [_rounded(*each) for each in exact]
+    rounded = [_rounded(*fraction) for fraction in exact]
     combined = [(n, *rounded, least, greatest)]
     if n > 1 and _divided(*_squared_deviations(n, *exact)) * CLOSE < rounded[1]:
         while any(rounded):
-            exact = [_difference(*each, *part.as_integer_ratio()) for each, part in zip(exact, rounded)]
-            rounded = [_rounded(*each) for each in exact]
+            exact = [_difference(*fraction, *part.as_integer_ratio()) for fraction, part in zip(exact, rounded)]
+            rounded = [_rounded(*fraction) for fraction in exact]
             if any(rounded):
                 combined.append((0, *rounded, least, greatest))
     return combined

@@ -105,8 +105,8 @@ class Step:
         native = {"typedbytes", "split"}
         exchanged = {input_format} if is_last(role, os.environ) else {input_format, output_format}
         if self.options.batch and not exchanged <= native:
-            found = f"{input_format} as input and {output_format} as output"
-            raise UsageError(f"batch=True needs typed bytes as input and between tasks; this task has {found}")
+            exchange = f"{input_format} as input and {output_format} as output"
+            raise UsageError(f"batch=True needs typed bytes as input and between tasks; this task has {exchange}")
         if self._types[role][0] and input_format not in native:
             raise UsageError(
                 f"the {NAMES[role]} has a parameter of a record class, which needs typed bytes as input; "
@@ -133,7 +133,7 @@ def check_steps(steps, others):
     for number, step in enumerate(steps, 1):
         if not isinstance(step, Step):
             raise TypeError(f"steps must hold Step(mapper, reducer, combiner, ...) objects, not {step!r}")
-        if any(not 0 <= each < number for each in step.settings.get("inputs", ())):
+        if any(not 0 <= source < number for source in step.settings.get("inputs", ())):
             raise ValueError(f"step {number} reads only earlier steps, from 1, or 0, not {step.settings['inputs']}")
 
 
@@ -149,24 +149,24 @@ def step_line(step):
 
 def settings_of(reducers, properties, raw_text, has_reducer, inputs=None):
     """Return what an engine has to know of a step beside its roles, checked."""
-    found: dict = {}
+    settings: dict = {}
     if reducers is not None:
         if not isinstance(reducers, int) or isinstance(reducers, bool):
             raise TypeError(f"reducers must be a number, not {reducers!r}")
         if reducers < 1 or not has_reducer:
             raise ValueError(f"reducers={reducers} needs a reducer, and is at least 1")
-        found["reducers"] = reducers
+        settings["reducers"] = reducers
     if properties:
         if not hasattr(properties, "items"):
             raise TypeError(f"properties must be a dict, not {properties!r}")
-        found["properties"] = {str(name): str(value) for name, value in properties.items()}
+        settings["properties"] = {str(name): str(value) for name, value in properties.items()}
     if raw_text:
-        found["raw_text"] = True
+        settings["raw_text"] = True
     if inputs is not None:
-        found["inputs"] = [int(number) for number in inputs]
-        if not found["inputs"] or (0 in found["inputs"] and len(found["inputs"]) > 1):
+        settings["inputs"] = [int(number) for number in inputs]
+        if not settings["inputs"] or (0 in settings["inputs"] and len(settings["inputs"]) > 1):
             raise ValueError(f"inputs are numbers of steps, or the input of the job alone, 0, not {inputs!r}")
-    return found
+    return settings
 
 
 def check_words(argv):

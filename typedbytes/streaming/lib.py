@@ -385,8 +385,8 @@ class Combining:
                 changes.check(key, value)
                 changes.note_item(self._sums, encoded)
             if encoded in self._sums:
-                found = self._sums[encoded]
-                found[1] = self._add(found[1], value)
+                entry = self._sums[encoded]
+                entry[1] = self._add(entry[1], value)
             else:
                 self._sums[encoded] = [key, value]
                 if len(self._sums) >= self._nkeys:

@@ -272,8 +272,8 @@ def find_by_key(environ: Mapping[str, str]) -> str | None:
 
 def find_parsed(role: str, environ: Mapping[str, str]) -> str | None:
     """Return what the values of a mapper's input are to be parsed as, "json" or "csv"; None: as nothing."""
-    found = environ.get("typedbytes_input") if role == "map" else None
-    return found if found in ("json", "csv") else None
+    format_name = environ.get("typedbytes_input") if role == "map" else None
+    return format_name if format_name in ("json", "csv") else None
 
 
 def is_last(role: str, environ: Mapping[str, str]) -> bool:

@@ -79,10 +79,10 @@ def pairs_in(inputs: Iterable[Any]) -> tuple[Iterable[Any] | None, list[Any]]:
     if first and isinstance(first[0], tuple):
         return chain(first, items), []
     paths = [*first, *items]
-    for each in paths:
-        if not isinstance(each, (str, os.PathLike)):
+    for item in paths:
+        if not isinstance(item, (str, os.PathLike)):
             raise InputError(
-                f"inputs are paths, or tuples of a key and a value, as in inputs=[(0, 'a line')], not {each!r}"
+                f"inputs are paths, or tuples of a key and a value, as in inputs=[(0, 'a line')], not {item!r}"
             )
     return None, paths
 
@@ -99,11 +99,11 @@ def _files_of(path, recursive):
         return _files_in(path, recursive)
     if os.path.exists(path):
         return [_regular(path)]
-    found = visible_paths(glob.glob(path), path)
-    if not found:
+    names = visible_paths(glob.glob(path), path)
+    if not names:
         raise InputError(f"no such input: {path}")
     return [
-        path for name in found for path in (_files_in(name, recursive) if os.path.isdir(name) else [_regular(name)])
+        path for name in names for path in (_files_in(name, recursive) if os.path.isdir(name) else [_regular(name)])
     ]
 
 

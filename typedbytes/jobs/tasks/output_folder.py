@@ -47,18 +47,18 @@ def check_output(path: Path, overwrite: bool = False) -> str:
         raise OutputError("the output is an empty path")
     if os.fspath(path) == "-":
         raise OutputError("the output is a folder, not standard output: give its path, ./- for one of this name")
-    found = absolute(path)
-    parent, name = os.path.split(found)
-    if os.path.lexists(found):
+    absolute_path = absolute(path)
+    parent, name = os.path.split(absolute_path)
+    if os.path.lexists(absolute_path):
         if not overwrite:
             raise OutputError(f"the output {path} already exists; give another path, or --overwrite to replace it")
-        if os.path.islink(path) or not os.path.exists(os.path.join(found, MARK)):
+        if os.path.islink(path) or not os.path.exists(os.path.join(absolute_path, MARK)):
             raise OutputError(
                 f"{path} is not the output of a job that has succeeded, and is not overwritten: remove it"
             )
     if not os.path.isdir(parent):
         raise OutputError(f"there is no folder {parent} for the output {name}; create it first")
-    return found
+    return absolute_path
 
 
 class OutputFolder:

@@ -147,8 +147,8 @@ class Processes:
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
         process = self._start_process(command, env=environ, bufsize=0, **pipes)
         stderr = _StandardError(process.stderr)
-        found: list[bytes] = []
-        reader, waiter = _Thread(_read_all, stderr, found), _Thread(_wait_for_end, process)
+        pieces: list[bytes] = []
+        reader, waiter = _Thread(_read_all, stderr, pieces), _Thread(_wait_for_end, process)
         try:
             waiter.join(seconds)
             if waiter.is_alive():
@@ -159,7 +159,7 @@ class Processes:
             self._end_process(process)
             stderr.note_process_end()
             reader.join()
-        return process.returncode, b"".join(found)
+        return process.returncode, b"".join(pieces)
 
     def _start_process(self, command, **options):
         with self._lock:
@@ -330,10 +330,10 @@ class _StandardError:
         return self._is_overdue
 
 
-def _read_all(stderr, found):
+def _read_all(stderr, pieces):
     with stderr:
         while data := stderr.read(PIPE_NBYTES):
-            found.append(data)
+            pieces.append(data)
 
 
 def _read_messages(stderr, messages):
