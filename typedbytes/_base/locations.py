@@ -152,14 +152,14 @@ def _without_query(path):
     return start if start.rpartition("::")[2].startswith(("http://", "https://")) else path
 
 
-def visible_paths(found: Iterable[str], pattern: str) -> list[str]:
+def visible_paths(paths: Iterable[str], pattern: str) -> list[str]:
     """Return in order what a pattern has found, without indexes of MapFiles.
 
     Hidden names are left out too, unless the pattern starts as they do.
     """
     first = _name(pattern)[:1]
     return _without_indexes(
-        sorted(each for each in found if not is_hidden(_name(each)) or _name(each).startswith(first))
+        sorted(path for path in paths if not is_hidden(_name(path)) or _name(path).startswith(first))
     )
 
 
@@ -189,13 +189,13 @@ def parts(path: str, recursive: bool = False) -> list[str]:
     Hadoop's property of that name, and it is the data of a MapFile at any depth. Hadoop reads the index of a MapFile
     that is named itself, or found so, as records.
     """
-    found = _visible_entries(path)
-    if found is None:
+    entries = _visible_entries(path)
+    if entries is None:
         return [path]
     if not recursive:
-        return _without_indexes([_data_of(each) if is_folder else each for each, is_folder in found])
+        return _without_indexes([_data_of(name) if is_folder else name for name, is_folder in entries])
     return _without_indexes(
-        [file for each, is_folder in found for file in (parts(each, True) if is_folder else [each])]
+        [file for name, is_folder in entries for file in (parts(name, True) if is_folder else [name])]
     )
 
 
@@ -204,10 +204,10 @@ def part_files(path: str) -> list[str]:
 
     A folder of them raises IsADirectoryError.
     """
-    found = _visible_entries(path)
-    if found is None:
+    entries = _visible_entries(path)
+    if entries is None:
         return [path]
-    return [_refused(each) if is_folder else each for each, is_folder in found]
+    return [_refused(name) if is_folder else name for name, is_folder in entries]
 
 
 def is_map_file(folder: str) -> bool:
@@ -221,8 +221,8 @@ def is_map_file(folder: str) -> bool:
 
 def map_files(folder: str) -> list[str]:
     """Return the MapFiles in a folder, in order; none if it is one itself, or has anything else in it."""
-    found = _visible_entries(folder.rstrip("/")) or []
-    return [path for path, _ in found] if found and all(is_map_file(path) for path, _ in found) else []
+    entries = _visible_entries(folder.rstrip("/")) or []
+    return [path for path, _ in entries] if entries and all(is_map_file(path) for path, _ in entries) else []
 
 
 def _classes_of(path):
@@ -281,13 +281,13 @@ def _visible_entries(path):
         fs, remote = file_system(path)
         if not fs.isdir(remote):
             return None
-        found = {_name(entry["name"]): entry["type"] == "directory" for entry in fs.ls(remote, detail=True)}
+        is_folder = {_name(entry["name"]): entry["type"] == "directory" for entry in fs.ls(remote, detail=True)}
     else:
         if not os.path.isdir(path):
             return None
         with os.scandir(path) as entries:
-            found = {entry.name: entry.is_dir() for entry in entries}
-    return [(_joined(path, name), found[name]) for name in visible_names(found)]
+            is_folder = {entry.name: entry.is_dir() for entry in entries}
+    return [(_joined(path, name), is_folder[name]) for name in visible_names(is_folder)]
 
 
 def _joined(folder, name):

@@ -62,11 +62,11 @@ def _user(end):
     return rf"{_NOT_AZURE}://([^/?#{end}]*|[^/?#@:\[{end}]*:(?!\d*[/?#])(?:(?!://)[^@{end}])*)@"
 
 
-def _remember_all(found, least):
-    for each in found:
-        if "%" in each:
+def _remember_all(secrets, least):
+    for secret in secrets:
+        if "%" in secret:
             from urllib.parse import unquote
 
-            _SECRETS.update(decoded for decoded in [unquote(each)] if len(decoded) >= least)
-        if len(each) >= least and each != "***@":
-            _SECRETS.add(each)
+            _SECRETS.update(decoded for decoded in [unquote(secret)] if len(decoded) >= least)
+        if len(secret) >= least and secret != "***@":
+            _SECRETS.add(secret)

@@ -35,10 +35,10 @@ SHORT_NBYTES = 32
 def skip_empty_frames(data, offset=0, *, zeros=False):
     """Return where the first frame with contents starts; zeros: whether bytes of zero may be between the frames."""
     match = _match_empty_frames_and_zeros if zeros else _match_empty_frames
-    found = match(data, offset)
-    while found:
-        offset = found.end()
-        found = match(data, offset)
+    frames = match(data, offset)
+    while frames:
+        offset = frames.end()
+        frames = match(data, offset)
     return offset
 
 

@@ -170,20 +170,20 @@ def _open_memory(path, mode):
             f"{path!r:.80} is not sealed memory, /proc/PID/fd/N: a named file can be truncated, which kills its readers"
         )
     try:
-        found = os.open(path, os.O_PATH | os.O_CLOEXEC)  # has no effect on what is opened, and never waits
+        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)  # has no effect on what is opened, and never waits
     except OSError as error:
         raise BlockError(
             f"{path} cannot be opened ({error.strerror}): one user has to run both sides, in one PID namespace"
         ) from error
     try:
-        status = os.fstat(found)
+        status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise BlockError(f"{path} is not memory")
         if status.st_uid != os.geteuid():
             raise BlockError(f"{path} is of another user: one user has to run both sides")
-        return os.open(f"/proc/self/fd/{found}", mode | os.O_CLOEXEC)
+        return os.open(f"/proc/self/fd/{descriptor}", mode | os.O_CLOEXEC)
     finally:
-        os.close(found)
+        os.close(descriptor)
 
 
 def _seals_of(file):
@@ -206,11 +206,11 @@ def _check_sealed(file, path, nbytes):
 
 
 def _check_allocated(file, nbytes):
-    found = os.fstat(file)
+    status = os.fstat(file)
     # a page that is not allocated yet would be charged to this process; where there are more bytes than nbytes, the
     # blocks may be theirs
-    _check_size(nbytes, min(found.st_size, 512 * found.st_blocks))
-    if found.st_size > -(-nbytes // mmap.PAGESIZE) * mmap.PAGESIZE:
+    _check_size(nbytes, min(status.st_size, 512 * status.st_blocks))
+    if status.st_size > -(-nbytes // mmap.PAGESIZE) * mmap.PAGESIZE:
         raise BlockError(f"the shared memory has more than {nbytes} bytes")
 
 

@@ -83,13 +83,13 @@ class Settings:
     def declare(cls, parser: argparse.ArgumentParser) -> None:
         """Declare the options to a parser."""
         groups: dict = {None: parser}
-        for name, each in cls.all_options().items():
-            if each.group not in groups:
-                groups[each.group] = parser.add_mutually_exclusive_group()
-            for flags, keywords in each.spellings:
+        for name, declared in cls.all_options().items():
+            if declared.group not in groups:
+                groups[declared.group] = parser.add_mutually_exclusive_group()
+            for flags, keywords in declared.spellings:
                 dest = {"dest": name} if flags else {}
-                argument = groups[each.group].add_argument(*flags or [name], **dest, **keywords)
-                argument.words = each.words
+                argument = groups[declared.group].add_argument(*flags or [name], **dest, **keywords)
+                argument.words = declared.words
 
 
 def integer(text, minimum=0):

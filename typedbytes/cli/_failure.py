@@ -102,7 +102,7 @@ def say_lines(text):
 
 def escaped(text):
     """Return text on one line, with characters that are not printable escaped as in Python."""
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text)
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
 
 
 def display_name(name):

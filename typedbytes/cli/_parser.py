@@ -86,15 +86,15 @@ class Parser(argparse.ArgumentParser):
         """
         options = {name: action for action in self._actions for name in action.option_strings}
         has_count = any(action.dest == "nrecords" for action in self._actions)
-        given = []
+        words = []
         for before, argument in zip([None, *arguments], arguments):
             if argument[:1] != "-" or not argument[1:2].isdigit():
-                given.append(argument)
+                words.append(argument)
             elif before in options and options[before].nargs != 0:
-                given[-1] += f"={argument}" if before.startswith("--") else argument
+                words[-1] += f"={argument}" if before.startswith("--") else argument
             else:
-                given.append(f"-n{argument[1:]}" if has_count else argument)
-        return given
+                words.append(f"-n{argument[1:]}" if has_count else argument)
+        return words
 
     def error(self, message: str) -> NoReturn:
         """Raise Failure where argparse would print and exit."""

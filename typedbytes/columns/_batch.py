@@ -161,17 +161,17 @@ class Batch(_native.Batch, Exports):
 
     def _buffers(self, number, path, column_type):
         kind = column_type[0]
-        found = {}
+        buffers = {}
         valid = self._column_memory(number, path, "valid")
         if valid is not None:
-            found["valid"] = valid
+            buffers["valid"] = valid
         if kind in ("variable", "raw", "list", "map"):
-            found["offsets"] = self._column_memory(number, path, "offsets")
+            buffers["offsets"] = self._column_memory(number, path, "offsets")
         if kind in ("variable", "raw", "decimal", "uuid", "enum", *type_strings.NUMBERS):
-            found["data"] = self._column_memory(number, path, "data")
+            buffers["data"] = self._column_memory(number, path, "data")
         for index, (name, part) in enumerate(type_strings.parts(column_type).items()):
-            found[name] = self._buffers(number, [*path, index], part)
-        return found
+            buffers[name] = self._buffers(number, [*path, index], part)
+        return buffers
 
 
 def _numpy():

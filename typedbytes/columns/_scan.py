@@ -77,13 +77,13 @@ class _Inferred:
     def __init__(self, paths: Any, structure: dict[str, Any], merge: bool) -> None:
         from typedbytes.columns import tables
 
-        found = tables.infer_schema(paths, structure, of_all_files=merge)
-        if found is None:
+        schema = tables.infer_schema(paths, structure, of_all_files=merge)
+        if schema is None:
             raise tables.SchemaError("there are no records to take the schema from: pass types")
-        self._schema = found
+        self._schema = schema
         self._structure = structure
         self._batches_of = tables.batches_of
-        self.arrow = found.arrow
+        self.arrow = schema.arrow
 
     def batches(self, split: Split, columns: list[str] | None) -> Iterator[Any]:
         """Yield the record batches of a split with these columns."""
@@ -128,9 +128,9 @@ def _frames(columns, predicate, nthreads, *, polars, paths, source, split_size):
             frame = polars.from_arrow(batch)
             yield frame if predicate is None else frame.filter(predicate)
 
-    found = splits(paths, split_size)
-    if nthreads == 1 or len(found) == 1:
-        for split in found:
+    all_splits = splits(paths, split_size)
+    if nthreads == 1 or len(all_splits) == 1:
+        for split in all_splits:
             yield from frames_of(split)
         return
     from collections import deque
@@ -139,7 +139,7 @@ def _frames(columns, predicate, nthreads, *, polars, paths, source, split_size):
     pool = ThreadPoolExecutor(nthreads, thread_name_prefix="columns-scan")
     try:
         ahead: deque[Any] = deque()
-        for split in found:
+        for split in all_splits:
             ahead.append(pool.submit(lambda split: list(frames_of(split)), split))
             if len(ahead) > nthreads:
                 yield from ahead.popleft().result()

@@ -88,15 +88,15 @@ def splits(paths: Paths, split_size: int = 128 << 20, *, recursive: bool = False
 
     if split_size < 1:
         raise ValueError(f"split_size must be at least 1, not {split_size}")
-    found = []
+    made = []
     for file in locations.files(paths, recursive):
         kind = kind_of(file)
         if kind is None:
-            found.append(Split(file, None, None))
+            made.append(Split(file, None, None))
             continue
         nbytes, make = locations.size(file), _RCFileSplit if kind == "rcfile" else Split
-        found += [make(file, start, min(split_size, nbytes - start)) for start in range(0, nbytes, split_size)]
-    return found
+        made += [make(file, start, min(split_size, nbytes - start)) for start in range(0, nbytes, split_size)]
+    return made
 
 
 def kind_of(source):

@@ -55,15 +55,15 @@ _kept: dict[Any, TypedColumns] = {}
 def columns_of(*asked: Any) -> TypedColumns:
     """Return the columns for the type of single values, those of keys and values, a dialect and a depth; made once."""
     try:
-        found = _kept.get(asked)
+        columns = _kept.get(asked)
     except TypeError:  # not hashable
         return TypedColumns(*asked)
-    if found is None:
-        found = TypedColumns(*asked)
+    if columns is None:
+        columns = TypedColumns(*asked)
         if len(_kept) >= _MAX_KEPT:
             _kept.clear()
-        _kept[asked] = found
-    return found
+        _kept[asked] = columns
+    return columns
 
 
 class TypedColumns:

@@ -72,12 +72,12 @@ def projection(columns, names):
     for name in columns:
         if not isinstance(name, str):
             raise TypeError(f"the name of a column is a str, not {name!r}")
-        found = split_name(name, names)
-        if found is None:
+        located = split_name(name, names)
+        if located is None:
             raise LookupError(
                 f"no column {name!r}: pass names of {', '.join(names)}, or paths to items of VECTORs and fields of MAPs"
             )
-        paths.append((found[0], *found[1]))
+        paths.append((located[0], *located[1]))
     return columns, tuple(paths)
 
 

@@ -130,17 +130,17 @@ def _named(columns):
     return _frames.parts_of(columns)
 
 
-def _order(found, names):
+def _order(given, names):
     """Return the numbers of the columns in the order in which they are written."""
-    found = list(found)
-    if len(found) != len(names):
+    given = list(given)
+    if len(given) != len(names):
         raise EncodeValueError(
-            f"expected {len(names)} columns, {' and '.join(names)}, not {len(found)}{_index_advice(found)}"
+            f"expected {len(names)} columns, {' and '.join(names)}, not {len(given)}{_index_advice(given)}"
         )
-    if set(found) == set(names):
-        return [found.index(name) for name in names]
-    _check_names(found, names)
-    return range(len(found))
+    if set(given) == set(names):
+        return [given.index(name) for name in names]
+    _check_names(given, names)
+    return range(len(given))
 
 
 def _index_advice(found):
@@ -148,14 +148,14 @@ def _index_advice(found):
     return f": {index!r} is the index of a pandas frame, which frame.reset_index(drop=True) removes" if index else ""
 
 
-def _check_names(found, names):
+def _check_names(given, names):
     """Refuse columns of which one has the name of the other: keys and values would be exchanged."""
-    if found == ["value", "count"]:  # as engines name the values that they have counted
+    if given == ["value", "count"]:  # as engines name the values that they have counted
         return
-    for name, expected in zip(found, names):
+    for name, expected in zip(given, names):
         if name in names and name != expected:
             number = "first" if name == "value" else "second"
-            shown = " and ".join(map(repr, found))
+            shown = " and ".join(map(repr, given))
             raise EncodeValueError(
                 f"the columns are named {shown}, and {name!r} is not the {number} of a pair: rename one"
             )
@@ -334,16 +334,16 @@ def _encoded_objects(column, options, chunk):
     encoder = Encoder()
     nvalues = len(values)
     chunk = chunk or max(nvalues, 1)
-    found = []
+    rows = []
     for start in range(0, max(nvalues, 1), chunk):
         try:
             data = encoder.encode_all(values[start : start + chunk])
         except EncodeError as error:
             raise _in_row(error, encoder, values, start) from None
-        found.append(_native.rows_of_encoded(data, _core.index(data), valid, start))
-    if sum(map(len, found)) != nvalues:  # `valid` has no bits for others
+        rows.append(_native.rows_of_encoded(data, _core.index(data), valid, start))
+    if sum(map(len, rows)) != nvalues:  # `valid` has no bits for others
         raise RuntimeError("the column changed size while it was encoded")
-    return found
+    return rows
 
 
 def _in_row(error, encoder, values, start):

@@ -248,14 +248,14 @@ def _reader(split, types, structure, wanted):
     return read(split, schema={**types, **found}, **options)
 
 
-def _cast(found, path, schema, path_column):
+def _cast(batch, path, schema, path_column):
     """Return a batch of declared types in the schema that a consumer has for them."""
     import pyarrow
 
     if path_column:
-        found = found.append_column(path_column, pyarrow.array([path] * len(found), pyarrow.string()))
+        batch = batch.append_column(path_column, pyarrow.array([path] * len(batch), pyarrow.string()))
     try:
-        return found.cast(schema.arrow)
+        return batch.cast(schema.arrow)
     except (pyarrow.ArrowException, ValueError) as error:
         raise SchemaError(f"the records do not fit the schema: {error}", path) from None
 
@@ -285,21 +285,21 @@ def _as_in_schema(array, kind, wanted, field, path):
     """
     import pyarrow
 
-    found, expected = array.type, field.type
+    present, expected = array.type, field.type
     if wanted is not None and not _are_alike(type_strings.parse(kind), type_strings.parse(wanted)):
-        found, expected = (kind, wanted) if found == expected else (found, expected)
-    elif found == expected:
+        present, expected = (kind, wanted) if present == expected else (present, expected)
+    elif present == expected:
         return array
-    elif kind != "raw" and _fits(found, expected):
+    elif kind != "raw" and _fits(present, expected):
         try:
             return array.cast(expected)
         except pyarrow.ArrowException:
             expected = f"{expected}, which cannot hold all of the numbers"
     if kind == "raw":
-        found = "values of several types" + (
+        present = "values of several types" + (
             " or integers beyond 2**53" if pyarrow.types.is_float64(field.type) else ""
         )
-    raise SchemaError(f"the column {field.name} holds {found}, and the schema has {expected}", path)
+    raise SchemaError(f"the column {field.name} holds {present}, and the schema has {expected}", path)
 
 
 def _are_alike(kind, wanted):
@@ -343,7 +343,7 @@ def _fits(kind, wanted):
             types.is_map(wanted) and _fits(kind.key_type, wanted.key_type) and _fits(kind.item_type, wanted.item_type)
         )
     if types.is_struct(kind):
-        return types.is_struct(wanted) and all(_fits(each.type, _field_type(wanted, each.name)) for each in kind)
+        return types.is_struct(wanted) and all(_fits(field.type, _field_type(wanted, field.name)) for field in kind)
     return False
 
 

@@ -76,15 +76,15 @@ def parse_file(text: str, where: str) -> dict[str, str]:
             entries[-1][1] += f" {line.strip()}"
         else:
             entries.append([number, line])
-    found: dict[str, str] = {}
+    descriptions: dict[str, str] = {}
     for number, line in entries:
         match = _ENTRY.fullmatch(line)
         if match is None:
             raise ValueError(f"{where}, line {number}: expected 'class name: description', found {line[:60]!r}")
-        if match.group(1) in found:
+        if match.group(1) in descriptions:
             raise ValueError(f"{where}, line {number}: class {match.group(1)} is described twice")
-        found[match.group(1)] = match.group(2)
-    return found
+        descriptions[match.group(1)] = match.group(2)
+    return descriptions
 
 
 def _read_file(path):

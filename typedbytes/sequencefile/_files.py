@@ -86,9 +86,9 @@ def _appending(file, options):
         nbytes = 0
     if not nbytes:
         return Writer(file, **options)
-    with Reader(file, raw=True) as found:
-        kept = {name: getattr(found, name) for name in _KEPT}
-        marker = found.sync_marker
+    with Reader(file, raw=True) as reader:
+        kept = {name: getattr(reader, name) for name in _KEPT}
+        marker = reader.sync_marker
     given = {name: options[name] for name in _KEPT if options.get(name) is not None}
     if "codec" in given:
         given.update(zip(("codec",), [_codecs.find(given["codec"], to_write=True).class_name]))

@@ -96,11 +96,11 @@ def read_mutation(body):
 
 
 def _read_cell(body, start, end):
-    found: dict = {1: b"", 2: b"", 3: b"", 4: 0, 5: 4, 6: b""}
+    fields: dict = {1: b"", 2: b"", 3: b"", 4: 0, 5: 4, 6: b""}
     for number, value in _fields(body, start, end):
-        if number in found:
-            found[number] = (_bytes if type(found[number]) is bytes else _number)(body, value)
-    return _cell(found[1], found[2], found[3], found[4], _named(_TYPES, found[5]), found[6])
+        if number in fields:
+            fields[number] = (_bytes if type(fields[number]) is bytes else _number)(body, value)
+    return _cell(fields[1], fields[2], fields[3], fields[4], _named(_TYPES, fields[5]), fields[6])
 
 
 def _read_qualifier(body, part, row, family, timestamp, mutation):

@@ -121,15 +121,15 @@ class _Stream:
         if tag == _NULL:
             return None
         if tag == _REFERENCE:
-            found = self._referenced(start)
-            if not isinstance(found, _Description):
+            described = self._referenced(start)
+            if not isinstance(described, _Description):
                 raise self._error("a reference to no class", start)
-            return found
+            return described
         if tag != _CLASS_DESCRIPTION:
             raise self._error(f"expected a class, found tag {tag:#x}", start)
-        found = _Description(self._text(self._number(">H")))
+        described = _Description(self._text(self._number(">H")))
         self._bytes(8)  # serialVersionUID
-        self._handles.append(found)
+        self._handles.append(described)
         self._bytes(1)  # flags
         for _ in range(self._number(">H")):
             code = chr(self._number("B"))
@@ -138,11 +138,11 @@ class _Stream:
                 self.read_content(depth + 1)  # the name of its class
             elif code not in _PRIMITIVES:
                 raise self._error(f"field of unknown type {code!r}", start)
-            found.fields.append((code, name))
+            described.fields.append((code, name))
         if self._number("B") != _END_OF_BLOCK:
-            raise self._error(f"class {found.name!r:.80} has annotations", start)
-        found.base = self._description(depth + 1)
-        return found
+            raise self._error(f"class {described.name!r:.80} has annotations", start)
+        described.base = self._description(depth + 1)
+        return described
 
     def _array(self, depth):
         start = self.offset

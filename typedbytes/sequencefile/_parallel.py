@@ -130,12 +130,12 @@ def _records_of(split, options, skipped, pool=None, nthreads=1):
 
 def _records_and_warnings(path, records, skipped, error=None):
     yield from records
-    for each in skipped:
+    for part in skipped:
         import warnings
 
         warnings.warn(
-            f"{path}: skipped {each.nbytes} bytes at offset {each.offset}"
-            f"{'' if each.nrecords is None else f', {each.nrecords} records'}: {each.error.message}",
+            f"{path}: skipped {part.nbytes} bytes at offset {part.offset}"
+            f"{'' if part.nrecords is None else f', {part.nrecords} records'}: {part.error.message}",
             RuntimeWarning,
             stacklevel=3,
         )

@@ -61,59 +61,59 @@ def type_of_spark(kind, path):
     return kind
 
 
-def as_declared(kind, found, is_row=False):
+def as_declared(kind, known, is_row=False):
     """Return the type of columns by which values are read as a type that Spark exchanges.
 
-    found: the type that the first records have. kind may say more: which names the items of a VECTOR have, that a MAP
+    known: the type that the first records have. kind may say more: which names the items of a VECTOR have, that a MAP
     from STRINGs is a struct, that a number is a date. is_row: structs of which nothing is known are VECTORs.
     """
     from pyarrow import types
 
-    if found == ("raw",) and not types.is_binary(kind):  # of several types, or with nulls among them
-        found = _UNKNOWN
-    name, parts = found[0], type_strings.parts(found)
+    if known == ("raw",) and not types.is_binary(kind):  # of several types, or with nulls among them
+        known = _UNKNOWN
+    name, parts = known[0], type_strings.parts(known)
     if types.is_struct(kind):
         is_row = name in ("array", "tuple", "list") or (name == "unknown" and is_row)
-        if name == "list" and found[1] == LIST or name not in ("array", "tuple", "list", "map", "struct", "unknown"):
-            return found
-        each = parts["item" if name == "list" else "value"] if name in ("list", "map") else _UNKNOWN
+        if name == "list" and known[1] == LIST or name not in ("array", "tuple", "list", "map", "struct", "unknown"):
+            return known
+        other_type = parts["item" if name == "list" else "value"] if name in ("list", "map") else _UNKNOWN
         if name == "array":
-            each = ("fixed", found[1])
+            other_type = ("fixed", known[1])
         fields = []
         for number, field in enumerate(kind):
             is_named = name in ("tuple", "struct")
-            part = parts.get(str(number) if name == "tuple" else field.name, each) if is_named else each
+            part = parts.get(str(number) if name == "tuple" else field.name, other_type) if is_named else other_type
             fields.append((field.name, as_declared(field.type, part, is_row)))
         return ("row" if is_row else "struct", tuple(fields))
     if types.is_list(kind):
         if name == "list":
-            return (name, found[1], as_declared(kind.value_type, found[2], is_row))
+            return (name, known[1], as_declared(kind.value_type, known[2], is_row))
         item = as_declared(kind.value_type, _UNKNOWN)
-        return ("list", VECTOR, item) if name == "array" and item[0] in _DECLARED else found
+        return ("list", VECTOR, item) if name == "array" and item[0] in _DECLARED else known
     if types.is_map(kind) and name in ("map", "struct"):
         key, value = parts.get("key", ("variable", STRING)), _UNKNOWN if name == "struct" else parts["value"]
         return ("map", as_declared(kind.key_type, key), as_declared(kind.item_type, value, is_row))
-    return _declared_scalar(kind, found)
+    return _declared_scalar(kind, known)
 
 
-def _declared_scalar(kind, found):
+def _declared_scalar(kind, known):
     from pyarrow import types
 
-    is_unknown = found == _UNKNOWN
-    if types.is_date32(kind) and (is_unknown or found == ("fixed", INT)):
+    is_unknown = known == _UNKNOWN
+    if types.is_date32(kind) and (is_unknown or known == ("fixed", INT)):
         return ("date",)
-    if is_unknown or found in (("fixed", LONG), ("fixed", INT)):  # small numbers are INTs
+    if is_unknown or known in (("fixed", LONG), ("fixed", INT)):  # small numbers are INTs
         if types.is_timestamp(kind):
             return ("timestamp", kind.unit, kind.tz is not None)
         if types.is_duration(kind):
             return ("duration", kind.unit)
         if types.is_time64(kind):
             return ("time", "us")
-    if types.is_decimal(kind) and (is_unknown or found == ("variable", STRING)):
+    if types.is_decimal(kind) and (is_unknown or known == ("variable", STRING)):
         return ("decimal", kind.precision, kind.scale)
     if is_unknown and types.is_binary(kind):
         return ("variable", BYTES)
-    return found
+    return known
 
 
 def type_string(kind, path):

@@ -28,31 +28,31 @@ _SAYING_MORE = ("binary", "struct", "date", "time", "decimal", "duration")
 class Options:
     """The options of reading, given as words or as objects; names are without regard to case, as Spark gives them."""
 
-    def __init__(self, given):
-        given = {name.lower(): value for name, value in given.items()}
-        self.pairs = _flag(given, "pairs", True)
-        self.merge = _flag(given, "mergeSchema", False)
-        if _flag(given, "pushFilters", False):  # see _Reader in _source.py
+    def __init__(self, options):
+        options = {name.lower(): value for name, value in options.items()}
+        self.pairs = _flag(options, "pairs", True)
+        self.merge = _flag(options, "mergeSchema", False)
+        if _flag(options, "pushFilters", False):  # see _Reader in _source.py
             raise ValueError(
                 "pushFilters cannot be true: Spark keeps the filters of a query for later ones of the same data frame, "
                 "which would lack rows"
             )
         for name in _UNKNOWN_FILTERS:
-            if name.lower() in given:
+            if name.lower() in options:
                 raise ValueError(f"{name} is not supported: name the files, or a pattern such as out/part-*")
-        self.split_size = _size(given.get("splitsize", SPLIT_NBYTES))
-        self.recursive = _flag(given, "recursiveFileLookup", False)
-        self.path_column = given.get("pathcolumn")
+        self.split_size = _size(options.get("splitsize", SPLIT_NBYTES))
+        self.recursive = _flag(options, "recursiveFileLookup", False)
+        self.path_column = options.get("pathcolumn")
         self.structure = {
             "pairs": self.pairs,
-            "dialect": given.get("dialect", "hadoop"),
-            "encoding": given.get("encoding", "utf-8"),
-            "unicode_errors": given.get("unicodeerrors", "strict"),
+            "dialect": options.get("dialect", "hadoop"),
+            "encoding": options.get("encoding", "utf-8"),
+            "unicode_errors": options.get("unicodeerrors", "strict"),
         }
-        self.rows = _rows(given)
-        if given.get("classes"):  # read here, so that workers need no file
-            self.structure["classes"] = texts_of(given["classes"])
-        types = types_of(given, self.pairs)
+        self.rows = _rows(options)
+        if options.get("classes"):  # read here, so that workers need no file
+            self.structure["classes"] = texts_of(options["classes"])
+        types = types_of(options, self.pairs)
         if types:
             if self.merge or (self.structure["encoding"], self.structure["unicode_errors"]) != ("utf-8", "strict"):
                 raise ValueError(
@@ -61,17 +61,17 @@ class Options:
             self.structure.update(types)
 
 
-def _rows(given):
+def _rows(options):
     """Return what is said of the columns of RCFiles, by the names that columns.read has for it."""
-    found = {"serde": given.get("serde", "text"), "schema": None, "columns": None}
-    if given.get("fileschema"):
+    keywords = {"serde": options.get("serde", "text"), "schema": None, "columns": None}
+    if options.get("fileschema"):
         try:
-            found["schema"] = type_strings.row_types(given["fileschema"])
+            keywords["schema"] = type_strings.row_types(options["fileschema"])
         except ValueError as error:
             raise ValueError(f"fileSchema: {error}") from None
-    if given.get("columns"):
-        found["columns"] = [name.strip() for name in given["columns"].split(",")]
-    return found
+    if options.get("columns"):
+        keywords["columns"] = [name.strip() for name in options["columns"].split(",")]
+    return keywords
 
 
 def types_of(given, pairs):
@@ -127,14 +127,14 @@ def infer_schema(paths, options):
     """Return the Schema of paths by the first records of their first file with any, or `mergeSchema` of all."""
     import pyarrow
 
-    found = _infer(paths, options)
-    if found is None:
+    schema = _infer(paths, options)
+    if schema is None:
         shown = ", ".join(map(os.fsdecode, paths if isinstance(paths, list) else [paths]))
         raise SchemaError(f"{shown}: there are no records to take the schema from: give one")
-    fields = [field.with_type(type_of_spark(field.type, field.name)) for field in found.arrow]
+    fields = [field.with_type(type_of_spark(field.type, field.name)) for field in schema.arrow]
     if options.path_column:
         fields.append(pyarrow.field(options.path_column, pyarrow.string()))
-    return found.with_arrow(pyarrow.schema(fields))
+    return schema.with_arrow(pyarrow.schema(fields))
 
 
 def _infer(paths, options):
@@ -156,17 +156,17 @@ def given_schema(paths, options, arrow):
     _check_names([name for name in arrow.names if name != options.path_column], options.pairs)
     if not any(word in str(field.type) for field in arrow for word in _SAYING_MORE):
         return Schema(arrow, {})
-    found = _infer(paths, options)
-    if found is None:
+    schema = _infer(paths, options)
+    if schema is None:
         return Schema(arrow, {})
     for has_rows in (False, True):  # whether structs of which the first records say nothing are VECTORs
         types = {
             name: type_strings.format_type(as_declared(field.type, type_strings.parse(text), has_rows))
-            for (name, text), field in zip(found.types.items(), arrow)
+            for (name, text), field in zip(schema.types.items(), arrow)
         }
         if tables.begin_with(files, types, options.structure):
             return Schema(arrow, types)
-    return Schema(arrow, found.types)
+    return Schema(arrow, schema.types)
 
 
 def _check_names(names, pairs):

@@ -72,12 +72,12 @@ class _Classes:
         """Return the type of what has a shape, and add the records that it needs."""
         kinds = shape.kinds
         if len(kinds) != 1 or not are_distinct(kinds):
-            found = "Object"
+            java_type = "Object"
         else:
-            found = self._type_of_kind(kinds[0], shape, name, is_whole)
+            java_type = self._type_of_kind(kinds[0], shape, name, is_whole)
         if shape.has_none or may_be_missing:
-            return f"{self._import('java.util.Optional')}<{BOXES.get(found, found)}>"
-        return BOXES.get(found, found) if boxed else found
+            return f"{self._import('java.util.Optional')}<{BOXES.get(java_type, java_type)}>"
+        return BOXES.get(java_type, java_type) if boxed else java_type
 
     def _import(self, name):
         self.imports.add(name)
@@ -103,8 +103,8 @@ class _Classes:
                 f"item{i}": self.type_of(item, f"{name} item {i}", boxed=False) for i, item in enumerate(shape.items)
             }
             return self._add(name, fields, [f"@{self._import('org.typedbytes.records.AsVector')}"])
-        found = KINDS[kind]
-        return self._import(found) if "." in found else found
+        java_type = KINDS[kind]
+        return self._import(java_type) if "." in java_type else java_type
 
     def _type_of_int(self, counts):
         if "wide" in counts:
@@ -117,11 +117,11 @@ class _Classes:
         return self.type_of(shape.parts[part], name) if part in shape.parts else "Object"
 
     def _record(self, shape, name):
-        fields, names = {}, ClassNames(each[:1].upper() + each[1:] for each in [*KEYWORDS.split(), *shape.fields])
-        for key, found in shape.fields.items():
+        fields, names = {}, ClassNames(word[:1].upper() + word[1:] for word in [*KEYWORDS.split(), *shape.fields])
+        for key, field_shape in shape.fields.items():
             if not key:
                 continue  # which @Field cannot say
-            kind = self.type_of(found, key, may_be_missing=found.total < shape.counts["map"], boxed=False)
+            kind = self.type_of(field_shape, key, may_be_missing=field_shape.total < shape.counts["map"], boxed=False)
             plain = key
             if not _can_be_component(key):
                 named = names.name(key)

@@ -51,8 +51,8 @@ class ClassNames:
         words = re.findall("[A-Za-z0-9]+", hint)
         plain = "".join(word[0].upper() + word[1:] for word in words)
         plain = plain if plain[:1].isalpha() else "Record"
-        found, n = plain, 2
-        while found in self._taken:
-            found, n = f"{plain}{n}", n + 1
-        self._taken.add(found)
-        return found
+        unique, n = plain, 2
+        while unique in self._taken:
+            unique, n = f"{plain}{n}", n + 1
+        self._taken.add(unique)
+        return unique

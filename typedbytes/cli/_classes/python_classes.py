@@ -109,10 +109,10 @@ class _Classes:
     def _record(self, shape, name):
         name = self._names.name(name)
         is_class = all(map(_can_be_field, shape.fields))
-        missing = {field for field, found in shape.fields.items() if found.total < shape.counts["map"]}
+        missing = {field for field, field_shape in shape.fields.items() if field_shape.total < shape.counts["map"]}
         kinds = {
-            field: self.type_of(found, field, may_be_missing=is_class and field in missing)
-            for field, found in shape.fields.items()
+            field: self.type_of(field_shape, field, may_be_missing=is_class and field in missing)
+            for field, field_shape in shape.fields.items()
         }
         if is_class:
             self._use("dataclass")

@@ -232,7 +232,7 @@ def as_input_failure(name, status=IO_ERROR):
 
 def report_skipped(name, skipped):
     """Report on stderr the damage that was skipped; return the exit code."""
-    for each in skipped:
-        nrecords = "" if each.nrecords is None else f", {each.nrecords} records"
-        Failure(BAD_DATA, f"{display_name(name)}: skipped {each.nbytes} bytes{nrecords}: {each.error}").report()
+    for part in skipped:
+        nrecords = "" if part.nrecords is None else f", {part.nrecords} records"
+        Failure(BAD_DATA, f"{display_name(name)}: skipped {part.nbytes} bytes{nrecords}: {part.error}").report()
     return BAD_DATA if skipped else OK

@@ -40,11 +40,11 @@ def _given(settings):
 
 def bundle_settings(settings: BundleSettings) -> dict:
     """Return the keywords of hadoop.bundle."""
-    found = {keyword: values for keyword, _, values in _given(settings)}
+    keywords = {keyword: values for keyword, _, values in _given(settings)}
     here = f"{sys.version_info[0]}.{sys.version_info[1]}"
-    if set(found["python_versions"]) == {here} and not found["platforms"]:
-        found["python_versions"] = []  # the package that runs here is for it: none is fetched
-    return found
+    if set(keywords["python_versions"]) == {here} and not keywords["platforms"]:
+        keywords["python_versions"] = []  # the package that runs here is for it: none is fetched
+    return keywords
 
 
 def bundle_command(settings: BundleSettings, target: str) -> str:

@@ -65,12 +65,13 @@ class JobSettings(Settings):
     @classmethod
     def all_options(cls) -> dict[str, Option]:
         """Return the options by their attributes: those of the job before those of the command."""
-        found = super().all_options()
-        first = {name: found.pop(name) for name in ("files", "folder", "mapper", "combiner", "reducer")}
-        defaults = {name: each.make_default() for name, each in Job.options(cls.command).items()}
+        own = super().all_options()
+        first = {name: own.pop(name) for name in ("files", "folder", "mapper", "combiner", "reducer")}
+        declared = Job.options(cls.command)
+        defaults = {name: of_job.make_default() for name, of_job in declared.items()}
         defaults["output_format"] = None  # what it is depends on the job
-        of_job = {each.dest: _declared(each, defaults[name]) for name, each in Job.options(cls.command).items()}
-        return {**first, **of_job, **found}
+        options = {of_job.dest: _declared(of_job, defaults[name]) for name, of_job in declared.items()}
+        return {**first, **options, **own}
 
     @classmethod
     def with_defaults(cls, arguments: list[str]) -> list[str]:
@@ -107,8 +108,8 @@ def _declared(of_job, default):
 def values_of(words: Mapping[str, Any], command: str) -> dict[str, Any]:
     """Return the values of a job's options, by field, from what a command's parser has made of their words."""
     return {
-        name: _named(words[each.dest], each.flags[0]) if each.form == "named" else words[each.dest]
-        for name, each in Job.options(command).items()
+        name: _named(words[declared.dest], declared.flags[0]) if declared.form == "named" else words[declared.dest]
+        for name, declared in Job.options(command).items()
     }
 
 

@@ -87,9 +87,9 @@ def _words_of(options: dict[str, Any], path: str) -> list[str]:
         elif value is False:
             words += [f"--no-{flag[2:]}"] if flag == "--combiner" else []
         elif isinstance(value, dict):
-            words += [word for key, each in value.items() for word in (flag, f"{key}={_text(each)}")]
+            words += [word for key, item in value.items() for word in (flag, f"{key}={_text(item)}")]
         elif isinstance(value, list):
-            words += [word for each in value for word in (flag, _text(each))]
+            words += [word for item in value for word in (flag, _text(item))]
         elif isinstance(value, (str, int, float)):
             words += [flag, _text(value)]
         else:

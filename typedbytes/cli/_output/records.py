@@ -180,12 +180,13 @@ class _Messages(_TypedBytes):
         self._nbytes += len(records)
 
     def _decoded(self, records):
-        found = (each.decode_pairs(records) if self._is_pairs else each.decode_all(records) for each in self._decoders)
-        values = next(found)
+        decodes = (each.decode_pairs if self._is_pairs else each.decode_all for each in self._decoders)
+        decoded = (decode(records) for decode in decodes)
+        values = next(decoded)
         items = itertools.chain.from_iterable(values) if self._is_pairs else values
         if _CONTAINERS.isdisjoint(map(type, items)):
             return values
-        if _has_lost_keys(values, next(found)):
+        if _has_lost_keys(values, next(decoded)):
             raise typedbytes.FormatError("a MAP has equal keys, and a message can keep only one of them", 0)
         return values
 

@@ -29,10 +29,10 @@ def repair(damaged, target, decoding, key_type=None, value_type=None, type=None)
                 bad.append(sequencefile.Skipped(start, len(key) + len(value), 1, error))
             else:
                 writer.write_raw(key, value)
-    is_damaged = bool(damaged.skipped) or not all(is_refused_value(each.error) for each in bad)
-    for each, where in zip(bad, places):
-        name_option(each.error, is_damaged).message += where
-    return sorted(damaged.skipped + bad, key=lambda each: each.offset)
+    is_damaged = bool(damaged.skipped) or not all(is_refused_value(skipped.error) for skipped in bad)
+    for skipped, where in zip(bad, places):
+        name_option(skipped.error, is_damaged).message += where
+    return sorted(damaged.skipped + bad, key=lambda skipped: skipped.offset)
 
 
 def _with_starts(damaged):

@@ -104,21 +104,21 @@ class FaultFinder:
             if len(reader.skipped) != nseen:
                 nseen = len(reader.skipped)
                 self._add_windows(reader.skipped, windows)
-        for each in reader.skipped:
-            if each.error.record is not None:
-                each.error.record += nmissing  # the reader counts only the pairs that it returns
-            self._add_fault(each.error, *windows.get(each.error.offset, ()))
-            nmissing += each.nrecords or 0
-            self._is_damaged |= each.nrecords != 1  # a text may have been the first sign of wrong lengths
+        for skipped in reader.skipped:
+            if skipped.error.record is not None:
+                skipped.error.record += nmissing  # the reader counts only the pairs that it returns
+            self._add_fault(skipped.error, *windows.get(skipped.error.offset, ()))
+            nmissing += skipped.nrecords or 0
+            self._is_damaged |= skipped.nrecords != 1  # a text may have been the first sign of wrong lengths
         self.nintact, self.nbytes = reader.record, reader.offset
         self._name_options()
 
     def _add_windows(self, skipped, windows):
         """Add the windows of the last faults, while their bytes are kept."""
-        for each in reversed(skipped):
-            if each.error.offset in windows:
+        for fault in reversed(skipped):
+            if fault.error.offset in windows:
                 break
-            windows[each.error.offset] = self._source.window(each.error.offset)
+            windows[fault.error.offset] = self._source.window(fault.error.offset)
 
     def _add_fault(self, error, *window):
         if self.nfaults < max(1, self._max_faults):

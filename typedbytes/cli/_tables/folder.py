@@ -86,8 +86,8 @@ def _check(folder, inputs):
     if inputs.max_bytes is not None:
         raise Failure(USAGE, "--max-bytes cannot be used when the output is a folder")
     with _as_output_failure(folder):
-        found = names_in(folder)
-    if found and not (locations.is_url(folder) and PLAN in found and "_SUCCESS" not in found):
+        names = names_in(folder)
+    if names and not (locations.is_url(folder) and PLAN in names and "_SUCCESS" not in names):
         raise Failure(USAGE, f"{display_name(folder)}: the folder is not empty")
 
 
@@ -110,7 +110,7 @@ def _description(parts, plan, form, codec, shape):
     return {
         "to": form,
         "codec": codec or "none",
-        **{name: given if isinstance(given, (str, bool)) else repr(given) for name, given in plan.structure.items()},
+        **{name: value if isinstance(value, (str, bool)) else repr(value) for name, value in plan.structure.items()},
         "types": [list(each) for each in plan.schema.types.items()],
         "schema": str(shape.schema(plan.schema.arrow)),
         "inputs": inputs,

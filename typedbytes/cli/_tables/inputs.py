@@ -166,11 +166,11 @@ def _last_chunks(metadata):
     """Return (offset, length) of the columns of the last row group that has pages."""
     for number in reversed(range(metadata.num_row_groups)):
         group = metadata.row_group(number)
-        columns = [group.column(each) for each in range(group.num_columns)]
-        starts = [list(filter(None, (each.data_page_offset, each.dictionary_page_offset))) for each in columns]
-        found = [(min(start), each.total_compressed_size) for start, each in zip(starts, columns) if start]
-        if found:
-            return found
+        columns = [group.column(column) for column in range(group.num_columns)]
+        starts = [list(filter(None, (column.data_page_offset, column.dictionary_page_offset))) for column in columns]
+        chunks = [(min(start), column.total_compressed_size) for start, column in zip(starts, columns) if start]
+        if chunks:
+            return chunks
     return []
 
 

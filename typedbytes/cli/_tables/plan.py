@@ -30,7 +30,7 @@ def make_plan(inputs, rereadables, split_size, widen, types):
     The columns have the types that --type and --key-type name, if there are any; with `widen` those that hold all
     records, else those of the first of each input. Those of RCFiles have the schema of --schema.
     """
-    kinds = {_kind(each, inputs, widen) for each in rereadables}
+    kinds = {_kind(source, inputs, widen) for source in rereadables}
     if "rcfile" in kinds:
         structure = _structure_of_rows(kinds, inputs, types)
     else:
@@ -40,7 +40,8 @@ def make_plan(inputs, rereadables, split_size, widen, types):
             )
         pairs = inputs.pairs or "sequencefile" in kinds
         structure = {"pairs": pairs, "dialect": inputs.dialect, **types_of_columns(types, pairs)}
-    files, names = [each.path for each in rereadables], {each.path: display_name(each.name) for each in rereadables}
+    names = {source.path: display_name(source.name) for source in rereadables}
+    files = [source.path for source in rereadables]
     with _as_usage_failure(), _as_input_failure(names):
         splits = columns.splits(files, split_size)
         schema = tables.infer_schema(files, structure, of_all_files=True, of_all_records=widen)

@@ -60,11 +60,11 @@ def _bash(parsers):
             f"            {name}) words='{' '.join(each for action in actions for each in action.option_strings)}' ;;"
         )
         for action in actions:
-            for each in action.option_strings:
+            for flag in action.option_strings:
                 if action.choices:
-                    values.append(_bash_value(name, each, action.choices))
+                    values.append(_bash_value(name, flag, action.choices))
                 elif takes_value(action) and not _takes_file(action):
-                    values.append(_bash_value(name, each, ()))
+                    values.append(_bash_value(name, flag, ()))
         if _first(parser):
             values.append(_bash_value(name, name, _first(parser)[1]))
     return BASH.format(commands=" ".join(COMMANDS), values="\n".join(values), words="\n".join(words))

@@ -114,11 +114,11 @@ def _required_text(expression, flags):
     """
     parser = getattr(re, "_parser" if sys.version_info >= (3, 11) else "sre_parse")
     runs = [""]
-    for each in _required_characters(parser.parse(expression, flags)):
-        if not _is_utf8(each, "surrogateescape") or flags & re.IGNORECASE and not each.isascii():
-            each = ""
-        if each:
-            runs[-1] += each.lower() if flags & re.IGNORECASE else each
+    for char in _required_characters(parser.parse(expression, flags)):
+        if not _is_utf8(char, "surrogateescape") or flags & re.IGNORECASE and not char.isascii():
+            char = ""
+        if char:
+            runs[-1] += char.lower() if flags & re.IGNORECASE else char
         else:
             runs.append("")
     return max(runs, key=lambda run: (NEVER_IN_A_NUMBER.search(run) is not None, len(run)))
@@ -126,15 +126,15 @@ def _required_text(expression, flags):
 
 def _required_characters(parsed):
     """Yield the characters that a match has, in their order, and "" where others may be between them."""
-    for kind, what in parsed:
+    for kind, argument in parsed:
         name = str(kind)
         if name == "LITERAL":
-            yield chr(what)
-        elif name == "SUBPATTERN" and not (what[1] or what[2]):  # it changes no flags
-            yield from _required_characters(what[3])
-        elif name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT") and what[0]:
+            yield chr(argument)
+        elif name == "SUBPATTERN" and not (argument[1] or argument[2]):  # it changes no flags
+            yield from _required_characters(argument[3])
+        elif name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT") and argument[0]:
             yield ""
-            yield from _required_characters(what[2])
+            yield from _required_characters(argument[2])
             yield ""
         elif name != "AT":
             yield ""

@@ -76,10 +76,10 @@ def _describe_contents(source, name, inputs, row):
     elif form == "text" and not _is_all_text(source):
         row["format"] = "unknown"
     elif row["format"] in formats.NAMES:
-        found, nvalues = _values(source, form, name, inputs, row.get("bytes"))
-        if form == "typedbytes" and inputs.format is None and "fault" in found and nvalues < MIN_VALUES:
-            found = {"format": "unknown", "fault": found["fault"]}
-        row.update(found)
+        shown, nvalues = _values(source, form, name, inputs, row.get("bytes"))
+        if form == "typedbytes" and inputs.format is None and "fault" in shown and nvalues < MIN_VALUES:
+            shown = {"format": "unknown", "fault": shown["fault"]}
+        row.update(shown)
 
 
 def _is_all_text(source):

@@ -79,10 +79,10 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     rows: list = []
     for name in inputs:
         try:
-            found = _validated(name, inputs, settings, types, rows)
+            code = _validated(name, inputs, settings, types, rows)
         except Failure as failure:
-            found = failure.report()
-            if found == BAD_DATA:
+            code = failure.report()
+            if code == BAD_DATA:
                 rows.append(
                     {
                         "input": display_name(name),
@@ -93,7 +93,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
                         "message": str(failure),
                     }
                 )
-        status = status or found
+        status = status or code
         if not is_table(settings, output):
             report(rows, settings, output)
             rows = []

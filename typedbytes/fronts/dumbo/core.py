@@ -174,8 +174,8 @@ def _run_job(opts: Options, of_steps: list[Any]) -> None:
     fields: dict[str, Any] = {
         "nreducers": int(reducers[0]) if reducers else None,
         "files": files, "archives": archives, "name": (opts["name"] or [""])[0],
-        "properties": dict(each.split("=", 1) for each in [*opts["jobconf"], *opts["hadoopconf"]]),
-        "environment": dict(each.split("=", 1) for each in [*opts["cmdenv"], *opts["param"]]),
+        "properties": dict(word.split("=", 1) for word in [*opts["jobconf"], *opts["hadoopconf"]]),
+        "environment": dict(word.split("=", 1) for word in [*opts["cmdenv"], *opts["param"]]),
         "front": "dumbo",
     }  # fmt: skip
     overwrite = "yes" in opts["overwrite"]

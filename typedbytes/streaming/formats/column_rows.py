@@ -26,15 +26,15 @@ _AS_READ = ("fixed", "variable", "array", "raw", "unknown", "list", "tuple", "ma
 def rows_of(given: Any, reading: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the rows of columns; reading: the options of columns.read by which the job reads batches."""
     own = {name: reading[name] for name in ("dialect", "max_depth") if name in reading}
-    for each in parts_of(given):
-        kinds = _types_of(each)
+    for part in parts_of(given):
+        kinds = _types_of(part)
         if kinds and [*kinds] == ["key", "value"] and all(map(_is_as_read, kinds.values())):
             sink = io.BytesIO()
-            columns.write(sink, each)
+            columns.write(sink, part)
             yield from ({"key": key, "value": value} for key, value in PairReader(sink.getvalue(), **own))
             continue
         convert = {name: _converter(kind, Decoder(**own).decode) for name, kind in kinds.items()}
-        table = table_of(each)
+        table = table_of(part)
         options = {"maps_as_pydicts": "strict"} if "map<" in str(table.schema) else {}  # which pyarrow has since 20
         for group in table.to_batches(GROUP_NROWS):
             for row in group.to_pylist(**options):

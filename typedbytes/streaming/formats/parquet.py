@@ -57,11 +57,11 @@ class ParquetOutput:
             return
         from typedbytes.streaming.formats.column_rows import has_encoded, parts_of, rows_of, table_of
 
-        for each in parts_of(given):
-            if has_encoded(each):  # of values of several types, which a column of Parquet does not have
-                self.write_encoded(rows_of(each, self._reading))
+        for part in parts_of(given):
+            if has_encoded(part):  # of values of several types, which a column of Parquet does not have
+                self.write_encoded(rows_of(part, self._reading))
             else:
-                self._write_table(table_of(each))
+                self._write_table(table_of(part))
 
     def _write_table(self, table):
         if self._rows:
@@ -112,10 +112,10 @@ class ParquetOutput:
     def _array(self, name, kind):
         items = [row.get(name) for row in self._rows]
         try:
-            found = self._pyarrow.array(items)
-            if kind is None or found.type == kind:
-                return found
-            found.cast(kind)  # refuses what array() would cut off, such as the fraction of a float
+            array = self._pyarrow.array(items)
+            if kind is None or array.type == kind:
+                return array
+            array.cast(kind)  # refuses what array() would cut off, such as the fraction of a float
             return self._pyarrow.array(items, kind)  # refuses what cast() would parse, such as digits
         except (self._pyarrow.ArrowException, OverflowError, TypeError, ValueError) as error:
             first = f"{kind}, as in the first rows" if kind is not None else "one type"

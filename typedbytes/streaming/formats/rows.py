@@ -53,9 +53,9 @@ def _columns(name, item):
     if kind in (str, int, float, bool) or item is None:
         return [(name, item)]
     if isinstance(item, dict):
-        for each in item:
-            if not isinstance(each, str):
-                raise ValueError(f"the names of columns are str, not {each!r}")
+        for key in item:
+            if not isinstance(key, str):
+                raise ValueError(f"the names of columns are str, not {key!r}")
         return item.items()
     if isinstance(item, tuple):
         names = getattr(item, "_fields", None) or [f"{name}{i}" for i in range(1, len(item) + 1)]
@@ -65,8 +65,8 @@ def _columns(name, item):
     fields = _fields_of[kind]
     if fields is None:
         return [(name, item)]
-    found = [(each, getattr(item, attribute), absent) for attribute, each, absent in fields]
-    return [(each, value) for each, value, absent in found if value is not absent]
+    columns = [(key, getattr(item, attribute), absent) for attribute, key, absent in fields]
+    return [(key, value) for key, value, absent in columns if value is not absent]
 
 
 def _described(kind):
