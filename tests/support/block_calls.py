@@ -1,7 +1,7 @@
 """Every way of decoding block messages, and how outcomes are compared.
 
 Here: calls that must all come to the same. Not here: what is right. Invariant: a way gives the messages before a fault,
-and of the fault what the reference says of one.
+and describes the fault as the reference does.
 """
 
 import numpy

@@ -60,7 +60,7 @@ def echo_messages(sock, wire, rng, count):
 
 
 def plain(value):
-    """Return what a value is read back as."""
+    """Return the value that is read back for one."""
     kinds = {tb.Byte: int, tb.Long: int, tb.Float: float}
     return (
         kinds[type(value)](numpy.float32(value) if type(value) is tb.Float else value)

@@ -1,7 +1,7 @@
 """The Java side of block messages: its Maven module, and its peer program as a running process.
 
 Here: building src/java and talking to Peer's standard streams. Not here: what a test expects. Invariant: the classes
-are made from the sources of now. Without a JDK or Maven whatever is asked for raises and says what to install.
+are made from the present sources. Without a JDK or Maven whatever is asked for raises and says what to install.
 """
 
 import contextlib

@@ -10,7 +10,7 @@ from support.subprocess_runs import program
 #: What starts a command that may mount file systems, which no other process sees.
 NAMESPACE = [program("unshare"), "--mount", *(["--user", "--map-root-user"] if os.geteuid() else [])]
 
-#: What starts a command so; the process ID stays that of the command.
+#: The same without /proc and /dev/shm; the process ID stays that of the command.
 WITHOUT_PROC = [
     *NAMESPACE,
     "sh",

@@ -9,9 +9,9 @@ import tracemalloc
 
 
 def resident(name):
-    """Return a number of the process's memory, in bytes: VmRSS for that of now, VmHWM for the most there was.
+    """Return a number of the process's memory, in bytes: VmRSS for the present, VmHWM for the maximum.
 
-    What getrusage reports as the most begins with that of the process's parent.
+    The maximum of getrusage includes that of the process's parent.
     """
     with open("/proc/self/status") as file:
         (line,) = (line for line in file if line.startswith(name))

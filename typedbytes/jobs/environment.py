@@ -74,7 +74,7 @@ def job_environment(job: Job, job_id: str, nmaps: int) -> dict[str, str]:
     return {
         **inherited_variables(),
         **property_variables(properties),
-        **job.environment,  # of a variable and a property of one name, the variable reaches the tasks, as in Hadoop
+        **job.environment,  # a variable wins over a property of the same name, as in Hadoop
         **variables_of({STEP: properties[STEP]} if STEP in properties else {}),
         **_under_both_names(variables),
         **variables_of(partitioner),

@@ -56,19 +56,19 @@ class ByKeyOutput:
 
     def writes(self, pairs: Iterable[Any]) -> None:
         """Write every pair of an iterable."""
-        for folder, group in groupby(map(_parted, pairs), itemgetter(0)):
+        for folder, group in groupby(map(_folder_and_pair, pairs), itemgetter(0)):
             output = self._output_of(folder)
             self._close_oldest()
             output.writes(pair for _, pair in group)
 
     def encoded(self, pair: Any) -> Any:
         """Return a folder, and how its output writes the pair; no output is closed before write_encoded."""
-        folder, inner = _parted(pair)
+        folder, inner = _folder_and_pair(pair)
         return folder, self._output_of(folder).encoded(inner)
 
     def check(self, key: Any, value: Any) -> None:
         """Raise the error that writing a pair would raise."""
-        folder, inner = _parted((key, value))
+        folder, inner = _folder_and_pair((key, value))
         self._output_of(folder).check(*inner)
 
     def write_encoded(self, records: Iterable[Any]) -> None:
@@ -91,12 +91,12 @@ class ByKeyOutput:
 
     def _output_of(self, folder):
         """Return the output of a folder, which has no file before something is written to it."""
-        found = self._outputs.pop(folder, None) or self._opened(folder)
-        self._outputs[folder] = found
-        return found[0]
+        entry = self._outputs.pop(folder, None) or self._opened(folder)
+        self._outputs[folder] = entry
+        return entry[0]
 
     def _close_oldest(self):
-        """Close the outputs of the pairs longest ago where too many are open."""
+        """Close the outputs that were used least recently if too many are open."""
         while len(self._outputs) > MAX_OPEN:
             self._close(next(iter(self._outputs)))
 
@@ -116,7 +116,7 @@ class ByKeyOutput:
         self._nclosed += output.record
 
 
-def _parted(pair):
+def _folder_and_pair(pair):
     """Return the folder of a pair, and the pair for it."""
     key, value = checked_pair(pair)
     if not isinstance(key, (tuple, list)) or len(key) != 2 or not isinstance(key[0], str):

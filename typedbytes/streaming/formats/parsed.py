@@ -52,10 +52,10 @@ def reader_of_texts(kind: Any, options: Mapping[str, Any] | None = None) -> Call
     encode, decode = Encoder().encode, Decoder(**{**(options or {}), "strict": False, "type": kind}).decode
 
     def read(texts: Mapping[str, str]) -> Any:
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for name, text in texts.items():
-            found.update({name: text} if text or name not in defaults else defaults[name])
-        return decode(encode(found))
+            values.update({name: text} if text or name not in defaults else defaults[name])
+        return decode(encode(values))
 
     return read
 
