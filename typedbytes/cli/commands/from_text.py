@@ -69,7 +69,8 @@ def _typed_records(inputs, layout, settings):
     from typedbytes.cli._input.rereadable import rereadable_inputs
 
     types = _report.ColumnTypes(pairs=settings.pairs, dialect=settings.dialect)
-    kept, nbytes, nchanges, has_all = [], 0, 0, True
+    kept: list[bytes] = []
+    nbytes, nchanges, has_all = 0, 0, True
     with rereadable_inputs(inputs) as rereadables:
         for name, path in rereadables:
             for encoded in _records_of(name, path, inputs.max_bytes, layout):

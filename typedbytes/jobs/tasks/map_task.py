@@ -63,11 +63,15 @@ def _feed_all(splits, sink, report_progress):
     nrecords = nbytes = 0
     for split in splits:
         try:
-            nrecords += feed_split(split, sink, lambda position, before=nbytes: report_progress(before + position))
+            nrecords += feed_split(split, sink, _report_after(nbytes, report_progress))
         except TaskError as error:
             raise TaskError(f"{split.path}: {error}", error.final) from None
         nbytes += split.length
     return nrecords
+
+
+def _report_after(nbytes, report_progress):
+    return lambda position: report_progress(nbytes + position)
 
 
 class MapTask:
