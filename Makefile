@@ -1,17 +1,17 @@
-# What a developer does with this project, on a fresh machine too: each target first makes what it needs. The rest is in the
-# Makefiles of bench, tests/fuzz, tests/gates and tests/soak: "make -C bench" lists them.
+# What a developer does with this project, on a fresh machine too: each target first makes what it needs. The rest is
+# in the Makefiles of bench, tests/fuzz, tests/gates and tests/soak: "make -C bench" lists them.
 
 PYTHON ?= python3
 VENV ?= .venv
 PYTEST_ARGS ?=
-# Workers that take what others have left; -n 0 in PYTEST_ARGS has none. Beside them pytest-benchmark warns if it is not told to
-# measure nothing.
+# Workers that take what others have left; -n 0 in PYTEST_ARGS has none. Beside them pytest-benchmark warns if it is
+# not told to measure nothing.
 PARALLEL = --numprocesses auto --maxprocesses 8 --dist worksteal --benchmark-disable
 
 BIN = $(VENV)/bin
 TEST_PATH = $(CURDIR):$(CURDIR)/tests
-# pip compiles no byte code, since most modules are never imported; the thousands of interpreters that tests start must be able to
-# write it.
+# pip compiles no byte code, since most modules are never imported; the thousands of interpreters that tests start must
+# be able to write it.
 PIP_INSTALL = -m pip install --quiet --disable-pip-version-check --no-compile
 unexport PYTHONDONTWRITEBYTECODE
 # Groups of dependencies need a newer pip than the one that comes with Python.
@@ -36,7 +36,7 @@ help:
 	@awk -F ':.*## ' '/^[a-z0-9.%-]+:.*## / { printf "  make $(addprefix -C ,$(filter-out .,$(patsubst %/,%,$(dir $(firstword $(MAKEFILE_LIST)))))) %-18s %s\n", $$1, $$2 }' \
 	    $(firstword $(MAKEFILE_LIST)) | sed 's/make  /make /'
 
-system-packages: # install what the suite needs beside Python, where it is missing: a compiler, a JDK, Maven, valgrind, strace
+system-packages: # install what the suite needs beside Python: a compiler, a JDK, Maven, valgrind, strace
 	.ci/system-packages test $(PYTHON)
 
 build: $(VENV)/built ## make .venv and install the project into it, editable, with all that the tests need
@@ -46,8 +46,8 @@ $(VENV)/pyvenv.cfg:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python $(INSTALL_PIP)
 
-# The project alone, with its extras: what the demo needs, and in stages, so that the suite afterwards compiles nothing again.
-# By the Cython of the tests if it is there: to another one, just unpacked, all C is older than its own files.
+# The project alone, with its extras: what the demo needs, and in stages, so that the suite afterwards compiles nothing
+# again. By the Cython of the tests if it is there: to another one, just unpacked, all C is older than its own files.
 $(VENV)/installed: $(SOURCES) | $(VENV)/pyvenv.cfg
 	@echo "installing into $(VENV): compiles, one to four minutes"
 	$(BIN)/python $(INSTALL_HERE) $(if $(wildcard $(VENV)/packages),--no-build-isolation)
@@ -61,14 +61,14 @@ $(VENV)/built: $(VENV)/installed $(VENV)/packages
 	@touch $@
 
 test: $(if $(findstring not hadoop,$(PYTEST_ARGS)),,system-packages)
-test: build ## run the whole suite, 8 minutes on two processors; PYTEST_ARGS='-m "not hadoop"' needs no JDK and Maven, 5 minutes
+test: build ## run the whole suite, 8 minutes on two processors; PYTEST_ARGS='-m "not hadoop"' needs no JDK
 	@echo "running the tests, 5 minutes and 3 for Hadoop's on two processors; the percentage at the right is the progress"
 	$(BIN)/python -m pytest $(PARALLEL) $(PYTEST_ARGS)
 
-test-quick: build ## run the tests of the codec, the streams and the command's basics, before a commit; less than a minute
+test-quick: build ## run the tests of codec, streams and the command's basics, before a commit; a minute
 	$(BIN)/python -m pytest $(PARALLEL) -m "(codec or quick) and not once" $(PYTEST_ARGS) tests
 
-test-%: ## run other tests, as "make -C tests/gates" lists them: test-3.9, test-3.14t without the GIL, test-hadoop, test-on-s390x
+test-%: ## run other tests, as "make -C tests/gates" lists them: test-3.9, test-hadoop, test-on-s390x
 	@$(MAKE) --no-print-directory -f tests/gates/Makefile $*
 
 # The tools of a dependency group, in an environment of their own.
@@ -78,7 +78,7 @@ build/lint/built build/types/built build/docs/built build/wheel-tools/built: bui
 	build/$*/bin/python $(PIP_INSTALL) --group $(*:wheel-tools=wheels)
 	@touch $@
 
-lint: build/lint/built ## check style, spelling, scripts and workflows with ruff, cython-lint, codespell, shellcheck, actionlint and zizmor; 8 seconds
+lint: build/lint/built ## check style, spelling, scripts and workflows; 8 seconds
 	build/lint/bin/ruff check
 	build/lint/bin/ruff format --check
 	build/lint/bin/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
@@ -90,7 +90,7 @@ lint: build/lint/built ## check style, spelling, scripts and workflows with ruff
 	git ls-files 'src/*.px[di]' | PATH="$(CURDIR)/build/lint/bin:$$PATH" xargs cython-lint
 	git ls-files | xargs build/lint/bin/codespell
 
-types: build build/types/built ## check types, the stubs beside the built modules, and that every public name has a type; half a minute
+types: build build/types/built ## check types, stubs beside the built modules, types of public names; half a minute
 	build/types/bin/mypy
 	MYPYPATH=$(CURDIR) build/types/bin/mypy --config-file= --strict --follow-imports=silent tests/records/type_checks.py
 	PYTHONPATH=$(CURDIR) build/types/bin/basedpyright --level error --pythonpath build/types/bin/python tests/records/type_checks.py
@@ -98,17 +98,17 @@ types: build build/types/built ## check types, the stubs beside the built module
 	    --ignore-disjoint-bases --allowlist .stubtest-allowed
 	PYTHONPATH=$(CURDIR) build/types/bin/basedpyright --pythonpath build/types/bin/python --verifytypes typedbytes --ignoreexternal
 
-docs: build build/docs/built ## build the site into build/site; fails at a broken link and at a public name without documentation; half a minute
+docs: build build/docs/built ## build the site in build/site; a broken link or an undocumented name fails; half a minute
 	PYTHONPATH=$(CURDIR) build/docs/bin/python -m sphinx --quiet --fail-on-warning --fresh-env --doctree-dir build/doctrees docs build/site
 
 $(VENV)/demo-built: $(VENV)/installed
 	$(BIN)/python $(PIP_INSTALL) 'pyarrow>=18'
 	@touch $@
 
-demo: $(VENV)/demo-built ## count the words of the standard library and join its functions with their calls, without Java; two minutes with the build
+demo: $(VENV)/demo-built ## count words and join functions with their calls, without Java; two minutes
 	$(BIN)/python examples/demo.py
 
-demo-hadoop: system-packages $(VENV)/installed ## count the words by a real Hadoop Streaming job; installs a JDK and Maven where they are missing
+demo-hadoop: system-packages $(VENV)/installed ## count words by a real Hadoop Streaming job; gets a JDK and Maven
 	$(BIN)/python examples/demo_hadoop.py
 
 cluster: build ## run jobs on HDFS and YARN with three nodes on this machine; needs a JDK, Maven and 1 GB of memory
@@ -120,7 +120,7 @@ build/spark/built: $(SOURCES)
 	build/spark/bin/python $(INSTALL_HERE) 'pyspark>=4' 'pyarrow>=18' 'pandas<3' pytest hypothesis
 	@touch $@
 
-spark: build/spark/built ## data frames, SequenceFiles and jobs of a real Spark, 450 MB of PySpark from the package index; needs JDK 17; 9 minutes
+spark: build/spark/built ## data frames and jobs of a real Spark, 450 MB of PySpark; needs JDK 17; 9 minutes
 	build/spark/bin/python -m pytest -W default $(PYTEST_ARGS) tests/spark/sessions.py
 	build/spark/bin/python -m pytest -W default $(PYTEST_ARGS) tests/spark/jobs.py
 	build/spark/bin/python -m pytest -W default $(PYTEST_ARGS) tests/spark/cluster.py
@@ -130,7 +130,7 @@ SECONDS ?= 60
 fuzz: build ## fuzz every target, SECONDS (60) in all
 	$(BIN)/python tests/fuzz/run.py --seconds $(SECONDS) $(FUZZ_ARGS)
 
-reliability: $(VENV)/fuzz-built ## run all gates, hours of them, or GATES='faults soak', and write their figures into RELIABILITY.md
+reliability: $(VENV)/fuzz-built ## run all gates, for hours, or GATES='faults soak', and write RELIABILITY.md
 	$(BIN)/python tests/gates/reliability.py $(GATES)
 
 # The tools of benchmarks and of fuzzing by coverage, beside those of the tests.
@@ -138,10 +138,10 @@ $(VENV)/bench-built $(VENV)/fuzz-built: $(VENV)/%-built: $(VENV)/built pyproject
 	$(BIN)/python $(PIP_INSTALL) --group $*
 	@touch $@
 
-bench: $(VENV)/bench-built ## measure everything beside its contenders; the record into bench/results, tables and plots into build/bench
+bench: $(VENV)/bench-built ## measure everything beside its contenders; the record goes into bench/results
 	$(BIN)/python bench/report.py $(BENCH_ARGS)
 
-bench-instructions: build ## count the instructions of the hot paths with callgrind; fail where they have grown by more than 1 %
+bench-instructions: build ## count instructions of the hot paths by callgrind; growth by over 1 % fails
 	$(BIN)/python bench/instructions.py --check
 
 jar: ## make the plug-in of Hadoop for whole splits, run its tests, and put it into the package; needs a JDK and Maven
@@ -151,18 +151,18 @@ jar: ## make the plug-in of Hadoop for whole splits, run its tests, and put it i
 NATIVE_WHEELS = $(foreach version,3.13t $(PYTHON_VERSIONS),$(call find_python,$(version)))
 CROSS_WHEELS = $(addprefix $(lastword $(NATIVE_WHEELS)):,x86_64-musllinux aarch64-manylinux aarch64-musllinux)
 WHEELS ?= $(NATIVE_WHEELS) $(CROSS_WHEELS)
-wheels: jar build/wheel-tools/built ## build wheels on every installed Python, by zig those for musl and aarch64; check them; 8 minutes of CPU
+wheels: jar build/wheel-tools/built ## build wheels on every Python here, others by zig; check them; 8 minutes of CPU
 	VENV=build/wheel-tools .ci/wheels build/wheels $(WHEELS)
 
-release-source: jar build/wheel-tools/built # make the source archive, the jars and the bill of materials of a release, and check them; 2 minutes
+release-source: jar build/wheel-tools/built # make and check the source archive and the jars of a release; 2 minutes
 	VENV=build/wheel-tools .ci/release-check build/release
 
-release-check: jar test-dist docs build/wheel-tools/built ## make what a release consists of and check it: test-dist, wheels, docs, metadata; 40 minutes
+release-check: jar test-dist docs build/wheel-tools/built ## make and check what a release consists of; 40 minutes
 	build/wheel-tools/bin/python .ci/render_recipe.py
 	VENV=build/wheel-tools .ci/release-check build/release $(WHEELS)
 
 RELEASES ?= bookworm trixie noble
-try-fresh: ## make demo and make test in new systems with nothing but git, make and python3: Debian 12 and 13, Ubuntu 24.04; as root, an hour
+try-fresh: ## make demo and test in new systems, Debian 12 and 13, Ubuntu 24.04; as root, an hour
 	@set -e; for release in $(RELEASES); do .ci/try-fresh $$release; .ci/try-fresh $$release someone; done
 
 clean: ## remove all that the targets made
