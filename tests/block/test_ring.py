@@ -828,42 +828,8 @@ def test_java_ends_the_connection_of_a_peer_that_lies():
             assert ring.call(1, "sound") == [1, "sound"]
 
 
-@contextlib.contextmanager
-def java_process():
-    """Yield a running peer and its address."""
-    process = subprocess.Popen(
-        block_peer.command("echo", "native"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    with process, within():
-        yield process, ("127.0.0.1", int(process.stdout.readline()))
-        process.stdin.close()
-
-
 @pytest.mark.hadoop
 @pytest.mark.parametrize("spin", SPINS)
-def test_a_killed_java_is_noticed(spin):
-    with java_process() as (process, address), socket.create_connection(address) as sock:
-        with SharedRing(sock, 4096, spin) as ring:
-            assert ring.call(1) == [1]
-            with (
-                started(lambda: (time.sleep(0.05), process.kill())),
-                pytest.raises((ConnectionError, tb.TruncatedError)),
-            ):
-                while True:
-                    ring.call(bytes(20_000))
-
-
-@pytest.mark.hadoop
-def test_java_notices_a_killed_python():
-    with java_process() as (_, address):
-        for wrote in (0, 1, 5000):
-            child = os.fork()
-            if child == 0:
-                sock = socket.create_connection(address)
-                ring = SharedRing(sock, 4096)
-                ring.call(1)
-                ring.write(BlockEncoder("native").encode([bytes(6000)])[:wrote])
-                os.kill(os.getpid(), signal.SIGKILL)
-            os.waitpid(child, 0)
-        with socket.create_connection(address) as sock, SharedRing(sock, 4096) as ring:  # one after the other
-            assert ring.call(2) == [2]
+def test_java_and_python_notice_a_killed_side(spin):
+    with within():
+        block_ring.run_java_kills(12, 4096, spin)

@@ -6,6 +6,7 @@ two processes and with a JVM. Not here: peers that lie, which tests/block/test_r
 when every message came, in its order and as it was; one that hangs ends by a timeout.
 """
 
+import contextlib
 import ctypes
 import os
 import random
@@ -15,6 +16,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import zlib
 from functools import cache, partial
@@ -215,6 +217,48 @@ def run_kills(count, capacity, spin):
     return nwraps
 
 
+def run_java_kills(count, capacity, spin):
+    """Kill three processes that call a JVM, then the JVM, while they call, write or wait; the other side notices."""
+    rng = random.Random(capacity)
+    slowest = {"Java": 0.0, "Python": 0.0}
+    ways = (call, send, lambda ring, *_: ring.readinto(bytearray(1)))  # without a reader, what is sent fills the ring
+
+    def kill(process, started):
+        time.sleep(rng.random() * 0.05)
+        started.append(time.perf_counter())
+        os.kill(process, signal.SIGKILL)
+
+    def noticed(name, started):
+        slowest[name] = max(slowest[name], time.perf_counter() - started[0])
+
+    for number in range(-(-count // 4)):
+        with tempfile.TemporaryDirectory() as folder, block_peer.peer("checksum", "native", f"unix:{folder}/p") as sock:
+            java = process_of(sock)
+            for work in ways:
+                child, started = forked(lambda: work(SharedRing(sock, capacity, spin), 1 << 30, 1)), []
+                sock.close()
+                sock = socket.socket(socket.AF_UNIX)
+                sock.connect(f"{folder}/p")
+                kill(child, started)
+                BlockWriter(sock, "native").write([1])
+                assert BlockReader(sock, "native").read()[1] == 1  # the next client is served
+                noticed("Java", started)
+                assert os.waitpid(child, 0)[1] == signal.SIGKILL, "a side has failed"
+            with sock, SharedRing(sock, capacity, spin) as ring:
+                ring.timeout, started = SECONDS, []
+                threading.Thread(target=kill, args=(java, started)).start()
+                with contextlib.suppress(ConnectionError, TruncatedError):
+                    ways[number % 3](ring, 1 << 30, 1)
+                noticed("Python", started)
+    print("kills, the slowest noticed by", {name: f"{found * 1000:.1f} ms" for name, found in slowest.items()})
+    return 0
+
+
+def process_of(sock):
+    """Return the process id of the other side of a Unix socket."""
+    return struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
+
+
 def run_stops(count, capacity, spin):
     """Stop a side or both at any moment, again and again, as a machine does that stands still: all comes as it was."""
     ours, theirs = socket.socketpair()
@@ -229,9 +273,8 @@ def run_java_stops(count, capacity, spin):
     """The same with a JVM."""
     with tempfile.TemporaryDirectory() as folder:
         with block_peer.peer("copy", "native", f"unix:{folder}/peer") as sock:
-            java, _, _ = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
             child = forked(lambda: DrivenRing(sock, capacity, spin).drive(count, count))
-            stop_often([child, java], [child])
+            stop_often([child, process_of(sock)], [child])
     return 0
 
 
@@ -311,7 +354,8 @@ def run_java(count, capacity, spin, seed=1):
 def main(count, *names):
     """Spread the messages over the variants, all but a thousandth over those in C."""
     others = {
-        "java": run_java, "threads": run_threads, "kills": run_kills, "stops": run_stops, "java stops": run_java_stops,
+        "java": run_java, "threads": run_threads, "kills": run_kills, "java kills": run_java_kills, "stops": run_stops,
+        "java stops": run_java_stops,
     }  # fmt: skip
     slow = [(name, others.get(name) or partial(run, name)) for name in names or (*VARIANTS, *others)]
     fast = [] if names else [(f"in C, {name}", partial(run_in_c, name)) for name in IN_C]
