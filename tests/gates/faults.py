@@ -49,7 +49,10 @@ def ring(name):
 
 
 LEAKS = ("tests/gates/leaks.py",)
+RACES = ring("no_race")
 WAKE_UPS = ("tests/soak/block_ring.py", 8_000_000, "threads")
+JAVA_WAKE_UPS = ("tests/soak/block_ring.py", 2_000_000, "java wake-ups")
+JAVA_RING = "../java/src/main/java/org/typedbytes/block/SharedRing.java"
 VECTORS = tests("core/test_vectors.py")
 MEMORY = tests("core/test_allocation.py")
 
@@ -300,7 +303,7 @@ FAULTS = [
           "(wait & 1) || (int64_t)(wait - __atomic_load_n(&r->answered, __ATOMIC_RELAXED)) <= 0) return;\n"
           "    pthread_mutex_lock(&r->mutex);\n    if ((int64_t)(wait - r->answered) > 0) {",
           "(wait & 1)) return;\n    pthread_mutex_lock(&r->mutex);\n    {"),
-    Fault("bell for an earlier sleep than the last", "block/ring.h", ring("in_c"),
+    Fault("bell for an earlier sleep than the last", "block/ring.h", WAKE_UPS,
           "    if ((int64_t)(wait - r->answered) > 0) {", "    if (wait != r->answered) {"),
     Fault("bell waits for a socket that is full", "block/ring.h", ring("costs_one_bell"),
           "MSG_DONTWAIT | MSG_NOSIGNAL", "MSG_NOSIGNAL"),
@@ -308,19 +311,21 @@ FAULTS = [
           "    ssize_t n;\n    ring_fence();\n", "    ssize_t n;\n"),
     Fault("sleeper without its fence", "block/ring.h", WAKE_UPS,
           "    /* even: one that polls has slept */\n        ring_fence();\n", "\n"),
+    Fault("publisher in Java without its fence", JAVA_RING, JAVA_WAKE_UPS,
+          "        SharedWords.fence();\n        long theirWait", "        long theirWait"),
     Fault("sleeper that does not look again", "block/ring.h", WAKE_UPS,
           "        if (!ring_ready(r, for_data) && !ring_get(&r->ended) && !ring_get(&r->fault)) {\n"
           "            pthread_mutex_unlock",
           "        if (!ring_get(&r->ended) && !ring_get(&r->fault)) {\n            pthread_mutex_unlock"),
-    Fault("position published without an order", "block/ring.h", ring("no_race"),
+    Fault("position published without an order", "block/ring.h", RACES,
           "ring_order(value), __ATOMIC_RELEASE", "ring_order(value), __ATOMIC_RELAXED"),
-    Fault("position loaded without an order", "block/ring.h", ring("no_race"),
+    Fault("position loaded without an order", "block/ring.h", RACES,
           "(const uint64_t *)word, __ATOMIC_ACQUIRE", "(const uint64_t *)word, __ATOMIC_RELAXED"),
-    Fault("bytes that are published before they are written", "block/ring.h", ring("no_race"),
+    Fault("bytes that are published before they are written", "block/ring.h", RACES,
           "    first = r->capacity - at < nbytes ? r->capacity - at : nbytes;\n    memcpy(r->mine",
           "    ring_store(r->mine + RING_TAIL, r->tail + nbytes);\n"
           "    first = r->capacity - at < nbytes ? r->capacity - at : nbytes;\n    memcpy(r->mine"),
-    Fault("bytes that are freed before they are read", "block/ring.h", ring("no_race"),
+    Fault("bytes that are freed before they are read", "block/ring.h", RACES,
           "    first = r->capacity - at < nbytes ? r->capacity - at : nbytes;\n    memcpy(target",
           "    ring_store(r->mine + RING_HEAD, r->head + nbytes);\n"
           "    first = r->capacity - at < nbytes ? r->capacity - at : nbytes;\n    memcpy(target"),
@@ -516,7 +521,7 @@ def attempt(fault, base):
 def run_gate(gate, folder):
     """Run a gate in a copy; return its exit code, not 0 when it did not end, and the end of its output."""
     environment = sanitize.environment() if is_sanitized(gate) else {}
-    limit = None if is_sanitized(gate) else limit_memory
+    limit = None if is_sanitized(gate) or gate == RACES else limit_memory
     words = gate[1:] if is_sanitized(gate) else gate
     command = [sys.executable, *map(str, words)]
     try:

@@ -123,10 +123,10 @@ class DrivenRing(SharedRing):
         verdict(driver().drive(self.side, *counts, is_polled, even, positions))
         return sum(positions)
 
-    def time_echoes(self, nbytes, count):
-        """Return how many nanoseconds each of many echoes took."""
+    def time_echoes(self, nbytes, count, latest=0):
+        """Return how many nanoseconds each of many echoes took; latest: at most that many before each is read."""
         times = (ctypes.c_uint32 * count)()
-        verdict(driver().time_echoes(self.side, ctypes.c_size_t(nbytes), ctypes.c_size_t(count), times))
+        verdict(driver().time_echoes(self.side, ctypes.c_size_t(nbytes), ctypes.c_size_t(count), latest, times))
         return list(times)
 
 
@@ -215,6 +215,13 @@ def run_kills(count, capacity, spin):
         os.waitpid(child, 0)
     print(f"{count} kills, the slowest noticed after {slowest * 1000:.1f} ms")
     return nwraps
+
+
+def run_java_wake_ups(count, capacity, spin):
+    """Let a JVM publish answers around the moment when this side, which never spins, falls asleep."""
+    with block_peer.peer("copy", "native") as sock:
+        DrivenRing(sock, capacity, 0).time_echoes(8, count, 4000)
+    return 0
 
 
 def run_java_kills(count, capacity, spin):
@@ -354,8 +361,8 @@ def run_java(count, capacity, spin, seed=1):
 def main(count, *names):
     """Spread the messages over the variants, all but a thousandth over those in C."""
     others = {
-        "java": run_java, "threads": run_threads, "kills": run_kills, "java kills": run_java_kills, "stops": run_stops,
-        "java stops": run_java_stops,
+        "java": run_java, "threads": run_threads, "kills": run_kills, "stops": run_stops,
+        "java kills": run_java_kills, "java stops": run_java_stops, "java wake-ups": run_java_wake_ups,
     }  # fmt: skip
     slow = [(name, others.get(name) or partial(run, name)) for name in names or (*VARIANTS, *others)]
     fast = [] if names else [(f"in C, {name}", partial(run_in_c, name)) for name in IN_C]

@@ -195,14 +195,16 @@ int drive(ring *r, uint64_t nsent, uint64_t nread, int is_polled, int even, uint
     return result;
 }
 
-/* Send bytes that come back, and note how long each took, in nanoseconds. */
-int time_echoes(ring *r, size_t nbytes, size_t count, uint32_t *times) {
+/* Send bytes that come back, and note how long each took, in nanoseconds. `latest`: up to that many pass before
+ * each is read, so that the other side often publishes just when this one falls asleep. */
+int time_echoes(ring *r, size_t nbytes, size_t count, uint32_t latest, uint32_t *times) {
     static unsigned char buffer[BUFFER];
     int result = RIGHT;
     for (size_t i = 0; i < count && !result; i++) {
         long long started = now_ns();
         size_t n = 0;
         result = write_all(r, pool, nbytes);
+        while (latest && now_ns() < started + (long long)(mixed(i) % latest)) continue;
         for (size_t got = 0; got < nbytes && !result; got += n)
             result = read_some(r, buffer, nbytes - got, 0, &n);
         times[i] = (uint32_t)(now_ns() - started);
