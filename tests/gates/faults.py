@@ -269,7 +269,7 @@ FAULTS = [
           "partial message\n", ""),
     Fault("table of a message is written beyond its end", "block/encoder.pxi",
           tests("block/test_messages.py", "-k", "after_its_table"),
-          "            while i < count and i < len(args):\n                value = args[i]\n",
+          "            while i < count and i < PySequence_Fast_GET_SIZE(args):\n                value = args[i]\n",
           "            while i < len(args):\n                value = args[i]\n"),
     Fault("partial send taken for all", "block/sockets.pxi", tests("block/test_sockets.py", "-k", "partial"),
           "                pieces.iov_base = <char*>pieces.iov_base + ntaken\n", ""),

@@ -35,6 +35,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from cpython.memoryview cimport PyMemoryView_FromMemory, PyMemoryView_GET_BUFFER
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
+from cpython.sequence cimport PySequence_Fast_GET_SIZE
 
 from typedbytes._core cimport (
     abandon, adopt_writer, append, borrow, BUSY, checked_written, claim_to_close, CLOSED, decode_record, DecodeOptions,

@@ -191,7 +191,7 @@ cdef class AsyncCoalescingWriter(OpenWriter):
         cdef Py_ssize_t before = encoder.nbytes()
         encoder.enter()
         try:
-            encoder.append_message(args, id, reply)
+            encoder.append_message(args, parse_id(id), reply)
         finally:
             encoder.state = OPEN
         self.counts.messages += 1

@@ -456,7 +456,7 @@ cdef class CoalescingWriter(OpenWriter):
             while written(&encoder.buf) > self.capacity - SCRATCH:
                 self.advance_open()
             before = written(&encoder.buf)
-            encoder.append_message(args, id, reply)
+            encoder.append_message(args, parse_id(id), reply)
             self.check_process()
             self.counts.messages += 1
             self.counts.bytes += encoder.nbytes() - before

@@ -78,7 +78,7 @@ cdef int append_entry(BlockEncoder encoder, Value* v, object owner, Py_ssize_t a
 
 cdef int align_body(BlockEncoder encoder) except -1:
     cdef Py_ssize_t npad = -(written(&encoder.buf) + encoder.external_nbytes - encoder.body_start) & (ALIGNMENT - 1)
-    reserve(&encoder.buf, npad)
-    memset(encoder.buf.cursor, 0, npad)
+    reserve(&encoder.buf, ALIGNMENT)
+    store_i64(encoder.buf.cursor, 0)
     encoder.buf.cursor += npad
     return 0

@@ -99,7 +99,7 @@ cdef class BlockEncoder:
         """
         self.enter()
         try:
-            self.append_message(args, id, reply)
+            self.append_message(args, parse_id(id), reply)
             return self.join()
         finally:
             self.leave()
@@ -118,7 +118,7 @@ cdef class BlockEncoder:
         cdef Py_ssize_t nbytes
         self.enter()
         try:
-            self.append_message(args, id, reply)
+            self.append_message(args, parse_id(id), reply)
             nbytes = self.nbytes()
             if type(buffer) is bytearray and 0 <= offset <= len(buffer) < offset + nbytes:
                 buffer.extend(bytes(offset + nbytes - len(buffer)))
@@ -147,7 +147,7 @@ cdef class BlockEncoder:
         cdef Sink target = open_sink(sink)
         self.enter()
         try:
-            self.append_message(args, id, reply)
+            self.append_message(args, parse_id(id), reply)
             nbytes = self.send_to(target)
             if target.may_be_awaited:
                 target.flush()
@@ -293,7 +293,7 @@ cdef class BlockEncoder:
 
     # ---- one message
 
-    cdef int append_message(self, object args, object id, bint reply) except -1:
+    cdef int append_message(self, object args, uint32_t id, bint reply) except -1:
         cdef Py_ssize_t base = written(&self.buf)
         cdef Py_ssize_t nexternal = self.nexternal
         try:
@@ -302,8 +302,8 @@ cdef class BlockEncoder:
                     raise EncodeTypeError(f"a message is a sequence of values, not {type(args).__name__}")
                 args = tuple(args)
             if self.layout == NATIVE:
-                append_native_message(self, args, parse_id(id), reply)
-            elif reply or (id is not 0 and id != 0):
+                append_native_message(self, args, id, reply)
+            elif reply or id:
                 raise EncodeValueError("id= and reply= need wire='native': the legacy layouts have neither")
             else:
                 append_legacy_message(self, args)
@@ -318,7 +318,7 @@ cdef class BlockEncoder:
         cdef Py_ssize_t i = 0
         cdef Value v
         try:
-            while i < count and i < len(args):
+            while i < count and i < PySequence_Fast_GET_SIZE(args):
                 value = args[i]
                 owner = self.classify(value, &v)
                 if self.layout == NATIVE:

@@ -132,7 +132,7 @@ cdef class Parser:
     # ---- bytes
 
     cdef inline bint need(self, ReadBuffer* b, Py_ssize_t nbytes) except -1:
-        if held(b) >= nbytes and self.frame_left < 0 and not self.max_bytes:
+        if held(b) >= nbytes and <uint64_t>nbytes <= <uint64_t>self.frame_left and not self.max_bytes:    # -1: unknown
             return True
         return self.need_more(b, nbytes)
 

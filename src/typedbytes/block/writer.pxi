@@ -196,7 +196,7 @@ cdef class BlockWriter(OpenWriter):
         >>> import io
         >>> BlockWriter(io.BytesIO()).write([1, 2])
         """
-        write_message(self, args, id, reply)
+        write_message(self, args, parse_id(id), reply)
 
     def writes(self, messages):
         """Write every message of an iterable as one batch and return their number.
@@ -311,7 +311,7 @@ cdef class BlockWriter(OpenWriter):
         return self.state == CLOSED
 
 
-cdef inline int write_message(BlockWriter writer, object args, object id, bint reply) except -1:
+cdef inline int write_message(BlockWriter writer, object args, uint32_t id, bint reply) except -1:
     cdef BlockEncoder encoder
     cdef Py_ssize_t before, nexternal
     writer.enter()
