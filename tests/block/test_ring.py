@@ -603,7 +603,7 @@ def test_two_threads_on_a_ring_have_no_race(sanitizer, tmp_path):
     """ThreadSanitizer sees no fences, but every byte that is read before it was published."""
     program = tmp_path / "driver"
     block_ring.compile_driver(tmp_path, "-g", "-O1", "-Wno-tsan", f"-fsanitize={sanitizer}", "-o", program)
-    command = ["setarch", "--addr-no-randomize", program, "100000"]  # gcc's tsan knows few layouts of memory
+    command = ["setarch", "--addr-no-randomize", program, "300000"]  # gcc's tsan knows few layouts of memory
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert done.returncode == 0 and "WARNING" not in done.stdout, done.stdout
 
