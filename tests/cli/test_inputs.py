@@ -81,6 +81,13 @@ def test_what_to_check_when_no_name_node_answers(monkeypatch):
         locations.file_system("hdfs://localhost:9/x")
 
 
+def test_what_to_check_of_a_host_without_a_port():
+    """It is the name of a cluster to hdfs-native, where Hadoop takes port 8020."""
+    pytest.importorskip("hdfs_native")
+    with pytest.raises(OSError, match="hdfs://no-such-cluster: .* check the host, the port"):
+        locations.file_system("hdfs://no-such-cluster/x")
+
+
 def test_folders_patterns_and_urls(file, tmp_path):
     folder = tmp_path / "out"
     folder.mkdir()

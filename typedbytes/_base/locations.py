@@ -30,6 +30,9 @@ _HDFS_NEEDS = (
     "hdfs:// needs the library hdfs-native: pip install 'typedbytes[hdfs]' (or pyarrow, a JDK in JAVA_HOME, "
     "Hadoop with libhdfs.so in HADOOP_HOME, and CLASSPATH=$(hadoop classpath --glob))"
 )
+_HDFS_CHECK = (
+    "check the host, the port (fs.defaultFS in core-site.xml has both), and HADOOP_CONF_DIR for the name of a cluster"
+)
 _REMOTE_NBYTES = 1 << 20  # of a first read
 _MAX_REMOTE_NBYTES = 1 << 22  # of later ones from a store, which answers late; HDFS is near
 _HEAD_NBYTES = 1 << 12  # which is read beyond what tells what a file is
@@ -98,6 +101,10 @@ def file_system(path: str) -> tuple[Any, str]:
         kind = ImportError if isinstance(error, ImportError) else OSError
         reason = str(error).partition("\n")[0]  # the rest lists where libraries were searched
         raise kind(f"{reason}: {_HDFS_NEEDS}") from error
+    except RuntimeError as error:  # hdfs-native's: it takes a host without a port for the name of a cluster
+        if not path.startswith(_HDFS):
+            raise
+        raise OSError(f"{_host(path)}: {reason_of(error)}: {_HDFS_CHECK}") from error
 
 
 def _is_native_hdfs(fs):
@@ -121,13 +128,13 @@ def _wait_for_answer(fs, url):
     thread.start()
     thread.join(_ANSWER_SECONDS)
     if thread.is_alive():
-        host = "/".join(url.split("/", 3)[:3])
-        raise TimeoutError(
-            errno.ETIMEDOUT,
-            f"no name node has answered at {host} for {_ANSWER_SECONDS} s: check the host, the port "
-            "(fs.defaultFS in core-site.xml has both), and HADOOP_CONF_DIR for the name of a cluster",
-        )
+        message = f"no name node has answered at {_host(url)} for {_ANSWER_SECONDS} s: {_HDFS_CHECK}"
+        raise TimeoutError(errno.ETIMEDOUT, message)
     _answering.add(id(fs))
+
+
+def _host(url):
+    return "/".join(url.split("/", 3)[:3])
 
 
 def glob_paths(path: str) -> list[str]:
