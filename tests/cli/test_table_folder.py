@@ -244,6 +244,18 @@ def test_two_at_once(tmp_path, counts):
     assert message == f"{unfinished}: another process writes to it"
 
 
+@pytest.mark.parametrize("out", ["out.parquet", "out/"])
+def test_a_row_group_holds_several_batches(tmp_path, out):
+    with sequencefile.open(tmp_path / "pairs", "w") as writer:
+        writer.writes((i, i % 9) for i in range(700_000))
+    good("convert", "--to", "parquet", str(tmp_path / "pairs"), "-o", f"{tmp_path}/{out}")
+    (found,) = [tmp_path / out] if out == "out.parquet" else (tmp_path / out).glob("*.parquet")
+    metadata = pyarrow.parquet.read_metadata(found)
+    nrows = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+    assert sum(nrows) == 700_000 and len(nrows) == 2, nrows
+    assert pyarrow.parquet.read_table(found)["key"].to_pylist() == [*range(700_000)]
+
+
 @pytest.mark.parametrize("form", ["csv", "arrow", "parquet"])
 def test_a_disk_that_is_full_at_the_last_bytes(form, tmp_path):
     # The system takes a part of a write then, without an error.

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
+_GROUP_NROWS, _GROUP_NBYTES = 1 << 19, 8 << 20  # a row group of Parquet ends with the batch that reaches one of them
 
 
 def imported_pyarrow():
@@ -29,8 +30,32 @@ def imported_pyarrow():
     return pyarrow
 
 
+class Groups:
+    """Batches that are written together: a row group of Parquet has its own dictionaries, so small ones cost more."""
+
+    def __init__(self, form: str) -> None:
+        self._limits = (_GROUP_NROWS, _GROUP_NBYTES) if form == "parquet" else (0, 0)
+        self._held: list[Any] = []
+        self._nrows = self._nbytes = 0
+
+    def after(self, batch: Any) -> list[Any]:
+        """Hold a batch; return the group that is whole with it, or before it."""
+        group = self.rest() if self._held and batch.schema != self._held[0].schema else []
+        self._held.append(batch)
+        self._nrows += batch.num_rows
+        self._nbytes += batch.nbytes
+        if self._nrows >= self._limits[0] or self._nbytes >= self._limits[1]:
+            group += self.rest()
+        return group
+
+    def rest(self) -> list[Any]:
+        """Return the group that is held, if there is one."""
+        held, self._held, self._nrows, self._nbytes = self._held, [], 0, 0
+        return [imported_pyarrow().Table.from_batches(held)] if held else []
+
+
 def table_writer(sink, schema, form, codec):
-    """Return a writer of record batches of a schema."""
+    """Return a writer of the groups of a schema."""
     pyarrow = imported_pyarrow()
     if form == "arrow":
         return pyarrow.ipc.new_stream(sink, schema)

@@ -20,7 +20,7 @@ from typedbytes._base.folders import exists, make_folder, names_in, remove, rena
 from typedbytes.cli._failure import USAGE, Failure, display_name, say_message
 from typedbytes.cli._input.rereadable import Rereadable, can_be_read_twice
 from typedbytes.cli._output.files import OutputError
-from typedbytes.cli._tables.arrow import imported_pyarrow, table_writer
+from typedbytes.cli._tables.arrow import Groups, imported_pyarrow, table_writer
 from typedbytes.cli._tables.plan import batches_of, bytes_done, make_plan
 
 __all__ = ["SPLIT_NBYTES", "is_folder", "write_folder"]
@@ -189,10 +189,14 @@ def _convert(splits, folder, plan, form, codec, shape):
 
 def _write_part(path, split, plan, form, codec, shape, stop, done):
     with _complete_file(path) as file, table_writer(file, shape.schema(plan.schema.arrow), form, codec) as writer:
+        groups = Groups(form)
         for batch in batches_of(split, plan):
             if stop.is_set():
                 raise InterruptedError
-            writer.write_batch(shape.arranged(batch))
+            for group in groups.after(shape.arranged(batch)):
+                writer.write(group)
+        for group in groups.rest():
+            writer.write(group)
     done(split)
 
 

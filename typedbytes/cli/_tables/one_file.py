@@ -1,6 +1,6 @@
 """A table in one file: an Arrow stream, a Parquet file, or rows of text.
 
-Invariant: a thread of its own writes each batch while the next is read, and nothing is written after a failure.
+Invariant: a thread of its own writes one group of batches while the next is read; nothing is written after a failure.
 """
 
 from __future__ import annotations
@@ -8,30 +8,34 @@ from __future__ import annotations
 import io
 from contextlib import closing
 
-from typedbytes.cli._tables.arrow import as_data_failure, imported_pyarrow, table_writer
+from typedbytes.cli._tables.arrow import Groups, as_data_failure, imported_pyarrow, table_writer
 
 __all__ = ["EmptyInputs", "write_table"]
 
 
 def write_table(batches, output, form, codec, shape, empty):
-    """Write (name, batch)es in the schema of the first; a thread writes one while the next is read."""
+    """Write (name, batch)es in the schema of the first; a thread writes some while the next are read."""
     from concurrent.futures import ThreadPoolExecutor
 
     output.refuse_terminal()
-    writer, sink, writing = None, _File(output), None
+    name, writer, sink, writing, groups = None, None, _File(output), None, Groups(form)
     with ThreadPoolExecutor(1) as pool, sink, closing(batches):
         for name, batch in batches:
             with as_data_failure(name):  # a batch may have another schema
                 arranged = shape.arranged(batch)
-                if writing is not None:
-                    writing.result()
                 if writer is None:
                     writer = table_writer(sink, arranged.schema, form, codec)
-                writing = pool.submit(writer.write_batch, arranged)
-        if writing is not None:
-            writing.result()
+                for group in groups.after(arranged):
+                    if writing is not None:
+                        writing.result()
+                    writing = pool.submit(writer.write, group)
         if writer is None:
             writer = table_writer(sink, shape.schema(empty.schema()), form, codec)
+        with as_data_failure(name):
+            if writing is not None:
+                writing.result()
+            for group in groups.rest():
+                writer.write(group)
         writer.close()
 
 
