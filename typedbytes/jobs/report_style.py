@@ -47,6 +47,6 @@ rect.failed { fill: var(--bad) }
 rect.stopped { fill: var(--off) }
 .legend span { margin-right: 14px; white-space: nowrap }
 .legend svg { display: inline-block; width: 12px; height: 12px; margin-right: 5px; vertical-align: -1px }
-summary { cursor: pointer; font-weight: 600 }
+summary { cursor: pointer; font-weight: 600; list-style-position: outside; margin-left: 18px }
 details + details { margin-top: 10px }
 """

@@ -176,7 +176,7 @@ class Scheduler(TaskContext):
         self._attempt(
             "r",
             number,
-            f"{total_records(segments)} pairs",
+            f"{total_records(segments):,} pairs",
             {},
             lambda attempt: attempt.run_reduce(segments, report_progress),
         )
