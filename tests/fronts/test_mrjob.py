@@ -75,6 +75,16 @@ def test_the_outputs_of_steps_are_kept(tmp_path):
     assert sorted(os.listdir(tmp_path / "steps" / "step1")) == ["_SUCCESS", "part-00000"]
 
 
+def test_files_may_be_urls(tmp_path):
+    case = CASES[4]
+    script = lay_out(tmp_path, case)
+    (tmp_path / "STOP").rename(tmp_path / "words")
+    stop, path = f"file://{tmp_path}/words#STOP", f"file://{tmp_path}/in"
+    for runner in ("inline", "local"):
+        output, _ = run_front(tmp_path, script, "-r", runner, "--stop", stop, path, "--no-conf", "-q")
+        assert output.decode("latin-1") == case["output"]
+
+
 def test_standard_input_is_the_input_without_files(tmp_path):
     case = CASES[0]
     script = lay_out(tmp_path, case)

@@ -111,8 +111,13 @@ def _listed(paths):
     return [paths] if isinstance(paths, str) else paths or []
 
 
+def _local(path):
+    """Return the path of a file of this machine, which may be given as file:///path."""
+    return path[len("file://") :] if path.startswith("file:///") else path
+
+
 def _expanded(path):
-    found: Any = expand_path(path)
+    found: Any = expand_path(_local(path))
     return os.path.abspath(found) if os.path.exists(found) else found
 
 
@@ -139,7 +144,7 @@ def _files_of_options(job):
 
 def _archived(path, folder):
     """Return an archive of a folder, as "PATH#NAME"."""
-    path, sign, name = path.rstrip("/").partition("#")
+    path, sign, name = _local(path).rstrip("/").partition("#")
     name = name if sign else os.path.basename(path)
     base = os.path.join(folder, name)
     return f"{shutil.make_archive(base, 'tar', expand_path(path))}#{name}"
@@ -156,7 +161,7 @@ class Runner:
         self._opts = options_of_files(self.alias, job.options.conf_paths)
         self._folder = tempfile.mkdtemp(prefix="mrjob-")
         self._result: Result | None = None
-        self._output: str = job.options.output_dir or ""
+        self._output: str = self._path(job.options.output_dir or "")
         self.fs: Any = HadoopFileSystem() if self.alias == "hadoop" else FileSystem()
         self._remote: str | None = None  # a folder of Hadoop's, for what is temporary
 
@@ -192,7 +197,7 @@ class Runner:
 
     def _check_paths(self):
         """Raise OSError for an input that does not exist; remove the folder of the output if it is empty."""
-        for path in self._job.options.args:
+        for path in map(self._path, self._job.options.args):
             if path != "-" and not self.fs.exists(path) and not os.path.lexists(path):
                 raise OSError(f"Input path {path} does not exist!")
         if self._output and os.path.isdir(self._output) and not os.listdir(self._output):
@@ -224,7 +229,10 @@ class Runner:
 
     def _inputs(self):
         paths = self._job.options.args or ["-"]
-        return [self._kept_stdin() if path == "-" else path for path in paths]
+        return [self._kept_stdin() if path == "-" else self._path(path) for path in paths]
+
+    def _path(self, path):
+        return path if self.alias == "hadoop" else _local(path)
 
     def _kept_stdin(self):
         path = os.path.join(self._folder, "STDIN")
