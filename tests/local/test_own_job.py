@@ -45,7 +45,12 @@ def python(folder, *words, code, **variables):
 @pytest.mark.parametrize(
     "code, options, role, nstarts",
     [
-        ("streaming.run(mapper, reducer) if sys.argv[1:] in (['map'], ['reduce']) else {start}", "", " combine", 3),
+        (
+            "streaming.run(mapper, reducer, reducer) if sys.argv[1:] in (['map'], ['reduce']) else {start}",
+            "",
+            " combine",
+            4,
+        ),
         ("{start}", ", combiner=False", " reduce", 2),
         ("{start}", ", combiner=False, reducers=0", " map", 2),
         ("sys.argv[1:] = []; {start}", ", combiner=False", "", 2),  # as a parser of options may leave it
@@ -58,13 +63,13 @@ def test_a_task_does_not_start_the_job_of_its_own_script(tmp_path, code, options
     assert re.search(
         rf"CommandError: \S*job\.py starts its own job while it runs as a task of it \(job\.py{role}\): ", last
     ), last
-    assert (done.returncode, last.count("Error")) == (1, 1 if role != " map" else 2) and found <= nstarts
+    assert (done.returncode, last.count("Error")) == (1, 2 if role in (" map", " combine") else 1) and found <= nstarts
     assert last.endswith(f"call streaming.run(...) {FIXED}")
     assert not (tmp_path / "out").exists()
 
 
-def test_a_script_that_calls_run_for_every_role_starts_its_job(tmp_path):
-    roles = '("map", "combine", "reduce", "steps")'
+@pytest.mark.parametrize("roles", ['("map", "combine", "reduce", "steps")', '("map", "reduce")'])
+def test_a_script_that_calls_run_for_every_role_that_it_has_starts_its_job(tmp_path, roles):
     done, _ = python(
         tmp_path,
         code=f"streaming.run(mapper, reducer) if sys.argv[1:] and sys.argv[1] in {roles} else {RUN.format(options='')}",

@@ -61,6 +61,25 @@ def test_a_script_may_run_another_job_before_it_says_what_it_has(tmp_path):
     assert len(outputs) == 2 and all(pairs_of(tmp_path / name) == [("a", 3)] for name in outputs)
 
 
+def test_a_script_is_started_once_to_ask_it(tmp_path):
+    """What it imports may take longer than a task's work."""
+    (tmp_path / "in.txt").write_text("a\na\n")
+    script = write_script(
+        tmp_path,
+        """
+        import os, sys
+        from typedbytes.streaming import lib, run
+
+        with open(os.path.join(os.path.dirname(__file__), "starts"), "a") as file:
+            file.write(sys.argv[1] + "\\n")
+        run(lambda offset, line: [(line, 1)], lib.sumreducer, lib.sumreducer)
+        """,
+    )
+    run(script, tmp_path / "in.txt", tmp_path / "out")
+    assert (tmp_path / "starts").read_text().split() == ["reduce", "map", "combine", "reduce"]
+    assert pairs_of(tmp_path / "out") == [("a", 2)]
+
+
 def test_another_program_has_the_roles_that_it_does_not_refuse(tmp_path):
     (tmp_path / "in.txt").write_text("a\n")
     for refused, nreducers in (("reduce combine", 0), ("combine", 1), ("", 1)):

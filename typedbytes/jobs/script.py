@@ -66,7 +66,9 @@ def find_steps_by_asking(job: Job, processes: Processes) -> list[StepRoles]:
             for role, is_wanted in (("combine", wants_reducer and job.combiner is not False), ("reduce", wants_reducer))
             if is_wanted
         ]
-        steps = _answered_roles(job, start, asked, processes)
+        # the first answer of a script of ours is about all roles
+        groups = [asked[-1:], asked[:-1]] if b"typedbytes" in source else [asked]
+        steps = _answered_roles(job, start, groups, processes)
     check_steps(job, steps)
     return steps
 
@@ -85,7 +87,7 @@ def find_steps_by_reading(job: Job, say: Callable[[str], object]) -> list[StepRo
         unsaid = [role for role, has in roles.items() if has is None]
         if unsaid and source.calls_run:
             try:
-                (answered, *more) = _answered_roles(job, start, unsaid, alone)
+                (answered, *more) = _answered_roles(job, start, [unsaid], alone)
                 steps = [answered, *more] if more else []
                 roles.update({role: role in answered for role in unsaid})
             except JobError as error:
@@ -229,13 +231,19 @@ def _answered_steps(job, start, processes, hint=None):
     return steps_in(_ask(job, start, ["steps"], processes, hint)["steps"] or [])
 
 
-def _answered_roles(job, start, roles, processes):
-    """Return the steps that the script says.
+def _answered_roles(job, start, groups, processes):
+    """Return the steps that the script says, asked for one group of roles after the other until it says them.
 
     A job without any has one step, with a mapper and the roles that it does not refuse.
     """
-    answers = {role: lines for role, lines in _ask(job, start, roles, processes).items() if lines is not None}
-    return steps_in(next(iter(answers.values()), [])) or [StepRoles(["map", *answers])]
+    answers: dict[str, list[str]] = {}
+    for roles in groups:
+        found = _ask(job, start, roles, processes)
+        answers.update((role, lines) for role, lines in found.items() if lines is not None)
+        steps = steps_in(next(iter(answers.values()), []))
+        if steps:
+            return steps
+    return [StepRoles(["map", *answers])]
 
 
 def _ask(job, start, roles, processes, hint=None):

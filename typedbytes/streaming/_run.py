@@ -155,14 +155,12 @@ def _run(steps, single_step, params, described, argv):
         asks_roles = is_query()
         if params is not None:
             Task(os.environ).params_as(params)
-        if steps is not None and (asks_roles or argv[1:2] == ["steps"]):  # submit and users ask by the word
-            for each in steps:
+        if asks_roles or (steps is not None and argv[1:2] == ["steps"]):  # submit and users ask by the word
+            for each in steps or [single_step]:
                 write_line(step_line(each))
             return OK
         step = single_step if steps is None else steps[find_step(len(steps), os.environ) - 1]
         role = find_role(argv, os.environ, step.functions["combine"] is not None)
-        if asks_roles:
-            return USAGE if step.functions[role] is None else OK
         task_run = TaskRun(role, step)
         source, sink = open_descriptors()
         set_signals()
