@@ -62,7 +62,8 @@ def _import_path_of(code):
     path = getattr(sys.modules["__main__"], "__file__", None)
     if path is None:
         raise CommandError(
-            f"{name} was defined interactively, where no other process can import it: put it into a file"
+            f"{name} was defined interactively, where no other process can import it: put it into a file, "
+            "or pass inline=True"
         )
     return absolute(path), name
 

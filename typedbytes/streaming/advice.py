@@ -61,7 +61,8 @@ def details_of(error: Any) -> list[tuple[str, str]]:
         return [
             (
                 "what to do",
-                "a task has no terminal for a debugger: call the function in a test, by typedbytes.streaming.testing",
+                "a task has no terminal for a debugger: start the job by typedbytes run --inline, "
+                "or call the function in a test",
             )
         ]
     if isinstance(error, SystemExit):
