@@ -63,57 +63,11 @@ def test_a_driver_of_hadoopy_prints_what_it_printed(tmp_path):
     assert output.decode() == EXPECTED["hadoopy"]
 
 
-PYDOOP_FUNCTIONS = """
-def mapper(_, text, writer, conf):
-    for word in text.split():
-        if len(word) >= int(conf["least"]):
-            writer.emit(word, 1)
-        else:
-            writer.count("short words", 1)
-
-def combiner(word, counts, writer):
-    writer.count("combiner calls", 1)
-    reducer(word, counts, writer)
-
-def reducer(word, counts, writer):
-    writer.emit(word, sum(counts))
-"""
-PYDOOP_CLASSES = """
-import pydoop.mapreduce.api as api
-import pydoop.mapreduce.pipes as pipes
-
-class Mapper(api.Mapper):
-    def __init__(self, context):
-        super(Mapper, self).__init__(context)
-        self.least = context.job_conf.get_int("least")
-        self.short = context.get_counter("script", "short words")
-
-    def map(self, context):
-        for word in context.value.split():
-            if len(word) >= self.least:
-                context.emit(word, 1)
-            else:
-                context.increment_counter(self.short, 1)
-
-class Reducer(api.Reducer):
-    def reduce(self, context):
-        context.emit(context.key, sum(context.values))
-
-class Partitioner(api.Partitioner):
-    def partition(self, key, n):
-        return len(key) % n
-
-def __main__():
-    pipes.run_task(pipes.Factory(Mapper, Reducer, combiner_class=Reducer, partitioner_class=Partitioner))
-"""
-
-
-@pytest.mark.parametrize("text", [PYDOOP_FUNCTIONS, PYDOOP_CLASSES], ids=["functions", "classes"])
+@pytest.mark.parametrize("name", ["pydoop_functions.py", "pydoop_classes.py"])
 @pytest.mark.parametrize("way", [[], ["--inline"]])
-def test_words_are_counted_by_a_script_of_pydoop(tmp_path, text, way):
-    (tmp_path / "script.py").write_text(text)
+def test_words_are_counted_by_a_script_of_pydoop(tmp_path, name, way):
     (tmp_path / "in.txt").write_text(EXPECTED["files"]["in.txt"])
-    command = [sys.executable, "-m", "typedbytes", "run", "--as", "pydoop", *way, "script.py", "in.txt"]
+    command = [sys.executable, "-m", "typedbytes", "run", "--as", "pydoop", *way, HERE / "scripts" / name, "in.txt"]
     options = ["-D", "least=3", "--reducers", "2", "--output-format", "text", "-o", "out"]
     done = subprocess.run([*command, *options], cwd=tmp_path, env=environment(), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -121,6 +75,6 @@ def test_words_are_counted_by_a_script_of_pydoop(tmp_path, text, way):
     counts = collections.Counter(word for word in words if len(word) > 2)
     parts = [(tmp_path / "out" / f"part-0000{number}").read_text().splitlines() for number in range(2)]
     assert sorted(line for part in parts for line in part) == sorted(f"{word}\t{n}" for word, n in counts.items())
-    if text is PYDOOP_CLASSES:
+    if name == "pydoop_classes.py":
         assert [{len(line.split()[0]) % 2 for line in part} for part in parts] in ([{0}, {1}], [{1}, {0}])
     assert f"short words = {sum(len(word) < 3 for word in words)}" in done.stderr

@@ -4,6 +4,7 @@ Not here: what they write elsewhere, which is in tests/fronts.
 """
 
 import ast
+import collections
 import gzip
 import json
 import subprocess
@@ -17,6 +18,7 @@ from typedbytes import sequencefile
 
 pytestmark = [pytest.mark.hadoop]
 FRONTS = Path(__file__).resolve().parents[1] / "fronts"
+OF_MRJOB = json.loads((FRONTS / "expected.json").read_text())["cases"]
 OF_PYTHON_2 = json.loads((FRONTS / "expected_python2.json").read_text())
 
 
@@ -34,6 +36,16 @@ def run_front(tmp_path, home):
         return done.stdout.decode()
 
     return run_front
+
+
+@pytest.mark.parametrize("number", [1, 2, 4], ids=["words", "steps", "files"])
+def test_a_script_of_mrjob(tmp_path, run_front, number):
+    """It prints what the original printed."""
+    case = OF_MRJOB[number]
+    (tmp_path / "in").write_text(case["text"])
+    (tmp_path / "STOP").write_text("to be\n")
+    options = ["-r", "hadoop", "--no-conf", "-q", "--python-bin", sys.executable]
+    assert run_front(case["script"], *options, *case["words"], "in") == case["output"]
 
 
 def test_whole_files_of_one_name_for_mrjob(tmp_path, run_front):
@@ -72,3 +84,15 @@ def test_a_driver_of_hadoopy(tmp_path, run_front):
     )
     output = run_front(tmp_path / "driver.py", FRONTS / "scripts" / "hadoopy_words.py")
     assert output == "[('end', [1, -1, {'half': 0.5}, None]), ('not', [1, 1, {'half': 0.5}, None])]\n"
+
+
+@pytest.mark.parametrize("name", ["pydoop_functions.py", "pydoop_classes.py"])
+def test_a_script_of_pydoop(tmp_path, submit, name):
+    (tmp_path / "in.txt").write_text(OF_PYTHON_2["files"]["in.txt"])
+    options = ["--as", "pydoop", "-D", "least=3", "--output-format", "text", "-o", "out"]
+    _, said = submit(*options, FRONTS / "scripts" / name, "in.txt")
+    words = OF_PYTHON_2["files"]["in.txt"].split()
+    counts = collections.Counter(word for word in words if len(word) > 2)
+    output = "".join(path.read_text() for path in sorted((tmp_path / "out").glob("part-*")))
+    assert sorted(output.splitlines()) == sorted(f"{word}\t{n}" for word, n in counts.items())
+    assert f"short words: {sum(len(word) < 3 for word in words)}" in said

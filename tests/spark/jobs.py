@@ -3,9 +3,11 @@
 What this machine gives is compared with a real Hadoop elsewhere: so all three engines give the same part files.
 """
 
+import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -13,8 +15,11 @@ from pyspark.sql import SparkSession
 from soak import beside_hadoop
 from support.local_jobs import RUN, WORD_COUNT, pairs_of, parts_of, run, write_script
 from support.portable_jobs import JOBS, lay_out
-from support.streaming_support import environment
+from support.streaming_support import environment, run_module
 from typedbytes import local, sequencefile, spark as typedbytes_spark
+
+FRONTS = Path(__file__).resolve().parents[1] / "fronts"
+OF_MRJOB = json.loads((FRONTS / "expected.json").read_text())["cases"]
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +68,15 @@ def test_jobs_as_users_write_them(tmp_path, name, command):
     assert sorted(pairs_of(tmp_path / "out")) == job.output
     others = [line for path in sorted((tmp_path / "out").glob("others-*")) for line in path.read_text().splitlines()]
     assert others == job.side_output
+
+
+@pytest.mark.parametrize("number", [1, 2, 3], ids=["words", "steps", "commands"])
+def test_a_script_of_mrjob_prints_what_it_printed(tmp_path, number):
+    case = OF_MRJOB[number]
+    (tmp_path / "in").write_text(case["text"])
+    words = [FRONTS / "scripts" / case["script"], *case["words"], "-r", "spark", "in", "--no-conf", "-q"]
+    output, _ = run_module("typedbytes.fronts", tmp_path, *words)
+    assert output.decode("latin-1") == case["output"]
 
 
 def test_an_output_by_key(tmp_path):
