@@ -12,7 +12,7 @@ from fuzz.guard import Guard
 from typedbytes import _report
 from typedbytes.cli._failure import Failure
 from typedbytes.cli._forms.json_form import _TAG_WRITERS, encoded_lines
-from typedbytes.cli._input.formats import JSON_PIECE_NBYTES, lines_of, records_of_json
+from typedbytes.cli._input.formats import JSON_PIECE_NBYTES, Opening, lines_of, records_of_json
 
 GUARD = Guard(1 << 20)
 HEAD = 6  # bytes of an input that choose options; the rest is the text
@@ -56,7 +56,7 @@ def check_json(data):
     lines = lines_of(io.BytesIO(text), "here", limit, JSON_PIECE_NBYTES)
     expected = outcome(encoded_lines(lines, pairs, dialect, plain, limit))
     for source in (io.BytesIO(text), Pieces(text, nbytes)):
-        found = outcome(records_of_json(source, "here", pairs, dialect, limit, plain))
+        found = outcome(records_of_json(source, Opening("here", pairs, dialect, limit), plain))
         assert found == expected, (found, expected)
     records = _report.JsonRecords(pairs=pairs, plain=plain, dialect=dialect, max_bytes=limit)
     found = records.take(GUARD.put(text), True)

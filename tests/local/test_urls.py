@@ -242,7 +242,9 @@ def test_a_file_system_that_is_only_read_is_found_before_the_job(stack, monkeypa
         return MemoryFileSystem._open(self, path, mode, **how)
 
     monkeypatch.setattr(Stack, "_open", only_read)
-    with pytest.raises(local.OutputError, match="^stack://out: nothing can be written there, its file system is only"):
+    with pytest.raises(
+        local.OutputError, match="^stack://out: nothing can be written there, its file system is read-only"
+    ):
         run("stack://none", "stack://out")
 
 

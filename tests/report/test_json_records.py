@@ -11,7 +11,7 @@ import typedbytes as tb
 from fuzz.json_text import PIECES, Pieces, outcome
 from typedbytes._report import JsonRecords
 from typedbytes.cli._forms.json_form import encoded_lines
-from typedbytes.cli._input.formats import JSON_PIECE_NBYTES, lines_of, records_of_json
+from typedbytes.cli._input.formats import JSON_PIECE_NBYTES, Opening, lines_of, records_of_json
 
 HOSTILE = [
     b"[" * 100_000,
@@ -88,7 +88,7 @@ def both(text, source, pairs, plain, dialect, limit=None):
     lines = lines_of(io.BytesIO(text), "here", limit, JSON_PIECE_NBYTES)
     return (
         outcome(encoded_lines(lines, pairs, dialect, plain, limit)),
-        outcome(records_of_json(source, "here", pairs, dialect, limit, plain)),
+        outcome(records_of_json(source, Opening("here", pairs, dialect, limit), plain)),
     )
 
 
@@ -176,18 +176,21 @@ def test_max_bytes_of_a_very_long_line(nbytes):
     """Of what was taken of a line before its rest is left to the reader of objects, too."""
     text = b"1\n" + (b"[1] " * (nbytes // 4 + 1))[:nbytes]
     for end in b"", b"\n", b"\n2\n":
-        found = outcome(records_of_json(io.BytesIO(text + end), "here", False, "hadoop", 2 << 20))[1]
+        found = outcome(records_of_json(io.BytesIO(text + end), Opening("here", False, "hadoop", 2 << 20)))[1]
         assert found == "here: line 2: longer than 2097152 bytes"
     right = text[: 2 + (2 << 20)] + b"\n" + b"[1] " * (1 << 17) + b"\n[2"
-    found = outcome(records_of_json(io.BytesIO(right), "here", False, "hadoop", 2 << 20))[1]
+    found = outcome(records_of_json(io.BytesIO(right), Opening("here", False, "hadoop", 2 << 20)))[1]
     assert found.startswith("here: line 4: not JSON at column 3: ")
 
 
 def test_a_byte_order_mark_in_a_very_long_line():
     text = b"[1]" + b" " * (1 << 20) + b"\xef\xbb\xbf[2]\n"
-    encoded, message = outcome(records_of_json(io.BytesIO(text), "here", False, "hadoop", None))
+    encoded, message = outcome(records_of_json(io.BytesIO(text), Opening("here", False, "hadoop", None)))
     assert encoded == tb.dumps([1]) and message.startswith("here: line 1: not JSON at column ")
-    assert outcome(records_of_json(io.BytesIO(b"\xef\xbb\xbf" + text[:-7]), "here", False, "hadoop", None))[1] is None
+    assert (
+        outcome(records_of_json(io.BytesIO(b"\xef\xbb\xbf" + text[:-7]), Opening("here", False, "hadoop", None)))[1]
+        is None
+    )
 
 
 def test_numbers_are_those_of_python():

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 
 from typedbytes.cli._arguments import Settings, option
-from typedbytes.cli._failure import USAGE, Failure, say_lines
-
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from typedbytes.cli.commands.submit import Settings as SubmitSettings
 
 
 def _repeatable(flag, metavar, text):
@@ -51,25 +44,3 @@ def bundle_command(settings: BundleSettings, target: str) -> str:
     """Return the command that makes the same bundle, for a shell."""
     words = [word for _, flag, values in _given(settings) for each in values for word in (flag, each)]
     return shlex.join(["typedbytes", "bundle", target, *words])
-
-
-def bundle_of(settings: SubmitSettings, folder: str, made: str = "") -> str | None:
-    """Return the path of the bundle, which is made in a folder unless one is given; None if the nodes need none.
-
-    made: the path of an earlier bundle, which is used if it is there and no options say what another should hold.
-    """
-    contents = bundle_settings(settings)
-    if settings.bundle or settings.no_bundle:
-        if any(given for name, given in contents.items() if name != "python_versions"):
-            message = (
-                "--module, --wheel, --require, --platform and --find-links apply only when submit makes the bundle"
-            )
-            raise Failure(USAGE, f"{message}: leave them out, or leave out --bundle / --no-bundle")
-        return settings.bundle
-    if os.path.exists(made) and not any(contents.values()):
-        return made
-    from typedbytes import hadoop
-
-    path = os.path.join(folder, "typedbytes-bundle.zip")
-    hadoop.bundle(path, say=say_lines, **contents)
-    return path

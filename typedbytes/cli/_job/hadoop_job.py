@@ -8,24 +8,24 @@ from dataclasses import replace
 
 from typedbytes import PairWriter, hadoop
 from typedbytes.cli._failure import UNAVAILABLE, USAGE, Failure, say_lines
-from typedbytes.cli._job.bundle_options import bundle_command, bundle_of
+from typedbytes.cli._job.bundle_options import bundle_command
 from typedbytes.cli._job.options import job_of
 from typedbytes.cli._job.result import counters_by_step, hints
 from typedbytes.cli._job.shown import check_shown, submit_and_show
+from typedbytes.cli._job.submit_options import SubmitSettings, bundle_of
 from typedbytes.hadoop.steps import removals_of_output, replacement, unneeded
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typedbytes.cli._output.files import CommandOutput
-    from typedbytes.cli.commands.submit import Settings
 
 __all__ = ["submit"]
 
 BUNDLE = "typedbytes-bundle.zip"  # that printed commands make
 
 
-def submit(settings: Settings, folder: str, output: CommandOutput) -> None:
+def submit(settings: SubmitSettings, folder: str, output: CommandOutput) -> None:
     """Submit the job, its temporary files in a folder. Raises Failure, JobFailedError and SubmitError."""
     if settings.master:
         raise Failure(USAGE, "--master is for --engine spark")

@@ -6,10 +6,11 @@ import os
 from dataclasses import replace
 
 from typedbytes.cli._failure import UNAVAILABLE, USAGE, Failure
-from typedbytes.cli._job.bundle_options import bundle_of, bundle_settings
+from typedbytes.cli._job.bundle_options import bundle_settings
 from typedbytes.cli._job.options import job_of
 from typedbytes.cli._job.result import run_and_report
 from typedbytes.cli._job.shown import write_shown
+from typedbytes.cli._job.submit_options import SubmitSettings, bundle_of
 from typedbytes.jobs.errors import SubmitError
 from typedbytes.jobs.job import Job
 
@@ -20,13 +21,12 @@ if TYPE_CHECKING:
 
     from typedbytes.cli._job.options import JobSettings
     from typedbytes.cli._output.files import CommandOutput
-    from typedbytes.cli.commands.submit import Settings
     from typedbytes.jobs.result import Result
 
 __all__ = ["on_spark", "submit"]
 
 
-def submit(settings: Settings, folder: str, output: CommandOutput) -> None:
+def submit(settings: SubmitSettings, folder: str, output: CommandOutput) -> None:
     """Run the job of the command submit, its bundle in a folder. Raises Failure and SubmitError."""
     makes_bundle = bool(settings.bundle or any(bundle_settings(settings).values()))
     bundle = bundle_of(settings, folder) if makes_bundle else None

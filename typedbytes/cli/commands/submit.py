@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import tempfile
 
-from typedbytes.cli._arguments import option, switch
 from typedbytes.cli._failure import FAILED, say_lines
-from typedbytes.cli._job.bundle_options import BundleSettings
-from typedbytes.cli._job.options import JobSettings
+from typedbytes.cli._job.submit_options import SubmitSettings
 from typedbytes.jobs.errors import JobFailedError, SubmitError
 
 TYPE_CHECKING = False
@@ -15,45 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typedbytes.cli._output.files import CommandOutput
 
-
-class Settings(JobSettings, BundleSettings):
-    """The options of submit."""
-
-    command = "submit"
-    engine: str = option(
-        "--engine",
-        choices=("hadoop", "spark"),
-        default="hadoop",
-        help="run the job on Hadoop or on Spark, which needs PySpark on this machine (hadoop)",
-    )
-    master: str | None = option(
-        "--master",
-        metavar="URL",
-        help="spark: the cluster, as spark://host:7077, yarn or local[4] (default: from Spark's configuration)",
-    )
-    bundle: str | None = option(
-        "--bundle",
-        group="bundle",
-        metavar="ZIP",
-        help="an archive made with typedbytes bundle (default: one is made, with the options above)",
-    )
-    no_bundle: bool = option(
-        "--no-bundle", group="bundle", action="store_true", help="the nodes have typedbytes installed"
-    )
-    streaming_jar: str | None = option(
-        "--streaming-jar", metavar="JAR", help="Hadoop's streaming jar, if it is not found"
-    )
-    read: bool = switch("--read", help="write the output of the job to stdout as pairs")
-    dry_run: bool = switch("--dry-run", help="print the commands, passwords in URLs included, instead of running them")
-    target: str = option(
-        "--target",
-        choices=("hadoop", "emr", "dataproc"),
-        default="hadoop",
-        help="for emr and dataproc the job is printed, not run",
-    )
-    staging: str | None = option("--staging", metavar="URL", help="the folder in the cloud for the job's files")
-    cluster: str = option("--cluster", default="CLUSTER", help="the cluster's id or name, for emr and dataproc")
-    region: str = option("--region", default="REGION", help="the cluster's region, for dataproc")
+Settings = SubmitSettings
 
 
 def run(settings: Settings, output: CommandOutput) -> int | None:

@@ -38,9 +38,9 @@ class Settings(RecordSettings):
 def run(settings: Settings, output: CommandOutput) -> int | None:
     """Copy the N largest records to stdout, the largest first.
 
-    Values are compared, also those of pairs, or with --by what is at a path, in the order of sort --by:
-    numbers by their size, text by its characters. Among equal records the first are copied. The N
-    records are kept in memory.
+    Values are compared, also those of pairs, or with --by what is at a path, in the order of
+    sort --by: numbers by their size, text by its characters. Among equal records the first are
+    copied. The N records are kept in memory.
 
     examples:
       typedbytes top -n 20 --pairs counts

@@ -125,6 +125,7 @@ cdef dict copied_in_order(object ordered):
         if not dict_next(<PyObject*>ordered, &position, &key, &value) or key != <PyObject*>each:
             return None
         copied[each] = <object>value
+        check_signals_at(position)
     return copied
 
 
