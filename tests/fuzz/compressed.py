@@ -9,7 +9,7 @@ import gzip
 import io
 import lzma
 import zlib
-from functools import cache
+from functools import cache, partial
 
 from fuzz.choices import Choices
 from support.vectors import read_jsonl
@@ -20,7 +20,8 @@ from typedbytes.sequencefile import _codecs
 HEAD = 12
 MAX_NBYTES = 1 << 20  # of contents that are looked at: few bytes may be many
 SIZES = (1, 2, 7, 100, 5000, 1 << 16)
-COMPRESS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress, ".deflate": zlib.compress}
+GZIP = partial(gzip.compress, mtime=0)  # without the time, so that a seed makes the same bytes
+COMPRESS = {".gz": GZIP, ".bz2": bz2.compress, ".xz": lzma.compress, ".deflate": zlib.compress}
 DECOMPRESS = {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress}
 ERRORS = (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error)
 NAMES = (*COMPRESS, ".zst", ".snappy", ".lz4", ".lzo", ".lzo_deflate")
