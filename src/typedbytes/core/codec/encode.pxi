@@ -42,7 +42,7 @@ cdef int encode_other(Encoding* e, object obj) except -1:
         if slot.program == NULL:
             return encode_family(e, slot, obj)
         if e.pickle != TRUST:
-            return encode_native(e, <TypeProgram>slot.program, obj)
+            return encode_native(e, slot.program, obj)
     kept = obj
     if kind == &PyByteArray_Type:
         if NO_GIL:
@@ -78,7 +78,7 @@ cdef int encode_by_kind(Encoding* e, object obj) except -1:
     if e.pickle != TRUST:
         program = find_native(obj)
         if program is not None:
-            return encode_native(e, program, obj)
+            return encode_native(e, <PyObject*>program, obj)
     if kind is memoryview:
         return encode_buffer(e, obj)
     if PyLong_Check(obj):

@@ -238,8 +238,8 @@ cdef object native_program(cls):
     return None
 
 
-cdef int encode_native(Encoding* e, TypeProgram program, object obj) except -1:
-    kept_program = program    # the fields may be of code that has the cache emptied
-    if program.root.kind == RECORD_TYPE:
-        return encode_instance(e, program.root.record, <PyObject*>obj)
-    return encode_typed(e, program.root, <PyObject*>obj)
+cdef inline int encode_native(Encoding* e, PyObject* program, object obj) except -1:
+    kept = <TypeProgram>program    # the fields may be of code that has the cache emptied
+    if likely(kept.root.kind == RECORD_TYPE):
+        return encode_instance(e, kept.root.record, <PyObject*>obj)
+    return encode_typed(e, kept.root, <PyObject*>obj)
