@@ -4,6 +4,7 @@ import bz2
 import functools
 import gzip
 import io
+import itertools
 import json
 import lzma
 import os
@@ -262,6 +263,18 @@ def test_commands_take_zstandard_that_starts_with_a_frame_to_skip(file):
     packed = file(SKIPPABLE[0] + zstd.compress(PAIRS), "p.zst")
     assert good("count", "--pairs", packed) == b"40000\n"
     assert json.loads(good("sniff", packed))["compressed"] == "zstd"
+
+
+@pytest.mark.parametrize("contents", [b"", b"ab"], ids=["nothing", "less"])
+def test_a_frame_that_ends_before_its_size_is_damaged_whatever_the_reads(contents):
+    # 2 MiB are declared, and the last block is empty: the program zstd says "Data corruption detected"
+    block = (len(contents) << 3).to_bytes(3, "little") + contents
+    frame = b"\x28\xb5\x2f\xfd\xa0" + (2 << 20).to_bytes(4, "little") + block + b"\1\0\0"
+    for most, wanted in itertools.product((1, 7, 1 << 20), (1, 3, 1 << 17, 4 << 20)):
+        with pytest.raises(tb.FormatError, match="damaged zstd data"):
+            read(frame, most, wanted)
+    with pytest.raises(tb.FormatError, match="damaged compressed data"):
+        _codecs.find("zstd").decompress(frame, 1 << 30)
 
 
 @pytest.mark.parametrize("code", range(0x50, 0x60))

@@ -19,6 +19,7 @@ from typedbytes.sequencefile import _codecs
 
 HEAD = 12
 MAX_NBYTES = 1 << 20  # of contents that are looked at: few bytes may be many
+MAX_READS = 2000  # that are small
 SIZES = (1, 2, 7, 100, 5000, 1 << 16)
 GZIP = partial(gzip.compress, mtime=0)  # without the time, so that a seed makes the same bytes
 COMPRESS = {".gz": GZIP, ".bz2": bz2.compress, ".xz": lzma.compress, ".deflate": zlib.compress}
@@ -81,7 +82,9 @@ def contents_of(data, name, sizes):
     source = None
     try:
         source = decompressed(io.BytesIO(data), name)
-        while nbytes < MAX_NBYTES and (part := source.read(sizes[len(parts) % len(sizes)])):
+        while nbytes < MAX_NBYTES and (
+            part := source.read(sizes[len(parts) % len(sizes)] if len(parts) < MAX_READS else 1 << 16)
+        ):
             parts.append(part)
             nbytes += len(part)
     except DecodeError as error:

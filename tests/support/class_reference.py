@@ -185,8 +185,9 @@ def vint(number):
 
 
 def number_of(kind, number):
-    """Return the bytes of a number."""
-    return vint(number) if NUMBERS[kind][0] is None else struct.pack(NUMBERS[kind][0], number)
+    """Return the bytes of a number; of one that is too large, what a cast of Java's leaves."""
+    layout, nbits = NUMBERS[kind]
+    return vint(number) if layout is None else (number % (1 << nbits)).to_bytes(nbits // 8, "big")
 
 
 def java_text(text):

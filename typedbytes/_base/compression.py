@@ -334,9 +334,9 @@ def _xz():
 
 
 def _zstd():
-    from typedbytes._base.zstd import zstd
+    from typedbytes._base.zstd import FrameDecompressor, zstd
 
-    return zstd.ZstdDecompressor, zstd.ZstdError, zstd.ZstdCompressor
+    return FrameDecompressor, zstd.ZstdError, zstd.ZstdCompressor
 
 
 # imported when a file needs it

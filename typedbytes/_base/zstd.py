@@ -7,7 +7,7 @@ very many short frames are refused.
 
 import re
 
-__all__ = ["count_fault", "skip_empty_frames", "stored_contents", "zstd"]
+__all__ = ["FrameDecompressor", "count_fault", "skip_empty_frames", "stored_contents", "zstd"]
 
 try:
     from compression import zstd  # Python 3.14
@@ -30,6 +30,46 @@ _match_empty_frames_and_zeros = re.compile(rb"(?: \x00 | %b ){1,1000}" % _EMPTY_
 
 MAX_SHORT_FRAMES = 10_000
 SHORT_NBYTES = 32
+HEADER_NBYTES = 18  # the longest header of a frame
+
+
+class FrameDecompressor:
+    """Decompress a frame, which must be as long as its header declares.
+
+    The library does not check this where the last block is empty and the output has less room than the declared size.
+    """
+
+    def __init__(self):
+        self._frame = zstd.ZstdDecompressor()
+        self._header = b""
+        self._nbytes = 0
+
+    @property
+    def eof(self):
+        """Whether the end of the frame has been reached."""
+        return self._frame.eof
+
+    @property
+    def needs_input(self):
+        """Whether more output needs more input."""
+        return self._frame.needs_input
+
+    @property
+    def unused_data(self):
+        """The bytes after the frame."""
+        return self._frame.unused_data
+
+    def decompress(self, data, max_length):
+        """Return at most max_length of the next bytes."""
+        if len(self._header) < HEADER_NBYTES:
+            self._header += data[: HEADER_NBYTES - len(self._header)]
+        piece = self._frame.decompress(data, max_length)
+        self._nbytes += len(piece)
+        if self._frame.eof:
+            size = zstd.get_frame_info(self._header).decompressed_size
+            if size not in (None, self._nbytes):
+                raise zstd.ZstdError(f"the frame ends after {self._nbytes} of {size} bytes")
+        return piece
 
 
 def skip_empty_frames(data, offset=0, *, zeros=False):

@@ -165,9 +165,9 @@ def _bzip2():
 
 
 def _zstd():
-    from typedbytes._base.zstd import count_fault, skip_empty_frames, stored_contents, zstd
+    from typedbytes._base.zstd import FrameDecompressor, count_fault, skip_empty_frames, stored_contents, zstd
 
-    decompress_frames = _stream_decompressor(zstd.ZstdDecompressor, zstd.ZstdError, skip_empty_frames, count_fault)
+    decompress_frames = _stream_decompressor(FrameDecompressor, zstd.ZstdError, skip_empty_frames, count_fault)
 
     def decompress(data, limit):
         stored = stored_contents(data)
