@@ -3,6 +3,7 @@
 import gc
 import os
 import re
+import signal
 
 import hypothesis
 import pytest
@@ -24,7 +25,12 @@ FILE_MARKS = (
 
 
 def pytest_configure(config):
-    """Refuse names in -m that no test can have: "not" one of them would leave out nothing."""
+    """Refuse names in -m that no test can have: "not" one of them would leave out nothing.
+
+    A shell's background job ignores SIGINT, and so would what the tests start: it is put back.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     known = {re.match(r"\w+", line)[0] for line in config.getini("markers")}
     found = config.option.markexpr
     unknown = {*re.findall(r"\w+", found)} - known - {"and", "or", "not"}

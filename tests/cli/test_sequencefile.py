@@ -1,6 +1,5 @@
 """SequenceFiles on the command line: recognised by content, dumped, loaded, repaired."""
 
-import functools
 import io
 import os
 import resource
@@ -150,10 +149,8 @@ def test_loadtb_replaces_nothing_unasked(tmp_path):
 @pytest.mark.parametrize("url", ["", "file://"])
 def test_loadtb_that_is_interrupted_leaves_no_file(url, tmp_path):
     path = tmp_path / "out"
-    # a shell's background job ignores the signal
-    default = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
-    process = subprocess.Popen([*COMMAND, "loadtb", f"{url}{path}"], preexec_fn=default, **pipes)
+    process = subprocess.Popen([*COMMAND, "loadtb", f"{url}{path}"], **pipes)
     process.stdin.write(STREAM * 20)  # more than a pipe holds: some of it has been read and written
     process.send_signal(signal.SIGINT)
     _, message = process.communicate()

@@ -335,7 +335,6 @@ def test_a_daemon_thread_that_never_returns_is_reported(tmp_path):
 def test_a_signal_ends_the_waiting_for_daemon_threads(tmp_path):
     interrupts = """
     import signal
-    signal.signal(signal.SIGINT, signal.default_int_handler)    # a shell's background job ignores the signal
     def until():
         while "typedbytes._base.unflushed" not in sys.modules:    # the end waits
             time.sleep(0.001)
