@@ -12,8 +12,11 @@ from support import vectors
 from support.streaming_support import run_script
 from typedbytes import _core
 
-# no deadline: a shared machine may stop a test for a second; no database: a run depends on the sources alone
-hypothesis.settings.register_profile("typedbytes", deadline=None, database=None, print_blob=True)
+# no deadline, nor one for making inputs: a shared machine may stop a test for a minute; no database: a run depends on
+# the sources alone
+hypothesis.settings.register_profile(
+    "typedbytes", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], database=None, print_blob=True
+)
 hypothesis.settings.register_profile("brief", hypothesis.settings.get_profile("typedbytes"), max_examples=20)
 hypothesis.settings.load_profile("typedbytes")
 
