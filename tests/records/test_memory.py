@@ -16,7 +16,7 @@ from typedbytes.streaming import testing
 
 pytestmark = [pytest.mark.newest_python, pytest.mark.free_threaded]
 
-NCLASSES = 1500
+NCLASSES = 1000
 #: Classes that may be there at the end: at most 512 of a cache, and what typing and functools keep of annotations.
 NKEPT = 700
 MAP, TEXT = tb.dumps({"a": 1, "b": []}), tb.dumps("red")

@@ -39,8 +39,9 @@ LOCATIONS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("scheme", ["", "file://"])
-@pytest.mark.parametrize("location", LOCATIONS)
+@pytest.mark.parametrize(
+    "location, scheme", [*((each, "") for each in LOCATIONS), ("{}", "file://"), ("{}/*", "file://")]
+)
 def test_every_way_of_reading_files(location, scheme, folder, tmp_path):
     expected = sum(LOCATIONS[location], [])
     path = scheme + location.format(folder)

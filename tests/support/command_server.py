@@ -25,13 +25,18 @@ READ_NBYTES = 1 << 16
 # What an interpreter reads when it starts: with other values a command needs one of its own.
 READ_AT_START = ("PYTHON", "LC_", "LANG", "TZ", "LD_", "COVERAGE", "MALLOC")
 IMPORTED = tuple(
-    f"typedbytes.cli.{name}" for name in ("_parser", "_input.inputs", "_output.records", "_output.reports")
-)
+    f"typedbytes.cli.{name}"
+    for name in (
+        "_arguments", "_forms.json_form", "_input.inputs", "_input.pair_detection", "_output.records",
+        "_output.reports", "_parser", "_query.fields",
+    )
+)  # fmt: skip
+TABLES = ("typedbytes.cli._tables.inputs", "pyarrow.parquet")
 
 
 def run(flags, arguments, stdin, seconds):
     """Run the command with these arguments and stdin, as subprocess.run does; SIGALRM ends it if it hangs."""
-    modules = IMPORTED if "convert" not in arguments else (*IMPORTED, "pyarrow.parquet")
+    modules = IMPORTED if "convert" not in arguments else (*IMPORTED, *TABLES)
     server = _server(flags, modules, tuple(_read_at_start(os.environ).items()))
     (their_stdin, source), (stdout, their_stdout), (stderr, their_stderr) = os.pipe(), os.pipe(), os.pipe()
     theirs = [their_stdin, their_stdout, their_stderr]
