@@ -30,7 +30,8 @@ from typedbytes._sorting import _native as _sorting
 from typedbytes.columns import _native
 from typedbytes.sequencefile import _native as _sequence
 
-pytestmark = [pytest.mark.every_python, pytest.mark.untraced]
+pytestmark = [pytest.mark.newest_python, pytest.mark.untraced]
+on_the_oldest_too = pytest.mark.oldest_python  # the core, as in other files
 
 HERE = Path(__file__).parent
 
@@ -729,7 +730,13 @@ for name in OPERATIONS:
     GROUPS.setdefault(subject if subject in ("columns", "block", "sequence", "loads") else "others", []).append(name)
 
 
-@pytest.mark.parametrize("names", GROUPS.values(), ids=GROUPS)
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(names, id=name, marks=on_the_oldest_too if name in ("loads", "others") else ())
+        for name, names in GROUPS.items()
+    ],
+)
 def test_every_refused_allocation_is_a_memory_error(names):
     """It becomes no other error on its way, and nothing is released twice, by Cython's code for new objects either."""
     nfailed = list(
@@ -816,15 +823,18 @@ def write_again(make_sink, sizes):
     print(nfailed)
 
 
+@on_the_oldest_too
 @pytest.mark.parametrize("make_sink, sizes", [("Kept", [10, 90, 5000, 10, 50_000, 10]), ("Counted", [10, 90, 150] * 3)])
 def test_a_writer_without_memory_loses_and_doubles_no_record(make_sink, sizes):
     assert int(run_fresh(f"import test_allocation as t; t.write_again(t.{make_sink}, {sizes})", folders=[HERE])) >= 4
 
 
+@on_the_oldest_too
 def test_a_copy_without_memory_loses_no_record():
     assert int(run_fresh("import test_allocation; test_allocation.copy_again()", folders=[HERE])) >= 2
 
 
+@on_the_oldest_too
 def test_a_feed_without_memory_has_taken_nothing():
     # its buffer grows in steps
     assert int(run_fresh("import test_allocation; test_allocation.feed_again()", folders=[HERE])) >= 3
