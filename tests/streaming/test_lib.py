@@ -415,8 +415,7 @@ def test_parameters():
     assert call_map(Scaled, [(1, 2)], params=params) == [(1, 6)]
     assert call_reduce(shown, [(1, 2)], params=params) == [(1, (2, params))]
     assert run_job([(1, 2)], Scaled, shown, lib.sumreducer, params=params) == [(1, (6, params))]
-    with pytest.raises(TypeError):
-        call_map(Scaled, [(1, 2)], params={"by": "3", "times": 4})
+    assert call_reduce(shown, [(1, 2)], params={"by": 3}) == [(1, (2, params))]  # as a job's
     assert task().params == {}
 
 

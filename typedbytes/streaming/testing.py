@@ -187,7 +187,7 @@ def _decoded(data, types):
 
 
 def _variables(params):
-    return {PARAM + name: value for name, value in (params or {}).items()}
+    return {PARAM + name: str(value) for name, value in (params or {}).items()}
 
 
 @contextmanager

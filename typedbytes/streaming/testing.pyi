@@ -14,14 +14,14 @@ def call_map(
     pairs: Iterable[tuple[Any, Any]],
     *,
     input_file: Optional[str] = None,
-    params: Optional[Mapping[str, str]] = None,
+    params: Optional[Mapping[str, object]] = None,
 ) -> _Pairs: ...
 def call_reduce(
     reducer: Any,
     pairs: Iterable[tuple[Any, Any]],
     *,
     group_by: Optional[Callable[[Any], Any]] = None,
-    params: Optional[Mapping[str, str]] = None,
+    params: Optional[Mapping[str, object]] = None,
 ) -> _Pairs: ...
 def shuffle(pairs: Iterable[tuple[Any, Any]]) -> _Pairs: ...
 def run_job(
@@ -31,7 +31,7 @@ def run_job(
     combiner: Any = None,
     *,
     group_by: Optional[Callable[[Any], Any]] = None,
-    params: Optional[Mapping[str, str]] = None,
+    params: Optional[Mapping[str, object]] = None,
     steps: Optional[Sequence[Step]] = None,
 ) -> _Pairs: ...
 def run_script(
@@ -39,6 +39,6 @@ def run_script(
     pairs: Iterable[tuple[Any, Any]],
     arguments: Sequence[str] = (),
     *,
-    params: Optional[Mapping[str, str]] = None,
+    params: Optional[Mapping[str, object]] = None,
 ) -> _Pairs: ...
 def counted() -> AbstractContextManager[dict[tuple[str, str], int]]: ...
