@@ -449,6 +449,7 @@ def failing(tmp_path, body, nlines=50, text="line", **options):
     ("body", "said"),
     [
         ("raise LookupError('no such word')", "exit code 1: LookupError: no such word"),
+        (r"raise LookupError('no such word\nin it')", "exit code 1: LookupError: no such word"),
         ("os.kill(os.getpid(), signal.SIGKILL)", "ended by SIGKILL"),
         ("os.kill(os.getpid(), signal.SIGTERM)", "exit code 143"),
         ("os._exit(0)", "exit code 1"),

@@ -116,6 +116,8 @@ def test_a_job_that_fails(tmp_path):
     assert outcome.code == 1 and "ZeroDivisionError" in outcome.messages
     outcome = run_script(tmp_path, 'run(lambda batch: {"key": ["a"]}, batch=True)', "map", data=DATA)
     assert outcome.code == 1 and "expected 2 columns" in outcome.messages
+    lazy = "import polars\nrun(lambda batch: polars.DataFrame(batch).lazy(), batch=True)"
+    assert "columns must be a dict" in run_script(tmp_path, lazy, "map", data=DATA).messages
     outcome = run_script(tmp_path, SAME, "map", data=b"", environ={"stream_map_input": "text"})
     assert outcome.code == 64
     assert "batch=True needs typed bytes as input and between tasks; this task has text as input" in outcome.messages

@@ -350,8 +350,19 @@ def _exit_reason(code, tail):
     too_many = "TooManyBadRecords: "
     if code == BAD_DATA and tail and too_many in tail[-1]:
         return f"exit code {code}: {tail[-1].partition(too_many)[2]}"
-    said = FINAL_CODES.get(code) or (tail[-1] if tail else "it wrote nothing to standard error")
+    said = FINAL_CODES.get(code) or (_said_last(tail) if tail else "it wrote nothing to standard error")
     return f"exit code {code}: {said}"
+
+
+def _said_last(tail):
+    """Return the last line, or the first of an exception that has several, with which the report of a task ends."""
+    lines = list(tail)
+    for name in ("typedbytes: task failed", "Traceback (most recent call last)"):
+        starts = [number for number, line in enumerate(lines) if line.startswith(name)]
+        if not starts:
+            return tail[-1]
+        lines = lines[starts[-1] + 1 :]
+    return next((line for line in lines if line.strip() and not line.startswith(" ")), tail[-1])
 
 
 def _advice(error):

@@ -42,7 +42,7 @@ class ColumnsOutput(TypedBytesOutput):
 
     def writes(self, given: Any) -> Any:
         """Write columns, or every pair of an iterable."""
-        if are_columns(given):
+        if _are_no_pairs(given):
             return columns.write(self, given, **self._column_options)
         return super().writes(given)
 
@@ -67,7 +67,7 @@ class ColumnsAsPairs:
 
     def writes(self, given: Any) -> Any:
         """Write columns, or every pair of an iterable."""
-        return self._output.writes(self._pairs_in(given) if are_columns(given) else given)
+        return self._output.writes(self._pairs_in(given) if _are_no_pairs(given) else given)
 
     def close(self) -> None:
         """Write the rest; the sink stays open."""
@@ -82,3 +82,8 @@ class ColumnsAsPairs:
         sink = io.BytesIO()
         columns.write(sink, given, **self._options)
         return PairReader(sink.getvalue())
+
+
+def _are_no_pairs(given):
+    # columns.write names what is neither, such as a LazyFrame; as pairs it fails within its own library
+    return are_columns(given) or not hasattr(given, "__iter__")
