@@ -12,6 +12,7 @@ import ast
 import math
 import re
 import struct
+import sys
 from functools import lru_cache
 from importlib.util import find_spec
 
@@ -22,6 +23,11 @@ _ALIGNMENT = 64
 # The header is a Python literal, so its cost is many times its size. NumPy has the same limit.
 _MAX_HEADER_NBYTES = 10_000
 _MAX_HEADER_DEPTH = 32
+
+# What short headers of version 1 say that were read before.
+_KNOWN: dict = {}
+_MAX_KNOWN = 64
+_MAX_KNOWN_NBYTES = 512
 
 # Types that hold their values and nothing else: bool, int, float, complex, bytes, str, time, void.
 _KINDS = "biufcSUmMV"
@@ -34,7 +40,7 @@ def is_available():
     >>> is_available() in (True, False)
     True
     """
-    return find_spec("numpy") is not None
+    return sys.modules.get("numpy") is not None or find_spec("numpy") is not None
 
 
 def dumps_array(array):
@@ -46,9 +52,10 @@ def dumps_array(array):
     >>> dumps_array(numpy.arange(3, dtype="i1"))[-3:]
     b'\x00\x01\x02'
     """
-    _check_writable(array)
-    is_fortran = array.flags.f_contiguous and not array.flags.c_contiguous
-    return _header(array, is_fortran) + array.tobytes("F" if is_fortran else "C")
+    if _is_masked(array):
+        raise TypeError("cannot write a masked array: its mask would be lost")
+    is_fortran = array.flags.fnc
+    return _header(array.dtype, is_fortran, array.shape) + array.tobytes("F" if is_fortran else "C")
 
 
 def loads_array(data):
@@ -71,6 +78,7 @@ def loads_array(data):
     raise ValueError(f"not an array in .npy format: {reason}")
 
 
+@lru_cache(maxsize=64)
 def plain_dtype(descr):
     """Return the dtype of numbers that a header describes by this text; None for another, and without NumPy.
 
@@ -86,20 +94,25 @@ def plain_dtype(descr):
     return dtype if dtype.kind in "biufc" and dtype.itemsize else None
 
 
-def _check_writable(array):
+def _is_masked(array):
+    if type(array).__module__ == "numpy":
+        return False
     from numpy.ma import MaskedArray
 
-    dtype = array.dtype
-    if isinstance(array, MaskedArray):
-        raise TypeError("cannot write a masked array: its mask would be lost")
-    if dtype.hasobject or dtype.kind not in _KINDS or dtype.itemsize == 0:
-        raise TypeError(f"cannot write an array of dtype {dtype}: it holds Python objects, or nothing")
+    return isinstance(array, MaskedArray)
 
 
-def _header(array, is_fortran):
+def _is_plain(dtype):
+    return not dtype.hasobject and dtype.kind in _KINDS and dtype.itemsize > 0
+
+
+@lru_cache(maxsize=64)
+def _header(dtype, is_fortran, shape):
     from numpy.lib.format import dtype_to_descr
 
-    fields = {"descr": dtype_to_descr(array.dtype), "fortran_order": is_fortran, "shape": array.shape}
+    if not _is_plain(dtype):
+        raise TypeError(f"cannot write an array of dtype {dtype}: it holds Python objects, or nothing")
+    fields = {"descr": dtype_to_descr(dtype), "fortran_order": is_fortran, "shape": shape}
     text = repr(fields)
     version = b"\x01\x00" if text.isascii() else b"\x03\x00"
     width, encoding = _VERSIONS[version]
@@ -114,24 +127,27 @@ def _header(array, is_fortran):
 def _read(data):
     from numpy import ndarray
 
-    literal, start = _literal(data)
-    dtype, is_fortran, shape = _layout(literal)
-    nbytes = math.prod(shape) * dtype.itemsize
+    header = bytes(data[: 10 + int.from_bytes(data[8:10], "little")])
+    dtype, order, shape, start, nbytes = known = _KNOWN.get(header) or _layout(data)
     if nbytes != len(data) - start:
         raise ValueError(f"shape and dtype take {nbytes} bytes, but the data has {len(data) - start}")
-    # Copied as bytes: the copy is aligned for every dtype, and keeps the padding of records.
-    raw = ndarray((nbytes,), "u1", data, start).copy()
-    return raw.view(dtype).reshape(shape, order="F" if is_fortran else "C")
+    if len(header) == start <= _MAX_KNOWN_NBYTES and len(_KNOWN) < _MAX_KNOWN:
+        _KNOWN[header] = known
+    if dtype.names is None:
+        return ndarray(shape, dtype, data, start, None, order).copy(order)  # which is aligned
+    dtype = dtype.newbyteorder("|")  # a copy: the names of its fields can be set
+    # Copied as bytes, which keeps the padding of records.
+    return ndarray((nbytes,), "u1", data, start).copy().view(dtype).reshape(shape, order=order)
 
 
-@lru_cache(maxsize=64)
-def _layout(literal):
-    """Return the dtype, whether the order is Fortran's, and the shape."""
+def _layout(data):
+    """Return the dtype, the order of the memory, the shape, where the array starts, and its bytes."""
+    literal, start = _literal(data)
     descr, is_fortran, shape = _fields(literal)
     dtype = _dtype(descr)
-    if dtype.hasobject or dtype.kind not in _KINDS or dtype.itemsize == 0:
+    if not _is_plain(dtype):
         raise ValueError(f"dtype {dtype} holds Python objects, or nothing")
-    return dtype, is_fortran, shape
+    return dtype, "F" if is_fortran else "C", shape, start, math.prod(shape) * dtype.itemsize
 
 
 def _literal(data):
