@@ -11,6 +11,7 @@ import pickle
 import sys
 import sysconfig
 import threading
+from random import Random
 
 import numpy
 import pytest
@@ -391,15 +392,36 @@ def test_a_key_with_a_lone_surrogate_fails_each_time():
         assert tb.dumps({key: 1}, unicode_errors="surrogateescape") == expected
 
 
-def test_only_keys_that_repeat_keep_their_utf8():
+def test_only_texts_that_come_again_soon_keep_their_utf8():
     """sys.getsizeof counts the UTF-8 that a str keeps."""
-    key, value, names = "ключ".encode().decode(), "слово".encode().decode(), [f"имя {number}" for number in range(1000)]
-    sizes = {text: sys.getsizeof(text) for text in (key, value, *names)}
-    tb.dumps([{key: value}] * 3)
-    tb.dumps([dict.fromkeys(names)] * 3)
-    assert (sys.getsizeof(key) > sizes[key]) == (not sysconfig.get_config_var("Py_GIL_DISABLED"))
-    assert sys.getsizeof(value) == sizes[value]
+    key, value, once, long = (text.encode().decode() for text in ("ключ", "слово", "раз", "длинный " * 100))
+    names = [f"имя {number}" for number in range(50_000)]
+    sizes = {text: sys.getsizeof(text) for text in (key, value, once, long, *names)}
+    tb.dumps([{key: value, "long": long}] * 3 + [once])
+    tb.dumps([dict.fromkeys(names), names] * 3)
+    keeps = not sysconfig.get_config_var("Py_GIL_DISABLED")
+    assert [sys.getsizeof(text) > sizes[text] for text in (key, value, once, long)] == [keeps, keeps, False, False]
     assert sum(sys.getsizeof(name) != sizes[name] for name in names) < len(names) / 20
+
+
+def test_texts_at_an_address_that_was_freed_are_written_as_they_are():
+    for number in range(20_000):
+        text = f"слово {number % 7000:05}"
+        assert tb.dumps(text)[5:] == text.encode()
+        del text
+
+
+@pytest.mark.parametrize("options", [{}, {"pickle": "raw"}, {"dialect": "hive"}])
+def test_bools_and_none_among_one_another_are_written_and_read_as_the_reference_does(options):
+    random = Random(1)
+    for length in (*range(1, 12), 70, 3000):
+        for choices in ((True, None), (None, False, True), (None, True, 1), (None, 2**64 - 1, False), (None,)):
+            for value in (random.choices(choices, k=length), (list(choices) * length)[:length]):
+                for each in (value, tuple(value)):
+                    assert outcome(tb.dumps, each, **options) == outcome(reference.dumps, each, **options)
+    data = reference.dumps([True, None, None, False, 1] * 20)
+    for options in ({}, {"exact": True}, {"pickle": "raw"}):
+        assert tb.loads(data, **options) == reference.loads(data, **options)
 
 
 @pytest.mark.parametrize("wrong", [5, None, [1], [(1,)], [(1, 2, 3)], [None]])

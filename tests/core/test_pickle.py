@@ -210,6 +210,15 @@ def test_equal_scalars_give_equal_bytes_whoever_shares_their_parts():
     assert safe_dumps(timezone.utc) == safe_dumps(timezone(timedelta(0)))
 
 
+@pytest.mark.parametrize("text", ["", "s", "long " * 12])
+def test_the_elements_of_a_frozenset_are_in_the_order_of_their_bytes(text):
+    for count in (*range(2, 20), 50, 300):
+        texts = [f"{text}{number}" for number in range(count)]
+        elements = [b"X" + len(each).to_bytes(4, "little") + each.encode() for each in texts]
+        wanted = FROZENSET + b"(" + b"".join(sorted(elements)) + b"e\x85R."
+        assert safe_dumps(frozenset(texts)) == b"\x80\x02" + wanted
+
+
 DIGITS = st.text("0123456789", max_size=20)
 
 

@@ -11,6 +11,7 @@ cdef extern from "core/dates.h" nogil:
     int64_t floor_div(int64_t number, int64_t divisor) noexcept
     int64_t days_from_civil(int year, int month, int day) noexcept
     bint civil_from_days(int64_t days, civil_time* c) noexcept
+    int days_of_month(int year, int month) noexcept
     void clock_from_microseconds(int64_t microseconds, civil_time* c) noexcept
     bint parse_iso_date(const unsigned char* p, Py_ssize_t nbytes, civil_time* c) noexcept
     bint parse_iso_time(const unsigned char* p, Py_ssize_t nbytes, civil_time* c) noexcept

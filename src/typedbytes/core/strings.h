@@ -45,10 +45,21 @@ static inline int same_short(const short_words *x, const short_words *y) {
 }
 
 /* The products do not depend on one another; the topmost bits of each depend on all of its word. */
+static inline uint64_t mix_short(const short_words *w, ptrdiff_t nbytes) {
+    return (w->a + (uint64_t)nbytes) * 0x9e3779b97f4a7c15u ^ w->b * 0xff51afd7ed558ccdu
+           ^ w->c * 0xc4ceb9fe1a85ec53u;
+}
+
 static inline uint32_t hash_short(const short_words *w, ptrdiff_t nbytes) {
-    uint64_t h = (w->a + (uint64_t)nbytes) * 0x9e3779b97f4a7c15u ^ w->b * 0xff51afd7ed558ccdu
-                 ^ w->c * 0xc4ceb9fe1a85ec53u;
-    return (uint32_t)(h >> 51);    /* thirteen bits, for 8,192 slots */
+    return (uint32_t)(mix_short(w, nbytes) >> 51);    /* thirteen bits, for 8,192 slots */
+}
+
+/* A number for bytes at some address: of their length, both ends and the middle. */
+static inline uint64_t sample_of(const void *data, ptrdiff_t nbytes) {
+    const unsigned char *p = (const unsigned char *)data;
+    short_words w = load_short(p, nbytes);
+    if (nbytes > 24) memcpy(&w.b, p + nbytes / 2, 8);
+    return mix_short(&w, nbytes) + (uint64_t)(uintptr_t)data;
 }
 
 #define CACHED_STRINGS 8192

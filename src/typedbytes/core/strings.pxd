@@ -12,6 +12,7 @@ cdef extern from "core/strings.h":
     short_words load_long(const unsigned char* p, Py_ssize_t nbytes) noexcept
     bint same_short(const short_words* x, const short_words* y) noexcept
     uint32_t hash_short(const short_words* words, Py_ssize_t nbytes) noexcept
+    uint64_t sample_of(const void* data, Py_ssize_t nbytes) noexcept
 
     enum:
         CACHED_STRINGS

@@ -76,9 +76,14 @@ cdef inline int encode_bytes(Encoding* e, PyObject* obj) except -1:
     return encode_payload(e, BYTES, bytes_data(obj), bytes_size(obj))
 
 
+cdef inline bint is_one_block(Py_buffer* view) noexcept:
+    # A view of nothing may have strides that it refuses to call contiguous.
+    return view.len > 0 and PyBuffer_IsContiguous(view, c"C")
+
+
 cdef int encode_buffer(Encoding* e, object obj) except -1:
     cdef Py_buffer view
-    if type(obj) is memoryview and not obj.c_contiguous:
+    if type(obj) is memoryview and not is_one_block(PyMemoryView_GET_BUFFER(obj)):
         obj = obj.tobytes()
     PyObject_GetBuffer(obj, &view, PyBUF_CONTIG_RO)
     try:

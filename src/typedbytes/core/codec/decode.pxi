@@ -95,6 +95,7 @@ cdef PyObject* decode_other(Decoding* d) except NULL:
             number = recognise_none_or_int(p + 5, length)
             if number != NULL:
                 return consume(d, 5 + length, number)
+            return decode_whole_pickle(d, length)
     if code == LIST:
         refuse_in_key(d, code)
         return decode_list(d)
@@ -117,6 +118,16 @@ cdef PyObject* decode_other(Decoding* d) except NULL:
             return raise_negative(d, length, code)
         return decode_vector(d, length) if code == VECTOR else decode_map(d, length)
     return decode_fixed(d, code)
+
+
+cdef PyObject* decode_whole_pickle(Decoding* d, Py_ssize_t length) except NULL:
+    # One that is in the buffer, and neither None nor an int.
+    cdef PyObject* value
+    if d.pickle == SAFE and d.in_key == 0:
+        value = recognise(d.buf.cursor + 5, length)
+        if value != NULL:
+            return consume(d, 5 + length, value)
+    return decode_payload(d, PICKLE, length)
 
 
 cdef PyObject* decode_fixed(Decoding* d, int code) except NULL:

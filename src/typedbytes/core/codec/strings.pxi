@@ -195,6 +195,17 @@ cdef PyObject* decode_long_map_key(Decoding* d, const unsigned char* p, Py_ssize
     return slot.text
 
 
+# The interpreter's own texts of one ASCII character; filled at import, never freed.
+cdef PyObject* LETTERS[128]
+
+cdef int share_letters() except -1:
+    cdef unsigned char letter
+    for letter in range(128):
+        LETTERS[letter] = PyUnicode_DecodeUTF8(<const char*>&letter, 1, NULL)
+
+share_letters()
+
+
 cdef inline PyObject* decode_short_string(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
     cdef short_words words
     cdef CachedString* slot
@@ -202,6 +213,9 @@ cdef inline PyObject* decode_short_string(Decoding* d, const unsigned char* p, P
     global STRING_BALANCE
     if nbytes > CACHED_LENGTH or not d.use_string_cache or not should_look_up(&STRING_BALANCE):
         return decode_string(d, p, nbytes)
+    if nbytes == 1 and p[0] < 128:
+        incref(LETTERS[p[0]])
+        return LETTERS[p[0]]
     words = load_short(p, nbytes)
     slot = cache_slot(&words, nbytes)
     text = find_cached(slot, &words, nbytes)
@@ -305,25 +319,34 @@ cdef int encode_known_utf8(Encoding* e, PyObject* obj) except -1:
     return encode_payload(e, STRING, utf8, nbytes)
 
 
-# The addresses of the MAP keys that were encoded last and are not ASCII, in pairs. A key that comes again gets its
-# UTF-8 from the interpreter, which keeps it in the str: records are alike, and their keys the same objects. Nothing is
-# read at these addresses, where by now another str may be.
+# Samples of the texts that were encoded last, are not ASCII and not long. A text that comes again gets its UTF-8 from
+# the interpreter, which keeps it in the str: keys of records, and names in them, are often the same objects. Another
+# text where one was freed has another sample. While hardly any comes again, only some are looked up.
 
 cdef enum:
-    LAST_KEYS = 128
+    LAST_TEXTS = 4096
+    MAX_KEPT_LENGTH = 256     # characters
 
-cdef PyObject* LAST_TEXT_KEYS[LAST_KEYS]
+cdef uint64_t TEXT_SAMPLES[LAST_TEXTS]
+cdef int TEXT_BALANCE = LAST_TEXTS
 
-cdef const char* utf8_of_repeated_key(PyObject* text, Py_ssize_t* nbytes) noexcept:
-    # NULL without an exception: this is the key's first time, or it has no UTF-8.
-    cdef PyObject** last = &LAST_TEXT_KEYS[<size_t>text // 64 * 2 % LAST_KEYS]
+cdef const char* utf8_of_repeated(PyObject* text, Py_ssize_t* nbytes) noexcept:
+    # NULL without an exception: this is the text's first time, or it has no UTF-8.
+    cdef uint64_t sample
+    cdef uint64_t* last
     cdef const char* utf8
-    if NO_GIL:
+    global TEXT_BALANCE
+    TEXT_BALANCE -= 1
+    if TEXT_BALANCE < 0:
+        if TEXT_BALANCE < -4 * LAST_TEXTS:
+            TEXT_BALANCE = LAST_TEXTS
         return NULL
-    if last[0] != text and last[1] != text:
-        last[1] = last[0]
-        last[0] = text
+    sample = sample_of(PyUnicode_DATA(text), PyUnicode_GET_LENGTH(text) * PyUnicode_KIND(text))
+    last = &TEXT_SAMPLES[(sample >> 48 ^ sample >> 5) % LAST_TEXTS]
+    if last[0] != sample:
+        last[0] = sample
         return NULL
+    TEXT_BALANCE = LAST_TEXTS
     utf8 = PyUnicode_AsUTF8AndSize(text, nbytes)
     if utf8 == NULL:
         PyErr_Clear()
@@ -339,8 +362,8 @@ cdef int encode_text(Encoding* e, PyObject* obj) except -1:
     nchars = PyUnicode_GET_LENGTH(obj)
     if PyUnicode_IS_ASCII(obj):    # an instance of a subclass
         return encode_payload(e, STRING, PyUnicode_DATA(obj), nchars)
-    if e.frame != NULL and e.frame.role == KEY and nchars <= CACHED_KEY_LENGTH:
-        utf8 = utf8_of_repeated_key(obj, &nbytes)
+    if not NO_GIL and nchars <= MAX_KEPT_LENGTH:
+        utf8 = utf8_of_repeated(obj, &nbytes)
         if utf8 != NULL:
             return encode_payload(e, STRING, utf8, nbytes)
     kind = PyUnicode_KIND(obj)

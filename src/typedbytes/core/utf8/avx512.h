@@ -251,7 +251,7 @@ TB_WIDE static inline ptrdiff_t wide_ascii_from_ucs4(unsigned char *out, const u
     return n;
 }
 
-#define TB_WIDE_ENCODER(NAME, UNIT, ASCII, LOAD, PLAIN)                                              \
+#define TB_WIDE_ENCODER(NAME, UNIT, ASCII, LOAD, LOAD_REST)                                          \
     TB_WIDE static ptrdiff_t NAME(unsigned char *out, const UNIT *in, const UNIT *end) {             \
         const unsigned char *start = out;                                                            \
         while (end - in >= 16) {                                                                     \
@@ -265,16 +265,23 @@ TB_WIDE static inline ptrdiff_t wide_ascii_from_ucs4(unsigned char *out, const u
                 out = wide_encode(out, c);                                                           \
             }                                                                                        \
         }                                                                                            \
-        const ptrdiff_t rest = PLAIN(out, in, end);                                                  \
-        return rest < 0 ? -1 : out - start + rest;                                                   \
+        if (in < end) {    /* the other lanes are zeros, of a byte each */                           \
+            const __mmask16 rest = (__mmask16)(0xffff >> (16 - (end - in)));                         \
+            const __m512i c = LOAD_REST;                                                             \
+            if (sizeof(UNIT) > 1 && wide_has_surrogate(c)) return -1;                                \
+            out = wide_encode(out, c) - (16 - (end - in));                                           \
+        }                                                                                            \
+        return out - start;                                                                          \
     }
 
 TB_WIDE_ENCODER(wide_from_ucs1, uint8_t, wide_ascii_from_ucs1,
-                _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)in)), plain_from_ucs1)
+                _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)in)),
+                _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(rest, in)))
 TB_WIDE_ENCODER(wide_from_ucs2, uint16_t, wide_ascii_from_ucs2,
                 _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)in)),
-                plain_from_ucs2)
-TB_WIDE_ENCODER(wide_from_ucs4, uint32_t, wide_ascii_from_ucs4, _mm512_loadu_si512(in), plain_from_ucs4)
+                _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(rest, in)))
+TB_WIDE_ENCODER(wide_from_ucs4, uint32_t, wide_ascii_from_ucs4, _mm512_loadu_si512(in),
+                _mm512_maskz_loadu_epi32(rest, in))
 
 #endif
 

@@ -130,7 +130,9 @@ cdef inline bint expect_call(PickleForm* f, unsigned char tuple_opcode) noexcept
 cdef bint take_state(PickleForm* f, unsigned char* state, Py_ssize_t nbytes) noexcept:
     # That many bytes: a str of Python 2, bytes, or the latin-1 text that stands for bytes in protocol 2.
     cdef const unsigned char* end
-    cdef Py_ssize_t i
+    cdef const unsigned char* p
+    cdef Py_ssize_t nchars, i
+    cdef bint is_wide, is_other = False
     skip_put(f)
     if f.end - f.p >= 2 + nbytes and f.p[1] == nbytes and (f.p[0] == OP_SHORT_BINSTRING or f.p[0] == OP_SHORT_BINBYTES):
         memcpy(state, f.p + 2, nbytes)
@@ -139,27 +141,30 @@ cdef bint take_state(PickleForm* f, unsigned char* state, Py_ssize_t nbytes) noe
         return True
     if not expect_stored(f, b"c_codecs\nencode\n", 16) or f.end - f.p < 5 or f.p[0] != OP_BINUNICODE:
         return False
-    if load_u32_le(f.p + 1) > f.end - f.p - 5:
+    p = f.p + 5
+    nchars = load_u32_le(f.p + 1)
+    if nchars > 2 * nbytes or f.end - p < 2 * nbytes:    # so much is read, and one byte of what follows
         return False
-    end = f.p + 5 + load_u32_le(f.p + 1)
-    f.p += 5
-    for i in range(nbytes):
-        if f.p < end and f.p[0] < 128:
-            state[i] = f.p[0]
-            f.p += 1
-        elif end - f.p >= 2 and (f.p[0] == 0xc2 or f.p[0] == 0xc3) and f.p[1] >> 6 == 2:
-            state[i] = <unsigned char>((f.p[0] << 6 | f.p[1] & 0x3f) & 255)
-            f.p += 2
-        else:
-            return False
-    if f.p != end:
+    end = p + nchars
+    for i in range(nbytes):    # without a branch: which bytes are above 127 is random
+        is_wide = p[0] >> 7
+        state[i] = <unsigned char>(p[0] << 6 & 0xc0 | p[1] & 0x3f) if is_wide else p[0]
+        is_other |= is_wide & (((p[0] & 0xfe) != 0xc2) | ((p[1] & 0xc0) != 0x80))
+        p += 1 + is_wide
+    if is_other or p != end:
         return False
+    f.p = p
     skip_put(f)
     return expect_stored(f, b"X\x06\0\0\0latin1", 11) and expect_call(f, OP_TUPLE2)
 
 
 cdef inline int load_microsecond(const unsigned char* p) noexcept:
     return p[0] << 16 | p[1] << 8 | p[2]
+
+
+cdef inline bint is_moment(int year, int month, int day, int hour, int minute, int second, int microsecond) noexcept:
+    return 1 <= year <= 9999 and 1 <= month <= 12 and 1 <= day <= days_of_month(year, month) and hour < 24 \
+        and minute < 60 and second < 60 and microsecond < 1000000
 
 
 cdef PyObject* recognise_date(PickleForm* f) except? NULL:
@@ -187,6 +192,9 @@ cdef PyObject* recognise_datetime(PickleForm* f) except? NULL:
     zone = take_zone(f)
     if f.p != f.end:
         return NULL
+    if s[2] < 128 and is_moment(s[0] << 8 | s[1], s[2], s[3], s[4], s[5], s[6], load_microsecond(s + 7)):
+        return new_datetime(DATETIME_TYPE, s[0] << 8 | s[1], s[2], s[3], s[4], s[5], s[6], load_microsecond(s + 7),
+                            <PyObject*>zone)
     return PyDateTimeAPI.DateTime_FromDateAndTimeAndFold(
         s[0] << 8 | s[1], s[2] & 127, s[3], s[4], s[5], s[6], load_microsecond(s + 7), <PyObject*>zone, s[2] >> 7,
         DATETIME_TYPE)

@@ -6,6 +6,7 @@ cdef enum:
     PICKLE_DEPTH = 100
     WIDE_NBYTES = 9 + 17 + 1    # of the pickle of an int of 128 bits
     UNSIGNED_NBYTES = 9 + 9 + 1    # of 64 bits without a sign
+    LATIN1_NBYTES = 17 + 4 + 13    # of bytes, without the text that stands for them
 
 # PICKLE, its length, which is filled in, PROTO 2, LONG1.
 cdef const char* WIDE_HEAD = b"\x64\x00\x00\x00\x00\x80\x02\x8a"
@@ -158,20 +159,22 @@ cdef bint write_scalar(Encoding* e, PyObject* obj) except -1:
 
 cdef int write_int(Encoding* e, PyObject* obj) except -1:
     cdef int64_t number
-    cdef unsigned char* p
     if unlikely(not int_to_i64(obj, &number)) or number != <int32_t>number:
         return write_long(e, obj)
     reserve(&e.buf, 5)
-    p = e.buf.cursor
+    e.buf.cursor = store_small(e.buf.cursor, <int32_t>number)
+    return 0
+
+
+cdef inline unsigned char* store_small(unsigned char* p, int32_t number) noexcept:
+    # Return where it ends, 5 bytes on at most, which the caller has reserved.
     if 0 <= number < 256:
         p[0] = OP_BININT1
         p[1] = <unsigned char>number
-        e.buf.cursor += 2
-        return 0
+        return p + 2
     p[0] = OP_BININT2 if 0 <= number < 65536 else OP_BININT
     store_u32_le(p + 1, <uint32_t>number)
-    e.buf.cursor += 3 if 0 <= number < 65536 else 5
-    return 0
+    return p + (3 if 0 <= number < 65536 else 5)
 
 
 cdef int write_long(Encoding* e, PyObject* obj) except -1:
@@ -245,25 +248,44 @@ cdef int write_text_of(Encoding* e, const char* data, Py_ssize_t nbytes) except 
 
 
 cdef int write_latin1(Encoding* e, const unsigned char* data, Py_ssize_t nbytes) except -1:
-    # Protocol 2 has no bytes: text, and the codec that makes them of it; Python 2 gets its str.
     cdef Py_ssize_t i
     cdef Py_ssize_t nchars = nbytes
-    cdef unsigned char* p
     for i in range(nbytes):
         nchars += data[i] >> 7
-    write_opcodes(e, b"c_codecs\nencode\n", 16)
-    write_text_head(e, nchars)
-    p = e.buf.cursor
+    if nchars > MAX_LENGTH:
+        return raise_too_long(e, PICKLE, nchars)
+    reserve(&e.buf, nchars + LATIN1_NBYTES)
+    e.buf.cursor = store_latin1(e.buf.cursor, data, nbytes)
+    return 0
+
+
+cdef unsigned char* store_latin1(unsigned char* p, const unsigned char* data, Py_ssize_t nbytes) noexcept:
+    cdef unsigned char* start = begin_latin1(p)
+    cdef Py_ssize_t i
+    p = start
     for i in range(nbytes):
-        if data[i] < 128:
-            p[0] = data[i]
-            p += 1
-        else:
-            p[0] = 0xc0 | data[i] >> 6
-            p[1] = 0x80 | data[i] & 0x3f
-            p += 2
-    e.buf.cursor = p
-    return write_opcodes(e, b"X\x06\0\0\0latin1\x86R", 13)
+        p = store_character(p, data[i])
+    return end_latin1(start, p)
+
+
+# Protocol 2 has no bytes: text, and the codec that makes them of it; Python 2 gets its str. Each returns where it ends.
+
+cdef inline unsigned char* begin_latin1(unsigned char* p) noexcept:
+    memcpy(p, b"c_codecs\nencode\nX", 17)
+    return p + 21
+
+
+cdef inline unsigned char* store_character(unsigned char* p, int byte) noexcept:
+    # Without a branch: which bytes are above 127 is random.
+    p[0] = <unsigned char>(0xc0 | byte >> 6 if byte > 127 else byte)
+    p[1] = <unsigned char>(0x80 | byte & 0x3f)
+    return p + 1 + (byte >> 7)
+
+
+cdef inline unsigned char* end_latin1(unsigned char* start, unsigned char* p) noexcept:
+    store_u32_le(start - 4, <uint32_t>(p - start))
+    memcpy(p, b"X\x06\0\0\0latin1\x86R", 13)
+    return p + 13
 
 
 cdef int write_decimal(Encoding* e, PyObject* obj) except -1:
@@ -289,30 +311,29 @@ cdef int write_moment(Encoding* e, PyObject* obj) except -1:
     # the highest bit of the first byte that has one to spare.
     cdef PyTypeObject* kind = Py_TYPE(obj)
     cdef PyObject* zone = Py_None
-    cdef unsigned char state[10]
+    cdef unsigned char* start
+    cdef unsigned char* p
+    reserve(&e.buf, 19 + 2 * 10 + LATIN1_NBYTES)
+    p = e.buf.cursor
     if kind == TIME_TYPE:
-        write_opcodes(e, b"cdatetime\ntime\n", 15)
-        store_clock(state, PyDateTime_TIME_GET_HOUR(obj) | PyDateTime_TIME_GET_FOLD(obj) << 7,
-                    PyDateTime_TIME_GET_MINUTE(obj),
-                    PyDateTime_TIME_GET_SECOND(obj), PyDateTime_TIME_GET_MICROSECOND(obj))
-        write_latin1(e, state, 6)
+        memcpy(p, b"cdatetime\ntime\n", 15)
+        start = begin_latin1(p + 15)
+        p = store_clock(start, PyDateTime_TIME_GET_HOUR(obj) | PyDateTime_TIME_GET_FOLD(obj) << 7,
+                        PyDateTime_TIME_GET_MINUTE(obj), PyDateTime_TIME_GET_SECOND(obj),
+                        PyDateTime_TIME_GET_MICROSECOND(obj))
         zone = zone_of_time(obj)
+    elif kind == DATE_TYPE:
+        memcpy(p, b"cdatetime\ndate\n", 15)
+        start = begin_latin1(p + 15)
+        p = store_day(start, obj, 0)
     else:
-        state[0] = <unsigned char>(PyDateTime_GET_YEAR(obj) >> 8)
-        state[1] = <unsigned char>(PyDateTime_GET_YEAR(obj) & 255)
-        state[2] = <unsigned char>PyDateTime_GET_MONTH(obj)
-        state[3] = <unsigned char>PyDateTime_GET_DAY(obj)
-        if kind == DATE_TYPE:
-            write_opcodes(e, b"cdatetime\ndate\n", 15)
-            write_latin1(e, state, 4)
-        else:
-            write_opcodes(e, b"cdatetime\ndatetime\n", 19)
-            state[2] |= PyDateTime_DATE_GET_FOLD(obj) << 7
-            store_clock(state + 4, PyDateTime_DATE_GET_HOUR(obj), PyDateTime_DATE_GET_MINUTE(obj),
-                        PyDateTime_DATE_GET_SECOND(obj),
+        memcpy(p, b"cdatetime\ndatetime\n", 19)
+        start = begin_latin1(p + 19)
+        p = store_clock(store_day(start, obj, PyDateTime_DATE_GET_FOLD(obj)), PyDateTime_DATE_GET_HOUR(obj),
+                        PyDateTime_DATE_GET_MINUTE(obj), PyDateTime_DATE_GET_SECOND(obj),
                         PyDateTime_DATE_GET_MICROSECOND(obj))
-            write_latin1(e, state, 10)
-            zone = zone_of_datetime(obj)
+        zone = zone_of_datetime(obj)
+    e.buf.cursor = end_latin1(start, p)
     if zone == Py_None:
         return write_opcodes(e, b"\x85R", 2)
     if Py_TYPE(zone) != ZONE_TYPE:
@@ -323,29 +344,32 @@ cdef int write_moment(Encoding* e, PyObject* obj) except -1:
     return write_opcodes(e, b"\x86R", 2)
 
 
-cdef inline void store_clock(unsigned char* p, int hour, int minute, int second, int microsecond) noexcept:
-    p[0] = <unsigned char>hour
-    p[1] = <unsigned char>minute
-    p[2] = <unsigned char>second
-    p[3] = <unsigned char>(microsecond >> 16)
-    p[4] = <unsigned char>(microsecond >> 8 & 255)
-    p[5] = <unsigned char>(microsecond & 255)
+cdef inline unsigned char* store_day(unsigned char* p, PyObject* obj, int fold) noexcept:
+    p[0] = <unsigned char>(PyDateTime_GET_YEAR(obj) >> 8)
+    p = store_character(p + 1, PyDateTime_GET_YEAR(obj) & 255)
+    p = store_character(p, PyDateTime_GET_MONTH(obj) | fold << 7)
+    p[0] = <unsigned char>PyDateTime_GET_DAY(obj)
+    return p + 1
+
+
+cdef inline unsigned char* store_clock(unsigned char* p, int hour, int minute, int second, int microsecond) noexcept:
+    p = store_character(p, hour)
+    p[0] = <unsigned char>minute
+    p[1] = <unsigned char>second
+    p[2] = <unsigned char>(microsecond >> 16)
+    p = store_character(p + 3, microsecond >> 8 & 255)
+    return store_character(p, microsecond & 255)
 
 
 cdef int write_delta(Encoding* e, PyObject* obj) except -1:
-    write_opcodes(e, b"cdatetime\ntimedelta\n", 20)
-    write_small(e, PyDateTime_DELTA_GET_DAYS(obj))
-    write_small(e, PyDateTime_DELTA_GET_SECONDS(obj))
-    write_small(e, PyDateTime_DELTA_GET_MICROSECONDS(obj))
+    cdef unsigned char* p
+    reserve(&e.buf, 20 + 3 * 5)
+    p = e.buf.cursor
+    memcpy(p, b"cdatetime\ntimedelta\n", 20)
+    p = store_small(p + 20, PyDateTime_DELTA_GET_DAYS(obj))
+    p = store_small(p, PyDateTime_DELTA_GET_SECONDS(obj))
+    e.buf.cursor = store_small(p, PyDateTime_DELTA_GET_MICROSECONDS(obj))
     return write_opcodes(e, b"\x87R", 2)
-
-
-cdef int write_small(Encoding* e, int number) except -1:
-    cdef PyObject* obj = int_object(number)
-    try:
-        return write_int(e, obj)
-    finally:
-        decref(obj)
 
 
 # The zone written last, and its bytes: a column of datetimes has one zone or few. Zones never change.
@@ -486,11 +510,17 @@ cdef int append_start(Encoding* e, WrittenElements* elements) except -1:
 
 cdef int sort_elements(Encoding* e, const Py_ssize_t* starts, Py_ssize_t nelements) except -1:
     # The elements end where the output does.
+    cdef EncodedKey few[FEW_ELEMENTS]
+    cdef unsigned char scratch[FEW_NBYTES]
     cdef Py_ssize_t nbytes = written(&e.buf) - starts[0]
     cdef unsigned char* p = e.buf.start + starts[0]
-    cdef EncodedKey* elements = <EncodedKey*>PyMem_Malloc(nelements * sizeof(EncodedKey) + nbytes)
-    cdef unsigned char* copied = <unsigned char*>(elements + nelements)
+    cdef EncodedKey* elements = few
+    cdef unsigned char* copied = scratch
     cdef Py_ssize_t i
+    cdef bint are_few = nelements <= FEW_ELEMENTS and nbytes <= FEW_NBYTES
+    if not are_few:
+        elements = <EncodedKey*>PyMem_Malloc(nelements * sizeof(EncodedKey) + nbytes)
+        copied = <unsigned char*>(elements + nelements)
     if elements == NULL:
         raise MemoryError
     memcpy(copied, p, nbytes)
@@ -498,12 +528,41 @@ cdef int sort_elements(Encoding* e, const Py_ssize_t* starts, Py_ssize_t nelemen
         elements[i].start = copied + (starts[i] - starts[0])
         elements[i].nbytes = (starts[i + 1] if i + 1 < nelements else starts[0] + nbytes) - starts[i]
         elements[i].index = i
-    qsort(elements, nelements, sizeof(EncodedKey), compare_keys)
+    if are_few:
+        sort_few(elements, nelements)
+    else:
+        qsort(elements, nelements, sizeof(EncodedKey), compare_keys)
     for i in range(nelements):
-        memcpy(p, elements[i].start, elements[i].nbytes)
+        copy_short(p, elements[i].start, elements[i].nbytes)
         p += elements[i].nbytes
-    PyMem_Free(elements)
+    if not are_few:
+        PyMem_Free(elements)
     return 0
+
+
+cdef enum:
+    FEW_ELEMENTS = 16
+    FEW_NBYTES = 256
+
+cdef void sort_few(EncodedKey* elements, Py_ssize_t nelements) noexcept:
+    # By insertion: no function is called for a comparison.
+    cdef EncodedKey moved
+    cdef Py_ssize_t i, j
+    for i in range(1, nelements):
+        moved = elements[i]
+        j = i
+        while j > 0 and is_before(&moved, &elements[j - 1]):
+            elements[j] = elements[j - 1]
+            j -= 1
+        elements[j] = moved
+
+
+cdef inline bint is_before(const EncodedKey* x, const EncodedKey* y) noexcept:
+    cdef Py_ssize_t i = 0
+    cdef Py_ssize_t nbytes = min(x.nbytes, y.nbytes)
+    while i < nbytes and x.start[i] == y.start[i]:
+        i += 1
+    return x.start[i] < y.start[i] if i < nbytes else x.nbytes < y.nbytes
 
 
 def safe_dumps(obj):
