@@ -47,7 +47,6 @@ def test_the_command_runs_the_script_as_mrjobs(tmp_path, words):
     case = CASES[1]
     script = lay_out(tmp_path, case)
     command = [sys.executable, "-m", "typedbytes", *words, "--as", "mrjob", "--quiet", script, "in"]
-    arguments = [word for each in case["words"] for word in ("--arg", each)]
     arguments = [f"--arg={each}" for each in case["words"]]
     done = subprocess.run([*command, *arguments], cwd=tmp_path, env=environment(), capture_output=True)
     assert done.stdout.decode("latin-1") == case["output"], done.stderr.decode()
@@ -167,6 +166,16 @@ def test_a_mapper_of_whole_files(tmp_path):
         (tmp_path / "in" / name).write_text(text)
     output, _ = run_front(tmp_path, HERE / "scripts" / "mr_whole_files.py", "in", "-q", "--no-conf")
     assert output == b'"x"\t[["a", "a"]]\n"y"\t[["a", "a"], ["b", "b"]]\n'
+
+
+def test_whole_files_are_named_by_the_command_line_of_the_library(tmp_path):
+    (tmp_path / "in").write_text("a line\n")
+    command = ["run", "--as", "mrjob", "--quiet", HERE / "scripts" / "mr_whole_files.py", "in"]
+    done = subprocess.run(
+        [sys.executable, "-m", "typedbytes", *command], cwd=tmp_path, env=environment(), capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert "mapper_raw needs the name of a file on each line, not 'a line': start the script by" in done.stderr
 
 
 def test_lines_end_where_a_file_ends():

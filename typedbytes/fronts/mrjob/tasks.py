@@ -99,7 +99,7 @@ class _RoleCode:
         lines = self._lines(records)
         if step["mapper_raw"] and self._role == "map":
             paths = (line.rpartition(TAB)[2].decode() for line in lines)
-            files = _copied(paths, os.environ) if self._is_text else ((path, path) for path in paths)
+            files = _copied(paths, os.environ) if self._is_text else map(_existing, paths)
             return writes(_written(job, self._number, name, files))
         return writes(_lines_of_role(job, step, self._number, name, lines))
 
@@ -112,6 +112,16 @@ class _RoleCode:
         if find_format("map", "input", os.environ) == "text" and has_text_keys("map", os.environ):
             return (_joined(key, value) for key, value in records)
         return (value if isinstance(value, bytes) else str(value).encode() for _, value in records)
+
+
+def _existing(path: str) -> tuple[str, str]:
+    """Return the path of a file of this machine, which is its URI too."""
+    if not os.path.exists(path):
+        raise FileNotFoundError(
+            f"mapper_raw needs the name of a file on each line, not {path!r:.80}: "
+            "start the script by python -m typedbytes.fronts, which hands it the names of its inputs"
+        )
+    return path, path
 
 
 def _copied(paths: Iterable[str], environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
