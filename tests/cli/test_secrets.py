@@ -16,7 +16,7 @@ import pytest
 import typedbytes as tb
 from support.commands import COMMAND, run
 from support.subprocess_runs import SECONDS
-from typedbytes._base.secrets import without_secrets
+from typedbytes._base.secrets import without_secret_values, without_secrets
 from typedbytes.cli import main
 from typedbytes.cli.registry import COMMANDS
 
@@ -243,8 +243,9 @@ def test_a_command_line_that_is_printed_is_whole(tmp_path, monkeypatch, capfdbin
     monkeypatch.chdir(tmp_path)
     (tmp_path / "job.py").write_text(SCRIPT)
     words = ["job.py", "s3a://me:hunter2@in/a", "-o", "s3a://me:hunter2@out/b", "--no-bundle", "--dry-run"]
-    assert main(["submit", *words]) == 0
+    assert main(["submit", *words, "-D", "fs.s3a.secret.key=hunter2"]) == 0
     written, messages = capfdbinary.readouterr()
+    assert b"-D fs.s3a.secret.key=hunter2" in written
     assert b"s3a://me:hunter2@in/a" in written and b"s3a://me:hunter2@out/b" in written
     assert b"hunter2" not in messages
 
@@ -331,6 +332,59 @@ def test_outputs_and_what_cannot_be_reached(command, protocol, tmp_path):
 )
 def test_what_is_hidden(text, shown):
     assert without_secrets(text) == shown
+
+
+# Names of Hadoop's connectors, of databases' and clouds' variables, and what users call them.
+NAMES_OF_SECRETS = """
+fs.s3a.secret.key fs.s3a.access.key fs.s3a.session.token fs.s3a.bucket.logs.secret.key fs.s3a.encryption.key
+fs.s3.awsSecretAccessKey fs.s3.awsAccessKeyId fs.azure.account.key.me.dfs.core.windows.net
+fs.azure.account.oauth2.client.secret.me.dfs.core.windows.net fs.azure.sas.fixed.token.me.dfs.core.windows.net
+fs.azure.sas.box.me.blob.core.windows.net fs.gs.auth.service.account.private.key fs.oss.accessKeySecret
+fs.cosn.userinfo.secretKey dfs.adls.oauth2.credential ssl.server.keystore.password javax.jdo.option.ConnectionPassword
+AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN AZURE_STORAGE_KEY GITHUB_TOKEN PGPASSWORD MYSQL_PWD DB_PASS OPENAI_API_KEY
+APIKEY api_key apiKey access-key secret_key password passwd token auth client-secret authToken X-Amz-Signature
+"""
+OTHER_NAMES = """
+mapreduce.job.keys mapreduce.partition.keycomparator.options mapreduce.partition.keypartitioner.options
+mapreduce.job.output.key.class mapreduce.job.output.key.comparator.class stream.num.map.output.key.fields key keys
+sort.key group_key max_tokens tokens token_count tokenizer passes compass bypass author design signal assign monkey
+fs.s3a.aws.credentials.provider hadoop.security.credential.provider.path fs.azure.account.auth.type fs.s3a.endpoint
+fs.azure.account.keyprovider.me fs.gs.auth.service.account.email hadoop.security.authentication password.file
+"""
+FORMS = "{}={}", "-D{}={}", "--env={}={}", "--{}={}", "--arg=--{}={}"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_values_are_hidden_by_their_names(form):
+    for name in NAMES_OF_SECRETS.split():
+        assert without_secret_values([form.format(name, "x=y")]) == [form.format(name, "***")]
+        assert without_secret_values([form.format(name, "true")]) == [form.format(name, "true")]
+    for name in OTHER_NAMES.split():
+        assert without_secret_values([form.format(name, "x=y")]) == [form.format(name, "x=y")]
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("job.py --password x in", "job.py --password *** in"),
+        ("--arg --password --arg x", "--arg --password --arg ***"),
+        ("--verify-token -q in", "--verify-token -q in"),
+        ("-o out/token=5/x", "-o out/token=5/x"),
+        ("password= https://h/?n=1&key=x", "password= https://h/?n=1&key=x"),  # a URL is for without_secrets
+    ],
+)
+def test_values_are_hidden_after_their_options(words, shown):
+    assert without_secret_values(words.split()) == shown.split()
+
+
+def test_a_value_is_hidden_wherever_it_is_quoted(tmp_path, monkeypatch, capfdbinary):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "job.py").write_text(SCRIPT.replace('"ftp', 'f"{typedbytes.streaming.task().params} ftp'))
+    words = ["job.py", "pairs.tb", "-o", "out", "--param", "api_key=s1gn4ture"]
+    (tmp_path / "pairs.tb").write_bytes(PAIRS)
+    assert main(["run", *words, "--inline"]) == 1
+    messages = capfdbinary.readouterr().err
+    assert b"{'api_key': '***'}" in messages and b"s1gn4ture" not in messages
 
 
 @pytest.mark.parametrize("scheme", ["abfs", "abfss", "wasb", "wasbs"])

@@ -584,6 +584,25 @@ def test_what_is_between_steps_is_left_to_a_job_that_goes_on(tmp_path, monkeypat
     ]
 
 
+def test_commands_in_messages_have_no_secrets(tmp_path, monkeypatch, home):
+    folder = home(f'case "$1" in fs) echo denied; exit 1;; esac; cat {tmp_path}/log')
+    (tmp_path / "log").write_text(LOG)
+    (folder / "hadoop-streaming.jar").write_bytes(b"")
+    monkeypatch.setenv("HADOOP_HOME", str(folder))
+    properties = {"fs.s3a.secret.key": "hunter2", "fs.s3a.endpoint": "here"}
+    said = []
+    job = plan(written(tmp_path, job=STEPS), ["in"], "out", params={"times": 1}, properties=properties)
+    hadoop.submit(job, say=said.append)
+    failed = [line for line in said if line.endswith("failed: denied")]
+    assert failed and all(
+        line.startswith("hadoop fs -D 'fs.s3a.secret.key=***' -D fs.s3a.endpoint=here -rm") for line in failed
+    )
+    for value in ("hunter2\0", 'hunter2"', "${hunter2}"):
+        with pytest.raises(hadoop.SubmitError, match=r"AWS_SECRET_ACCESS_KEY=\*\*\*'") as raised:
+            plan("job.py", ["in"], "out", environment={"AWS_SECRET_ACCESS_KEY": value}).words()
+        assert "hunter2" not in str(raised.value)
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
 def test_what_is_left_when_a_removal_is_interrupted_is_named(tmp_path, monkeypatch, home, error):
     folder = home(f'echo "$@" >> {tmp_path}/asked')

@@ -217,12 +217,20 @@ def test_the_command_is_repeated_without_secrets(tmp_path):
         "AWS_SECRET_ACCESS_KEY=hunter2",
         "-Dfs.s3a.secret.key=hunter2",
         "--env=X=ftp://me:hunter2@host/",
+        "-Dfs.azure.account.key.me.blob.core.windows.net=hunter2",
+        "--param",
+        "api_key=hunter2",
+        "--param=access_key=hunter2",
+        "--arg=--password",
+        "-Dmapreduce.partition.keypartitioner.options=-k1",
     ]
     words = ["run", "job.py", "in.txt", "-o", "out", *options, "--report", "job.html", "--param", "a=b c"]
     subprocess.run([sys.executable, "-m", "typedbytes", *words], cwd=tmp_path, env=environment(), check=True)
     page = read_page(tmp_path / "job.html")
     _, command, _ = page.sections["The command that repeats it"]
     shown = "--env 'AWS_SECRET_ACCESS_KEY=***' '-Dfs.s3a.secret.key=***' --env=X=ftp://***@host/"
+    shown += " '-Dfs.azure.account.key.me.blob.core.windows.net=***' --param 'api_key=***' '--param=access_key=***'"
+    shown += " --arg=--password -Dmapreduce.partition.keypartitioner.options=-k1"
     assert command == (
         f"cd {os.path.realpath(tmp_path)}\n"
         f"typedbytes run job.py in.txt -o out {shown} --report job.html --param 'a=b c'"

@@ -14,6 +14,7 @@ import re
 from collections import namedtuple
 
 from typedbytes._base.locations import is_url
+from typedbytes._base.secrets import without_secret_values
 from typedbytes.jobs.errors import OptionError, SubmitError
 from typedbytes.jobs.shipped import split_link
 
@@ -68,6 +69,10 @@ def _is_undecodable(text):
     return any("\ud800" <= char <= "\udfff" for char in text)
 
 
+def _shown(word):
+    return repr(*without_secret_values([word]))
+
+
 def option(name, value):
     """Return the value of one of Hadoop's options."""
     if not value:
@@ -78,11 +83,14 @@ def option(name, value):
         )
     if value.startswith('"') or value.endswith('"'):
         raise SubmitError(
-            f"Hadoop strips a double quote from either end of {value!r}, the value of {name}: give it another value"
+            f"Hadoop strips a double quote from either end of {_shown(value)}, the value of {name}: give it another "
+            "value"
         )
     match = NOT_XML.search(value)
     if match:
-        raise SubmitError(f"Hadoop cannot send {value!r}, the value of {name}, to the nodes: it contains {match[0]!r}")
+        raise SubmitError(
+            f"Hadoop cannot send {_shown(value)}, the value of {name}, to the nodes: it contains {match[0]!r}"
+        )
     return value
 
 
@@ -104,12 +112,14 @@ def variable(key, value):
         raise OptionError(f"{key!r} is not the name of a variable: a name has no = in it")
     if key == "TMPDIR":
         raise SubmitError("Hadoop sets the variable TMPDIR of each task itself: give the tasks another variable")
-    if " " in key or " " in value:
+    word = f"{key}={value}"
+    if " " in word:
+        (shown,) = without_secret_values([word])
         raise SubmitError(
-            f"Hadoop ends the variable {key}={value!r} at its space: "
+            f"Hadoop ends the variable {key}={shown[len(key) + 1 :]!r} at its space: "
             "have the script read the value from a file (--ship)"
         )
-    return option("-cmdenv", literal("-cmdenv", f"{key}={value}"))
+    return option("-cmdenv", literal("-cmdenv", word))
 
 
 def input_location(path):
@@ -131,7 +141,7 @@ def literal(name, value):
     """Return a value in which Hadoop replaces nothing."""
     if "${" in value:
         raise SubmitError(
-            f"Hadoop replaces ${{...}} in {value!r}, the value of {name}, by a property: write out its value"
+            f"Hadoop replaces ${{...}} in {_shown(value)}, the value of {name}, by a property: write out its value"
         )
     return value
 

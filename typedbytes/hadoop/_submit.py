@@ -13,7 +13,7 @@ import sys
 import time
 from dataclasses import replace
 
-from typedbytes._base.secrets import without_secrets
+from typedbytes._base.secrets import without_secret_values, without_secrets
 from typedbytes.hadoop._check import check, check_words
 from typedbytes.hadoop._job_log import JobLogParser
 from typedbytes.hadoop._task_report import summarize
@@ -110,7 +110,7 @@ def _submit_steps(jobs, start, say, history):
 
 def _say_what_is_left(removals, say):
     if removals:
-        commands = "; ".join(shlex.join(["hadoop", *words]) for words in removals)
+        commands = "; ".join(shlex.join(["hadoop", *without_secret_values(words)]) for words in removals)
         say(f"what is between its steps is left; to remove it: {commands}")
 
 
@@ -129,7 +129,7 @@ def _run_shell(words, start, say):
         errors="replace",
     )
     if done.returncode:
-        say(f"hadoop {' '.join(words)} failed: {done.stdout.strip()}")
+        say(f"hadoop {shlex.join(without_secret_values(words))} failed: {done.stdout.strip()}")
     return not done.returncode
 
 

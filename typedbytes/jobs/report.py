@@ -4,7 +4,7 @@
     table_of(result)    the small table that a notebook shows
 
 Here: what the page says and how it looks. Not here: running jobs, files. Invariant: every text is escaped where it
-becomes markup, and passwords in URLs are hidden; lengths are shares of the width, so that the page fits any screen.
+becomes markup, and secrets are hidden; lengths are shares of the width, so that the page fits any screen.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from html import escape
 from statistics import median
 
 import typedbytes
-from typedbytes._base.secrets import without_secrets
+from typedbytes._base.secrets import without_secret_values, without_secrets
 from typedbytes.jobs.history import STOPPED
 from typedbytes.jobs.report_style import STYLE
 
@@ -37,8 +37,6 @@ NSLOWEST = 10
 MAX_SHOWN = 300  # characters of a key, a value or the path of an input
 #: What would hide in a page, or change the order of its text.
 _INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-#: A word NAME=VALUE of a command whose value is a secret.
-_SECRET = re.compile(r"(?is)^((?:--?[\w-]+=)?[\w.-]*(?:secret|token|passw|credential|access[._]?key)[\w.-]*=).+")
 #: Seconds between the marks of a time axis.
 _ROUND = [*(each * 10**power for power in (-3, -2, -1, 0) for each in (1, 2, 5)), 10, 20]
 _ROUND += [unit * each for unit in (60, 3600, 86400) for each in (0.5, 1, 2, 5, 10, 20)]
@@ -321,8 +319,7 @@ def _repeating(history):
     version = f"typedbytes {typedbytes.__version__}, Python {sys.version.split()[0]}"
     if not history.command:
         return tag("section", tag("small", version))
-    words = [_SECRET.sub(r"\1***", word) for word in history.command]
-    command = f"cd {shlex.quote(os.getcwd())}\n{shlex.join(words)}"
+    command = f"cd {shlex.quote(os.getcwd())}\n{shlex.join(without_secret_values(history.command))}"
     return _section("The command that repeats it", tag("pre", tag("code", command)), tag("small", version))
 
 

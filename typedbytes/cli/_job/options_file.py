@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 
+from typedbytes._base.secrets import remember_secrets, without_secret_values
 from typedbytes.cli._failure import USAGE, Failure, say_message
 
 TYPE_CHECKING = False
@@ -35,8 +36,9 @@ def words_of_file(command: str, arguments: list[str]) -> list[str]:
     words: list[str] = []
     for part in (found, found.get("profile", {}).get(profile, {})):
         words += _words_of(part.get(command, {}), path)
+    remember_secrets(words)
     if words and not {"-q", "--quiet"} & {*arguments, *words}:
-        say_message(f"options of {path}: {' '.join(words)}")
+        say_message(f"options of {path}: {' '.join(without_secret_values(words))}")
     return words
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 import tempfile
 
+from typedbytes._base.secrets import without_secret_values
 from typedbytes.cli._failure import BAD_DATA, USAGE, Failure, say_lines
 
 TYPE_CHECKING = False
@@ -74,7 +76,8 @@ def submit_and_show(plan: Plan, run: Callable[[Plan], object], as_pairs: bool, o
         remove_output(plan.output)
         raise
     except BaseException:  # a signal: the job may go on
-        say_lines(f"to remove what the job writes: hadoop {' '.join(removal(plan, [plan.output]))}")
+        words = without_secret_values(removal(plan, [plan.output]))
+        say_lines(f"to remove what the job writes: {shlex.join(['hadoop', *words])}")
         raise
     remove_output(plan.output)
 

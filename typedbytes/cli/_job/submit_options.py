@@ -40,7 +40,7 @@ class SubmitSettings(JobSettings, BundleSettings):
         "--streaming-jar", metavar="JAR", help="Hadoop's streaming jar, if it is not found"
     )
     read: bool = switch("--read", help="write the output of the job to stdout as pairs")
-    dry_run: bool = switch("--dry-run", help="print the commands, passwords in URLs included, instead of running them")
+    dry_run: bool = switch("--dry-run", help="print the commands, passwords and keys included, instead of running them")
     target: str = option(
         "--target",
         choices=("hadoop", "emr", "dataproc"),
