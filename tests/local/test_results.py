@@ -1,8 +1,7 @@
-"""Where the result of a job goes: to standard output, over an earlier one, without its keys; and options in a file."""
+"""Where the result of a job goes: to standard output, over an earlier one, without its keys."""
 
 import functools
 import os
-import sys
 
 import pytest
 
@@ -12,13 +11,6 @@ from support.streaming_support import run_module
 from typedbytes import local
 
 command = functools.partial(run_module, "typedbytes")
-
-
-@pytest.fixture
-def job(tmp_path):
-    """Return the script of a job, beside its input in.txt."""
-    (tmp_path / "in.txt").write_text("b a b\n")
-    return write_script(tmp_path, WORD_COUNT)
 
 
 def test_without_a_folder_the_result_goes_to_standard_output(job, tmp_path):
@@ -94,26 +86,3 @@ def test_outputs_of_steps_are_kept_and_read_again(tmp_path):
     run(script, tmp_path / "in.txt", tmp_path / "again")
     assert pairs_of(tmp_path / "again") == pairs_of(tmp_path / "out")
     assert sorted(os.listdir(tmp_path)) == ["again", "in.txt", "job.py", "out", "steps"]
-
-
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python has no reader of TOML")
-def test_options_of_a_file_and_of_its_profiles(job, tmp_path):
-    (tmp_path / "typedbytes.toml").write_text(
-        '[run]\nreducers = 3\nquiet = true\noutput_format = "text"\nparam = { x = 1 }\n'
-        '[profile.big.run]\nreducers = 2\nD = ["a.b=c"]\n'
-    )
-    for words, nparts in (([], 3), (["--profile", "big"], 2), (["--profile=big", "-r", "1"], 1)):
-        command(tmp_path, "run", *words, job, "in.txt", "-o", f"out{nparts}")
-        assert len([*(tmp_path / f"out{nparts}").glob("part-*")]) == nparts
-    _, said = command(tmp_path, "run", "--profile", "small", job, "in.txt", code=64)
-    assert "there is no profile small in typedbytes.toml" in said
-    os.rename(tmp_path / "typedbytes.toml", tmp_path / "mine.toml")
-    command(tmp_path, "run", job, "in.txt", "-o", "out", TYPEDBYTES_OPTIONS=str(tmp_path / "mine.toml"))
-    assert len([*(tmp_path / "out").glob("part-*")]) == 3
-    (tmp_path / "pyproject.toml").write_text("[tool.typedbytes.submit]\npython = '/opt/python'\n")
-    shown, said = command(tmp_path, "submit", "--no-bundle", "--dry-run", job, "in.txt", "-o", "sent")
-    assert b"-mapper '/opt/python job.py map'" in shown
-    assert "options of pyproject.toml: --python /opt/python" in said
-    (tmp_path / "pyproject.toml").write_text("[tool.typedbytes\n")
-    _, said = command(tmp_path, "run", job, "in.txt", code=64)
-    assert "pyproject.toml is not TOML" in said

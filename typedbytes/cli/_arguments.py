@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any, Literal, NoReturn
 
+    from typedbytes.cli._parser import Parser
+
     Dialect = Literal["hadoop", "hive"]
 
 MIN_MEMORY = 64 << 10  # of a sort
@@ -67,7 +69,7 @@ class Settings:
         return self.output
 
     @classmethod
-    def with_defaults(cls, arguments: list[str]) -> list[str]:
+    def with_defaults(cls, arguments: list[str], parser: Parser) -> list[str]:
         """Return the arguments of the command with those that a file adds."""
         return arguments
 

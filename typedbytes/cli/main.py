@@ -192,7 +192,7 @@ def _parse_command(arguments):
     parser, command = parser_of(name), load(name)
     if parser.asks_for_help(arguments):
         return lambda output: output.write(parser.format_help().encode()), None
-    words = parser.parse(command.Settings.with_defaults(arguments))
+    words = parser.parse(command.Settings.with_defaults(arguments, parser))
     settings = command.Settings(words)
     more = [{each: parser_of(each) for each in COMMANDS}] if name in NEEDS_ALL_PARSERS else []
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any, TypeVar
 
+    from typedbytes.cli._parser import Parser
+
     AnyJob = TypeVar("AnyJob", bound=Job)
 
 #: What argparse needs to know of each form of an option.
@@ -74,11 +76,11 @@ class JobSettings(Settings):
         return {**first, **options, **own}
 
     @classmethod
-    def with_defaults(cls, arguments: list[str]) -> list[str]:
+    def with_defaults(cls, arguments: list[str], parser: Parser) -> list[str]:
         """Return the arguments after those of the file of options."""
         from typedbytes.cli._job.options_file import words_of_file
 
-        return [*words_of_file(cls.command, arguments), *arguments]
+        return [*words_of_file(cls.command, arguments, parser), *arguments]
 
     @property
     def is_shown(self) -> bool:

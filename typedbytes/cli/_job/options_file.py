@@ -5,7 +5,8 @@
     [submit.D]                   a table, for options that take NAME=VALUE
     [profile.etl.submit]         what --profile etl adds
 
-Invariant: an option of the file is that of the command line, in front of those that the user gives, which win.
+Invariant: an option of the file is that of the command line, in front of those that the user gives, which win. What is
+wrong in the file is a Failure that names it.
 """
 
 from __future__ import annotations
@@ -13,31 +14,44 @@ from __future__ import annotations
 import os
 
 from typedbytes._base.secrets import remember_secrets, without_secret_values
-from typedbytes.cli._failure import USAGE, Failure, say_message
+from typedbytes.cli._failure import USAGE, Failure, nearest, say_message
+from typedbytes.cli._parser import takes_value
+from typedbytes.jobs.job import Job
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
     from typing import Any
+
+    from typedbytes.cli._parser import Parser
 
 __all__ = ["words_of_file"]
 
 NAME, PROJECT = "typedbytes.toml", "pyproject.toml"
 VARIABLE = "TYPEDBYTES_OPTIONS"
+COMMANDS = "run", "submit"
 
 
-def words_of_file(command: str, arguments: list[str]) -> list[str]:
+def words_of_file(command: str, arguments: list[str], parser: Parser) -> list[str]:
     """Return the words that a file of options adds to those of a command."""
     path, found = _options()
+    sections = _sections(found, path)
     profile = _value_of(arguments, "--profile")
-    if profile is not None and profile not in found.get("profile", {}):
+    if profile is not None and f"profile.{profile}" not in sections:
         where = f"in {path}" if path else f"without a file {NAME}, or the variable {VARIABLE} with the path of one"
         raise Failure(USAGE, f"there is no profile {profile} {where}")
     words: list[str] = []
-    for part in (found, found.get("profile", {}).get(profile, {})):
-        words += _words_of(part.get(command, {}), path)
+    for name in (command, f"profile.{profile}.{command}"):
+        words += _words_of(sections.get(name, {}), f"{path}: [{name}]", command, parser)
+    if not words:
+        return []
     remember_secrets(words)
-    if words and not {"-q", "--quiet"} & {*arguments, *words}:
+    try:
+        parser.parse(words)
+    except Failure as failure:
+        raise Failure(failure.status, f"{path}: {failure}") from None
+    if not {"-q", "--quiet"} & {*arguments, *words}:
         say_message(f"options of {path}: {' '.join(without_secret_values(words))}")
     return words
 
@@ -50,20 +64,26 @@ def _options():
         return None, {}
     for path in [given] if given else (NAME, PROJECT):
         if given or os.path.exists(path):
-            with_tool = os.path.basename(path) == PROJECT
-            if with_tool and not _mentions_us(path):
-                continue
-            found = _parsed(path)
-            return path, found.get("tool", {}).get("typedbytes", {}) if with_tool else found
+            data = _read(path)
+            if os.path.basename(path) != PROJECT:
+                return path, _parsed(path, data)
+            if b"[tool.typedbytes" in data:  # else its syntax is not ours to check
+                found = _parsed(path, data)
+                for name in ("tool", "typedbytes"):
+                    found = dict(_tables({name: found.get(name, {})}, "", None, path))[name]
+                return path, found
     return None, {}
 
 
-def _mentions_us(path):
-    with open(path, "rb") as file:
-        return b"[tool.typedbytes" in file.read()
+def _read(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise Failure(USAGE, f"{path}: {error.strerror}") from None
 
 
-def _parsed(path):
+def _parsed(path, data):
     try:
         import tomllib
     except ModuleNotFoundError:
@@ -72,35 +92,67 @@ def _parsed(path):
         except ModuleNotFoundError:
             raise Failure(USAGE, f"{path} needs Python 3.11, or the package tomli") from None
     try:
-        with open(path, "rb") as file:
-            return tomllib.load(file)
-    except OSError as error:
-        raise Failure(USAGE, f"{path}: {error.strerror}") from None
+        return tomllib.loads(data.decode())
     except ValueError as error:
         raise Failure(USAGE, f"{path} is not TOML: {error}") from None
 
 
-def _words_of(options: dict[str, Any], path: str) -> list[str]:
-    words: list[str] = []
+def _sections(found, path):
+    """Return the sections of a file by their names, such as profile.etl.submit; raises Failure for others."""
+    sections = dict(_tables(found, "", (*COMMANDS, "profile"), path))
+    for profile, of_profile in _tables(sections.pop("profile", {}), "profile.", None, path):
+        sections[profile] = of_profile
+        sections.update(_tables(of_profile, f"{profile}.", COMMANDS, path))
+    return sections
+
+
+def _tables(parent, prefix, known, path):
+    """Yield the names and the tables in one. known: the names that may be there, None for any."""
+    for name, value in parent.items():
+        if not isinstance(value, dict):
+            where = " or ".join(f"[{prefix}{each}]" for each in known or ("NAME.run",))
+            raise Failure(USAGE, f"{path}: {prefix}{name} is not a table: options are in {where}")
+        if known and name not in known:
+            raise Failure(USAGE, f"{path}: there is no section [{prefix}{name}]{nearest(name, known)}")
+        yield f"{prefix}{name}", value
+
+
+def _words_of(options: Mapping[str, Any], where: str, command: str, parser: Parser) -> Iterator[str]:
+    known = {flag: action for action in parser.options() for flag in action.option_strings}
+    named = {flag for each in Job.options(command).values() if each.form == "named" for flag in each.flags}
     for name, value in options.items():
         flag = f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
-        if value is True:
-            words.append(flag)
-        elif value is False:
-            words += [f"--no-{flag[2:]}"] if flag == "--combiner" else []
-        elif isinstance(value, dict):
-            words += [word for key, item in value.items() for word in (flag, f"{key}={_text(item)}")]
-        elif isinstance(value, list):
-            words += [word for item in value for word in (flag, _text(item))]
-        elif isinstance(value, (str, int, float)):
-            words += [flag, _text(value)]
+        if flag not in known or flag in ("-h", "--help", "--profile"):
+            meant = nearest(flag[2:], [each[2:] for each in known])
+            raise Failure(USAGE, f"{where} has no option {name}{meant}")
+        action = known[flag]
+        if isinstance(value, bool) == takes_value(action):
+            raise Failure(USAGE, f"{where}: {name} takes {'a value' if takes_value(action) else 'true or false'}")
+        if isinstance(value, bool):
+            off = f"--no-{flag[2:]}"
+            yield from [flag] if value else [off] if off in known else []
+            continue
+        if isinstance(value, dict) and flag in named:
+            items = [f"{key}={_text(item, where, f'{name}.{key}')}" for key, item in value.items()]
+        elif isinstance(value, list) and isinstance(action.default, list):
+            items = [_text(item, where, name) for item in value]
         else:
-            raise Failure(USAGE, f"{path}: {name} is a {type(value).__name__}, which no option takes")
-    return words
+            items = [_text(value, where, name)]
+        for item in items:
+            if flag in named and "=" not in item:
+                raise Failure(USAGE, f"{where}: {name} takes NAME=VALUE, not {item!r}")
+            joined = f"{flag}={item}" if len(flag) > 2 else f"{flag}{item}"
+            yield from [joined] if item.startswith("-") else [flag, item]
 
 
-def _text(value):
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _text(value, where, name):
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (str, int, float)):
+        return str(value)
+    kind = {dict: "table", list: "list"}.get(type(value), type(value).__name__)
+    quoted = ": a name with dots is one in quotes" if kind == "table" and "." in name else ""
+    raise Failure(USAGE, f"{where}: {name} takes no {kind}{quoted}")
 
 
 def _value_of(arguments, flag):
