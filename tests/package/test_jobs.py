@@ -7,6 +7,7 @@ import dataclasses
 import inspect
 import os
 import pickle
+from pathlib import Path
 
 import pytest
 
@@ -82,14 +83,45 @@ def test_an_engine_refuses_the_options_of_others(tmp_path):
             "Hadoop Streaming sets the property stream.map.input from -io typedbytes",
         ),
         ({"properties": {"mapreduce.job.reduces": "two"}}, "the property mapreduce.job.reduces is a number, not 'two'"),
+        ({"nreducers": "3"}, "reducers must be a whole number, not '3'"),
+        ({"nreducers": 3.0}, "reducers must be a whole number, not 3.0"),
+        ({"memory": "2G"}, "memory must be a whole number, not '2G'"),
+        ({"memory": None}, "memory must be a whole number, not None"),
+        ({"inputs": 5}, "inputs must be paths, or tuples of a key and a value, not 5"),
+        ({"inputs": b"in"}, "inputs must be paths, or tuples of a key and a value, not b'in'"),
+        ({"inputs": None}, "inputs must be paths, or tuples of a key and a value, not None"),
+        ({"output": None}, "output must be a path, not None"),
+        ({"script": b"job.py"}, "script must be a path, not b'job.py'"),
+        ({"report": 5}, "report must be a path, not 5"),
+        ({"codec": None}, "codec must be a text, not None"),
+        ({"input_format": None}, "input_format must be a text, not None"),
+        ({"arguments": "abc"}, "arguments must be a list of words, not the str 'abc'"),
+        ({"arguments": [1]}, "arguments must be a list of texts or paths, not [1]"),
+        ({"files": [1]}, "files must be a list of texts or paths, not [1]"),
+        ({"files": None}, "files must be a list of texts or paths, not None"),
+        ({"archives": 5}, "archives must be a list of texts or paths, not 5"),
+        ({"environment": {"A": None}}, "A in environment must have a value, not None: leave it out, or give a text"),
+        ({"properties": {"a.b": None}}, "a.b in properties must have a value, not None: leave it out, or give a text"),
+        ({"properties": "a=b"}, "properties must be a dict of names and values, not a str"),
+        ({"environment": ["A=b"]}, "environment must be a dict of names and values, not a list"),
+        ({"params": "a=b"}, "params must be a dict of names and values, not a str"),
+        ({"params": {1: 2}}, "a name in params must be a text, not 1"),
     ],
 )
 def test_a_job_is_valid_by_itself(options, said):
     with pytest.raises(jobs.OptionError) as caught:
-        Job("job.py", ["in"], "out", **options)
+        Job(**{"script": "job.py", "inputs": ["in"], "output": "out", **options})
     assert str(caught.value).startswith(said)
     for kind in (jobs.JobError, jobs.SubmitError, ValueError, tb.TypedBytesError):
         assert isinstance(caught.value, kind)
+
+
+def test_a_path_in_the_place_of_a_list_is_one_entry():
+    given = {"files": "book.txt", "archives": Path("x.zip"), "libjars": "a.jar", "python_versions": "3.11"}
+    job = Job("job.py", Path("in"), "out", **given)
+    assert {name: getattr(job, name) for name in given} == {name: [str(value)] for name, value in given.items()}
+    assert job.inputs == [Path("in")]
+    assert Job("job.py", ["in"], "out", files=("a", Path("b"))).files == ["a", "b"]
 
 
 def test_the_errors_of_all_engines_are_one_tree():

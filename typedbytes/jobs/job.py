@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from typedbytes.jobs.errors import OptionError
 from typedbytes.jobs.fronts import FRONTS, Front
 from typedbytes.jobs.input_formats import named_formats
-from typedbytes.jobs.options import Option, option
+from typedbytes.jobs.options import Option, converted, option, path_of
 from typedbytes.jobs.properties import PARTITIONER_CLASS, REDUCERS, STREAMING_OPTION_OF, properties_of, reducers_of
 from typedbytes.streaming.task_environment import BINARY_PARTITIONER
 
@@ -183,7 +183,7 @@ class Job:
     params: Mapping[str, Any] = option(
         dict, "--param", form="named", metavar="NAME=VALUE", help="a parameter: tasks find it in task().params"
     )
-    python_versions: Sequence[str] = option(list, engines=HADOOP)
+    python_versions: Sequence[str] = option(list, form="words", engines=HADOOP)
     arguments: Sequence[str] = option(
         list, "--arg", form="words", metavar="WORD", help="pass WORD to the script after its role; may be repeated"
     )
@@ -252,19 +252,15 @@ class Job:
         def put(name: str, value: Any) -> None:
             object.__setattr__(self, name, value)
 
-        put("script", os.fspath(self.script))
-        put("output", os.fspath(self.output))
-        put("step_output", os.fspath(self.step_output))
-        put("report", os.fspath(self.report))
+        for name in ("script", "output", "step_output", "report"):
+            put(name, path_of(name, getattr(self, name)))
         if isinstance(self.inputs, (str, os.PathLike)):
             put("inputs", [self.inputs])
+        elif isinstance(self.inputs, bytes) or not hasattr(self.inputs, "__iter__"):
+            raise OptionError(f"inputs must be paths, or tuples of a key and a value, not {self.inputs!r:.80}")
         put("name", self.name or "")
-        put("files", [*map(os.fspath, self.files)])
-        put("archives", [*map(os.fspath, self.archives)])
-        put("libjars", [*map(os.fspath, self.libjars)])
-        put("environment", _texts(self.environment))
-        put("properties", _texts(self.properties))
-        put("params", dict(self.params or {}))
+        for name, declared in _OPTIONS.items():
+            put(name, converted(_WORDS.get(name, name), declared, getattr(self, name)))
         self._check()
 
     def _check(self) -> None:
@@ -289,7 +285,7 @@ class Job:
         )
         for name, declared in _OPTIONS.items():
             value = getattr(self, name)
-            if declared.choices and value not in (None, ""):
+            if declared.choices and value != declared.make_default():
                 _require(
                     value in declared.choices, f"{name} must be one of {', '.join(declared.choices)}, not {value!r}"
                 )
@@ -378,16 +374,11 @@ class Job:
 job_from_user_values: Callable[..., Job] = Job
 
 _OPTIONS: dict[str, Option] = {each.name: each.metadata["option"] for each in fields(Job) if "option" in each.metadata}
+#: What functions call a field.
+_WORDS = {"nreducers": "reducers"}
 _ENGINE_NAMES = {"local": "this machine", "spark": "Spark", "hadoop": "Hadoop"}
 
 
 def _require(holds: bool, message: str) -> None:
     if not holds:
         raise OptionError(message)
-
-
-def _texts(values: Mapping[str, Any] | None) -> dict[str, str]:
-    return {
-        name: os.fsdecode(value) if isinstance(value, (bytes, os.PathLike)) else str(value)
-        for name, value in (values or {}).items()
-    }

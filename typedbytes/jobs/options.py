@@ -1,11 +1,16 @@
-"""How an option of a job is declared, beside its field in Job: its words in commands, and its engines.
+"""How an option of a job is declared, beside its field in Job: its words in commands, its engines, what it may be.
 
 Here: forms of options. Not here: which there are, and parsing a command line.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import index
+
+from typedbytes.jobs.errors import OptionError
 
 TYPE_CHECKING = False
 
@@ -13,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-__all__ = ["ENGINES", "Option", "option"]
+__all__ = ["ENGINES", "Option", "converted", "option", "path_of"]
 
 ENGINES = "local", "spark", "hadoop"
 #: The forms of an option: given once, as a word, an integer, a size in bytes or a switch; either --NAME or --no-NAME;
@@ -66,3 +71,61 @@ def option(
     make_default = default if is_class else lambda: default
     metadata = {"option": Option(flags, form, help, metavar, choices, engines, commands, make_default)}
     return field(default_factory=default, metadata=metadata) if is_class else field(default=default, metadata=metadata)
+
+
+def converted(name: str, declared: Option, value: Any) -> Any:
+    """Return the value of a field, given by a program, as its form has it; raises OptionError for others."""
+    if declared.form in ("integer", "size"):
+        return _integer(name, declared, value)
+    if declared.form == "words":
+        return _words(name, value)
+    if declared.form == "named":
+        return _named(name, value)
+    if isinstance(declared.make_default(), str) and not isinstance(value, str):
+        raise OptionError(f"{name} must be a text, not {value!r:.80}")
+    return value
+
+
+def path_of(name: str, value: Any) -> str:
+    """Return a path that a program gives as a text; raises OptionError."""
+    path = os.fspath(value) if isinstance(value, os.PathLike) else value
+    if not isinstance(path, str):
+        raise OptionError(f"{name} must be a path, not {value!r:.80}")
+    return path
+
+
+def _integer(name, declared, value):
+    if value is None and declared.make_default() is None:
+        return None
+    try:
+        return index(value)
+    except TypeError:
+        raise OptionError(f"{name} must be a whole number, not {value!r:.80}") from None
+
+
+def _words(name, value):
+    """Return a list of texts or paths as a list of texts; a single path is a list of one."""
+    if isinstance(value, (str, os.PathLike)) and name != "arguments":
+        value = [value]
+    if isinstance(value, (str, bytes)):
+        raise OptionError(f"{name} must be a list of words, not the {type(value).__name__} {value!r:.80}")
+    try:
+        return [*map(os.fspath, value)]
+    except TypeError:
+        raise OptionError(f"{name} must be a list of texts or paths, not {value!r:.80}") from None
+
+
+def _named(name, values):
+    """Return values by their names as texts, those of parameters as they are."""
+    if not isinstance(values or {}, Mapping):
+        raise OptionError(f"{name} must be a dict of names and values, not a {type(values).__name__}")
+    found = dict(values or {})
+    for key, value in found.items():
+        if not isinstance(key, str):
+            raise OptionError(f"a name in {name} must be a text, not {key!r:.80}")
+        if name == "params":
+            continue
+        if value is None:
+            raise OptionError(f"{key} in {name} must have a value, not None: leave it out, or give a text")
+        found[key] = os.fsdecode(value) if isinstance(value, (bytes, os.PathLike)) else str(value)
+    return found

@@ -150,7 +150,7 @@ def _text(value, where, name):
         return str(value).lower()
     if isinstance(value, (str, int, float)):
         return str(value)
-    kind = {dict: "table", list: "list"}.get(type(value), type(value).__name__)
+    kind = "table" if isinstance(value, dict) else type(value).__name__
     quoted = ": a name with dots is one in quotes" if kind == "table" and "." in name else ""
     raise Failure(USAGE, f"{where}: {name} takes no {kind}{quoted}")
 
