@@ -89,6 +89,12 @@ def test_a_filter_before_a_function_and_a_step_with_its_own_reducers(folder):
     assert local.run_script is not None
 
 
+def test_without_reduce_tasks_the_lines_of_the_mapper_are_the_output(folder):
+    output, _ = command(folder, "run", "-q", "-r", "0", "--mapper", WORDS, "--reducer", "uniq -c", "in.txt")
+    assert output == command(folder, "run", "-q", "--mapper", WORDS, "in.txt")[0]
+    assert output.startswith(b"a\t\nbb\t\nb\t\n")
+
+
 @pytest.mark.parametrize("words", [["--mapper", "grep nothing"], ["--mapper", "sh -c 'cat; exit 3'"]])
 def test_a_command_that_fails_fails_the_job(folder, words):
     _, said = command(folder, "run", "-q", *words, "in.txt", code=1)

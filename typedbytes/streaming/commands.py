@@ -13,7 +13,7 @@ import threading
 
 from typedbytes.sortkey import decode, encode
 from typedbytes.streaming._user_code import NAMES, UserCode, pairs_of
-from typedbytes.streaming.task_environment import find_format, find_output, has_text_keys
+from typedbytes.streaming.task_environment import find_format, find_output, has_text_keys, is_last
 
 TYPE_CHECKING = False
 
@@ -64,7 +64,7 @@ class TextCode:
                 pairs = self._called(self._filtered(lines))
             else:
                 pairs = map(split_line, lines)
-        if self._writes_text:
+        if self._writes_text and not is_last(self._role, os.environ):
             for key, value in pairs:
                 yield encode(text_of(key)), b"" if value is None and self._function is None else text_of(value)
         elif self._function is None and find_output(os.environ) == "values":
