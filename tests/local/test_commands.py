@@ -95,6 +95,29 @@ def test_without_reduce_tasks_the_lines_of_the_mapper_are_the_output(folder):
     assert output.startswith(b"a\t\nbb\t\nb\t\n")
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--mapper", "cat", "--reducers", "2"], "--reducers 2 needs --reducer COMMAND"),
+        (["--mapper", "cat", "-D", "mapreduce.job.reduces=2"], "-D mapreduce.job.reduces=2 needs --reducer COMMAND"),
+        (["--mapper", "cat", "--combine-with", "cat"], "--combine-with needs --reducer COMMAND"),
+        (["--combine-with", "cat"], "--combine-with needs --reducer COMMAND"),
+        (
+            ["--mapper", "cat", "--combiner", "uniq -c", "--reducer", "cat"],
+            "--combiner is a switch for scripts: --combine-with COMMAND gives the command that combines",
+        ),
+        (["--mapper", " ", "--reducer", "cat"], "--mapper needs a command, not ' '"),
+        (["--mapper", "cat", "--arg", "x"], "--arg is for scripts, not for commands"),
+        (["--mapper", "cat", "--as", "mrjob"], "--as is for scripts, not for commands"),
+    ],
+)
+def test_what_commands_need_is_said_in_the_words_of_the_user(folder, words, message):
+    for name, *more in (("run",), ("submit", "--no-bundle", "--dry-run")):
+        _, said = command(folder, name, *more, *words, "in.txt", "-o", "out", code=64)
+        assert said == f"typedbytes {name}: {message}\n"
+    assert not (folder / "out").exists()
+
+
 @pytest.mark.parametrize("words", [["--mapper", "grep nothing"], ["--mapper", "sh -c 'cat; exit 3'"]])
 def test_a_command_that_fails_fails_the_job(folder, words):
     _, said = command(folder, "run", "-q", *words, "in.txt", code=1)

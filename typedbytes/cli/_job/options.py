@@ -146,10 +146,12 @@ def job_of(settings: JobSettings, kind: type[AnyJob], **more: Any) -> AnyJob:
     try:
         values = values_of(vars(settings), command)
         values["output_format"] = _output_format(settings, values["output_format"], bool(commands), values["front"])
-        values["arguments"] = [word for pair in commands.items() for word in pair] or values["arguments"]
+        arguments = values["arguments"]
+        values["arguments"] = [word for pair in commands.items() for word in pair] or arguments
         values["name"] = values.get("name") or (" | ".join(commands.values()) if commands else "")
         output = f"typedbytes-{os.urandom(8).hex()}" if settings.is_shown else settings.folder or ""
         job = kind(script, inputs, output, **values, **more)
+        _check_commands(job, settings, commands, arguments)
         _check_by_key(job, settings, commands)
         return _completed(job, commands)
     except OptionError as error:
@@ -169,6 +171,33 @@ def _output_format(settings, given, has_commands, front):
     if front and FRONTS[front].writes_lines:
         return "values"
     return "text" if (settings.is_shown and not on_hadoop) or has_commands else "sequencefile"
+
+
+def _check_commands(job, settings, commands, arguments):
+    """Raise Failure for options that do not go with the commands of a job, before the script that runs them is asked.
+
+    That script is ours: its messages would name a file that the user has never seen.
+    """
+    if not commands:
+        return
+    for flag, is_given in (("arg", arguments), ("as", job.front)):
+        if is_given:
+            raise Failure(USAGE, f"--{flag} is for scripts, not for commands")
+    for flag, words in (
+        ("mapper", settings.mapper),
+        ("combine-with", settings.combiner),
+        ("reducer", settings.reducer),
+    ):
+        if words is not None and not words.strip():
+            raise Failure(USAGE, f"--{flag} needs a command, not {words!r}")
+    if job.combiner and settings.combiner is None:
+        raise Failure(
+            USAGE, "--combiner is a switch for scripts: --combine-with COMMAND gives the command that combines"
+        )
+    reducers, given = job.asked_reducers
+    needing = [*(["--combine-with"] if settings.combiner is not None else []), *([given] if reducers else [])]
+    if needing and settings.reducer is None:
+        raise Failure(USAGE, f"{needing[0]} needs --reducer COMMAND")
 
 
 def _check_by_key(job, settings, commands):
