@@ -88,3 +88,17 @@ def test_a_whole_job_in_a_unit_test(tmp_path):
     with testing.counted() as amounts:
         assert testing.run_script(script, [(0, "a")], ["one"], params={"x": "two"}) == [("a", ["onetwo"])]
     assert amounts == {("lines", "seen"): 1}
+
+
+@pytest.mark.parametrize("cat", ["cat", ["cat"]])
+def test_commands_are_processes_one_after_the_other(tmp_path, cat):
+    """They read and write pairs, as without inline."""
+    for inline in (False, True):
+        local.run(
+            cat, cat, inputs=[(0, "a"), (1, "b")], output=tmp_path / f"out{inline}", reducers=2, inline=inline,
+            quiet=True,
+        )  # fmt: skip
+    assert pairs_of(tmp_path / "outTrue") == pairs_of(tmp_path / "outFalse")
+    assert sorted(pairs_of(tmp_path / "outTrue")) == [(0, "a"), (1, "b")]
+    with pytest.raises(local.OptionError, match="inline is not for functions beside commands, such as .*cat"):
+        local.run(lambda *pair: [pair], cat, inputs=[(0, "a")], output=tmp_path / "mixed", inline=True)

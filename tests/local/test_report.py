@@ -209,6 +209,14 @@ def test_a_report_that_cannot_be_written_changes_nothing_of_the_job(tmp_path, ca
     assert said in capfd.readouterr().err
 
 
+def test_a_report_is_a_file_of_this_machine(tmp_path):
+    with pytest.raises(
+        local.OptionError, match="the report is a file of this machine, not a URL such as s3://b/r.html"
+    ):
+        local.run("cat", inputs=[(1, 2)], output=tmp_path / "out", report="s3://b/r.html")
+    assert not (tmp_path / "out").exists()
+
+
 def test_the_command_is_repeated_without_secrets(tmp_path):
     (tmp_path / "in.txt").write_text("b a b\n")
     write_script(tmp_path, WORD_COUNT)

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 
+from typedbytes._base.locations import is_url
 from typedbytes.jobs.counters import numbers_of_tasks
 from typedbytes.jobs.errors import JobError, OptionError
 from typedbytes.jobs.paths import absolute
@@ -112,6 +113,8 @@ def recorded(job: Job, engine: str) -> Iterator[JobHistory]:
 
 def _checked(report):
     """Return the path of a report, if there can be one."""
+    if is_url(report):
+        raise OptionError(f"the report is a file of this machine, not a URL such as {report}: give a path")
     path = absolute(report)
     folder, _ = os.path.split(path)
     if not os.path.isdir(folder):

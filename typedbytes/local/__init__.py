@@ -124,9 +124,10 @@ def run_job(job: Job, *, progress: Progress | None = None) -> Result:
     """Run a Job, of a script or of functions, as `run` does; raises as it does."""
     job.check_engine("local")
     if job.inline:
+        job = replace(job, processes=1, attempts=1)
+    if job.inline and not _has_only_commands(job):
         from typedbytes.local.inline import InlineTasks
 
-        job = replace(job, processes=1, attempts=1)
         check_memory(job)
         steps = None if job.functions is None else [_step_of(job.functions)]
         return run_by(partial(Scheduler, progress), job, tasks=InlineTasks(steps))
@@ -137,12 +138,17 @@ def run_job(job: Job, *, progress: Progress | None = None) -> Result:
     return run_by(partial(Scheduler, progress), job, commands)
 
 
+def _has_only_commands(job):
+    """Return whether nothing of a job is code of this process: its tasks are processes, one after the other."""
+    return job.functions is not None and not any(map(callable, job.functions.values()))
+
+
 def _step_of(functions):
     from typedbytes.streaming import Step
 
-    commands = {role: code for role, code in functions.items() if isinstance(code, (str, list, tuple))}
-    if commands:
-        raise OptionError("inline is for functions and scripts: a command is a process of its own")
+    for code in functions.values():
+        if isinstance(code, (str, list, tuple)):
+            raise OptionError(f"inline is not for functions beside commands, such as {code!r}: leave it out")
     return Step(functions["map"], functions.get("reduce"), functions.get("combine"))
 
 
