@@ -105,7 +105,7 @@ def test_whole_splits_are_chosen_where_the_job_allows_them(job_and_jar):
     "changes, message",
     [
         ({"input_format": "com.example.F"},
-         "its input is neither text nor SequenceFiles but com.example.F; submit it with --feed pairs"),
+         "its input is neither text nor SequenceFiles but com.example.F; submit it with feed='pairs'"),
         ({"properties": {"textinputformat.record.delimiter": ";"}}, "it sets textinputformat.record.delimiter"),
         ({"properties": {"mapred.linerecordreader.maxlength": "9"}}, "it sets mapred.linerecordreader.maxlength"),
         ({"properties": {"stream.io.identifier.resolver.class": "a.B"}}, "it sets stream.io.identifier.resolver.class"),
@@ -193,8 +193,12 @@ MAP_ONLY = "from typedbytes import streaming\nstreaming.run(lambda key, value: [
 @pytest.mark.parametrize(
     "text, reducers, said",
     [
-        (MAP_ONLY, "4", "has no reducer: give streaming.run(...) one, or leave out -D mapreduce.job.reduces=4"),
-        ("STEPS", "0", "has 2 steps, which need their reducers: leave out -D mapreduce.job.reduces=0"),
+        (
+            MAP_ONLY,
+            "4",
+            "has no reducer: give streaming.run(...) one, or leave out properties={'mapreduce.job.reduces': '4'}",
+        ),
+        ("STEPS", "0", "has 2 steps, which need their reducers: leave out properties={'mapreduce.job.reduces': '0'}"),
         (MAP_ONLY, "two", "the property mapreduce.job.reduces is a number, not 'two'"),
     ],
 )

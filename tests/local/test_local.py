@@ -47,7 +47,7 @@ def test_what_is_not_text_is_refused_as_text(name, tmp_path):
     data, found = NO_TEXT[name]
     (tmp_path / name).write_bytes(data)
     with pytest.raises(
-        local.InputError, match=f"{name}: cannot tell the format: {found}, .*--input-format pairs .*--input-format text"
+        local.InputError, match=f"{name}: cannot tell the format: {found}, .*input_format='pairs' .*input_format='text'"
     ):
         make_splits([str(tmp_path / name)])
     (split,) = make_splits([str(tmp_path / name)], "text")
@@ -632,7 +632,7 @@ def test_what_failed_is_kept_when_asked_for(tmp_path):
             "install the module for /.*",
         ),
         ({"script": "unported.py"}, "No module named 'dumbo'.*; typedbytes run --as dumbo runs the script as it is"),
-        ({"script": "mapper.py", "reducers": 2}, "mapper.py has no reducer: .*leave out --reducers 2"),
+        ({"script": "mapper.py", "reducers": 2}, "mapper.py has no reducer: .*leave out reducers=2"),
         ({"inputs": "fifo"}, "fifo is a pipe, .*give it as standard input"),
         ({"inputs": "*fo"}, "fifo is a pipe, "),
         ({"inputs": "so*"}, "socket is a socket, "),

@@ -285,9 +285,8 @@ def test_properties_and_variables_may_be_numbers_and_paths(tmp_path):
 
 
 def test_a_property_with_reducers_needs_a_reducer(tmp_path):
-    with pytest.raises(
-        ValueError, match=re.escape("the job has no reducer: give run() one, or leave out -D mapred.reduce.tasks=2")
-    ):
+    said = "the job has no reducer: give run() one, or leave out properties={'mapred.reduce.tasks': '2'}"
+    with pytest.raises(ValueError, match=re.escape(said)):
         local.run("cat", inputs=[(1, 2)], output=tmp_path / "out", properties={"mapred.reduce.tasks": 2})
     assert os.listdir(tmp_path) == []
     assert (

@@ -272,7 +272,7 @@ def test_the_last_step_alone_is_by_key(tmp_path):
         (["--as", "mrjob", "job.py", "in.txt", "-o", "out"], "a job of mrjob writes lines"),
         (
             ["job.py", "in.txt", "-o", "out", "--output-format", "text", "-D", "mapred.output.compress=true"],
-            "output_by_key writes text as it is",
+            "--output-by-key writes text as it is",
         ),
     ],
 )

@@ -40,7 +40,7 @@ def test_an_earlier_output_is_replaced_when_the_job_has_succeeded(job, tmp_path)
     out = tmp_path / "out"
     run(job, tmp_path / "in.txt", out, overwrite=True)
     (tmp_path / "in.txt").write_text("c\n")
-    with pytest.raises(local.OutputError, match="already exists; give another path, or --overwrite"):
+    with pytest.raises(local.OutputError, match="already exists; give another path, or overwrite=True"):
         run(job, tmp_path / "in.txt", out)
     run(job, tmp_path / "in.txt", out, overwrite=True)
     assert pairs_of(out) == [("c", 1)]

@@ -51,7 +51,28 @@ def test_the_command_runs_a_job_and_prints_its_counters(words, tmp_path):
 @pytest.mark.parametrize(
     ("words_given", "code", "said"),
     [
-        (["job.py", "in.txt", "-o", "in.txt"], 64, "typedbytes run: the output in.txt already exists"),
+        (["job.py", "in.txt", "-o", "in.txt"], 64,
+         "typedbytes run: the output in.txt already exists; give another path, or --overwrite to replace it"),
+        (["bad.py", "in.txt", "-o", "out", "-r", "2"], 64,
+         "bad.py has no reducer: give streaming.run(...) one, or leave out --reducers 2"),
+        (["bad.py", "in.txt", "-o", "out", "-D", "mapred.reduce.tasks=2"], 64,
+         "give streaming.run(...) one, or leave out -D mapred.reduce.tasks=2"),
+        (["bad.py", "in.txt", "-o", "out", "--combiner"], 64,
+         "bad.py has no combiner: give streaming.run(...) one, or run the job with --no-combiner"),
+        (["job.py", "in.txt", "-o", "out", "--output-format", "xyz"], 64,
+         "typedbytes run: --output-format must be one of sequencefile, pairs"),
+        (["job.py", "in.txt", "-o", "out", "--input-format", "xyz"], 64,
+         "typedbytes run: --input-format must be one of auto"),
+        (["job.py", "in.txt", "-o", "out", "-r", "65537"], 64, "typedbytes run: --reducers must be 0 to 65536"),
+        (["job.py", "in.txt", "-o", "out", "--processes", "0"], 64,
+         "typedbytes run: --processes and --attempts must be at least 1"),
+        (["job.py", "in.txt", "-o", "out", "--memory", "1K", "--processes", "2"], 64,
+         "typedbytes run: --memory must be at least 2097152 bytes for 2 processes, not 1024"),
+        (["job.py", "image", "-o", "out"], 66,
+         "--input-format pairs reads it as typed bytes, --input-format text as lines"),
+        (["job.py", "in.txt", "-o", "out", "--output-by-key", "--output-format", "text",
+          "-D", "mapreduce.output.fileoutputformat.compress=true"], 64,
+         "typedbytes run: --output-by-key writes text as it is: leave out mapreduce.output.fileoutputformat.compress"),
         (["nothing.py", "in.txt", "-o", "out"], 64, "typedbytes run: there is no script nothing.py"),
         (["job.py", "nothing", "-o", "out"], 66, "typedbytes run: no such input: nothing"),
         (["job.py", "-o", "out"], 64, "typedbytes run: needs an INPUT (see"),
@@ -92,6 +113,7 @@ def test_the_command_says_what_is_wrong(words, tmp_path, words_given, code, said
             f"from typedbytes import streaming\n{start}\nstreaming.run(lambda key, value: {returned})",
             f"{name}.py",
         )
+    (tmp_path / "image").write_bytes(b"\0\1\2")
     done = subprocess.run(command(*words_given), capture_output=True, env=environment(), text=True, cwd=tmp_path)
     assert done.returncode == code, done.stderr
     assert said in done.stderr

@@ -16,15 +16,13 @@ from support.subprocess_runs import run_fresh
 from typedbytes import hadoop, jobs, local, spark
 from typedbytes.cli._job.options import values_of
 from typedbytes.cli.main import parser_of
-from typedbytes.jobs.job import Job
+from typedbytes.jobs.job import FIELD_OF, Job
 from typedbytes.jobs.script import find_steps_by_reading
 from typedbytes.jobs.source import Source
 from typedbytes.jobs.tasks.attempt import TaskContext
 from typedbytes.local.scheduler import Scheduler
 from typedbytes.spark._tasks import _Worker
 
-#: Names of parameters, older than the fields of a Job that they are.
-FIELD_OF = {"reducers": "nreducers", "environ": "environment"}
 #: By function: its engine, its parameters that are no options, and the options that it leaves to a Job,
 #: or to the session of Spark.
 FUNCTIONS = {

@@ -186,7 +186,7 @@ class Plan(Job):
 #: What to do instead of a format for which Hadoop has no class.
 ELSEWHERE = {
     "csv": "Hadoop cuts a file at any line, and tasks would not know the names of the columns: make JSON lines of it",
-    "file": "Hadoop has no such input format; give --input-format the name of a Java class of yours",
+    "file": "Hadoop has no such input format; give the name of a Java class of yours as input_format",
     "pairs": "for Hadoop, convert inputs with typedbytes loadtb, and read SequenceFile output with dumptb",
     "parquet": "for Hadoop, leave the output in SequenceFiles, and typedbytes convert makes Parquet of them",
 }
@@ -197,7 +197,8 @@ def _java_class(option, formats, name):
         raise OptionError(f"a job on Hadoop has one format for all inputs, not {name!r}")
     if name in ELSEWHERE and name not in formats:
         where = "typedbytes run" if name == "pairs" else "typedbytes run and Spark"
-        raise OptionError(f'the format "{name}" works only with {where}: {ELSEWHERE[name]}')
+        named = ["input_format"] if name == "file" else []
+        raise OptionError(f'the format "{name}" works only with {where}: {ELSEWHERE[name]}', options=named)
     if name and name not in formats and "." not in name:
         raise OptionError(f"unknown format {name!r}; known: {', '.join(formats)}, and the full name of any Java class")
     return _quoting.option(option, formats.get(name, name))  # refuses an empty name

@@ -117,7 +117,8 @@ def variable(key, value):
         (shown,) = without_secret_values([word])
         raise SubmitError(
             f"Hadoop ends the variable {key}={shown[len(key) + 1 :]!r} at its space: "
-            "have the script read the value from a file (--ship)"
+            "have the script read the value from a file (files)",
+            options=["files"],
         )
     return option("-cmdenv", literal("-cmdenv", word))
 

@@ -41,11 +41,13 @@ def with_feed(plan, say=lambda line: None):
             return replace(plan, feed="pairs")
         say("map tasks get whole splits; with --feed pairs Hadoop would hand over single pairs")
     elif hindrance:
-        raise SubmitError(f"the job cannot have whole splits: {hindrance}; submit it with --feed pairs")
+        message = f"the job cannot have whole splits: {hindrance}; submit it with feed='pairs'"
+        raise SubmitError(message, options=["feed='pairs'"])
     elif not is_url(plug_in) and not os.path.isfile(plug_in):
         raise SubmitError(
             f"whole splits need the plug-in {plug_in}: run make jar in the sources of typedbytes, "
-            "or give its path with --feed-jar"
+            "or give its path as feed_jar",
+            options=["feed_jar"],
         )
     return replace(plan, feed="splits", feed_jar=plug_in)
 

@@ -6,7 +6,7 @@
 
 >>> from typedbytes.jobs import Job
 >>> Job("wordcount.py", ["books"], "counts", nreducers=2).asked_reducers
-(2, '--reducers 2')
+(2, 'reducers=2')
 """
 
 from __future__ import annotations

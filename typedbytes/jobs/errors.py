@@ -34,12 +34,16 @@ class JobError(TypedBytesError):
     """A job failed, and has left no output.
 
     `tail` holds the last lines of the failing task on standard error; `kept` is the job's folder if it was kept, or
-    None. `hint` says what to do, if that is known; the text of the error ends with it.
+    None. `hint` says what to do, if that is known; the text of the error ends with it. `options` has the options that
+    the text names as Python does, "reducers" or "overwrite=True": a command shows its own words in their place.
     """
 
-    def __init__(self, message: str, tail: Iterable[str] = (), *, hint: str | None = None) -> None:
+    def __init__(
+        self, message: str, tail: Iterable[str] = (), *, hint: str | None = None, options: Iterable[str] = ()
+    ) -> None:
         super().__init__(f"{message}; {hint}" if hint else message)
         self.tail: list[str] = list(tail)
+        self.options: tuple[str, ...] = tuple(options)
         self.kept: str | None = None
         self.hint: str = hint or ""
 

@@ -41,6 +41,7 @@ _COUNTERS = "the limits of counters are those that Hadoop has by default"
 _VARIABLES = "give variables with --env"
 _SHIPPED = "give files with --ship and --archive"
 _SPLITS = "--split-size says how the input is split"
+_BY_KEY = ("output_by_key",)  # what a message names
 _FOLDERS = "a folder inside a folder is an error without --recursive"
 
 #: By present name: what holds here, and the value with which Hadoop does the same, None if there is none.
@@ -169,9 +170,13 @@ def check_by_key(job: Job) -> None:
     properties = {OLD_NAMES.get(name, name): value for name, value in job.properties.items()}
     compresses = properties.get(_COMPRESS, "").strip().lower() == "true"
     if job.output_by_key and compresses and job.output_format in ("text", *LINES):
-        raise OptionError(f"output_by_key writes text as it is: leave out {_COMPRESS}, or write SequenceFiles")
+        raise OptionError(
+            f"output_by_key writes text as it is: leave out {_COMPRESS}, or write SequenceFiles", options=_BY_KEY
+        )
     if job.output_by_key and job.output_format not in OUTPUT_FORMATS:
-        raise OptionError(f"output_by_key needs a format that tasks can write, not {job.output_format}")
+        raise OptionError(
+            f"output_by_key needs a format that tasks can write, not {job.output_format}", options=_BY_KEY
+        )
 
 
 def output_properties(job: Job) -> dict[str, str]:

@@ -32,7 +32,8 @@ def named_formats(text: str) -> list[tuple[str, str]]:
         if name not in INPUT_FORMATS or (sign and not pattern):
             raise OptionError(
                 f"input_format must be one of {', '.join(INPUT_FORMATS)}, or PATTERN=FORMAT, joined by commas, "
-                f"not {text!r}"
+                f"not {text!r}",
+                options=["input_format"],
             )
         formats.append((pattern if sign else "*", name))
     return formats

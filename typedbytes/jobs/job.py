@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Commands = Mapping[str, Union[list[str], None]]  # of a step, by role
 
 __all__ = [
-    "LINES", "OLD_RECURSIVE", "OUTPUT_FORMATS", "WHY_NO_PARTITIONER", "RECURSIVE", "ROWS", "Job",
+    "FIELD_OF", "LINES", "OLD_RECURSIVE", "OUTPUT_FORMATS", "WHY_NO_PARTITIONER", "RECURSIVE", "ROWS", "Job",
     "job_from_user_values",
 ]  # fmt: skip
 
@@ -39,6 +39,8 @@ OUTPUT_FORMATS = ("sequencefile", "pairs", "text", "values", "json", "csv", "par
 LINES, ROWS = ("values", "json", "csv"), ("json", "csv", "parquet")
 WHY_NO_PARTITIONER = "Hadoop's hash of a key chooses the reducer; --secondary leaves out the end of the key"
 MAX_REDUCERS = 65536
+#: Fields by the names that messages have for them, those of the functions of engines.
+FIELD_OF = {"reducers": "nreducers", "environ": "environment"}
 RECURSIVE = "mapreduce.input.fileinputformat.input.dir.recursive"
 OLD_RECURSIVE = "mapred.input.dir.recursive"
 OURS, LOCAL, HADOOP = ("local", "spark"), ("local",), ("hadoop",)
@@ -260,41 +262,45 @@ class Job:
             raise OptionError(f"inputs must be paths, or tuples of a key and a value, not {self.inputs!r:.80}")
         put("name", self.name or "")
         for name, declared in _OPTIONS.items():
-            put(name, converted(_WORDS.get(name, name), declared, getattr(self, name)))
+            put(name, converted("reducers" if name == "nreducers" else name, declared, getattr(self, name)))
         self._check()
 
     def _check(self) -> None:
         for name in filter(STREAMING_OPTION_OF.__contains__, self.properties):
             raise OptionError(
                 f"Hadoop Streaming sets the property {name} from {STREAMING_OPTION_OF[name]} and ignores "
-                "-D: leave it out"
+                "what a job says: leave it out"
             )
         properties_of(self.params, self.properties)
         reducers, _ = self.asked_reducers
         _require(
-            reducers is None or 0 <= reducers <= MAX_REDUCERS, f"reducers must be 0 to {MAX_REDUCERS}, not {reducers}"
+            reducers is None or 0 <= reducers <= MAX_REDUCERS,
+            f"reducers must be 0 to {MAX_REDUCERS}, not {reducers}",
+            "reducers",
         )
-        _require(self.secondary >= 0, f"secondary must be a number of bytes, not {self.secondary}")
+        _require(self.secondary >= 0, f"secondary must be a number of bytes, not {self.secondary}", "secondary")
         _require(
             (self.processes is None or self.processes > 0) and self.attempts > 0,
             "processes and attempts must be at least 1",
+            "processes",
+            "attempts",
         )
         _require(
             not self.output_by_key or not self.library.writes_lines,
             f"output_by_key needs keys of a folder and a key, and a job of {self.front} writes lines",
+            "output_by_key",
         )
         for name, declared in _OPTIONS.items():
             value = getattr(self, name)
             if declared.choices and value != declared.make_default():
-                _require(
-                    value in declared.choices, f"{name} must be one of {', '.join(declared.choices)}, not {value!r}"
-                )
+                known = ", ".join(declared.choices)
+                _require(value in declared.choices, f"{name} must be one of {known}, not {value!r}", name)
 
     def check_formats(self) -> None:
         """Raise OptionError for a format that tasks of this package do not have, or which needs Hadoop."""
         named_formats(self.input_format)
         known, given = ", ".join(OUTPUT_FORMATS), self.output_format
-        _require(given in OUTPUT_FORMATS, f"output_format must be one of {known}, not {given!r}")
+        _require(given in OUTPUT_FORMATS, f"output_format must be one of {known}, not {given!r}", "output_format")
         if self.output_format == "parquet":
             from importlib.util import find_spec
 
@@ -303,7 +309,8 @@ class Job:
     def check_engine(self, engine: str) -> None:
         """Raise OptionError for an option that an engine does not follow."""
         for name in self.options_not_for(engine):
-            raise OptionError(f"{name} is not an option of a job on {_ENGINE_NAMES[engine]}: leave it out")
+            message = f"{name} is not an option of a job on {_ENGINE_NAMES[engine]}: leave it out"
+            raise OptionError(message, options=[name])
 
     def options_not_for(self, engine: str) -> list[str]:
         """Return the names of the options that were given, and that an engine does not follow."""
@@ -374,11 +381,9 @@ class Job:
 job_from_user_values: Callable[..., Job] = Job
 
 _OPTIONS: dict[str, Option] = {each.name: each.metadata["option"] for each in fields(Job) if "option" in each.metadata}
-#: What functions call a field.
-_WORDS = {"nreducers": "reducers"}
 _ENGINE_NAMES = {"local": "this machine", "spark": "Spark", "hadoop": "Hadoop"}
 
 
-def _require(holds: bool, message: str) -> None:
+def _require(holds: bool, message: str, *options: str) -> None:
     if not holds:
-        raise OptionError(message)
+        raise OptionError(message, options=options)

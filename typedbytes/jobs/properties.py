@@ -77,16 +77,16 @@ def reducers_of(properties: Mapping[str, str], nreducers: int | None = None) -> 
     Raises OptionError for a property that is not a number.
 
     >>> reducers_of({"mapreduce.job.reduces": "3"}, 2)
-    (3, '-D mapreduce.job.reduces=3')
+    (3, "properties={'mapreduce.job.reduces': '3'}")
     >>> reducers_of({}, 2)
-    (2, '--reducers 2')
+    (2, 'reducers=2')
     """
     for name in filter(properties.__contains__, REDUCERS):
         value = str(properties[name])
         if not (value.isascii() and value.isdigit()):
             raise OptionError(f"the property {name} is a number, not {value!r}")
-        return int(value), f"-D {name}={value}"
-    return nreducers, f"--reducers {nreducers}"
+        return int(value), f"properties={ {name: value} }"
+    return nreducers, f"reducers={nreducers}"
 
 
 def variables_of(properties: Mapping[str, str]) -> dict[str, str]:

@@ -98,7 +98,8 @@ class OutputAtUrl:
         if not self._fs.exists(self._path):
             return False
         if not self._overwrite:
-            raise OutputError(f"the output {self._url} already exists; give another URL, or --overwrite to replace it")
+            message = f"the output {self._url} already exists; give another URL, or overwrite=True to replace it"
+            raise OutputError(message, options=["overwrite=True"])
         if not self._fs.exists(f"{self._path}/{MARK}"):
             raise OutputError(
                 f"{self._url} is not the output of a job that has succeeded, and is not overwritten: remove it"

@@ -122,12 +122,16 @@ def check_steps(job: Job, steps: list[StepRoles]) -> None:
     """Raise CommandError for an option of the job that its script lacks a role for."""
     reducers, option = job.asked_reducers
     if len(steps) > 1 and reducers == 0:
-        raise CommandError(f"{job.script} has {len(steps)} steps, which need their reducers: leave out {option}")
+        raise CommandError(
+            f"{job.script} has {len(steps)} steps, which need their reducers: leave out {option}", options=[option]
+        )
     if reducers and not any("reduce" in roles for roles in steps):
-        raise CommandError(f"{job.script} has no reducer: give streaming.run(...) one, or leave out {option}")
+        message = f"{job.script} has no reducer: give streaming.run(...) one, or leave out {option}"
+        raise CommandError(message, options=[option])
     if job.combiner and not any("combine" in roles for roles in steps):
         raise CommandError(
-            f"{job.script} has no combiner: give streaming.run(...) one, or run the job without (--no-combiner)"
+            f"{job.script} has no combiner: give streaming.run(...) one, or run the job with combiner=False",
+            options=["combiner=False"],
         )
 
 

@@ -167,6 +167,6 @@ def _of_functions(job, functions):
     if job.output_by_key and not callable(functions[last]):
         raise OptionError("output_by_key is for functions: a command writes its output itself")
     asked, option = job.asked_reducers
-    if reducer is None and option.startswith("-D") and asked:
+    if reducer is None and option.startswith("properties") and asked:
         raise OptionError(f"the job has no reducer: give run() one, or leave out {option}")
     return job, commands

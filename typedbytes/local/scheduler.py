@@ -57,7 +57,8 @@ def check_memory(job: Job) -> None:
     nprocesses = _nprocesses(job)
     if job.memory < nprocesses * MIN_MEMORY:
         raise OptionError(
-            f"memory must be at least {nprocesses * MIN_MEMORY} bytes for {nprocesses} processes, not {job.memory}"
+            f"memory must be at least {nprocesses * MIN_MEMORY} bytes for {nprocesses} processes, not {job.memory}",
+            options=["memory"],
         )
 
 

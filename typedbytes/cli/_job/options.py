@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from typedbytes.cli._arguments import Option, Settings, either, integer, option, parse_size
 from typedbytes.cli._failure import USAGE, Failure
+from typedbytes.cli._job.submit_failure import failure_of, words_of
 from typedbytes.jobs.errors import OptionError
 from typedbytes.jobs.fronts import FRONTS
 from typedbytes.jobs.job import Job
@@ -155,7 +156,7 @@ def job_of(settings: JobSettings, kind: type[AnyJob], **more: Any) -> AnyJob:
         _check_by_key(job, settings, commands)
         return _completed(job, commands)
     except OptionError as error:
-        raise Failure(USAGE, str(error)) from None
+        raise failure_of(error) from None
 
 
 def _output_format(settings, given, has_commands, front):
@@ -195,7 +196,7 @@ def _check_commands(job, settings, commands, arguments):
             USAGE, "--combiner is a switch for scripts: --combine-with COMMAND gives the command that combines"
         )
     reducers, given = job.asked_reducers
-    needing = [*(["--combine-with"] if settings.combiner is not None else []), *([given] if reducers else [])]
+    needing = [*(["--combine-with"] if settings.combiner is not None else []), *([words_of(given)] if reducers else [])]
     if needing and settings.reducer is None:
         raise Failure(USAGE, f"{needing[0]} needs --reducer COMMAND")
 

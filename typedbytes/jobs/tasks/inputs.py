@@ -223,7 +223,8 @@ def _check_text(path, head, codec):
         convert = "; typedbytes convert makes records of a table" if name in ("parquet", "arrow", "arrow-file") else ""
         raise InputError(
             f"{path}: cannot tell the format: {what}, not text, not a SequenceFile, not named .tb; "
-            f"--input-format pairs reads it as typed bytes, --input-format text as lines{convert}"
+            f"input_format='pairs' reads it as typed bytes, input_format='text' as lines{convert}",
+            options=["input_format='pairs'", "input_format='text'"],
         )
 
 

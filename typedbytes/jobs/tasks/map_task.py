@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MapTask", "feed_split"]
 
+GIVE_FORMAT = "give its format with --input-format, in Python with input_format="
+
 
 def feed_split(split: Split, sink: Any, report_progress: Callable[[int], object]) -> int:
     """Write the pairs of a split to a sink, call report_progress(position) on the way, and return their number.
@@ -43,9 +45,9 @@ def feed_split(split: Split, sink: Any, report_progress: Callable[[int], object]
     except DecodeError as error:
         advice = f"typedbytes validate --pairs --repair GOOD {split.path} copies what is intact"
         if not error.record:  # not even the first record is valid
-            advice = f"it was read as {split.kind}: give its format with --input-format, or if that is right, {advice}"
+            advice = f"it was read as {split.kind}: {GIVE_FORMAT}, or if that is right, {advice}"
         if split.kind in (CSV, FILE):
-            advice = "correct it, or give its format with --input-format"
+            advice = f"correct it, or {GIVE_FORMAT}"
         error.filename = None  # the report of a task names its input
         raise TaskError(f"bad input: {error}; {advice}", final=True) from None
     except ModuleNotFoundError as error:
