@@ -19,10 +19,13 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = [
-    "file_system", "files", "glob_paths", "is_hidden", "is_map_file", "is_url", "map_files", "opened", "opened_in",
-    "opened_to_recognise", "part_files", "parts", "reason_of", "size", "visible_names", "visible_paths",
+    "MARK", "PART_PREFIX", "file_system", "files", "glob_paths", "is_hidden", "is_map_file", "is_url",
+    "map_files", "opened", "opened_in", "opened_to_recognise", "part_files", "parts", "reason_of", "size",
+    "visible_names", "visible_paths", "written_parts",
 ]  # fmt: skip
 
+PART_PREFIX = "part-"  # of the names of part files
+MARK = "_SUCCESS"  # the file of a complete output
 _SIDE_FILE = r".+-(?:[mr]-\d{5,}|c-\d{5,}-\d+)(?:\..+)?"  # of a map task, a reduce task or a combiner
 _CLASSES_NBYTES = 1 << 12  # of a header, up to its class names
 _HDFS = ("hdfs://", "viewfs://", "arrow_hdfs://")
@@ -217,6 +220,11 @@ def part_files(path: str) -> list[str]:
     return [_refused(name) if is_folder else name for name, is_folder in entries]
 
 
+def written_parts(folder: str) -> list[str]:
+    """Return the part files that a job has written into a folder of this machine, in order."""
+    return [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.startswith(PART_PREFIX)]
+
+
 def is_map_file(folder: str) -> bool:
     """Return whether a folder is a MapFile: `data` and, from keys of the same class to offsets, `index`."""
     key_class, _ = _classes_of(_joined(folder, "data"))
@@ -323,11 +331,11 @@ def visible_names(names: Iterable[str]) -> list[str]:
     Without part files it is read.
     """
     visible = sorted(name for name in names if not is_hidden(name))
-    if not any(name.startswith("part-") for name in visible):
+    if not any(name.startswith(PART_PREFIX) for name in visible):
         return visible
     import re
 
-    return [name for name in visible if name.startswith("part-") or not re.fullmatch(_SIDE_FILE, name)]
+    return [name for name in visible if name.startswith(PART_PREFIX) or not re.fullmatch(_SIDE_FILE, name)]
 
 
 def is_url(path: Any) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from typedbytes._base.sizes import parse_size
 from typedbytes.cli._input.formats import NAMES
 
 TYPE_CHECKING = False
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     Dialect = Literal["hadoop", "hive"]
 
 MIN_MEMORY = 64 << 10  # of a sort
-UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
 class Option:
@@ -110,22 +110,18 @@ def positive(text):
 
 def _memory(text):
     """Return the number of bytes for a sort, 64 KiB or more: with less, every few records make a temporary file."""
-    nbytes = parse_size(text)
+    nbytes = size(text)
     if nbytes < MIN_MEMORY:
         raise argparse.ArgumentTypeError(f"expected at least 64K, not {text!r}: a number without a unit is in bytes")
     return nbytes
 
 
-def parse_size(text):
+def size(text):
     """Return the number of bytes that an option gives, such as 65536, 64K or 1.5G."""
-    number, unit = (text[:-1], text[-1].lower()) if text[-1:].lower() in UNITS else (text, "")
     try:
-        nbytes = min(int(float(number) * UNITS.get(unit, 1)), sys.maxsize)
-    except (ValueError, OverflowError):
-        nbytes = 0
-    if nbytes < 1:
-        raise argparse.ArgumentTypeError(f"expected a size such as 65536, 64K or 1.5G, not {text!r}")
-    return nbytes
+        return parse_size(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 # Options that commands declare in an order of their own.

@@ -69,7 +69,7 @@ def _pairs_of(path):
     from typedbytes._base import locations
 
     for part in locations.parts(path):
-        if os.path.basename(part.removesuffix("/data")).startswith("part-"):  # the data of a MapFile
+        if os.path.basename(part.removesuffix("/data")).startswith(locations.PART_PREFIX):  # the data of a MapFile
             yield from sequencefile.read(part)
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 
-from typedbytes._base.locations import is_url
+from typedbytes._base.locations import PART_PREFIX, is_url
 from typedbytes.jobs.counters import numbers_of_tasks
 from typedbytes.jobs.errors import JobError, OptionError
 from typedbytes.jobs.paths import absolute
@@ -157,7 +157,7 @@ def nbytes_of_parts(folder: str) -> int | None:
         with os.scandir(folder) as entries:
             contents = [*entries]
         folders = [entry.path for entry in contents if entry.is_dir(follow_symlinks=False)]  # of an output by key
-        nbytes = sum(entry.stat().st_size for entry in contents if entry.name.startswith("part-"))
+        nbytes = sum(entry.stat().st_size for entry in contents if entry.name.startswith(PART_PREFIX))
     except OSError:  # another process has moved it
         return None
     return nbytes + sum(nbytes_of_parts(path) or 0 for path in folders)

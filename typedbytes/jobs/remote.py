@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 
 from typedbytes._base import locations
 from typedbytes._base.folders import remove_folder
-from typedbytes._base.locations import is_url
+from typedbytes._base.locations import MARK, is_url
 from typedbytes.jobs.errors import InputError, JobError, OutputError
 
 TYPE_CHECKING = False
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["OutputAtUrl", "can_seek", "find_files", "opened", "opened_to_recognise", "reported", "size"]
 
 PIECE_NBYTES = 1 << 20
-MARK = "_SUCCESS"
 
 
 @contextmanager

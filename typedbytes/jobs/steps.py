@@ -13,13 +13,14 @@ import shutil
 from contextlib import suppress
 from dataclasses import replace
 
+from typedbytes._base.locations import written_parts
 from typedbytes.jobs.counters import Counters
 from typedbytes.jobs.environment import STEP
 from typedbytes.jobs.errors import JobError, OutputError
 from typedbytes.jobs.paths import absolute
 from typedbytes.jobs.properties import REDUCERS, reducers_of
 from typedbytes.jobs.result import Result
-from typedbytes.jobs.tasks.output_folder import PART_PREFIX, check_output
+from typedbytes.jobs.tasks.output_folder import check_output
 
 TYPE_CHECKING = False
 
@@ -90,7 +91,7 @@ def run_steps(
         is_last = number == len(steps)
         if not is_last and not kept:
             caretaker.add(between[number - 1])
-        step = job_of_step(job, own, number, [*between, job.output], _part_files)
+        step = job_of_step(job, own, number, [*between, job.output], written_parts)
         try:
             results.append(run_step(step, commands, between if is_last and not kept else []))
         except JobError as error:
@@ -114,10 +115,6 @@ def _kept_folder(job):
     except OSError as error:
         raise OutputError(f"the folder {path} for the outputs of steps cannot be made: {error.strerror}") from None
     return path
-
-
-def _part_files(folder):
-    return [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.startswith(PART_PREFIX)]
 
 
 def _remove(paths):

@@ -112,7 +112,7 @@ class Output:
 
     @property
     def _mark(self):
-        return f"{self._path}/_SUCCESS"
+        return f"{self._path}/{locations.MARK}"
 
     def _mark_complete(self):
         with locations.opened(self._mark, "w")[0]:

@@ -9,6 +9,7 @@ import os
 
 from typedbytes import columns
 from typedbytes._base import locations
+from typedbytes._base.sizes import parse_size
 from typedbytes.columns import Split, tables, type_strings
 from typedbytes.columns._rcfile import types_of_files
 from typedbytes.columns.tables import RowSchema, Schema, SchemaError, is_typed
@@ -18,7 +19,6 @@ from typedbytes.spark._schemas import as_declared, type_of_spark, type_string
 __all__ = ["Options", "Schema", "SchemaError", "Split", "batches_of", "given_schema", "infer_schema", "make_splits"]
 
 SPLIT_NBYTES = 128 << 20
-_UNITS = {"k": 10, "m": 20, "g": 30}
 _WORDS = {"true": True, "false": False}
 _UNKNOWN_FILTERS = ("pathGlobFilter", "modifiedBefore", "modifiedAfter")  # of Spark's own formats
 #: What types of Arrow have in their names of which the bytes of a value say too little.
@@ -110,12 +110,10 @@ def _flag(given, name, default):
 
 
 def _size(text):
-    digits, unit = str(text).lower(), 0
-    if digits[-1:] in _UNITS:
-        digits, unit = digits[:-1], _UNITS[digits[-1]]
-    if not digits.isdecimal() or int(digits) < 1:
-        raise ValueError(f"splitSize must be a size such as 65536 or 128m, not {text!r}")
-    return int(digits) << unit
+    try:
+        return parse_size(str(text))
+    except ValueError as error:
+        raise ValueError(f"splitSize: {error}") from None
 
 
 def make_splits(paths, options):

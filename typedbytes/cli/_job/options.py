@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from typedbytes.cli._arguments import Option, Settings, either, integer, option, parse_size
+from typedbytes.cli._arguments import Option, Settings, either, integer, option, size
 from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._job.submit_failure import failure_of, words_of
 from typedbytes.jobs.errors import OptionError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 FORMS: dict[str, dict[str, Any]] = {
     "word": {},
     "integer": {"type": integer},
-    "size": {"type": parse_size},
+    "size": {"type": size},
     "switch": {"action": "store_true"},
     "words": {"action": "append"},
     "named": {"action": "append"},

@@ -6,6 +6,7 @@ import os
 import shlex
 import tempfile
 
+from typedbytes._base.locations import written_parts
 from typedbytes._base.secrets import without_secret_values
 from typedbytes.cli._failure import BAD_DATA, USAGE, Failure, say_lines
 
@@ -26,15 +27,14 @@ PIECE_NBYTES = 1 << 18
 def show_parts(folder: str, output_format: str, output: CommandOutput) -> None:
     """Write the part files of a folder, one after the other; of CSV the names of the columns once."""
     has_names = False
-    for name in sorted(os.listdir(folder)):
-        if name.startswith("part-"):
-            with open(os.path.join(folder, name), "rb") as file:
-                if output_format == "csv" and not name.endswith((".gz", ".bz2", ".deflate")):
-                    names = file.readline()
-                    output.write(b"" if has_names else names)
-                    has_names = has_names or bool(names)
-                while data := file.read(PIECE_NBYTES):
-                    output.write(data)
+    for path in written_parts(folder):
+        with open(path, "rb") as file:
+            if output_format == "csv" and not path.endswith((".gz", ".bz2", ".deflate")):
+                names = file.readline()
+                output.write(b"" if has_names else names)
+                has_names = has_names or bool(names)
+            while data := file.read(PIECE_NBYTES):
+                output.write(data)
 
 
 def write_shown(run: Callable[[str], object], parent: str | None, output_format: str, output: CommandOutput) -> None:

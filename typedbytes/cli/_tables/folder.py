@@ -70,7 +70,7 @@ def write_folder(folder, inputs, form, codec, split_size, widen, shape, types):
                 already = f"{n} of {len(parts)} files are in {unfinished}"
                 say_message(f"{already}: the same command goes on with the others")
             raise
-        locations.opened(f"{unfinished}/_SUCCESS", "w")[0].close()
+        locations.opened(f"{unfinished}/{locations.MARK}", "w")[0].close()
         if not is_remote:
             name_folder(unfinished, folder, over_empty=True)
 
@@ -87,7 +87,7 @@ def _check(folder, inputs):
         raise Failure(USAGE, "--max-bytes cannot be used when the output is a folder")
     with _as_output_failure(folder):
         names = names_in(folder)
-    if names and not (locations.is_url(folder) and PLAN in names and "_SUCCESS" not in names):
+    if names and not (locations.is_url(folder) and PLAN in names and locations.MARK not in names):
         raise Failure(USAGE, f"{display_name(folder)}: the folder is not empty")
 
 

@@ -23,7 +23,7 @@ from typedbytes.cli._arguments import (
     FileSettings,
     RecordForm,
     option,
-    parse_size,
+    size,
     switch,
 )
 from typedbytes.cli._failure import BAD_DATA, USAGE, Failure, display_name, say_message
@@ -88,7 +88,7 @@ class Settings(FileSettings, RecordForm):
     plain: bool = PLAIN
     split_size: int | None = option(
         "--split-size",
-        type=parse_size,
+        type=size,
         metavar="SIZE",
         help="arrow, parquet: the bytes of input per file of an output folder (128M)",
     )

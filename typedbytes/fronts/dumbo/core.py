@@ -214,16 +214,16 @@ def _run_on_hadoop(opts, fields, inputs, output, output_format, overwrite):
 def _write_file(folder, path, output_format):
     """Write the pairs of a folder into one file, as lines of text or of reprs."""
     from typedbytes import PairReader
+    from typedbytes._base.locations import written_parts
 
     dump = dumptext if output_format == "text" else dumpcode
     with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
-        for name in sorted(os.listdir(folder)):
-            if name.startswith("part-"):
-                with PairReader(os.path.join(folder, name)) as pairs:
-                    if output_format == "raw":
-                        file.writelines(str(value) for _, value in pairs)
-                    else:
-                        file.writelines(f"{key}\t{value}\n" for key, value in dump(pairs))
+        for part in written_parts(folder):
+            with PairReader(part) as pairs:
+                if output_format == "raw":
+                    file.writelines(str(value) for _, value in pairs)
+                else:
+                    file.writelines(f"{key}\t{value}\n" for key, value in dump(pairs))
 
 
 # What tests of jobs call

@@ -81,6 +81,7 @@ def launch_local(
     """Run the job of a script on this machine, also on pairs in memory; out_name: None to write no output."""
     from itertools import islice
 
+    from typedbytes._base.locations import written_parts
     from typedbytes.files import PairReader
 
     is_path = isinstance(in_name, str) or (
@@ -92,10 +93,9 @@ def launch_local(
         target = os.path.join(folder, "output")
         _run_here(script_path, inputs, target, {**_fields_of(kw), "output_format": "pairs"})
         found = []
-        for name in sorted(os.listdir(target)):
-            if name.startswith("part-"):
-                with PairReader(os.path.join(target, name)) as reader:
-                    found += list(reader)
+        for path in written_parts(target):
+            with PairReader(path) as reader:
+                found += list(reader)
     if out_name is not None:
         writetb(out_name, found)
     return {"output": iter(found)}

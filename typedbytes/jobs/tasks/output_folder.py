@@ -13,7 +13,7 @@ import shutil
 
 from typedbytes import PairReader, PairWriter, sequencefile
 from typedbytes._base.atomic import name_folder, sync, sync_contents
-from typedbytes._base.locations import is_hidden
+from typedbytes._base.locations import MARK, PART_PREFIX, is_hidden
 from typedbytes.errors import TruncatedError
 from typedbytes.jobs.errors import InputError, JobError, OutputError, unwritten
 from typedbytes.jobs.hadoop_properties import TEXT_CODECS
@@ -30,11 +30,9 @@ if TYPE_CHECKING:
     from typedbytes.jobs.job import Path
     from typedbytes.jobs.tasks.caretaker import Caretaker
 
-__all__ = ["PART_PREFIX", "OutputFolder", "check_output", "write_part"]
+__all__ = ["OutputFolder", "check_output", "write_part"]
 
 BUFFER_NBYTES = 1 << 18
-PART_PREFIX = "part-"  # of the names of part files
-MARK = "_SUCCESS"  # the file of a complete output
 PARQUET = b"PAR1"  # at the end of a file
 
 
