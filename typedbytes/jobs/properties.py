@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from typedbytes.jobs.errors import OptionError
-from typedbytes.streaming.task_environment import PARAM
+from typedbytes.streaming.task_environment import PARAM, variable_of_property
 
 TYPE_CHECKING = False
 
@@ -95,4 +95,4 @@ def variables_of(properties: Mapping[str, str]) -> dict[str, str]:
     >>> variables_of({"my.limit": "3"})
     {'my_limit': '3'}
     """
-    return {re.sub("[^0-9A-Za-z]", "_", name): value for name, value in properties.items()}
+    return {variable_of_property(name): value for name, value in properties.items()}

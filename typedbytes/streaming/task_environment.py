@@ -167,6 +167,15 @@ class Task:
         return f"Task({values})"
 
 
+def variable_of_property(name: str) -> str:
+    """Return the variable in which a task finds a property.
+
+    >>> variable_of_property("my.limit")
+    'my_limit'
+    """
+    return "".join(each if each.isascii() and each.isalnum() else "_" for each in name)
+
+
 def task() -> Task:
     """Return the settings of the running task attempt, as Hadoop gives them.
 

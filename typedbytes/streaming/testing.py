@@ -8,25 +8,27 @@
     counted()                           the counters counted inside a with block
 
 Every pair is encoded and decoded, as on Hadoop: a tuple stays a tuple, a NumPy scalar does not stay one. Record classes
-in annotations have the same meaning; what comes back is of the types in the return annotation. Hadoop itself, its
-processes and files are not here: ``typedbytes run`` has those.
+in annotations have the same meaning; what comes back is of the types in the return annotation. Tasks run by the code
+of a job's tasks, one of each role. Hadoop itself, its processes and files are not here: ``typedbytes run`` has those.
 
 >>> from typedbytes.streaming import lib
 >>> run_job([(0, "b a"), (4, "b")], lambda key, line: [(word, 1) for word in line.split()], lib.sumreducer)
 [('a', 1), ('b', 2)]
 """
 
+import io
 import os
 import sys
-from contextlib import contextmanager
+import tempfile
+from contextlib import contextmanager, nullcontext
 
-from typedbytes import Decoder, Encoder, PairReader, dumps
-from typedbytes._core import RecordGroups
+from typedbytes import Decoder, Encoder, PairReader
 from typedbytes.streaming import _reporter
-from typedbytes.streaming._user_code import Step, StopEarly, UserCode, pairs_of, record_types
-from typedbytes.streaming.capture import captured
-from typedbytes.streaming.formats.record_io import checked_pair
-from typedbytes.streaming.task_environment import PARAM
+from typedbytes.streaming._run import TaskRun
+from typedbytes.streaming._sidefiles import side_files
+from typedbytes.streaming._user_code import Step, check_steps
+from typedbytes.streaming.capture import captured, environment_of
+from typedbytes.streaming.task_environment import PARAM, Task, variable_of_property
 
 __all__ = ["call_map", "call_reduce", "counted", "run_job", "run_script", "shuffle"]
 
@@ -37,6 +39,9 @@ def __dir__():
 
 INPUT_FILE = "mapreduce_map_input_file"
 STEP_NUMBER = "typedbytes_step"
+NREDUCERS = "mapreduce_job_reduces"
+MAP_INPUT = "stream_map_input"
+OUTPUT_FOLDER = "mapreduce_task_output_dir"
 
 
 def call_map(mapper, pairs, *, input_file=None, params=None):
@@ -51,7 +56,7 @@ def call_map(mapper, pairs, *, input_file=None, params=None):
     if input_file is not None:
         variables[INPUT_FILE] = input_file
     with _environment(variables):
-        return _decoded(*_called("map", mapper, _encoded(pairs)))
+        return _decoded(*_called("map", Step(mapper), _encoded(pairs)))
 
 
 def call_reduce(reducer, pairs, *, group_by=None, params=None):
@@ -63,7 +68,7 @@ def call_reduce(reducer, pairs, *, group_by=None, params=None):
     [('a', 3), ('b', 3)]
     """
     with _environment(_variables(params)):
-        return _decoded(*_called("reduce", reducer, _encoded(pairs), group_by))
+        return _decoded(*_called("reduce", Step(reducer=reducer, group_by=group_by), _encoded(pairs)))
 
 
 def shuffle(pairs):
@@ -79,7 +84,8 @@ def run_job(pairs, mapper=None, reducer=None, combiner=None, *, group_by=None, p
     """Return the pairs that a job of one map task and one reduce task makes of pairs.
 
     `group_by` is that of run(), and `params` are the parameters in task().params. `steps`, in the place of functions,
-    is a list of Step, as run() takes it: each gets the pairs that the one before made.
+    is a list of Step, as run() takes it: each reads what its `inputs` say, and has its options and properties. Where a
+    step with raw_text reads the pairs of this call, and they are numbers and texts, these are the lines of its input.
 
     >>> run_job([(0, 5), (1, 7)], lambda key, value: [("all", value)], lambda key, values: [(key, max(values))])
     [('all', 7)]
@@ -88,10 +94,16 @@ def run_job(pairs, mapper=None, reducer=None, combiner=None, *, group_by=None, p
         steps = [Step(mapper, reducer, combiner, group_by=group_by)]
     elif mapper is not None or reducer is not None or combiner is not None or group_by is not None:
         raise TypeError("steps have functions and options of their own: leave out those of run_job()")
-    data, types = _encoded(pairs), {}
+    else:
+        check_steps(steps, Step())
+    outputs, types = [_encoded(pairs)], {}
     for number, step in enumerate(steps, 1):
-        with _environment({**_variables(params), STEP_NUMBER: str(number)} if len(steps) > 1 else _variables(params)):
-            data, types = _run_step(step, data)
+        variables = {**_variables(params), STEP_NUMBER: str(number)} if len(steps) > 1 else _variables(params)
+        sources = step.settings.get("inputs", [number - 1])
+        data = b"".join(outputs[source] for source in sources)
+        lines = _lines_of(data) if "raw_text" in step.settings and sources == [0] else None
+        data, types = _run_step(step, data, lines, variables)
+        outputs.append(data)
     return _decoded(data, types)
 
 
@@ -111,22 +123,23 @@ def run_script(script, pairs, arguments=(), *, params=None):
         sys.argv, sys.modules["__main__"], sys.path[:] = before
 
 
-def _run_step(step, data):
-    """Return the encoded pairs that a step makes of encoded pairs, and the types of its annotations."""
+def _run_step(step, data, lines, variables):
+    """Return the encoded pairs that a step makes of encoded pairs, or of lines, and the types of its annotations."""
     mapper, combiner, reducer = (step.functions[role] for role in ("map", "combine", "reduce"))
-    group_by = step.options.group_by
     if mapper is None:
         raise TypeError("a job needs a mapper: lib.identitymapper passes pairs on")
-    data, types = _called("map", mapper, data)
-    if combiner is not None:
-        data, types = _called("reduce", combiner, _sorted(data))
-    if reducer is None:
-        return data, types
-    data = _sorted(data)
-    if group_by is not None:
-        decode = Decoder(type=record_types("reduce", reducer)[0].get("key_type")).decode
-        data = _sorted(data, lambda key: dumps(group_by(decode(key))))
-    return _called("reduce", reducer, data, group_by)
+    own = {variable_of_property(name): value for name, value in step.settings.get("properties", {}).items()}
+    has_reducer = reducer is not None and Task(own).nreducers != 0
+    # Streaming's own say how a task is fed, which is not asked here.
+    own = {name: value for name, value in own.items() if not name.startswith("stream_")}
+    variables = {**own, **variables, NREDUCERS: str(int(has_reducer))}
+    if lines is not None:
+        data, variables[MAP_INPUT] = lines, "text"
+    with _environment(variables):
+        data, types = _called("map", step, data)
+        if combiner is not None and has_reducer:
+            data, types = _called("combine", step, _sorted(data))
+        return _called("reduce", step, _sorted(data)) if has_reducer else (data, types)
 
 
 @contextmanager
@@ -148,34 +161,61 @@ def counted():
         _reporter.counters = before
 
 
-def _called(role, user_function, data, group_by=None):
-    """Return the encoded pairs that user code makes of encoded pairs, and the types that its annotations give them."""
-    user_code = UserCode(role, user_function)
-    reading, writing = user_code.record_types()
-    records = PairReader(data, **reading)
-    if role == "reduce":
-        records = records.groups() if group_by is None else RecordGroups(records, group_by)
-    output = []
-    try:
-        user_code.start()
-        if user_code.takes_all:
-            returned = [user_code.process(records)]
-        else:
-            returned = (user_code.process(key, value) for key, value in records)
-        for pairs in returned:
-            for pair in pairs_of(pairs):  # one by one: StopEarly keeps those before it
-                output.append(checked_pair(pair))
-        records._check_end()
-    except StopEarly:
-        pass
-    output += map(checked_pair, user_code.end())
-    return Encoder(**writing).encode_pairs(output), writing
+class _TaskInMemory(TaskRun):
+    """A task that reads and writes bytes of this process, and whose errors are raised."""
+
+    def run(self, data):
+        """Return the bytes that the task makes of its input."""
+        self._source, self._sink = _Bytes(data), _Bytes()
+        try:
+            self._open()
+            self._work()
+            failure = self._input.failure()
+            if failure is not None:  # which user code has caught
+                raise failure
+            self._output.close()
+            return self._sink.getvalue()
+        except BaseException:
+            self._drop_output()
+            raise
 
 
-def _sorted(data, rank=lambda key: key):
-    """Return encoded pairs in the order of their encoded keys, or of what a function makes of these."""
-    raw = sorted(PairReader(data, raw=True), key=lambda pair: rank(pair[0]))
+class _Bytes(io.BytesIO):
+    error = None  # a source and a sink of a task have one
+
+
+def _called(role, step, data):
+    """Return the encoded pairs that a role of a step makes of encoded pairs, and the types that it gives them."""
+    _, writing = step.options_of(role)
+    types = {name: writing[name] for name in ("key_type", "value_type", "dialect") if name in writing}
+    with _bad_records_dropped(role) if step.options.max_bad else nullcontext():
+        return _TaskInMemory(role, step).run(data), types
+
+
+@contextmanager
+def _bad_records_dropped(role):
+    """Have a folder for the side file of the bad records of a task."""
+    with tempfile.TemporaryDirectory() as folder, _environment({OUTPUT_FOLDER: folder}):
+        side_files.start(role)
+        try:
+            yield
+        finally:
+            side_files.drop()
+            side_files.start(None)
+
+
+def _sorted(data):
+    """Return encoded pairs in the order of their encoded keys."""
+    raw = sorted(PairReader(data, raw=True), key=lambda pair: pair[0])
     return b"".join(item for pair in raw for item in pair)
+
+
+def _lines_of(data):
+    """Return the lines of a text whose pairs these are, encoded, or None if they are other pairs."""
+    pairs = Decoder().decode_pairs(data)
+    if not all(type(key) is int and isinstance(value, str) and not {*"\n\r"} & {*value} for key, value in pairs):
+        return None
+    return b"".join(value.encode("utf-8", "surrogateescape") + b"\n" for _, value in pairs)
 
 
 def _encoded(pairs):
@@ -190,12 +230,5 @@ def _variables(params):
     return {PARAM + name: str(value) for name, value in (params or {}).items()}
 
 
-@contextmanager
 def _environment(variables):
-    before = {name: os.environ.get(name) for name in variables}
-    try:
-        os.environ.update(variables)
-        yield
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name, None) if value is None else os.environ.update({name: value})
+    return environment_of({**os.environ, **variables})
