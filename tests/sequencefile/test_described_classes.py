@@ -497,6 +497,22 @@ def test_described_keys_are_looked_up_in_the_order_of_their_fields(tmp_path, nam
             assert file[key] == number and key in file
 
 
+def test_described_keys_are_in_any_part_of_a_job(tmp_path):
+    """Their hashCode() is known to the Java class alone."""
+    classes = {"a.Pair": "name: text, number: vint"}
+    keys = [{"name": name, "number": number} for name in ("a", "b") for number in range(6)]
+    for number in range(3):
+        (tmp_path / f"part-r-{number:05}").mkdir()
+        map_file(tmp_path / f"part-r-{number:05}", "a.Pair", keys[number::3], classes)
+    with sequencefile.MapFile(tmp_path, classes=classes) as file:
+        for number, key in enumerate(keys):
+            assert file[key] == file.get(key) == number // 3 and key in file
+        missing = {"name": "c", "number": 0}
+        assert file.get(missing) is None and missing not in file
+        with pytest.raises(KeyError):
+            file[missing]
+
+
 def test_keys_without_a_clear_order_are_not_looked_up(tmp_path):
     classes = {"a.Key": "list<int>"}
     map_file(tmp_path, "a.Key", [[1]], classes)

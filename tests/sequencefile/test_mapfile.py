@@ -2,6 +2,7 @@
 
 import datetime as dt
 import gc
+import hashlib
 import shutil
 import struct
 from decimal import Decimal
@@ -27,6 +28,7 @@ ORDERED = {
     "FloatWritable": [float("-inf"), -1.5, -0.0, 0.0, 1.5, float("inf"), float("nan")],  # as Float.compare has them
     "DoubleWritable": [float("-inf"), -1.5, -0.0, 0.0, 1.5, float("inf"), float("nan")],
     "BooleanWritable": [False, True],
+    "MD5Hash": [bytes(16), b"\x7f" * 16, b"\x80" * 16],
 }
 
 
@@ -206,7 +208,8 @@ HASH_CODES = [
     ("ShortWritable", 300, 300), ("ByteWritable", 7, 7), ("ByteWritable", -7, -7), ("FloatWritable", 0.5, 1056964608),
     ("FloatWritable", -2.0, -1073741824), ("DoubleWritable", 0.5, 0), ("DoubleWritable", -2.0, 0),
     ("DoubleWritable", 0.001, -755914244), ("BooleanWritable", True, 0), ("BooleanWritable", False, 1),
-    ("BytesWritable", b"\x00\xffa", 29857),
+    ("BytesWritable", b"\x00\xffa", 29857), ("MD5Hash", hashlib.md5(b"a").digest(), 214005177),
+    ("MD5Hash", hashlib.md5(b"b").digest(), -1830068226), ("MD5Hash", hashlib.md5(b"").digest(), -736260903),
 ]  # fmt: skip
 
 

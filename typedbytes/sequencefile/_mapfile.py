@@ -39,10 +39,10 @@ class MapFile:
     """Look up values by key in a MapFile, or in a BloomMapFile, whose filter is not used.
 
     path: of the folder, or of a folder of them, which a job with MapFileOutputFormat has written: a key is in the part
-    that Hadoop's HashPartitioner chooses; or a URL. Options as for `Reader`. Supports a part of a read-only mapping:
-    `[key]`, `key in`, `get`, and iteration, which yields (key, value) pairs in order and opens a Reader of its own. The
-    index is held in memory. Raises FormatError, TruncatedError and LimitError as a Reader does; with resync=True
-    `skipped` lists what look-ups and iterations have skipped.
+    that Hadoop's HashPartitioner chooses, one of a described class in any part; or a URL. Options as for `Reader`.
+    Supports a part of a read-only mapping: `[key]`, `key in`, `get`, and iteration, which yields (key, value) pairs in
+    order and opens a Reader of its own. The index is held in memory. Raises FormatError, TruncatedError and LimitError
+    as a Reader does; with resync=True `skipped` lists what look-ups and iterations have skipped.
 
     >>> import os, tempfile
     >>> from typedbytes.sequencefile import Writer
@@ -208,8 +208,10 @@ class _PartitionedMapFile(MapFile):
 
     def _part_of(self, key):
         first = self._parts[0]
-        code = _HASHES[first._data.key_class](first._encoded(key))
-        return self._parts[(code & 0x7FFFFFFF) % len(self._parts)]
+        hash_of = _HASHES.get(first._data.key_class)
+        if hash_of is None:  # only the Java class knows its hashCode()
+            return next((part for part in self._parts if key in part), first)
+        return self._parts[(hash_of(first._encoded(key)) & 0x7FFFFFFF) % len(self._parts)]
 
     @property
     def skipped(self):  # type: ignore[override]
@@ -314,7 +316,7 @@ _ORDERS = {
     f"{_IO}VIntWritable": lambda data: decode(f"{_IO}VIntWritable", data),
     f"{_IO}VLongWritable": lambda data: decode(f"{_IO}VLongWritable", data),
     f"{_IO}BooleanWritable": _by_number(">?"),
-    f"{_IO}MD5Hash": lambda data: data,
+    f"{_IO}MD5Hash": lambda data: decode(f"{_IO}MD5Hash", data),
 }
 
 
@@ -331,6 +333,10 @@ def _low_bits(data):
     return int.from_bytes(data[-4:], "big")
 
 
+def _first_bytes(data):
+    return int.from_bytes(data[:4], "big")
+
+
 def _number_by(class_name):
     return lambda data: decode(class_name, data) & 0xFFFFFFFF
 
@@ -342,5 +348,6 @@ _HASHES = {
     _writables.full_name("TypedBytesWritable"): lambda data: _hash_of_bytes(data[4:]),
     **{f"{_IO}{name}Writable": _low_bits for name in ("Int", "Long", "Float", "Double")},
     **{f"{_IO}{name}Writable": _number_by(f"{_IO}{name}Writable") for name in ("Short", "Byte", "VInt", "VLong")},
+    f"{_IO}MD5Hash": _first_bytes,
     f"{_IO}BooleanWritable": lambda data: 0 if data != b"\0" else 1,
 }
