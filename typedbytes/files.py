@@ -29,8 +29,8 @@ def __dir__() -> list[str]:
     return __all__
 
 
-_COMPRESSED_ENDS = (".gz", ".bz2", ".xz", ".zst")  # of the names of files that are written compressed
-_NAMED_ENDS = (".deflate", ".snappy", ".lz4", ".lzo_deflate")  # of those whose first bytes may be any
+_NAMED_ENDS = (".deflate", ".snappy", ".lz4", ".lzo_deflate")  # of the names of files whose first bytes may be any
+_COMPRESSED_ENDS = (".gz", ".bz2", ".xz", ".zst", ".lzo", *_NAMED_ENDS)
 # The first bytes of compressed files; files of typed bytes start with others, except B, P to _ and 89,
 # which are application codes.
 _COMPRESSED_STARTS = b"\x1f\xfd\x28B\x89" + bytes(range(0x50, 0x60))
@@ -43,34 +43,30 @@ def _is_path(file):
 def _opened(file, mode):
     """Return (file, whether we opened it): paths and URLs are opened, descriptors wrapped, others returned as is."""
     if _is_path(file):
-        stream = None if mode == "rb" else _compressor(file)  # before the file is emptied
+        compress = _as_it_is if mode == "rb" else _compressing(file)  # before the file is emptied
         if isinstance(file, str) and "://" in file:
             from typedbytes._base import locations
 
             opened, _ = locations.opened(file, mode[0])
         else:
             opened = io.FileIO(file, mode)
-        return _decompressed(opened, os.fsdecode(file)) if mode == "rb" else _compressed(opened, stream), True
+        return _decompressed(opened, os.fsdecode(file)) if mode == "rb" else compress(opened), True
     if isinstance(file, int) and not isinstance(file, bool):
         return io.FileIO(file, mode, closefd=False), False
     return file, False
 
 
-def _compressor(path):
-    """Return the compressor for a file of this name, None for a file that is not compressed."""
+def _as_it_is(file):
+    return file
+
+
+def _compressing(path):
+    """Return a function from the file at a path to what is written to; ValueError for a name that is only read."""
     if not os.fsdecode(path).endswith(_COMPRESSED_ENDS):
-        return None
-    from typedbytes._base.compression import compressor
+        return _as_it_is
+    from typedbytes._base.compression import compressing
 
-    return compressor(path)
-
-
-def _compressed(file, stream):
-    if stream is None:
-        return file
-    from typedbytes._base.compression import Compressed
-
-    return Compressed(file, stream, _core.write_all)
+    return compressing(path, _core.write_all)
 
 
 def _decompressed(file, name):

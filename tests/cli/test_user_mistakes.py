@@ -170,6 +170,39 @@ def test_a_compressed_output_that_is_not_complete_has_no_end(tmp_path):
         gzip.decompress(data or b"\x1f\x8b")
 
 
+READ_ONLY = [".deflate", ".snappy", ".lz4", ".lzo_deflate", ".lzo"]
+
+
+@pytest.mark.parametrize("suffix", READ_ONLY)
+def test_no_output_is_named_as_what_is_only_read(tmp_path, suffix):
+    path = tmp_path / f"out.tb{suffix}"
+    message = f"{path}: files named {suffix} are read, not written: use .gz, .bz2, .xz, .zst, or another suffix"
+    assert message in bad(64, "cat", "--pairs", "-o", path, stdin=PAIRS)[1]
+    assert message in bad(64, "convert", "--to", "parquet", "--pairs", "-o", path, stdin=PAIRS)[1]
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".zst"])
+def test_formats_with_a_compression_of_their_own_are_not_compressed_as_a_whole(tmp_path, suffix):
+    for what, form, command in (
+        ("SequenceFile", "seq", "convert"), ("SequenceFile", "seq", "cat"), ("SequenceFile", "seq", "sort"),
+        ("Parquet file", "parquet", "convert"),
+    ):  # fmt: skip
+        path = tmp_path / f"out.{form}{suffix}"
+        to = ("--to", "sequencefile") if command != "convert" else ()
+        said = bad(64, command, "--pairs", *to, "-o", path, stdin=PAIRS)[1]
+        assert f"{path}: a {what} is not compressed as a whole, which its readers refuse: leave out {suffix}" in said
+        assert not path.exists()
+
+
+def test_an_arrow_stream_is_compressed_by_its_name(tmp_path):
+    """pyarrow.input_stream() goes by the name too."""
+    good("convert", "--pairs", "-o", tmp_path / "out.arrow.gz", stdin=PAIRS)
+    assert good("convert", "--to", "typedbytes", "--pairs", tmp_path / "out.arrow.gz") == good(
+        "convert", "--to", "typedbytes", "--pairs", stdin=good("convert", "--pairs", "--to", "arrow", stdin=PAIRS)
+    )
+
+
 def test_a_sequencefile_is_never_compressed_by_its_name(tmp_path):
     path = tmp_path / "part.gz"
     good("loadtb", path, stdin=PAIRS)

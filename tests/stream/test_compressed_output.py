@@ -41,6 +41,23 @@ def test_the_name_says_how_a_file_is_compressed(suffix, tmp_path):
     assert lowest_free_descriptor() == free
 
 
+@pytest.mark.parametrize("name", ["a.deflate", "a.snappy", "a.lz4", "a.lzo_deflate", "a.lzo"])
+def test_a_name_of_what_is_only_read_leaves_the_file(name, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(b"kept")
+    for write in (
+        lambda: tb.Writer(path),
+        lambda: tb.PairWriter(str(path)),
+        lambda: tb.PairWriter(f"file://{path}"),
+        lambda: tb.dump(1, path),
+        lambda: tb.dump_all([1], path),
+        lambda: columns.write(path, {"key": numpy.arange(3), "value": numpy.arange(3)}),
+    ):
+        with pytest.raises(ValueError, match=rf"files named \{path.suffix} are read, not written: use \.gz, "):
+            write()
+    assert path.read_bytes() == b"kept"
+
+
 def test_a_full_disk_is_an_error_of_each_call(suffix, tmp_path):
     path, free = tmp_path / f"full{suffix}", lowest_free_descriptor()
     path.symlink_to("/dev/full")

@@ -2,8 +2,8 @@
 
 Inputs are recognised by their first bytes, outputs by their names. Zlib's own format, which Hadoop names .deflate, and
 the chunks of .snappy, .lz4 and .lzo_deflate have no signature: they are recognised by these names. They and lzop are
-only read. No more is decompressed at once than was asked for; damage is a DecodeError whose offset counts the
-decompressed bytes before it. A SequenceFile inside is refused: it has to be decompressed first.
+only read, and no output is named so. No more is decompressed at once than was asked for; damage is a DecodeError whose
+offset counts the decompressed bytes before it. A SequenceFile inside is refused: it has to be decompressed first.
 """
 
 import io
@@ -23,8 +23,8 @@ from typedbytes._base.magic import (
 from typedbytes.errors import DecodeError, FormatError, LimitError, TruncatedError
 
 __all__ = [
-    "Compressed", "Decompressed", "compression_of_text", "compressor", "decompressed", "decompressed_as", "put_back",
-    "refuse_compressed_sequence_file",
+    "Compressed", "Decompressed", "compressing", "compression_of_text", "compressor", "decompressed", "decompressed_as",
+    "put_back", "refuse_compressed_sequence_file", "suffix_of_compressed",
 ]  # fmt: skip
 
 READ_NBYTES = 1 << 16
@@ -224,13 +224,29 @@ class Decompressed(io.RawIOBase):
         return piece
 
 
-def compressor(path):
-    """Return the compressor that the suffix of a path names, or None.
+def suffix_of_compressed(path):
+    """Return the suffix by which an output at this path is compressed, or ""; ValueError for one that is only read."""
+    suffix = os.path.splitext(os.fsdecode(path))[1]
+    if suffix in _BY_NAME:
+        raise ValueError(f"files named {suffix} are read, not written: use {', '.join(_SUFFIXES)}, or another suffix")
+    return suffix if suffix in _SUFFIXES else ""
 
-    A compression whose library is missing raises ModuleNotFoundError.
+
+def compressing(path, write_all):
+    """Return a function from the raw file at a path to what an output is written to, which its suffix says.
+
+    A compression whose library is missing raises ModuleNotFoundError, a suffix that is only read ValueError.
     """
-    kind = _SUFFIXES.get(os.path.splitext(os.fsdecode(path))[1])
-    return None if kind is None else _library(kind)[2]()
+    suffix = suffix_of_compressed(path)
+    if not suffix:
+        return lambda file: file
+    stream = compressor(_SUFFIXES[suffix])
+    return lambda file: Compressed(file, stream, write_all)
+
+
+def compressor(kind):
+    """Return an object that compresses in this way: compress(data) and flush() return bytes."""
+    return _library(kind)[2]()
 
 
 class Compressed(io.RawIOBase):

@@ -124,11 +124,14 @@ def replace_file(name, overwrite=True, compress=False):
 
     With compress, a suffix such as .gz decides on a compression.
     """
-    stream = _compressor(name) if compress else None
+    compressed = _compressing(name) if compress else None
     try:
         if not overwrite and _is_file(name):
             raise FileExistsError
-        with _open_output(name, overwrite) as raw, CommandOutput(_compressed(raw, stream), name) as output:
+        with (
+            _open_output(name, overwrite) as raw,
+            CommandOutput(raw if compressed is None else compressed(raw), name) as output,
+        ):
             yield output
     except FileExistsError:
         raise Failure(USAGE, f"{name}: file exists (--overwrite replaces it)") from None
@@ -136,20 +139,15 @@ def replace_file(name, overwrite=True, compress=False):
         raise OutputError(name, error) from None
 
 
-def _compressor(name):
-    """Return the compressor that a name's suffix asks for, or None."""
-    from typedbytes._base.compression import compressor
-
-    return compressor(name)
-
-
-def _compressed(raw, stream):
-    if stream is None:
-        return raw
-    from typedbytes._base.compression import Compressed
+def _compressing(name):
+    """Return the function that compresses a file of this name; a Failure for a name that is only read."""
+    from typedbytes._base.compression import compressing
     from typedbytes._core import write_all
 
-    return Compressed(raw, stream, write_all)
+    try:
+        return compressing(name, write_all)
+    except ValueError as error:
+        raise Failure(USAGE, f"{name}: {error}") from None
 
 
 def _is_file(name):

@@ -24,7 +24,22 @@ def format_of(form, output):
         raise Failure(USAGE, f"--plain and --pretty are forms of JSON, not of {name}")
     if name not in TEXT_FORMS:
         output.refuse_terminal()
+    if name == "sequencefile":
+        refuse_compressed("a SequenceFile", output)
     return name
+
+
+def refuse_compressed(what, output):
+    """Raise Failure for an output of a format that has a compression of its own, but is compressed by its name."""
+    from typedbytes._base.compression import suffix_of_compressed
+
+    suffix = suffix_of_compressed(str(output))
+    if suffix:
+        raise Failure(
+            USAGE,
+            f"{output}: {what} is not compressed as a whole, which its readers refuse: "
+            f"leave out {suffix}, and compress what is in it by convert --codec",
+        )
 
 
 class Records:

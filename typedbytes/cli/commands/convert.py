@@ -30,7 +30,7 @@ from typedbytes.cli._failure import BAD_DATA, USAGE, Failure, display_name, say_
 from typedbytes.cli._input.formats import NAMES
 from typedbytes.cli._input.inputs import Inputs, opened
 from typedbytes.cli._input.pair_detection import CHECK_UNDECIDED, NOTE
-from typedbytes.cli._output.records import Records
+from typedbytes.cli._output.records import Records, refuse_compressed
 from typedbytes.cli._records.encoded import Encoded
 from typedbytes.cli._tables.arrow import (
     DELIMITERS,
@@ -201,6 +201,8 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
         _check_widen(is_table, inputs)
     if settings.split_size is not None:
         raise Failure(USAGE, "--split-size is for a folder of Arrow or Parquet files: -o FOLDER/")
+    if settings.target == "parquet":
+        refuse_compressed("a Parquet file", output)
     if is_table:
         empty = EmptyInputs(inputs, types)
         is_read_twice = settings.widen and not types  # which fit all records

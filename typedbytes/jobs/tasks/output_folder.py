@@ -13,6 +13,7 @@ import shutil
 
 from typedbytes import PairReader, PairWriter, sequencefile
 from typedbytes._base.atomic import name_folder, sync, sync_contents
+from typedbytes._base.compression import compressor
 from typedbytes._base.locations import MARK, PART_PREFIX, is_hidden
 from typedbytes.errors import TruncatedError
 from typedbytes.jobs.errors import InputError, JobError, OutputError, unwritten
@@ -34,6 +35,7 @@ __all__ = ["OutputFolder", "check_output", "write_part"]
 
 BUFFER_NBYTES = 1 << 18
 PARQUET = b"PAR1"  # at the end of a file
+_KINDS = {"GzipCodec": "gzip", "BZip2Codec": "bzip2"}  # of codecs; those of the others are zlib's
 
 
 def check_output(path: Path, overwrite: bool = False) -> str:
@@ -270,18 +272,18 @@ class _Records:
 def _write_text(path, source, separator=b"\t", codec=None):
     nlines, end = 0, b"\n"
     separated = _Separated(separator)
-    compressor = None if codec is None else _compressor(codec)
+    packer = None if codec is None else compressor(_KINDS.get(codec, "deflate"))
     with open(path + TEXT_CODECS.get(codec, ""), "wb") as file:
         while source is not None and (data := source.read(BUFFER_NBYTES)):
             nlines += data.count(b"\n")
             end = data[-1:]
             data = data if separator == b"\t" else separated.next(data)
-            file.write(data if compressor is None else compressor.compress(data))
+            file.write(data if packer is None else packer.compress(data))
         if end != b"\n":  # a last line without its LF, which Hadoop adds
             nlines += 1
-            file.write(b"\n" if compressor is None else compressor.compress(b"\n"))
-        if compressor is not None:
-            file.write(compressor.flush())
+            file.write(b"\n" if packer is None else packer.compress(b"\n"))
+        if packer is not None:
+            file.write(packer.flush())
     return nlines
 
 
@@ -322,16 +324,6 @@ def _write_parquet(path, source):
     if not end:
         os.unlink(name)
     return int.from_bytes(end[len(PARQUET) :], "big")
-
-
-def _compressor(codec):
-    if codec == "BZip2Codec":
-        import bz2
-
-        return bz2.BZ2Compressor()
-    import zlib
-
-    return zlib.compressobj(wbits=31 if codec == "GzipCodec" else 15)  # 31: with the header of gzip
 
 
 class _Separated:
