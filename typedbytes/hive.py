@@ -87,6 +87,21 @@ _TYPES: dict[str, tuple[Any, Any]] = {
     "float": ((float, int), _float), "double": ((float, int), float), "boolean": (bool, bool), "string": (str, str),
 }  # fmt: skip
 
+# How Hive's other types of one value begin, which its SerDe does not know.
+_OTHER_TYPES = ("date", "timestamp", "interval", "decimal", "numeric", "binary", "char", "varchar")
+
+
+def _types_in(text):
+    """Return the types in a text such as "name string, price decimal(10, 2)"."""
+    parts, depth = [""], 0
+    for each in text:
+        depth += (each in "(<") - (each in ")>")
+        if each == "," and not depth:
+            parts.append("")
+        elif not (depth and each.isspace()):
+            parts[-1] += each
+    return [part.split()[-1] if part.split() else "" for part in parts]
+
 
 class RowWriter:
     """Write rows that Hive's TypedBytesRecordReader takes from a script.
@@ -106,11 +121,12 @@ class RowWriter:
 
     def __init__(self, sink: Any, types: str | Sequence[str]) -> None:
         if isinstance(types, str):
-            types = [part.split()[-1] if part.split() else "" for part in types.split(",")]
+            types = _types_in(types)
         self.types: tuple[str, ...] = tuple(name.lower() for name in types)  #: of the columns, in lower case
         for name in self.types:
             if name not in _TYPES:
-                raise ValueError(f"unknown type {name!r} of a column; known: {', '.join(_TYPES)}")
+                cure = "; write it as a string, and CAST it in the query" if name.startswith(_OTHER_TYPES) else ""
+                raise ValueError(f"unknown type {name!r:.80} of a column; known: {', '.join(_TYPES)}{cure}")
         if not self.types:
             raise ValueError("a row has at least one column")
         self._columns = [_TYPES[name] for name in self.types]

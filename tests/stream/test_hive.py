@@ -5,6 +5,7 @@ dialect. Invariant: expected bytes are Hive's.
 """
 
 import io
+import re
 import struct
 
 import pytest
@@ -131,6 +132,21 @@ def test_a_float_is_written_in_four_bytes_and_read_back():
 def test_types_that_the_serde_does_not_have_are_refused(types):
     with pytest.raises(ValueError, match="of a column; known: tinyint|a row has at least one column"):
         hive.RowWriter(io.BytesIO(), types)
+
+
+@pytest.mark.parametrize("name", ["decimal(10,2)", "varchar(20)", "char(3)", "date", "timestamp", "binary"])
+def test_types_that_hive_casts_are_refused_with_the_cure(name):
+    message = re.escape(f"unknown type {name!r} of a column; known: tinyint, ")
+    message += ".*; write it as a string, and CAST it in the query$"
+    for types in (f"name string, price {name.upper()}, n int", [name], f"price {name.replace(',', ', ')}"):
+        with pytest.raises(ValueError, match=message):
+            hive.RowWriter(io.BytesIO(), types)
+
+
+def test_commas_inside_a_type_do_not_end_it():
+    for types in ("a int, s struct<x:int, y:decimal(3,1)>, b int", "struct<x:int,y:decimal(3,1)>"):
+        with pytest.raises(ValueError, match=re.escape("unknown type 'struct<x:int,y:decimal(3,1)>' of a column")):
+            hive.RowWriter(io.BytesIO(), types)
 
 
 def test_values_that_are_no_typed_bytes_of_hive_are_an_error():
