@@ -3,11 +3,13 @@
 import contextlib
 import dataclasses
 import errno
+import operator
 import os
 import pickle
 import signal
 import socket
 import stat
+import sys
 import threading
 import time
 import typing
@@ -365,7 +367,8 @@ def test_a_client_that_sends_nonsense_is_disconnected(address):
 def test_messages_without_a_reply(tmp_path, monkeypatch):
     found, reports = [], []
     monkeypatch.setattr(threading, "excepthook", reports.append)
-    with serve(tmp_path / "calls", {"note": found.append, "flush": lambda: len(found)}, ring=False) as server:
+    handlers = {"note": found.append, "flush": lambda: len(found), "end": sys.exit}
+    with serve(tmp_path / "calls", handlers, ring=False) as server:
         with connect(server.address) as connection:
             for number in range(3):
                 BlockWriter(connection.stream, "native").write([Command("note"), number])
@@ -373,9 +376,14 @@ def test_messages_without_a_reply(tmp_path, monkeypatch):
             BlockWriter(connection.stream, "native").write([Command("other")])
             with pytest.raises((ConnectionError, tb.TruncatedError)):
                 call(connection, "flush")
+        with connect(server.address) as connection:
+            BlockWriter(connection.stream, "native").write([Command("end"), "no input"])
+            with pytest.raises((ConnectionError, tb.TruncatedError)):
+                call(connection, "flush")
     assert found == [0, 1, 2]
     assert [str(report.exc_value) for report in reports] == [
-        "failed to handle a message that wants no reply: unknown command other; known: flush, note"
+        "failed to handle a message that wants no reply: unknown command other; known: end, flush, note",
+        "failed to handle a message that wants no reply: no input",
     ]
 
 
@@ -499,6 +507,16 @@ def test_errors_of_errors_leave_the_connection(address, ring):
                 call(connection, "fail")
             with pytest.raises(tb.CallError, match="no such file"):
                 call(connection, "strange")
+
+
+@pytest.mark.parametrize("ring", [True, False])
+def test_a_function_that_ends_the_process_is_an_error_of_the_caller(address, ring):
+    """Of a thread it would end that alone, without a word."""
+    with connected(address, {"end": sys.exit, "add": operator.add}, ring=ring) as connection:
+        for argument, text in (("no input", "no input"), (3, "3"), (None, "")):
+            with pytest.raises(tb.CallError, match=f"SystemExit: {text}"):
+                call(connection, "end", argument)
+        assert call(connection, "add", 1, 2) == 3
 
 
 def test_a_client_waits_for_a_full_backlog(tmp_path):

@@ -2,9 +2,11 @@
 
 import contextlib
 import os
+import resource
 import signal
 import socket
 import subprocess
+import time
 import typing
 
 import pytest
@@ -98,6 +100,21 @@ def test_java_removes_no_path_but_its_own(tmp_path):
         process.stdin.close()
         assert process.stdout.read() == "closed\n"
     assert path.read_text() == "of another"
+
+
+def test_java_without_a_descriptor_for_a_client_goes_on():
+    with java_server() as (process, address), connect(address, timeout=SECONDS) as connection:
+        assert connection.call(Command("add"), 1) == [1]
+        used = set(map(int, os.listdir(f"/proc/{process.pid}/fd")))
+        _, hard = limits = resource.prlimit(process.pid, resource.RLIMIT_NOFILE)
+        first_free = min(set(range(len(used) + 1)) - used)
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (first_free, hard))
+        with socket.create_connection(address):
+            time.sleep(0.3)
+            assert connection.call(Command("add"), 2) == [2]
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, limits)
+        with connect(address, timeout=10) as other:
+            assert other.call(Command("add"), 3) == [3]
 
 
 def test_java_answers_too_late():

@@ -119,6 +119,18 @@ def test_the_peer_answers(wire, mode, tmp_path):
     assert not (tmp_path / "peer").exists()
 
 
+def test_a_peer_whose_path_was_removed(tmp_path):
+    path = tmp_path / "peer"
+    words = [*COMMAND, "block", "peer", "--listen", path, "--connections", "1"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.readline()
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(path))
+            path.unlink()
+        assert process.communicate() == (b"", b"")
+    assert process.returncode == 0
+
+
 def test_the_peer_says_what_was_bad_and_goes_on():
     process = subprocess.Popen([*COMMAND, "block", "peer"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     address = process.stdout.readline().strip()

@@ -272,12 +272,12 @@ class Server:
         if not message.wants_reply:
             try:
                 self._result(message)
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 raise RuntimeError(f"failed to handle a message that wants no reply: {error}") from error
             return
         try:
             answer = [self._result(message)]
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # which a thread ends with in silence
             answer = _failure(error)
         try:
             writer.write(answer, id=message.id)

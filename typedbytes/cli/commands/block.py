@@ -7,6 +7,7 @@ imported by what uses it: it needs POSIX, the description of the arguments does 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from typedbytes.cli._arguments import InputSettings, integer, option, positive, switch
 from typedbytes.cli._failure import BAD_DATA, IO_ERROR, USAGE, Failure, reason_of
@@ -120,7 +121,8 @@ def _peer(settings, output):
             _serve(server, settings)
     finally:
         if by_path:
-            os.unlink(settings.listen)
+            with suppress(FileNotFoundError):
+                os.unlink(settings.listen)
 
 
 def _listen(address, by_path):

@@ -34,6 +34,7 @@ import java.util.concurrent.ConcurrentHashMap;
 public final class Server implements Closeable {
     static final Command ERROR = new Command("error");
     private static final int MOST_CLIENTS = 1000;
+    private static final int PAUSE_MILLIS = 10;    // after a client that could not be accepted
 
     /** Answers one command. */
     public interface Handler {
@@ -90,6 +91,9 @@ public final class Server implements Closeable {
                 client = listener.accept();
             } catch (java.nio.channels.ClosedChannelException error) {
                 return;
+            } catch (IOException error) {    // the client has ended, or there are no descriptors left
+                pause();
+                continue;
             }
             if (clients.size() >= MOST_CLIENTS) {
                 client.close();
@@ -102,6 +106,14 @@ public final class Server implements Closeable {
             if (!listener.isOpen()) {    // since it was accepted
                 client.close();
             }
+        }
+    }
+
+    private static void pause() {
+        try {
+            Thread.sleep(PAUSE_MILLIS);
+        } catch (InterruptedException error) {
+            Thread.currentThread().interrupt();    // the next accept() ends with it
         }
     }
 
