@@ -22,6 +22,15 @@ def module_of(path):
     return importlib.import_module(re.sub(r"\.__init__$", "", name))
 
 
+def test_modules_that_are_imported_when_they_are_used():
+    (modules,) = (
+        [alias.name for alias in node.names]
+        for node in stub_of(tb).body
+        if isinstance(node, ast.ImportFrom) and node.module == "typedbytes"
+    )
+    assert modules == list(tb._MODULES)
+
+
 STUBS = sorted(PACKAGE.rglob("*.pyi"))
 # what is made of these is in the stub alone
 TYPING_ONLY = {"TypedDict", "ValueOptions", "Protocol"}
