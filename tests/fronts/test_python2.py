@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from support.streaming_support import environment, run_module
+from typedbytes.fronts import hadoopy
 
 HERE = Path(__file__).parent
 EXPECTED = json.loads((HERE / "expected_python2.json").read_text())
@@ -51,11 +52,32 @@ def test_the_command_runs_a_script_of_dumbo(tmp_path, number, words):
     assert sorted(found) == sorted(expected)
 
 
+@pytest.mark.parametrize(
+    "option, word, form",
+    [
+        *((option, "foo", "NAME=VALUE") for option in ("jobconf", "hadoopconf", "cmdenv", "param")),
+        ("jobconf", "=3", "NAME=VALUE"),
+        *(("numreducetasks", word, "a number") for word in ("x", "-1", "1.5", "\u0663")),
+    ],
+)
+def test_a_word_that_an_option_does_not_take_ends_the_script_with_a_message(tmp_path, option, word, form):
+    (tmp_path / "in.txt").write_text("x\n")
+    words = "-input", "in.txt", "-output", "out", "-least", "2", f"-{option}", word
+    said = run_front(tmp_path, HERE / "scripts" / "dumbo_words.py", *words, code=1)
+    assert said == (b"", f"ERROR: -{option} takes {form}, not {word}\n")
+
+
 def test_what_a_starter_refuses_ends_the_script(tmp_path):
     (tmp_path / "in.txt").write_text("x\n")
     words = "-input", "in.txt", "-output", "out"
     assert run_front(tmp_path, HERE / "scripts" / "dumbo_words.py", *words, code=1) == (b"", "ERROR: give -least\n")
     assert [path.name for path in tmp_path.iterdir()] == ["in.txt"]
+
+
+@pytest.mark.parametrize("option", ["jobconfs", "cmdenvs"])
+def test_a_word_that_hadoopy_does_not_take_is_named(option):
+    with pytest.raises(ValueError, match=f"{option} are words NAME=VALUE, not 'foo'"):
+        hadoopy.launch_local([("a", 1)], None, "job.py", **{option: ["a=b=c", "foo"]})
 
 
 def test_a_driver_of_hadoopy_prints_what_it_printed(tmp_path):

@@ -10,7 +10,7 @@ import tempfile
 
 from typedbytes import streaming
 from typedbytes.fronts.dumbo.user_code import Params, adapted
-from typedbytes.fronts.dumbo.util import Options, dumpcode, dumptext, fail, parseargs
+from typedbytes.fronts.dumbo.util import Options, dumpcode, dumptext, fail, named_values, number_of, parseargs
 from typedbytes.fronts.started import is_started_by_engine
 
 TYPE_CHECKING = False
@@ -43,7 +43,7 @@ class Job:
 
     def getparam(self, key: str, default: Any = None) -> Any:
         """Return a parameter."""
-        given = dict(each.split("=", 1) for each in parseargs(sys.argv[1:])["param"])
+        given = named_values(parseargs(sys.argv[1:]), "param")
         return Params().get(key, given.get(key, default))
 
     def run(self) -> None:
@@ -150,10 +150,10 @@ def _step_of(number, args, kwargs, initializer=None):
         None if isinstance(code, str) else adapted(code, role, *ends[end])
         for code, role, end in ((mapper, "map", "map"), (reducer, "reduce", "red"), (combiner, "combine", "comb"))
     ]
-    reducers = opts["numreducetasks"]
+    nreducers = number_of(opts, "numreducetasks")
     return streaming.Step(
-        *codes, **commands, reducers=int(reducers[0]) if reducers and reducers[0] != "0" and reducer else None,
-        properties=dict(each.split("=", 1) for each in opts["jobconf"]),
+        *codes, **commands, reducers=nreducers if nreducers and reducer else None,
+        properties=named_values(opts, "jobconf"),
         inputs=None if given is None else [each + 1 for each in given],
     )  # fmt: skip
 
@@ -169,13 +169,12 @@ def _run_job(opts: Options, of_steps: list[Any]) -> None:
     if not output:
         fail("No output path specified")
     files, archives = opts["file"], opts["cachearchive"]
-    reducers = opts["numreducetasks"]
     output_format = (opts["outputformat"] or ["code"])[0]
     fields: dict[str, Any] = {
-        "nreducers": int(reducers[0]) if reducers else None,
+        "nreducers": number_of(opts, "numreducetasks"),
         "files": files, "archives": archives, "name": (opts["name"] or [""])[0],
-        "properties": dict(word.split("=", 1) for word in [*opts["jobconf"], *opts["hadoopconf"]]),
-        "environment": dict(word.split("=", 1) for word in [*opts["cmdenv"], *opts["param"]]),
+        "properties": named_values(opts, "jobconf", "hadoopconf"),
+        "environment": named_values(opts, "cmdenv", "param"),
         "front": "dumbo",
     }  # fmt: skip
     overwrite = "yes" in opts["overwrite"]

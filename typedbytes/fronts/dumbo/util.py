@@ -94,6 +94,25 @@ def parseargs(args: Iterable[str]) -> Options:
     return found
 
 
+def named_values(opts: Options, *keys: str) -> dict[str, str]:
+    """Return the values of options that take NAME=VALUE; the process ends with a message for another word."""
+    found = {}
+    for key in keys:
+        for word in map(str, opts[key]):
+            name, sign, found[name] = word.partition("=")
+            if not sign or not name:
+                fail(f"-{key} takes NAME=VALUE, not {word}")
+    return found
+
+
+def number_of(opts: Options, key: str) -> int | None:
+    """Return the first value of an option that takes a number, None without one."""
+    word = str(next(iter(opts[key]), ""))
+    if word and not (word.isascii() and word.isdigit()):
+        fail(f"-{key} takes a number, not {word}")
+    return int(word) if word else None
+
+
 def dumpcode(outputs: Iterable[tuple[Any, Any]]) -> Iterator[tuple[str, str]]:
     """Yield the reprs of keys and values."""
     return ((repr(key), repr(value)) for key, value in outputs)

@@ -109,8 +109,8 @@ def _fields_of(kw):
     reducers = kw.get("num_reducers")
     return {
         "files": [*kw.get("files", ())],
-        "environment": _named(kw.get("cmdenvs", ())),
-        "properties": _named(kw.get("jobconfs", ())),
+        "environment": _named("cmdenvs", kw.get("cmdenvs", ())),
+        "properties": _named("jobconfs", kw.get("jobconfs", ())),
         "name": kw.get("name") or "",
         "nreducers": reducers,
         "output_format": "sequencefile" if kw.get("use_seqoutput", True) else "text",
@@ -118,8 +118,13 @@ def _fields_of(kw):
     }
 
 
-def _named(words):
-    return dict(words) if isinstance(words, dict) else dict(word.split("=", 1) for word in words)
+def _named(option, words):
+    if isinstance(words, dict):
+        return dict(words)
+    for word in words:
+        if "=" not in word:
+            raise ValueError(f"{option} are words NAME=VALUE, not {word!r}")
+    return dict(word.split("=", 1) for word in words)
 
 
 def _run_here(script, inputs, output, fields):
