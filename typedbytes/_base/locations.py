@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = [
-    "MARK", "PART_PREFIX", "file_system", "files", "glob_paths", "is_hidden", "is_map_file", "is_url",
+    "MARK", "PART_PREFIX", "file_system", "files", "glob_paths", "is_hidden", "is_map_file", "is_pattern", "is_url",
     "map_files", "opened", "opened_in", "opened_to_recognise", "part_files", "parts", "reason_of", "size",
     "visible_names", "visible_paths", "written_parts",
 ]  # fmt: skip
@@ -145,21 +145,25 @@ def glob_paths(path: str) -> list[str]:
 
     Names that start with _ or a dot match only patterns that do.
     """
-    import glob
-
     pattern = os.fspath(path)
-    if not glob.has_magic(_without_query(pattern)) or os.path.exists(pattern):
+    if not is_pattern(pattern) or os.path.exists(pattern):
         return [path]
     if not is_url(pattern):
+        import glob
+
         return visible_paths(glob.glob(pattern), pattern)
     fs, remote = file_system(pattern)
     return visible_paths(map(fs.unstrip_protocol, fs.glob(remote)), pattern)
 
 
-def _without_query(path):
-    """Return what can be a pattern of a path or URL: as for fsspec, a ? in a URL of a web server starts a query."""
+def is_pattern(path: str) -> bool:
+    """Return whether a path or URL has characters of a pattern.
+
+    As for fsspec, a ? in a URL of a web server starts a query.
+    """
     start = path.partition("?")[0]
-    return start if start.rpartition("::")[2].startswith(("http://", "https://")) else path
+    is_of_web = start.rpartition("::")[2].startswith(("http://", "https://"))
+    return not {*"*?["}.isdisjoint(start if is_of_web else path)
 
 
 def visible_paths(paths: Iterable[str], pattern: str) -> list[str]:

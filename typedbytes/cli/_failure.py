@@ -23,6 +23,7 @@ from typedbytes._base.exit_codes import (
     UNAVAILABLE,
     USAGE,
 )
+from typedbytes._base.locations import is_url
 from typedbytes._base.secrets import without_secrets
 
 __all__ = [
@@ -107,7 +108,7 @@ def escaped(text):
 
 def display_name(name):
     """Return the name of an input in messages."""
-    return "standard input" if name == "-" else without_secrets(name) if "://" in name else name
+    return "standard input" if name == "-" else without_secrets(name) if is_url(name) else name
 
 
 def reason_of(error):

@@ -17,7 +17,7 @@ import os
 import sys
 from collections import namedtuple
 
-from typedbytes._base import magic
+from typedbytes._base import locations, magic
 from typedbytes._base.compression import refuse_compressed_sequence_file
 from typedbytes.errors import relocated
 from typedbytes.files import PairReader, Reader
@@ -84,8 +84,6 @@ def splits(paths: Paths, split_size: int = 128 << 20, *, recursive: bool = False
     ...     [sum(map(len, columns.read(split))) for split in splits(folder)]
     [1, 1]
     """
-    from typedbytes._base import locations
-
     if split_size < 1:
         raise ValueError(f"split_size must be at least 1, not {split_size}")
     made = []
@@ -110,9 +108,7 @@ def kind_of(source):
         return "rcfile"
     if isinstance(source, Split):
         return None if source.start is None else "sequencefile"  # without opening it
-    if isinstance(source, str) and "://" in source:
-        from typedbytes._base import locations
-
+    if locations.is_url(source):
         with locations.opened_to_recognise(source) as file:
             return _kind_by_start(file, source)
     if isinstance(source, (str, os.PathLike)):
@@ -161,11 +157,9 @@ def files_of(source, recursive):
         return [source]
     is_path = isinstance(source, (str, os.PathLike))
     name = os.fsdecode(source) if is_path else ""
-    is_pattern = any(each in name for each in "*?[") and not os.path.exists(name)
-    if not (isinstance(source, (list, tuple)) or is_pattern or "://" in name or os.path.isdir(name)):
+    is_pattern = locations.is_pattern(name) and not os.path.exists(name)
+    if not (isinstance(source, (list, tuple)) or is_pattern or locations.is_url(name) or os.path.isdir(name)):
         return None
-    from typedbytes._base import locations
-
     found = locations.files(source, recursive)
     return None if found == [source] else found
 

@@ -13,6 +13,7 @@ from functools import partial
 
 import typedbytes
 from typedbytes._base.compression import decompressed, put_back
+from typedbytes._base.locations import is_pattern, is_url
 from typedbytes._core import keep_freed_memory
 from typedbytes.cli._failure import (
     BAD_DATA,
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from typedbytes.cli._arguments import InputSettings
 
 MIXED_KINDS = "some inputs hold pairs and some values: --pairs reads all as pairs"
-GLOB_CHARACTERS = frozenset("*?[")
 
 
 class Inputs:
@@ -149,7 +149,7 @@ class Inputs:
 
 def matching_names(path, recursive=False):
     """Return the names of the files that a path, a folder, a pattern or a URL matches."""
-    if path == "-" or not ("://" in path or GLOB_CHARACTERS.intersection(path) or os.path.isdir(path)):
+    if path == "-" or not (is_url(path) or is_pattern(path) or os.path.isdir(path)):
         return [path]
     from typedbytes.cli._input.paths import files
 
@@ -203,7 +203,7 @@ class _BlockingPipe(io.RawIOBase):
 def _source(name):
     keep_freed_memory()
     try:
-        if "://" in name:
+        if is_url(name):
             from typedbytes.cli._input.paths import reading_url
 
             return reading_url(name)

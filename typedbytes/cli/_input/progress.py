@@ -17,6 +17,7 @@ import time
 from _thread import RLock
 from contextlib import contextmanager, suppress
 
+from typedbytes._base.locations import is_url
 from typedbytes.cli import _failure as failure
 
 TYPE_CHECKING = False
@@ -122,7 +123,7 @@ class Progress:
         if len(self._sizes) > 1:
             name = f"{self._nread + len(self._open)} of {len(self._sizes)}, {name}"
         for each, nbytes in self._sizes.items():
-            if nbytes is None and "://" not in each:
+            if nbytes is None and not is_url(each):
                 with suppress(OSError):  # reading it reports the error
                     self._sizes[each] = os.stat(each).st_size
         done = self._done + sum(source.tell() for source in self._open.values())

@@ -10,6 +10,7 @@ from collections import namedtuple
 from contextlib import ExitStack, contextmanager
 
 from typedbytes._base.atomic import temporary_folder
+from typedbytes._base.locations import is_url
 from typedbytes._core import write_all
 from typedbytes.cli._failure import IO_ERROR, Failure, reason_of
 from typedbytes.cli._input.formats import CHUNK_NBYTES
@@ -42,7 +43,7 @@ def rereadable_inputs(inputs):
 
 def can_be_read_twice(name):
     """Return whether an input is the same when it is opened again; reading reports one that does not exist."""
-    if "://" in name:
+    if is_url(name):
         return True
     return name != "-" and not name.startswith(_OPEN_FILES) and (os.path.isfile(name) or not os.path.exists(name))
 

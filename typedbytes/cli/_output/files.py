@@ -11,6 +11,7 @@ import stat
 from contextlib import closing, contextmanager
 
 from typedbytes._base.atomic import atomic_file
+from typedbytes._base.locations import is_url
 from typedbytes.cli._failure import USAGE, Failure, reason_of
 from typedbytes.cli._input import progress
 
@@ -152,7 +153,7 @@ def _compressing(name):
 
 def _is_file(name):
     """Return whether a file of this name exists and would be replaced."""
-    if "://" in name:
+    if is_url(name):
         from typedbytes.cli._input.paths import exists
 
         return exists(name)
@@ -162,7 +163,7 @@ def _is_file(name):
 @contextmanager
 def _open_output(name, overwrite):
     """Yield the raw file; on an error the file of this name is unchanged."""
-    if "://" in name:
+    if is_url(name):
         from typedbytes.cli._input.paths import create_file_of_url
 
         with create_file_of_url(name) as file:

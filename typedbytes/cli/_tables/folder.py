@@ -40,7 +40,7 @@ def is_folder(name, files):
 
 
 def _is_folder(name):
-    if "://" not in name:
+    if not locations.is_url(name):
         return os.path.isdir(name)
     with suppress(Exception):  # reading it reports the error
         fs, path = locations.file_system(name)

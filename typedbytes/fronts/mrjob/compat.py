@@ -6,6 +6,7 @@ import os
 import re
 
 from typedbytes.jobs.hadoop_properties import OLD_NAMES
+from typedbytes.streaming.task_environment import variable_of_property
 
 TYPE_CHECKING = False
 
@@ -36,7 +37,8 @@ _TASK_NAMES = {
 
 def jobconf_from_env(variable: str, default: Any = None) -> Any:
     """Return a property that a task finds in its environment, by any of its names."""
-    return next((os.environ[each] for each in map(_variable, _names(variable)) if each in os.environ), default)
+    names = map(variable_of_property, _names(variable))
+    return next((os.environ[each] for each in names if each in os.environ), default)
 
 
 def jobconf_from_dict(jobconf: Mapping[str, Any], name: str, default: Any = None) -> Any:
@@ -87,10 +89,6 @@ def _numbers(version):
         raise TypeError("a version of Hadoop is expected, not None")
     version = str(version)
     return [int(each) for each in re.findall("[0-9]+", version)]
-
-
-def _variable(name):
-    return re.sub("[^0-9A-Za-z]", "_", name)
 
 
 def _old_and_now(name):

@@ -9,6 +9,7 @@ import shutil
 import tempfile
 from dataclasses import replace
 
+from typedbytes._base.locations import is_url
 from typedbytes.fronts.file_systems import FileSystem, HadoopFileSystem
 from typedbytes.fronts.mrjob.options import options_of_files
 from typedbytes.fronts.mrjob.step import StepFailedException
@@ -297,7 +298,7 @@ class Runner:
         found: list[str] = []
         folders: list[dict[str, str]] = []
         for path in paths:
-            if "://" not in path and os.path.exists(path):
+            if not is_url(path) and os.path.exists(path):
                 name = os.path.basename(os.path.abspath(path))
                 number = next((number for number, names in enumerate(folders) if name not in names), len(folders))
                 folders[number:] = folders[number:] or [{}]

@@ -12,10 +12,13 @@ import shutil
 import sys
 from contextlib import contextmanager, suppress
 
+from typedbytes.streaming.capture import environment_of
+
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
     from typing import Any
 
 
@@ -27,15 +30,9 @@ def random_identifier() -> str:
     return f"{random.getrandbits(64):016x}"
 
 
-@contextmanager
-def save_current_environment() -> Iterator[None]:
+def save_current_environment() -> AbstractContextManager[None]:
     """Have the environment after the block as before it."""
-    before = dict(os.environ)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
+    return environment_of({**os.environ})
 
 
 @contextmanager

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import re
 
 from typedbytes import streaming
-from typedbytes.streaming.task_environment import Task
+from typedbytes.streaming.task_environment import Task, variable_of_property
 
 TYPE_CHECKING = False
 
@@ -23,12 +22,12 @@ class JobConf(dict[str, str]):
 
     def __missing__(self, key: str) -> str:
         try:
-            return os.environ[_variable(key)]
+            return os.environ[variable_of_property(key)]
         except KeyError:
             raise RuntimeError(f"the job has no property {key}: give it with -D {key}=VALUE") from None
 
     def __contains__(self, key: object) -> bool:
-        return super().__contains__(key) or _variable(str(key)) in os.environ
+        return super().__contains__(key) or variable_of_property(str(key)) in os.environ
 
     def get(self, key: str, default: Any = None) -> Any:
         """Return a property."""
@@ -49,10 +48,6 @@ class JobConf(dict[str, str]):
     def get_json(self, key: str, default: Any = None) -> Any:
         """Return a property that is JSON."""
         return json.loads(self[key]) if key in self else default
-
-
-def _variable(name):
-    return re.sub("[^0-9A-Za-z]", "_", name)
 
 
 class Counter:
