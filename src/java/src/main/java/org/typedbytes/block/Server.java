@@ -89,14 +89,14 @@ public final class Server implements Closeable {
             SocketChannel client;
             try {
                 client = listener.accept();
+                if (clients.size() >= MOST_CLIENTS) {
+                    client.close();
+                    continue;
+                }
             } catch (java.nio.channels.ClosedChannelException error) {
                 return;
             } catch (IOException error) {    // the client has ended, or there are no descriptors left
                 pause();
-                continue;
-            }
-            if (clients.size() >= MOST_CLIENTS) {
-                client.close();
                 continue;
             }
             clients.add(client);
