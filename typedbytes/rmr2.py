@@ -80,7 +80,7 @@ def _value(code, data, depth):
 def _vector(data):
     form = _FORMATS.get(data[0]) if data else None
     if form is None:
-        raise FormatError(f"a vector of R of items of the code {data[0] if data else None}")
+        raise FormatError(f"a vector of R has items of the unknown type {data[0]}" if data else "an empty vector of R")
     count, left = divmod(len(data) - 1, struct.calcsize(f">{form}"))
     if left:
         raise FormatError(f"a vector of R with {left} bytes after its {count} items")
@@ -105,7 +105,7 @@ def _characters(data):
         code, length = data[end], int.from_bytes(data[end + 1 : end + 5], "big")
         end += 5 + length
         if end > len(data) or code not in (_STRING, _NA_CHARACTER) or (code == _NA_CHARACTER and length):
-            raise FormatError(f"text {len(texts) + 1} of a character vector of R is none")
+            raise FormatError(f"text {len(texts) + 1} of a character vector of R is neither a whole text nor NA")
         try:
             texts.append(None if code == _NA_CHARACTER else data[end - length : end].decode())
         except UnicodeDecodeError:

@@ -158,7 +158,7 @@ def test_loadtb_that_is_interrupted_leaves_no_file(url, tmp_path):
 
 
 def test_loadtb_that_cannot_write(tmp_path):
-    assert bad(64, "loadtb", stdin=STREAM)[1].startswith("writes one FILE")
+    assert bad(64, "loadtb", stdin=STREAM)[1].startswith("needs one FILE to write")
     assert (
         "unknown codec 'none'; known: default, gzip, bzip2"
         in bad(64, "loadtb", "--codec", "none", str(tmp_path / "f"))[1]

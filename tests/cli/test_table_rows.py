@@ -227,4 +227,4 @@ def test_dates_times_and_decimals_are_numbers_and_text(tmp_path):
     nanoseconds = pyarrow.table({"n": [1, 2], "at": pyarrow.array([0, 1]).cast(pyarrow.timestamp("ns"))})
     pyarrow.parquet.write_table(nanoseconds, tmp_path / "nanoseconds.parquet")
     said = bad(65, "convert", "--to", "typedbytes", str(tmp_path / "nanoseconds.parquet"))[1]
-    assert "nanoseconds that are no whole number of microseconds, column 0, at [1][1]" in said
+    assert "nanoseconds that are not a whole number of microseconds, column 0, at [1][1]" in said

@@ -66,7 +66,7 @@ def test_join_of_other_inputs(file):
     found = pairs(good("join", file(sequence_file(), "a.seq"), file(sequence_file(), "b.seq")))
     assert len(found) == sum(len([n for n in range(100) if n % 7 == k]) ** 2 for k in range(7))
     assert good("join", file(b"", "a.tb"), file(COUNTED, "b.tb")) == b""
-    assert bad(64, "join", file(STREAM))[1].startswith("reads two inputs")
+    assert bad(64, "join", file(STREAM))[1].startswith("needs two inputs")
     assert bad(64, "join", "--values", "a", "b")[1] == "join is for pairs: values have no key"
     assert bad(66, "join", "a", "b")[1] == "a: No such file or directory"
     damaged = file(b"\x0e", "damaged.tb")

@@ -148,22 +148,22 @@ def test_decimals_are_the_text_of_python(number):
 DAY = 86_400_000
 UNFIT = [
     (pyarrow.array([1000, 1001], pyarrow.int64()).cast(pyarrow.timestamp("ns")),
-     "nanoseconds that are no whole number of microseconds"),
+     "nanoseconds that are not a whole number of microseconds"),
     (pyarrow.array([0, -1], pyarrow.int64()).cast(pyarrow.timestamp("ns", "UTC")),
-     "nanoseconds that are no whole number of microseconds"),
+     "nanoseconds that are not a whole number of microseconds"),
     (pyarrow.array([0, 2**63 // 10**6 + 1], pyarrow.int64()).cast(pyarrow.timestamp("s")),
      "time does not fit a LONG of microseconds"),
     (pyarrow.array([0, -(2**63)], pyarrow.int64()).cast(pyarrow.duration("ms")),
      "time does not fit a LONG of microseconds"),
     (pyarrow.array([0, 999], pyarrow.int64()).cast(pyarrow.duration("ns")),
-     "nanoseconds that are no whole number of microseconds"),
+     "nanoseconds that are not a whole number of microseconds"),
     (pyarrow.array([0, 1], pyarrow.int64()).cast(pyarrow.time64("ns")),
-     "nanoseconds that are no whole number of microseconds"),
+     "nanoseconds that are not a whole number of microseconds"),
     (pyarrow.array([0, DAY * 1000], pyarrow.int64()).view(pyarrow.time64("us")),
      "time of day that is not within a day"),
     (pyarrow.array([0, -1], pyarrow.int32()).view(pyarrow.time32("s")), "time of day that is not within a day"),
     (pyarrow.array([DAY, DAY + 1], pyarrow.int64()).view(pyarrow.date64()),
-     "milliseconds of a date that are no whole number of days"),
+     "milliseconds of a date that are not a whole number of days"),
     (pyarrow.array([0, DAY * 2**31], pyarrow.int64()).view(pyarrow.date64()), "date does not fit an INT of days"),
 ]  # fmt: skip
 

@@ -157,7 +157,7 @@ VERSION = "{}.{}".format(*sys.version_info)
         (["submit", JOB, *WORDS, "--no-bundle", "--ship", "no"], 64, "there is no file no to ship"),
         (["submit", JOB, *WORDS, "--bundle", "no.zip"], 64, "there is no file no.zip to ship"),
         (["submit", JOB, *WORDS, "--no-bundle", "--streaming-jar", "no.jar"], 64, "there is no streaming jar no.jar"),
-        (["bundle"], 64, "typedbytes bundle: writes one ZIP"),
+        (["bundle"], 64, "typedbytes bundle: needs the name of one ZIP"),
         (["bundle", "x.tar"], 64, "name of a bundle must end with .zip"),
     ],
 )  # fmt: skip

@@ -70,8 +70,8 @@ def ext(code, *parts):
 
 ITEM = bytes.fromhex("070000000161")
 WRONG = {
-    "a vector without a code": (ext(145), "of items of the code None"),
-    "a vector of texts": (ext(145, b"\7abcd"), "of items of the code 7"),
+    "a vector without a code": (ext(145), "an empty vector of R"),
+    "a vector of texts": (ext(145, b"\7abcd"), "items of the unknown type 7"),
     "half an integer": (ext(145, b"\3\0\0"), "2 bytes after its 0 items"),
     "too few texts": (ext(146, b"\0\0\0\2", ITEM), "has 1 texts"),
     "no count": (ext(146, b"\0\0"), "has 0 texts"),

@@ -67,7 +67,7 @@ def listen(address):
     path = os.fspath(address)
     sock = socket.socket(socket.AF_UNIX)
     try:
-        if path[:1] in ("\0", b"\0"):  # a name of Linux, which is no path
+        if path[:1] in ("\0", b"\0"):  # a name of Linux, which is not a path
             sock.bind(path)
             sock.listen(_BACKLOG)
             return sock, None

@@ -52,7 +52,7 @@ def read(
 
     The path or the bytes of an RCFile give its rows: schema has names and types for its columns, by order; without one
     they are named 0, 1 and so on, and hold the text, or the bytes, of their cells. Only the columns that are wanted are
-    decompressed, and read if the source can seek. Text that is no value of its type is null, as in Hive.
+    decompressed, and read if the source can seek. Text that is not a value of its type is null, as in Hive.
 
     The pickle of None, or in Hive's dialect its NULL, and a NullWritable are nulls in a column of any type but raw, and
     ext<100> or ext<50>, which keep them as values. A null is a mismatch as a key of a MAP, as an item of a VECTOR of

@@ -56,9 +56,9 @@ def run_by(
 ) -> Result:
     """Run a job, each step by an engine: engine(job, commands, splits, output, processes).run() returns its counters.
 
-    commands: those of a job of functions; None: of a job whose script says what it has. tasks: of a job whose tasks
-    are no processes. where: the name of the engine. An output at a URL is made in a temporary folder of this machine,
-    and copied when it is complete. Raises JobError.
+    commands: the command of each role, for a job of functions; None: ask the script. tasks: what runs the tasks;
+    None: a process for each. where: the name of the engine. An output at a URL is made in a temporary folder of this
+    machine, and copied when it is complete. Raises JobError.
     """
     if not is_url(job.output):
         return _run_here(engine, job, commands, tasks, where)

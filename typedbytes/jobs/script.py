@@ -1,8 +1,7 @@
 """Which roles and steps a job's script has: the one answer for every engine.
 
-The source is read first, and the script is asked second: started without input, with a variable that says so. An engine
-of this machine starts it anyway, and believes what it says; for a cluster, where it may not even run here, it is asked
-only what its source leaves open.
+A script is asked by starting it without input, with a variable that says so. An engine of this machine always asks. For
+a cluster the source is read, and the script is asked only what the source leaves open: it may not run on this machine.
 
 Here: words to start a script, its answers, and options of a job that its script lacks a role for. Not here: processes.
 """

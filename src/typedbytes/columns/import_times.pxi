@@ -3,8 +3,8 @@
 #
 # A number that does not fit is refused when its value is written: it may be under a null, or outside the rows written.
 
-cdef const char* NO_WHOLE_MICROSECONDS = "nanoseconds that are no whole number of microseconds"
-cdef const char* NO_WHOLE_DAYS = "milliseconds of a date that are no whole number of days"
+cdef const char* NO_WHOLE_MICROSECONDS = "nanoseconds that are not a whole number of microseconds"
+cdef const char* NO_WHOLE_DAYS = "milliseconds of a date that are not a whole number of days"
 cdef const char* BEYOND_MICROSECONDS = "time does not fit a LONG of microseconds"
 cdef const char* BEYOND_DAYS = "date does not fit an INT of days"
 cdef const char* OUTSIDE_THE_DAY = "time of day that is not within a day"

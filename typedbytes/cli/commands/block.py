@@ -41,7 +41,7 @@ class Settings(InputSettings):
         "--listen", default="127.0.0.1:0", metavar="ADDRESS", help="peer: HOST:PORT, or the path of a Unix socket"
     )
     mode: str = option(
-        "--mode", choices=("ack", "echo"), default="ack", help="peer: answer with the byte 0x31, or with the message"
+        "--mode", choices=("ack", "echo"), default="ack", help="peer: answer with the byte '1', or with the message"
     )
     connections: int | None = option("--connections", type=integer, metavar="N", help="peer: end after N connections")
 

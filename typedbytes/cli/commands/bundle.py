@@ -31,7 +31,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     from typedbytes import hadoop
 
     if len(settings.files) != 1:
-        raise Failure(USAGE, "writes one ZIP (see typedbytes bundle --help)")
+        raise Failure(USAGE, "needs the name of one ZIP to write (see typedbytes bundle --help)")
     try:
         hadoop.bundle(settings.files[0], say=say_lines, **bundle_settings(settings))
     except hadoop.SubmitError as error:

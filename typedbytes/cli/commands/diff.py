@@ -41,7 +41,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
       typedbytes diff --pairs --unordered out-of-hadoop out-of-here
     """
     if len(settings.files) != 2:
-        raise Failure(USAGE, "diff compares two inputs (see typedbytes diff --help)")
+        raise Failure(USAGE, "needs two inputs (see typedbytes diff --help)")
     inputs = Inputs(settings, CHECK_UNDECIDED if settings.unordered else None)
     find = _unordered if settings.unordered else _in_order
     first, second = (_chunks_of(path, inputs) for path in settings.files)

@@ -48,7 +48,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
       typedbytes join --keep left counts-of-today counts-of-yesterday | typedbytes to-json --pairs
     """
     if len(settings.files) != 2:
-        raise Failure(USAGE, "reads two inputs (see typedbytes join --help)")
+        raise Failure(USAGE, "needs two inputs (see typedbytes join --help)")
     if not settings.pairs and not settings.is_record_kind_unknown:
         raise Failure(USAGE, "join is for pairs: values have no key")
     with ExitStack() as stack:

@@ -49,7 +49,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
       typedbytes loadtb --key-class Text --value-class LongWritable counts.seq < counts.tb
     """
     if len(settings.files) != 1:
-        raise Failure(USAGE, "writes one FILE and reads stdin: typedbytes loadtb FILE < pairs.tb")
+        raise Failure(USAGE, "needs one FILE to write, and pairs on stdin: typedbytes loadtb FILE < pairs.tb")
     (name,) = settings.files
     classes = {"key_class": settings.key_class, "value_class": settings.value_class}
     options = {

@@ -29,7 +29,7 @@ TEXTS = ("str", "bytes", "any")  # the kinds of fields for which an empty cell i
 def reader_of_texts(kind: Any, options: Mapping[str, Any] | None = None) -> Callable[[Mapping[str, str]], Any]:
     """Return a function that makes an instance of a record class of texts by name; DecodeError for what does not fit.
 
-    An empty text for a field that is no text is its default, or None if there is no default and None is of its type.
+    An empty text for a field that is not text is its default, or None if there is no default and None is of its type.
 
     >>> import typing
     >>> class Visit(typing.NamedTuple):
@@ -41,7 +41,7 @@ def reader_of_texts(kind: Any, options: Mapping[str, Any] | None = None) -> Call
     from typedbytes._records import resolve
 
     node = resolve(kind)
-    defaults: dict[str, dict[str, Any]] = {}  # by field that is no text: what an empty one gives
+    defaults: dict[str, dict[str, Any]] = {}  # by field that is not text: what an empty one gives
     for field in node.record.fields if node.kind == "record" else ():
         members = [member.kind for member in field.node.members or [field.node]]
         if not set(members) & set(TEXTS):

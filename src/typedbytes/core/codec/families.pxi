@@ -27,7 +27,7 @@ cdef dict NUMPY_FAMILIES = {
 
 
 cdef tuple family_of(object obj):
-    # The family of the class of an object that is no bytes, and the offset of the number in a scalar of NumPy. In the
+    # The family of the class of an object that is not bytes, and the offset of the number in a scalar of NumPy. In the
     # order of encode_by_kind().
     kind = type(obj)
     if kind is memoryview or kind is loaded_type("array", "array"):

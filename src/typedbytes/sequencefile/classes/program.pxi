@@ -136,7 +136,7 @@ cdef class ClassProgram:
 
     cdef int fill(self, ClassNode* node, tuple tree, find) except -1:
         kind, shown, count, items, names, value = tree
-        for _ in range(MAX_ALIASES):    # a class that is no more than another name of one
+        for _ in range(MAX_ALIASES):    # a class that is only another name of one
             if kind != "class":
                 break
             kind, shown, count, items, names, value = find(value)

@@ -172,7 +172,7 @@ public class SplitInputFormatTest {
     @Test
     public void whatItCannotTakeIsRefused() throws IOException {
         File file = folder.newFile("in.txt");
-        Files.write(file.toPath(), "text that is no SequenceFile".getBytes(StandardCharsets.US_ASCII));
+        Files.write(file.toPath(), "text that is not a SequenceFile".getBytes(StandardCharsets.US_ASCII));
         Path path = new Path(file.toURI());
         assertTrue(assertThrows(IOException.class, () -> piecesOf(job("sequencefile"), path, 0, 5)).getMessage()
                 .contains("is not a SequenceFile"));

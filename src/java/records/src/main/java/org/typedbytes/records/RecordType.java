@@ -80,7 +80,7 @@ public class RecordType<T> {
     /**
      * The value whose bytes these are, no more and no less.
      *
-     * @throws RecordException for bytes that are no such value
+     * @throws RecordException for bytes that are not such a value
      */
     public T read(byte[] data) throws RecordException {
         ByteBuffer buffer = ByteBuffer.wrap(data);
@@ -97,7 +97,7 @@ public class RecordType<T> {
      * The value that starts at the position of a buffer, which is then behind it; after an exception it is where it
      * was.
      *
-     * @throws RecordException for bytes that are no such value
+     * @throws RecordException for bytes that are not such a value
      */
     @SuppressWarnings("unchecked")
     public T read(ByteBuffer data) throws RecordException {
