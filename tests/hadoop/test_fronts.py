@@ -48,6 +48,25 @@ def test_a_script_of_mrjob(tmp_path, run_front, number):
     assert run_front(case["script"], *options, *case["words"], "in") == case["output"]
 
 
+def test_a_format_of_the_job_gets_keys_and_values(tmp_path, run_front):
+    """As the original gave them: each is a text of its protocol, not the whole line a value."""
+    (tmp_path / "formatted.py").write_text(
+        "from mrjob.job import MRJob\n"
+        "class Words(MRJob):\n"
+        "    HADOOP_OUTPUT_FORMAT = 'org.apache.hadoop.mapred.SequenceFileOutputFormat'\n"
+        "    def mapper(self, _, line):\n"
+        "        for word in line.split():\n"
+        "            yield word, 1\n"
+        "    def reducer(self, word, counts):\n"
+        "        yield word, sum(counts)\n"
+        "Words.run()\n"
+    )
+    (tmp_path / "in").write_text("to be or\nnot to be\n")
+    options = ["-r", "hadoop", "--no-conf", "-q", "--python-bin", sys.executable, "--no-output", "-o", "out"]
+    run_front(tmp_path / "formatted.py", *options, "in")
+    assert [*sequencefile.read(tmp_path / "out")] == [('"be"', "2"), ('"not"', "1"), ('"or"', "1"), ('"to"', "2")]
+
+
 def test_whole_files_of_one_name_for_mrjob(tmp_path, run_front):
     """Each task gets a file of its own, decompressed."""
     for folder in ("one", "two"):

@@ -154,6 +154,7 @@ VERSION = "{}.{}".format(*sys.version_info)
          "unknown format 'texts'; known: "),
         (["submit", "no.py", *WORDS, "--no-bundle"], 64, "there is no script no.py"),
         (["submit", "wrong.py", *WORDS, "--no-bundle"], 64, "wrong.py is not Python"),
+        (["submit", "made.pyc", *WORDS, "--no-bundle"], 64, "made.pyc is compiled Python: name the .py"),
         (["submit", JOB, *WORDS, "--no-bundle", "--ship", "no"], 64, "there is no file no to ship"),
         (["submit", JOB, *WORDS, "--bundle", "no.zip"], 64, "there is no file no.zip to ship"),
         (["submit", JOB, *WORDS, "--no-bundle", "--streaming-jar", "no.jar"], 64, "there is no streaming jar no.jar"),
@@ -165,6 +166,7 @@ def test_wrong_commands(tmp_path, monkeypatch, capfdbinary, home, words, code, m
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HADOOP_HOME", str(home("exit 1")))
     (tmp_path / "wrong.py").write_text("run(")
+    (tmp_path / "made.pyc").write_bytes(b"\0")
     found, output, messages = run_command(capfdbinary, *words)
     assert (found, output) == (code, "")
     assert message in messages

@@ -147,6 +147,17 @@ def test_a_command_that_fails(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
 
 
+@pytest.mark.parametrize(("code", "said"), [(None, "there is no script"), ("1 / 0", "ZeroDivisionError")])
+def test_a_script_that_does_not_run_is_an_error_of_the_user(tmp_path, code, said):
+    """The exit code is that of the other engines, and the script's own traceback is there."""
+    if code is not None:
+        write_script(tmp_path, code)
+    (tmp_path / "in.txt").write_text("\n")
+    command = [*RUN, "--engine", "spark", "job.py", "in.txt", "-o", "out"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, said in done.stderr) == (64, True), done.stderr
+
+
 def test_a_session_that_is_there_stays(spark, tmp_path):
     script = write_script(tmp_path, WORD_COUNT)
     (tmp_path / "in.txt").write_text("a b a\n")

@@ -294,9 +294,11 @@ def _lines_of(answer, program, script, hint):
 
 def _hint_at_module(lines):
     """Return what to do about a script whose last line is an error of a module that is missing, None for others."""
-    missing = re.fullmatch(r"ModuleNotFoundError: No module named '(\w+).*", lines[-1] if lines else "")
+    missing = re.fullmatch(r"ModuleNotFoundError: No module named '(\w+)(\.?).*", lines[-1] if lines else "")
     if missing is None:
         return None
+    if missing[1] in FRONTS and missing[2]:
+        return f"it is not among the modules of {missing[1]} that are here: see the guide to old scripts"
     if missing[1] in FRONTS:
         return f"typedbytes run --as {missing[1]} runs the script as it is"
     # it runs from an archive that adds to its own path alone, as those of shiv and pex do

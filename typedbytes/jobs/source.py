@@ -77,6 +77,8 @@ def parsed(path: str) -> ast.Module:
     except OSError as error:
         raise CommandError(f"the script {path} cannot be read: {error.strerror}") from None
     except (SyntaxError, ValueError) as error:
+        if path.endswith(".pyc"):
+            raise CommandError(f"{path} is compiled Python: name the .py that it was made of") from None
         raise CommandError(f"{path} is not Python {sys.version_info[0]}.{sys.version_info[1]}: {error}") from None
 
 

@@ -28,8 +28,8 @@ class Heartbeat:
         start_new_thread(self._run, (begun.release,))
         begun.acquire()  # before Python 3.12, a thread that is still starting while the interpreter ends crashes it
 
-    def let_go(self):
-        """Hold nothing of the task's any more: it is done.
+    def release(self):
+        """Drop what belongs to the task, which is done.
 
         The interpreter destroys no global variable of a script that a thread still reaches, and would not flush a file
         that is one of them.

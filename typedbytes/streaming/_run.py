@@ -218,7 +218,7 @@ class TaskRun:
             heartbeat.start()
             self._work()
             self._finish()
-            heartbeat.let_go()
+            heartbeat.release()
             return OK
         except GroupingError:
             self._drop_output()

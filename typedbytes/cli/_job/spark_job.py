@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from typedbytes.cli._failure import UNAVAILABLE, USAGE, Failure
+from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._job.bundle_options import bundle_settings
 from typedbytes.cli._job.options import job_of
 from typedbytes.cli._job.result import run_and_report
 from typedbytes.cli._job.shown import write_shown
 from typedbytes.cli._job.submit_options import SubmitSettings, bundle_of
-from typedbytes.jobs.errors import SubmitError
 from typedbytes.jobs.job import Job
 
 TYPE_CHECKING = False
@@ -59,10 +58,7 @@ def on_spark(settings: JobSettings, job: Job, master: str | None, bundle: str | 
         from typedbytes import spark
         from typedbytes.spark.session import session_of
 
-        try:
-            with session_of(job, master, bundle) as session:
-                return spark.run_job(session, job)
-        except SubmitError as error:
-            raise Failure(UNAVAILABLE, str(error)) from None
+        with session_of(job, master, bundle) as session:
+            return spark.run_job(session, job)
 
     return run

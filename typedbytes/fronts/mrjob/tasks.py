@@ -16,7 +16,7 @@ from typedbytes import streaming
 from typedbytes.fronts.mrjob.step import MRStep
 from typedbytes.sortkey import encode
 from typedbytes.streaming.commands import lines_through
-from typedbytes.streaming.task_environment import find_format, has_text_keys
+from typedbytes.streaming.task_environment import find_format, find_output, has_text_keys
 
 TYPE_CHECKING = False
 
@@ -81,9 +81,12 @@ class _RoleCode:
         self, kind: type[MRJob], words: list[str], role: str, number: int, has_reducer: bool, is_text: bool
     ) -> None:
         self._kind, self._words, self._role, self._number = kind, words, role, number
-        self._writes = _last_pairs
         if role == "combine" or (role == "map" and has_reducer):
             self._writes = _text_pairs if is_text else _sorted_pairs
+        elif is_text and find_output(os.environ) is None:  # the job has an output format of its own, which gets pairs
+            self._writes = _text_pairs
+        else:
+            self._writes = _last_pairs
         self._is_text = is_text
         if role == "map":
             self.map = self._process
