@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -291,3 +292,96 @@ def test_only_known_names_are_called(text):
 
     with pytest.raises(NameError):
         safeeval(text)
+
+
+def written(folder, body, **files):
+    """Write a script with a class of this body, and its files; return its path."""
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    (folder / "in").write_text("b 2\na 1\nb 1\n")
+    script = folder / "job.py"
+    script.write_text(
+        "import mrjob\nfrom mrjob.job import MRJob\nfrom mrjob.step import MRStep\n\nclass Job(MRJob):\n"
+        f"{textwrap.indent(textwrap.dedent(body), '    ')}\nif __name__ == '__main__':\n    Job.run()\n"
+    )
+    return script
+
+
+WAYS = {"inline": ["-r", "inline"], "local": ["-r", "local"], "run": [], "run inline": ["--inline"]}
+
+
+def output_of(way, script, *own):
+    """Return what a script with options of its own prints for the file "in"."""
+    if "run" in way:
+        words = ["run", "--as", "mrjob", "--quiet", *WAYS[way], script, "in", *(f"--arg={each}" for each in own)]
+        return run_module("typedbytes", script.parent, *words)[0]
+    return run_front(script.parent, script, *own, "in", *WAYS[way], "--no-conf", "-q")[0]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_comparator_of_a_step_is_for_hadoop(tmp_path, way):
+    """As one of the whole job is: here, keys have the order of their lines."""
+    script = written(
+        tmp_path,
+        """
+        SORT_VALUES = True
+
+        def steps(self):
+            comparator = "org.apache.hadoop.mapred.lib.KeyFieldBasedComparator"
+            conf = {"mapreduce.job.output.key.comparator.class": comparator}
+            return [MRStep(mapper=self.pairs, reducer=self.lists, jobconf=conf)]
+
+        def pairs(self, _, line):
+            key, value = line.split()
+            yield key, int(value)
+
+        def lists(self, key, values):
+            yield key, list(values)
+        """,
+    )
+    assert output_of(way, script) == b'"a"\t[1]\n"b"\t[1, 2]\n'
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_number_of_reducers_is_not_for_a_job_without_one(tmp_path, way):
+    body = 'JOBCONF = {"mapreduce.job.reduces": 2}\n\ndef mapper(self, _, line):\n    yield line[0], line[2]\n'
+    assert output_of(way, written(tmp_path, body)) == b'"b"\t"2"\n"a"\t"1"\n"b"\t"1"\n'
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_file_option_is_read_wherever_the_script_reads_it(tmp_path, way):
+    """Where it loads its options, too; a file of that name in the current folder is another one."""
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / "n").write_text("3")
+    body = """
+    def configure_args(self):
+        super().configure_args()
+        self.add_file_arg("--nsteps")
+
+    def load_args(self, args):
+        super().load_args(args)
+        with open(self.options.nsteps) as file:
+            self.nsteps = int(file.read())
+
+    def steps(self):
+        return [MRStep(mapper=self.longer)] * self.nsteps
+
+    def longer(self, _, text):
+        yield None, text + "+"
+    """
+    output = output_of(way, written(tmp_path, body, n="1"), "--nsteps", "below/n")
+    assert output.splitlines()[0] == b'null\t"b 2+++"'
+
+
+def test_options_are_combined_by_names_of_mrjob_conf(tmp_path):
+    """Which jobs find as mrjob.conf though they import only mrjob.job."""
+    body = """
+    def jobconf(self):
+        return mrjob.conf.combine_dicts(super().jobconf(), {"my.own": "yes"})
+
+    def mapper(self, _, line):
+        from mrjob.compat import jobconf_from_env
+        yield None, jobconf_from_env("my.own")
+    """
+    output, _ = run_front(tmp_path, written(tmp_path, body), "in", "--no-conf", "-q")
+    assert output == b'null\t"yes"\n' * 3

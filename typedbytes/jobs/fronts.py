@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 __all__ = ["FRONTS", "Front"]
 
 
@@ -9,13 +14,26 @@ class Front:
     """What differs in the jobs of a library.
 
     reads_in_order: the values of a key are in the order of the inputs; writes_lines: of text, without --output-format.
+    for_hadoop: parts of the names of properties that have an effect in Hadoop alone, where tasks exchange lines.
     """
 
-    __slots__ = ("reads_in_order", "writes_lines")
+    __slots__ = ("for_hadoop", "reads_in_order", "writes_lines")
 
-    def __init__(self, reads_in_order: bool = False, writes_lines: bool = False) -> None:
+    def __init__(
+        self, reads_in_order: bool = False, writes_lines: bool = False, for_hadoop: tuple[str, ...] = ()
+    ) -> None:
         self.reads_in_order: bool = reads_in_order
         self.writes_lines: bool = writes_lines
+        self.for_hadoop: tuple[str, ...] = for_hadoop
+
+    def properties_here(self, properties: Mapping[str, str]) -> dict[str, str]:
+        """Return the properties that have an effect outside Hadoop."""
+        return {
+            name: value for name, value in properties.items() if not any(each in name for each in self.for_hadoop)
+        }
 
 
-FRONTS: dict[str, Front] = {"mrjob": Front(True, True), "dumbo": Front(), "hadoopy": Front(), "pydoop": Front()}
+FRONTS: dict[str, Front] = {
+    "mrjob": Front(True, True, ("comparator", "partition", "stream.")),
+    "dumbo": Front(), "hadoopy": Front(), "pydoop": Front(),
+}  # fmt: skip

@@ -39,8 +39,11 @@ __all__ = ["job_of_step", "run_steps", "with_settings"]
 
 def with_settings(job: AnyJob, settings: Mapping[str, Any], **more: Any) -> AnyJob:
     """Return the job of one step, with more changes, and with what its Step says, which wins over the job."""
-    properties = {**job.properties, **settings.get("properties", {})}
-    nreducers, _ = reducers_of(settings.get("properties", {}), settings.get("reducers"))
+    own = settings.get("properties", {})
+    if not job.is_for_hadoop:
+        own = job.library.properties_here(own)
+    properties = {**job.properties, **own}
+    nreducers, _ = reducers_of(own, settings.get("reducers"))
     if nreducers is not None:
         more["nreducers"] = nreducers
         properties = {name: value for name, value in properties.items() if name not in REDUCERS}

@@ -107,7 +107,8 @@ class InlineTasks:
         self._script = os.path.abspath(job.script)
         given = {**variables_of(job.own_properties()), **job.environment, **variable_of(job.script)}
         try:
-            return captured(job.script, ["steps", *job.arguments], {**inherited_variables(), **given})
+            with _in_folder(self.folder):
+                return captured(self._script, ["steps", *job.arguments], {**inherited_variables(), **given})
         except LookupError as error:
             raise CommandError(str(error)) from None
         except (Exception, SystemExit) as error:
@@ -206,18 +207,28 @@ class _Spool:
 @contextmanager
 def _in_environment(environ: Mapping[str, str], folder: str | None, messages: Messages) -> Iterator:
     """Have the environment, the folder and the messages of a task, and standard error in the place of its output."""
-    streams, here = (sys.stdout, _reporter.receiver), os.getcwd() if folder else None
+    streams = sys.stdout, _reporter.receiver
     try:
         sys.stdout = sys.stderr
-        if folder:
-            os.chdir(folder)
-            sys.path.insert(0, folder)
         _reporter.counters.restart()
         _reporter.receiver = messages.handle  # type: ignore[assignment]
-        with environment_of(environ):
+        with _in_folder(folder), environment_of(environ):
             yield
     finally:
         sys.stdout, _reporter.receiver = streams
-        if here and folder:
-            os.chdir(here)
-            sys.path.remove(folder)
+
+
+@contextmanager
+def _in_folder(folder: str | None) -> Iterator:
+    """Have the folder of the files that travel with the job as the current one, if there are such files."""
+    if folder is None:
+        yield
+        return
+    here = os.getcwd()
+    os.chdir(folder)
+    sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        os.chdir(here)
+        sys.path.remove(folder)

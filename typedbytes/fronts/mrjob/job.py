@@ -9,6 +9,7 @@ import os
 import sys
 from io import BytesIO
 
+import typedbytes.fronts.mrjob.conf  # noqa: F401, which scripts find as mrjob.conf with no import of their own
 from typedbytes.fronts.mrjob.declared import DeclaredJob
 from typedbytes.fronts.mrjob.protocol import JSONProtocol, RawValueProtocol
 from typedbytes.fronts.mrjob.step import FUNCTIONS, MRStep, SparkStep, StepFailedException

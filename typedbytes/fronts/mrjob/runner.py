@@ -12,11 +12,13 @@ from dataclasses import replace
 from typedbytes._base.locations import is_url
 from typedbytes.fronts.file_systems import FileSystem, HadoopFileSystem
 from typedbytes.fronts.mrjob.options import options_of_files
-from typedbytes.fronts.mrjob.step import StepFailedException
+from typedbytes.fronts.mrjob.step import MRStep, StepFailedException
 from typedbytes.fronts.mrjob.tasks import properties_of, steps_of
 from typedbytes.fronts.mrjob.util import expand_path
 from typedbytes.jobs.errors import JobError, OptionError
+from typedbytes.jobs.fronts import FRONTS
 from typedbytes.jobs.job import Job
+from typedbytes.jobs.properties import REDUCERS
 
 TYPE_CHECKING = False
 
@@ -39,8 +41,6 @@ SORTED_VALUES = {
     "mapreduce.partition.keypartitioner.options": "-k1,1",
     "mapred.partitioner.class": "org.apache.hadoop.mapred.lib.KeyFieldBasedPartitioner",
 }
-#: Properties for Hadoop alone: they would change the order of keys, which is here that of their lines.
-OF_HADOOP = ("comparator", "partition", "stream.")
 ONE_LINE = "org.apache.hadoop.mapred.lib.NLineInputFormat"  # a task for each line
 REFUSED = {"setup": "a command before each task", "py_files": "give the modules with --files"}
 CLOUDS = "typedbytes submit --target {} prints the job for it"
@@ -69,7 +69,9 @@ def described(job: MRJob, options: dict[str, Any], engine: str, folder: str) -> 
         if python:
             fields["python"] = python if isinstance(python, str) else python[0]
     else:
-        conf = {name: value for name, value in conf.items() if not any(each in name for each in OF_HADOOP)}
+        conf = FRONTS["mrjob"].properties_here(conf)
+    if not any(isinstance(step, MRStep) and step.has("reducer") for step in job.steps()):
+        conf = {name: value for name, value in conf.items() if name not in REDUCERS}
     named = {kind: [*options.get(f"upload_{kind}", []), *_listed(getattr(job, kind)()), *given[f"upload_{kind}"]]
              for kind in ("files", "archives", "dirs")}  # fmt: skip
     output_format = job.hadoop_output_format() if engine == "hadoop" else None
@@ -261,7 +263,7 @@ class Runner:
         from typedbytes.local.inline import InlineTasks
         from typedbytes.local.scheduler import Scheduler
 
-        tasks = InlineTasks(steps_of(type(self._job), job.arguments), is_reporting=False)
+        tasks = InlineTasks(steps_of(type(self._job), job.arguments, self._job), is_reporting=False)
         return run_by(lambda *of_step: Scheduler(None, *of_step), replace(job, processes=1), tasks=tasks)
 
     def _run_local(self, job):

@@ -37,9 +37,9 @@ def run_task(kind: type[MRJob], argv: Sequence[str]) -> NoReturn:
     streaming.run(steps=steps_of(kind, list(argv[2:])), argv=[argv[0], argv[1]])
 
 
-def steps_of(kind: type[MRJob], words: Sequence[str]) -> list[streaming.Step]:
-    """Return the Steps of a job; words: its options that tasks get."""
-    job = kind(list(words))
+def steps_of(kind: type[MRJob], words: Sequence[str], job: MRJob | None = None) -> list[streaming.Step]:
+    """Return the Steps of a job; words: its options that tasks get; job: where files have the paths of the user."""
+    job = job or kind(list(words))
     steps = job.steps()
     return [_step_of(kind, list(words), job, number, step, len(steps)) for number, step in enumerate(steps)]
 
