@@ -1,5 +1,6 @@
 """Inputs: files, folders, patterns, URLs and stdin, and what cannot be read."""
 
+import gzip
 import os
 import signal
 import subprocess
@@ -10,8 +11,23 @@ import fsspec
 import pytest
 from fsspec.spec import AbstractFileSystem
 
-from support.commands import COMMAND, FILTERS, LINES, NUMBERS, ONE, STREAM, TEXT, TWO, bad, good
+from support.commands import (
+    COMMAND,
+    FILTERS,
+    LINES,
+    NUMBERS,
+    ONE,
+    PAIRS,
+    STREAM,
+    TEXT,
+    TWO,
+    bad,
+    good,
+    rows,
+    sequence_file,
+)
 from support.subprocess_runs import SECONDS
+from typedbytes import sequencefile
 from typedbytes._base import locations
 from typedbytes.cli import main
 
@@ -174,3 +190,46 @@ def test_stdin_that_does_not_wait(arguments):
     os.close(reading)
     message = f"typedbytes {arguments[0]}: standard input: the source must be in blocking mode\n"
     assert (done.returncode, done.stderr.decode()) == (74, message)
+
+
+@pytest.fixture
+def parts(tmp_path):
+    """A folder whose one SequenceFile is among files without bytes, as tasks leave them that have written nothing."""
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for name in ("part-00000", "part-00001.gz", "part-00004"):
+        (folder / name).touch()
+    (folder / "part-00002").write_bytes(sequence_file())
+    (folder / "part-00003.gz").write_bytes(gzip.compress(b""))
+    return folder
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["cut", "-f", "key"], ["cut", "-k", "key", "-f", "value"], ["grep", "--in", "key", "."],
+        ["uniq", "--by", "key"], ["top", "--by", "key"], ["sort"], ["freq"], ["to-json"], ["to-text"],
+        ["cat", "--to", "block"], ["slice"], ["sample", "--fraction", "1"], ["dumptb"], ["aggregate"],
+        ["schema", "--python"], ["head", "--pairs"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_a_file_without_bytes_fits_any_other(words, parts):
+    assert good(*words, str(parts)) == good(*words, str(parts / "part-00002"))
+
+
+@pytest.mark.parametrize("words", [["convert"], ["cat", "--pairs"], ["head"], ["tail"], ["sort"]], ids=" ".join)
+def test_a_file_without_bytes_has_no_classes(words, parts):
+    copy, alone = (
+        sequencefile.Reader(good(*words, "--to", "sequencefile", str(path))) for path in (parts, parts / "part-00002")
+    )
+    assert (copy.key_class, copy.read_all()) == (alone.key_class, alone.read_all())
+
+
+def test_the_speed_of_pairs_is_not_that_of_a_file_without_bytes(parts):
+    assert rows(good("bench", str(parts)))[0]["records"] == len(PAIRS)
+
+
+def test_only_an_input_without_bytes_may_have_keys(file):
+    for words in (["uniq", "--by", "key"], ["grep", "--in", "key", "."], ["cut", "-f", "key"]):
+        assert "values have no key" in bad(64, *words, "--values", file(b""), file(STREAM, "b.tb"))[1]

@@ -15,6 +15,7 @@ import pytest
 import typedbytes as tb
 from support.commands import bad, good, run
 from support.vectors import read_jsonl
+from typedbytes import columns
 
 SOME = ["groups/text", "none/text", "gzip/text/old", "wider schema"]
 FILES = {each["name"]: each for each in read_jsonl("sequencefile/rcfiles.jsonl")}
@@ -155,3 +156,14 @@ def test_rcfiles_and_other_files_are_not_one_table(warehouse, tmp_path):
     (warehouse / "other").write_bytes(tb.dumps(1))
     words = ("convert", "--to", "parquet", "-o", f"{tmp_path}/tables", str(warehouse))
     assert "RCFiles and other inputs cannot be written to one table" in bad(64, *words)[1]
+
+
+def test_files_without_bytes_among_rcfiles(warehouse, tmp_path):
+    convert = "convert", "--to", "parquet", str(warehouse), "-o"
+    good(*convert, f"{tmp_path}/alone/")
+    for name in ("000000_", "000001_0x"):
+        (warehouse / name).touch()
+    good(*convert, f"{tmp_path}/table/")
+    assert table_of(tmp_path / "table") == table_of(tmp_path / "alone")
+    some = [str(warehouse / name) for name in ("000000_", "000000_0", "000001_0x", "000001_0")]
+    assert pyarrow.table(columns.read(some)) == pyarrow.table(columns.read(some[1::2]))

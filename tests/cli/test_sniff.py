@@ -11,7 +11,7 @@ def test_sniff(file, tmp_path):
     assert about(PAIR_STREAM) == ("typedbytes", "pairs, it seems")
     assert about(NUMBERS) == ("typedbytes", "values or pairs")
     assert about(STREAM) == ("typedbytes", "values")
-    assert about(b"") == ("typedbytes", "nothing")
+    assert about(b"") == ("empty", None)
     assert about(b'{"a": 1}\n') == ("json", "values")
     assert about(b"Dear reader") == ("text", None)
     assert about(b"PAR1\x15\x04\x15\x10") == ("parquet", None)

@@ -412,3 +412,21 @@ def test_a_sequencefile_that_is_compressed_as_a_whole_has_no_splits(counts, tmp_
 def test_what_is_no_input_of_a_folder(tmp_path):
     words = ["convert", "--to", "arrow", "--widen", "-o", f"{tmp_path}/out/"]
     assert bad(64, *words)[1] == "standard input can be read only once: give -o a file"
+
+
+@pytest.mark.parametrize("words", [["-o", "{}/table/"], ["-o", "{}/t.parquet", "--widen"], ["-o", "{}/t.parquet"]])
+def test_files_without_bytes_have_no_rows(words, counts, tmp_path):
+    """Text reducers and LazyOutputFormat leave them."""
+    for name in ("part-", "part-00000x", "part-9.gz"):
+        (counts / name).touch()
+    good("convert", "--to", "parquet", str(counts), *(word.format(tmp_path) for word in words))
+    (table,) = tmp_path.glob("t*")
+    assert rows_of(table) == ALL
+
+
+def test_a_folder_of_files_without_bytes(tmp_path):
+    (tmp_path / "parts").mkdir()
+    for name in "ab":
+        (tmp_path / "parts" / name).touch()
+    good("convert", "--to", "parquet", str(tmp_path / "parts"), "-o", f"{tmp_path}/table/")
+    assert rows_of(tmp_path / "table") == []

@@ -74,6 +74,8 @@ class BatchReader(_core.RecordIterator, Exports):
             unicode_errors = source.__unicode_errors__
         text = _wanted.text_encoding(encoding, unicode_errors)
         files = _sources.files_of(source, recursive)
+        if files:
+            files = _sources.from_first_with_bytes(files)
         kind = _sources.kind_of(source if files is None else next(iter(files), None))
         rows: Any = None  # of RCFiles
         self._typed: Any = None  # the columns of a class

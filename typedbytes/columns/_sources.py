@@ -72,7 +72,8 @@ def splits(paths: Paths, split_size: int = 128 << 20, *, recursive: bool = False
 
     paths: a path, URL, folder of part files or pattern such as `out/part-*`, or a list of them. split_size: the
     bytes of a SequenceFile or an RCFile that a split has; it is cut at the sync markers after them. Files of
-    typed bytes have none, and are one split each. recursive: read the folders inside folders too.
+    typed bytes have none, and are one split each. A file without bytes has no split, unless all are empty. recursive:
+    read the folders inside folders too.
 
     Raises ValueError for a split_size below 1, FileNotFoundError for what is not there.
 
@@ -87,14 +88,30 @@ def splits(paths: Paths, split_size: int = 128 << 20, *, recursive: bool = False
     if split_size < 1:
         raise ValueError(f"split_size must be at least 1, not {split_size}")
     made = []
-    for file in locations.files(paths, recursive):
+    files = locations.files(paths, recursive)
+    for file in files:
         kind = kind_of(file)
         if kind is None:
-            made.append(Split(file, None, None))
+            if not is_empty(file):
+                made.append(Split(file, None, None))
             continue
         nbytes, make = locations.size(file), _RCFileSplit if kind == "rcfile" else Split
         made += [make(file, start, min(split_size, nbytes - start)) for start in range(0, nbytes, split_size)]
-    return made
+    return made or [Split(file, None, None) for file in files[:1]]
+
+
+def is_empty(source):
+    """Return whether a path or a split is that of a file without bytes, which fits all others."""
+    if isinstance(source, Split) and source.start is not None:
+        return False  # without asking a server
+    path = source.path if isinstance(source, Split) else source
+    is_file = locations.is_url(path) or os.path.isfile(path)  # and no pipe
+    return is_file and locations.size(os.fspath(path)) == 0
+
+
+def from_first_with_bytes(files):
+    """Return files without those at the start that have no bytes; all if none has any."""
+    return next((files[number:] for number, file in enumerate(files) if not is_empty(file)), files)
 
 
 def kind_of(source):
@@ -185,8 +202,10 @@ class Files:
         name = next(self._files, None)
         if name is None:
             return False
-        self._reader.close()
         kind, self._kind = self._kind or kind_of(name), None
+        if self._rows is not None and kind is None and is_empty(name):
+            return self._open_next()
+        self._reader.close()
         if (kind == "rcfile") is not (self._rows is not None):
             path = os.fsdecode(name.path if isinstance(name, Split) else name)
             raise ValueError(f"{path}: RCFiles and other files cannot be read together")

@@ -63,8 +63,8 @@ _TYPES_OF_CLASSES = {
 
 
 def are_rcfiles(files: Sequence[Any]) -> bool:
-    """Return whether the first of some files is an RCFile."""
-    return bool(files) and _sources.kind_of(files[0]) == "rcfile"
+    """Return whether the first of some files that has bytes is an RCFile."""
+    return bool(files) and _sources.kind_of(_sources.from_first_with_bytes(files)[0]) == "rcfile"
 
 
 def is_typed(structure: Mapping[str, Any]) -> bool:
@@ -124,6 +124,7 @@ def _schema_of_rows(files, structure):
 
     from typedbytes.columns._rcfile import types_of_files
 
+    files = [file for file in files if not _sources.is_empty(file)]
     types = types_of_files(files, structure.get("schema"), structure.get("serde", "text"))
     wanted = structure.get("columns")
     wanted = list(types if wanted is None else wanted)

@@ -6,7 +6,7 @@ Invariant: a shape fits each value that was added to it; where values have too l
 from __future__ import annotations
 
 import typedbytes
-from typedbytes.cli._records.encoded import is_pairs
+from typedbytes.cli._records.encoded import is_empty, is_pairs
 
 __all__ = ["Shape", "find_shapes"]
 
@@ -131,6 +131,8 @@ def find_shapes(inputs: Inputs) -> list[Shape]:
     shapes: list[Shape] = []
     for name in inputs:
         with inputs.reading(name) as reader:
+            if is_empty(reader):
+                continue
             shapes = shapes or [Shape() for _ in range(1 + is_pairs(reader))]
             start = 0
             for number, record in enumerate(reader):
@@ -141,7 +143,7 @@ def find_shapes(inputs: Inputs) -> list[Shape]:
                     error.offset, error.record = error.offset + start, number
                     raise
                 start = reader.offset
-    return shapes
+    return shapes or [Shape() for _ in range(1 + inputs.pairs)]
 
 
 def _kind_of(value):

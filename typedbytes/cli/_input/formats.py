@@ -23,8 +23,9 @@ from typedbytes._base.magic import (
     may_be_text,
 )  # fmt: skip
 from typedbytes.cli._failure import BAD_DATA, Failure
-from typedbytes.cli._records.encoded import Encoded, Pairs
+from typedbytes.cli._records.encoded import Encoded, NoPairs, NoValues, Pairs
 
+EMPTY = "empty"  # no bytes, which are of every format
 NAMES = ("typedbytes", "sequencefile", "json", "block")
 # the code and the length of a value; more are read only where text may start with a signature, or a signature with text
 MAX_NBYTES = 5
@@ -44,11 +45,13 @@ Opening = namedtuple("Opening", "shown pairs dialect max_bytes")
 
 
 def recognise(head, is_all=False):
-    """Return the format of an input by its first bytes, maybe a foreign one, or "text"; None: more bytes are needed.
+    """Return the format of an input by its first bytes, maybe a foreign one, "text" or EMPTY; None: more are needed.
 
     A value with an application code starts like text only if its length is one of four printable
     characters: 150 MB or more.
     """
+    if is_all and not head:
+        return EMPTY
     if not is_all and (
         is_ambiguous(head) or any(signature.startswith(head) for signature in _SIGNATURES if signature != head)
     ):
@@ -84,7 +87,10 @@ def reader_of(source, name, opening, raw):
     if name == "sequencefile" and not raw:
         return sequence_file_reader(source, opening.dialect, opening.max_bytes)
     source = source_of(source, name, opening)
-    kind = Pairs if name == "sequencefile" else typedbytes.PairReader if opening.pairs else typedbytes.Reader
+    if name == EMPTY:
+        kind = NoPairs if opening.pairs else NoValues
+    else:
+        kind = Pairs if name == "sequencefile" else typedbytes.PairReader if opening.pairs else typedbytes.Reader
     return kind(source, dialect=opening.dialect, max_bytes=opening.max_bytes, raw=raw)
 
 

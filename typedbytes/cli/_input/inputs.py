@@ -82,8 +82,7 @@ class Inputs:
         """
         with opened(name) as source:
             form, source = self.recognised(source, name)
-            is_empty, source = check_if_empty(source)
-            if not mixed and not is_empty:
+            if not mixed and form != formats.EMPTY:
                 self._check_kind(self.pairs or form == "sequencefile")
             if others and form in others:
                 with others[form](source) as reader:
@@ -96,10 +95,12 @@ class Inputs:
     def recognised(self, source: Any, name: str = "") -> tuple[str, Any]:
         """Return the format of a source, given by --from or by its first bytes, and the source to read it from.
 
-        Text is of the format among the rows that the end of its name says.
+        Without bytes it is EMPTY, unless --from names a format of tables. Text is of the format among the rows that the
+        end of its name says.
         """
         if self.format is not None:
-            return self.format, source
+            is_empty, source = check_if_empty(source) if self.format in formats.NAMES else (False, source)
+            return formats.EMPTY if is_empty else self.format, source
         head, form = b"", None
         while form is None:
             piece = source.read(formats.nbytes_to_recognise(head)) or b""
@@ -158,7 +159,7 @@ def matching_names(path, recursive=False):
 
 
 def check_if_empty(source):
-    """Return whether a source has no bytes, and so no kind of records, and the source to read it from."""
+    """Return whether a source has no bytes, and the source to read it from."""
     head = source.read(1)
     return not head, put_back(head, source)
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import typedbytes
 from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._records.decoding import decode_chunk
-from typedbytes.cli._records.encoded import is_pairs
+from typedbytes.cli._records.encoded import is_empty, is_pairs
 
 BUFFER_NBYTES = 1 << 16
 TEXT_FORMS = ("json", "text")
@@ -65,7 +65,8 @@ class Records:
     @contextmanager
     def writer(self, reader):
         """Yield a Writer of encoded records of the kind this reader gives; key and value may be written separately."""
-        self._sink.expect(reader)
+        if not is_empty(reader):
+            self._sink.expect(reader)
         with typedbytes.Writer(UntilFailure(self._sink.write), buffer_size=self._nbytes) as writer:
             yield writer
 
@@ -77,7 +78,7 @@ class Records:
 
     def copy(self, reader):
         """Write all records that a reader has left."""
-        if self._is_sequence_file and self._sink.copy_raw(reader):
+        if is_empty(reader) or self._is_sequence_file and self._sink.copy_raw(reader):
             return
         with self.writer(reader) as writer:
             writer.copy(reader)

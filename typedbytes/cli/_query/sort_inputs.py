@@ -6,8 +6,8 @@ from itertools import chain
 
 import typedbytes
 from typedbytes.cli._failure import BAD_DATA, IO_ERROR, USAGE, Failure, display_name, reason_of
-from typedbytes.cli._input.formats import CHUNK_NBYTES
-from typedbytes.cli._input.inputs import MIXED_KINDS, as_input_failure, check_if_empty, opened
+from typedbytes.cli._input.formats import CHUNK_NBYTES, EMPTY
+from typedbytes.cli._input.inputs import MIXED_KINDS, as_input_failure, opened
 from typedbytes.cli._records.encoded import Encoded, Pairs
 
 
@@ -71,8 +71,7 @@ class SortInputs:
             with opened(name) as source:
                 self._name = name
                 form, source = inputs.recognised(source)
-                is_empty, source = check_if_empty(source)
-                if is_empty and form != "sequencefile":
+                if form == EMPTY:
                     continue
                 nparts = 2 if inputs.pairs or form == "sequencefile" else 1
                 source = inputs.source_of(inputs.check_for_pairs(source, form, name), form, name)

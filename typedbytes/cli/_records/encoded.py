@@ -38,8 +38,30 @@ class Pairs(typedbytes.PairReader):
         self.sequence_file = source.sequence_file
 
 
+class NoValues(typedbytes.Reader):
+    """Read an input without bytes, which fits any kind of records."""
+
+    __slots__ = ()
+
+
+class NoPairs(typedbytes.PairReader):
+    """Read an input without bytes where an option says that records are pairs."""
+
+    __slots__ = ()
+
+
+def is_empty(reader):
+    """Return whether a reader is that of an input without bytes."""
+    return type(reader) in (NoValues, NoPairs)
+
+
 def is_pairs(reader):
     """Return whether the records of a reader are pairs."""
+    return type(reader) not in (typedbytes.Reader, NoValues)
+
+
+def may_have_keys(reader):
+    """Return whether no record of a reader lacks a key."""
     return type(reader) is not typedbytes.Reader
 
 

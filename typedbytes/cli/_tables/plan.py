@@ -12,6 +12,7 @@ from typedbytes import columns
 from typedbytes._base import locations
 from typedbytes.cli._failure import BAD_DATA, IO_ERROR, NO_INPUT, USAGE, Failure, display_name, reason_of, say_message
 from typedbytes.cli._input import progress
+from typedbytes.cli._input.formats import EMPTY
 from typedbytes.cli._input.inputs import opened
 from typedbytes.cli._records.record_type import types_of_columns
 from typedbytes.cli._tables.arrow import notes_on_bytes
@@ -30,7 +31,7 @@ def make_plan(inputs, rereadables, split_size, widen, types):
     The columns have the types that --type and --key-type name, if there are any; with `widen` those that hold all
     records, else those of the first of each input. Those of RCFiles have the schema of --schema.
     """
-    kinds = {_kind(source, inputs, widen) for source in rereadables}
+    kinds = {_kind(source, inputs, widen) for source in rereadables} - {EMPTY}
     if "rcfile" in kinds:
         structure = _structure_of_rows(kinds, inputs, types)
     else:
@@ -76,7 +77,7 @@ def _kind(rereadable, inputs, widen):
     name = rereadable.name
     with opened(*rereadable) as source:
         kind, source = inputs.recognised(source)
-        if kind not in ("sequencefile", "typedbytes", "rcfile"):
+        if kind not in ("sequencefile", "typedbytes", "rcfile", EMPTY):
             what = "--widen works only with" if widen else "a folder can be written only from"
             advice = "leave out --widen" if widen else "give -o a file"
             raise Failure(

@@ -12,7 +12,7 @@ from typedbytes.cli._input.inputs import Inputs
 from typedbytes.cli._input.pair_detection import NOTE
 from typedbytes.cli._output.files import replace_file
 from typedbytes.cli._output.reports import report
-from typedbytes.cli._records.encoded import is_pairs
+from typedbytes.cli._records.encoded import is_empty, is_pairs
 
 TYPE_CHECKING = False
 
@@ -73,6 +73,8 @@ def _read_records(inputs, max_nbytes):
     collector, pairs = _Collector(max_nbytes), False
     for name in inputs:
         with inputs.reading(name) as reader:
+            if is_empty(reader):
+                continue
             pairs = is_pairs(reader)
             try:
                 with typedbytes.Writer(collector) as writer:

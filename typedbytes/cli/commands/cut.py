@@ -9,7 +9,7 @@ from typedbytes.cli._input.inputs import Inputs
 from typedbytes.cli._input.pair_detection import REFUSE
 from typedbytes.cli._output.records import Records
 from typedbytes.cli._query.fields import Fields
-from typedbytes.cli._records.encoded import chunks, is_pairs, nparts
+from typedbytes.cli._records.encoded import chunks, may_have_keys, nparts
 
 TYPE_CHECKING = False
 
@@ -55,7 +55,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     with Records(settings, output) as records, records.writer(kind(b"")) as writer:
         for name in inputs:
             with inputs.reading(name) as reader:
-                fields.check(is_pairs(reader))
+                fields.check(may_have_keys(reader))
                 for start, number, chunk in chunks(reader):
                     values, fault = fields.compiled.cut(chunk, nparts(reader))
                     writer.write_raw(values)

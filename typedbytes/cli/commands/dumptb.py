@@ -5,7 +5,7 @@ from __future__ import annotations
 from typedbytes.cli._arguments import OUTPUT, SequenceFileSettings, switch
 from typedbytes.cli._failure import OK
 from typedbytes.cli._input.formats import CHUNK_NBYTES, sequence_file_reader
-from typedbytes.cli._input.inputs import Inputs, opened, report_skipped
+from typedbytes.cli._input.inputs import Inputs, check_if_empty, opened, report_skipped
 
 TYPE_CHECKING = False
 
@@ -34,10 +34,11 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     output.refuse_terminal()
     status = OK
     for name in Inputs(settings):
-        with (
-            opened(name) as source,
-            sequence_file_reader(source, settings.dialect, settings.max_bytes, resync=settings.resync) as pairs,
-        ):
+        with opened(name) as source:
+            is_empty, source = check_if_empty(source)
+            if is_empty:
+                continue
+            pairs = sequence_file_reader(source, settings.dialect, settings.max_bytes, resync=settings.resync)
             while data := pairs.read_typed(CHUNK_NBYTES):
                 output.write(data)
             status = report_skipped(name, pairs.skipped) or status

@@ -13,7 +13,7 @@ from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._input.inputs import Inputs
 from typedbytes.cli._input.pair_detection import REFUSE
 from typedbytes.cli._output.records import Records
-from typedbytes.cli._records.encoded import chunks, is_pairs, nparts
+from typedbytes.cli._records.encoded import chunks, may_have_keys, nparts
 
 TYPE_CHECKING = False
 
@@ -60,7 +60,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     with copies as records:
         for name in inputs:
             with inputs.reading(name) as reader:
-                if settings.part != "any" and not is_pairs(reader):
+                if settings.part != "any" and not may_have_keys(reader):
                     raise Failure(USAGE, f"argument --in: values have no {settings.part} (see --pairs)")
                 matching = _report.MatchingRecords(nparts(reader), **options)
                 with nullcontext() if settings.count else records.writer(reader) as writer:

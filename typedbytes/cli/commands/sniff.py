@@ -38,7 +38,8 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     The report has the format, whether values look like pairs (the bytes do not say it), the types
     of the first values, and the header of a SequenceFile or an RCFile. Up to 1,000 values are
     looked at, in up to 64 MiB; the rest is not read, and a bad input is not an error. What is not
-    a known format, and does not start with two values at least, is "unknown".
+    a known format, and does not start with two values at least, is "unknown"; an input without
+    bytes, which fits every format, is "empty".
 
     examples:
       typedbytes sniff out

@@ -12,7 +12,7 @@ from typedbytes.cli._input.pair_detection import CHECK_UNDECIDED
 from typedbytes.cli._output.records import Records
 from typedbytes.cli._query.fields import Fields
 from typedbytes.cli._query.value_order import keyed_chunks
-from typedbytes.cli._records.encoded import Encoded, is_pairs
+from typedbytes.cli._records.encoded import Encoded, may_have_keys
 
 TYPE_CHECKING = False
 
@@ -55,7 +55,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     with Records(settings, output) as records:
         for name in inputs:
             with inputs.reading(name) as reader:
-                fields.check(is_pairs(reader))
+                fields.check(may_have_keys(reader))
                 keyed = Encoded(keyed_chunks(reader, settings.dialect, fields))
                 _keep(kept, reader, typedbytes.PairReader(keyed, raw=True), settings)
         for reader, group in groupby(kept, itemgetter(1)):

@@ -7,7 +7,7 @@ from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._input.inputs import Inputs
 from typedbytes.cli._input.pair_detection import CHECK_UNDECIDED
 from typedbytes.cli._output.records import Records
-from typedbytes.cli._records.encoded import chunks, is_pairs, nparts
+from typedbytes.cli._records.encoded import chunks, may_have_keys, nparts
 
 TYPE_CHECKING = False
 
@@ -38,7 +38,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     with Records(settings, output) as records:
         for name in inputs:
             with inputs.reading(name) as reader, records.writer(reader) as writer:
-                if by_key and not is_pairs(reader):
+                if by_key and not may_have_keys(reader):
                     raise Failure(USAGE, "argument --by: values have no key (see --pairs)")
                 for _, _, chunk in chunks(reader):
                     distinct = distinct or _report.DistinctRecords(
