@@ -321,10 +321,16 @@ def test_repair(file, tmp_path):
     out = tmp_path / "good"
     done = run("validate", "--repair", str(out), file(data))
     assert done.returncode == 65 and len(done.stderr.splitlines()) == 3
+    kept = [pair for pair in pairs if pair != PAIRS[500]]
     with sequencefile.Reader(out) as reader:
         assert (reader.compression, reader.version) == ("block", 6)
-        assert reader.read_all() == [pair for pair in pairs if pair != PAIRS[500]]
-    assert good("validate", "--repair", str(tmp_path / "again"), str(out)) == b""
+        assert reader.read_all() == kept
+    (row,) = rows(done.stdout)
+    assert (row["ok"], row["records"], row["unit"], row["bytes"]) == (False, len(kept), "pairs", len(data))
+    skipped = [int(line.split(b"skipped ")[1].split()[0]) for line in done.stderr.splitlines()]
+    assert (row["lost bytes"], row["bad"], len(row["faults"])) == (sum(skipped), 3, 3)
+    (row,) = rows(good("validate", "--repair", str(tmp_path / "again"), str(out)))
+    assert row == {**fine(str(out), len(kept), out.stat().st_size, "pairs"), "lost bytes": 0}
     with sequencefile.Reader(tmp_path / "again", raw=True) as one, sequencefile.Reader(out, raw=True) as other:
         assert one.read_all() == other.read_all()
     assert "takes one FILE" in bad(64, "validate", "--repair", str(out), "a", "b")[1]
@@ -401,7 +407,7 @@ def test_repair_that_cannot_write_leaves_what_was_there(file, tmp_path):
 
 def test_repair_keeps_what_the_dialect_allows(file, tmp_path):
     data, out = written([("key", None)] * 3, dialect="hive"), tmp_path / "out.seq"
-    assert good("validate", "--dialect", "hive", "--repair", str(out), file(data)) == b""
+    assert rows(good("validate", "--dialect", "hive", "--repair", str(out), file(data)))[0]["records"] == 3
     assert good("cat", "--dialect", "hive", str(out)) == good("cat", "--dialect", "hive", stdin=data) != b""
 
 

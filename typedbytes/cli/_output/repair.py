@@ -8,13 +8,13 @@ from typedbytes.cli._records.decoding import is_refused_value, name_option
 
 
 def repair(damaged, target, decoding, key_type=None, value_type=None, type=None):
-    """Copy intact records to another SequenceFile of the same classes and codec; return what was skipped.
+    """Copy intact records to another SequenceFile of the same classes and codec; return how many, and what was skipped.
 
     key_type, value_type: what keys and values must fit, None for anything.
     """
     names = "key_class", "value_class", "version", "compression", "metadata"
     options = {name: getattr(damaged, name) for name in names}
-    bad, places = [], []
+    nkept, bad, places = 0, [], []
     # The input may be the file to replace: the copy gets its name when it is complete.
     with replace_file(target) as file, open_sequencefile(file, codec=damaged.codec or "default", **options) as writer:
         for index, (start, key, value) in enumerate(_with_starts(damaged)):
@@ -29,10 +29,11 @@ def repair(damaged, target, decoding, key_type=None, value_type=None, type=None)
                 bad.append(sequencefile.Skipped(start, len(key) + len(value), 1, error))
             else:
                 writer.write_raw(key, value)
+                nkept += 1
     is_damaged = bool(damaged.skipped) or not all(is_refused_value(skipped.error) for skipped in bad)
     for skipped, where in zip(bad, places):
         name_option(skipped.error, is_damaged).message += where
-    return sorted(damaged.skipped + bad, key=lambda skipped: skipped.offset)
+    return nkept, sorted(damaged.skipped + bad, key=lambda skipped: skipped.offset)
 
 
 def _with_starts(damaged):

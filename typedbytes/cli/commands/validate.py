@@ -63,7 +63,8 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     With --type each value must also fit a record class; what does not is a fault with its path.
 
     --repair copies the intact records: of a SequenceFile also those after damage, of a stream those
-    around values that are complete but wrong, and those before its structure breaks.
+    around values that are complete but wrong, and those before its structure breaks. The report
+    says how many there were, and how many bytes are lost. OUT may be FILE.
 
     examples:
       typedbytes validate part-0*.tb
@@ -125,7 +126,9 @@ def _validated(name, inputs, settings, types, rows):
             with formats.sequence_file_reader(
                 recent, settings.dialect, settings.max_bytes, raw=True, resync=True
             ) as damaged:
-                return report_skipped(name, repair(damaged, settings.repair, settings.decoding(), **types))
+                nkept, skipped = repair(damaged, settings.repair, settings.decoding(), **types)
+                rows.append(_repaired_row(name, nkept, skipped, damaged.offset, recent, settings.nfaults))
+            return report_skipped(name, skipped)
         with _repaired_file(settings.repair) as keep:
             decoding = {**settings.decoding(), **types}
             finder = FaultFinder(recent, settings.nfaults, settings.max_bytes, decoding, keep)
@@ -154,6 +157,22 @@ def _validated(name, inputs, settings, types, rows):
     return Failure(BAD_DATA, f"{display_name(name)}: {finder.faults[0][0]}").report()
 
 
+def _repaired_row(name, nkept, skipped, nbytes, recent, nfaults):
+    """Return the row of the report on a repaired SequenceFile."""
+    row = {
+        "input": display_name(name),
+        "ok": not skipped,
+        "records": nkept,
+        "unit": "pairs",
+        "bytes": nbytes,
+        "lost bytes": sum(part.nbytes for part in skipped),
+    }
+    if skipped:
+        row["bad"] = len(skipped)
+        row["faults"] = [_fault(part.error, *recent.window(part.error.offset)) for part in skipped[: max(1, nfaults)]]
+    return row
+
+
 @contextmanager
 def _repaired_file(name):
     """Yield the function that writes to the file of this name, or None without a name."""
@@ -180,7 +199,9 @@ def _write_tables(rows, settings, output):
     faults = [(row["input"], each) for row in rows for each in row.pop("faults", ())]
     report(rows, settings, output)
     for name, fault in faults:
-        location = f"record {fault['record']}" + (f", path {fault['path']}" if fault["path"] else "")
-        output.line(f"\n{escaped(name)}: offset {fault['offset']}, {location}: {fault['message']}")
+        location = "".join(
+            f", {part} {fault[part]}" for part in ("record", "path") if fault[part] is not None and fault[part] != ""
+        )
+        output.line(f"\n{escaped(name)}: offset {fault['offset']}{location}: {fault['message']}")
         for line in dump(bytes.fromhex(fault["window"]), fault["window offset"], fault["offset"]):
             output.line(line)
