@@ -146,3 +146,26 @@ def test_a_lazy_frame_of_nothing(tmp_path):
     assert columns.scan_polars(tmp_path, key_type=str, value_type=int).collect().shape == (0, 2)
     with columns.read(io.BytesIO(b"")) as reader:
         assert reader.to_polars().shape == (0, 2)
+
+
+@pytest.mark.parametrize("name", ["to_arrow", "to_pandas", "to_polars", "read_all"])
+@pytest.mark.parametrize("defect", [b"\x07\0\0", b"\x0e"], ids=["truncated", "unknown code"])
+def test_damage_is_the_error_of_a_reader(name, defect):
+    """Also where another library has called the reader, and has made an error of its own of it."""
+    pytest.importorskip(name.removeprefix("to_") if name in ("to_pandas", "to_polars") else "pyarrow")
+    with pytest.raises(tb.DecodeError) as expected:
+        list(columns.read(DATA + defect))
+    reader = columns.read(DATA + defect)
+    with pytest.raises(type(expected.value)) as caught:
+        getattr(reader, name)()
+    assert caught.value is reader.failure and str(caught.value) == str(expected.value)
+    assert name == "read_all" or type(caught.value).__name__ in str(caught.value.__cause__)
+
+
+def test_the_error_of_a_source_is_raised_from_a_frame():
+    class Source:
+        def read(self, nbytes):
+            raise ConnectionError("worn out")
+
+    with pytest.raises(ConnectionError, match="^worn out$"):
+        columns.read(Source()).to_arrow()

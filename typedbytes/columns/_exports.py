@@ -25,7 +25,7 @@ class Exports:
 
     def to_arrow(self) -> Any:
         """Return a table of pyarrow; of a reader the rows that are left."""
-        return imported("pyarrow").table(self)
+        return self._imported_by(imported("pyarrow").table)
 
     def to_pandas(self, **options: Any) -> Any:
         """Return a DataFrame of pandas, by pyarrow's `Table.to_pandas`, which has these options."""
@@ -34,7 +34,17 @@ class Exports:
 
     def to_polars(self) -> Any:
         """Return a DataFrame of Polars; `scan_polars` reads only what a query needs."""
-        return imported("polars").DataFrame(self)
+        return self._imported_by(imported("polars").DataFrame)
+
+    def _imported_by(self, make):
+        """Return what a library makes of the rows; instead of its error raise the failure of the reader behind it."""
+        try:
+            return make(self)
+        except Exception as error:
+            failure = getattr(self, "failure", None)
+            if failure is None:
+                raise
+            raise failure from failure.__cause__ or error
 
     def __array__(self, *args: Any, **options: Any) -> NoReturn:
         """Refuse to be an array, which would have batches for items: pandas.DataFrame(reader) asks for one."""
