@@ -6,13 +6,14 @@ Here: that commands see the classes. Not here: what a description means.
 import io
 import json
 import os
+import shutil
 import subprocess
 
 import pyarrow.parquet
 import pytest
 
 import typedbytes as tb
-from support.commands import COMMAND, bad, good
+from support.commands import COMMAND, bad, good, run
 from support.local_jobs import pairs_of
 from typedbytes import sequencefile
 from typedbytes.cli import main
@@ -96,3 +97,36 @@ def test_a_job_reads_described_classes(paths, tmp_path):
     script.write_text(SCRIPT)
     good("run", "--quiet", "--classes", classes, str(script), file, "-o", str(tmp_path / "out"))
     assert sorted(pairs_of(tmp_path / "out")) == [("a", 1), ("b", 1)]
+
+
+def test_a_class_that_is_not_known_is_noted_once(paths, tmp_path):
+    path, classes = paths
+    note = (
+        "note: com.example.Event is not known: its bytes are left as they are; --classes FILE describes it "
+        '(docs: "Classes of your own")\n'
+    )
+    (tmp_path / "parts").mkdir()
+    for name in ("part-0", "part-1"):
+        shutil.copy(path, tmp_path / "parts" / name)
+    for number, words in enumerate(
+        [["sniff"], ["schema"], ["schema", "--python"], ["convert", "--to", "json"], ["convert", "--to", "parquet"],
+         ["convert", "--to", "parquet", "--widen"], ["convert", "--to", "parquet", "-o", f"{tmp_path}/table/"]]
+    ):  # fmt: skip
+        done = run(*words, str(tmp_path / "parts"))
+        assert (done.returncode, done.stderr.decode()) == (0, f"typedbytes {words[0]}: {note}")
+        good(
+            *[word.replace("table", f"other{number}") for word in words], "--classes", classes, str(tmp_path / "parts")
+        )
+
+
+def test_a_copy_of_a_class_that_is_not_known_is_no_news(paths):
+    for words in (["convert", "--to", "sequencefile"], ["count"], ["dumptb"], ["cat"]):
+        good(*words, paths[0])
+
+
+def test_classes_of_a_schema_in_the_header_are_known(file):
+    names = {"key_class": "Text", "value_class": "org.apache.avro.mapred.AvroValue"}
+    sink = io.BytesIO()
+    with sequencefile.Writer(sink, **names, metadata={"avro.value.schema": '"long"'}) as writer:
+        writer.write("a", 1)
+    good("sniff", file(sink.getvalue()))

@@ -98,8 +98,43 @@ def test_the_format_is_that_of_the_suffix(file, tmp_path):
     assert gzip.decompress((tmp_path / "out.jsonl.gz").read_bytes()) == good("to-json", "--pairs", source)
     for name in ("out", "out.xyz"):
         message = bad(64, "convert", "--pairs", source, "-o", tmp_path / name)[1]
-        assert message.startswith("--to says what the output is to be, or a suffix of -o OUT: .arrow,")
-    assert "--to says" in bad(64, "convert", stdin=PAIR_STREAM)[1]
+        assert message.startswith("the format of the output is unknown: give --to FORMAT, or end OUT in .arrow,")
+    assert "give --to" in bad(64, "convert", stdin=PAIR_STREAM)[1]
+    message = bad(64, "convert", "--pairs", source, "-o", tmp_path / "out.parqet")[1]
+    assert message == "no format has the suffix .parqet; did you mean .parquet?"
+
+
+@pytest.mark.parametrize("words", [[], ["--to", "parquet"]])
+def test_an_output_without_its_option(words, file, tmp_path):
+    out = f"{tmp_path}/out.parquet"
+    message = bad(64, "convert", *words, file(PAIR_STREAM), out)[1]
+    assert message == f"{out} is an input that does not exist: -o {out} names the output"
+
+
+def test_plain_json_is_read_as_it_is(file, tmp_path):
+    """What is natural JSON, of an output in JSON, else of the inputs: an object is no tag, whatever its name is."""
+    text = b'{"body": {"bytes": "0001"}}\n{"a": {"byte": false}}\n'
+    path = file(text, "a.json")
+    assert good("convert", "--plain", "--to", "typedbytes", path) == good("from-json", "--plain", stdin=text)
+    assert good("convert", "--plain", "--from", "json", "--to", "typedbytes", path, file(b"", "b.tb"))
+    good("convert", "--plain", file(text[:28], "first.json"), "-o", tmp_path / "t.parquet")
+    (row,) = pyarrow.parquet.read_table(tmp_path / "t.parquet").to_pylist()
+    assert row == {"value": [("body", [("bytes", "0001")])]}
+    lossless = file(b'{"bytes": "aGk="}\n', "c.json")
+    assert good("convert", "--plain", "--to", "json", lossless) == b'"hi"\n'
+    other = file(PAIR_STREAM, "p.tb")
+    for target in (["--to", "typedbytes"], ["--to", "arrow"], ["--to", "parquet", "-o", f"{tmp_path}/folder/"]):
+        message = bad(64, "convert", "--plain", *target, other)[1]
+        assert message == f"{other}: --plain is a form of JSON, and this is typedbytes"
+
+
+@pytest.mark.parametrize(
+    "value, held", [({"a": 1, "b": "x"}, "struct<a: int32, b: string>"), ([1, 2], "list<item: int32>")]
+)
+def test_what_no_cell_can_hold(value, held):
+    message = bad(65, "convert", "--to", "csv", "--values", stdin=tb.dumps(value))[1]
+    cure = "--flatten makes columns" if type(value) is dict else "--columns chooses others"
+    assert f"the column value holds {held}, and a cell of text holds one value: {cure}" in message
 
 
 @pytest.mark.parametrize("form, delimiter", [("csv", ","), ("tsv", "\t")])
@@ -140,7 +175,7 @@ def test_fields_of_maps_as_columns(file):
     assert written("--flatten", "--widen").equals(flat)
     message = bad(64, "convert", "--pairs", "--to", "arrow", "--columns", "value.no", stdin=stream)[1]
     assert message == "no column 'no': there are 'id', 'at', 'tags'"
-    assert "Unsupported Type" in bad(65, "convert", "--pairs", "--to", "csv", stdin=stream)[1]
+    assert "--flatten makes columns of its fields" in bad(65, "convert", "--pairs", "--to", "csv", stdin=stream)[1]
     assert "not for json" in bad(64, "convert", "--pairs", "--to", "json", "--flatten", stdin=stream)[1]
     rows = good("convert", "--pairs", "--to", "csv", "--flatten", "--columns", "key,value.id", stdin=stream)
     assert rows == b'"key","value.id"\n"a",1\n"b",2\n'

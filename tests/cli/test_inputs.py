@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 import zipfile
+from importlib.util import find_spec
 
 import fsspec
 import pytest
@@ -134,7 +135,7 @@ def test_nothing_in_a_folder_is_left_out_silently(tmp_path):
     for location in (str(folder), f"file://{folder}"):
         assert bad(66, "cat", location) == (
             b"",
-            f"{location}: a folder among the part files: {location}/more (recursive reads it too)",
+            f"{location}: a folder among the part files: {location}/more (--recursive reads it too)",
         )
     (folder / "more").rmdir()
     assert good("cat", str(folder)) == good("cat", f"file://{folder}") == ONE
@@ -233,3 +234,25 @@ def test_the_speed_of_pairs_is_not_that_of_a_file_without_bytes(parts):
 def test_only_an_input_without_bytes_may_have_keys(file):
     for words in (["uniq", "--by", "key"], ["grep", "--in", "key", "."], ["cut", "-f", "key"]):
         assert "values have no key" in bad(64, *words, "--values", file(b""), file(STREAM, "b.tb"))[1]
+
+
+@pytest.mark.parametrize("where", ["", "*/"])
+def test_a_note_among_part_files(where, tmp_path):
+    """What the message advises is then done."""
+    folder = tmp_path / "events"
+    (folder / where.replace("*", "01")).mkdir(parents=True)
+    (folder / where.replace("*", "01") / "part-00000").write_bytes(sequence_file())
+    (folder / "README.txt").write_text("This is a note about\nthe folder.\n")
+    advice = f"name the part files: '{folder}/{where}part-*'"
+    if where:
+        for words in (["cat"], ["sort"], ["convert", "--to", "parquet", "-o", f"{tmp_path}/table/"]):
+            message = bad(65, *words, "--recursive", str(folder))[1]
+            assert message == f"{folder}/README.txt: text among the part files: {advice}"
+    assert good("count", f"{folder}/{where}part-*") == b"100\n"
+
+
+@pytest.mark.parametrize("url, library", [("s3://bucket/x", "s3fs"), ("gs://bucket/x", "gcsfs")])
+def test_a_file_system_without_its_library(url, library):
+    if find_spec(library):
+        pytest.skip(f"{library} is installed")
+    assert bad(69, "count", url)[1].endswith(f": pip install {library}")

@@ -33,6 +33,10 @@ def test_an_option_that_is_nearly_right(arguments, nearest):
     )
 
 
+def test_a_version_that_is_nearly_right():
+    assert bad(64, "--verson")[1] == "no command; did you mean --version? (see typedbytes --help)"
+
+
 def test_an_unknown_option_without_suggestion():
     assert b"unrecognized arguments: --zzz (see typedbytes head --help)" in run("head", "--zzz").stderr
 

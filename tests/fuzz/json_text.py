@@ -56,7 +56,7 @@ def check_json(data):
     lines = lines_of(io.BytesIO(text), "here", limit, JSON_PIECE_NBYTES)
     expected = outcome(encoded_lines(lines, pairs, dialect, plain, limit))
     for source in (io.BytesIO(text), Pieces(text, nbytes)):
-        found = outcome(records_of_json(source, Opening("here", pairs, dialect, limit), plain))
+        found = outcome(records_of_json(source, Opening("here", pairs, dialect, limit, plain)))
         assert found == expected, (found, expected)
     records = _report.JsonRecords(pairs=pairs, plain=plain, dialect=dialect, max_bytes=limit)
     found = records.take(GUARD.put(text), True)

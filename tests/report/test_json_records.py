@@ -88,7 +88,7 @@ def both(text, source, pairs, plain, dialect, limit=None):
     lines = lines_of(io.BytesIO(text), "here", limit, JSON_PIECE_NBYTES)
     return (
         outcome(encoded_lines(lines, pairs, dialect, plain, limit)),
-        outcome(records_of_json(source, Opening("here", pairs, dialect, limit), plain)),
+        outcome(records_of_json(source, Opening("here", pairs, dialect, limit, plain))),
     )
 
 

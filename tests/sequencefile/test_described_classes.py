@@ -264,7 +264,7 @@ def test_a_bad_record_is_skipped_alone():
         (b"\0" * 9 + b"\x7f\xff\xff\xff\0", tb.FormatError, "count 2147483647 of a list", 9, ".tags"),
         (b"\0" * 8 + b"\1\xff" + b"\0" * 5, tb.FormatError, "STRING is not UTF-8", 8, ".name"),
         (b"\0" * 9 + b"\0\0\0\2\1a\1\xff\0", tb.FormatError, "STRING is not UTF-8", 15, ".tags[1]"),
-        (b"\0" * 15, tb.FormatError, "1 bytes after the value", 14, ""),
+        (b"\0" * 15, tb.FormatError, "1 byte is left after the last field", 14, ""),
     ],
 )
 def test_an_error_has_the_class_the_path_and_the_offset(data, kind, message, offset, path):
@@ -310,6 +310,9 @@ def test_a_value_that_a_class_cannot_hold_is_named(value, kind, message):
     "text, message",
     [
         ("a: int, b", "unknown type 'b'"),
+        ("a: String", r"unknown type 'String' \(text, utf or string, by the method that writes it\): "),
+        ("a: Long, b: int", r"unknown type 'Long' \(long\?\): "),
+        ("a: Integer", r"unknown type 'Integer' \(int\?\): "),
         ("a: int, long", "expected names for all fields, or for none"),
         ("a: int, a: long", "expected different names"),
         ("list<", "expected a type at the end"),

@@ -149,7 +149,8 @@ def test_what_hdfs_takes_is_said(missing):
     lines = run_fresh(code).splitlines()
     assert len(lines) == 3
     for line in lines:
-        assert "pip install 'typedbytes[hdfs]'" in line and "JAVA_HOME" in line and "CLASSPATH" in line
+        assert line.startswith("hdfs:// needs the library hdfs-native: pip install 'typedbytes[hdfs]' (")
+        assert "JAVA_HOME" in line and "CLASSPATH" in line
 
 
 def test_the_child_of_a_fork_does_not_wait_for_threads_of_hdfs():

@@ -26,6 +26,7 @@ __all__ = [
 
 PART_PREFIX = "part-"  # of the names of part files
 MARK = "_SUCCESS"  # the file of a complete output
+RECURSIVE = "recursive"  # what a folder inside a folder needs, the name of an option; the command has its own
 _SIDE_FILE = r".+-(?:[mr]-\d{5,}|c-\d{5,}-\d+)(?:\..+)?"  # of a map task, a reduce task or a combiner
 _CLASSES_NBYTES = 1 << 12  # of a header, up to its class names
 _HDFS = ("hdfs://", "viewfs://", "arrow_hdfs://")
@@ -99,15 +100,28 @@ def file_system(path: str) -> tuple[Any, str]:
             _wait_for_answer(found[0], path)
         return found
     except (ImportError, OSError) as error:
+        if not path.startswith(_HDFS) and isinstance(error, ImportError):
+            raise _with_library(error, path) from error
         if not path.startswith(_HDFS) or isinstance(error, TimeoutError):
             raise
         kind = ImportError if isinstance(error, ImportError) else OSError
         reason = str(error).partition("\n")[0]  # the rest lists where libraries were searched
-        raise kind(f"{reason}: {_HDFS_NEEDS}") from error
+        raise kind(f"{_HDFS_NEEDS}: {reason}") from error
     except RuntimeError as error:  # hdfs-native's: it takes a host without a port for the name of a cluster
         if not path.startswith(_HDFS):
             raise
         raise OSError(f"{_host(path)}: {reason_of(error)}: {_HDFS_CHECK}") from error
+
+
+def _with_library(error, url):
+    """Return the ImportError with the library to install, where it is that of the file system itself."""
+    scheme = url.rpartition("::")[2].partition("://")[0]
+    from fsspec.registry import known_implementations
+
+    library = known_implementations.get(scheme, {}).get("class", "").partition(".")[0]
+    if library in ("", "fsspec") or library not in str(error) or "pip install" in str(error):
+        return error
+    return ImportError(f"{error}: pip install {library}")
 
 
 def _is_native_hdfs(fs):
@@ -278,7 +292,7 @@ def _data_of(folder):
 
 
 def _refused(folder):
-    raise IsADirectoryError(errno.EISDIR, f"a folder among the part files: {folder} (recursive reads it too)")
+    raise IsADirectoryError(errno.EISDIR, f"a folder among the part files: {folder} ({RECURSIVE} reads it too)")
 
 
 def _head(path, nbytes):

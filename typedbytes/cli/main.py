@@ -223,7 +223,8 @@ def _run_without_command(arguments, output):
         codes = "\n".join(f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES.items())
         output.write(HELP.format(commands=commands, codes=codes).encode())
     else:
-        raise Failure(USAGE, "no command (see typedbytes --help)")
+        meant = nearest(arguments[0], ("--version", "--help")) if arguments else ""
+        raise Failure(USAGE, f"no command{meant} (see typedbytes --help)")
 
 
 def _version():

@@ -25,6 +25,11 @@ _SCALARS = frozenset({
     "boolean", "byte", "short", "int", "long", "float", "double", "char", "vint", "vlong", "null", "text", "string",
     "utf", "bytes", "rest",
 })  # fmt: skip
+#: Types of Java's and Python's fields that are none of a description, and what is.
+_WORDS_OF_JAVA = {
+    "String": "text, utf or string, by the method that writes it", "str": "text?", "Integer": "int?",
+    "Character": "char?", "bool": "boolean?",
+}  # fmt: skip
 _COUNTS = ("byte", "short", "int", "vint", "vlong")
 _IO = "org.apache.hadoop.io."
 #: Hadoop's own classes whose bytes are those of a type.
@@ -205,7 +210,8 @@ class _Parser:
         if word in READERS:
             return READERS[word](self._classes)
         known = ", ".join(sorted({*_SCALARS, "strings", *_GENERIC}))
-        raise self._error(f"unknown type {word!r}: {known}, or a described class;")
+        near = _WORDS_OF_JAVA.get(word, f"{word.lower()}?" if word.lower() in _SCALARS else "")
+        raise self._error(f"unknown type {word!r}{near and f' ({near})'}: {known}, or a described class;")
 
     def _generic(self, word):
         if word not in _GENERIC:

@@ -289,7 +289,7 @@ def _find_compress(compression, codec):
 
 def _avro(class_name, part, metadata):
     """Return the program of a class whose values are Avro's, by the schema in the header, or None."""
-    if not class_name.startswith("org.apache.avro.mapred."):
+    if not class_name.startswith(_writables.AVRO):
         return None
     from typedbytes.sequencefile import _avro
 

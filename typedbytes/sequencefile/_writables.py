@@ -24,12 +24,14 @@ __all__ = [
     "find_program",
     "format_decimal",
     "full_name",
+    "is_known",
     "reader_of",
 ]
 
 _IO = "org.apache.hadoop.io."
 _TYPED_BYTES = KINDS["org.apache.hadoop.typedbytes.TypedBytesWritable"]
 _MAX_DEPTH = 64
+AVRO = "org.apache.avro.mapred."  # whose classes are read by the schema in the header
 #: The variable with the path of a file of descriptions.
 CLASSES_FILE = "TYPEDBYTES_CLASSES"
 
@@ -108,6 +110,16 @@ def find_program(class_name, classes=None):
     from typedbytes.sequencefile._classes import classes_of
 
     return classes_of(classes).program(class_name)
+
+
+def is_known(class_name):
+    """Return whether the bytes of a class are read by default, maybe by a schema in the header."""
+    return (
+        class_name in KINDS
+        or class_name in _SELF_DESCRIBING
+        or class_name.startswith(AVRO)
+        or find_program(class_name) is not None
+    )
 
 
 def _find_converters(class_name, decoders, classes):

@@ -146,7 +146,11 @@ def _write_object(tree, out, hive):
     if len(tree) == 1:
         ((name, held),) = tree.items()
         if name in _TAG_WRITERS:
-            return _TAG_WRITERS[name](held, out, hive)
+            try:
+                return _TAG_WRITERS[name](held, out, hive)
+            except JsonFormError as error:
+                form = f'{{"{name}": ...}} is a form of the lossless JSON'
+                raise JsonFormError(f"{error}; {form} (from-json --plain reads it as it is)") from None
     return _write_pairs(tree.items(), out)
 
 

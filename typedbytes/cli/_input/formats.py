@@ -40,8 +40,8 @@ _TEXT_NBYTES = 1 << 18  # that are looked at together
 _SIGNATURES = (SEQUENCE_FILE + b"\6", BLOCK_MESSAGE, *FOREIGN, *BYTE_ORDER_MARKS)
 
 
-#: How an input is read; shown: what messages call it.
-Opening = namedtuple("Opening", "shown pairs dialect max_bytes")
+#: How an input is read; shown: what messages call it; plain: JSON is natural JSON.
+Opening = namedtuple("Opening", "shown pairs dialect max_bytes plain", defaults=[False])
 
 
 def recognise(head, is_all=False):
@@ -87,11 +87,13 @@ def reader_of(source, name, opening, raw):
     if name == "sequencefile" and not raw:
         return sequence_file_reader(source, opening.dialect, opening.max_bytes)
     source = source_of(source, name, opening)
+    return _kind_of_reader(name, opening.pairs)(source, dialect=opening.dialect, max_bytes=opening.max_bytes, raw=raw)
+
+
+def _kind_of_reader(name, pairs):
     if name == EMPTY:
-        kind = NoPairs if opening.pairs else NoValues
-    else:
-        kind = Pairs if name == "sequencefile" else typedbytes.PairReader if opening.pairs else typedbytes.Reader
-    return kind(source, dialect=opening.dialect, max_bytes=opening.max_bytes, raw=raw)
+        return NoPairs if pairs else NoValues
+    return Pairs if name == "sequencefile" else typedbytes.PairReader if pairs else typedbytes.Reader
 
 
 def sequence_file_reader(source, dialect, max_bytes, **options):
@@ -147,14 +149,14 @@ def limited_source_of(source, name, opening):
     return Encoded(pieces, getattr(records, "sequence_file", None))
 
 
-def records_of_json(source, opening, plain=False):
+def records_of_json(source, opening):
     """Yield encoded records of a source of JSON, several at a time.
 
     A line that is refused is read again, as objects, for its error.
     """
     from typedbytes import _report
 
-    shown, pairs, dialect, max_bytes = opening
+    shown, pairs, dialect, max_bytes, plain = opening
     records = _report.JsonRecords(pairs=pairs, plain=plain, dialect=dialect, max_bytes=max_bytes)
     with io.BufferedReader(source, _TEXT_NBYTES) as file:
         piece = None

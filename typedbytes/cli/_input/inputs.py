@@ -13,7 +13,7 @@ from functools import partial
 
 import typedbytes
 from typedbytes._base.compression import decompressed, put_back
-from typedbytes._base.locations import is_pattern, is_url
+from typedbytes._base.locations import PART_PREFIX, is_pattern, is_url
 from typedbytes._core import keep_freed_memory
 from typedbytes.cli._failure import (
     BAD_DATA,
@@ -44,11 +44,18 @@ class Inputs:
     """The inputs of a command by name, with the files of folders and patterns, and how they are read.
 
     pair_check: what to do about input that looks like pairs, one of pair_detection; None: nothing. rows: the formats of
-    rows of text that the command reads. rcfile: what columns.read is to know of RCFiles.
+    rows of text that the command reads. rcfile: what columns.read is to know of RCFiles. notes_classes: say which
+    classes of SequenceFiles are not known. plain: all are natural JSON.
     """
 
     def __init__(
-        self, settings: InputSettings, pair_check: str | None = None, rows: Iterable[str] = (), rcfile: Any = None
+        self,
+        settings: InputSettings,
+        pair_check: str | None = None,
+        rows: Iterable[str] = (),
+        rcfile: Any = None,
+        notes_classes: bool = False,
+        plain: bool = False,
     ) -> None:
         self.files = settings.files
         self.format = settings.from_
@@ -58,14 +65,27 @@ class Inputs:
         self.recursive = settings.recursive
         self.rcfile: dict[str, Any] = rcfile or {}
         self._rows = tuple(rows)
+        self._names: list[str] = []
+        self._plain = plain
         self._pair_check = pair_check if settings.is_record_kind_unknown else None
         self._output = settings.output
         self._holds_pairs: bool | None = None  # what was read so far
+        self._noted_classes: set[str] | None = set() if notes_classes else None
 
     def __iter__(self) -> Iterator[str]:
         names = [name for path in self.files or ["-"] for name in matching_names(path, self.recursive)]
         progress.expect(names)
+        self._names = names
         return iter(names)
+
+    def part_files_advice(self, name: str) -> str:
+        """Return what a message says of a file that is not what the part files of its folder are; empty: it is one."""
+        part = next((each for each in self._names if os.path.basename(each).startswith(PART_PREFIX)), "")
+        folder = next((path.rstrip("/") for path in self.files if name.startswith(f"{path.rstrip('/')}/")), None)
+        if os.path.basename(name).startswith(PART_PREFIX) or folder is None or not part.startswith(f"{folder}/"):
+            return ""
+        depth = part[len(folder) + 1 :].count("/")
+        return f"name the part files: '{folder}/{'*/' * depth}{PART_PREFIX}*'"
 
     @contextmanager
     def reading(
@@ -90,6 +110,7 @@ class Inputs:
                 return
             source = self.check_for_pairs(source, form, name)
             with formats.reader_of(source, form, self._opening(name), raw) as reader:
+                self.note_classes(reader)
                 yield reader
 
     def recognised(self, source: Any, name: str = "") -> tuple[str, Any]:
@@ -98,6 +119,15 @@ class Inputs:
         Without bytes it is EMPTY, unless --from names a format of tables. Text is of the format among the rows that the
         end of its name says.
         """
+        form, source = self._recognised(source, name)
+        advice = self.part_files_advice(name) if form == "text" else ""
+        if advice:
+            raise Failure(BAD_DATA, f"{display_name(name)}: text among the part files: {advice}")
+        if self._plain and form not in ("json", formats.EMPTY):
+            raise Failure(USAGE, f"{display_name(name)}: --plain is a form of JSON, and this is {form}")
+        return form, source
+
+    def _recognised(self, source, name):
         if self.format is not None:
             is_empty, source = check_if_empty(source) if self.format in formats.NAMES else (False, source)
             return formats.EMPTY if is_empty else self.format, source
@@ -127,10 +157,23 @@ class Inputs:
 
     def source_of(self, source: Any, form: str, name: str) -> Any:
         """Return a source of typed bytes in which no record is larger than --max-bytes."""
-        return formats.limited_source_of(source, form, self._opening(name))
+        found = formats.limited_source_of(source, form, self._opening(name))
+        self.note_classes(found)
+        return found
+
+    def note_classes(self, reader: Any) -> None:
+        """Say which classes are not known of a SequenceFile, or of the one that a source of records has, if any.
+
+        Only a command that shows what is in the values asks for it.
+        """
+        file = getattr(reader, "sequence_file", reader)
+        if self._noted_classes is not None and hasattr(file, "key_class"):
+            from typedbytes.cli._input.classes import note_unknown_classes
+
+            note_unknown_classes(file, self._noted_classes)
 
     def _opening(self, name):
-        return formats.Opening(display_name(name), self.pairs, self.dialect, self.max_bytes)
+        return formats.Opening(display_name(name), self.pairs, self.dialect, self.max_bytes, self._plain)
 
     def lines(self) -> Iterator[tuple[str, bytes]]:
         """Yield (location, line) for the lines of JSON of each input.
@@ -141,11 +184,11 @@ class Inputs:
             with opened(name) as source:
                 yield from formats.lines_of(source, display_name(name), self.max_bytes)
 
-    def records_of_json(self, plain: bool) -> Iterator[bytes]:
+    def records_of_json(self) -> Iterator[bytes]:
         """Yield the encoded records of each input of JSON, several at a time."""
         for name in self:
             with opened(name) as source:
-                yield from formats.records_of_json(source, self._opening(name), plain)
+                yield from formats.records_of_json(source, self._opening(name))
 
 
 def matching_names(path, recursive=False):

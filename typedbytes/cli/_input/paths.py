@@ -20,7 +20,11 @@ def files(path_or_url, recursive=False):
         paths = locations.glob_paths(path_or_url)
         if not paths:
             raise Failure(NO_INPUT, f"{path_or_url}: matches no file")
-        found = [name for path in paths for name in locations.parts(path, recursive)]
+        try:
+            found = [name for path in paths for name in locations.parts(path, recursive)]
+        except IsADirectoryError as error:
+            reason = str(error.strerror).replace(f"({locations.RECURSIVE} ", f"(--{locations.RECURSIVE} ")
+            raise IsADirectoryError(error.errno, reason) from None
     if not found:
         raise Failure(NO_INPUT, f"{path_or_url}: no part files in it")
     return found

@@ -70,7 +70,7 @@ class SortInputs:
         for name in inputs:
             with opened(name) as source:
                 self._name = name
-                form, source = inputs.recognised(source)
+                form, source = inputs.recognised(source, name)
                 if form == EMPTY:
                     continue
                 nparts = 2 if inputs.pairs or form == "sequencefile" else 1

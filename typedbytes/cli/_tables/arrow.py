@@ -62,8 +62,22 @@ def table_writer(sink, schema, form, codec):
     if form in DELIMITERS:
         from pyarrow import csv
 
+        _check_cells(schema)
         return csv.CSVWriter(sink, schema, write_options=csv.WriteOptions(delimiter=DELIMITERS[form]))
     return pyarrow.parquet.ParquetWriter(sink, schema, compression=codec or "none")
+
+
+def _check_cells(schema):
+    """Raise Failure for a column whose values no cell of text can hold."""
+    for field in schema:
+        kind = field.type
+        if imported_pyarrow().types.is_nested(kind):
+            cure = (
+                "--flatten makes columns of its fields"
+                if imported_pyarrow().types.is_struct(kind)
+                else ("--columns chooses others, and parquet and json have it")
+            )
+            raise Failure(BAD_DATA, f"the column {field.name} holds {kind}, and a cell of text holds one value: {cure}")
 
 
 class Shape:

@@ -5,11 +5,13 @@ Not here: what is written. Invariant: a value that does not fit the schema is a 
 
 from __future__ import annotations
 
+import shlex
 from collections import namedtuple
 from contextlib import contextmanager, suppress
 
 from typedbytes import columns
 from typedbytes._base import locations
+from typedbytes._base.magic import SEQUENCE_FILE_NBYTES, is_sequence_file
 from typedbytes.cli._failure import BAD_DATA, IO_ERROR, NO_INPUT, USAGE, Failure, display_name, reason_of, say_message
 from typedbytes.cli._input import progress
 from typedbytes.cli._input.formats import EMPTY
@@ -76,15 +78,18 @@ def _kind(rereadable, inputs, widen):
     """Return the format of an input; raise Failure for one that is not read by splits, or seems to hold pairs."""
     name = rereadable.name
     with opened(*rereadable) as source:
-        kind, source = inputs.recognised(source)
+        kind, source = inputs.recognised(source, name)
         if kind not in ("sequencefile", "typedbytes", "rcfile", EMPTY):
             what = "--widen works only with" if widen else "a folder can be written only from"
-            advice = "leave out --widen" if widen else "give -o a file"
+            advice = inputs.part_files_advice(name) or ("leave out --widen" if widen else "give -o a file")
             raise Failure(
                 USAGE,
                 f"{display_name(name)}: {what} SequenceFiles, RCFiles and typed bytes, and this is {kind}: {advice}",
             )
-        inputs.check_for_pairs(source, kind, name)
+        source = inputs.check_for_pairs(source, kind, name)
+        if kind == "sequencefile":
+            with suppress(DecodeError):  # reading the records raises it
+                inputs.source_of(source, kind, name)  # which says what classes are not known
     return kind
 
 
@@ -111,6 +116,17 @@ def bytes_done(splits):
     return add
 
 
+def _repair_advice(path):
+    """Return how a damaged file is replaced by its intact records, if it is one that validate repairs in its place."""
+    if not path or locations.is_url(path):
+        return ""
+    with open(path, "rb") as file:
+        if not is_sequence_file(file.read(SEQUENCE_FILE_NBYTES)):
+            return ""
+    quoted = shlex.quote(path)
+    return f" (typedbytes validate --repair {quoted} {quoted} keeps only the intact records)"
+
+
 @contextmanager
 def _as_usage_failure():
     """Turn what the columns of RCFiles cannot be into Failure."""
@@ -126,8 +142,10 @@ def _as_input_failure(names, path=None):
     try:
         yield
     except (DecodeError, tables.SchemaError) as error:
-        error.filename = names.get(error.filename, error.filename)
-        raise Failure(BAD_DATA, str(error)) from None
+        path = error.filename
+        error.filename = names.get(path, path)
+        is_damage = isinstance(error, DecodeError) and not isinstance(error, columns.MismatchError)
+        raise Failure(BAD_DATA, f"{error}{_repair_advice(path) if is_damage else ''}") from None
     except FileNotFoundError as error:
         path = error.filename or path
         raise Failure(NO_INPUT, f"{names.get(path, path)}: {reason_of(error)}") from None

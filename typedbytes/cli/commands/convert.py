@@ -12,12 +12,12 @@ from functools import partial
 import typedbytes
 from typedbytes import columns
 from typedbytes._base.codec_names import WRITABLE_CODECS
+from typedbytes._base.locations import is_pattern, is_url
 from typedbytes.cli._arguments import (
     CLASSES,
     KEY_CLASS,
     KEY_TYPE,
     OUTPUT,
-    PLAIN,
     TYPE,
     VALUE_CLASS,
     FileSettings,
@@ -26,7 +26,7 @@ from typedbytes.cli._arguments import (
     size,
     switch,
 )
-from typedbytes.cli._failure import BAD_DATA, USAGE, Failure, display_name, say_message
+from typedbytes.cli._failure import BAD_DATA, USAGE, Failure, display_name, nearest, say_message
 from typedbytes.cli._input.formats import NAMES
 from typedbytes.cli._input.inputs import Inputs, opened
 from typedbytes.cli._input.pair_detection import CHECK_UNDECIDED, NOTE
@@ -85,7 +85,9 @@ class Settings(FileSettings, RecordForm):
     flatten: bool = switch(
         "--flatten", help="arrow, parquet, csv: fields of MAPs and items of VECTORs as columns of their own"
     )
-    plain: bool = PLAIN
+    natural: bool = switch(
+        "--plain", help="natural JSON, which has no types: what is written, or, if that is not JSON, what is read"
+    )
     split_size: int | None = option(
         "--split-size",
         type=size,
@@ -119,12 +121,18 @@ class Settings(FileSettings, RecordForm):
     output: str | None = OUTPUT
 
     @property
+    def plain(self) -> bool:  # type: ignore[override]
+        """Whether natural JSON is written."""
+        return self.natural and self.target == "json"
+
+    @property
     def target(self) -> str:
         """The format of the output: that of --to, or of the suffix of -o."""
         return self.to or _format_of_name(self.output)
 
     def output_file(self) -> str | None:
         """Return the path of the output, None if that is a folder."""
+        _check_output(self)
         if self.target not in TABLES:
             return self.output
         from typedbytes.cli._tables.folder import is_folder
@@ -132,14 +140,25 @@ class Settings(FileSettings, RecordForm):
         return None if is_folder(self.output, self.files) else self.output
 
 
+def _check_output(settings):
+    """Raise Failure if -o is missing before the name of the output."""
+    *inputs, last = settings.files or [""]
+    is_named = settings.output is None and inputs and os.path.splitext(last)[1] in SUFFIXES
+    if is_named and not (is_url(last) or is_pattern(last) or os.path.exists(last)):
+        raise Failure(USAGE, f"{last} is an input that does not exist: -o {last} names the output")
+
+
 def _format_of_name(name):
     """Return the format that the name of the output says; raise Failure if it says none."""
-    stem, suffix = os.path.splitext(name or "")
+    stem, suffix = os.path.splitext(os.path.basename(name or ""))
     if suffix in (".gz", ".bz2", ".xz", ".zst"):
         suffix = os.path.splitext(stem)[1]
     if suffix not in SUFFIXES:
         known = ", ".join(sorted(SUFFIXES))
-        raise Failure(USAGE, f"--to says what the output is to be, or a suffix of -o OUT: {known}")
+        near = nearest(suffix, SUFFIXES) if suffix else ""
+        if near:
+            raise Failure(USAGE, f"no format has the suffix {suffix}{near}")
+        raise Failure(USAGE, f"the format of the output is unknown: give --to FORMAT, or end OUT in {known}")
     return SUFFIXES[suffix]
 
 
@@ -190,7 +209,10 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     if (settings.columns or settings.flatten) and not is_table:
         raise Failure(USAGE, f"--columns and --flatten are for {', '.join(TABLES)}, not for {settings.target}")
     shape = Shape(settings.columns.split(",") if settings.columns else None, settings.flatten)
-    inputs = Inputs(settings, CHECK_UNDECIDED if is_table else NOTE, DELIMITERS, _rcfile_options(settings))
+    check, notes = CHECK_UNDECIDED if is_table else NOTE, settings.target != "sequencefile"
+    inputs = Inputs(
+        settings, check, DELIMITERS, _rcfile_options(settings), notes, settings.natural and not settings.plain
+    )
     if settings.output and not settings.output_file():
         from typedbytes.cli._tables.folder import write_folder
 

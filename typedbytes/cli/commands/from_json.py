@@ -31,5 +31,5 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
       echo '{"name": "x", "data": {"bytes": "AAE="}}' | typedbytes from-json | xxd
     """
     output.refuse_terminal()
-    for records in Inputs(settings).records_of_json(settings.plain):
+    for records in Inputs(settings, plain=settings.plain).records_of_json():
         output.write(records)

@@ -45,7 +45,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     if settings.language is not None:
         _print_classes(settings, output)
         return None
-    schema, _ = collect(Schema, Inputs(settings, NOTE))
+    schema, _ = collect(Schema, Inputs(settings, NOTE, notes_classes=True))
     report(_rows(schema), settings, output)
     return None
 
@@ -53,7 +53,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
 def _print_classes(settings, output):
     from typedbytes.cli._classes.shapes import find_shapes
 
-    shapes = find_shapes(Inputs(settings, NOTE))
+    shapes = find_shapes(Inputs(settings, NOTE, notes_classes=True))
     if settings.language == "python":
         from typedbytes.cli._classes.python_classes import python_module as source_of
     else:

@@ -45,7 +45,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
       typedbytes sniff out
       typedbytes sniff < unknown.bin
     """
-    inputs = Inputs(settings)
+    inputs = Inputs(settings, notes_classes=True)
     report((_describe(name, inputs) for name in inputs), settings, output)
 
 
@@ -103,6 +103,7 @@ def _size(source, head):
 
 def _header(source, inputs):
     reader = formats.sequence_file_reader(source, inputs.dialect, inputs.max_bytes)
+    inputs.note_classes(reader)
     header = {name: getattr(reader, name) for name in ("version", "compression", "codec", "key_class", "value_class")}
     return {"holds": "pairs", **header, **({"metadata": reader.metadata} if reader.metadata else {})}
 

@@ -49,10 +49,14 @@ cdef Py_ssize_t read_described(ClassProgram program, Decoding* d, const unsigned
     read_field(&r, program.root)
     check_produced(&r)
     if is_whole and r.p != r.end:
-        raise class_error(&r, FormatError, f"{r.end - r.p} bytes after the value", r.p)
+        raise class_error(&r, FormatError, rest_of(r.end - r.p), r.p)
     return r.p - p
 
 cdef const unsigned char* NULL_OF_HIVE = b"\x0c"
+
+
+cdef str rest_of(Py_ssize_t nbytes):
+    return f"{nbytes} byte{' is' if nbytes == 1 else 's are'} left after the last field"
 
 
 cdef inline int check_produced(ClassReading* r) except -1:
