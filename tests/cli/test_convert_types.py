@@ -112,8 +112,9 @@ def test_a_folder_names_the_input_and_the_field_that_does_not_fit():
     unfinished = json.loads(pathlib.Path("out.unfinished/_conversion.json").read_text())
     assert unfinished["type"] == "<class 'visits.Visit'>"
     tb.dump_all(ROWS, "b.tb")
-    _, message = bad(64, *words)
+    _, message = bad(64, *words, "--codec", "gzip")
     assert "left by an unfinished run with other inputs or options" in message
+    assert run(*words).returncode == 0 and len(os.listdir("out")) == 4
 
 
 def test_widening_changes_nothing_of_a_class():

@@ -16,7 +16,7 @@ import pyarrow.parquet
 import pytest
 
 import typedbytes as tb
-from support.commands import COMMAND, bad, good, run
+from support.commands import COMMAND, bad, good, rows, run
 from support.subprocess_runs import SECONDS
 from typedbytes import sequencefile
 
@@ -28,9 +28,9 @@ ALL = sum(ROWS, [])
 def counts(tmp_path):
     folder = tmp_path / "counts"
     folder.mkdir()
-    for number, rows in enumerate(ROWS):
+    for number, pairs in enumerate(ROWS):
         with sequencefile.Writer(folder / f"part-0000{number}", sync_interval=500) as writer:
-            writer.writes(rows)
+            writer.writes(pairs)
     (folder / "_SUCCESS").touch()
     return folder
 
@@ -174,7 +174,11 @@ def test_a_damaged_file_ends_it_and_the_others_are_kept(counts, tmp_path):
     assert not out.exists()
     (counts / "part-00002").write_bytes(whole)
     os.utime(counts / "part-00002", ns=(when, when))
-    assert "remove it to start again" in bad(64, "convert", "--to", "parquet", str(counts), "-o", str(out))[1]
+    words = ["convert", "--to", "parquet", str(counts), "-o", str(out)]
+    assert "remove it to start again" in bad(64, *words, "--codec", "gzip")[1]
+    (tmp_path / "more").write_bytes(whole)
+    assert "remove it to start again" in bad(64, *words, str(tmp_path / "more"))[1]
+    assert run(*words).returncode == 0 and rows_of(out) == ALL
 
 
 #: Let a process complete one part; the others wait as long as there is a file.
@@ -430,3 +434,26 @@ def test_a_folder_of_files_without_bytes(tmp_path):
         (tmp_path / "parts" / name).touch()
     good("convert", "--to", "parquet", str(tmp_path / "parts"), "-o", f"{tmp_path}/table/")
     assert rows_of(tmp_path / "table") == []
+
+
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_a_conversion_goes_on_after_the_repair_of_an_input(scheme, counts, tmp_path):
+    """Parts of files that have not changed are kept; the message has the command that repairs the others."""
+    out, bad_part = tmp_path / "out", counts / "part-00002"
+    damaged(bad_part)
+    words = ["convert", "--to", "parquet", "--split-size", "7000", str(counts), "-o", f"{scheme}{out}/"]
+    message = run(*words).stderr.decode()
+    repair = f"typedbytes validate --repair {bad_part} {bad_part}"
+    assert f" ({repair} keeps only the intact records)" in message
+    unfinished = out if scheme else tmp_path / "out.unfinished"
+    plan = json.loads((unfinished / "_conversion.json").read_text())
+    parts = {name: os.stat(unfinished / name) for name in os.listdir(unfinished) if name.endswith(".parquet")}
+    kept = {name for name in parts if plan["splits"][name][0] != str(bad_part)}
+    assert kept
+    (row,) = rows(run(*repair.split()[1:]).stdout)
+    assert 0 < row["records"] < len(ROWS[2])
+    good_run = run(*words)
+    assert good_run.returncode == 0 and b"files are in" in good_run.stderr
+    assert rows_of(out) == [*ROWS[0], *ROWS[1], *sequencefile.read(str(bad_part))]
+    for name in kept:
+        assert os.stat(out / name).st_ino == parts[name].st_ino

@@ -28,6 +28,7 @@ __all__ = ["SPLIT_NBYTES", "is_folder", "write_folder"]
 SPLIT_NBYTES = 128 << 20
 MAX_NTHREADS = 8  # each holds about 40 MiB
 PLAN = "_conversion.json"
+_INPUTS: dict = {"inputs": {}, "splits": {}}  # of a description, what a repair of an input changes
 
 
 def is_folder(name, files):
@@ -120,7 +121,7 @@ def _description(parts, plan, form, codec, shape):
 
 @contextmanager
 def _begun(unfinished, description):
-    """Make the folder, or go on with one whose description is the same, while no other process does."""
+    """Make the folder, or go on with one that has the same options and inputs, while no other process does."""
     make_folder(unfinished)
     path = f"{unfinished}/{PLAN}"
     with ExitStack() as stack:
@@ -130,16 +131,39 @@ def _begun(unfinished, description):
         except BlockingIOError:
             raise Failure(USAGE, f"{unfinished}: another process writes to it") from None
         if not exists(path):
-            with _complete_file(path) as file:
-                file.write(json.dumps(description, indent=1).encode())
-        if _read(path) != description:
-            raise Failure(
-                USAGE, f"{unfinished}: left by an unfinished run with other inputs or options: remove it to start again"
-            )
+            _write(path, description)
+        _keep_what_holds(unfinished, _read(path), description)
         for name in names_in(unfinished):
             if name.endswith(".partial"):  # of a process that was killed
                 remove(f"{unfinished}/{name}")
         yield
+
+
+def _keep_what_holds(unfinished, before, description):
+    """Remove the parts of inputs that have changed since, as by a repair; raise Failure for other inputs or options.
+
+    The other parts hold: each has the same part of an input that is as it was.
+    """
+    if before == description:
+        return
+    if {**before, **_INPUTS} != {**description, **_INPUTS} or before["inputs"].keys() != description["inputs"].keys():
+        raise Failure(
+            USAGE, f"{unfinished}: left by an unfinished run with other inputs or options: remove it to start again"
+        )
+    present = {*names_in(unfinished)}
+    for name, (path, *part) in before["splits"].items():
+        is_same = before["inputs"][path] == description["inputs"][path]
+        if name in present and not (is_same and description["splits"].get(name) == [path, *part]):
+            remove(f"{unfinished}/{name}")
+    path = f"{unfinished}/{PLAN}"
+    if locations.is_url(path):  # where nothing is renamed over a file; the parts that are left hold
+        remove(path)
+    _write(path, description)
+
+
+def _write(path, description):
+    with _complete_file(path) as file:
+        file.write(json.dumps(description, indent=1).encode())
 
 
 def _read(path):
