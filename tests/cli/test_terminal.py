@@ -160,6 +160,21 @@ def test_tables_are_as_wide_as_the_terminal(columns, file):
     assert "…" in text
 
 
+@pytest.mark.parametrize("columns", [80, 100])
+def test_sniff_shows_classes_and_compression_on_a_narrow_terminal(columns, tmp_path):
+    sink = io.BytesIO()
+    with sequencefile.Writer(sink, key_class="LongWritable", value_class="Text", codec="gzip") as writer:
+        writer.write(1, "a")
+    for name, data in (("part-00000", sink.getvalue()), ("part-00001", b""), ("notes.tb", PAIRS)):
+        (tmp_path / name).write_bytes(data)
+    names = "part-00000", "part-00001", "notes.tb"
+    text, status = shown("sniff", *names, columns=columns, cwd=tmp_path, NO_COLOR="1")
+    line = next(line for line in text.splitlines() if "part-00000" in line)
+    assert status == 0 and len(line) <= columns
+    assert line.split("  ")[:3] == ["part-00000", "sequencefile", "LongWritable"]
+    assert "Text" in line and "block, gzip" in line
+
+
 def test_progress_of_a_pipe():
     reading, writing = os.pipe()
     terminal = Terminal(*COMMAND, "count", "--pairs", stdin=reading, stdout=False)

@@ -195,6 +195,19 @@ class Reader(_native.Reader):
             raise
 
 
+def header_of(source: Any) -> _native.Reader:
+    """Return a reader for the header alone: it needs no library of a codec, and no schema of a class."""
+    return _native.Reader(source, find_codec=lambda _: bytes, find_converters=lambda *_: (None, None, None))
+
+
+def check_readable(header: _native.Reader) -> None:
+    """Raise the error that a Reader of a file with this header raises for its codec or a schema."""
+    if header.codec:
+        _find_decompress(header.codec)
+    for part, name in (("key", header.key_class), ("value", header.value_class)):
+        _avro(name, part, header.metadata)
+
+
 def _check_compression(source, path, error):
     """Raise FormatError instead of this error for a SequenceFile that is compressed as a whole."""
     if isinstance(error, FormatError) and source.seekable():

@@ -7,14 +7,16 @@ import io
 import typedbytes
 from typedbytes import TypeCode
 from typedbytes._base.chunks import ChunkedFile
+from typedbytes._base.codec_names import CLASSES
 from typedbytes._base.compression import Decompressed
 from typedbytes._base.magic import BYTE_ORDER_MARKS
+from typedbytes._base.secrets import without_secrets
 from typedbytes.cli._arguments import ReportSettings
-from typedbytes.cli._failure import Failure, display_name
+from typedbytes.cli._failure import Failure, display_name, escaped
 from typedbytes.cli._input import formats
 from typedbytes.cli._input.inputs import Inputs, opened
 from typedbytes.cli._input.pair_detection import MAX_VALUES, UNDECIDED, guess_records, type_names
-from typedbytes.cli._output.reports import report
+from typedbytes.cli._output.reports import is_table, report
 
 TYPE_CHECKING = False
 
@@ -25,6 +27,11 @@ MAX_NBYTES = 1 << 26  # of the input, or of what it is decompressed to
 MIN_VALUES = 2  # before a fault: of a thousand random bytes one in fifty starts with one, one in a thousand with two
 TEXT_NBYTES = 1 << 12
 BINARY = frozenset((0, *range(0x0E, 0x1B), *range(0x1C, 0x20)))  # in no text, not even in Hive's, and not in colours
+#: The columns of a table, the most important first: a terminal cuts the rest. Faults are lines below it.
+SHOWN = (
+    "input", "format", "key_class", "value_class", "compression", "compressed", "columns", "holds", "types", "bytes",
+    "version", "metadata",
+)  # fmt: skip
 PICKLE = b"\x80\x02"  # also the start of a value of 33 MB with an application code
 
 
@@ -39,14 +46,40 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     of the first values, and the header of a SequenceFile or an RCFile. Up to 1,000 values are
     looked at, in up to 64 MiB; the rest is not read, and a bad input is not an error. What is not
     a known format, and does not start with two values at least, is "unknown"; an input without
-    bytes, which fits every format, is "empty".
+    bytes, which fits every format, is "empty". A table has the columns that some input fills, with
+    short names of Hadoop's classes.
 
     examples:
       typedbytes sniff out
       typedbytes sniff < unknown.bin
     """
     inputs = Inputs(settings, notes_classes=True)
-    report((_describe(name, inputs) for name in inputs), settings, output)
+    described = (_describe(name, inputs) for name in inputs)
+    if not is_table(settings, output):
+        report(described, settings, output)
+        return None
+    rows = list(described)
+    shown = [_shown(row) for row in rows]
+    names = [name for name in SHOWN if any(row.get(name) not in (None, "", {}) for row in shown)]
+    report([{name: row.get(name) for name in names} for row in shown], settings, output)
+    for row in rows:
+        if "fault" in row:
+            name, fault = row["input"], without_secrets(row["fault"])
+            output.line(escaped(fault if fault.startswith(f"{name}: ") else f"{name}: {fault}"))
+    return None
+
+
+def _shown(row):
+    """Return the row of a table: with the short names of Hadoop's classes, and the codec beside the compression."""
+    shown = {name: _short(value) if name.endswith("_class") else value for name, value in row.items()}
+    if row.get("codec"):
+        codec = next((name for name, kind in CLASSES.items() if kind == row["codec"]), row["codec"])
+        shown["compression"] = f"{row['compression']}, {codec}"
+    return shown
+
+
+def _short(name):
+    return name.rpartition(".")[2] if name.startswith("org.apache.hadoop.") else name
 
 
 def _describe(name, inputs):
@@ -71,7 +104,7 @@ def _describe_contents(source, name, inputs, row):
         source.seek(0)
     row["format"] = "pickle" if head.startswith(PICKLE) else form
     if row["format"] == "sequencefile":
-        row.update(_header(source, inputs))
+        _add_header(source, inputs, row)
     elif form == "rcfile":
         row.update(_header_of_rcfile(source, inputs))
     elif form == "text" and not _is_all_text(source):
@@ -101,11 +134,18 @@ def _size(source, head):
     return {"bytes": nbytes} if nbytes or not head else {}
 
 
-def _header(source, inputs):
-    reader = formats.sequence_file_reader(source, inputs.dialect, inputs.max_bytes)
-    inputs.note_classes(reader)
-    header = {name: getattr(reader, name) for name in ("version", "compression", "codec", "key_class", "value_class")}
-    return {"holds": "pairs", **header, **({"metadata": reader.metadata} if reader.metadata else {})}
+def _add_header(source, inputs, row):
+    from typedbytes.sequencefile._files import check_readable, header_of
+
+    header = header_of(source)
+    inputs.note_classes(header)
+    row["holds"] = "pairs"
+    row.update(
+        {name: getattr(header, name) for name in ("version", "compression", "codec", "key_class", "value_class")}
+    )
+    if header.metadata:
+        row["metadata"] = header.metadata
+    check_readable(header)  # the header is shown where a library is missing
 
 
 def _header_of_rcfile(source, inputs):
