@@ -206,7 +206,8 @@ def test_a_python_file_uses_only_the_layers_below(path):
 SHARED_MODULES = {
     ("cli", "block._native"), ("cli", "columns._sources"), ("cli", "columns._threads"),
     ("cli", "sequencefile._classes"), ("cli", "sequencefile._files"), ("cli", "sequencefile._writables"),
-    ("columns", "sequencefile._typed_pairs"), ("local", "streaming._reporter"), ("local", "streaming._run"), ("local", "streaming._sidefiles"),
+    ("columns", "sequencefile._typed_pairs"), ("local", "streaming._reporter"),
+    ("local", "streaming._run"), ("local", "streaming._sidefiles"),
     ("spark", "columns._rcfile"), ("spark", "sequencefile._classes"),
 }  # fmt: skip
 

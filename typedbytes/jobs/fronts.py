@@ -28,9 +28,7 @@ class Front:
 
     def properties_here(self, properties: Mapping[str, str]) -> dict[str, str]:
         """Return the properties that have an effect outside Hadoop."""
-        return {
-            name: value for name, value in properties.items() if not any(each in name for each in self.for_hadoop)
-        }
+        return {name: value for name, value in properties.items() if not any(each in name for each in self.for_hadoop)}
 
 
 FRONTS: dict[str, Front] = {
