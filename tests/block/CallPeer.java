@@ -8,15 +8,18 @@ import org.typedbytes.block.Nested;
 import org.typedbytes.block.Server;
 
 /**
- * A server, or a client, in Java: serve [PATH], call PATH-OR-PORT.
+ * A server, or a client, in Java: serve [PATH], call PATH-OR-PORT, outlive PATH-OR-PORT.
  *
- * A server prints its port, and ends with its input. A client prints what its calls gave.
+ * A server prints its port, and ends with its input. A client prints what its calls gave; one that outlives its server
+ * waits for a line of input before it goes on.
  */
 public class CallPeer {
     public static void main(String[] arguments) throws Exception {
         String where = arguments.length > 1 ? arguments[1] : null;
         if (arguments[0].equals("serve")) {
             serve(where);
+        } else if (arguments[0].equals("outlive")) {
+            outlive(where);
         } else {
             call(where);
         }
@@ -78,9 +81,27 @@ public class CallPeer {
         return deep(level + 1) + 1;
     }
 
+    private static Connection open(String where) throws Exception {
+        return where.startsWith("/") ? Connection.open(where)
+                : Connection.open(new InetSocketAddress("127.0.0.1", Integer.parseInt(where)));
+    }
+
+    private static void outlive(String where) throws Exception {
+        try (Connection connection = open(where)) {
+            System.out.println(connection.call("add", 1, 2.5));
+            System.in.read();
+            for (int i = 0; i < 5; i++) {
+                try {
+                    connection.call("add", 1);
+                } catch (java.io.IOException | RuntimeException error) {
+                    System.out.println(error instanceof java.io.IOException ? "IOException" : error);
+                }
+            }
+        }
+    }
+
     private static void call(String where) throws Exception {
-        try (Connection connection = where.startsWith("/") ? Connection.open(where)
-                : Connection.open(new InetSocketAddress("127.0.0.1", Integer.parseInt(where)))) {
+        try (Connection connection = open(where)) {
             System.out.println(connection.hasRing());
             System.out.println(connection.call("add", 1, 2.5));
             System.out.println(connection.call("nothing"));

@@ -174,6 +174,38 @@ def test_java_calls_python(kind, ring, tmp_path):
     ]
 
 
+@pytest.mark.parametrize("ring", [True, False])
+@pytest.mark.parametrize("kind", ["unix", "tcp"])
+def test_each_call_after_the_server_was_killed_is_an_error_of_the_connection(kind, ring, tmp_path):
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        where = tmp_path / "calls" if kind == "unix" else ("127.0.0.1", 0)
+        server = serve(where, {"add": lambda *numbers: sum(numbers)}, ring=ring)
+        os.write(theirs, f"{server.address if kind == 'unix' else server.address[1]}\n".encode())
+        server.wait()
+    os.close(theirs)
+    with os.fdopen(ours) as address, java("outlive", address.readline().strip()) as process:
+        first = process.stdout.readline()
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        assert first == "[3.5]\n"
+        process.stdin.write("\n")
+        process.stdin.close()
+        assert process.stdout.read().splitlines() == ["IOException"] * 5
+
+
+@pytest.mark.parametrize("ring", [True, False])
+def test_each_call_after_java_was_killed_is_an_error_of_the_connection(ring):
+    with java_server() as (process, address), connect(address, ring=ring) as connection:
+        assert connection.call(Command("add"), 1) == [1]
+        process.kill()
+        process.wait()
+        for _ in range(5):
+            with pytest.raises((ConnectionError, tb.TruncatedError)):
+                connection.call(Command("add"), 1)
+
+
 def test_java_calls_java_over_the_socket(tmp_path):
     """A virtual machine cannot make a ring, and says so."""
     with java_server(tmp_path / "calls") as (_, address), java("call", address) as process:

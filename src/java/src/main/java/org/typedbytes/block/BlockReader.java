@@ -77,6 +77,11 @@ public final class BlockReader {
         return message;
     }
 
+    /** Whether an earlier call threw an exception. */
+    boolean hasFailed() {
+        return failed;
+    }
+
     private Message next() throws IOException {
         entry = -1;
         frameEnd = Long.MAX_VALUE;

@@ -67,6 +67,11 @@ public final class BlockWriter {
         flush();
     }
 
+    /** Whether a part of a message may have been written, after which nothing can follow. */
+    boolean isTorn() {
+        return isTorn;
+    }
+
     private void check() {
         if (isTorn) {
             throw new IllegalStateException("an earlier message was not written to its end");

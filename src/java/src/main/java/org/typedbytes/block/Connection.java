@@ -83,9 +83,12 @@ public final class Connection implements Closeable {
      *
      * @throws CallException where the other side could not answer
      * @throws IllegalArgumentException for an argument without a type
-     * @throws IOException where the connection has ended
+     * @throws IOException where the connection has ended, in this call or an earlier one
      */
     public synchronized List<Object> call(String command, Object... arguments) throws IOException {
+        if (writer.isTorn() || reader.hasFailed()) {
+            throw new IOException("the connection ended in an earlier call: open another");
+        }
         List<Object> values = new ArrayList<>(arguments.length + 1);
         values.add(new Command(command));
         values.addAll(Arrays.asList(arguments));
