@@ -2,6 +2,7 @@ import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.typedbytes.block.ArrayValue;
 import org.typedbytes.block.CallException;
 import org.typedbytes.block.Connection;
 import org.typedbytes.block.Nested;
@@ -36,6 +37,11 @@ public class CallPeer {
                 List<Object> list = new ArrayList<>();
                 list.add(list);
                 return list;
+            })
+            .on("halves", values -> {
+                double[] numbers = ((ArrayValue) values.get(0)).toDoubleArray();
+                java.util.Arrays.setAll(numbers, i -> numbers[i] / 2);
+                return numbers;
             })
             .on("visit", values -> new Object[] {"ann", 3})
             .on("fail", values -> Integer.parseInt("no number"))
@@ -109,6 +115,9 @@ public class CallPeer {
             large[299_999] = 7;
             System.out.println(((byte[]) connection.call("echo", (Object) large).get(0))[299_999]);
             System.out.println(((Nested) connection.call("list").get(0)).toJava());
+            System.out.println(connection.call("total", new double[] {1, 2.5}));
+            System.out.println(connection.call("total", new short[] {-1, 3}));
+            System.out.println(connection.call("total", new boolean[] {true, false, true}));
             for (String command : new String[] {"fail", "other"}) {
                 try {
                     connection.call(command, 1);

@@ -1,5 +1,6 @@
 """Calls between Python and a real JVM, in both directions, over rings and sockets."""
 
+import array
 import contextlib
 import os
 import resource
@@ -9,6 +10,7 @@ import subprocess
 import time
 import typing
 
+import numpy
 import pytest
 
 import typedbytes as tb
@@ -70,6 +72,10 @@ def test_python_calls_java(kind, tmp_path):
                 for value in ([], {}, [None, True, 2**31 - 1, 2**31, -0.5, "é", b"\xff"], {"a": [{"b": None}], 2: {}}):
                     assert connection.call(Command("copy"), value) == [value]
                 assert connection.call(Command("tuple"), "x") == [("x", 1, 2.5)]
+                for numbers in (array.array("d", [1, 2.5]), array.array("h", [2, 5]), numpy.array([[2, 5]], "u1")):
+                    (halves,) = connection.call(Command("halves"), numbers)
+                    assert (halves.format, halves.shape) == ("d", (2,))
+                    assert [2 * half for half in halves] == numpy.ravel(numbers).tolist()
                 assert connection.call(Command("visit"), type=Visit) == Visit("ann", 3)
                 assert connection.call(Command("visit")) == ["ann", 3]
                 for command, message in (
@@ -155,6 +161,7 @@ def test_java_calls_python(kind, ring, tmp_path):
         "echo": lambda value: value,
         "list": lambda: [1, ("a", {"b": 2.5})],
         "fail": lambda value: 1 // (value - 1),
+        "total": sum,
         "end": lambda: server.close(),
     }
     with serve(tmp_path / "calls" if kind == "unix" else ("127.0.0.1", 0), handlers, ring=ring) as server:
@@ -166,8 +173,11 @@ def test_java_calls_python(kind, ring, tmp_path):
         "[null]",
         "7",
         "[1, [a, {b=2.5}]]",
+        "[3.5]",
+        "[2]",
+        "[2]",
         "ZeroDivisionError; ZeroDivisionError: integer division or modulo by zero",
-        "LookupError; LookupError: unknown command other; known: add, echo, end, fail, list, nothing",
+        "LookupError; LookupError: unknown command other; known: add, echo, end, fail, list, nothing, total",
         "IllegalArgumentException",
         "300",
         "ended",

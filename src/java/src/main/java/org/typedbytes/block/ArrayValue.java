@@ -4,8 +4,10 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * An array of numbers or booleans with its shape. Its elements are not copied: {@link #elements()} returns a buffer in
- * their byte order, whose {@code asDoubleBuffer()} and similar methods give the numbers without a copy.
+ * An array of numbers or booleans with its shape. {@link #toDoubleArray()} and {@link #toLongArray()} copy the numbers;
+ * {@link #elements()} returns a buffer in their byte order, whose {@code asDoubleBuffer()} and similar methods give
+ * them without a copy. A {@code double[]}, {@code float[]}, {@code int[]}, {@code long[]}, {@code short[]} or
+ * {@code boolean[]} is written as one of one dimension.
  */
 public final class ArrayValue {
     /** The types of elements, in the order of their codes. */
@@ -63,6 +65,67 @@ public final class ArrayValue {
     /** A read-only view of the elements, in their byte order. */
     public ByteBuffer elements() {
         return data.duplicate().order(data.order());
+    }
+
+    /** The numbers in a new array, in C order: of whole numbers and booleans too, which are 0 and 1. */
+    public double[] toDoubleArray() {
+        double[] numbers = new double[data.remaining() / element.size];
+        if (element == Element.F8) {
+            data.asDoubleBuffer().get(numbers);
+            return numbers;
+        }
+        ByteBuffer rest = elements();
+        for (int i = 0; i < numbers.length; i++) {
+            long whole = element == Element.F4 ? 0 : next(rest);
+            numbers[i] = element == Element.F4 ? rest.getFloat() : element != Element.U8 || whole >= 0 ? whole
+                    : (whole >>> 1 | whole & 1) * 2.0;
+        }
+        return numbers;
+    }
+
+    /**
+     * The whole numbers in a new array, in C order; of booleans, 0 and 1.
+     *
+     * @throws ArithmeticException for numbers that are not whole by their type, or above 2^63-1
+     */
+    public long[] toLongArray() {
+        if (element == Element.F4 || element == Element.F8) {
+            throw new ArithmeticException("an array of " + element + " has no whole numbers: take toDoubleArray()");
+        }
+        long[] numbers = new long[data.remaining() / element.size];
+        if (element == Element.I8) {
+            data.asLongBuffer().get(numbers);
+            return numbers;
+        }
+        ByteBuffer rest = elements();
+        for (int i = 0; i < numbers.length; i++) {
+            numbers[i] = next(rest);
+            if (element == Element.U8 && numbers[i] < 0) {
+                throw new ArithmeticException(Long.toUnsignedString(numbers[i]) + " is above 2^63-1");
+            }
+        }
+        return numbers;
+    }
+
+    /** The next whole number; of U8, its 64 bits. */
+    private long next(ByteBuffer rest) {
+        switch (element) {
+            case I1:
+            case BOOL:
+                return rest.get();
+            case U1:
+                return rest.get() & 0xff;
+            case I2:
+                return rest.getShort();
+            case U2:
+                return rest.getShort() & 0xffff;
+            case I4:
+                return rest.getInt();
+            case U4:
+                return rest.getInt() & 0xffffffffL;
+            default:
+                return rest.getLong();
+        }
     }
 
     ByteOrder order() {

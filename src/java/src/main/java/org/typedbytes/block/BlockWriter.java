@@ -84,6 +84,8 @@ public final class BlockWriter {
         long number;
         byte[] data;
         ArrayValue array;
+        Object primitives;             // instead of it
+        ArrayValue.Element element;    // of either
 
         Part(int type, long number) {
             this.type = type;
@@ -94,6 +96,14 @@ public final class BlockWriter {
             this.type = type;
             this.data = data;
             this.number = data.length;
+        }
+
+        boolean hasBody() {
+            return data != null || element != null;
+        }
+
+        int dimensions() {
+            return array != null ? array.shape().length : element != null ? 1 : 0;
         }
     }
 
@@ -234,24 +244,44 @@ public final class BlockWriter {
             ArrayValue array = (ArrayValue) value;
             Part part = new Part(Types.ARRAY, 8L * array.shape().length + array.elements().remaining());
             part.array = array;
+            part.element = array.element;
             return part;
         }
-        throw new IllegalArgumentException("a native message has no type for " + value.getClass().getName());
+        ArrayValue.Element element = Primitives.elementOf(value);
+        if (element != null) {
+            Part part = new Part(Types.ARRAY, 8 + (long) element.size * Primitives.length(value));
+            part.primitives = value;
+            part.element = element;
+            return part;
+        }
+        throw new IllegalArgumentException(withoutType(value.getClass()));
+    }
+
+    private static String withoutType(Class<?> kind) {
+        String message = "a native message has no type for " + kind.getTypeName();
+        if (kind == Object[].class) {
+            return message + ": Nested.of(value) is a tuple";
+        }
+        if (kind.isArray() || kind.getName().startsWith("java.")) {
+            return message + ": convert it to one that Message lists";
+        }
+        return message + ": a record is written by new Nested(RecordType.of(" + kind.getSimpleName()
+                + ".class).write(value))";
     }
 
     private void writeNative(Message message, Part[] parts) throws IOException {
         long body = 0;
         ByteOrder order = ByteOrder.LITTLE_ENDIAN;
         for (Part part : parts) {
-            if (part.data != null || part.array != null) {
+            if (part.hasBody()) {
                 body = ((body + 7) & ~7L) + part.number;
             }
-            if (part.array != null && part.array.element.size > 1) {
+            if (part.array != null && part.element.size > 1) {
                 order = part.array.order();
             }
         }
         for (Part part : parts) {
-            if (part.array != null && part.array.element.size > 1 && part.array.order() != order) {
+            if (part.array != null && part.element.size > 1 && part.array.order() != order) {
                 throw new IllegalArgumentException("arrays of both byte orders in one message");
             }
         }
@@ -268,11 +298,11 @@ public final class BlockWriter {
         for (Part part : parts) {
             reserve(16);
             buffer.put((byte) part.type);
-            buffer.put((byte) (part.array == null ? 0 : part.array.element.ordinal()));
-            buffer.put((byte) (part.array == null ? 0 : part.array.shape().length));
+            buffer.put((byte) (part.element == null ? 0 : part.element.ordinal()));
+            buffer.put((byte) part.dimensions());
             buffer.put((byte) 0).putInt(0).putLong(part.number);
         }
-        writeBodies(parts);
+        writeBodies(parts, order);
         if (crc != null) {
             crc.update(buffer, crcFrom, buffer.position());
             int sum = crc.value();
@@ -281,10 +311,10 @@ public final class BlockWriter {
         }
     }
 
-    private void writeBodies(Part[] parts) throws IOException {
+    private void writeBodies(Part[] parts, ByteOrder order) throws IOException {
         long at = 0;
         for (Part part : parts) {
-            if (part.data == null && part.array == null) {
+            if (!part.hasBody()) {
                 continue;
             }
             for (; (at & 7) != 0; at++) {
@@ -293,6 +323,9 @@ public final class BlockWriter {
             }
             if (part.data != null) {
                 put(part.data);
+            } else if (part.primitives != null) {
+                putLong(Primitives.length(part.primitives));
+                put(part.primitives, part.element, order);
             } else {
                 for (long dimension : part.array.shape()) {
                     putLong(dimension);
@@ -332,6 +365,16 @@ public final class BlockWriter {
             data.limit(data.position() + Math.min(end - data.position(), buffer.remaining()));
             buffer.put(data);
             data.limit(end);
+        }
+    }
+
+    private void put(Object primitives, ArrayValue.Element element, ByteOrder order) throws IOException {
+        int length = Primitives.length(primitives);
+        for (int at = 0; at < length; ) {
+            reserve(element.size);
+            int count = Primitives.put(primitives, at, buffer.slice().order(order), element);
+            buffer.position(buffer.position() + count * element.size);
+            at += count;
         }
     }
 

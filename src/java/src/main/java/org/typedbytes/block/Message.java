@@ -8,7 +8,8 @@ import java.util.List;
  *
  * <p>Values are {@code byte[]}, {@link String}, {@link Command}, {@link Integer}, {@link Long} and {@link Double};
  * those of a native message also {@link Byte}, {@link Boolean}, {@link Float}, {@code null}, {@link ArrayValue},
- * {@link ArrowStream} and {@link Nested}; a {@link List} or {@link java.util.Map} is written as {@link Nested#of} it.
+ * {@link ArrowStream} and {@link Nested}; a {@link List} or {@link java.util.Map} is written as {@link Nested#of} it,
+ * and an array of double, float, int, long, short or boolean as an {@link ArrayValue} of one dimension.
  */
 public final class Message {
     /** The layout of the message. */

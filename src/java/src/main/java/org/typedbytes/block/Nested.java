@@ -104,7 +104,7 @@ public final class Nested {
             out.writeByte(Types.DOUBLE);
             out.writeDouble((Double) value);
         } else {
-            throw new IllegalArgumentException("a collection cannot hold " + value.getClass().getName());
+            throw new IllegalArgumentException("a collection cannot hold " + value.getClass().getTypeName());
         }
     }
 

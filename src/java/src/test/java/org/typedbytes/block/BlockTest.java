@@ -157,6 +157,68 @@ public class BlockTest {
     }
 
     @Test
+    public void arraysOfJavaAreArrays() throws IOException {
+        double[] large = new double[100_000];
+        Arrays.setAll(large, i -> i / 7.0);
+        Object[] arrays = {large, new double[] {1.5, Double.NaN}, new float[] {-0.5f}, new int[] {1, Integer.MIN_VALUE},
+            new long[] {Long.MAX_VALUE}, new short[] {-2, 3}, new boolean[] {true, false, true}, new double[0]};
+        for (ByteOrder order : Arrays.asList(ByteOrder.LITTLE_ENDIAN, ByteOrder.BIG_ENDIAN)) {
+            List<Object> values = new ArrayList<>(Arrays.asList(arrays));
+            ByteBuffer number = ByteBuffer.allocate(2).order(order).putShort(0, (short) 258);
+            values.add(new ArrayValue(ArrayValue.Element.U2, new long[0], number));    // whose order all have
+            List<Object> found = read(Wire.NATIVE, write(new Message(Wire.NATIVE, values), true)).values;
+            assertArrayEquals(new long[] {100_000}, ((ArrayValue) found.get(0)).shape());
+            assertArrayEquals(large, ((ArrayValue) found.get(0)).toDoubleArray(), 0);
+            assertArrayEquals(new double[] {1.5, Double.NaN}, ((ArrayValue) found.get(1)).toDoubleArray(), 0);
+            assertArrayEquals(new double[] {-0.5}, ((ArrayValue) found.get(2)).toDoubleArray(), 0);
+            assertArrayEquals(new long[] {1, Integer.MIN_VALUE}, ((ArrayValue) found.get(3)).toLongArray());
+            assertArrayEquals(new long[] {Long.MAX_VALUE}, ((ArrayValue) found.get(4)).toLongArray());
+            assertArrayEquals(new double[] {-2, 3}, ((ArrayValue) found.get(5)).toDoubleArray(), 0);
+            assertEquals(ArrayValue.Element.BOOL, ((ArrayValue) found.get(6)).element);
+            assertArrayEquals(new long[] {1, 0, 1}, ((ArrayValue) found.get(6)).toLongArray());
+            assertEquals(0, ((ArrayValue) found.get(7)).toDoubleArray().length);
+            assertArrayEquals(new long[] {258}, ((ArrayValue) found.get(8)).toLongArray());
+        }
+    }
+
+    @Test
+    public void numbersOfAnArrayAreConverted() {
+        String[][] numbers = {
+            {"I1", "80", "-128"}, {"U1", "80", "128"}, {"I2", "8000", "-32768"}, {"U2", "8000", "32768"},
+            {"I4", "80000000", "-2147483648"}, {"U4", "80000000", "2147483648"}, {"BOOL", "01", "1"},
+            {"I8", "8000000000000000", "-9223372036854775808"}, {"U8", "0000000000000005", "5"},
+        };
+        for (String[] each : numbers) {
+            ArrayValue array = new ArrayValue(ArrayValue.Element.valueOf(each[0]), new long[0],
+                    ByteBuffer.wrap(hex(each[1])));
+            assertArrayEquals(each[0], new long[] {Long.parseLong(each[2])}, array.toLongArray());
+            assertArrayEquals(each[0], new double[] {Double.parseDouble(each[2])}, array.toDoubleArray(), 0);
+        }
+        ArrayValue large = new ArrayValue(ArrayValue.Element.U8, new long[0], ByteBuffer.wrap(hex("ffffffffffffffff")));
+        assertArrayEquals(new double[] {18446744073709551615.0}, large.toDoubleArray(), 0);
+        assertThrows(ArithmeticException.class, large::toLongArray);
+        ArrayValue half = new ArrayValue(ArrayValue.Element.F4, new long[0], ByteBuffer.wrap(hex("3f000000")));
+        assertThrows(ArithmeticException.class, half::toLongArray);
+    }
+
+    @Test
+    public void whatHasNoTypeSaysWhatHas() {
+        Object[][] values = {
+            {new Visit(), "Visit: a record is written by new Nested(RecordType.of(Visit.class).write(value))"},
+            {new double[1][1], "double[][]: convert it"}, {new char[1], "char[]: convert it"},
+            {new Object[1], "java.lang.Object[]: Nested.of(value)"}, {(short) 1, "java.lang.Short: convert it"},
+        };
+        for (Object[] each : values) {
+            String message = assertThrows(IllegalArgumentException.class,
+                    () -> write(new Message(Wire.NATIVE, Arrays.asList(each[0])), false)).getMessage();
+            assertTrue(message, message.contains((String) each[1]));
+        }
+    }
+
+    private static final class Visit {
+    }
+
+    @Test
     public void theChecksumIsCrc32c() {
         Crc32c sum = new Crc32c();
         sum.update("123456789".getBytes(java.nio.charset.StandardCharsets.US_ASCII), 0, 9);
