@@ -108,15 +108,21 @@ def test_java_over_a_pipe():
     process.stdout.close()
 
 
-@pytest.mark.parametrize("section", ["Java answers Python", "Python answers Java"])
+@pytest.mark.parametrize("section", ["Java answers Python", "Python answers Java", "Records"])
 def test_the_guide_calls(section, tmp_path, monkeypatch, capsys):
     guide = (block_peer.ROOT / "docs/guides/python-and-java.md").read_text("utf-8")
     text = guide.partition(f"## {section}\n")[2].partition("\n## ")[0]
     blocks = dict(re.findall(r"^```(java|py|text)\n(.*?)^```$", text, re.S | re.M))
     source = tmp_path / f"{re.search('class (.*) {', blocks['java'])[1]}.java"
     source.write_text(blocks["java"])
-    classes = block_peer.classes()
-    subprocess.run([jars.find_tool("javac"), "-cp", classes, "-d", tmp_path, source], check=True)
+    folders = {"typedbytes-block-0.1.0.jar": block_peer.classes()}
+    if section == "Records":
+        folders["typedbytes-records-0.1.0.jar"] = block_peer.record_classes()
+    path = ":".join(map(str, folders.values()))
+    subprocess.run([jars.find_tool("javac"), "-cp", path, "-d", tmp_path, source], check=True)
     monkeypatch.chdir(tmp_path)
-    exec(blocks["py"].replace("typedbytes-block-0.1.0.jar", str(classes)), {})
+    code = blocks["py"]
+    for jar, folder in folders.items():
+        code = code.replace(jar, str(folder))
+    exec(code, {})
     assert capsys.readouterr().out == blocks["text"]

@@ -2,6 +2,7 @@
 
 import array
 import contextlib
+import datetime
 import os
 import resource
 import signal
@@ -58,6 +59,11 @@ class Visit(typing.NamedTuple):
     ms: int
 
 
+class Day(typing.NamedTuple):
+    day: datetime.date
+    visits: list[Visit]
+
+
 @pytest.mark.parametrize("kind", ["unix", "tcp"])
 def test_python_calls_java(kind, tmp_path):
     path = tmp_path / "calls" if kind == "unix" else None
@@ -78,6 +84,9 @@ def test_python_calls_java(kind, tmp_path):
                     assert [2 * half for half in halves] == numpy.ravel(numbers).tolist()
                 assert connection.call(Command("visit"), type=Visit) == Visit("ann", 3)
                 assert connection.call(Command("visit")) == ["ann", 3]
+                day = Day(datetime.date(1970, 1, 3), [Visit("ann", 3)])
+                assert connection.call(Command("list"), day) == ["[2, [[ann, 3]]]"]
+                assert connection.call(Command("echo"), day, type=Day) == day
                 for command, message in (
                     ("fail", 'NumberFormatException: For input string: "no number"'),
                     ("check", r"Exception: checked \?"),

@@ -1,7 +1,8 @@
 """The Java side of block messages: its Maven module, and its peer program as a running process.
 
-Here: building src/java and talking to Peer's standard streams. Not here: what a test expects. Invariant: the classes
-are made from the present sources. Without a JDK or Maven whatever is asked for raises and says what to install.
+Here: compiling src/java and its typed records, and talking to Peer's standard streams. Not here: what a test expects.
+Invariant: the classes are made from the present sources. Without a JDK or Maven whatever is asked for raises and says
+what to install.
 """
 
 import contextlib
@@ -19,6 +20,9 @@ from support.subprocess_runs import SECONDS  # noqa: E402
 
 MODULE = ROOT / "src" / "java"
 SOURCES = sorted((MODULE / "src" / "main").rglob("*.java"))
+_RECORDS = MODULE / "records" / "src" / "main"
+_NEWER = {path.name: path for path in (_RECORDS / "java16").rglob("*.java")}  # in place of those for Java 8
+RECORD_SOURCES = sorted(_NEWER.get(path.name, path) for path in (_RECORDS / "java").rglob("*.java"))
 
 
 def classes():
@@ -32,6 +36,16 @@ def _compile(folder):
         *SOURCES,
     ]  # fmt: skip
     jars._run(command, "javac could not compile the Java side of block messages")
+
+
+def record_classes():
+    """Return the folder of the compiled classes of typed records, those that know Java's own records."""
+    return jars._made(jars.BUILD / "java-record-classes", RECORD_SOURCES, _compile_records)
+
+
+def _compile_records(folder):
+    command = [jars.find_tool("javac"), "-encoding", "UTF-8", "-d", folder, *RECORD_SOURCES]
+    jars._run(command, "javac could not compile the Java side of typed records")
 
 
 def command(mode, wire, where="tcp", options=jars.QUICK_START):

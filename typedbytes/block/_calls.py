@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from typedbytes.block._addresses import is_local, is_of_this_user, is_still_there, listen, open_socket
+from typedbytes.block._handlers import typed_handler
 from typedbytes.block._native import BlockEncoder, BlockReader, BlockWriter, Command, Connection
 from typedbytes.block._shared_ring import SharedRing
 from typedbytes.errors import BlockError, DecodeError
@@ -94,7 +95,9 @@ def serve(
     is used again. All that can connect can call, on 127.0.0.1 each user of the machine: put the path into a folder of
     your own.
     handlers: a mapping of commands to functions, each called with the values after the command; or one function,
-    called with all values. What a function returns is the answer; its exception is a CallError of the caller.
+    called with all values. What a function returns is the answer; its exception is a CallError of the caller. A
+    parameter whose annotation has a record class in it gets instances of that class, and a return annotation with one
+    says how the answer is written; a record without it is written by its class.
     timeout: seconds after which a client that sends nothing is disconnected. ring: whether calls may pass through
     memory. spin: as for `SharedRing`. max_clients: at once; others are disconnected. max_bytes: of a message.
     default, pickle: as for `Connection`.
@@ -118,7 +121,12 @@ def serve(
         raise ValueError(f"max_clients is at least 1, not {max_clients}")
     options = {"timeout": timeout, "ring": ring, "spin": spin, "max_clients": max_clients, "max_bytes": max_bytes}
     _check_options(timeout, spin, max_bytes, default, pickle)
-    return Server(listen(address), handlers, options, {"default": default, "pickle": pickle})
+    values = {"default": default, "pickle": pickle}
+    if callable(handlers):
+        handlers = typed_handler("the handler", handlers, values)
+    else:
+        handlers = {name: typed_handler(f"the handler {name!r}", each, values) for name, each in handlers.items()}
+    return Server(listen(address), handlers, options, values)
 
 
 class Server:
@@ -239,7 +247,9 @@ class Server:
 
     def _messages_of(self, stream):
         reader = BlockReader(stream, "native", max_bytes=self._options["max_bytes"], pickle=self._values["pickle"])
-        return reader, BlockWriter(stream, "native", **self._values)
+        writer = BlockWriter(stream, "native", **self._values)
+        writer._write_by_class(**self._values)
+        return reader, writer
 
     def _agree(self, sock, reader, writer, message):
         """Return a ring that the client has offered or asked for, None where there is none."""

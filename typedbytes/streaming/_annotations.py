@@ -7,6 +7,7 @@ of types.
 
 from __future__ import annotations
 
+from typedbytes._base.annotations import Annotations, is_record_class, unwrapped
 from typedbytes.streaming.task_environment import NAMES
 
 TYPE_CHECKING = False
@@ -17,23 +18,17 @@ if TYPE_CHECKING:
 
 __all__ = ["types_of"]
 
-#: What dataclasses, attrs, msgspec and TypedDict leave in their classes; a NamedTuple is known by its base.
-MARKS = ("__dataclass_fields__", "__attrs_attrs__", "__struct_fields__", "__required_keys__")
-MAX_WRAPPERS = 50  # of one function; what wraps itself, or makes up each attribute, has no end of them
-
 
 def types_of(role: str, function: Any, is_bound: bool) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the options of PairReader and of PairWriter that the annotations of a function mean; mostly none.
 
     is_bound: whether its first parameter is not one of a record. Raises TypeError for a type that no record can have.
     """
-    for _ in range(MAX_WRAPPERS):
-        function = getattr(function, "__wrapped__", function)
-    given, code = _annotations_of(function), getattr(function, "__code__", None)
-    if not given or not isinstance(given, dict) or code is None:
+    function = unwrapped(function)
+    annotations = RoleAnnotations(NAMES[role], function)
+    if not annotations:
         return {}, {}
-    annotations = Annotations(role, given, function.__globals__)
-    names = code.co_varnames[is_bound : code.co_argcount]
+    names = function.__code__.co_varnames[is_bound : function.__code__.co_argcount]
     reading: dict[str, Any] = {}
     for option, name in zip(("key_type", "value_type"), names[:2] if len(names) > 1 else ()):
         annotation = annotations.get(name)
@@ -53,36 +48,10 @@ def types_of(role: str, function: Any, is_bound: bool) -> tuple[dict[str, Any], 
     return reading, writing
 
 
-def _annotations_of(function):
-    try:
-        return getattr(function, "__annotations__", None)
-    except NameError:  # from Python 3.14 on: a name that only type checkers know
-        import annotationlib  # type: ignore[import-not-found]
+class RoleAnnotations(Annotations):
+    """The annotations of the function of a role."""
 
-        return annotationlib.get_annotations(function, format=annotationlib.Format.FORWARDREF)
-
-
-class Annotations:
-    """The annotations of one function, and the names that they see."""
-
-    def __init__(self, role: str, found: Mapping[str, Any], names: dict[str, Any]) -> None:
-        self._role = role
-        self._found = found
-        self._names = names
-
-    def get(self, name: str) -> Any:
-        """Return the annotation of a parameter if a record class is in it, evaluated, else None."""
-        annotation = self._found.get(name)
-        if annotation is None or not self._has_record(annotation, {}):
-            return None
-        import types
-        import typing
-
-        holder = types.SimpleNamespace(__annotations__={name: annotation})
-        try:
-            return typing.get_type_hints(holder, globalns=self._names, include_extras=True)[name]
-        except NameError as error:
-            raise self._unresolved(annotation, error) from error
+    names_are_of = "the job"
 
     def item_of(self, name: str, annotation: Any) -> Any:
         """Return the type of the items of an annotation such as Iterator[Visit]."""
@@ -94,7 +63,7 @@ class Annotations:
     def refused(self, name: str, said: str, annotation: Any) -> TypeError:
         """Return the error of a parameter that is something else."""
         shown = annotation.__name__ if isinstance(annotation, type) else str(annotation)
-        return TypeError(f"{NAMES[self._role]}: the parameter {name!r} is {said}, not {shown}")
+        return TypeError(f"{self._where}: the parameter {name!r} is {said}, not {shown}")
 
     def pairs_of(self, annotation: Any) -> dict[str, Any]:
         """Return the types of keys and of values that have a record class in them, of Iterator[tuple[key, value]]."""
@@ -107,7 +76,7 @@ class Annotations:
         kinds = typing.get_args(pair) if typing.get_origin(pair) is tuple else ()
         if len(kinds) != 2 or kinds[1] is ...:
             return {}
-        return {option: kind for option, kind in zip(("key_type", "value_type"), kinds) if self._has_record(kind, {})}
+        return {option: kind for option, kind in zip(("key_type", "value_type"), kinds) if self.has_record(kind, {})}
 
     def check(self, kinds: Mapping[str, Any]) -> None:
         """Raise TypeError for a type that no record can have."""
@@ -117,41 +86,7 @@ class Annotations:
             try:
                 Decoder(type=kind)
             except TypeError as error:
-                raise TypeError(f"{NAMES[self._role]}: {name.replace('_type', '')}: {error}") from error.__cause__
-
-    def _has_record(self, annotation, seen):
-        if annotation is None or id(annotation) in seen:
-            return False
-        seen[id(annotation)] = annotation  # which keeps its id
-        text = annotation if isinstance(annotation, str) else getattr(annotation, "__forward_arg__", None)
-        if text is not None:
-            return self._has_record(self._evaluated(text), seen)
-        origin, parts = getattr(annotation, "__origin__", None), getattr(annotation, "__args__", ())
-        if not isinstance(parts, tuple) or not parts and isinstance(annotation, type):  # list[int] may be a type too
-            return _is_record_class(annotation)
-        if getattr(origin, "_name", "") == "Literal":
-            return False
-        for name in ("__supertype__", "__value__"):  # of a NewType, of an alias
-            parts += (getattr(annotation, name, None),)
-        return any(self._has_record(part, seen) for part in (origin, *parts))
-
-    def _evaluated(self, text):
-        try:
-            return eval(text, self._names)
-        except Exception as error:
-            code = compile(text, "<annotation>", "eval") if not isinstance(error, SyntaxError) else None
-            if not any(_is_record_class(self._names.get(name)) for name in getattr(code, "co_names", ())):
-                return None  # of a name that only type checkers know, say
-            raise self._unresolved(text, error) from error
-
-    def _unresolved(self, annotation, error):
-        return TypeError(f"{NAMES[self._role]}: the annotation {annotation!r} cannot be resolved in the job: {error}")
-
-
-def _is_record_class(kind):
-    if not isinstance(kind, type) or hasattr(kind, "__origin__"):  # list[int] is a type up to Python 3.10
-        return False
-    return any(hasattr(kind, mark) for mark in MARKS) or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
+                raise TypeError(f"{self._where}: {name.replace('_type', '')}: {error}") from error.__cause__
 
 
 def _item_of(annotation):
@@ -159,6 +94,6 @@ def _item_of(annotation):
     origin, parts = getattr(annotation, "__origin__", None), getattr(annotation, "__args__", ())
     if origin is tuple and parts[1:] != (...,):
         return None
-    if not hasattr(origin, "__iter__") or hasattr(origin, "keys") or _is_record_class(origin):
+    if not hasattr(origin, "__iter__") or hasattr(origin, "keys") or is_record_class(origin):
         return None
     return parts[0] if parts else None

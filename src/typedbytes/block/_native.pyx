@@ -77,8 +77,8 @@ from typedbytes.errors import (
 
 __all__ = [
     "ArrowStream", "AsyncCoalescingWriter", "BlockDecoder", "BlockEncoder", "BlockReader", "BlockWriter",
-    "CoalescingWriter",
-    "Command", "Connection", "ELEMENTS", "Message", "RING_IS_SUPPORTED", "Ring", "array_view", "element_name",
+    "CoalescingWriter", "Command", "Connection", "ELEMENTS", "Encoded", "Message", "RING_IS_SUPPORTED", "Ring",
+    "array_view", "element_name",
 ]
 
 cdef extern from "<sys/socket.h>" nogil:

@@ -29,6 +29,7 @@ cdef class Connection:
         """Call another process: each call sends a native message and returns the one that answers it.
 
     stream: a SharedRing, or a socket. max_bytes: of a reply. default, pickle: as for `BlockEncoder` and `BlockDecoder`.
+    A value that is a record is written by its class, as `typedbytes.dumps(..., type=)` does, if it fits it.
     Several threads may call; one call at a time is on its way. After an error of the stream a Connection stays failed;
     after a timeout or a signal it goes on, unless a part of the request was sent: the next call waits for the late
     reply, drops it, and then sends its own request. A forked child may only close it.
@@ -71,6 +72,7 @@ cdef class Connection:
             raise TypeError(f"a Connection is over a SharedRing or a socket, not {type(stream).__name__}")
         self.reader = BlockReader(stream, "native", max_bytes=max_bytes, pickle=pickle)
         self.writer = BlockWriter(stream, "native", default=default, pickle=pickle)
+        self.writer._write_by_class(default, pickle)
         self.stream = stream
         self.state = OPEN
 

@@ -32,6 +32,21 @@ LEGACY_TYPES[FLOAT] = LEGACY_TYPES[DOUBLE] = LEGACY_DOUBLE
 
 TYPE_NAMES = {BOOL: "bool", NULL_VALUE: "None"}
 
+cdef enum:
+    MAX_CLASSES = 512             # of records, that an encoder keeps
+
+
+cdef class Encoded:
+    "Encoded(data)\n--\n\n" \
+        """Hold the bytes of a VECTOR, LIST or MAP, which a native message has as they are."""
+
+    cdef bytes data
+
+    def __init__(self, bytes data not None):
+        if not data or not VECTOR <= data[0] <= MAP:
+            raise ValueError("not an encoded VECTOR, LIST or MAP")
+        self.data = data
+
 
 cdef class BlockEncoder:
     "BlockEncoder(wire='bytes', *, checksum=False, int_width='auto', pickle='safe', default=None, sort_keys=False, " \
@@ -62,6 +77,8 @@ cdef class BlockEncoder:
     cdef Py_ssize_t scratch_nbytes
     cdef EncodeOptions options
     cdef object default
+    cdef dict class_options       # of a record that is written by its class; None: none is
+    cdef dict classes             # and by the address of a class: the class, and its EncodeOptions if it is of records
     cdef Layout layout
     cdef int flags                # of native messages
     cdef State state              # OPEN or BUSY
@@ -426,13 +443,19 @@ cdef class BlockEncoder:
     cdef object classify_nested(self, object value, Value* v, int nreplaced):
         # A value that only TypedBytes has a code for is carried as its encoding.
         v.code = NESTED
-        if isinstance(value, (tuple, list, dict, Ext, Writable)) or self.default is None:
-            data = self.encode_nested(value, self.options)
+        kind = type(value)
+        data = None
+        if kind is not dict and kind is not list and kind is not tuple:
+            data = (<Encoded>value).data if kind is Encoded else self.encode_by_class(value)
+        if data is not None:
+            pass
+        elif isinstance(value, (tuple, list, dict, Ext, Writable)) or self.default is None:
+            data = self.encode_nested(value, self.options, True)
         else:
             # What the codec cannot encode is replaced here: the replacement may have a type of its
             # own in a native message.
             try:
-                data = self.encode_nested(value, None)
+                data = self.encode_nested(value, self.options, False)
             except EncodeTypeError:
                 return self.replace_value(value, v, nreplaced)
         v.p = <const unsigned char*>PyBytes_AS_STRING(data)
@@ -442,10 +465,29 @@ cdef class BlockEncoder:
             raise EncodeTypeError(f"a native message has no type {v.code}")
         return data
 
-    cdef bytes encode_nested(self, object value, EncodeOptions options):
-        cdef Encoding e = self.options.template
+    cdef bytes encode_by_class(self, object value):
+        # A record as the annotations of its class say; None: it is none, or does not fit them.
+        if self.class_options is None:
+            return None
+        kind = type(value)
+        address = <size_t><PyObject*>kind    # a class may be equal to others
+        kept = self.classes.get(address)
+        if kept is None:
+            if len(self.classes) >= MAX_CLASSES:
+                self.classes.clear()
+            kept = self.classes[address] = kind, options_of_class(kind, self.class_options)
+        if kept[1] is None:
+            return None
+        try:
+            return self.encode_nested(value, kept[1], True)
+        except EncodeError as misfit:
+            reraise_memory_error(misfit)
+            return None
+
+    cdef bytes encode_nested(self, object value, EncodeOptions options, bint with_default):
+        cdef Encoding e = options.template
         cdef unsigned char start[512]
-        if options is None:
+        if not with_default:
             e.default = NULL
         start_scratch(&e.buf, start, 512)
         try:
@@ -466,6 +508,18 @@ cdef class BlockEncoder:
         if nbytes < LARGE_NBYTES:
             return self.append_copy(p, nbytes)
         return self.add_external_part(p, nbytes, owner)
+
+
+cdef object options_of_class(kind, dict options):
+    # None: it is not a class of records, or its annotations are not types that records can have.
+    from typedbytes._base.annotations import is_record_class    # lazy import: of few messages
+    if not is_record_class(kind):
+        return None
+    try:
+        return EncodeOptions(type=kind, **options)
+    except Exception as error:    # of code in the annotations, too
+        reraise_memory_error(error)
+        return None
 
 
 cdef inline int set_piece(iovec* piece, const unsigned char* p, Py_ssize_t nbytes) noexcept:

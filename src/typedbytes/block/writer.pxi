@@ -85,6 +85,11 @@ cdef class BlockWriter(OpenWriter):
         except BaseException as error:
             report_unraisable(self, error)
 
+    def _write_by_class(self, default, pickle):
+        # For calls: a value that is a record is written by its class, where it fits it.
+        self.encoder.classes = {}
+        self.encoder.class_options = {"default": default, "pickle": pickle}
+
     # ---- at interpreter exit
 
     cdef int flush_at_exit(self) except -1:
