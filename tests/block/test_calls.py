@@ -391,6 +391,12 @@ def test_addresses_that_cannot_be_used(tmp_path):
     path = tmp_path / "calls"
     with pytest.raises(FileNotFoundError, match="calls"):
         connect(path)
+    with socket.create_server(TCP) as unused:
+        host, port = unused.getsockname()
+    with pytest.raises(ConnectionRefusedError, match=f"'{host}:{port}'"):
+        connect((host, port))
+    with pytest.raises(socket.gaierror, match="'no.host.invalid:1'"):
+        connect(("no.host.invalid", 1))
     with serve(path, HANDLERS):
         assert stat.S_ISSOCK(path.stat().st_mode)
         with pytest.raises(OSError, match="in use.*calls"):

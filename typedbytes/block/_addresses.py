@@ -33,7 +33,11 @@ def is_of_this_user(sock):
 def open_socket(address, timeout):
     """Return a socket that is connected to an address."""
     if isinstance(address, tuple):
-        return socket.create_connection(address, timeout)
+        try:
+            return socket.create_connection(address, timeout)
+        except OSError as error:
+            error.filename = f"{address[0]}:{address[1]}"  # which its text has then, unless it is of the timeout
+            raise
     path = os.fspath(address)
     sock = socket.socket(socket.AF_UNIX)
     try:
