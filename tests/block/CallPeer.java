@@ -2,6 +2,7 @@ import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import org.typedbytes.block.ArrayValue;
 import org.typedbytes.block.CallException;
 import org.typedbytes.block.Connection;
@@ -28,6 +29,11 @@ public class CallPeer {
 
     private static void serve(String path) throws Exception {
         Server server = path == null ? Server.listen(new InetSocketAddress("127.0.0.1", 0)) : Server.listen(path);
+        AtomicReference<String> lastError = new AtomicReference<>();
+        server.onError((command, error) -> {
+            lastError.set(command + ": " + error);
+            throw new IllegalStateException("the answer goes out in any case");
+        });
         server.on("add", CallPeer::sum)
             .on("echo", values -> values.get(0))
             .on("list", values -> ((Nested) values.get(0)).toJava().toString())
@@ -50,6 +56,7 @@ public class CallPeer {
             })
             .on("deep", values -> deep(0))
             .on("strange", values -> new Object())
+            .on("last error", values -> lastError.get())
             .on("wait", values -> {
                 Thread.sleep(200);
                 return "late";
@@ -59,18 +66,7 @@ public class CallPeer {
                 return null;
             });
         System.out.println(path == null ? ((InetSocketAddress) server.address()).getPort() : path);
-        Thread end = new Thread(() -> {
-            try {
-                while (System.in.read() >= 0) {
-                    continue;
-                }
-                server.close();
-            } catch (java.io.IOException error) {
-                error.printStackTrace();
-            }
-        });
-        end.setDaemon(true);
-        end.start();
+        server.closeAtEndOf(System.in);
         server.run();
         System.out.println("closed");
     }

@@ -99,6 +99,11 @@ def test_python_calls_java(kind, tmp_path):
                         connection.call(Command(command))
                 with pytest.raises(tb.CallError, match="the message has no command"):
                     connection.call(1)
+                for command, error in (("fail", "NumberFormat"), ("deep", "StackOverflow"), ("strange", "IllegalArg")):
+                    with pytest.raises(tb.CallError, match=error):
+                        connection.call(Command(command))
+                    (last,) = connection.call(Command("last error"))
+                    assert last.startswith(f"{command}: java.lang.{error}")
                 for number in range(300):
                     assert connection.call(Command("add"), number) == [number]
         process.stdin.close()

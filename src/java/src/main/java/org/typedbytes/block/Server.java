@@ -2,6 +2,7 @@ package org.typedbytes.block;
 
 import java.io.Closeable;
 import java.io.IOException;
+import java.io.InputStream;
 import java.net.SocketAddress;
 import java.net.StandardSocketOptions;
 import java.nio.channels.ByteChannel;
@@ -17,6 +18,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BiConsumer;
 
 /**
  * Answers the calls of other processes, such as those of {@code typedbytes.block.connect} in Python: through memory
@@ -47,6 +49,7 @@ public final class Server implements Closeable {
 
     private final ServerSocketChannel listener;
     private final Map<String, Handler> handlers = new ConcurrentHashMap<>();
+    private volatile BiConsumer<String, Throwable> errors = (command, error) -> { };
     private final Set<SocketChannel> clients = ConcurrentHashMap.newKeySet();
 
     private final Path path;      // absolute; null: not of a Unix socket
@@ -80,6 +83,40 @@ public final class Server implements Closeable {
             throw new IllegalArgumentException("the command \"ring\" is for the memory of a ring");
         }
         handlers.put(command, handler);
+        return this;
+    }
+
+    /**
+     * Says what is called with each exception that a caller gets as an error, and with the command of the call, such as
+     * {@code (command, error) -> error.printStackTrace()}. Several threads may call it at once; what it throws changes
+     * nothing.
+     */
+    public Server onError(BiConsumer<String, Throwable> action) {
+        errors = java.util.Objects.requireNonNull(action);
+        return this;
+    }
+
+    /**
+     * Closes this server when a stream ends. {@code System.in} is such a stream where another process holds its other
+     * end: the server then ends with that process, even a killed one.
+     */
+    public Server closeAtEndOf(InputStream stream) {
+        Thread thread = new Thread(() -> {
+            byte[] ignored = new byte[512];
+            try {
+                try {
+                    while (stream.read(ignored) >= 0) {
+                        continue;
+                    }
+                } finally {
+                    close();
+                }
+            } catch (IOException error) {
+                // The stream has ended, too, or the path of the server cannot be removed.
+            }
+        }, "typedbytes end of input");
+        thread.setDaemon(true);
+        thread.start();
         return this;
     }
 
@@ -183,7 +220,12 @@ public final class Server implements Closeable {
         }
     }
 
-    private static Message failure(Message message, Throwable error) {
+    private Message failure(Message message, Throwable error) {
+        try {
+            errors.accept(message.values.isEmpty() ? "" : String.valueOf(message.values.get(0)), error);
+        } catch (RuntimeException second) {
+            error.addSuppressed(second);
+        }
         byte[] text = String.valueOf(error.getMessage()).getBytes(StandardCharsets.UTF_8);    // without lone surrogates
         return reply(message, ERROR, error.getClass().getSimpleName(), new String(text, StandardCharsets.UTF_8));
     }

@@ -2,11 +2,15 @@ package org.typedbytes.block;
 
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
+import java.net.ConnectException;
 import java.net.ProtocolFamily;
 import java.net.SocketAddress;
+import java.net.SocketException;
 import java.net.StandardProtocolFamily;
+import java.net.UnknownHostException;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
+import java.nio.channels.UnresolvedAddressException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
@@ -60,10 +64,24 @@ final class Sockets {
         try {
             channel.connect(address);
             return channel;
+        } catch (SocketException error) {
+            channel.close();
+            throw withAddress(error, address);
+        } catch (UnresolvedAddressException error) {
+            channel.close();
+            throw new UnknownHostException(address.toString());
         } catch (IOException | RuntimeException error) {
             channel.close();
             throw error;
         }
+    }
+
+    private static IOException withAddress(SocketException error, SocketAddress address) {
+        String message = error.getMessage() + ": " + address;
+        SocketException named = error instanceof ConnectException ? new ConnectException(message)
+                : new SocketException(message);
+        named.initCause(error);
+        return named;
     }
 
     private static Object open(Class<?> kind) throws IOException {

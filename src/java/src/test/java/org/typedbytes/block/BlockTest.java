@@ -12,6 +12,9 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.net.ConnectException;
+import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.Channels;
@@ -216,6 +219,19 @@ public class BlockTest {
     }
 
     private static final class Visit {
+    }
+
+    @Test
+    public void theErrorOfAConnectionNamesItsAddress() throws IOException {
+        InetSocketAddress address;
+        try (Server server = Server.listen(new InetSocketAddress("127.0.0.1", 0))) {
+            address = (InetSocketAddress) server.address();
+        }
+        String message = assertThrows(ConnectException.class, () -> Connection.open(address)).getMessage();
+        assertTrue(message, message.endsWith("127.0.0.1:" + address.getPort()));
+        InetSocketAddress unknown = InetSocketAddress.createUnresolved("no.host.invalid", 1);
+        message = assertThrows(UnknownHostException.class, () -> Connection.open(unknown)).getMessage();
+        assertTrue(message, message.contains("no.host.invalid"));
     }
 
     @Test
