@@ -130,3 +130,15 @@ def test_classes_of_a_schema_in_the_header_are_known(file):
     with sequencefile.Writer(sink, **names, metadata={"avro.value.schema": '"long"'}) as writer:
         writer.write("a", 1)
     good("sniff", file(sink.getvalue()))
+
+
+def test_no_repair_is_advised_where_the_description_is_what_is_wrong(paths, tmp_path):
+    """It would leave no record."""
+    file, classes = paths
+    with open(classes, "w") as changed:
+        changed.write(TEXT.replace("vlong?", "vlong?, more: int"))
+    os.mkdir(tmp_path / "in")
+    shutil.copy(file, tmp_path / "in" / "part-00000")
+    words = ["convert", "--to", "parquet", str(tmp_path / "in"), "-o", f"{tmp_path}/out/", "--classes", classes]
+    said = bad(65, *words)[1]
+    assert "com.example.Event: " in said and "--repair" not in said

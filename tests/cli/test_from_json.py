@@ -59,7 +59,7 @@ def test_bad_json_is_placed(file):
     path = file(b'1\n\n{"byte": 500}\n2\n', "a.json")
     stdout, message = bad(65, "from-json", path)
     assert stdout == ONE
-    form = '{"byte": ...} is a form of the lossless JSON (from-json --plain reads it as it is)'
+    form = '{"byte": ...} is a form of the lossless JSON (--plain of from-json and convert reads it as it is)'
     assert message == f"{path}: line 3: expected an integer of 8 bits, not 500; {form}"
 
 

@@ -368,6 +368,11 @@ def test_values_are_hidden_by_their_names(form):
     [
         ("job.py --password x in", "job.py --password *** in"),
         ("--arg --password --arg x", "--arg --password --arg ***"),
+        ("--arg=--password --arg x in", "--arg=--password --arg *** in"),
+        ("--arg=--password --arg=x", "--arg=--password --arg=***"),
+        ("--arg=-q --password x --arg=y", "--arg=-q --password *** --arg=y"),
+        ("grep token=5 out/token=5/x", "grep token=5 out/token=5/x"),
+        ("--env PWD=/opt --env DB_PWD=x", "--env PWD=/opt --env DB_PWD=***"),
         ("--verify-token -q in", "--verify-token -q in"),
         ("-o out/token=5/x", "-o out/token=5/x"),
         ("password= https://h/?n=1&key=x", "password= https://h/?n=1&key=x"),  # a URL is for without_secrets

@@ -162,6 +162,15 @@ def test_damage_is_the_error_of_a_reader(name, defect):
     assert name == "read_all" or type(caught.value).__name__ in str(caught.value.__cause__)
 
 
+def test_the_error_of_a_reader_is_not_its_own_cause(tmp_path):
+    """Where the library hands it on as it is."""
+    pytest.importorskip("pyarrow")
+    (tmp_path / "text").write_text("some text\n")
+    with pytest.raises(tb.DecodeError) as caught:
+        columns.read(tmp_path / "text").to_arrow()
+    assert caught.value.__cause__ is not caught.value
+
+
 def test_the_error_of_a_source_is_raised_from_a_frame():
     class Source:
         def read(self, nbytes):

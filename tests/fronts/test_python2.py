@@ -80,6 +80,12 @@ def test_a_word_that_hadoopy_does_not_take_is_named(option):
         hadoopy.launch_local([("a", 1)], None, "job.py", **{option: ["a=b=c", "foo"]})
 
 
+def test_words_for_hadoopy_may_be_an_iterator(tmp_path):
+    script = HERE / "scripts" / "hadoopy_words.py"
+    expected = list(hadoopy.launch_local([(1, "to be")], None, str(script), cmdenvs=["LEAST=1"]))
+    assert list(hadoopy.launch_local([(1, "to be")], None, str(script), cmdenvs=iter(["LEAST=1"]))) == expected
+
+
 def test_a_driver_of_hadoopy_prints_what_it_printed(tmp_path):
     output, _ = run_front(tmp_path, HERE / "scripts" / "hadoopy_drive.py")
     assert output.decode() == EXPECTED["hadoopy"]

@@ -120,6 +120,7 @@ def test_a_path_in_the_place_of_a_list_is_one_entry():
     assert {name: getattr(job, name) for name in given} == {name: [str(value)] for name, value in given.items()}
     assert job.inputs == [Path("in")]
     assert Job("job.py", ["in"], "out", files=("a", Path("b"))).files == ["a", "b"]
+    assert Job("job.py", ["in"], "out", front=None).front == ""
 
 
 def test_the_errors_of_all_engines_are_one_tree():

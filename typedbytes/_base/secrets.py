@@ -52,12 +52,20 @@ def without_secret_values(words):
 
 def _split(words):
     """Yield each word of a command as two parts, of which the second is the value of a secret, or empty."""
-    is_value = False  # of the option before it
+    before, secret_of = "", ""  # secret_of: whose option the value of a secret follows
     for word in words:
-        start = 0 if is_value and not word.startswith("-") else _start_of_value(word)
+        given = word.removeprefix("--arg=")
+        owner = "script" if given != word or before == "--arg" else "command"
+        if secret_of == owner and not given.startswith("-"):
+            start = len(word) - len(given)
+        elif word.startswith("-") or not before or before.startswith("-"):
+            start = _start_of_value(word)
+        else:  # an input, maybe in a folder token=2026
+            start = len(word)
         yield word[:start], word[start:]
-        if word != "--arg":  # whose value may be an option of a script
-            is_value = word.startswith("-") and "=" not in word and _is_secret(word)
+        if word != "--arg":
+            secret_of = owner if given.startswith("-") and "=" not in given and _is_secret(given) else ""
+        before = word
 
 
 def _start_of_value(word):
@@ -77,7 +85,7 @@ def _is_secret(name):
     if not re.fullmatch(r"[\w.-]+", name):  # a URL, or text with a sign in it
         return False
     words = re.sub("(?<=[a-z0-9])(?=[A-Z])|[._-]+", ".", name).lower()
-    return re.search(_NAME, words) is not None and re.search(_ABOUT, words) is None
+    return words not in ("pwd", "oldpwd") and re.search(_NAME, words) is not None and re.search(_ABOUT, words) is None
 
 
 def without_secrets(text):

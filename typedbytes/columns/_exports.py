@@ -42,7 +42,7 @@ class Exports:
             return make(self)
         except Exception as error:
             failure = getattr(self, "failure", None)
-            if failure is None:
+            if failure is None or failure is error:
                 raise
             raise failure from failure.__cause__ or error
 

@@ -81,6 +81,8 @@ def converted(name: str, declared: Option, value: Any) -> Any:
         return _words(name, value)
     if declared.form == "named":
         return _named(name, value)
+    if declared.make_default() == "" and value is None:
+        return ""
     if isinstance(declared.make_default(), str) and not isinstance(value, str):
         raise OptionError(f"{name} must be a text, not {value!r:.80}")
     return value

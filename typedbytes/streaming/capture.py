@@ -55,9 +55,16 @@ def environment_of(variables: Mapping[str, str]) -> Iterator[None]:
     """Have exactly these variables in the environment."""
     before = dict(os.environ)
     try:
-        os.environ.clear()
-        os.environ.update(variables)
+        _change_environment(variables)
         yield
     finally:
-        os.environ.clear()
-        os.environ.update(before)
+        _change_environment(before)
+
+
+def _change_environment(variables):
+    """Have exactly these variables; others are not touched, which another thread may read."""
+    for name in os.environ.keys() - variables.keys():
+        del os.environ[name]
+    for name, value in variables.items():
+        if os.environ.get(name) != value:
+            os.environ[name] = value

@@ -150,7 +150,7 @@ def _write_object(tree, out, hive):
                 return _TAG_WRITERS[name](held, out, hive)
             except JsonFormError as error:
                 form = f'{{"{name}": ...}} is a form of the lossless JSON'
-                raise JsonFormError(f"{error}; {form} (from-json --plain reads it as it is)") from None
+                raise JsonFormError(f"{error}; {form} (--plain of from-json and convert reads it as it is)") from None
     return _write_pairs(tree.items(), out)
 
 

@@ -118,12 +118,17 @@ def _tables(parent, prefix, known, path):
 
 
 def _words_of(options: Mapping[str, Any], where: str, command: str, parser: Parser) -> Iterator[str]:
-    known = {flag: action for action in parser.options() for flag in action.option_strings}
+    known = {
+        flag: action
+        for action in parser.options()
+        for flag in action.option_strings
+        if flag not in ("-h", "--help", "--profile")
+    }
     named = {flag for each in Job.options(command).values() if each.form == "named" for flag in each.flags}
     for name, value in options.items():
         flag = f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
-        if flag not in known or flag in ("-h", "--help", "--profile"):
-            meant = nearest(flag[2:], [each[2:] for each in known])
+        if flag not in known:
+            meant = nearest(name, [each[2:] for each in known if each.startswith("--")])
             raise Failure(USAGE, f"{where} has no option {name}{meant}")
         action = known[flag]
         if isinstance(value, bool) == takes_value(action):

@@ -20,6 +20,7 @@ from typedbytes.cli._records.record_type import types_of_columns
 from typedbytes.cli._tables.arrow import notes_on_bytes
 from typedbytes.columns import tables
 from typedbytes.errors import DecodeError
+from typedbytes.sequencefile._files import check_readable, header_of
 
 __all__ = ["batches_of", "bytes_done", "make_plan"]
 
@@ -116,15 +117,26 @@ def bytes_done(splits):
     return add
 
 
-def _repair_advice(path):
-    """Return how a damaged file is replaced by its intact records, if it is one that validate repairs in its place."""
+def _repair_advice(error, path):
+    """Return how a damaged file is replaced by its intact records, if it is one that validate repairs in its place.
+
+    Nothing is said where a description of a class, or a codec, may be what is wrong: the repair would drop all records.
+    """
     if not path or locations.is_url(path):
         return ""
-    with open(path, "rb") as file:
-        if not is_sequence_file(file.read(SEQUENCE_FILE_NBYTES)):
-            return ""
+    try:
+        with open(path, "rb") as file:
+            if not is_sequence_file(file.read(SEQUENCE_FILE_NBYTES)):
+                return ""
+            file.seek(0)
+            header = header_of(file)
+            check_readable(header)
+    except (OSError, ImportError, DecodeError):
+        return ""
+    if error.message.startswith((f"{header.key_class}: ", f"{header.value_class}: ")):
+        return ""
     quoted = shlex.quote(path)
-    return f" (typedbytes validate --repair {quoted} {quoted} keeps only the intact records)"
+    return f" (copy it, then typedbytes validate --repair {quoted} {quoted} keeps only the intact records)"
 
 
 @contextmanager
@@ -145,7 +157,7 @@ def _as_input_failure(names, path=None):
         path = error.filename
         error.filename = names.get(path, path)
         is_damage = isinstance(error, DecodeError) and not isinstance(error, columns.MismatchError)
-        raise Failure(BAD_DATA, f"{error}{_repair_advice(path) if is_damage else ''}") from None
+        raise Failure(BAD_DATA, f"{error}{_repair_advice(error, path) if is_damage else ''}") from None
     except FileNotFoundError as error:
         path = error.filename or path
         raise Failure(NO_INPUT, f"{names.get(path, path)}: {reason_of(error)}") from None

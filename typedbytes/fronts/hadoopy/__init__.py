@@ -121,6 +121,7 @@ def _fields_of(kw):
 def _named(option, words):
     if isinstance(words, dict):
         return dict(words)
+    words = [*words]
     for word in words:
         if "=" not in word:
             raise ValueError(f"{option} are words NAME=VALUE, not {word!r}")
