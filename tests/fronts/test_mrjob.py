@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import typedbytes
 from support.streaming_support import environment, run_module
 
 HERE = Path(__file__).parent
@@ -385,3 +386,45 @@ def test_options_are_combined_by_names_of_mrjob_conf(tmp_path):
     """
     output, _ = run_front(tmp_path, written(tmp_path, body), "in", "--no-conf", "-q")
     assert output == b'null\t"yes"\n' * 3
+
+
+@pytest.mark.parametrize("sorts_values", ["False", "True"])
+@pytest.mark.parametrize("where", [["--reducers", "0"], ["-D", "mapreduce.job.reduces=0"], []], ids=" ".join)
+def test_a_job_without_reduce_tasks_writes_the_lines_of_its_mapper(tmp_path, where, sorts_values):
+    """The command line may say that there are none, or the class."""
+    of_class = f"    JOBCONF = {{'mapreduce.job.reduces': {2 if where else 0}}}\n"
+    (tmp_path / "job.py").write_text(
+        COLLECTED.replace("(MRJob):\n", f"(MRJob):\n    SORT_VALUES = {sorts_values}\n{of_class}")
+    )
+    (tmp_path / "in").write_text("to be\nor\n")
+    expected = b'"all"\t"to be"\n"all"\t"or"\n'
+    if "--reducers" not in where:
+        for runner in ("inline", "local"):
+            assert run_front(tmp_path, "job.py", "-r", runner, "--no-conf", "-q", "in", *where)[0] == expected
+    for inline in ([], ["--inline"]):
+        words = ["run", "--as", "mrjob", "-q", *inline, "job.py", "in", *where]
+        assert run_module("typedbytes", tmp_path, *words)[0] == expected
+
+
+@pytest.mark.parametrize("words, expected", [
+    (["--output-format", "json"], b'{"key": "be", "value": 2}\n{"key": "to", "value": 1}\n'),
+    (["--output-format", "csv"], b"key,value\nbe,2\nto,1\n"),
+    (["--output-format", "text"], b'"be"\t2\n"to"\t1\n'),
+    (["-o", "-"], typedbytes.dumps("be") + typedbytes.dumps(2) + typedbytes.dumps("to") + typedbytes.dumps(1)),
+])  # fmt: skip
+def test_another_format_of_the_output_gets_keys_and_values(tmp_path, words, expected):
+    """Of the protocol of the output; steps exchange lines all the same."""
+    (tmp_path / "job.py").write_text(
+        COLLECTED.replace("    def reducer(self, key, values):\n        yield key, list(values)", STEPS)
+    )
+    (tmp_path / "in").write_text("to\nbe\nbe\n")
+    output, _ = run_module("typedbytes", tmp_path, "run", "--as", "mrjob", "-q", *words, "job.py", "in")
+    assert output == expected
+
+
+STEPS = """    def steps(self):
+        from mrjob.step import MRStep
+        return [MRStep(mapper=self.mapper), MRStep(mapper=lambda _, line: [(line, 1)]), MRStep(reducer=self.reducer)]
+
+    def reducer(self, key, values):
+        yield key, sum(values)"""

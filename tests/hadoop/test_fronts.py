@@ -67,6 +67,40 @@ def test_a_format_of_the_job_gets_keys_and_values(tmp_path, run_front):
     assert [*sequencefile.read(tmp_path / "out")] == [('"be"', "2"), ('"not"', "1"), ('"or"', "1"), ('"to"', "2")]
 
 
+MAP_ONLY = """
+from mrjob.job import MRJob
+from mrjob.step import MRStep
+
+class Words(MRJob):
+    def steps(self):
+        no_reduce = {"mapreduce.job.reduces": 0}
+        swapped = MRStep(mapper=lambda word, n: [(n, word)], reducer=self.reducer, jobconf=no_reduce)
+        return [MRStep(mapper=self.mapper, reducer=self.reducer), swapped][:STEPS]
+
+    def mapper(self, _, line):
+        for word in line.split():
+            yield word, 1
+
+    def reducer(self, word, counts):
+        yield word, sum(counts)
+
+Words.run()
+"""
+
+
+def test_lines_of_a_mapper_without_reduce_tasks(tmp_path, run_front, submit):
+    (tmp_path / "words.py").write_text(f"STEPS = 1\n{MAP_ONLY}")
+    (tmp_path / "in").write_text("to be\nor to\n")
+    expected = '"to"\t1\n"be"\t1\n"or"\t1\n"to"\t1\n'
+    options = ["-r", "hadoop", "--no-conf", "-q", "--python-bin", sys.executable, "-D", "mapreduce.job.reduces=0"]
+    assert run_front(tmp_path / "words.py", *options, "in") == expected
+    submit("--as", "mrjob", "words.py", "in", "-o", "out", "--reducers", "0")
+    assert (tmp_path / "out" / "part-00000").read_text() == expected
+    (tmp_path / "steps.py").write_text(f"STEPS = 2\n{MAP_ONLY}")
+    submit("--as", "mrjob", "steps.py", "in", "-o", "swapped")
+    assert (tmp_path / "swapped" / "part-00000").read_text() == '1\t"be"\n1\t"or"\n2\t"to"\n'
+
+
 def test_whole_files_of_one_name_for_mrjob(tmp_path, run_front):
     """Each task gets a file of its own, decompressed."""
     for folder in ("one", "two"):

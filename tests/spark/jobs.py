@@ -79,6 +79,15 @@ def test_a_script_of_mrjob_prints_what_it_printed(tmp_path, number):
     assert output.decode("latin-1") == case["output"]
 
 
+def test_lines_of_a_mapper_of_mrjob_without_reduce_tasks(tmp_path):
+    (tmp_path / "in").write_text("to be\n")
+    script = FRONTS / "scripts" / "mr_words.py"
+    expected, _ = run_module("typedbytes.fronts", tmp_path, script, "-D", "mapreduce.job.reduces=0", "-q", "in")
+    for words in (["--reducers", "0"], ["-D", "mapreduce.job.reduces=0"]):
+        command = ["run", "--engine", "spark", "-q", "--as", "mrjob", script, "in", *words]
+        assert run_module("typedbytes", tmp_path, *command)[0] == expected != b""
+
+
 def test_an_output_by_key(tmp_path):
     write_script(tmp_path, WORD_COUNT.replace("yield word, sum", "yield (f'length={len(word)}', word), sum"))
     (tmp_path / "in.txt").write_text("to be or not to be\n")

@@ -78,7 +78,7 @@ def _job_of(plan, number, outputs):
     nreducers, _ = step.asked_reducers
     return replace(
         step,
-        nreducers=(nreducers or 1) if "reduce" in roles else 0,
+        nreducers=(1 if nreducers is None else nreducers) if "reduce" in roles else 0,
         combiner="combine" in roles and plan.combiner is not False,
         properties=step.without_reducer_property(),
         steps=[],

@@ -102,6 +102,8 @@ def completed(job: AnyJob) -> AnyJob:
     fields["output_format"] = job.output_format if job.output_format != "values" else fields["output_format"]
     if job.input_format != "auto":
         fields.pop("input_format", None)
+    if job.nreducers is not None:  # the command wins over the class
+        fields["properties"] = {name: value for name, value in fields["properties"].items() if name not in REDUCERS}
     for name in ("properties", "environment"):
         fields[name] = {**fields[name], **getattr(job, name)}
     for name in ("files", "archives", "libjars"):

@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from functools import partial
 from operator import itemgetter
 
 from typedbytes import streaming
 from typedbytes.fronts.mrjob.step import MRStep
 from typedbytes.sortkey import encode
 from typedbytes.streaming.commands import lines_through
-from typedbytes.streaming.task_environment import find_format, find_output, has_text_keys
+from typedbytes.streaming.task_environment import find_format, find_output, has_text_keys, is_last
 
 TYPE_CHECKING = False
 
@@ -50,9 +51,8 @@ def _step_of(kind, words, job, number, step, nsteps):
     roles = [role for role, name in NAMES.items() if role == "map" or step.has(name)]
     if "combine" in roles and "reduce" not in roles:
         raise NotImplementedError(f"step {number + 1} has a combiner and no reducer")
-    is_text = _is_text()
-    functions = {role: _RoleCode(kind, words, role, number, "reduce" in roles, is_text) for role in roles}
-    sorts_values = bool(job.sort_values()) and "reduce" in roles and not is_text
+    functions = {role: _RoleCode(kind, words, role, number, "reduce" in roles) for role in roles}
+    sorts_values = bool(job.sort_values()) and "reduce" in roles and not _is_text()
     return streaming.Step(
         functions["map"], functions.get("reduce"), functions.get("combine"),
         properties=properties_of(step["jobconf"] or {}), raw_text=True,
@@ -70,24 +70,15 @@ def properties_of(jobconf: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _is_text():
-    """Return whether the tasks exchange text: on Hadoop."""
-    return os.environ.get("stream_map_output", "").lower() == "text"  # noqa: SIM112, the name is Hadoop's
+    """Return whether the tasks exchange text: on Hadoop. The output of a map task may be that of the job."""
+    return os.environ.get("stream_reduce_input", "").lower() == "text"  # noqa: SIM112, the name is Hadoop's
 
 
 class _RoleCode:
     """The code of a role: called once with all records, it makes lines of them and pairs of the lines it gets back."""
 
-    def __init__(
-        self, kind: type[MRJob], words: list[str], role: str, number: int, has_reducer: bool, is_text: bool
-    ) -> None:
-        self._kind, self._words, self._role, self._number = kind, words, role, number
-        if role == "combine" or (role == "map" and has_reducer):
-            self._writes = _text_pairs if is_text else _sorted_pairs
-        elif is_text and find_output(os.environ) is None:  # the job has an output format of its own, which gets pairs
-            self._writes = _text_pairs
-        else:
-            self._writes = _last_pairs
-        self._is_text = is_text
+    def __init__(self, kind: type[MRJob], words: list[str], role: str, number: int, has_reducer: bool) -> None:
+        self._kind, self._words, self._role, self._number, self._has_reducer = kind, words, role, number, has_reducer
         if role == "map":
             self.map = self._process
         else:
@@ -96,20 +87,33 @@ class _RoleCode:
     def _process(self, records: Iterator[Any]) -> Iterator[Any]:
         name = NAMES[self._role]
         job = self._kind([f"--{name}", f"--step-num={self._number}", *self._words])
-        sorts_values = bool(job.sort_values())
-        writes = _pairs_by_value if sorts_values and self._writes is _sorted_pairs else self._writes
+        is_text = _is_text()
+        writes = self._writes(job, is_text)
         step = job.steps()[self._number]
-        lines = self._lines(records)
+        lines = self._lines(records, is_text)
         if step["mapper_raw"] and self._role == "map":
             paths = (line.rpartition(TAB)[2].decode() for line in lines)
-            files = _copied(paths, os.environ) if self._is_text else map(_existing, paths)
+            files = _copied(paths, os.environ) if is_text else map(_existing, paths)
             return writes(_written(job, self._number, name, files))
         return writes(_lines_of_role(job, step, self._number, name, lines))
 
-    def _lines(self, records):
+    def _writes(self, job, is_text):
+        """Return the function that makes pairs of the lines that the task writes, in its environment."""
+        if self._role == "combine" or (self._has_reducer and not is_last(self._role, os.environ)):
+            return _text_pairs if is_text else _pairs_by_value if job.sort_values() else _sorted_pairs
+        form = find_output(os.environ) or find_format(self._role, "output", os.environ)
+        if form == "text":  # or a format of Hadoop's, which gets pairs of texts
+            return _text_pairs
+        return _last_pairs if form == "values" or self._is_between(job) else partial(map, job.output_protocol().read)
+
+    def _is_between(self, job):
+        """Return whether a later step reads what the task writes."""
+        return self._number < len(job.steps()) - 1
+
+    def _lines(self, records, is_text):
         """Yield the lines of records."""
         if self._role != "map":
-            if self._is_text:
+            if is_text:
                 return (_joined(key, value) for key, values in records for value in values)
             return (line for _, lines in records for line in lines)
         if find_format("map", "input", os.environ) == "text" and has_text_keys("map", os.environ):
