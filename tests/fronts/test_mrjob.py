@@ -428,3 +428,16 @@ STEPS = """    def steps(self):
 
     def reducer(self, key, values):
         yield key, sum(values)"""
+
+
+@pytest.mark.parametrize("command", ["run", "submit"])
+@pytest.mark.parametrize("word, message", [
+    ("--param=min_least=2", "a script of mrjob gets no --param: give its own options by --arg, as in "
+                            "--arg=--min-least=2\n"),
+    ("--arg=--least 2", "--arg='--least 2' is not an option of "), ("--arg=2", "--arg='2' is not an option of "),
+])  # fmt: skip
+def test_options_that_the_script_would_not_get_are_refused(tmp_path, command, word, message):
+    (tmp_path / "in").write_text("to be\n")
+    words = [command, "--as", "mrjob", HERE / "scripts" / "mr_words.py", "in", "-o", "out", word]
+    _, said = run_module("typedbytes", tmp_path, *words, code=64)
+    assert said.startswith(f"typedbytes {command}: {message}") and said.count("\n") == 1

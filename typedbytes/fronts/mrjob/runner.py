@@ -94,9 +94,19 @@ def completed(job: AnyJob) -> AnyJob:
     folder = tempfile.mkdtemp(prefix="mrjob-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     engine = "hadoop" if job.is_for_hadoop else "local"
+    for name, value in job.params.items():
+        word = f"--{name.replace('_', '-')}={value}"
+        raise OptionError(f"a script of mrjob gets no --param: give its own options by --arg, as in --arg={word}")
     try:
-        found = captured(job.script, job.arguments, wanted="job")
-        fields = described(found(list(job.arguments)), {}, engine, folder)
+        found = captured(job.script, job.arguments, wanted="job")(list(job.arguments))
+        for word in found.options.args:
+            raise OptionError(
+                f"--arg={word!r} is not an option of {job.script}, which takes it for an input: give inputs after the "
+                "script, and each option with its value by one --arg, as in --arg=--least=2"
+            )
+        fields = described(found, {}, engine, folder)
+    except OptionError:
+        raise
     except (LookupError, ValueError, NotImplementedError) as error:
         raise OptionError(f"{job.script}: {error}") from error
     fields["output_format"] = job.output_format if job.output_format != "values" else fields["output_format"]
