@@ -117,6 +117,12 @@ def test_an_error_of_the_job_is_its_own(tmp_path):
     _, said = run_front(tmp_path, script, "in", "--no-conf", "-r", "local", code=1)
     assert "ZeroDivisionError: division by zero" in said
     assert "Step 1 of 1 failed" in said
+    for inline in ([], ["--inline"]):
+        _, said = run_module("typedbytes", tmp_path, "run", "--as", "mrjob", *inline, script, "in", code=1)
+        assert "typedbytes: called:" not in said
+        for quiet in ("-q", "--quiet"):
+            _, said = run_module("typedbytes", tmp_path, "run", "--as", "mrjob", *inline, quiet, script, "in", code=1)
+            assert f'File "{script}", line 5, in mapper' in said
 
 
 def test_options_of_mrjob_conf(tmp_path):

@@ -118,11 +118,15 @@ def test_what_commands_need_is_said_in_the_words_of_the_user(folder, words, mess
     assert not (folder / "out").exists()
 
 
+@pytest.mark.parametrize("inline", [[], ["--inline"]])
 @pytest.mark.parametrize("words", [["--mapper", "grep nothing"], ["--mapper", "sh -c 'cat; exit 3'"]])
-def test_a_command_that_fails_fails_the_job(folder, words):
-    _, said = command(folder, "run", "-q", *words, "in.txt", code=1)
-    assert "the command ended with exit code" in said
-    assert words[1] in said
+def test_a_command_that_fails_fails_the_job(folder, words, inline):
+    """Its exit code and its words say all that is known."""
+    _, said = command(folder, "run", "-q", *words, "in.txt", *inline, code=1)
+    assert "the command ended with exit code" in said.splitlines()[-1]
+    assert words[1] in said.splitlines()[-1]
+    assert "Traceback" not in said
+    assert "typedbytes: called:" not in said
 
 
 def test_a_filter_may_find_nothing(folder):

@@ -95,6 +95,9 @@ class InlineTasks:
                 sys.argv = [self._script, role, *command[1:]] if self._script else before
                 with _in_environment(environ, self.folder, messages):
                     _InlineRun(role, step).run(source, sink, self._is_reporting)
+            except JobError as error:
+                error.tail = list(messages.tail)
+                raise
             finally:
                 sys.argv = before
             sink.rewind()

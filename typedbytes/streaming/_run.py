@@ -284,9 +284,9 @@ class TaskRun:
         except BaseException:
             self._note_failure_details(loop.key, loop.value if self._role == "map" else END, loop.returned)
             if user_code.takes_all:
-                from typedbytes.streaming.advice import CALLED_ONCE
+                from typedbytes.streaming.advice import details_of_call
 
-                self._details.append(("called", CALLED_ONCE))
+                self._details += details_of_call(user_code.process)
             raise
 
     def _process_batches(self, process):

@@ -6,6 +6,7 @@ import os
 import sys
 
 from typedbytes.errors import EncodeTypeError, EncodeValueError
+from typedbytes.streaming._reporter import OWN_FILES
 from typedbytes.streaming.task_environment import Task
 
 TYPE_CHECKING = False
@@ -92,6 +93,17 @@ def is_of_debugger(error: Any) -> bool:
             traceback = traceback.tb_next
         error = error.__context__
     return False
+
+
+def details_of_call(process: Any) -> list[tuple[str, str]]:
+    """Return what the report says of a function that was called once, if the user wrote it.
+
+    >>> details_of_call(details_of_call)
+    []
+    """
+    code = getattr(process if hasattr(process, "__code__") else process.__call__, "__code__", None)
+    is_own = code is not None and code.co_filename.startswith(OWN_FILES)  # an older library's, or of commands
+    return [] if is_own else [("called", CALLED_ONCE)]
 
 
 def hint_at_no_output(name: str, nrecords: int) -> str:

@@ -11,6 +11,7 @@ import os
 import subprocess
 import threading
 
+from typedbytes.errors import TypedBytesError
 from typedbytes.sortkey import decode, encode
 from typedbytes.streaming._user_code import NAMES, UserCode, pairs_of
 from typedbytes.streaming.task_environment import find_format, find_output, has_text_keys, is_last
@@ -161,7 +162,8 @@ def lines_through(command: str, lines: Iterable[bytes], is_filter: bool = False)
         if failed and not isinstance(failed[0], BrokenPipeError):
             raise failed[0]
         if code and not (is_filter and code == NO_MATCH and not nlines):
-            raise RuntimeError(f"the command ended with exit code {code}: {command}")
+            # of our own classes: its traceback says nothing
+            raise TypedBytesError(f"the command ended with exit code {code}: {command}")
     finally:
         process.kill()
         process.wait()
