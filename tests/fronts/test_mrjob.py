@@ -228,7 +228,7 @@ def test_messages_and_paths_are_mrjobs(tmp_path):
     _, more = run_front(tmp_path, "job.py", "--no-conf", "-v", "in")
     assert "counters: [{}]" in more
     _, said = run_front(tmp_path, "job.py", "--no-conf", "none", code=1)
-    assert said.rstrip().endswith("OSError: Input path none does not exist!")
+    assert said == "Input path none does not exist!\n"
 
 
 def test_files_of_a_method_may_be_one_path_or_none(tmp_path):
@@ -447,3 +447,69 @@ def test_options_that_the_script_would_not_get_are_refused(tmp_path, command, wo
     words = [command, "--as", "mrjob", HERE / "scripts" / "mr_words.py", "in", "-o", "out", word]
     _, said = run_module("typedbytes", tmp_path, *words, code=64)
     assert said.startswith(f"typedbytes {command}: {message}") and said.count("\n") == 1
+
+
+@pytest.mark.parametrize("words, said", [
+    (["in", "--setup", "x"], "--setup is not supported: a command before each task"),
+    (["in", "--py-files", "x.py"], "--py-files is not supported: give the modules with --files"),
+    (["in", "-r", "emr"], "-r emr is not here: typedbytes submit --target emr prints the job for it"),
+    (["in", "-c", "none.conf"], "the configuration none.conf cannot be read: No such file or directory"),
+    (["in", "-o", "out"], "Step 1 of 1 failed: the output out already exists"),
+    (["in", "-o", "out", "-r", "local"], "Step 1 of 1 failed: the output out already exists"),
+    (["in", "-r", "hadoop"], "Step 1 of 1 failed: there is no Hadoop here: put its bin folder, with the command "
+                             "hadoop, on PATH or its home into HADOOP_HOME"),
+])  # fmt: skip
+def test_what_is_wrong_with_a_command_line_is_said_in_one_line(tmp_path, monkeypatch, words, said):
+    """In the words of that command line."""
+    monkeypatch.delenv("HADOOP_HOME", raising=False)
+    (tmp_path / "in").write_text("to be\n")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "part-00000").touch()
+    variables = {"PATH": str(tmp_path), "MRJOB_CONF": "/dev/null"}
+    output, found = run_front(tmp_path, HERE / "scripts" / "mr_words.py", *words, code=1, **variables)
+    assert (output, found) == (b"", f"{said}\n")
+
+
+def test_a_script_is_the_first_word(tmp_path):
+    output, _ = run_front(tmp_path, "--help")
+    assert output.startswith(b"usage: python -m typedbytes.fronts SCRIPT [ARGUMENT...]\n")
+    for words in ([], ["-r", "local", "job.py"]):
+        assert run_front(tmp_path, *words, code=1) == (b"", output.decode())
+    assert run_front(tmp_path, "nix.py", "in", code=1) == (b"", "there is no script nix.py\n")
+
+
+@pytest.mark.parametrize("way", ["inline", "local", "run", "run inline"])
+def test_what_is_not_a_pair_is_shown_with_its_line(tmp_path, way):
+    script = written(tmp_path, "def mapper(self, _, line):\n    yield line[:2], 1\n    yield line\n")
+    said = failure_of(way, script)
+    wanted = "the mapper yielded 'b 2' (job.py, line 8): a pair of a key and a value is expected\n"
+    assert said.endswith(wanted) and "Traceback" not in said
+    assert way != "inline" or said == wanted
+
+
+def failure_of(way, script):
+    """Return what is said of a script that fails on the file "in"."""
+    if "run" in way:
+        return run_module("typedbytes", script.parent, "run", "--as", "mrjob", *WAYS[way], script, "in", code=1)[1]
+    return run_front(script.parent, script, "in", *WAYS[way], "--no-conf", code=1)[1]
+
+
+@pytest.mark.parametrize("command", ["run", "submit"])
+@pytest.mark.parametrize("text, said", [
+    ("class Job(MRJob):\n    pass\n", "job.py ends without a call of Job.run()\n"),
+    ("import os\nos.environ['NONE']\n", "    os.environ['NONE']\n", ),
+    ("import os\nos.environ['NONE']\n", "job.py fails before it reads any input: KeyError: 'NONE'\n"),
+])  # fmt: skip
+def test_a_script_that_starts_no_job(tmp_path, command, text, said):
+    (tmp_path / "job.py").write_text(f"from mrjob.job import MRJob\n{text}")
+    (tmp_path / "in").write_text("to be\n")
+    assert said in run_module("typedbytes", tmp_path, command, "--as", "mrjob", "job.py", "in", "-o", "out", code=64)[1]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_file_that_is_named_twice_is_one(tmp_path, way):
+    """By the class, and by the command line."""
+    body = "FILES = ['stop']\n\ndef mapper(self, _, line):\n    yield open('stop').read(), line\n"
+    script = written(tmp_path, body, stop="!")
+    assert output_of(way, script, "--files=stop").startswith(b'"!"\t"b 2"\n')
+    assert run_module("typedbytes", tmp_path, "run", "-q", "--as", "mrjob", script, "in", "--ship", "stop")[0]

@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from typedbytes.fronts import run_script
 
+USAGE = """\
+usage: python -m typedbytes.fronts SCRIPT [ARGUMENT...]
+
+Runs a script of mrjob, dumbo, hadoopy or pydoop with the command line that it has there, for example
+  python -m typedbytes.fronts most_used.py book.txt --output-dir counts
+SCRIPT --help shows the options of a script of mrjob."""
+
+
+def main(words: list[str]) -> None:
+    """Run a script, the first of the words."""
+    if words[:1] in (["-h"], ["--help"]):
+        print(USAGE)
+    elif not words or words[0].startswith("-"):
+        sys.exit(USAGE)
+    elif not os.path.exists(words[0]):
+        sys.exit(f"there is no script {words[0]}")
+    else:
+        run_script(words)
+
+
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit("usage: python -m typedbytes.fronts SCRIPT [ARGUMENT...]")
-    run_script(sys.argv[1:])
+    main(sys.argv[1:])

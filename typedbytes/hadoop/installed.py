@@ -37,8 +37,8 @@ def find_command(name: str = "hadoop", environ: Mapping[str, str] = os.environ) 
             f"HADOOP_HOME is {home}, but it has no bin/{name}: correct it, or unset it and put {name} on PATH"
         )
     raise SubmitError(
-        f"there is no Hadoop here: put its bin folder, with the command {name}, on PATH or its home into HADOOP_HOME; "
-        "--dry-run and --target print a job without it, and typedbytes run runs it on this machine without Hadoop"
+        f"there is no Hadoop here: put its bin folder, with the command {name}, on PATH or its home into HADOOP_HOME",
+        hint="--dry-run and --target print a job without it, and typedbytes run runs it on this machine without Hadoop",
     )
 
 

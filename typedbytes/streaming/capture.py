@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-__all__ = ["captured", "environment_of"]
+__all__ = ["NoCallError", "captured", "environment_of", "write_error"]
+
+
+class NoCallError(LookupError):
+    """A script ends without a call of run()."""
 
 
 def captured(
@@ -28,7 +32,7 @@ def captured(
     """Return what a script gives to run(): its steps, a list of Step.
 
     words: those after its name. wanted: "steps", or "job" for what a front calls its job. The module __main__ is the
-    script's from then on. Raises LookupError for a script that ends without a call of run().
+    script's from then on. Raises NoCallError for a script that ends without a call of run().
     """
     path = os.path.abspath(script)
     main = types.ModuleType("__main__")
@@ -47,7 +51,14 @@ def captured(
     finally:
         Captured.wanted = ""
         sys.argv, sys.stdout = before
-    raise LookupError(f"{script} ends without a call of streaming.run(...)")
+    raise NoCallError(f"{script} ends without a call of streaming.run(...)")
+
+
+def write_error(error: Exception) -> None:
+    """Write the error of a script to standard error, with its traceback from the script's first line on."""
+    from typedbytes.streaming._reporter import write_failure
+
+    write_failure([], error)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from typedbytes.fronts.mrjob.declared import DeclaredJob
 from typedbytes.fronts.mrjob.protocol import JSONProtocol, RawValueProtocol
 from typedbytes.fronts.mrjob.step import FUNCTIONS, MRStep, SparkStep, StepFailedException
 from typedbytes.fronts.mrjob.util import log_to_null, log_to_stream, to_lines
+from typedbytes.fronts.refusals import Refusal
 from typedbytes.fronts.started import is_started_by_engine
 from typedbytes.streaming.task_environment import Captured
 
@@ -260,11 +261,14 @@ class MRJob(DeclaredJob):
         """Run the job of the command line, or the task that an engine has started the script for."""
         if Captured.wanted == "job":
             raise Captured(cls)
-        if is_started_by_engine(sys.argv):
-            from typedbytes.fronts.mrjob import tasks
+        try:
+            if is_started_by_engine(sys.argv):
+                from typedbytes.fronts.mrjob import tasks
 
-            tasks.run_task(cls, sys.argv)
-        cls().execute()
+                tasks.run_task(cls, sys.argv)
+            cls().execute()
+        except Refusal as error:
+            sys.exit(str(error))
 
     def execute(self) -> None:
         """Run the job, or the task that mrjob's own options name."""

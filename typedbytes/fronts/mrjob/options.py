@@ -141,8 +141,11 @@ def options_of_files(alias: str, paths: list[str] | None) -> dict[str, Any]:
 
 
 def _options_of_file(path, alias, seen):
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    except OSError as error:
+        sys.exit(f"the configuration {path} cannot be read: {error.strerror}")
     try:
         conf = json.loads(text)
     except ValueError:

@@ -6,8 +6,11 @@ import atexit
 import logging
 import os
 import shutil
+import sys
 import tempfile
+from contextlib import suppress
 from dataclasses import replace
+from importlib.util import find_spec
 
 from typedbytes._base.locations import is_url
 from typedbytes.fronts.file_systems import FileSystem, HadoopFileSystem
@@ -15,7 +18,8 @@ from typedbytes.fronts.mrjob.options import options_of_files
 from typedbytes.fronts.mrjob.step import MRStep, StepFailedException
 from typedbytes.fronts.mrjob.tasks import properties_of, steps_of
 from typedbytes.fronts.mrjob.util import expand_path
-from typedbytes.jobs.errors import JobError, OptionError
+from typedbytes.fronts.refusals import NoInput, NotHere, Refusal, said_of
+from typedbytes.jobs.errors import JobError, OptionError, SubmitError
 from typedbytes.jobs.fronts import FRONTS
 from typedbytes.jobs.job import Job
 from typedbytes.jobs.properties import REDUCERS
@@ -51,7 +55,7 @@ def described(job: MRJob, options: dict[str, Any], engine: str, folder: str) -> 
     given = vars(job.options)
     for name, why in REFUSED.items():
         if given.get(name) or options.get(name):
-            raise NotImplementedError(f"--{name.replace('_', '-')} is not supported: {why}")
+            raise NotHere(f"--{name.replace('_', '-')} is not supported: {why}")
     files, words = _files_of_options(job)
     conf = properties_of({**options.get("jobconf", {}), **job.jobconf(), **job.options.jobconf})
     fields: dict[str, Any] = {}
@@ -80,8 +84,8 @@ def described(job: MRJob, options: dict[str, Any], engine: str, folder: str) -> 
         "arguments": words,
         "properties": conf,
         "environment": {**options.get("cmdenv", {}), **job.options.cmdenv},
-        "files": [*map(_expanded, named["files"]), *files],
-        "archives": [*map(_expanded, named["archives"]), *(_archived(each, folder) for each in named["dirs"])],
+        "files": [*_expanded(named["files"]), *files],
+        "archives": [*_expanded(named["archives"]), *(_archived(each, folder) for each in _expanded(named["dirs"]))],
         "output_format": output_format or "values",
         "front": "mrjob",
     }
@@ -89,16 +93,15 @@ def described(job: MRJob, options: dict[str, Any], engine: str, folder: str) -> 
 
 def completed(job: AnyJob) -> AnyJob:
     """Return the Job of a command with what the class in its script says."""
-    from typedbytes.streaming.capture import captured
-
     folder = tempfile.mkdtemp(prefix="mrjob-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     engine = "hadoop" if job.is_for_hadoop else "local"
     for name, value in job.params.items():
         word = f"--{name.replace('_', '-')}={value}"
         raise OptionError(f"a script of mrjob gets no --param: give its own options by --arg, as in --arg={word}")
+    kind = _class_in(job)
     try:
-        found = captured(job.script, job.arguments, wanted="job")(list(job.arguments))
+        found = kind(list(job.arguments))
         for word in found.options.args:
             raise OptionError(
                 f"--arg={word!r} is not an option of {job.script}, which takes it for an input: give inputs after the "
@@ -107,7 +110,7 @@ def completed(job: AnyJob) -> AnyJob:
         fields = described(found, {}, engine, folder)
     except OptionError:
         raise
-    except (LookupError, ValueError, NotImplementedError) as error:
+    except (ValueError, Refusal) as error:
         raise OptionError(f"{job.script}: {error}") from error
     fields["output_format"] = job.output_format if job.output_format != "values" else fields["output_format"]
     if job.input_format != "auto":
@@ -117,8 +120,26 @@ def completed(job: AnyJob) -> AnyJob:
     for name in ("properties", "environment"):
         fields[name] = {**fields[name], **getattr(job, name)}
     for name in ("files", "archives", "libjars"):
-        fields[name] = [*fields.get(name, []), *getattr(job, name)]
+        fields[name] = _expanded([*fields.get(name, []), *getattr(job, name)])
     return replace(job, **fields)
+
+
+def _class_in(job):
+    """Return the class whose run() the script calls."""
+    from typedbytes.fronts.mrjob.job import MRJob
+    from typedbytes.streaming.capture import NoCallError, captured, write_error
+
+    try:
+        return captured(job.script, job.arguments, wanted="job")
+    except NoCallError:
+        classes = [each for each in vars(sys.modules["__main__"]).values() if isinstance(each, type)]
+        names = [each.__name__ for each in classes if issubclass(each, MRJob) and each.__module__ == "__main__"]
+        call = f"{names[-1] if names else 'MRJob'}.run()"
+        raise OptionError(f"{job.script} ends without a call of {call}") from None
+    except Exception as error:
+        write_error(error)
+        message = f"{job.script} fails before it reads any input: {type(error).__name__}: {error}"
+        raise OptionError(message) from error
 
 
 def _listed(paths):
@@ -131,7 +152,12 @@ def _local(path):
     return path[len("file://") :] if path.startswith("file:///") else path
 
 
-def _expanded(path):
+def _expanded(paths):
+    """Return whole paths, each once: a class and a command line may name the same file."""
+    return [*dict.fromkeys(map(_whole, paths))]
+
+
+def _whole(path):
     found: Any = expand_path(_local(path))
     return os.path.abspath(found) if os.path.exists(found) else found
 
@@ -154,7 +180,7 @@ def _files_of_options(job):
         return names
 
     words = job.arg_parser.words_of(job._passthru_arg_dests | job._file_arg_dests, rename)
-    return [f"{_expanded(path)}#{name}" for name, path in files.items()], words
+    return [f"{_whole(path)}#{name}" for name, path in files.items()], words
 
 
 def _archived(path, folder):
@@ -172,7 +198,7 @@ class Runner:
         self._job = job
         self.alias: str = job.options.runner or "inline"
         if self.alias in ("emr", "dataproc"):
-            raise NotImplementedError(f"-r {self.alias} is not here: {CLOUDS.format(self.alias)}")
+            raise NotHere(f"-r {self.alias} is not here: {CLOUDS.format(self.alias)}")
         self._opts = options_of_files(self.alias, job.options.conf_paths)
         self._folder = tempfile.mkdtemp(prefix="mrjob-")
         self._result: Result | None = None
@@ -190,7 +216,8 @@ class Runner:
         """Remove what is temporary."""
         shutil.rmtree(self._folder, ignore_errors=True)
         if self._remote:
-            self.fs.rm(self._remote)
+            with suppress(SubmitError):  # there is no Hadoop here
+                self.fs.rm(self._remote)
 
     def run(self) -> None:
         """Run all steps. Raises StepFailedException, OSError for an input that does not exist.
@@ -206,7 +233,7 @@ class Runner:
             if self.alias == "inline" and error.__cause__ is not None:
                 raise error.__cause__ from None
             nsteps = len(self._job.steps())
-            raise StepFailedException(str(error), 0 if nsteps == 1 else None, nsteps) from error
+            raise StepFailedException(said_of(error), 0 if nsteps == 1 else None, nsteps) from error
         log.info(f"job output is in {self._output}")
         log.debug(f"counters: {self.counters()}")
 
@@ -214,7 +241,7 @@ class Runner:
         """Raise OSError for an input that does not exist; remove the folder of the output if it is empty."""
         for path in map(self._path, self._job.options.args):
             if path != "-" and not self.fs.exists(path) and not os.path.lexists(path):
-                raise OSError(f"Input path {path} does not exist!")
+                raise NoInput(f"Input path {path} does not exist!")
         if self._output and os.path.isdir(self._output) and not os.listdir(self._output):
             os.rmdir(self._output)
 
@@ -284,6 +311,8 @@ class Runner:
         return local.run_job(replace(job, quiet=self._job.options.quiet))
 
     def _run_spark(self, job):
+        if find_spec("pyspark") is None:
+            raise NotHere("-r spark needs PySpark: pip install 'typedbytes[spark]'")
         from typedbytes import spark
         from typedbytes.spark.session import session_of
 

@@ -15,6 +15,7 @@ from operator import itemgetter
 
 from typedbytes import streaming
 from typedbytes.fronts.mrjob.step import MRStep
+from typedbytes.fronts.refusals import NotAPair, NotHere
 from typedbytes.sortkey import encode
 from typedbytes.streaming.commands import lines_through
 from typedbytes.streaming.task_environment import find_format, find_output, has_text_keys, is_last
@@ -47,10 +48,10 @@ def steps_of(kind: type[MRJob], words: Sequence[str], job: MRJob | None = None) 
 
 def _step_of(kind, words, job, number, step, nsteps):
     if not isinstance(step, MRStep):
-        raise NotImplementedError(f"step {number + 1} is a {type(step).__name__}: only steps of Python run here")
+        raise NotHere(f"step {number + 1} is a {type(step).__name__}: only steps of Python run here")
     roles = [role for role, name in NAMES.items() if role == "map" or step.has(name)]
     if "combine" in roles and "reduce" not in roles:
-        raise NotImplementedError(f"step {number + 1} has a combiner and no reducer")
+        raise NotHere(f"step {number + 1} has a combiner and no reducer")
     functions = {role: _RoleCode(kind, words, role, number, "reduce" in roles) for role in roles}
     sorts_values = bool(job.sort_values()) and "reduce" in roles and not _is_text()
     return streaming.Step(
@@ -166,12 +167,27 @@ def _written(job, number, name, pairs):
     """Yield the lines of the pairs that a role makes of pairs."""
     _, write = job.pick_protocols(number, name)
     function = {"mapper": job.map_pairs, "combiner": job.combine_pairs, "reducer": job.reduce_pairs}[name]
-    for key, value in function(pairs, number):
+    made = function(pairs, number)
+    for pair in made:
+        try:
+            key, value = pair
+        except (TypeError, ValueError):
+            raise NotAPair(
+                f"the {name} yielded {pair!r:.80}{_line_of(made)}: a pair of a key and a value is expected"
+            ) from None
         line = write(key, value)
         if b"\n" in line:  # which a reader takes for several
             yield from line.split(b"\n")
         else:
             yield line
+
+
+def _line_of(generator):
+    """Return where a generator is, or the one whose items it yields, as " (job.py, line 7)"."""
+    while getattr(generator, "gi_yieldfrom", None) is not None:
+        generator = generator.gi_yieldfrom
+    frame = getattr(generator, "gi_frame", None)
+    return "" if frame is None else f" ({os.path.basename(frame.f_code.co_filename)}, line {frame.f_lineno})"
 
 
 def _joined(key, value):

@@ -51,8 +51,8 @@ def check_output(path: Path, overwrite: bool = False) -> str:
     parent, name = os.path.split(absolute_path)
     if os.path.lexists(absolute_path):
         if not overwrite:
-            message = f"the output {path} already exists; give another path, or overwrite=True to replace it"
-            raise OutputError(message, options=["overwrite=True"])
+            hint = "give another path, or overwrite=True to replace it"
+            raise OutputError(f"the output {path} already exists", hint=hint, options=["overwrite=True"])
         if os.path.islink(path) or not os.path.exists(os.path.join(absolute_path, MARK)):
             raise OutputError(
                 f"{path} is not the output of a job that has succeeded, and is not overwritten: remove it"

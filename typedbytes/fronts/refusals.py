@@ -1,0 +1,39 @@
+"""What a library's command line asks for and cannot have here: errors whose text says it all."""
+
+from __future__ import annotations
+
+from typedbytes.errors import TypedBytesError
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typedbytes.jobs.errors import JobError
+
+__all__ = ["NoInput", "NotAPair", "NotHere", "Refusal", "said_of"]
+
+
+class Refusal(TypedBytesError):
+    """An error that is shown in one line, without a traceback."""
+
+
+class NotHere(Refusal, NotImplementedError):
+    """What the library has is not here."""
+
+
+class NoInput(Refusal, OSError):
+    """An input does not exist."""
+
+
+class NotAPair(Refusal, TypeError):
+    """User code has yielded something else than a pair."""
+
+
+def said_of(error: JobError) -> str:
+    """Return the text of a job's error, without advice in words of this package, which the library does not have.
+
+    >>> from typedbytes.jobs.errors import OutputError
+    >>> said_of(OutputError("it exists", hint="overwrite=True replaces it", options=["overwrite=True"]))
+    'it exists'
+    """
+    is_foreign = "--" in error.hint or any(each in error.hint for each in error.options)
+    return str(error)[: -len(f"; {error.hint}")] if is_foreign else str(error)
