@@ -73,7 +73,7 @@ def test_the_outputs_of_steps_are_kept(tmp_path):
     script = lay_out(tmp_path, case)
     run_front(tmp_path, script, "in", "-q", "--no-conf", "-o", "out", "--step-output-dir", "steps")
     assert (tmp_path / "out" / "part-00000").read_bytes().decode("latin-1") == case["output"]
-    assert sorted(os.listdir(tmp_path / "steps" / "step1")) == ["_SUCCESS", "part-00000"]
+    assert sorted(os.listdir(tmp_path / "steps" / "0000")) == ["_SUCCESS", "part-00000"]
 
 
 def test_files_may_be_urls(tmp_path):
@@ -513,3 +513,12 @@ def test_a_file_that_is_named_twice_is_one(tmp_path, way):
     script = written(tmp_path, body, stop="!")
     assert output_of(way, script, "--files=stop").startswith(b'"!"\t"b 2"\n')
     assert run_module("typedbytes", tmp_path, "run", "-q", "--as", "mrjob", script, "in", "--ship", "stop")[0]
+
+
+@pytest.mark.parametrize("library", ["dumbo", "hadoopy", "pydoop"])
+def test_a_script_of_another_library_is_refused(tmp_path, library):
+    (tmp_path / "in").write_text("to be\n")
+    script = HERE / "scripts" / "mr_words.py"
+    for command in ("run", "submit"):
+        _, said = run_module("typedbytes", tmp_path, command, "--as", library, script, "in", "-o", "out", code=64)
+        assert said == f"typedbytes {command}: {script} imports mrjob, not {library}: give --as mrjob\n"

@@ -111,3 +111,12 @@ def test_the_report_of_a_job(tmp_path, submit):
     _, first, more = page.sections["What failed"]
     assert first.startswith("ValueError: bad (") and "\nattempt: attempt_local" in more
     assert page.bars("failed") == 1 and "it did not end" in page.sections["Slowest tasks"]
+
+
+def test_a_command_in_the_current_folder_is_shipped_and_found(tmp_path, submit):
+    (tmp_path / "words.sh").write_text("#!/bin/sh\ntr ' ' '\\n'\n")
+    (tmp_path / "words.sh").chmod(0o755)
+    (tmp_path / "in").write_text("to be\nor to\n")
+    submit("--mapper", "words.sh", "--reducer", "uniq -c", "in", "-o", "out")
+    lines = (tmp_path / "out" / "part-00000").read_text().splitlines()
+    assert [line.split() for line in lines] == [["1", "be"], ["1", "or"], ["2", "to"]]

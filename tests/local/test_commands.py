@@ -164,3 +164,22 @@ def test_a_script_that_prints_lines_is_told_what_it_is(folder):
     write_script(folder, "import sys\nfor line in sys.stdin:\n    print('hello', 1, sep='\\t')", "plain.py")
     _, said = command(folder, "run", "-q", "plain.py", "in.txt", code=1)
     assert "a script that reads lines and prints lines is a command: typedbytes run --mapper 'python plain.py'" in said
+
+
+def test_a_program_in_the_current_folder_is_found_as_on_hadoop(folder):
+    (folder / "mapper.py").write_text(f"#!{sys.executable}\nimport sys\nsys.stdout.writelines(sys.stdin)\n")
+    (folder / "mapper.py").chmod(0o755)
+    expected, _ = command(folder, "run", "-q", "--mapper", "cat", "in.txt")
+    for inline in ([], ["--inline"]):
+        assert command(folder, "run", "-q", "--mapper", "mapper.py", *inline, "in.txt")[0] == expected != b""
+
+
+@pytest.mark.parametrize("words, said", [
+    (["-mapper", "cat"], "Hadoop's -mapper is --mapper here"),
+    (["-reducer", "cat"], "Hadoop's -reducer is --reducer here"),
+    (["--mapper", "cat", "-output", "out"], "Hadoop's -output is --output here"),
+    (["-input", "in.txt"], "inputs are words without -input here"),
+])  # fmt: skip
+def test_options_of_hadoop_are_named_in_ours(folder, words, said):
+    for name in ("run", "submit"):
+        assert command(folder, name, *words, "in.txt", code=64)[1] == f"typedbytes {name}: {said}\n"

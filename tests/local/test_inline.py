@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from support.local_jobs import WORD_COUNT, pairs_of, write_script, write_words
-from support.streaming_support import environment
+from support.streaming_support import environment, run_module
 from typedbytes import local
 from typedbytes.streaming import Step, counter, lib, testing
 
@@ -102,3 +102,12 @@ def test_commands_are_processes_one_after_the_other(tmp_path, cat):
     assert sorted(pairs_of(tmp_path / "outTrue")) == [(0, "a"), (1, "b")]
     with pytest.raises(local.OptionError, match="inline is not for functions beside commands, such as .*cat"):
         local.run(lambda *pair: [pair], cat, inputs=[(0, "a")], output=tmp_path / "mixed", inline=True)
+
+
+@pytest.mark.parametrize("quiet", [[], ["--quiet"]])
+def test_an_error_before_the_job_is_shown_with_its_line(tmp_path, quiet):
+    (tmp_path / "job.py").write_text("import os\nfrom typedbytes import streaming\nstreaming.run(os.environ['NONE'])\n")
+    (tmp_path / "in").write_text("x\n")
+    _, said = run_module("typedbytes", tmp_path, "run", "--inline", *quiet, "job.py", "in", code=64)
+    assert f'  File "{tmp_path}/job.py", line 3, in <module>\n' in said
+    assert said.endswith("job.py fails before it reads any input: KeyError: 'NONE'\n")

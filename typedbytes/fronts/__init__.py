@@ -40,6 +40,25 @@ def install() -> None:
         Captured.after = _run_functions
 
 
+def check_library(script: str, front: str) -> None:
+    """Raise OptionError for a script that imports another library than that of its front, and not this one.
+
+    A script of pydoop may import none.
+    """
+    from typedbytes.jobs.errors import CommandError, OptionError
+    from typedbytes.jobs.source import Source
+
+    try:
+        source = Source(script)
+    except CommandError:  # what starts it says why
+        return
+    found = [name for name in FRONTS if source.imports(name) or source.imports(f"{__name__}.{name}")]
+    if found and front not in found:
+        raise OptionError(
+            f"{script} imports {found[0]}, not {front}: give front={found[0]!r}", options=[f"front={found[0]!r}"]
+        )
+
+
 def _run_functions(names: dict[str, Any]) -> None:
     """Run what a script of pydoop has defined: such a script ends without a call of its own."""
     from typedbytes.fronts.started import is_started_by_engine

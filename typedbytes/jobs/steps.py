@@ -87,7 +87,10 @@ def run_steps(
     kept = _kept_folder(job)
     parent, base = os.path.split(check_output(job.output, job.overwrite))
     start = os.path.join(parent, f".{base[:50]}-{os.urandom(8).hex()}-step")
-    between = [os.path.join(kept, f"step{number}") if kept else f"{start}{number}" for number in range(1, len(steps))]
+    between = [
+        os.path.join(kept, job.library.step_folder(number)) if kept else f"{start}{number}"
+        for number in range(1, len(steps))
+    ]
     results: list[Result] = []
     is_chain = not any("inputs" in own for own in settings)
     for number, (commands, own) in enumerate(zip(steps, settings), 1):

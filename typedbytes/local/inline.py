@@ -21,7 +21,7 @@ from typedbytes.jobs.tasks.caretaker import Caretaker
 from typedbytes.streaming import _reporter
 from typedbytes.streaming._run import TaskRun
 from typedbytes.streaming._sidefiles import side_files
-from typedbytes.streaming.capture import captured, environment_of
+from typedbytes.streaming.capture import NoCallError, captured, environment_of, write_error
 from typedbytes.streaming.task_environment import Task
 
 TYPE_CHECKING = False
@@ -112,9 +112,11 @@ class InlineTasks:
         try:
             with _in_folder(self.folder):
                 return captured(self._script, ["steps", *job.arguments], {**inherited_variables(), **given})
-        except LookupError as error:
+        except NoCallError as error:
             raise CommandError(str(error)) from None
         except (Exception, SystemExit) as error:
+            if self._is_reporting and isinstance(error, Exception):
+                write_error(error)
             message = f"{job.script} fails before it reads any input: {type(error).__name__}: {error}"
             raise CommandError(message) from error
 

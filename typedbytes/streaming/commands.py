@@ -148,7 +148,9 @@ def split_line(line: bytes) -> tuple[bytes, bytes | None]:
 
 def lines_through(command: str, lines: Iterable[bytes], is_filter: bool = False) -> Iterator[bytes]:
     """Yield the lines that a shell's command makes of lines. A filter may end with 1 if it writes nothing, as grep."""
-    process = subprocess.Popen(["/bin/sh", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    # Hadoop finds a program in the task's folder, too.
+    environ = {**os.environ, "PATH": os.pathsep.join([os.environ.get("PATH", os.defpath), os.curdir])}
+    process = subprocess.Popen(["/bin/sh", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environ)
     failed: list[BaseException] = []
     feeder = threading.Thread(target=_feed, args=(process.stdin, lines, failed), daemon=True)
     feeder.start()

@@ -81,12 +81,31 @@ class JobSettings(Settings):
         """Return the arguments after those of the file of options."""
         from typedbytes.cli._job.options_file import words_of_file
 
+        _check_hadoop_options(arguments)
         return [*words_of_file(cls.command, arguments, parser), *arguments]
 
     @property
     def is_shown(self) -> bool:
         """Whether the result goes to standard output."""
         return self.folder in (None, "-")
+
+
+#: Options of Hadoop Streaming, which argparse takes for short ones, and ours. What an input is has no option.
+HADOOP_OPTIONS = {
+    "-mapper": "--mapper", "-combiner": "--combine-with", "-reducer": "--reducer", "-output": "--output",
+    "-input": "", "-file": "--ship", "-files": "--ship", "-cacheFile": "--ship", "-archives": "--archive",
+    "-cacheArchive": "--archive", "-libjars": "--libjars", "-inputformat": "--input-format",
+    "-outputformat": "--output-format", "-numReduceTasks": "--reducers", "-cmdenv": "--env", "-jobconf": "-D",
+}  # fmt: skip
+
+
+def _check_hadoop_options(arguments):
+    for word in arguments:
+        if word == "--":
+            return
+        if word in HADOOP_OPTIONS:
+            ours = HADOOP_OPTIONS[word]
+            raise Failure(USAGE, f"Hadoop's {word} is {ours} here" if ours else "inputs are words without -input here")
 
 
 def _declared(of_job, default):
@@ -225,8 +244,9 @@ def _completed(job, commands):
 
         return replace(job, files=files_in(commands.values()))
     if job.front:
-        from typedbytes.fronts import install
+        from typedbytes.fronts import check_library, install
 
+        check_library(job.script, job.front)
         install()  # a job with --inline runs in this process
     if job.front == "mrjob":
         from typedbytes.fronts.mrjob.runner import completed
