@@ -14,6 +14,7 @@ from functools import cache, partial
 from fuzz.choices import Choices
 from support.vectors import read_jsonl
 from typedbytes._base.compression import decompressed
+from typedbytes._base.magic import compression_of
 from typedbytes.errors import DecodeError
 from typedbytes.sequencefile import _codecs
 
@@ -64,11 +65,12 @@ def check_compressed(data):
     sizes = [choices.pick(SIZES) for _ in range(3)]
     found, error = contents_of(content, name, [1 << 16])
     pieces, fault = contents_of(content, name, sizes)
-    assert type(error) is type(fault), (error, fault)
+    if max(len(found), len(pieces)) < MAX_NBYTES - max(SIZES):  # what a fault spoils may be a whole read
+        assert type(error) is type(fault), (error, fault)
     assert found.startswith(pieces) or pieces.startswith(found)
     if error is None:
-        assert pieces == found
-        if name in DECOMPRESS and len(found) < MAX_NBYTES:
+        assert pieces == found or fault is not None
+        if name in DECOMPRESS and compression_of(content) and len(found) < MAX_NBYTES:
             try:
                 expected = DECOMPRESS[name](content)
             except ERRORS:
