@@ -138,7 +138,7 @@ WRONG = [
     (doubled({"type": "array", "items": "int"}), b"\2", "a count of 1, with 0 bytes left"),
     (NESTED, b"\2" * 500 + b"\0", "nest deeper"),
     ({"type": "bytes", "logicalType": "decimal", "precision": 4}, b"\0", "a decimal of 0 bytes"),
-    ("int", b"\2\2", "bytes after"),
+    ("int", b"\2\2", "left after the last field"),
 ]
 
 
