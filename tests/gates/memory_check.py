@@ -19,8 +19,11 @@ from gates import build_copies, figures  # noqa: E402
 
 SOURCES = build_copies.ROOT / "src" / "typedbytes"
 MODULES, HEADERS = ("|".join({path.stem for path in SOURCES.rglob(names)}) for names in ("*.pyx", "*.h"))
-#: A function of Cython's, since the interpreter has a _report.c too, or one in a header.
-OURS = re.compile(rf"(by|at) 0x[0-9A-F]+: (__[Pp]yx\w+ \(({MODULES})\.c|.*\(({HEADERS})\.h):")
+#: A frame in a module of ours; where it has lines, a function of Cython's, since the interpreter has a _report.c too,
+#: or one in a header.
+OURS = re.compile(
+    rf"(by|at) 0x[0-9A-F]+: (__[Pp]yx\w+ \(({MODULES})\.c:|.*\(({HEADERS})\.h:|.*\(in .*/typedbytes/.*\.so\))"
+)
 INTERPRETER = "_PyEval_EvalFrameDefault"  # frames below it called us, frames above it we called
 NWIRES = 200
 
