@@ -62,9 +62,7 @@ class Job:
       nreducers      how many reduce tasks, hence part files (1, or 0 for a script without a reducer); a property with
                      the number wins
       combiner       False leaves the script's combiner out, None uses it if there is one, with True there must be one
-      secondary      how many bytes at the end of each encoded key affect only the order, not the choice of reducer:
-                     as BinaryPartitioner does it with the right offset -secondary - 1; jobs with group_by do not
-                     need it (0)
+      secondary      ignore the last N bytes of a key when choosing its reducer; not needed with group_by (0)
       input_format   "auto" (by content), "text", "sequencefile", "json" (lines, parsed). Hadoop also takes names of
                      Java classes; the others also "csv" (rows as dicts), "file" (a path and its bytes), "pairs", and
                      several formats, "users/*=csv,*.log=text"
@@ -91,7 +89,7 @@ class Job:
       python_versions  Hadoop: versions of Python of the nodes, like "3.11" (what `python` is)
       arguments      words for the script, after its role
       steps          Hadoop: the roles of each step in a job of several, which `check` asks the script for
-      raw_text       map tasks get lines of text as they are, without offsets; steps say so (False)
+      raw_text       map tasks get lines of text as they are, without offsets; set by a Step (False)
       streams        Hadoop: what tasks exchange with it, "typedbytes" or "text", as mrjob's do ("typedbytes")
       front          the library whose names the script imports, such as "mrjob": it gets those of
                      `typedbytes.fronts` ("")
