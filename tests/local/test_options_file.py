@@ -2,14 +2,12 @@
 
 import functools
 import os
-import sys
 
 import pytest
 
 from support.local_jobs import write_script
 from support.streaming_support import run_module
 
-pytestmark = pytest.mark.skipif(sys.version_info < (3, 11), reason="Python has no reader of TOML")
 command = functools.partial(run_module, "typedbytes")
 
 
