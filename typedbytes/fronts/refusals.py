@@ -36,4 +36,4 @@ def said_of(error: JobError) -> str:
     'it exists'
     """
     is_foreign = "--" in error.hint or any(each in error.hint for each in error.options)
-    return str(error)[: -len(f"; {error.hint}")] if is_foreign else str(error)
+    return error.message if is_foreign else str(error)

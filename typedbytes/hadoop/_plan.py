@@ -16,7 +16,7 @@ from typedbytes.jobs.environment import BY_KEY, COMBINES, INPUT, OUTPUT
 from typedbytes.jobs.errors import OptionError
 from typedbytes.jobs.hadoop_properties import check_by_key
 from typedbytes.jobs.job import LINES, Job
-from typedbytes.jobs.properties import PARTITIONER_CLASS, REDUCERS, properties_of
+from typedbytes.jobs.properties import PARTITIONER_CLASS, properties_of, without_reducers
 from typedbytes.jobs.script import launcher
 from typedbytes.streaming.task_environment import BYTES_COMPARATOR
 
@@ -94,7 +94,7 @@ class Plan(Job):
             properties.update(_split_plugin.properties(self, self._nreducers))
         properties.update(self._stream_properties())
         # The number of reducers is there already, under one name: of two, Hadoop takes the last.
-        return {**properties, **{name: value for name, value in self.own_properties().items() if name not in REDUCERS}}
+        return {**properties, **without_reducers(self.own_properties())}
 
     def _stream_properties(self):
         """Return the properties that name what tasks exchange, where -io alone does not, and what they have to know."""

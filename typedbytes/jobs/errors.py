@@ -34,8 +34,9 @@ class JobError(TypedBytesError):
     """A job failed, and has left no output.
 
     `tail` holds the last lines of the failing task on standard error; `kept` is the job's folder if it was kept, or
-    None. `hint` says what to do, if that is known; the text of the error ends with it. `options` has the options that
-    the text names as Python does, "reducers" or "overwrite=True": a command shows its own words in their place.
+    None. `hint` says what to do, if that is known: the text of the error is `message` and, after a semicolon, the hint.
+    `options` has the options that the text names as Python does, "reducers" or "overwrite=True": a command shows its
+    own words in their place.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class JobError(TypedBytesError):
         self.tail: list[str] = list(tail)
         self.options: tuple[str, ...] = tuple(options)
         self.kept: str | None = None
+        self.message: str = message
         self.hint: str = hint or ""
 
 

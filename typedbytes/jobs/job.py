@@ -14,7 +14,13 @@ from typedbytes.jobs.errors import OptionError
 from typedbytes.jobs.fronts import FRONTS, Front
 from typedbytes.jobs.input_formats import named_formats
 from typedbytes.jobs.options import Option, converted, option, path_of
-from typedbytes.jobs.properties import PARTITIONER_CLASS, REDUCERS, STREAMING_OPTION_OF, properties_of, reducers_of
+from typedbytes.jobs.properties import (
+    PARTITIONER_CLASS,
+    STREAMING_OPTION_OF,
+    properties_of,
+    reducers_of,
+    without_reducers,
+)
 from typedbytes.streaming.task_environment import BINARY_PARTITIONER
 
 TYPE_CHECKING = False
@@ -363,7 +369,7 @@ class Job:
 
     def without_reducer_property(self) -> dict[str, str]:
         """Return the properties without the number of reduce tasks."""
-        return {name: value for name, value in self.properties.items() if name not in REDUCERS}
+        return without_reducers(self.properties)
 
     @staticmethod
     def options(command: str | None = None) -> dict[str, Option]:

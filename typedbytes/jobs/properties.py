@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COMPARATORS", "LINE_PROPERTIES", "PARTITIONER_CLASS", "STREAMING_OPTION_OF", "REDUCERS", "properties_of",
-    "reducers_of", "variables_of",
+    "reducers_of", "variables_of", "without_reducers",
 ]  # fmt: skip
 
 #: The names of the property with the number of reduce tasks.
@@ -87,6 +87,15 @@ def reducers_of(properties: Mapping[str, str], nreducers: int | None = None) -> 
             raise OptionError(f"the property {name} is a number, not {value!r}")
         return int(value), f"properties={ {name: value} }"
     return nreducers, f"reducers={nreducers}"
+
+
+def without_reducers(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return properties but the one for the number of reduce tasks.
+
+    >>> without_reducers({"mapreduce.job.reduces": "3", "my.limit": "1"})
+    {'my.limit': '1'}
+    """
+    return {name: value for name, value in properties.items() if name not in REDUCERS}
 
 
 def variables_of(properties: Mapping[str, str]) -> dict[str, str]:

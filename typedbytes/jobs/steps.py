@@ -18,7 +18,7 @@ from typedbytes.jobs.counters import Counters
 from typedbytes.jobs.environment import STEP
 from typedbytes.jobs.errors import JobError, OutputError
 from typedbytes.jobs.paths import absolute
-from typedbytes.jobs.properties import REDUCERS, reducers_of
+from typedbytes.jobs.properties import reducers_of, without_reducers
 from typedbytes.jobs.result import Result
 from typedbytes.jobs.tasks.output_folder import check_output
 
@@ -46,7 +46,7 @@ def with_settings(job: AnyJob, settings: Mapping[str, Any], **more: Any) -> AnyJ
     nreducers, _ = reducers_of(own, settings.get("reducers"))
     if nreducers is not None:
         more["nreducers"] = nreducers
-        properties = {name: value for name, value in properties.items() if name not in REDUCERS}
+        properties = without_reducers(properties)
     return replace(job, properties=properties, raw_text="raw_text" in settings, **more)
 
 

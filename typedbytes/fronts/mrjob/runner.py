@@ -22,7 +22,7 @@ from typedbytes.fronts.refusals import NoInput, NotHere, Refusal, said_of
 from typedbytes.jobs.errors import JobError, OptionError, SubmitError
 from typedbytes.jobs.fronts import FRONTS
 from typedbytes.jobs.job import Job
-from typedbytes.jobs.properties import REDUCERS
+from typedbytes.jobs.properties import without_reducers
 
 TYPE_CHECKING = False
 
@@ -75,7 +75,7 @@ def described(job: MRJob, options: dict[str, Any], engine: str, folder: str) -> 
     else:
         conf = FRONTS["mrjob"].properties_here(conf)
     if not any(isinstance(step, MRStep) and step.has("reducer") for step in job.steps()):
-        conf = {name: value for name, value in conf.items() if name not in REDUCERS}
+        conf = without_reducers(conf)
     named = {kind: [*options.get(f"upload_{kind}", []), *_listed(getattr(job, kind)()), *given[f"upload_{kind}"]]
              for kind in ("files", "archives", "dirs")}  # fmt: skip
     output_format = job.hadoop_output_format() if engine == "hadoop" else None
@@ -116,7 +116,7 @@ def completed(job: AnyJob) -> AnyJob:
     if job.input_format != "auto":
         fields.pop("input_format", None)
     if job.nreducers is not None:  # the command wins over the class
-        fields["properties"] = {name: value for name, value in fields["properties"].items() if name not in REDUCERS}
+        fields["properties"] = without_reducers(fields["properties"])
     for name in ("properties", "environment"):
         fields[name] = {**fields[name], **getattr(job, name)}
     for name in ("files", "archives", "libjars"):
