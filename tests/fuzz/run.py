@@ -13,6 +13,7 @@ import argparse
 import pathlib
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS.parent)]
@@ -47,6 +48,7 @@ def parser():
     """Describe the command line."""
     result = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     result.add_argument("--seconds", type=float, default=FOR_EVER, help="of all targets together")
+    result.add_argument("--processes", type=int, default=1, help="how many targets run at a time")
     result.add_argument("--executions", type=int, default=FOR_EVER, help="of each target")
     result.add_argument("--seed", default=str(time.time_ns()), help="the same seed makes the same inputs")
     result.add_argument("--targets", default=",".join(targets.TARGETS), help="names with commas between")
@@ -66,8 +68,9 @@ def parser():
 
 
 def report(options, watch):
-    """Run the targets one after the other and print a line for each; return the exit code."""
+    """Run the targets and print a line for each, in their order; return the exit code."""
     names = options.targets.split(",")
+    seconds = options.seconds * options.processes / len(names)
     command = [sys.executable, __file__, "--slow", options.slow]
     print(f"seed {options.seed}")
     print(
@@ -75,9 +78,12 @@ def report(options, watch):
         f"{'slowest':>9}{'MiB':>6}"
     )
     executions, slowest, bad = {}, 0.0, 0
-    for name in names:
-        seconds = options.seconds / len(names)
-        found = watch(command, name, options.seed, seconds, options.executions, options.timeout)
+
+    def run(name):
+        return watch(command, name, options.seed, seconds, options.executions, options.timeout)
+
+    pool = ThreadPoolExecutor(options.processes)
+    for name, found in zip(names, pool.map(run, names)):
         kinds = [finding["kind"] for finding in found["findings"]]
         ncrashes, nexceptions = sum(kind in ("death", "stuck") for kind in kinds), kinds.count("exception")
         print(

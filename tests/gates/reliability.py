@@ -28,7 +28,7 @@ START, END = "<!-- figures -->\n", "<!-- end of figures -->\n"
 #: By name: the command, what it is for, and what it found in words.
 GATES = {
     "fuzz": (
-        "tests/fuzz/run.py --seconds 3600",
+        "tests/fuzz/run.py --seconds 3600 --processes 2",
         "Fuzzing, memory between forbidden pages",
         "{executions:,} executions, {findings} findings; slowest input {slowest_seconds} s; {inputs_kept} inputs kept",
     ),
