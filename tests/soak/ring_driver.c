@@ -243,16 +243,31 @@ static void *run_in_thread(void *s) {
     return NULL;
 }
 
-/* Calls that come at about the moment when the other side, which does not spin, falls asleep. */
+/* Calls that come at about the moment when the other side, which does not spin, falls asleep: before or after, since
+ * both wait for a while. */
 static void *echo_in_thread(void *data) {
     side *s = data;
     uint64_t number;
     for (uint64_t i = 0; i < s->nread && !s->result; i++) {
+        long long until = now_ns() + (long long)(mixed(~i) % 2000);
         size_t n;
+        while (now_ns() < until) continue;
         s->result = read_some(s->ring, (unsigned char *)&number, 8, 0, &n);
         if (!s->result) s->result = write_all(s->ring, (unsigned char *)&number, n);
     }
     return NULL;
+}
+
+/* As poll_twice. */
+static int spin_twice(ring *r) {
+    for (int i = 0; i < 2; i++) {
+        long long until = now_ns() + timeout_ms * 1000000LL;
+        while (now_ns() < until) {
+            if (ring_ready(r, 1)) return 1;
+            ring_pause();
+        }
+    }
+    return ring_ready(r, 1);
 }
 
 static int call_all(side *s) {
@@ -263,7 +278,8 @@ static int call_all(side *s) {
         size_t n = 0;
         while (now_ns() < until) continue;
         result = write_all(s->ring, (unsigned char *)&number, 8);
-        while (!result && !ring_ready(s->ring, 1) && now_ns() < until + timeout_ms * 1000000LL) ring_pause();
+        /* Awake to the end: a side that falls asleep publishes what it has read, and so wakes the other one up. */
+        if (!result && !spin_twice(s->ring)) result = HUNG;
         if (!result) result = read_some(s->ring, (unsigned char *)&found, 8, 0, &n);
         if (!result && (n != 8 || found != number)) result = CHANGED;
     }
