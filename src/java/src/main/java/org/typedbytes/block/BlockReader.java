@@ -30,8 +30,8 @@ public final class BlockReader {
     public static final int BUFFER_SIZE = 1 << 18;
     private static final int MAX_ALLOCATION = 1 << 20;
     private static final int NATIVE_START = 0xf5;
-    private static final int HEAD_SIZE = 24;
-    private static final int ENTRY_SIZE = 16;
+    private static final int HEAD_SIZE = OnePass.HEAD_SIZE;
+    private static final int ENTRY_SIZE = OnePass.ENTRY_SIZE;
 
     private static final Pattern DECIMAL = Pattern.compile("[-+]?[0-9.]+(e[-+]?[0-9]+)?", Pattern.CASE_INSENSITIVE);
     private static final Pattern NOT_FINITE = Pattern.compile("[-+]?(?:(nan)|inf(?:inity)?)", Pattern.CASE_INSENSITIVE);
@@ -50,6 +50,7 @@ public final class BlockReader {
     private long frameEnd = Long.MAX_VALUE;
     private int entry = -1;
     private final long[] shortTable = new long[64];
+    private final OnePass onePass = new OnePass();
     private Crc32c crc;
     private boolean failed;
 
@@ -315,7 +316,7 @@ public final class BlockReader {
 
     private Message readNative() throws IOException {
         need(4);
-        if (buffer.getInt(buffer.position()) != 0xf5424201) {
+        if (buffer.getInt(buffer.position()) != OnePass.START) {
             throw bad("not a native message, or an unknown version", 0);
         }
         need(HEAD_SIZE);
@@ -338,13 +339,16 @@ public final class BlockReader {
             throw bad("a message of " + (count & 0xffffffffL) + " values and " + body
                     + " bytes is too large for this reader", 8);
         }
-        if ((flags & 2) != 0) {
+        if ((flags & OnePass.CHECKSUM) != 0) {
             crc = new Crc32c();
             crc.update(buffer, at, at + HEAD_SIZE);
         }
         buffer.position(at + HEAD_SIZE);
-        List<Object> values =
-                readBody(readTable(count, body, (1L << log2) - 1), count, (1 << log2) - 1, (flags & 1) != 0);
+        int mask = (1 << log2) - 1;
+        List<Object> values = crc == null ? onePass.read(buffer, count, body, mask) : null;
+        if (values == null) {
+            values = readBody(readTable(count, body, mask), count, mask, (flags & OnePass.LITTLE_ARRAYS) != 0);
+        }
         entry = -1;
         if (crc != null) {
             int right = crc.value();
@@ -354,7 +358,7 @@ public final class BlockReader {
                 throw bad("the checksum is wrong", -4);
             }
         }
-        return new Message(Wire.NATIVE, id, (flags & 4) != 0, values);
+        return new Message(Wire.NATIVE, id, (flags & OnePass.REPLY_WANTED) != 0, values);
     }
 
     private long[] readTable(int count, long body, long mask) throws IOException {

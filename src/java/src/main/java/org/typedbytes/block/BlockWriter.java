@@ -22,6 +22,7 @@ public final class BlockWriter {
     private final WritableByteChannel channel;
     private final boolean checksum;
     private final ByteBuffer buffer = ByteBuffer.allocateDirect(BUFFER_SIZE);
+    private final OnePass onePass = new OnePass();
     private Crc32c crc;
     private int crcFrom;
     private boolean isTorn;
@@ -44,8 +45,12 @@ public final class BlockWriter {
      */
     public void write(Message message) throws IOException {
         check();
-        Part[] parts = new Part[message.values.size()];
         boolean isNative = message.wire == Wire.NATIVE;
+        if (isNative && !checksum && onePass.put(message, buffer)) {
+            flush();
+            return;
+        }
+        Part[] parts = new Part[message.values.size()];
         boolean isText = message.wire == Wire.LINE || message.wire == Wire.BLOCK;
         for (int i = 0; i < parts.length; i++) {
             parts[i] = isNative ? nativePart(message.values.get(i)) : part(message.values.get(i), isText);
@@ -287,11 +292,11 @@ public final class BlockWriter {
         }
         crc = checksum ? new Crc32c() : null;
         crcFrom = buffer.position();
-        putInt(0xf5424201);
+        putInt(OnePass.START);
         reserve(4);
-        buffer.put((byte) ((order == ByteOrder.LITTLE_ENDIAN ? 1 : 0) | (checksum ? 2 : 0)
-                | (message.wantsReply ? 4 : 0)));
-        buffer.put((byte) 3).putShort((short) 0);
+        buffer.put((byte) ((order == ByteOrder.LITTLE_ENDIAN ? OnePass.LITTLE_ARRAYS : 0)
+                | (checksum ? OnePass.CHECKSUM : 0) | (message.wantsReply ? OnePass.REPLY_WANTED : 0)));
+        buffer.put((byte) OnePass.LOG2_ALIGNMENT).putShort((short) 0);
         putInt(parts.length);
         putInt((int) message.id);
         putLong(body);

@@ -108,13 +108,7 @@ public class BlockTest {
     public void everyWireComesInOneByteAtATime() throws IOException {
         for (Wire wire : Wire.values()) {
             byte[] data = write(new Message(wire, PLAIN), false);
-            InputStream dribble = new ByteArrayInputStream(data) {
-                @Override
-                public synchronized int read(byte[] target, int offset, int length) {
-                    return super.read(target, offset, Math.min(length, 1));
-                }
-            };
-            BlockReader reader = new BlockReader(Channels.newChannel(dribble), wire);
+            BlockReader reader = new BlockReader(Channels.newChannel(dribble(data)), wire);
             assertSame(PLAIN, reader.read().values);
             assertNull(reader.read());
         }
@@ -157,6 +151,55 @@ public class BlockTest {
                 assertThrows(IOException.class, () -> read(Wire.NATIVE, flipped));
             }
         }
+    }
+
+    /** Small messages are written and read in one pass, others value by value. */
+    @Test
+    public void aMessageInOnePassIsThatInMany() throws IOException {
+        char[] letters = new char[300];
+        Arrays.fill(letters, 'x');
+        String text = new String(letters);
+        List<List<Object>> messages = new ArrayList<>(Arrays.asList(PLAIN, Collections.emptyList()));
+        for (int length : new int[] {0, 1, 7, 8, 255, 256, 257}) {
+            String part = text.substring(0, length);
+            messages.add(Arrays.asList(new Command(part), 5, part, 2.5, part.getBytes(), true, null, 1L << 40, A, A));
+        }
+        messages.add(Arrays.asList(A, 1, "\ufffd", new byte[262_000], "does not fit in the buffer", text));
+        for (List<Object> values : messages) {
+            Message message = new Message(Wire.NATIVE, 0xfffffffeL, true, values);
+            byte[] whole = write(message, false);
+            byte[] summed = write(message, true);
+            summed[4] ^= 2;    // its flag
+            assertArrayEquals(Arrays.copyOf(summed, summed.length - 4), whole);
+            assertSame(values, read(Wire.NATIVE, whole).values);
+        }
+        List<Object> values = Arrays.asList(A, 5, "text", new byte[3], "", null, false, A, "na\u00efve", -1L, 0.5);
+        byte[] data = write(new Message(Wire.NATIVE, values), false);
+        for (int bit = 0; bit < 8 * data.length; bit++) {
+            byte[] flipped = data.clone();
+            flipped[bit / 8] ^= (byte) (1 << bit % 8);
+            assertEquals(outcome(new BlockReader(Channels.newChannel(dribble(flipped)), Wire.NATIVE)),
+                    outcome(new BlockReader(Channels.newChannel(new ByteArrayInputStream(flipped)), Wire.NATIVE)));
+        }
+    }
+
+    private static String outcome(BlockReader reader) throws IOException {
+        Message message;
+        try {
+            message = reader.read();
+        } catch (IOException error) {
+            return error.toString();
+        }
+        return Arrays.toString(write(message, true)) + reader.offset();
+    }
+
+    private static InputStream dribble(byte[] data) {
+        return new ByteArrayInputStream(data) {
+            @Override
+            public synchronized int read(byte[] target, int offset, int length) {
+                return super.read(target, offset, Math.min(length, 1));
+            }
+        };
     }
 
     @Test
