@@ -45,7 +45,7 @@ def home(tmp_path):
 def test_the_hadoop_command_is_found_by_its_home(home, tmp_path):
     folder = home()
     jar = folder / "share" / "hadoop" / "tools" / "lib" / "hadoop-streaming-3.4.2.jar"
-    with pytest.raises(hadoop.SubmitError, match="streaming jar was not found .* --streaming-jar"):
+    with pytest.raises(hadoop.SubmitError, match="streaming jar was not found .* as jar;"):
         hadoop.command_of(environ={"HADOOP_HOME": str(folder)})
     jar.parent.mkdir(parents=True)
     jar.write_bytes(b"")
@@ -270,9 +270,9 @@ def test_a_bundle_for_another_python_is_refused(tmp_path, monkeypatch):
     for options, message in [
         (
             {"python_versions": ["3.9", "3.11"]},
-            "b.zip is for Python 3.9, and the nodes run Python 3.11: .* --python-version 3.11",
+            "b.zip is for Python 3.9, and the nodes run Python 3.11: .* python_versions=..3.11..,",
         ),
-        ({"python": "/opt/bin/python3.12"}, "and --python is /opt/bin/python3.12: .* --python-version 3.12"),
+        ({"python": "/opt/bin/python3.12"}, "and --python is /opt/bin/python3.12: .* python_versions=..3.12..,"),
         ({"python": str(python)}, "and .*python3 here is Python 3.7"),
     ]:
         with pytest.raises(hadoop.SubmitError, match=message):

@@ -120,6 +120,15 @@ def test_the_command_says_what_is_wrong(words, tmp_path, words_given, code, said
     assert not (tmp_path / "out").exists()
 
 
+def test_a_name_that_looks_like_an_option_stays_as_it_is_in_a_message(tmp_path):
+    write_script(tmp_path, "from typedbytes import streaming\nstreaming.run(lambda *pair: [pair])", "reducers=2.py")
+    (tmp_path / "in.txt").write_text("a")
+    words = command("reducers=2.py", "in.txt", "-o", "out", "-r", "2")
+    done = subprocess.run(words, capture_output=True, env=environment(), text=True, cwd=tmp_path)
+    said = "reducers=2.py has no reducer: give streaming.run(...) one, or leave out --reducers 2"
+    assert (done.returncode, done.stderr) == (64, f"typedbytes run: {said}\n")
+
+
 PARAMETERS = """
     import os, sys
     import beside

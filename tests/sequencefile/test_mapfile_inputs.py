@@ -235,3 +235,8 @@ def test_jobs_read_folders_inside_folders(nested, tmp_path, how):
 def test_a_job_without_it_is_told_of_the_option(nested, tmp_path):
     with pytest.raises(local.InputError, match=r"nested/[abc].* \(recursive reads it too\)"):
         local.run("cat", inputs=nested, output=tmp_path / "copy", quiet=True)
+    with pytest.raises(local.InputError, match=r"nested/[abc].* \(recursive reads it too\)"):
+        local.run("cat", inputs=f"file://{nested}", output=tmp_path / "copy", quiet=True)
+    run = ("run", "-q", "--mapper", "cat", "-o", tmp_path / "copy")
+    assert "(--recursive reads it too)" in bad(66, *run, nested)[1]
+    assert "(--recursive reads it too)" in bad(66, *run, f"file://{nested}")[1]

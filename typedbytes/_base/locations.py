@@ -19,14 +19,13 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = [
-    "MARK", "PART_PREFIX", "file_system", "files", "glob_paths", "is_hidden", "is_map_file", "is_pattern", "is_url",
-    "map_files", "opened", "opened_in", "opened_to_recognise", "part_files", "parts", "reason_of", "size",
-    "visible_names", "visible_paths", "written_parts",
+    "MARK", "PART_PREFIX", "NestedFolderError", "file_system", "files", "glob_paths", "is_hidden", "is_map_file",
+    "is_pattern", "is_url", "map_files", "opened", "opened_in", "opened_to_recognise", "part_files", "parts",
+    "reason_of", "size", "visible_names", "visible_paths", "written_parts",
 ]  # fmt: skip
 
 PART_PREFIX = "part-"  # of the names of part files
 MARK = "_SUCCESS"  # the file of a complete output
-RECURSIVE = "recursive"  # what a folder inside a folder needs, the name of an option; the command has its own
 _SIDE_FILE = r".+-(?:[mr]-\d{5,}|c-\d{5,}-\d+)(?:\..+)?"  # of a map task, a reduce task or a combiner
 _CLASSES_NBYTES = 1 << 12  # of a header, up to its class names
 _HDFS = ("hdfs://", "viewfs://", "arrow_hdfs://")
@@ -46,6 +45,12 @@ _ANSWER_SECONDS = 12  # in which a name node that is there has answered
 # is freed there waits for its threads, which the child does not have.
 _native: dict[int, Any] = {}
 _answering: set[int] = set()  # of them, those that have answered
+
+
+class NestedFolderError(IsADirectoryError):
+    """A folder among part files. `message` does not name the option that reads it too: each caller has its own."""
+
+    message: str
 
 
 def opened(file: Any, mode: str) -> tuple[Any, bool]:
@@ -292,7 +297,10 @@ def _data_of(folder):
 
 
 def _refused(folder):
-    raise IsADirectoryError(errno.EISDIR, f"a folder among the part files: {folder} ({RECURSIVE} reads it too)")
+    message = f"a folder among the part files: {folder}"
+    error = NestedFolderError(errno.EISDIR, f"{message} (recursive reads it too)")
+    error.message = message
+    raise error
 
 
 def _head(path, nbytes):

@@ -17,6 +17,7 @@ import importlib.util
 import sys
 
 from typedbytes.jobs.fronts import FRONTS
+from typedbytes.jobs.messages import option_named
 from typedbytes.streaming.task_environment import Captured
 
 TYPE_CHECKING = False
@@ -54,9 +55,7 @@ def check_library(script: str, front: str) -> None:
         return
     found = [name for name in FRONTS if source.imports(name) or source.imports(f"{__name__}.{name}")]
     if found and front not in found:
-        raise OptionError(
-            f"{script} imports {found[0]}, not {front}: give front={found[0]!r}", options=[f"front={found[0]!r}"]
-        )
+        raise OptionError(f"{script} imports {found[0]}, not {front}: give " + option_named("front", found[0]))
 
 
 def _run_functions(names: dict[str, Any]) -> None:

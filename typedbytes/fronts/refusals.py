@@ -32,8 +32,8 @@ def said_of(error: JobError) -> str:
     """Return the text of a job's error, without advice in words of this package, which the library does not have.
 
     >>> from typedbytes.jobs.errors import OutputError
-    >>> said_of(OutputError("it exists", hint="overwrite=True replaces it", options=["overwrite=True"]))
+    >>> from typedbytes.jobs.messages import option_named
+    >>> said_of(OutputError("it exists", hint=option_named("overwrite", True) + " replaces it"))
     'it exists'
     """
-    is_foreign = "--" in error.hint or any(each in error.hint for each in error.options)
-    return error.message if is_foreign else str(error)
+    return error.message if error.hint_names_options else str(error)

@@ -16,9 +16,15 @@ from typedbytes.jobs.environment import BY_KEY, COMBINES, INPUT, OUTPUT
 from typedbytes.jobs.errors import OptionError
 from typedbytes.jobs.hadoop_properties import check_by_key
 from typedbytes.jobs.job import LINES, Job
+from typedbytes.jobs.messages import option_named
 from typedbytes.jobs.properties import PARTITIONER_CLASS, properties_of, without_reducers
 from typedbytes.jobs.script import launcher
 from typedbytes.streaming.task_environment import BYTES_COMPARATOR
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typedbytes.jobs.messages import Text
 
 __all__ = ["Plan"]
 
@@ -184,9 +190,10 @@ class Plan(Job):
 
 
 #: What to do instead of a format for which Hadoop has no class.
-ELSEWHERE = {
+ELSEWHERE: dict[str, Text] = {
     "csv": "Hadoop cuts a file at any line, and tasks would not know the names of the columns: make JSON lines of it",
-    "file": "Hadoop has no such input format; give the name of a Java class of yours as input_format",
+    "file": "Hadoop has no such input format; give the name of a Java class of yours as "
+    + option_named("input_format"),
     "pairs": "for Hadoop, convert inputs with typedbytes loadtb, and read SequenceFile output with dumptb",
     "parquet": "for Hadoop, leave the output in SequenceFiles, and typedbytes convert makes Parquet of them",
 }
@@ -197,8 +204,7 @@ def _java_class(option, formats, name):
         raise OptionError(f"a job on Hadoop has one format for all inputs, not {name!r}")
     if name in ELSEWHERE and name not in formats:
         where = "typedbytes run" if name == "pairs" else "typedbytes run and Spark"
-        named = ["input_format"] if name == "file" else []
-        raise OptionError(f'the format "{name}" works only with {where}: {ELSEWHERE[name]}', options=named)
+        raise OptionError(f'the format "{name}" works only with {where}: ' + ELSEWHERE[name])
     if name and name not in formats and "." not in name:
         raise OptionError(f"unknown format {name!r}; known: {', '.join(formats)}, and the full name of any Java class")
     return _quoting.option(option, formats.get(name, name))  # refuses an empty name

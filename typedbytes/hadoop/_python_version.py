@@ -12,6 +12,7 @@ import subprocess
 from typedbytes._base.locations import is_url
 from typedbytes.hadoop._bundle import versions_in
 from typedbytes.jobs.errors import SubmitError
+from typedbytes.jobs.messages import option_named
 
 __all__ = ["check_python"]
 
@@ -33,8 +34,12 @@ def check_python(plan, say):
         version = sorted(reasons.keys() - versions)[0]
         raise SubmitError(
             f"the bundle {os.path.basename(plan.bundle)} is for Python {wanted}, and {reasons[version]}: "
-            "have one made for the "
-            f"nodes with --python-version {version}, or name their Python with --python and --python-version"
+            "have one made for the nodes with "
+            + option_named("python_versions", [version])
+            + ", or name their Python by "
+            + option_named("python")
+            + " and "
+            + option_named("python_versions")
         )
     if not reasons:
         say(

@@ -16,6 +16,7 @@ from collections import namedtuple
 from typedbytes._base.locations import is_url
 from typedbytes._base.secrets import without_secret_values
 from typedbytes.jobs.errors import OptionError, SubmitError
+from typedbytes.jobs.messages import option_named
 from typedbytes.jobs.shipped import split_link
 
 __all__ = [
@@ -117,8 +118,7 @@ def variable(key, value):
         (shown,) = without_secret_values([word])
         raise SubmitError(
             f"Hadoop ends the variable {key}={shown[len(key) + 1 :]!r} at its space: "
-            "have the script read the value from a file (files)",
-            options=["files"],
+            "have the script read the value from a file (" + option_named("files") + ")"
         )
     return option("-cmdenv", literal("-cmdenv", word))
 

@@ -12,6 +12,7 @@ from typedbytes._base.locations import is_url
 from typedbytes.errors import FormatError
 from typedbytes.hadoop import _quoting
 from typedbytes.jobs.errors import SubmitError
+from typedbytes.jobs.messages import option_named
 from typedbytes.jobs.properties import LINE_PROPERTIES
 from typedbytes.jobs.source import Source
 
@@ -41,13 +42,12 @@ def with_feed(plan, say=lambda line: None):
             return replace(plan, feed="pairs")
         say("map tasks get whole splits; with --feed pairs Hadoop would hand over single pairs")
     elif hindrance:
-        message = f"the job cannot have whole splits: {hindrance}; submit it with feed='pairs'"
-        raise SubmitError(message, options=["feed='pairs'"])
+        message = f"the job cannot have whole splits: {hindrance}"
+        raise SubmitError(message, hint="submit it with " + option_named("feed", "pairs"))
     elif not is_url(plug_in) and not os.path.isfile(plug_in):
         raise SubmitError(
             f"whole splits need the plug-in {plug_in}: run make jar in the sources of typedbytes, "
-            "or give its path as feed_jar",
-            options=["feed_jar"],
+            "or give its path as " + option_named("feed_jar")
         )
     return replace(plan, feed="splits", feed_jar=plug_in)
 

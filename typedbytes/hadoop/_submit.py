@@ -22,6 +22,7 @@ from typedbytes.hadoop.outputs import local_folder
 from typedbytes.hadoop.steps import jobs_of, removal, removals_of_output, replacement, unneeded
 from typedbytes.jobs.errors import JobFailedError, OptionError, SubmitError
 from typedbytes.jobs.history import StepHistory, bad_records_in, recorded
+from typedbytes.jobs.messages import option_named
 from typedbytes.jobs.result import Result
 from typedbytes.jobs.signals import name_of
 
@@ -44,7 +45,9 @@ def command_of(jar: str | None = None, environ: Mapping[str, str] = os.environ) 
     command = find_command("hadoop", environ)
     if jar is not None and not os.path.isfile(jar):
         raise OptionError(
-            f"there is no streaming jar {jar}: correct --streaming-jar, or leave it out to have Hadoop's own found"
+            f"there is no streaming jar {jar}: correct "
+            + option_named("jar")
+            + ", or leave it out to have Hadoop's own found"
         )
     return [command, "jar", jar or find_jar(command, environ)]
 

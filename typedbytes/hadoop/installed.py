@@ -10,6 +10,7 @@ import os
 import shutil
 
 from typedbytes.jobs.errors import SubmitError
+from typedbytes.jobs.messages import option_named
 
 TYPE_CHECKING = False
 
@@ -38,7 +39,10 @@ def find_command(name: str = "hadoop", environ: Mapping[str, str] = os.environ) 
         )
     raise SubmitError(
         f"there is no Hadoop here: put its bin folder, with the command {name}, on PATH or its home into HADOOP_HOME",
-        hint="--dry-run and --target print a job without it, and typedbytes run runs it on this machine without Hadoop",
+        hint=option_named("--dry-run")
+        + " and "
+        + option_named("--target")
+        + " print a job without it, and typedbytes run runs it on this machine without Hadoop",
     )
 
 
@@ -52,8 +56,9 @@ def find_jar(command: str, environ: Mapping[str, str] = os.environ) -> str:
             if jars:
                 return jars[-1]
     raise SubmitError(
-        f"Hadoop's streaming jar was not found beside {command}: give its path with --streaming-jar; it is called "
-        "hadoop-streaming-VERSION.jar and is in share/hadoop/tools/lib of a Hadoop"
+        f"Hadoop's streaming jar was not found beside {command}: give its path as "
+        + option_named("jar")
+        + "; it is called hadoop-streaming-VERSION.jar and is in share/hadoop/tools/lib of a Hadoop"
     )
 
 

@@ -5,8 +5,11 @@
     JobError, CommandError, InputError, OutputError, OptionError, SubmitError, JobFailedError
 
 >>> from typedbytes.jobs import Job
->>> Job("wordcount.py", ["books"], "counts", nreducers=2).asked_reducers
-(2, 'reducers=2')
+>>> Job("wordcount.py", "book.txt", "counts", files="stop.txt").files
+['stop.txt']
+>>> Job("wordcount.py", "book.txt", "counts", nreducers=-1)
+Traceback (most recent call last):
+typedbytes.jobs.errors.OptionError: reducers must be 0 to 65536, not -1
 """
 
 from __future__ import annotations

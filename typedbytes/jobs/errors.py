@@ -14,20 +14,30 @@ from __future__ import annotations
 from errno import EDQUOT, EFBIG, ENOSPC
 
 from typedbytes.errors import TypedBytesError
+from typedbytes.jobs.messages import Message, option_named, worded
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+    from typedbytes._base.locations import NestedFolderError
+    from typedbytes.jobs.messages import OptionName, Text
 
 __all__ = [
     "ADVICE", "CommandError", "InputError", "JobError", "JobFailedError", "OptionError", "OutputError", "SubmitError",
-    "unwritten",
+    "nested_folder", "unwritten",
 ]  # fmt: skip
 
-NO_SPACE = "free disk space, or choose other folders: for the output, and tmp (--tmp) for temporary files"
+NO_SPACE = (
+    "free disk space, or choose other folders: for the output, and by " + option_named("tmp") + " for temporary files"
+)
 #: What to do about a disk that is full: by the number of the system's error.
-ADVICE = {ENOSPC: NO_SPACE, EDQUOT: NO_SPACE, EFBIG: "raise the limit on the size of a file: ulimit -f unlimited"}
+ADVICE: dict[int, Text] = {
+    ENOSPC: NO_SPACE,
+    EDQUOT: NO_SPACE,
+    EFBIG: "raise the limit on the size of a file: ulimit -f unlimited",
+}
 
 
 class JobError(TypedBytesError):
@@ -35,19 +45,42 @@ class JobError(TypedBytesError):
 
     `tail` holds the last lines of the failing task on standard error; `kept` is the job's folder if it was kept, or
     None. `hint` says what to do, if that is known: the text of the error is `message` and, after a semicolon, the hint.
-    `options` has the options that the text names as Python does, "reducers" or "overwrite=True": a command shows its
-    own words in their place.
+    Both name options as Python does, "reducers" or "overwrite=True"; `in_words` names them otherwise.
     """
 
-    def __init__(
-        self, message: str, tail: Iterable[str] = (), *, hint: str | None = None, options: Iterable[str] = ()
-    ) -> None:
-        super().__init__(f"{message}; {hint}" if hint else message)
+    def __init__(self, message: Text, tail: Iterable[str] = (), *, hint: Text | None = None) -> None:
+        super().__init__(f"{message}; {hint}" if hint else str(message))
+        self._message, self._hint = message, hint or ""
         self.tail: list[str] = list(tail)
-        self.options: tuple[str, ...] = tuple(options)
         self.kept: str | None = None
-        self.message: str = message
-        self.hint: str = hint or ""
+
+    @property
+    def message(self) -> str:
+        """What is wrong."""
+        return str(self._message)
+
+    @property
+    def hint(self) -> str:  # type: ignore[override]
+        """What to do, or an empty text."""
+        return str(self._hint)
+
+    @property
+    def hint_names_options(self) -> bool:
+        """Whether the hint is one for those who give options of a job."""
+        return isinstance(self._hint, Message)
+
+    def __str__(self) -> str:
+        return self.in_words(str)
+
+    def in_words(self, words_of: Callable[[OptionName], str]) -> str:
+        """Return the text with each option in the words of another caller, such as the flags of a command."""
+        message, hint = worded(self._message, words_of), worded(self._hint, words_of)
+        return f"{message}; {hint}" if hint else message
+
+    def add(self, *, before: str = "", hint: str = "") -> None:
+        """Have the message begin with a text, and say what to do if it does not yet."""
+        self._message = before + self._message
+        self._hint = self._hint or hint
 
 
 class SubmitError(JobError):
@@ -77,13 +110,18 @@ class JobFailedError(SubmitError):
     Hadoop's command.
     """
 
-    def __init__(self, message: str, report: Iterable[str] = (), code: int = 1) -> None:
+    def __init__(self, message: Text, report: Iterable[str] = (), code: int = 1) -> None:
         super().__init__(message)
         self.report: list[str] = list(report)
         self.code = code
 
 
-def unwritten(otherwise: type[JobError], message: str, error: OSError, hint: str | None = None) -> JobError:
+def nested_folder(error: NestedFolderError) -> InputError:
+    """Return the exception to raise for a folder inside an input."""
+    return InputError(error.message + " (" + option_named("recursive") + " reads it too)")
+
+
+def unwritten(otherwise: type[JobError], message: str, error: OSError, hint: Text | None = None) -> JobError:
     """Return the exception to raise from an OSError: a JobError for a full disk, else one of `otherwise`."""
     full = ADVICE.get(error.errno or 0)
     return JobError(message, hint=full) if full else otherwise(message, hint=hint)

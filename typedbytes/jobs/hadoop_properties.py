@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typedbytes.jobs.errors import OptionError
 from typedbytes.jobs.job import LINES, OLD_RECURSIVE, OUTPUT_FORMATS, RECURSIVE, WHY_NO_PARTITIONER
+from typedbytes.jobs.messages import option_named
 from typedbytes.jobs.properties import COMPARATORS, LINE_PROPERTIES, PARTITIONER_CLASS, REDUCERS, variables_of
 from typedbytes.streaming.task_environment import BYTES_COMPARATOR, HASH_PARTITIONER
 
@@ -41,7 +42,6 @@ _COUNTERS = "the limits of counters are those that Hadoop has by default"
 _VARIABLES = "give variables with --env"
 _SHIPPED = "give files with --ship and --archive"
 _SPLITS = "--split-size says how the input is split"
-_BY_KEY = ("output_by_key",)  # what a message names
 _FOLDERS = "a folder inside a folder is an error without --recursive"
 
 #: By present name: what holds here, and the value with which Hadoop does the same, None if there is none.
@@ -171,11 +171,11 @@ def check_by_key(job: Job) -> None:
     compresses = properties.get(_COMPRESS, "").strip().lower() == "true"
     if job.output_by_key and compresses and job.output_format in ("text", *LINES):
         raise OptionError(
-            f"output_by_key writes text as it is: leave out {_COMPRESS}, or write SequenceFiles", options=_BY_KEY
+            option_named("output_by_key") + f" writes text as it is: leave out {_COMPRESS}, or write SequenceFiles"
         )
     if job.output_by_key and job.output_format not in OUTPUT_FORMATS:
         raise OptionError(
-            f"output_by_key needs a format that tasks can write, not {job.output_format}", options=_BY_KEY
+            option_named("output_by_key") + f" needs a format that tasks can write, not {job.output_format}"
         )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from fnmatch import fnmatch
 
 from typedbytes.jobs.errors import InputError, OptionError
+from typedbytes.jobs.messages import option_named
 
 TYPE_CHECKING = False
 
@@ -31,9 +32,8 @@ def named_formats(text: str) -> list[tuple[str, str]]:
         pattern, sign, name = word.rpartition("=")
         if name not in INPUT_FORMATS or (sign and not pattern):
             raise OptionError(
-                f"input_format must be one of {', '.join(INPUT_FORMATS)}, or PATTERN=FORMAT, joined by commas, "
-                f"not {text!r}",
-                options=["input_format"],
+                option_named("input_format") + f" must be one of {', '.join(INPUT_FORMATS)}, or PATTERN=FORMAT, "
+                f"joined by commas, not {text!r}"
             )
         formats.append((pattern if sign else "*", name))
     return formats

@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 from typedbytes.jobs.errors import OptionError
 from typedbytes.jobs.fronts import FRONTS, Front
 from typedbytes.jobs.input_formats import named_formats
+from typedbytes.jobs.messages import option_named
 from typedbytes.jobs.options import Option, converted, option, path_of
 from typedbytes.jobs.properties import (
     PARTITIONER_CLASS,
@@ -28,6 +29,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, Union
+
+    from typedbytes.jobs.messages import Message, Text
 
     Path = Union[str, os.PathLike[str]]
     Code = Union[Callable[..., Any], type, str, Sequence[Path]]
@@ -279,32 +282,29 @@ class Job:
         reducers, _ = self.asked_reducers
         _require(
             reducers is None or 0 <= reducers <= MAX_REDUCERS,
-            f"reducers must be 0 to {MAX_REDUCERS}, not {reducers}",
-            "reducers",
+            option_named("reducers") + f" must be 0 to {MAX_REDUCERS}, not {reducers}",
         )
-        _require(self.secondary >= 0, f"secondary must be a number of bytes, not {self.secondary}", "secondary")
+        _require(self.secondary >= 0, option_named("secondary") + f" must be a number of bytes, not {self.secondary}")
         _require(
             (self.processes is None or self.processes > 0) and self.attempts > 0,
-            "processes and attempts must be at least 1",
-            "processes",
-            "attempts",
+            option_named("processes") + " and " + option_named("attempts") + " must be at least 1",
         )
         _require(
             not self.output_by_key or not self.library.writes_lines,
-            f"output_by_key needs keys of a folder and a key, and a job of {self.front} writes lines",
-            "output_by_key",
+            option_named("output_by_key")
+            + f" needs keys of a folder and a key, and a job of {self.front} writes lines",
         )
         for name, declared in _OPTIONS.items():
             value = getattr(self, name)
             if declared.choices and value != declared.make_default():
                 known = ", ".join(declared.choices)
-                _require(value in declared.choices, f"{name} must be one of {known}, not {value!r}", name)
+                _require(value in declared.choices, option_named(name) + f" must be one of {known}, not {value!r}")
 
     def check_formats(self) -> None:
         """Raise OptionError for a format that tasks of this package do not have, or which needs Hadoop."""
         named_formats(self.input_format)
         known, given = ", ".join(OUTPUT_FORMATS), self.output_format
-        _require(given in OUTPUT_FORMATS, f"output_format must be one of {known}, not {given!r}", "output_format")
+        _require(given in OUTPUT_FORMATS, option_named("output_format") + f" must be one of {known}, not {given!r}")
         if self.output_format == "parquet":
             from importlib.util import find_spec
 
@@ -312,9 +312,11 @@ class Job:
 
     def check_engine(self, engine: str) -> None:
         """Raise OptionError for an option that an engine does not follow."""
-        for name in self.options_not_for(engine):
-            message = f"{name} is not an option of a job on {_ENGINE_NAMES[engine]}: leave it out"
-            raise OptionError(message, options=[name])
+        refused = self.options_not_for(engine)
+        if refused:
+            raise OptionError(
+                option_named(refused[0]) + f" is not an option of a job on {_ENGINE_NAMES[engine]}: leave it out"
+            )
 
     def options_not_for(self, engine: str) -> list[str]:
         """Return the names of the options that were given, and that an engine does not follow."""
@@ -325,7 +327,7 @@ class Job:
         ]
 
     @property
-    def asked_reducers(self) -> tuple[int | None, str]:
+    def asked_reducers(self) -> tuple[int | None, Message]:
         """The number of reduce tasks that the job asks for, None if it leaves it open, and the option that gives it."""
         return reducers_of(self.properties, self.nreducers)
 
@@ -388,6 +390,6 @@ _OPTIONS: dict[str, Option] = {each.name: each.metadata["option"] for each in fi
 _ENGINE_NAMES = {"local": "this machine", "spark": "Spark", "hadoop": "Hadoop"}
 
 
-def _require(holds: bool, message: str, *options: str) -> None:
+def _require(holds: bool, message: Text) -> None:
     if not holds:
-        raise OptionError(message, options=options)
+        raise OptionError(message)

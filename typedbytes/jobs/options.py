@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from operator import index
 
 from typedbytes.jobs.errors import OptionError
+from typedbytes.jobs.messages import option_named
 
 TYPE_CHECKING = False
 
@@ -84,7 +85,7 @@ def converted(name: str, declared: Option, value: Any) -> Any:
     if declared.make_default() == "" and value is None:
         return ""
     if isinstance(declared.make_default(), str) and not isinstance(value, str):
-        raise OptionError(f"{name} must be a text, not {value!r:.80}")
+        raise OptionError(option_named(name) + f" must be a text, not {value!r:.80}")
     return value
 
 
@@ -92,7 +93,7 @@ def path_of(name: str, value: Any) -> str:
     """Return a path that a program gives as a text; raises OptionError."""
     path = os.fspath(value) if isinstance(value, os.PathLike) else value
     if not isinstance(path, str):
-        raise OptionError(f"{name} must be a path, not {value!r:.80}")
+        raise OptionError(option_named(name) + f" must be a path, not {value!r:.80}")
     return path
 
 
@@ -102,7 +103,7 @@ def _integer(name, declared, value):
     try:
         return index(value)
     except TypeError:
-        raise OptionError(f"{name} must be a whole number, not {value!r:.80}") from None
+        raise OptionError(option_named(name) + f" must be a whole number, not {value!r:.80}") from None
 
 
 def _words(name, value):
@@ -110,24 +111,28 @@ def _words(name, value):
     if isinstance(value, (str, os.PathLike)) and name != "arguments":
         value = [value]
     if isinstance(value, (str, bytes)):
-        raise OptionError(f"{name} must be a list of words, not the {type(value).__name__} {value!r:.80}")
+        raise OptionError(
+            option_named(name) + f" must be a list of words, not the {type(value).__name__} {value!r:.80}"
+        )
     try:
         return [*map(os.fspath, value)]
     except TypeError:
-        raise OptionError(f"{name} must be a list of texts or paths, not {value!r:.80}") from None
+        raise OptionError(option_named(name) + f" must be a list of texts or paths, not {value!r:.80}") from None
 
 
 def _named(name, values):
     """Return values by their names as texts, those of parameters as they are."""
     if not isinstance(values or {}, Mapping):
-        raise OptionError(f"{name} must be a dict of names and values, not a {type(values).__name__}")
+        raise OptionError(option_named(name) + f" must be a dict of names and values, not a {type(values).__name__}")
     found = dict(values or {})
     for key, value in found.items():
         if not isinstance(key, str):
-            raise OptionError(f"a name in {name} must be a text, not {key!r:.80}")
+            raise OptionError("a name in " + option_named(name) + f" must be a text, not {key!r:.80}")
         if name == "params":
             continue
         if value is None:
-            raise OptionError(f"{key} in {name} must have a value, not None: leave it out, or give a text")
+            raise OptionError(
+                f"{key} in " + option_named(name) + " must have a value, not None: leave it out, or give a text"
+            )
         found[key] = os.fsdecode(value) if isinstance(value, (bytes, os.PathLike)) else str(value)
     return found

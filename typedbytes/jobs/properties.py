@@ -9,12 +9,15 @@ from __future__ import annotations
 import re
 
 from typedbytes.jobs.errors import OptionError
+from typedbytes.jobs.messages import option_named
 from typedbytes.streaming.task_environment import PARAM, variable_of_property
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from typedbytes.jobs.messages import Message
 
 __all__ = [
     "COMPARATORS", "LINE_PROPERTIES", "PARTITIONER_CLASS", "STREAMING_OPTION_OF", "REDUCERS", "properties_of",
@@ -71,22 +74,22 @@ def properties_of(params: Mapping[str, object], properties: Mapping[str, str]) -
     return {f"typedbytes.param.{name}": str(value) for name, value in params.items()}
 
 
-def reducers_of(properties: Mapping[str, str], nreducers: int | None = None) -> tuple[int | None, str]:
+def reducers_of(properties: Mapping[str, str], nreducers: int | None = None) -> tuple[int | None, Message]:
     """Return the number of a job's reduce tasks, and the option that gives it: a property wins, as on Hadoop.
 
     Raises OptionError for a property that is not a number.
 
-    >>> reducers_of({"mapreduce.job.reduces": "3"}, 2)
-    (3, "properties={'mapreduce.job.reduces': '3'}")
-    >>> reducers_of({}, 2)
-    (2, 'reducers=2')
+    >>> print(*reducers_of({"mapreduce.job.reduces": "3"}, 2))
+    3 properties={'mapreduce.job.reduces': '3'}
+    >>> print(*reducers_of({}, 2))
+    2 reducers=2
     """
     for name in filter(properties.__contains__, REDUCERS):
         value = str(properties[name])
         if not (value.isascii() and value.isdigit()):
             raise OptionError(f"the property {name} is a number, not {value!r}")
-        return int(value), f"properties={ {name: value} }"
-    return nreducers, f"reducers={nreducers}"
+        return int(value), option_named("properties", {name: value})
+    return nreducers, option_named("reducers", nreducers)
 
 
 def without_reducers(properties: Mapping[str, str]) -> dict[str, str]:

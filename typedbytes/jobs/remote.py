@@ -14,7 +14,8 @@ from contextlib import contextmanager, suppress
 from typedbytes._base import locations
 from typedbytes._base.folders import remove_folder
 from typedbytes._base.locations import MARK, is_url
-from typedbytes.jobs.errors import InputError, JobError, OutputError
+from typedbytes.jobs.errors import InputError, JobError, OutputError, nested_folder
+from typedbytes.jobs.messages import option_named
 
 TYPE_CHECKING = False
 
@@ -43,7 +44,10 @@ def reported(kind: type[JobError], url: str) -> Iterator[None]:
 def find_files(url: str, recursive: bool = False) -> list[str]:
     """Return the files that a URL names: a file, a pattern, or the visible contents of a folder."""
     with reported(InputError, url):
-        return locations.files([url], recursive)
+        try:
+            return locations.files([url], recursive)
+        except locations.NestedFolderError as error:
+            raise nested_folder(error) from None
 
 
 def opened(path: str) -> Any:
@@ -97,8 +101,8 @@ class OutputAtUrl:
         if not self._fs.exists(self._path):
             return False
         if not self._overwrite:
-            message = f"the output {self._url} already exists; give another URL, or overwrite=True to replace it"
-            raise OutputError(message, options=["overwrite=True"])
+            hint = "give another URL, or " + option_named("overwrite", True) + " to replace it"
+            raise OutputError(f"the output {self._url} already exists", hint=hint)
         if not self._fs.exists(f"{self._path}/{MARK}"):
             raise OutputError(
                 f"{self._url} is not the output of a job that has succeeded, and is not overwritten: remove it"

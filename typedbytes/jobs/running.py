@@ -154,11 +154,11 @@ def _hint_at_lines(job):
         yield
     except JobError as error:
         if not error.hint and _prints_lines(job):
-            error.hint = (
+            hint = (
                 f"{job.script} does not call streaming.run(...): a script that reads lines and prints lines is a "
                 f"command: typedbytes run --mapper 'python {os.path.basename(job.script)}' [--reducer COMMAND] INPUT"
             )
-            error.args = (f"{error}; {error.hint}",)
+            error.add(hint=hint)
         raise
 
 

@@ -20,6 +20,7 @@ from typedbytes._base.exit_codes import OK, TERMINATED, USAGE
 from typedbytes.jobs.environment import inherited_variables
 from typedbytes.jobs.errors import CommandError, JobError
 from typedbytes.jobs.fronts import FRONTS
+from typedbytes.jobs.messages import option_named
 from typedbytes.jobs.paths import absolute
 from typedbytes.jobs.properties import variables_of
 from typedbytes.jobs.signals import name_of
@@ -121,16 +122,13 @@ def check_steps(job: Job, steps: list[StepRoles]) -> None:
     """Raise CommandError for an option of the job that its script lacks a role for."""
     reducers, option = job.asked_reducers
     if len(steps) > 1 and reducers == 0:
-        raise CommandError(
-            f"{job.script} has {len(steps)} steps, which need their reducers: leave out {option}", options=[option]
-        )
+        raise CommandError(f"{job.script} has {len(steps)} steps, which need their reducers: leave out " + option)
     if reducers and not any("reduce" in roles for roles in steps):
-        message = f"{job.script} has no reducer: give streaming.run(...) one, or leave out {option}"
-        raise CommandError(message, options=[option])
+        raise CommandError(f"{job.script} has no reducer: give streaming.run(...) one, or leave out " + option)
     if job.combiner and not any("combine" in roles for roles in steps):
         raise CommandError(
-            f"{job.script} has no combiner: give streaming.run(...) one, or run the job with combiner=False",
-            options=["combiner=False"],
+            f"{job.script} has no combiner: give streaming.run(...) one, or run the job with "
+            + option_named("combiner", False)
         )
 
 

@@ -101,7 +101,7 @@ def run_steps(
         try:
             results.append(run_step(step, commands, between if is_last and not kept else []))
         except JobError as error:
-            error.args = (f"step {number} of {len(steps)}: {error}",)
+            error.add(before=f"step {number} of {len(steps)}: ")
             raise
         if number > 1 and not kept and is_chain:
             _remove(step.inputs)

@@ -18,6 +18,7 @@ from functools import partial
 
 from typedbytes.jobs.errors import CommandError, InputError, JobError, OptionError, OutputError
 from typedbytes.jobs.job import ROWS, job_from_user_values
+from typedbytes.jobs.properties import reducers_of
 from typedbytes.jobs.result import Result
 from typedbytes.jobs.running import run_by
 from typedbytes.local._functions import command_of
@@ -166,7 +167,7 @@ def _of_functions(job, functions):
         raise OptionError(f"output_format {job.output_format!r} is for functions: a command writes its output itself")
     if job.output_by_key and not callable(functions[last]):
         raise OptionError("output_by_key is for functions: a command writes its output itself")
-    asked, option = job.asked_reducers
-    if reducer is None and option.startswith("properties") and asked:
-        raise OptionError(f"the job has no reducer: give run() one, or leave out {option}")
+    asked, option = reducers_of(job.properties)
+    if reducer is None and asked:
+        raise OptionError("the job has no reducer: give run() one, or leave out " + option)
     return job, commands

@@ -20,6 +20,7 @@ from typedbytes.jobs.counters import HADOOP_COUNTERS, TASK_COUNTERS, Counters
 from typedbytes.jobs.environment import job_environment, map_environment
 from typedbytes.jobs.errors import ADVICE, JobError, OptionError
 from typedbytes.jobs.hadoop_properties import part_options
+from typedbytes.jobs.messages import option_named
 from typedbytes.jobs.tasks.attempt import (
     PHASES,
     TaskAttempt,
@@ -57,8 +58,8 @@ def check_memory(job: Job) -> None:
     nprocesses = _nprocesses(job)
     if job.memory < nprocesses * MIN_MEMORY:
         raise OptionError(
-            f"memory must be at least {nprocesses * MIN_MEMORY} bytes for {nprocesses} processes, not {job.memory}",
-            options=["memory"],
+            option_named("memory")
+            + f" must be at least {nprocesses * MIN_MEMORY} bytes for {nprocesses} processes, not {job.memory}"
         )
 
 

@@ -31,11 +31,11 @@ def advice_on(role: str, error: Any, environ: Mapping[str, str]) -> str | None:
     """Return what to do about text that is not UTF-8, or about other input that is not typed bytes; or None.
 
     >>> class Error:
-    ...     record = 0
+    ...     record, option = 0, None
     >>> advice_on("reduce", Error, {}).split("; ")[1]
     'for lines of text set stream_reduce_input=text'
     """
-    if "is not UTF-8" in str(error):
+    if error.option == "unicode_errors":
         return NOT_UTF8
     if Task(environ).job_id:
         return None
@@ -68,13 +68,13 @@ def details_of(error: Any) -> list[tuple[str, str]]:
         ]
     if isinstance(error, SystemExit):
         return [("exit", "the script called sys.exit(); to end a task early, raise StopEarly")]
-    if isinstance(error, EncodeTypeError) and error.message.startswith("cannot encode an object of type"):
+    if isinstance(error, EncodeTypeError) and error.option == "default":
         advice = (
             'pass run(..., write_options={"default": function}), '
             "where function(object) returns an object that can be encoded"
         )
         return [("what to do", advice)]
-    if isinstance(error, EncodeValueError) and error.message.startswith("value is null"):
+    if isinstance(error, EncodeValueError) and error.option == "nulls":
         return [("what to do", 'pass run(..., write_options={"nulls": "hive"}), or "value" with "null_value"')]
     return []
 

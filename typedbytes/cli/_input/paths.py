@@ -22,9 +22,8 @@ def files(path_or_url, recursive=False):
             raise Failure(NO_INPUT, f"{path_or_url}: matches no file")
         try:
             found = [name for path in paths for name in locations.parts(path, recursive)]
-        except IsADirectoryError as error:
-            reason = str(error.strerror).replace(f"({locations.RECURSIVE} ", f"(--{locations.RECURSIVE} ")
-            raise IsADirectoryError(error.errno, reason) from None
+        except locations.NestedFolderError as error:
+            raise IsADirectoryError(error.errno, f"{error.message} (--recursive reads it too)") from None
     if not found:
         raise Failure(NO_INPUT, f"{path_or_url}: no part files in it")
     return found

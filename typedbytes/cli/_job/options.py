@@ -11,6 +11,7 @@ from typedbytes.cli._job.submit_failure import failure_of, words_of
 from typedbytes.jobs.errors import OptionError
 from typedbytes.jobs.fronts import FRONTS
 from typedbytes.jobs.job import Job
+from typedbytes.jobs.messages import worded
 
 TYPE_CHECKING = False
 
@@ -215,7 +216,10 @@ def _check_commands(job, settings, commands, arguments):
             USAGE, "--combiner is a switch for scripts: --combine-with COMMAND gives the command that combines"
         )
     reducers, given = job.asked_reducers
-    needing = [*(["--combine-with"] if settings.combiner is not None else []), *([words_of(given)] if reducers else [])]
+    needing = [
+        *(["--combine-with"] if settings.combiner is not None else []),
+        *([worded(given, words_of)] if reducers else []),
+    ]
     if needing and settings.reducer is None:
         raise Failure(USAGE, f"{needing[0]} needs --reducer COMMAND")
 

@@ -51,8 +51,8 @@ def on_spark(settings: JobSettings, job: Job, master: str | None, bundle: str | 
         "--target": settings.target != "hadoop", "--staging": settings.staging is not None,
     }  # fmt: skip
     refused += [flag for flag, is_given in of_submit.items() if is_given]
-    for flag in refused:
-        raise Failure(USAGE, f"{flag} is not for --engine spark")
+    if refused:
+        raise Failure(USAGE, f"{refused[0]} is not for --engine spark")
 
     def run():
         from typedbytes import spark

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from ast import literal_eval
-
 from typedbytes.cli._failure import FAILED, IO_ERROR, NO_INPUT, UNAVAILABLE, USAGE, Failure
 from typedbytes.jobs.errors import CommandError, InputError, JobError, OptionError, OutputError, SubmitError
 from typedbytes.jobs.job import FIELD_OF, Job
+from typedbytes.jobs.messages import OptionName
 
 TYPE_CHECKING = False
 
@@ -24,30 +23,36 @@ STATUS: dict[Any, int] = {
 }
 
 
+#: The flags of submit for what is an argument of a function, or a field that also says what a bundle is for.
+_FLAGS = {"jar": "--streaming-jar", "python_versions": "--python-version"}
+
+
 def failure_of(error: JobError) -> Failure:
     """Return an error of a job as the Failure of a command."""
     status = next(status for kinds, status in STATUS.items() if isinstance(error, kinds))
     if status == FAILED and isinstance(error.__cause__, OSError):
         status = IO_ERROR
-    text = str(error)
-    for named in error.options:  # at the start, or in the advice at the end
-        before, _, after = ("", "", text[len(named) :]) if text.startswith(named) else text.rpartition(named)
-        text = f"{before}{words_of(named)}{after}"
+    text = error.in_words(words_of)
     return Failure(status, f"{text}; {error.kept} was kept" if error.kept else text)
 
 
-def words_of(named: str) -> str:
-    """Return an option that a message names as Python does in the words of a command.
+def words_of(option: OptionName) -> str:
+    """Return an option that a message names in the words of a command.
 
-    >>> words_of("reducers=1"), words_of("overwrite=True"), words_of("properties={'a.b': '3'}")
-    ('--reducers 1', '--overwrite', '-D a.b=3')
+    >>> words_of(OptionName("reducers", (1,))), words_of(OptionName("combiner", (False,)))
+    ('--reducers 1', '--no-combiner')
+    >>> words_of(OptionName("overwrite", (True,))), words_of(OptionName("properties", ({"a.b": "3"},)))
+    ('--overwrite', '-D a.b=3')
+    >>> words_of(OptionName("python_versions", (["3.9", "3.11"],))), words_of(OptionName("jar"))
+    ('--python-version 3.9 --python-version 3.11', '--streaming-jar')
     """
-    name, sign, text = named.partition("=")
-    declared = Job.options()[FIELD_OF.get(name, name)]
-    if not declared.flags:
-        return named
-    flag = declared.flags[-1]
-    value = literal_eval(text) if sign else None
+    declared = Job.options().get(FIELD_OF.get(option.name, option.name))
+    flag = declared.flags[-1] if declared and declared.flags else _FLAGS.get(option.name)
+    if flag is None:
+        return str(option)
+    (value,) = option.value or (None,)
+    if isinstance(value, list):
+        return " ".join(f"{flag} {item}" for item in value)
     if isinstance(value, dict):
         return " ".join(f"{flag} {key}={item}" for key, item in value.items())
     if value is False:

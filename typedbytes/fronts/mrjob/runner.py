@@ -96,16 +96,18 @@ def completed(job: AnyJob) -> AnyJob:
     folder = tempfile.mkdtemp(prefix="mrjob-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     engine = "hadoop" if job.is_for_hadoop else "local"
-    for name, value in job.params.items():
+    if job.params:
+        name, value = next(iter(job.params.items()))
         word = f"--{name.replace('_', '-')}={value}"
         raise OptionError(f"a script of mrjob gets no --param: give its own options by --arg, as in --arg={word}")
     kind = _class_in(job)
     try:
         found = kind(list(job.arguments))
-        for word in found.options.args:
+        words = found.options.args
+        if words:
             raise OptionError(
-                f"--arg={word!r} is not an option of {job.script}, which takes it for an input: give inputs after the "
-                "script, and each option with its value by one --arg, as in --arg=--least=2"
+                f"--arg={words[0]!r} is not an option of {job.script}, which takes it for an input: give inputs after "
+                "the script, and each option with its value by one --arg, as in --arg=--least=2"
             )
         fields = described(found, {}, engine, folder)
     except OptionError:

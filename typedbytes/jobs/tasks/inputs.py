@@ -23,12 +23,13 @@ from itertools import chain, islice
 from typedbytes import PairReader, PairWriter
 from typedbytes._base import magic
 from typedbytes._base.compression import compression_of_text, decompressed_as, put_back
-from typedbytes._base.locations import is_url, parts, visible_paths
+from typedbytes._base.locations import NestedFolderError, is_url, parts, visible_paths
 from typedbytes._sorting import LineReader
 from typedbytes.errors import DecodeError
 from typedbytes.jobs import remote
-from typedbytes.jobs.errors import InputError
+from typedbytes.jobs.errors import InputError, nested_folder
 from typedbytes.jobs.input_formats import formats_of
+from typedbytes.jobs.messages import option_named
 from typedbytes.jobs.paths import absolute
 from typedbytes.jobs.tasks.file_inputs import CsvRows, WholeFile, check_end, has_quotes
 from typedbytes.sequencefile import Reader
@@ -124,8 +125,8 @@ def _regular(path):
 def _files_in(folder, recursive):
     try:
         return [_regular(path) for path in parts(folder, recursive)]
-    except IsADirectoryError as error:
-        raise InputError(str(error.strerror)) from None
+    except NestedFolderError as error:
+        raise nested_folder(error) from None
     except OSError as error:
         raise InputError(f"the folder {folder} cannot be read: {error.strerror}") from None
 
@@ -222,9 +223,11 @@ def _check_text(path, head, codec):
         what = f"{name or 'binary data'}{f' inside {codec}' if codec else ''}"
         convert = "; typedbytes convert makes records of a table" if name in ("parquet", "arrow", "arrow-file") else ""
         raise InputError(
-            f"{path}: cannot tell the format: {what}, not text, not a SequenceFile, not named .tb; "
-            f"input_format='pairs' reads it as typed bytes, input_format='text' as lines{convert}",
-            options=["input_format='pairs'", "input_format='text'"],
+            f"{path}: cannot tell the format: {what}, not text, not a SequenceFile, not named .tb",
+            hint=option_named("input_format", "pairs")
+            + " reads it as typed bytes, "
+            + option_named("input_format", "text")
+            + f" as lines{convert}",
         )
 
 

@@ -19,6 +19,7 @@ from typedbytes.errors import TruncatedError
 from typedbytes.jobs.errors import InputError, JobError, OutputError, unwritten
 from typedbytes.jobs.hadoop_properties import TEXT_CODECS
 from typedbytes.jobs.job import LINES
+from typedbytes.jobs.messages import option_named
 from typedbytes.jobs.paths import absolute
 from typedbytes.streaming.formats.record_io import COUNT_NBYTES
 
@@ -51,8 +52,8 @@ def check_output(path: Path, overwrite: bool = False) -> str:
     parent, name = os.path.split(absolute_path)
     if os.path.lexists(absolute_path):
         if not overwrite:
-            hint = "give another path, or overwrite=True to replace it"
-            raise OutputError(f"the output {path} already exists", hint=hint, options=["overwrite=True"])
+            hint = "give another path, or " + option_named("overwrite", True) + " to replace it"
+            raise OutputError(f"the output {path} already exists", hint=hint)
         if os.path.islink(path) or not os.path.exists(os.path.join(absolute_path, MARK)):
             raise OutputError(
                 f"{path} is not the output of a job that has succeeded, and is not overwritten: remove it"
