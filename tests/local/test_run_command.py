@@ -67,7 +67,7 @@ def test_the_command_runs_a_job_and_prints_its_counters(words, tmp_path):
         (["job.py", "in.txt", "-o", "out", "--processes", "0"], 64,
          "typedbytes run: --processes and --attempts must be at least 1"),
         (["job.py", "in.txt", "-o", "out", "--memory", "1K", "--processes", "2"], 64,
-         "typedbytes run: --memory must be at least 2097152 bytes for 2 processes, not 1024"),
+         "typedbytes run: --memory must be at least 2 MiB, one for each of 2 processes, not 1024 bytes"),
         (["job.py", "image", "-o", "out"], 66,
          "--input-format pairs reads it as typed bytes, --input-format text as lines"),
         (["job.py", "in.txt", "-o", "out", "--output-by-key", "--output-format", "text",

@@ -74,7 +74,10 @@ def submit(
         else:
             done = _submit_steps(jobs, start, say, history)
         if not all(_run_shell(words, start, say) for words in moves):
-            raise SubmitError(f"the job has succeeded, and its output is in {checked.output}: it could not be moved")
+            raise SubmitError(
+                f"the job has succeeded, but its output could not be moved from {checked.output} to {plan.output}",
+                hint=f"hadoop fs -mv {checked.output} {plan.output}",
+            )
         if plan.report:
             history.bad_records = bad_records_in(local_folder(plan.output) or "")
         return replace(done, output=plan.output) if moves else done

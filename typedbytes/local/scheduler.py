@@ -59,7 +59,8 @@ def check_memory(job: Job) -> None:
     if job.memory < nprocesses * MIN_MEMORY:
         raise OptionError(
             option_named("memory")
-            + f" must be at least {nprocesses * MIN_MEMORY} bytes for {nprocesses} processes, not {job.memory}"
+            + f" must be at least {nprocesses * MIN_MEMORY >> 20} MiB, one for each of {nprocesses} processes, "
+            f"not {job.memory} bytes"
         )
 
 
