@@ -66,7 +66,7 @@ class JobError(TypedBytesError):
 
     @property
     def hint_names_options(self) -> bool:
-        """Whether the hint is one for those who give options of a job."""
+        """Whether the hint is about options, which the caller may not have."""
         return isinstance(self._hint, Message)
 
     def __str__(self) -> str:
