@@ -23,7 +23,7 @@ cdef class CoalescingWriter(OpenWriter):
 
     >>> import socket
     >>> ours, theirs = socket.socketpair()
-    >>> with CoalescingWriter(ours) as writer:
+    >>> with CoalescingWriter(ours, max_delay=60) as writer:
     ...     for number in range(3):
     ...         writer.write([number])
     >>> writer.stats["batches"], len(theirs.recv(100))
