@@ -168,6 +168,29 @@ def test_groups_of_null_keys_are_as_of_others():
         ]
 
 
+@pytest.mark.parametrize("dialect", ["hadoop", "hive"])
+@pytest.mark.parametrize("name", ["number", "a_name_of_more_bytes_than_forty_are", "text", "data", "last"])
+def test_any_scalar_of_a_struct_may_be_null(name, dialect):
+    pytest.importorskip("pyarrow")
+    full = {"number": 5, "a_name_of_more_bytes_than_forty_are": 1 << 40, "text": "t", "data": b"b", "last": 1.5}
+    values = [full, {**full, name: None}, full]
+    data, first = (tb.Encoder(dialect=dialect).encode_all(each) for each in (values * 50, values[:1]))
+    (batch,) = columns.read(data, pairs=False, dialect=dialect)
+    assert [row["value"] for row in batch.to_arrow().to_pylist()] == values * 50
+    assert written(batch, pairs=False) == data
+    for end in range(len(first) + 1, len(data) // 50 - len(first)):
+        with pytest.raises(tb.TruncatedError):
+            list(columns.read(data[:end], pairs=False, dialect=dialect))
+
+
+def test_nulls_of_a_record_that_starts_another_batch_are_not_in_the_one_before():
+    pytest.importorskip("pyarrow")
+    values = [{"a": 1, "b": 2, "c": "z"}, {"a": None, "b": "x", "c": "z"}, {"a": 3, "b": "y", "c": "z"}]
+    first, *rest = columns.read(tb.Encoder().encode_all(values), pairs=False, on_mismatch="split")
+    assert first.to_arrow()["value"].chunk(0).field("a").null_count == 0
+    assert [dict(row["value"]) for batch in rest for row in batch.to_arrow().to_pylist()] == values[1:]
+
+
 def test_every_cut_of_a_null():
     data = tb.dumps(1) + tb.dumps(None)
     for end in range(len(tb.dumps(1)) + 1, len(data)):

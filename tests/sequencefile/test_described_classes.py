@@ -227,6 +227,26 @@ def test_typed_bytes_of_a_described_class_are_those_of_a_dict():
     assert stream == tb.Encoder().encode_pairs([(0, expected)])
 
 
+LONG_NAME = "a_field_whose_name_has_more_bytes_than_most_names_have"
+
+
+@pytest.mark.parametrize("nbytes", [1, 600, 5000, 200_000])
+@pytest.mark.parametrize("compression", ["none", "record", "block"])
+def test_typed_bytes_have_every_length_of_text_at_every_end_of_memory(compression, nbytes):
+    """Texts up to 16 bytes and names up to 32 are copied with bytes after them, where there is memory."""
+    classes = {EVENT: f"n: int, text: text, {LONG_NAME}: utf, texts: list<text>?, kind: enum<vint, A, {LONG_NAME}>"}
+    values = [
+        {"n": n, "text": "x" * (n % 67), LONG_NAME: "y" * (n % 31), "texts": None if n % 3 else ["z" * n, ""],
+         "kind": "A" if n % 2 else LONG_NAME}
+        for n in range(700)
+    ]  # fmt: skip
+    file = written(values, classes=classes, compression=compression)
+    reader = sequencefile.Reader(file, classes=classes)
+    stream = b"".join(iter(lambda: reader.read_typed(nbytes), b""))
+    assert stream == tb.Encoder().encode_pairs(list(enumerate(values)))
+    assert [value for _, value in sequencefile.Reader(file, classes=classes)] == values
+
+
 def test_functions_go_before_descriptions():
     reader = sequencefile.Reader(written(), classes=CLASSES, decoders={EVENT: len})
     assert [value for _, value in reader] == [len(value) for _, value in sequencefile.Reader(written(), raw=True)]

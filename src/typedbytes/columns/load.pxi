@@ -7,6 +7,7 @@
 # load_* store value i of a column, and of each child of a TUPLE, at the position that follows from i alone. They do not
 # update `n` and `used`; set_length does that afterwards. They return the position after the value; NULL if it needs the
 # general path (another type, incomplete input, no capacity), in which case the column has no more values than before.
+# Nulls of scalars within a TUPLE or STRUCT are loaded too: their bits that are too many go with set_length.
 
 cdef enum:
     HEAD_NBYTES = 8
@@ -288,7 +289,11 @@ cdef const unsigned char* load_steps(
         return NULL
     while step != last:
         if unlikely((load_u64_le(p) ^ step.head) & step.head_mask != 0):
-            return NULL
+            p = load_null(w, step, i, p, end)
+            step += 1
+            if p == NULL or (step != last and end - p < step.needed):
+                return NULL
+            continue
         p += step.head_nbytes
         if step.kind == LOAD_VARIABLE:
             p = load_variable_payload(step.column, i, p, end)
@@ -316,6 +321,30 @@ cdef const unsigned char* load_steps(
             p += step.column.key_nbytes
         step += 1
     return p
+
+
+cdef const unsigned char* load_null(const Walk* w, const Step* step, Py_ssize_t i, const unsigned char* p,
+                                    const unsigned char* end) noexcept nogil:
+    # A null in place of a scalar: its head up to the type code is next.
+    cdef Column* c = step.column
+    if step.kind == LOAD_NOTHING or step.kind == LOAD_ONE or step.kind == COMPARE_KEY \
+            or c.refuses_nulls or c.typed != NULL or (load_u64_le(p) ^ step.head) & (step.head_mask >> 8) != 0:
+        return NULL
+    p += step.head_nbytes - 1
+    if not starts_with(w.null, p, end):
+        return NULL
+    if c.kind == VARIABLE_LENGTH:
+        if c.offsets_capacity - i < 2:
+            return NULL
+        c.offsets[i + 1] = c.offsets[i]
+    elif c.capacity - i * c.width < c.width:
+        return NULL
+    else:
+        memset(c.data + i * c.width, 0, c.width)
+    if not mark_null(c, i):
+        return NULL
+    set_kind_of_null(c, w.null)
+    return p + w.null.nbytes
 
 
 cdef inline const unsigned char* load_items_to_marker(

@@ -3,7 +3,8 @@
 # Here: the file format. Not here: paths, URLs, which library implements a codec. A source or
 # sink is an object with a method to call; a codec is a function of bytes. The parts:
 #     classes/       classes that a line of text describes: program.pxi, their bytes to typed bytes (decode.pxi) and
-#                    back (encode.pxi), Java's text (text.pxi), objects (objects.pxi)
+#                    back (encode.pxi), the fast path of the first (short.pxi), Java's text (text.pxi), objects
+#                    (objects.pxi)
 #     writables.pxi  keys and values: conversion between Hadoop's Writables and objects, and to typed bytes
 #     frames.pxi     header, records, blocks, sync markers, splits
 #     reader.pxi     records as objects or typed bytes, resync after damage
@@ -52,7 +53,7 @@ from typedbytes.core.byteorder cimport (
     store_i64,
 )
 from typedbytes.core.cpython cimport (
-    as_failure, has_buffer, object_from_stolen, pair_from_stolen, raise_pending, reraise_memory_error, unlikely,
+    as_failure, has_buffer, likely, object_from_stolen, pair_from_stolen, raise_pending, reraise_memory_error, unlikely,
 )
 from typedbytes.core.dates cimport days_from_civil
 from typedbytes.core.scalars cimport scalar_nbytes
@@ -103,6 +104,7 @@ COMPRESSIONS = ("none", "record", "block")
 DEFAULT_CODEC = "org.apache.hadoop.io.compress.DefaultCodec"
 
 include "classes/program.pxi"
+include "classes/short.pxi"
 include "classes/decode.pxi"
 include "classes/text.pxi"
 include "classes/encode.pxi"

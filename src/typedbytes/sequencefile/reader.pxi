@@ -16,12 +16,28 @@ offset: where it starts. nbytes: its size, up to the next sync marker or the end
 its decompressed size. nrecords: None where the damage hides the number. error: what was wrong.
 """
 
+# What short records are: see short_records.pxi.
+cdef struct ShortRecords:
+    int key_kind              # Kinds
+    int value_kind
+    const ClassNode* key_root    # of a described class that is plain; NULL: another class
+    const ClassNode* value_root
+    bint hive
+
 cdef enum RecordForm:
     OBJECTS                   # a tuple of them
     KEY_AND_VALUE             # the same without a tuple
     BYTES_PAIR                # the bytes of two Writables, not decoded
     TYPED                     # appended to `typed`
     UNDECODED
+
+
+cdef inline bint is_common(WritableClass writable) noexcept:
+    return writable.kind < OTHER or plain_root(writable) != NULL
+
+
+cdef inline const ClassNode* plain_root(WritableClass writable) noexcept:
+    return writable.program.root if writable.kind == DESCRIBED and writable.program.is_plain else NULL
 
 
 cdef class Reader(RecordFrames):
@@ -47,8 +63,7 @@ cdef class Reader(RecordFrames):
     cdef RecordForm form
     cdef State state
     cdef bint resync
-    cdef int key_kind                     # Kinds
-    cdef int value_kind
+    cdef ShortRecords short
     cdef bint holds_typed                 # both classes are TypedBytesWritable
     cdef bint holds_common                # records may have a form that is copied without the GIL
     cdef bint owns                        # close() closes the source too
@@ -118,9 +133,12 @@ cdef class Reader(RecordFrames):
             self.block = [None] * 4
         self.key_writable = writable_class_of(self.key_class, find_converters, "key")
         self.value_writable = writable_class_of(self.value_class, find_converters, "value")
-        self.key_kind, self.value_kind = self.key_writable.kind, self.value_writable.kind
-        self.holds_typed = self.key_kind == TYPED_BYTES and self.value_kind == TYPED_BYTES
-        self.holds_common = self.compression_type != RECORD and self.key_kind < OTHER and self.value_kind < OTHER
+        self.short.key_kind, self.short.value_kind = self.key_writable.kind, self.value_writable.kind
+        self.short.key_root, self.short.value_root = plain_root(self.key_writable), plain_root(self.value_writable)
+        self.short.hive = self.d.hive
+        self.holds_typed = self.short.key_kind == TYPED_BYTES and self.short.value_kind == TYPED_BYTES
+        self.holds_common = self.compression_type != RECORD and is_common(self.key_writable) \
+            and is_common(self.value_writable)
         return 0
 
     # ---- decoding of a record ----

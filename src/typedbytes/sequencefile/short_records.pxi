@@ -4,10 +4,11 @@
 cdef unsigned char[15] CODES = [0, BYTES, 0, INT, LONG, 0, 0, 0, BYTE, FLOAT, DOUBLE, BOOL, 0, 0, 0]
 
 
-cdef inline Py_ssize_t store_typed(int kind, const unsigned char* p, Py_ssize_t nbytes, unsigned char* out,
-                                   Py_ssize_t capacity) noexcept nogil:
-    # The fast path of copy_typed, for short Writables: returns the bytes stored. 0: nothing was done.
-    cdef Py_ssize_t size
+cdef inline Py_ssize_t store_typed(int kind, const ClassNode* root, bint hive, const unsigned char* p,
+                                   Py_ssize_t nbytes, unsigned char* out, Py_ssize_t capacity) noexcept nogil:
+    # The fast path of copy_typed, for short Writables: returns the bytes stored. 0: nothing was done. root: of a class
+    # that is described.
+    cdef Py_ssize_t size, nwritten
     if capacity < nbytes + ENCODED_NULL_WRITABLE_NBYTES or (NBYTES[kind] >= 0 and NBYTES[kind] != nbytes):
         return 0
     if kind == TYPED_BYTES:
@@ -35,6 +36,10 @@ cdef inline Py_ssize_t store_typed(int kind, const unsigned char* p, Py_ssize_t 
     if kind == NULL_WRITABLE:
         copy_short(out, ENCODED_NULL_WRITABLE, ENCODED_NULL_WRITABLE_NBYTES)
         return ENCODED_NULL_WRITABLE_NBYTES
+    if root != NULL:
+        size = nbytes
+        nwritten = store_described(root, hive, p, &size, out, capacity, 0)
+        return nwritten if size == nbytes else 0
     if CODES[kind] == 0 or (kind == BYTES_WRITABLE and (nbytes < 4 or load_i32(p) != nbytes - 4)):
         return 0
     out[0] = CODES[kind]
@@ -44,12 +49,13 @@ cdef inline Py_ssize_t store_typed(int kind, const unsigned char* p, Py_ssize_t 
     return 1 + nbytes
 
 
-cdef inline Py_ssize_t store_record(int key_kind, const unsigned char* key, Py_ssize_t nkey, int value_kind,
+cdef inline Py_ssize_t store_record(const ShortRecords* s, const unsigned char* key, Py_ssize_t nkey,
                                     const unsigned char* value, Py_ssize_t nvalue, unsigned char* out,
                                     Py_ssize_t capacity) noexcept nogil:
     # A short record as typed bytes; 0: it is not of this form.
-    cdef Py_ssize_t first = store_typed(key_kind, key, nkey, out, capacity)
-    cdef Py_ssize_t second = store_typed(value_kind, value, nvalue, out + first, capacity - first) if first else 0
+    cdef Py_ssize_t first = store_typed(s.key_kind, s.key_root, s.hive, key, nkey, out, capacity)
+    cdef Py_ssize_t second = store_typed(s.value_kind, s.value_root, s.hive, value, nvalue, out + first,
+                                         capacity - first) if first else 0
     return first + second if second else 0
 
 
@@ -85,7 +91,7 @@ cdef Py_ssize_t append_records_of_block(Reader reader, Py_ssize_t nbytes, Py_ssi
     while count < max_count and p < end:
         nkey = load_vint(key_length)
         nvalue = load_vint(value_length)
-        nwritten = store_record(reader.key_kind, key, nkey, reader.value_kind, value, nvalue, p, out.end - p)
+        nwritten = store_record(&reader.short, key, nkey, value, nvalue, p, out.end - p)
         if nwritten == 0:
             break
         p += nwritten
@@ -111,8 +117,8 @@ cdef Py_ssize_t append_plain_records(Reader reader, Py_ssize_t nbytes, Py_ssize_
     cdef Py_ssize_t nkey, nvalue, nwritten
     cdef Py_ssize_t count = 0
     while count < max_count and p < end and has_buffered_record(reader, &nkey, &nvalue):
-        nwritten = store_record(reader.key_kind, reader.file.cursor + 8, nkey, reader.value_kind,
-                                reader.file.cursor + 8 + nkey, nvalue, p, out.end - p)
+        nwritten = store_record(&reader.short, reader.file.cursor + 8, nkey, reader.file.cursor + 8 + nkey, nvalue, p,
+                                out.end - p)
         if nwritten == 0:
             break
         p += nwritten

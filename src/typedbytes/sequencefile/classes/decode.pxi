@@ -34,6 +34,13 @@ cdef Py_ssize_t read_described(ClassProgram program, Decoding* d, const unsigned
     # that, -1: nothing. is_whole: the value takes all of the bytes.
     cdef ClassReading r
     cdef Py_ssize_t first = written(out)
+    cdef Py_ssize_t used = nbytes
+    cdef Py_ssize_t nwritten
+    if wanted < 0 and program.is_plain:
+        nwritten = store_described(program.root, d.hive, p, &used, out.cursor, out.end - out.cursor, depth)
+        if nwritten and (used == nbytes or not is_whole):
+            out.cursor += nwritten
+            return used
     r.start = r.p = p
     r.end = p + nbytes
     r.outer = -1

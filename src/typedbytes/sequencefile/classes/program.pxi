@@ -55,6 +55,7 @@ cdef enum:
     MAX_FIELD_DEPTH = 64      # of values within one another: the recursion in C
     MAX_LEAST_NBYTES = 1 << 20    # that a value takes at least: arrays of arrays of a known number of items
     MAX_ALIASES = 64
+    SHORT_NAME_NBYTES = 32    # of a field's name, as typed bytes, that is copied as so many bytes
 
 cdef enum Measured:
     NOT_MEASURED
@@ -75,7 +76,7 @@ cdef struct ClassNode:
     PyObject* shown           # borrowed: str, for messages
     PyObject* functions       # borrowed: a tuple, of a call
 
-# A STRING as typed bytes, borrowed.
+# A STRING as typed bytes, borrowed; after it SHORT_NAME_NBYTES can be read.
 cdef struct ClassText:
     const unsigned char* p
     Py_ssize_t nbytes
@@ -90,6 +91,7 @@ cdef class ClassProgram:
     cdef readonly str class_name
     cdef readonly object find    # returns the tree of a described class by its name
     cdef ClassNode* root
+    cdef bint is_plain        # store_described() has a form for all of its parts
     cdef list kept            # what the structs borrow, and their memory
     cdef dict made            # nodes of described classes by name
 
@@ -98,6 +100,7 @@ cdef class ClassProgram:
             raise RuntimeError("a ClassProgram cannot be initialised again")
         self.class_name, self.find = class_name, find
         self.kept, self.made = [], {}
+        self.is_plain = True
         self.root = self.compile(tree, find)
         self.check_counts()
 
@@ -169,10 +172,10 @@ cdef class ClassProgram:
 
     cdef int fill_name(self, ClassText* text, str name) except -1:
         utf8 = name.encode("utf-8")
-        encoded = bytes([STRING]) + len(utf8).to_bytes(4, "big") + utf8
+        encoded = bytes([STRING]) + len(utf8).to_bytes(4, "big") + utf8 + bytes(SHORT_NAME_NBYTES)
         self.kept.append(encoded)
         text.p = <const unsigned char*>PyBytes_AS_STRING(encoded)
-        text.nbytes = len(encoded)
+        text.nbytes = len(encoded) - SHORT_NAME_NBYTES
         return 0
 
     cdef int check_counts(self) except -1:
@@ -190,6 +193,8 @@ cdef class ClassProgram:
             for i in range(nparts(node)):
                 least_nbytes(node.items[i], self.class_name)
             least_nbytes(node, self.class_name)
+            if node.kind in (TABLE_FIELD, CHAR_FIELD, COMPRESSED_FIELD, CALL_FIELD):
+                self.is_plain = False
             for i in range(nparts(node)):
                 if node.kind in (LIST_FIELD, ARRAY_FIELD, TABLE_FIELD) and node.items[i].min_nbytes == 0:
                     raise ValueError(f"{self.class_name}: the items of {<str>node.shown} take no bytes")
