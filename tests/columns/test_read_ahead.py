@@ -131,6 +131,22 @@ def test_the_next_piece_is_fetched_while_one_is_used(server):
         assert file.read(1) == DATA[3 * MIB : 3 * MIB + 1]
 
 
+def test_one_thread_reads_all_that_is_ahead():
+    """Each thread has memory of its own for a piece, which a new one has to get from the system."""
+
+    class Watched(io.BytesIO):
+        def read(self, nbytes=-1):
+            readers.append(threading.current_thread())
+            return super().read(nbytes)
+
+    readers = []
+    with ReadAhead(Watched(DATA), MIB, MIB) as file:
+        assert file.read() == DATA
+    assert len(readers) == 17 and len(set(readers)) == 2  # the first two pieces are read without it
+    readers[2].join(30)
+    assert not readers[2].is_alive()
+
+
 def test_a_search_fetches_no_more_than_its_pieces(server):
     with opened(server.url, "r")[0] as file:
         for offset in (9 * MIB, 5, 12 * MIB, 10 * MIB):

@@ -7,6 +7,7 @@ a time; no piece is fetched ahead before two have been read in a row, so that a 
 from __future__ import annotations
 
 import io
+import queue
 import threading
 
 TYPE_CHECKING = False
@@ -17,21 +18,59 @@ if TYPE_CHECKING:
 __all__ = ["ReadAhead"]
 
 
-class _Fetch(threading.Thread):
-    """A read in a thread: `data` is None until it is done, or `error` set."""
+class _Fetcher(threading.Thread):
+    """The thread that reads ahead, for the pieces of one file.
 
-    def __init__(self, file, offset, nbytes):
+    A thread for each piece took memory of its own for it: its pages were made and given back with each piece.
+    """
+
+    def __init__(self):
         super().__init__(name="read ahead", daemon=True)
-        self._read = file, offset, nbytes
-        self.data = self.error = None
+        self._wanted = queue.SimpleQueue()
         self.start()
 
+    def fetch(self, file, offset, nbytes):
+        """Return the _Fetch of a piece."""
+        fetch = _Fetch(self, file, offset, nbytes)
+        self._wanted.put(fetch)
+        return fetch
+
+    def end(self):
+        """Let the thread end when it has read what it was asked for; in a forked child it has."""
+        if self.is_alive():
+            self._wanted.put(None)
+
     def run(self):
+        while (fetch := self._wanted.get()) is not None:
+            fetch.read()
+            del fetch
+
+
+class _Fetch:
+    """A piece that the thread reads: `data` is None until it is done, or `error` set."""
+
+    def __init__(self, thread, file, offset, nbytes):
+        self._thread = thread
+        self._read = file, offset, nbytes
+        self.data = self.error = None
+        self.is_done = False  # set before _done is released
+        self._done = threading.Lock()
+        self._done.acquire()  # released by the thread
+
+    def read(self):
+        """Read it; the thread calls this."""
         try:
             self.data = _read_at(*self._read)
         except BaseException as error:  # it is raised where the data is wanted
             self.error = error
         del self._read  # the file, which its owner may have dropped
+        self.is_done = True
+        self._done.release()
+
+    def wait(self):
+        """Wait until it is done; not in a forked child, which does not have the thread."""
+        if not self.is_done and self._thread.is_alive():
+            self._done.acquire()
 
 
 def _read_at(file, offset, nbytes):
@@ -51,6 +90,7 @@ class ReadAhead(io.RawIOBase):
         self._min_nbytes = self._nbytes = nbytes
         self._max_nbytes = max_nbytes
         self._next: _Fetch | None = None  # what follows the piece
+        self._fetcher: _Fetcher | None = None  # the thread, as soon as there is something to fetch
 
     @property
     def size(self) -> Any:
@@ -73,7 +113,7 @@ class ReadAhead(io.RawIOBase):
         """Go on at an offset; the file is asked when bytes are read, or how long it is."""
         if whence == io.SEEK_END:
             if self._next is not None:
-                self._next.join()
+                self._next.wait()
             self._file.seek(offset, whence)  # not every file returns where it is then
             offset = self._file.tell()
         elif whence == io.SEEK_CUR:
@@ -100,8 +140,11 @@ class ReadAhead(io.RawIOBase):
 
     def close(self) -> None:
         """Close the file, which a thread that is still reading it does when it is done."""
-        if not self.closed and (self._next is None or not self._next.is_alive()):
-            self._file.close()
+        if not self.closed:
+            if self._next is None or self._next.is_done:
+                self._file.close()
+            if self._fetcher is not None:
+                self._fetcher.end()
         super().close()
 
     def _take(self, nbytes):
@@ -120,7 +163,7 @@ class ReadAhead(io.RawIOBase):
         is_next = self._offset == self._start + len(self._piece) > self._start
         data = None
         if self._next is not None:
-            self._next.join()  # also if it is not wanted; signals are handled meanwhile
+            self._next.wait()  # also if it is not wanted; signals are handled meanwhile
             fetch, self._next = self._next, None
             if is_next:
                 if fetch.error is not None:
@@ -134,7 +177,9 @@ class ReadAhead(io.RawIOBase):
         self._piece, self._start = memoryview(data), self._offset
         end = self._offset + len(data)
         if is_next and data and (nbytes := self._next_nbytes(end, True)):
-            self._next = _Fetch(self._file, end, nbytes)
+            if self._fetcher is None or not self._fetcher.is_alive():  # the child of a fork has its own
+                self._fetcher = _Fetcher()
+            self._next = self._fetcher.fetch(self._file, end, nbytes)
 
     def _next_nbytes(self, offset, is_next):
         """Return the length of the piece at an offset; some servers refuse one that goes beyond the end."""
