@@ -24,8 +24,8 @@ _ALIGNMENT = 64
 _MAX_HEADER_NBYTES = 10_000
 _MAX_HEADER_DEPTH = 32
 
-# What short headers of version 1 say that were read before.
-_KNOWN: dict = {}
+# What short headers of version 1 say that were read before: the codec looks here first.
+KNOWN: dict = {}
 _MAX_KNOWN = 64
 _MAX_KNOWN_NBYTES = 512
 
@@ -128,11 +128,11 @@ def _read(data):
     from numpy import ndarray
 
     header = bytes(data[: 10 + int.from_bytes(data[8:10], "little")])
-    dtype, order, shape, start, nbytes = known = _KNOWN.get(header) or _layout(data)
+    dtype, order, shape, start, nbytes = known = KNOWN.get(header) or _layout(data)
     if nbytes != len(data) - start:
         raise ValueError(f"shape and dtype take {nbytes} bytes, but the data has {len(data) - start}")
-    if len(header) == start <= _MAX_KNOWN_NBYTES and len(_KNOWN) < _MAX_KNOWN:
-        _KNOWN[header] = known
+    if len(header) == start <= _MAX_KNOWN_NBYTES and len(KNOWN) < _MAX_KNOWN:
+        KNOWN[header] = known
     if dtype.names is None:
         return ndarray(shape, dtype, data, start, None, order).copy(order)  # which is aligned
     dtype = dtype.newbyteorder("|")  # a copy: the names of its fields can be set

@@ -33,6 +33,8 @@ cdef PyObject* decode_application(Decoding* d, int code, const unsigned char* p,
             return new_ext(code, p, nbytes)
         value = decode_plain_array(p, nbytes)
         if value is None:
+            value = decode_known_array(p, nbytes)
+        if value is None:
             value = decode_ndarray(d, p[:nbytes])
     elif d.ext_hook == NULL:
         return new_ext(code, p, nbytes)
@@ -101,7 +103,9 @@ cdef object decode_ndarray(Decoding* d, bytes data):
     if not is_available():
         return Ext(NDARRAY, data)
     try:
-        return loads_array(data)
+        array = loads_array(data)
+        bind_known_arrays()
+        return array
     except ValueError as error:
         reraise_memory_error(error)
         raise_format_at(d, f"NDARRAY: {error}", offset_of(&d.buf, d.buf.cursor), NDARRAY, error)

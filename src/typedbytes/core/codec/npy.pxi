@@ -12,6 +12,8 @@ cdef enum:
 cdef bytes NPY_MAGIC = b"\x93NUMPY\x01\x00"
 cdef dict NPY_DTYPES = {}     # of the text of a plain number's type: its dtype and size
 cdef object new_array         # numpy.empty
+cdef object new_view          # numpy.ndarray
+cdef dict NPY_KNOWN           # of headers that typedbytes._base.npy has read: what they say; None: it has read none
 cdef char NATIVE_ORDER = c"<" if sys.byteorder == "little" else c">"
 
 
@@ -115,6 +117,8 @@ cdef object decode_plain_array(const unsigned char* p, Py_ssize_t nbytes):
     p = <const unsigned char*>memchr(p, c"'", min(end - p, NPY_MAX_DESCR))
     if p == NULL:
         return None
+    if memchr(b"biufc", descr[1], 5) == NULL:    # of no plain number
+        return None
     dtype = NPY_DTYPES.get(descr[:p - descr]) or plain_dtype(descr[:p - descr])
     is_fortran = pass_text(&p, end, b"', 'fortran_order': True, 'shape': (")
     if dtype is None or not is_fortran and not pass_text(&p, end, b"', 'fortran_order': False, 'shape': ("):
@@ -156,6 +160,58 @@ cdef object plain_dtype(bytes descr):
     if len(NPY_DTYPES) < NPY_MAX_DTYPES:
         NPY_DTYPES[descr] = (dtype, dtype.itemsize)
     return dtype, dtype.itemsize
+
+
+# Arrays of texts, times and records: what the header of one says is found out once.
+
+cdef struct ArrayInterface:    # NumPy's PyArrayInterface
+    int two
+    int ndim
+    char kind
+    int itemsize
+    int flags
+    Py_ssize_t* shape
+    Py_ssize_t* strides
+    void* data
+    PyObject* descr
+
+
+cdef int bind_known_arrays() except -1:
+    global new_array, new_view, NPY_KNOWN
+    if NPY_KNOWN is None:
+        from numpy import empty, ndarray
+        from typedbytes._base.npy import KNOWN
+        new_array, new_view, NPY_KNOWN = empty, ndarray, KNOWN
+    return 0
+
+
+cdef object decode_known_array(const unsigned char* p, Py_ssize_t nbytes):
+    # The array; None for what typedbytes._base.npy has to read or refuse.
+    cdef Py_ssize_t nheader
+    cdef tuple known
+    cdef Py_buffer view
+    if NPY_KNOWN is None or nbytes < NPY_PRELUDE:
+        return None
+    nheader = NPY_PRELUDE + (p[8] | p[9] << 8)
+    if nheader > nbytes:
+        return None
+    known = NPY_KNOWN.get(p[:nheader])
+    if known is None:
+        return None
+    dtype, order, shape, _, total = known
+    if total != nbytes - nheader:
+        return None
+    if dtype.names is None:
+        array = new_array(shape, dtype, order)
+        data = array.__array_struct__
+        memcpy((<ArrayInterface*>PyCapsule_GetPointer(data, NULL)).data, p + nheader, nbytes - nheader)
+        return array
+    # The bytes as they are, with the padding of records. The names of its fields can be set: each has its own dtype.
+    data = new_array(total, "u1")
+    PyObject_GetBuffer(data, &view, PyBUF_WRITABLE)
+    memcpy(view.buf, p + nheader, nbytes - nheader)
+    PyBuffer_Release(&view)
+    return new_view(shape, dtype.newbyteorder("|"), data, 0, None, order)
 
 
 cdef inline bint pass_text(const unsigned char** p, const unsigned char* end, bytes text) noexcept:
