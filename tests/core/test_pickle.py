@@ -88,6 +88,117 @@ def test_a_known_form_that_is_cut_short_is_refused():
                     loads(b"\x64" + len(cut).to_bytes(4, "big") + cut)
 
 
+ODD = timezone(timedelta(hours=-3, minutes=-41, seconds=-17, microseconds=-5), "of \xe9 odd minutes")
+MOMENTS = [
+    date(1, 1, 1),
+    date(2023, 12, 31),
+    datetime(1900, 2, 28, 23, 59, 59, 200),
+    datetime(2024, 2, 29, 12, 30, 45, 128 << 8 | 200),
+    datetime(2024, 10, 27, 2, 30, fold=1),
+    *(datetime(2024, 5, 6, 7, 8, 9, 123456, zone) for zone in (timezone.utc, EAST, ODD)),
+    datetime(9999, 12, 31, 23, 59, 59, 999999, EAST, fold=1),
+    time(23, 59, 59, 999999),
+    time(2, 30, fold=1),
+    *(time(1, 2, 3, 4, zone) for zone in (timezone.utc, EAST, ODD)),
+    timedelta(0),
+    timedelta(-1, 86399, 999999),
+    timedelta(65536, 256, 65535),
+    complex(1.5, -2.5),
+    complex("nan"),
+    complex("-inf-nanj"),
+]
+
+
+def outcome_of(data):
+    try:
+        value = loads(b"\x64" + len(data).to_bytes(4, "big") + data)
+    except FormatError as error:
+        return str(error)
+    return type(value), repr(value)
+
+
+@pytest.mark.parametrize("value", MOMENTS, ids=show)
+def test_one_wrong_byte_is_read_as_pickle_reads_it_or_refused(value):
+    """What is written here is recognised as a whole; any other pickle, of another protocol too, opcode by opcode."""
+    data = safe_dumps(value)
+    assert outcome_of(data) == outcome_of(data) == (type(value), repr(value))
+    for index in range(2, len(data)):
+        for byte in {data[index] ^ 1, data[index] ^ 0x80, (data[index] + 1) % 256, 0, 0x2E, 0x71, 0xC2, 0xFF}:
+            changed = data[:index] + bytes([byte]) + data[index + 1 :]
+            outcome = outcome_of(changed)
+            assert outcome == outcome_of(b"\x80\x03" + changed[2:])
+            if type(outcome) is tuple:
+                found = pickle.loads(changed)
+                assert outcome == (type(found), repr(found))
+
+
+ZONES = st.sampled_from([None, timezone.utc, EAST, ODD])
+#: Sixteen texts and ints of 32 bits are the most that are written as a small set.
+ELEMENTS = (
+    st.integers(-300, 70_000)
+    | st.sampled_from([2**31 - 1, 2**31, -(2**31), -(2**31) - 1, 255, 256, 65535, 65536, 2**70])
+    | st.text("ab\0\x7f", max_size=5)
+    | st.text(max_size=3)
+)
+
+
+@given(
+    st.lists(
+        st.datetimes(timezones=ZONES)
+        | st.builds(lambda moment: moment.replace(fold=1), st.datetimes(timezones=ZONES))
+        | st.times(timezones=ZONES)
+        | st.dates()
+        | st.timedeltas()
+        | st.complex_numbers()
+        | st.frozensets(ELEMENTS, max_size=20)
+        | st.sets(ELEMENTS, max_size=20)
+    )
+)
+def test_a_value_of_its_own_has_the_bytes_that_it_has_inside_others(values):
+    for value in values:
+        is_set = type(value) is set
+        inside = safe_dumps(frozenset([(frozenset(value) if is_set else value,)]))
+        inside = inside[2 + len(FROZENSET) : -len(b"\x85a\x85R.")]
+        if is_set:
+            inside = b"c__builtin__\nset\n]" + inside[len(FROZENSET) :]
+        assert dumps(value, sort_keys=is_set)[7:] == inside + b"."
+    assert dumps(values) == b"\x09" + b"".join(map(dumps, values)) + b"\xff"
+    for value, found in zip(values, loads(dumps(values))):
+        assert type(found) is type(value) and (found == value or repr(found) == repr(value))
+        assert getattr(found, "fold", 0) == getattr(value, "fold", 0)
+
+
+def test_small_sets_from_which_elements_were_removed_are_written_as_they_are():
+    for kind in (set, frozenset):
+        for nremoved in range(12):
+            value = set(range(1000, 1012))
+            for number in range(1000, 1000 + nremoved):
+                value.remove(number)
+            assert loads(dumps(kind(value))) == value
+
+
+def test_a_subclass_of_datetime_is_no_datetime():
+    plain = datetime(2024, 5, 6, tzinfo=timezone.utc)
+    assert loads(dumps([plain, plain])) == [plain, plain]
+    for moment in (Moment(2024, 5, 6), Moment(2024, 5, 6, tzinfo=timezone.utc)):
+        with pytest.raises(TypeError, match=r"cannot encode an object of type .*Moment: pass default="):
+            dumps([plain, moment])
+        assert loads(dumps([plain, moment], default=str)) == [plain, str(moment)]
+
+
+class Zone(tzinfo):
+    def utcoffset(self, moment):
+        return timedelta(0)
+
+
+def test_a_zone_that_is_no_timezone_is_refused_after_others():
+    plain = datetime(2024, 5, 6, tzinfo=timezone.utc)
+    for moment in (plain.replace(tzinfo=Zone()), plain.replace(tzinfo=Zone()).timetz()):
+        with pytest.raises(TypeError, match="cannot pickle .*Zone under the safe policy"):
+            dumps([plain, plain, moment])
+    assert loads(dumps(plain)) == plain
+
+
 @pytest.mark.parametrize("data", PYTHON2, ids=show)
 def test_a_pickle_of_python_2_reads(data):
     assert same(safe_loads(data), PYTHON2[data])

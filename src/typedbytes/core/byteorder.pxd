@@ -20,6 +20,8 @@ cdef extern from "core/byteorder.h" nogil:
     # 1: stored; 0: a finite number beyond what binary32 can hold.
     bint store_f32(unsigned char* p, double value) noexcept
 
+    # Of a constant size, eight bytes at least.
+    bint same_fixed(const void* a, const void* b, Py_ssize_t nbytes) noexcept
     void copy_short(void* to, const void* source, Py_ssize_t nbytes) noexcept
     bint is_ascii(const unsigned char* p, Py_ssize_t nbytes) noexcept
 

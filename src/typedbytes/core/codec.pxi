@@ -8,7 +8,7 @@
 #     core/codec/strings.pxi         STRING, and the table of strings that repeat
 #     core/codec/application.pxi     WRITABLE, PICKLE and the other application codes 50..200
 #     core/codec/pickle/             code 100 under the safe policy: opcode_names, types, write;
-#                                    recognise, machine, opcodes, objects, sets
+#                                    recognise, templates, machine, opcodes, objects, sets
 #     core/codec/gc_signals.pxi      when the collector is paused and signals are checked
 #     core/codec/containers.pxi      VECTOR LIST MAP
 #     core/codec/collisions.pxi      MAP keys of equal hash
@@ -49,6 +49,7 @@ from typedbytes.core.refs cimport (
     bytes_data, bytes_size, decref, incref, new_bytes, Py_False, Py_None, PY_SSIZE_T_MAX, Py_True, Py_TYPE, PyBool_Type,
     PyByteArray_AS_STRING, PyByteArray_GET_SIZE, PyByteArray_Type, PyBytes_Check, PyBytes_Type, PyDict_Check,
     PyDict_Copy, PyDict_GET_SIZE, PyDict_New, PyDict_SetItem, PyDict_Type, PyErr_Clear, PyErr_ExceptionMatches,
+    PyErr_Occurred,
     PyFloat_AS_DOUBLE, PyFloat_Check, PyFloat_FromDouble, PyFloat_Type, PyList_Check, PyList_GET_ITEM, PyList_GET_SIZE,
     PyList_Type, PyLong_Check, PyLong_FromLong, PyLong_Type, PyObject_Hash, PyTuple_Check, PyTuple_GET_ITEM,
     PyTuple_GET_SIZE, PyTuple_Type, PyTupleObject, PyUnicode_AsUTF8AndSize, PyUnicode_Check, PyUnicode_DATA,
@@ -85,6 +86,7 @@ include "codec/pickle/opcode_names.pxi"
 include "codec/pickle/types.pxi"
 include "codec/pickle/write.pxi"
 include "codec/pickle/recognise.pxi"
+include "codec/pickle/templates.pxi"
 include "codec/pickle/machine.pxi"
 include "codec/pickle/opcodes.pxi"
 include "codec/pickle/objects.pxi"

@@ -133,6 +133,22 @@ static PyObject *set_elements(PyObject *set) {
     return tuple;
 }
 
+/* The elements of a set of `capacity` at most, borrowed; -1: it has more, or this build cannot see them. */
+static inline Py_ssize_t few_elements(PyObject *set, PyObject **items, Py_ssize_t capacity) {
+#if TB_KNOWN_SHARED
+    Py_ssize_t nitems = PySet_GET_SIZE(set), n = 0;
+    if (nitems > capacity) return -1;
+    for (const setentry *entry = ((const PySetObject *)set)->table; n < nitems; entry++) {
+        items[n] = entry->key;
+        n += (entry->key != NULL) & (entry->hash != -1);
+    }
+    return n;
+#else
+    (void)set; (void)items; (void)capacity;
+    return -1;
+#endif
+}
+
 /* Give a new, empty set a table for `nitems` elements: growing in steps takes as long as adding them. */
 static inline void set_reserve(PyObject *set, Py_ssize_t nitems) {
 #if TB_KNOWN_LAYOUT

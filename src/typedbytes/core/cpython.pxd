@@ -43,6 +43,7 @@ cdef extern from "core/cpython.h":
     # A new tuple of a set's elements; reserve capacity in a new set;
     # add an element, whose reference the set takes over.
     PyObject* set_elements(PyObject* o) except NULL
+    Py_ssize_t few_elements(PyObject* o, PyObject** items, Py_ssize_t capacity) noexcept
     void set_reserve(PyObject* o, Py_ssize_t nitems) noexcept
     int set_add_stolen(PyObject* o, PyObject* item) except -1
     # Have memory brought into the cache without waiting for it; the entry of a set where the search

@@ -97,6 +97,7 @@ cdef extern from "Python.h":
 
     # Exceptions that are set.
     bint PyErr_ExceptionMatches(object kind) noexcept
+    PyObject* PyErr_Occurred() noexcept    # borrowed
     void PyErr_Clear() noexcept
     void PyErr_Fetch(PyObject** kind, PyObject** value, PyObject** trace) noexcept
     void PyErr_NormalizeException(PyObject** kind, PyObject** value, PyObject** trace) noexcept

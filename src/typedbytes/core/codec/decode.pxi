@@ -92,7 +92,7 @@ cdef PyObject* decode_other(Decoding* d) except NULL:
         # Fast path, without require() and decode_payload(); decode_application() tries the same where they are needed.
         length = load_length(p + 1)
         if 4 <= length <= held(&d.buf) - 5:
-            number = recognise_none_or_int(p + 5, length)
+            number = (<recognise_function>recognise_none_or_int)(p + 5, length)
             if number != NULL:
                 return consume(d, 5 + length, number)
             return decode_whole_pickle(d, length)
@@ -121,8 +121,10 @@ cdef PyObject* decode_other(Decoding* d) except NULL:
 
 
 cdef PyObject* decode_whole_pickle(Decoding* d, Py_ssize_t length) except NULL:
-    # One that is in the buffer, and neither None nor an int.
+    # One that is in the buffer, and neither None nor an int. An exception may be set: no memory for an int.
     cdef PyObject* value
+    if d.buf.cursor[7] != OP_GLOBAL and PyErr_Occurred() != NULL:
+        return NULL
     if d.pickle == SAFE and d.in_key == 0:
         value = recognise(d.buf.cursor + 5, length)
         if value != NULL:

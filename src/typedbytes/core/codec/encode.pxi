@@ -43,11 +43,13 @@ cdef int encode_other(Encoding* e, object obj) except -1:
             return encode_family(e, slot, obj)
         if e.pickle != TRUST:
             return encode_native(e, slot.program, obj)
+    if kind == &PyByteArray_Type and not NO_GIL:
+        return encode_payload(e, BYTES, PyByteArray_AS_STRING(<PyObject*>obj), PyByteArray_GET_SIZE(<PyObject*>obj))
+    if kind != DECIMAL_TYPE and kind != UUID_TYPE and e.pickle != RAW and encode_template(e, kind, <PyObject*>obj):
+        return 0
     kept = obj
     if kind == &PyByteArray_Type:
-        if NO_GIL:
-            return encode_buffer(e, obj)    # which keeps other threads from resizing it
-        return encode_payload(e, BYTES, PyByteArray_AS_STRING(<PyObject*>obj), PyByteArray_GET_SIZE(<PyObject*>obj))
+        return encode_buffer(e, obj)    # which keeps other threads from resizing it
     if is_value_type(kind):
         return encode_value_type(e, obj)
     return encode_by_kind(e, obj)
@@ -122,7 +124,7 @@ cdef inline int encode_none(Encoding* e) except -1:
 
 cdef inline bint is_value_type(PyTypeObject* kind) noexcept:
     # Types of modules that were encoded before; the first object of each is recognised by the module of its type.
-    return kind == DATETIME_TYPE or kind == DATE_TYPE or kind == DECIMAL_TYPE or kind == UUID_TYPE \
+    return kind == DECIMAL_TYPE or kind == UUID_TYPE or kind == DATETIME_TYPE or kind == DATE_TYPE \
         or kind == &PySet_Type or kind == &PyFrozenSet_Type or kind == TIME_TYPE or kind == DELTA_TYPE \
         or kind == ZONE_TYPE or kind == &PyComplex_Type
 

@@ -20,6 +20,9 @@ cdef inline bint is_pickled_unsigned(const unsigned char* p) noexcept:
     return memcmp(p, UNSIGNED_HEAD, 9) == 0 and p[16] >= 0x80 and p[17] == 0 and p[18] == OP_STOP
 
 
+ctypedef PyObject* (*recognise_function)(const unsigned char* p, Py_ssize_t nbytes) noexcept    # NULL: see there
+
+
 cdef PyObject* recognise_none_or_int(const unsigned char* p, Py_ssize_t nbytes) except? NULL:
     # None and ints: every policy reads them so.
     if nbytes < 4 or p[0] != OP_PROTO or not 2 <= p[1] <= 5 or p[nbytes - 1] != OP_STOP:
@@ -40,6 +43,9 @@ cdef PyObject* recognise(const unsigned char* p, Py_ssize_t nbytes) except? NULL
     cdef PyObject* value
     if nbytes < 20 or p[0] != OP_PROTO or not 2 <= p[1] <= 5 or p[2] != OP_GLOBAL or p[nbytes - 1] != OP_STOP:
         return NULL
+    value = recognise_template(p, nbytes)
+    if value != NULL:
+        return value
     f.p = p + 3
     f.end = p + nbytes - 1
     f.checks_signals = False

@@ -7,6 +7,11 @@ cdef enum:
     WIDE_NBYTES = 9 + 17 + 1    # of the pickle of an int of 128 bits
     UNSIGNED_NBYTES = 9 + 9 + 1    # of 64 bits without a sign
     LATIN1_NBYTES = 17 + 4 + 13    # of bytes, without the text that stands for them
+    MOMENT_NBYTES = 19 + 2 * 10 + LATIN1_NBYTES    # of a date, time or datetime without its zone, at most
+    DELTA_NBYTES = 20 + 3 * 5
+    MAX_ZONE_NBYTES = 256    # of a zone that is kept
+    ZONE_END_NBYTES = 3      # TUPLE2, REDUCE, STOP
+    ZONE_CAPACITY = 256 + 3
 
 # PICKLE, its length, which is filled in, PROTO 2, LONG1.
 cdef const char* WIDE_HEAD = b"\x64\x00\x00\x00\x00\x80\x02\x8a"
@@ -167,14 +172,12 @@ cdef int write_int(Encoding* e, PyObject* obj) except -1:
 
 
 cdef inline unsigned char* store_small(unsigned char* p, int32_t number) noexcept:
-    # Return where it ends, 5 bytes on at most, which the caller has reserved.
-    if 0 <= number < 256:
-        p[0] = OP_BININT1
-        p[1] = <unsigned char>number
-        return p + 2
-    p[0] = OP_BININT2 if 0 <= number < 65536 else OP_BININT
+    # Return where it ends; five bytes are stored, which the caller has reserved. Without a branch, which random sizes
+    # would mislead.
+    cdef int width = (<uint32_t>number > 255) + (<uint32_t>number > 65535)
+    p[0] = <unsigned char>(0x4a4d4b >> 8 * width)    # BININT1, BININT2, BININT
     store_u32_le(p + 1, <uint32_t>number)
-    return p + (3 if 0 <= number < 65536 else 5)
+    return p + 2 + width + (width >> 1)
 
 
 cdef int write_long(Encoding* e, PyObject* obj) except -1:
@@ -276,8 +279,8 @@ cdef inline unsigned char* begin_latin1(unsigned char* p) noexcept:
 
 
 cdef inline unsigned char* store_character(unsigned char* p, int byte) noexcept:
-    # Without a branch: which bytes are above 127 is random.
-    p[0] = <unsigned char>(0xc0 | byte >> 6 if byte > 127 else byte)
+    # Without a branch, by a mask: which bytes are above 127 is random.
+    p[0] = <unsigned char>(byte ^ ((byte ^ (0xc0 | byte >> 6)) & -(byte >> 7)))
     p[1] = <unsigned char>(0x80 | byte & 0x3f)
     return p + 1 + (byte >> 7)
 
@@ -307,33 +310,9 @@ cdef int write_decimal(Encoding* e, PyObject* obj) except -1:
 
 
 cdef int write_moment(Encoding* e, PyObject* obj) except -1:
-    # A date, time or datetime: its numbers packed as __reduce_ex__(4) packs them, with the fold of a repeated hour in
-    # the highest bit of the first byte that has one to spare.
-    cdef PyTypeObject* kind = Py_TYPE(obj)
-    cdef PyObject* zone = Py_None
-    cdef unsigned char* start
-    cdef unsigned char* p
-    reserve(&e.buf, 19 + 2 * 10 + LATIN1_NBYTES)
-    p = e.buf.cursor
-    if kind == TIME_TYPE:
-        memcpy(p, b"cdatetime\ntime\n", 15)
-        start = begin_latin1(p + 15)
-        p = store_clock(start, PyDateTime_TIME_GET_HOUR(obj) | PyDateTime_TIME_GET_FOLD(obj) << 7,
-                        PyDateTime_TIME_GET_MINUTE(obj), PyDateTime_TIME_GET_SECOND(obj),
-                        PyDateTime_TIME_GET_MICROSECOND(obj))
-        zone = zone_of_time(obj)
-    elif kind == DATE_TYPE:
-        memcpy(p, b"cdatetime\ndate\n", 15)
-        start = begin_latin1(p + 15)
-        p = store_day(start, obj, 0)
-    else:
-        memcpy(p, b"cdatetime\ndatetime\n", 19)
-        start = begin_latin1(p + 19)
-        p = store_clock(store_day(start, obj, PyDateTime_DATE_GET_FOLD(obj)), PyDateTime_DATE_GET_HOUR(obj),
-                        PyDateTime_DATE_GET_MINUTE(obj), PyDateTime_DATE_GET_SECOND(obj),
-                        PyDateTime_DATE_GET_MICROSECOND(obj))
-        zone = zone_of_datetime(obj)
-    e.buf.cursor = end_latin1(start, p)
+    cdef PyObject* zone
+    reserve(&e.buf, MOMENT_NBYTES)
+    e.buf.cursor = store_moment(e.buf.cursor, obj, &zone)
     if zone == Py_None:
         return write_opcodes(e, b"\x85R", 2)
     if Py_TYPE(zone) != ZONE_TYPE:
@@ -344,6 +323,32 @@ cdef int write_moment(Encoding* e, PyObject* obj) except -1:
     return write_opcodes(e, b"\x86R", 2)
 
 
+cdef inline unsigned char* store_moment(unsigned char* p, PyObject* obj, PyObject** zone) noexcept:
+    # A date, time or datetime: its numbers packed as __reduce_ex__(4) packs them, with the fold of a repeated hour in
+    # the highest bit of the first byte that has one to spare. Return where it ends; the zone is borrowed.
+    cdef PyTypeObject* kind = Py_TYPE(obj)
+    cdef unsigned char* start
+    if kind == DATETIME_TYPE:
+        memcpy(p, b"cdatetime\ndatetime\nc_codecs\nencode\nX", 36)
+        start = p + 40
+        p = store_day(start, obj, PyDateTime_DATE_GET_FOLD(obj))
+        p[0] = <unsigned char>PyDateTime_DATE_GET_HOUR(obj)
+        zone[0] = zone_of_datetime(obj)
+        return end_latin1(start, store_clock(p + 1, PyDateTime_DATE_GET_MINUTE(obj), PyDateTime_DATE_GET_SECOND(obj),
+                                             PyDateTime_DATE_GET_MICROSECOND(obj)))
+    if kind == TIME_TYPE:
+        memcpy(p, b"cdatetime\ntime\nc_codecs\nencode\nX", 32)
+        start = p + 36
+        p = store_character(start, PyDateTime_TIME_GET_HOUR(obj) | PyDateTime_TIME_GET_FOLD(obj) << 7)
+        zone[0] = zone_of_time(obj)
+        return end_latin1(start, store_clock(p, PyDateTime_TIME_GET_MINUTE(obj), PyDateTime_TIME_GET_SECOND(obj),
+                                             PyDateTime_TIME_GET_MICROSECOND(obj)))
+    memcpy(p, b"cdatetime\ndate\nc_codecs\nencode\nX", 32)
+    start = p + 36
+    zone[0] = Py_None
+    return end_latin1(start, store_day(start, obj, 0))
+
+
 cdef inline unsigned char* store_day(unsigned char* p, PyObject* obj, int fold) noexcept:
     p[0] = <unsigned char>(PyDateTime_GET_YEAR(obj) >> 8)
     p = store_character(p + 1, PyDateTime_GET_YEAR(obj) & 255)
@@ -352,8 +357,8 @@ cdef inline unsigned char* store_day(unsigned char* p, PyObject* obj, int fold) 
     return p + 1
 
 
-cdef inline unsigned char* store_clock(unsigned char* p, int hour, int minute, int second, int microsecond) noexcept:
-    p = store_character(p, hour)
+cdef inline unsigned char* store_clock(unsigned char* p, int minute, int second, int microsecond) noexcept:
+    # Without the hour.
     p[0] = <unsigned char>minute
     p[1] = <unsigned char>second
     p[2] = <unsigned char>(microsecond >> 16)
@@ -362,26 +367,30 @@ cdef inline unsigned char* store_clock(unsigned char* p, int hour, int minute, i
 
 
 cdef int write_delta(Encoding* e, PyObject* obj) except -1:
-    cdef unsigned char* p
-    reserve(&e.buf, 20 + 3 * 5)
-    p = e.buf.cursor
-    memcpy(p, b"cdatetime\ntimedelta\n", 20)
-    p = store_small(p + 20, PyDateTime_DELTA_GET_DAYS(obj))
-    p = store_small(p, PyDateTime_DELTA_GET_SECONDS(obj))
-    e.buf.cursor = store_small(p, PyDateTime_DELTA_GET_MICROSECONDS(obj))
+    reserve(&e.buf, DELTA_NBYTES)
+    e.buf.cursor = store_delta(e.buf.cursor, obj)
     return write_opcodes(e, b"\x87R", 2)
 
 
-# The zone written last, and its bytes: a column of datetimes has one zone or few. Zones never change.
+cdef inline unsigned char* store_delta(unsigned char* p, PyObject* obj) noexcept:
+    memcpy(p, b"cdatetime\ntimedelta\n", 20)
+    p = store_small(p + 20, PyDateTime_DELTA_GET_DAYS(obj))
+    p = store_small(p, PyDateTime_DELTA_GET_SECONDS(obj))
+    return store_small(p, PyDateTime_DELTA_GET_MICROSECONDS(obj))
+
+
+# The zone written last, and its bytes: a column of datetimes has one zone or few. Zones never change. What ends the
+# pickle of a datetime is after the bytes.
 cdef object WRITTEN_ZONE
-cdef bytes WRITTEN_ZONE_BYTES
+cdef unsigned char ZONE_BYTES[ZONE_CAPACITY]
+cdef Py_ssize_t ZONE_NBYTES
 
 
 cdef int write_zone(Encoding* e, object zone) except -1:
-    global WRITTEN_ZONE, WRITTEN_ZONE_BYTES
+    global WRITTEN_ZONE, ZONE_NBYTES
     cdef Py_ssize_t offset = written(&e.buf)
     if zone is WRITTEN_ZONE:
-        return write_opcodes(e, PyBytes_AS_STRING(WRITTEN_ZONE_BYTES), PyBytes_GET_SIZE(WRITTEN_ZONE_BYTES))
+        return write_opcodes(e, <const char*>ZONE_BYTES, ZONE_NBYTES)
     write_opcodes(e, b"cdatetime\ntimezone\n", 19)
     arguments = zone.__reduce_ex__(4)[1]    # an offset, and a name if it has one of its own
     for part in arguments:
@@ -389,8 +398,11 @@ cdef int write_zone(Encoding* e, object zone) except -1:
             return raise_unpickled(part)
         write_scalar(e, <PyObject*>part)
     write_opcodes(e, b"\x85R" if len(arguments) == 1 else b"\x86R", 2)
-    if not NO_GIL and written(&e.buf) - offset <= 256:
-        WRITTEN_ZONE, WRITTEN_ZONE_BYTES = zone, (e.buf.start + offset)[:written(&e.buf) - offset]
+    if not NO_GIL and written(&e.buf) - offset <= MAX_ZONE_NBYTES:
+        ZONE_NBYTES = written(&e.buf) - offset
+        memcpy(ZONE_BYTES, e.buf.start + offset, ZONE_NBYTES)
+        memcpy(ZONE_BYTES + ZONE_NBYTES, b"\x86R.", ZONE_END_NBYTES)
+        WRITTEN_ZONE = zone
     return 0
 
 
