@@ -405,6 +405,27 @@ def test_only_texts_that_come_again_soon_keep_their_utf8():
     assert sum(sys.getsizeof(name) != sizes[name] for name in names) < len(names) / 20
 
 
+@given(
+    st.lists(
+        st.sampled_from(["", "a", "ascii", "\xe9", "\u0436" * 7, "\u4e2d\u6587 " * 90, "\U0001f600", "long " * 200])
+        | st.text()
+        | st.sampled_from([1, None, b"raw", Named.A]),
+        max_size=70,
+    )
+)
+def test_texts_in_a_row_are_written_as_each_alone(items):
+    alone = [tb.dumps(item) for item in items]
+    for _ in range(3):  # one that comes again has its UTF-8
+        assert tb.dumps(items) == b"\x09" + b"".join(alone) + b"\xff"
+        assert tb.dumps(tuple(items)) == b"\x08" + len(items).to_bytes(4, "big") + b"".join(alone)
+
+
+def test_a_lone_surrogate_after_texts_in_a_row_is_refused_where_it_is():
+    for count in range(1, 20):
+        with pytest.raises(tb.EncodeError, match=rf"at \[{count}\]"):
+            tb.dumps([*(["text"] * count), "\ud800", "text"])
+
+
 def test_texts_at_an_address_that_was_freed_are_written_as_they_are():
     for number in range(20_000):
         text = f"слово {number % 7000:05}"

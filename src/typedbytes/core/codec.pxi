@@ -11,6 +11,7 @@
 #                                    recognise, templates, machine, opcodes, objects, sets
 #     core/codec/gc_signals.pxi      when the collector is paused and signals are checked
 #     core/codec/containers.pxi      VECTOR LIST MAP
+#     core/codec/runs.pxi            items of one type in a row, encoded
 #     core/codec/collisions.pxi      MAP keys of equal hash
 #     core/codec/decode.pxi          dispatch by type code; records
 #     core/codec/limits.pxi          max_bytes
@@ -93,6 +94,7 @@ include "codec/pickle/objects.pxi"
 include "codec/pickle/sets.pxi"
 include "codec/gc_signals.pxi"
 include "codec/containers.pxi"
+include "codec/runs.pxi"
 include "codec/collisions.pxi"
 include "codec/decode.pxi"
 include "codec/limits.pxi"

@@ -10,6 +10,11 @@ cdef enum:
     SET_END = 4               # APPENDS, TUPLE1, REDUCE, STOP
 
 
+cdef inline bint is_template_type(PyTypeObject* kind) noexcept:
+    return kind == DATETIME_TYPE or kind == DATE_TYPE or kind == TIME_TYPE or kind == DELTA_TYPE \
+        or kind == &PyComplex_Type or kind == &PyFrozenSet_Type or kind == &PySet_Type
+
+
 cdef bint encode_template(Encoding* e, PyTypeObject* kind, PyObject* obj) except -1:
     # False, and nothing is written, for any other value. No Python code runs.
     cdef PyObject* zone
