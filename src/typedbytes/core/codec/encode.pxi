@@ -48,7 +48,7 @@ cdef int encode_other(Encoding* e, object obj) except -1:
     if kind != DECIMAL_TYPE and kind != UUID_TYPE and e.pickle != RAW and encode_template(e, kind, <PyObject*>obj):
         return 0
     kept = obj
-    if kind == &PyByteArray_Type:
+    if NO_GIL and kind == &PyByteArray_Type:
         return encode_buffer(e, obj)    # which keeps other threads from resizing it
     if is_value_type(kind):
         return encode_value_type(e, obj)
