@@ -19,6 +19,7 @@ from support import reference
 from support.sort_pairs import made_pairs
 from support.strategies import values
 from support.subprocess_runs import in_threads, run_fresh
+from typedbytes import sortkey
 from typedbytes._sorting import external
 from typedbytes._sorting._native import SortedRecords, Sorter, merge
 
@@ -120,6 +121,26 @@ def test_keys_alike_for_long_take_no_longer_for_it():
     ]
     shuffled = random.Random(1).sample(encoded, len(encoded))
     assert sorted_by(Sorter(nparts=1), b"".join(shuffled))[0] == b"".join(sorted(encoded))
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("ncopies", [1, 2, 13, 40])
+def test_keys_that_begin_alike_are_sorted_and_equal_ones_stay_in_order(ncopies, reverse):
+    # few of them are sorted otherwise than many
+    rng = random.Random(ncopies)
+    alike = [sortkey.encode((number, 1 << 60, number % 3)) for number in range(12)]
+    alike += [[1 << 57] * number for number in range(6)] + [[1 << 57, "a"], [1 << 57, 1 << 57, None], [[1 << 57]], []]
+    alike += ["prefix" * 5 + "x" * number for number in range(12)] + [b"prefix" * number for number in range(4)]
+    pairs = [(tb.dumps(key), tb.dumps(rng.random())) for key in alike for _ in range(ncopies)]
+    rng.shuffle(pairs)
+    in_order = joined(sorted(pairs, key=lambda pair: pair[0], reverse=reverse))
+    assert sorted_by(Sorter(reverse=reverse), joined(pairs))[0] == in_order
+    sorter = Sorter(reverse=reverse)
+    assert sorter.fill(Dribble(joined(pairs), rng)) is False
+    sorter.sort()
+    sink = io.BytesIO()
+    sorter.write(0, sink)
+    assert sink.getvalue() == in_order
 
 
 # -- larger than memory -----------------------------------------------------------------------------------
@@ -567,6 +588,8 @@ def test_offsets_count_from_the_start_of_each_source():
 def test_depth_is_limited():
     with pytest.raises(tb.LimitError):
         Sorter(nparts=1, max_depth=2).fill(io.BytesIO(b"\x09\x09\x09"))
+    with pytest.raises(tb.LimitError):
+        Sorter(nparts=1, max_depth=0).fill(io.BytesIO(b"\x09\x04" + bytes(8) + b"\xff"))
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ cdef struct Arena:
 cdef enum:
     SLACK = 16                # bytes that may be loaded after the last record
     MAX_INSERTION = 16        # entries that are sorted by insertion
+    AHEAD = 12                # entries whose records are fetched before they are looked at
     CHECK_SIGNALS_FROM = 0x10000    # entries: smaller parts are sorted without a check for signals
     FIRST_WINDOW = -1
     MAX_PARTITION_BITS = 16
@@ -45,6 +46,7 @@ cdef inline bint has_length(int code, bint hive) noexcept nogil:
 cdef inline Py_ssize_t key_nbytes(Arena* a, const Entry* e) noexcept nogil:
     cdef const unsigned char* key = a.bytes + e.start
     cdef ReadBuffer buf
+    cdef Py_ssize_t nbytes = 1
     if a.nparts == 1:
         return e.nbytes
     if key[0] == STRING or key[0] == BYTES:
@@ -53,6 +55,11 @@ cdef inline Py_ssize_t key_nbytes(Arena* a, const Entry* e) noexcept nogil:
         return 5
     if key[0] == LONG or key[0] == DOUBLE:
         return 9
+    if key[0] == LIST:    # a sort key has LONGs alone
+        while key[nbytes] == LONG:
+            nbytes += 9
+        if key[nbytes] == MARKER:
+            return nbytes + 1
     borrow(&buf, key, e.nbytes)
     skip_value(&a.measuring, &buf)
     return buf.cursor - key
@@ -104,31 +111,37 @@ cdef inline Py_ssize_t first_covered(const unsigned char* key, bint hive, int pa
     return at + (64 - nbits - partition_bits) // 8
 
 
-cdef inline bint precedes(Arena* a, const Entry* x, const Entry* y, Py_ssize_t at) noexcept nogil:
-    cdef const unsigned char* key = a.bytes + x.start
-    cdef Py_ssize_t nkey
-    cdef int difference
-    if x.window != y.window:
-        return x.window < y.window
-    if at == FIRST_WINDOW:
-        at = first_covered(key, a.hive, a.partition_bits)
-    nkey = key_nbytes(a, x)
-    if nkey <= at:
-        return False
-    difference = memcmp(key + at, a.bytes + y.start + at, min(nkey, <Py_ssize_t>y.nbytes) - at)
-    return difference > 0 if a.flip else difference < 0
+cdef void sort_few(Arena* a, Entry* e, Py_ssize_t n, Py_ssize_t at) noexcept nogil:
+    # By insertion, which compares windows alone. Where they are equal, those that begin where the keys differ are
+    # loaded, so calls nest less than n deep.
+    cdef Py_ssize_t start = 0, end, deeper
+    if not insertion_sort(e, n):
+        return
+    while start < n:
+        end = start + 1
+        while end < n and e[end].window == e[start].window:
+            end += 1
+        if end - start > 1:
+            deeper = deepen(a, e + start, end - start, at, True)
+            if deeper >= 0:
+                sort_few(a, e + start, end - start, deeper)
+        start = end
 
 
-cdef void insertion_sort(Arena* a, Entry* e, Py_ssize_t n, Py_ssize_t at) noexcept nogil:
+cdef inline bint insertion_sort(Entry* e, Py_ssize_t n) noexcept nogil:
+    # Returns whether there are equal windows.
     cdef Entry moving
     cdef Py_ssize_t i, slot
+    cdef bint has_equal = False
     for i in range(1, n):
         moving = e[i]
         slot = i
-        while slot > 0 and precedes(a, &moving, &e[slot - 1], at):
+        while slot > 0 and moving.window < e[slot - 1].window:
             e[slot] = e[slot - 1]
             slot -= 1
+        has_equal |= slot > 0 and moving.window == e[slot - 1].window
         e[slot] = moving
+    return has_equal
 
 
 cdef Py_ssize_t common_nbytes(Arena* a, const Entry* e, Py_ssize_t n, Py_ssize_t at, Py_ssize_t nkey) noexcept nogil:
@@ -137,9 +150,13 @@ cdef Py_ssize_t common_nbytes(Arena* a, const Entry* e, Py_ssize_t n, Py_ssize_t
     cdef const unsigned char* other
     cdef Py_ssize_t i, offset
     for i in range(1, n):
+        if i + AHEAD < n:
+            fetch_early(a.bytes + e[i + AHEAD].start)
         other = a.bytes + e[i].start
         offset = at
         nkey = min(nkey, <Py_ssize_t>e[i].nbytes)
+        if nkey > at and memcmp(other + at, first + at, nkey - at) == 0:
+            continue
         while offset < nkey and other[offset] == first[offset]:
             offset += 1
         nkey = offset
@@ -150,6 +167,8 @@ cdef Py_ssize_t deepen(Arena* a, Entry* e, Py_ssize_t n, Py_ssize_t at, bint stu
     # Loads the next window of entries whose windows are equal; returns the offset in the keys after it, or -1 if the
     # keys are equal. stuck: all last windows were equal, so the next one should begin where the keys differ.
     cdef Py_ssize_t nkey, i
+    for i in range(min(n, <Py_ssize_t>AHEAD)):
+        fetch_early(a.bytes + e[i].start)
     nkey = key_nbytes(a, e)
     if at == FIRST_WINDOW:
         at = first_covered(a.bytes + e.start, a.hive, a.partition_bits)
@@ -158,8 +177,8 @@ cdef Py_ssize_t deepen(Arena* a, Entry* e, Py_ssize_t n, Py_ssize_t at, bint stu
     if at >= nkey:
         return -1
     for i in range(n):
-        if i + 12 < n:
-            fetch_early(a.bytes + e[i + 12].start)
+        if i + AHEAD < n:
+            fetch_early(a.bytes + e[i + AHEAD].start)
         e[i].window = window_at(a.bytes + e[i].start, at, key_nbytes(a, &e[i])) ^ a.flip
     return at + 8
 
@@ -204,7 +223,7 @@ cdef int radix_sort(Arena* a, Entry* e, Entry* scratch, Py_ssize_t n, Py_ssize_t
             start = ends[i]
         e += largest_start
         n = largest_size
-    insertion_sort(a, e, n, at)
+    sort_few(a, e, n, at)
     return 0
 
 

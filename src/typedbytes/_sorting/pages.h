@@ -15,8 +15,8 @@
 
 /* Resize memory of `nbytes` to `new_nbytes` bytes. With pages of its own nothing is copied and all freed
  * memory is returned; malloc guarantees that for large blocks only. `memory` is NULL for a new block;
- * `new_nbytes` is 0 to free it. */
-static void *resize_pages(void *memory, size_t nbytes, size_t new_nbytes) {
+ * `new_nbytes` is 0 to free it. huge_from: the size from which pages may be of 2 MB, the last of them mostly unused. */
+static void *resize_pages(void *memory, size_t nbytes, size_t new_nbytes, size_t huge_from) {
 #if defined(TYPEDBYTES_OWN_PAGES)
     void *resized = MAP_FAILED;
     if (new_nbytes && memory == NULL)
@@ -28,13 +28,14 @@ static void *resize_pages(void *memory, size_t nbytes, size_t new_nbytes) {
     if (resized == MAP_FAILED)
         return NULL;
 #if defined(MADV_HUGEPAGE)
-    /* in a smaller block the unused part of a 2 MB page would be a large share */
-    if (new_nbytes >= ((size_t)32 << 20))
+    if (new_nbytes >= huge_from)
         (void)madvise(resized, new_nbytes, MADV_HUGEPAGE);
+#else
+    (void)huge_from;
 #endif
     return resized;
 #else
-    (void)nbytes;
+    (void)nbytes, (void)huge_from;
     if (new_nbytes)
         return PyMem_RawRealloc(memory, new_nbytes);
     PyMem_RawFree(memory);

@@ -39,12 +39,27 @@ cdef enum:
     READ_SIZE = 1 << 20       # bytes asked for at once
     WRITE_SIZE = 1 << 20      # bytes written at once
     BATCH = 512               # values whose ends are found at once
+    # Bytes of a block from which its pages may be of 2 MB; what is unused of the last one counts in little memory.
+    HUGE_FROM = 4 << 20
+    HUGE_FROM_IN_LITTLE = 32 << 20
+    LITTLE_MEMORY = 128 << 20
 
 # Entries count in 32 bits.
 cdef Py_ssize_t MAX_ARENA_NBYTES = min(0xffff0000, PY_SSIZE_T_MAX // 2)
 
 
 include "order.pxi"
+
+
+cdef inline bint skip_longs(ReadBuffer* buf) noexcept nogil:
+    # Skip the LIST at the cursor if it is whole and has LONGs alone, as sort keys are.
+    cdef const unsigned char* p = buf.cursor + 1
+    while buf.end - p >= 9 and p[0] == LONG:
+        p += 9
+    if p == buf.end or p[0] != MARKER:
+        return False
+    buf.cursor = p + 1
+    return True
 
 
 cdef class SortedRecords
@@ -101,6 +116,7 @@ cdef class Sorter:
     cdef uint32_t npartitions
     cdef Py_ssize_t secondary     # bytes at the end of a key that the partition does not depend on
     cdef Py_ssize_t memory
+    cdef Py_ssize_t huge_from     # bytes of a block whose pages may be large
     cdef Py_ssize_t step          # bytes read at once
     cdef bint by_key
     cdef State state
@@ -137,6 +153,7 @@ cdef class Sorter:
         self.by_key = by == "key"
         # without the output buffer
         self.memory = min(memory - min(<Py_ssize_t>WRITE_SIZE, memory // 8), MAX_ARENA_NBYTES)
+        self.huge_from = HUGE_FROM_IN_LITTLE if memory < LITTLE_MEMORY else HUGE_FROM
         self.step = max(64, min(<Py_ssize_t>READ_SIZE, memory // 16))
         self.record_counts = <Py_ssize_t*>enlarge(NULL, npartitions * sizeof(Py_ssize_t))
         if self.record_counts == NULL:
@@ -146,9 +163,9 @@ cdef class Sorter:
     def __dealloc__(self):
         stop_skipping(&self.skipping)
         stop_skipping(&self.arena.measuring)
-        resize_pages(self.arena.bytes, self.capacity + SLACK, 0)
-        resize_pages(self.entries, self.entry_capacity * sizeof(Entry), 0)
-        resize_pages(self.scratch, self.scratch_capacity * sizeof(Entry), 0)
+        resize_pages(self.arena.bytes, self.capacity + SLACK, 0, 0)
+        resize_pages(self.entries, self.entry_capacity * sizeof(Entry), 0, 0)
+        resize_pages(self.scratch, self.scratch_capacity * sizeof(Entry), 0, 0)
         PyMem_RawFree(self.record_counts)
 
     def __reduce__(self):
@@ -248,7 +265,8 @@ cdef class Sorter:
             raise LimitError(f"a record is longer than {MAX_ARENA_NBYTES} bytes",
                              offset_of(&self.d.buf, self.d.buf.start), record=self.d.record_index)
         capacity = min(max(2 * capacity, READ_SIZE // 4), MAX_ARENA_NBYTES)
-        larger = <unsigned char*>resize_pages(self.arena.bytes, self.capacity + SLACK, capacity + SLACK)
+        larger = <unsigned char*>resize_pages(self.arena.bytes, self.capacity + SLACK, capacity + SLACK,
+                                              self.huge_from)
         if larger == NULL:
             raise MemoryError
         self.capacity = capacity
@@ -266,7 +284,7 @@ cdef class Sorter:
             if self.nentries == self.entry_capacity:
                 capacity = max(2 * self.entry_capacity, 4096)
                 larger = <Entry*>resize_pages(self.entries, self.entry_capacity * sizeof(Entry),
-                                              capacity * sizeof(Entry))
+                                              capacity * sizeof(Entry), self.huge_from)
                 if larger == NULL:
                     raise MemoryError
                 self.entries = larger
@@ -292,6 +310,9 @@ cdef class Sorter:
                 for i in range(n):
                     self.end_value(ends[i + 1] - buf.start_offset)
                 if n == max_values or not held(buf):
+                    continue
+                if buf.cursor[0] == LIST and self.skipping.max_depth > 0 and skip_longs(buf):
+                    self.end_value(buf.cursor - buf.start)
                     continue
             outcome = skip_value(&self.skipping, buf)
             if outcome != SKIPPED:
@@ -363,7 +384,7 @@ cdef class Sorter:
         cdef Entry* larger
         if self.scratch_capacity < self.nentries:
             larger = <Entry*>resize_pages(self.scratch, self.scratch_capacity * sizeof(Entry),
-                                          self.nentries * sizeof(Entry))
+                                          self.nentries * sizeof(Entry), self.huge_from)
             if larger == NULL:
                 raise MemoryError
             self.scratch = larger
