@@ -82,7 +82,7 @@ class Fields:
         self, data: ReadableBuffer, nparts: int, other: Callable[[bytes], list[int]]
     ) -> tuple[bytes, tuple[int, int, int | Exception] | None]: ...
 
-class WithoutSortKeys(Walker):
+class WithoutSortKeys:
     def take(self, data: bytes) -> bytes: ...
 
 class TextLines:

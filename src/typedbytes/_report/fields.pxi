@@ -8,7 +8,7 @@ from libc.string cimport memset
 
 from typedbytes._core cimport start_scratch
 from typedbytes.core.byteorder cimport is_ascii, store_i32, store_i64
-from typedbytes.core.scalars cimport FIXED_NBYTES
+from typedbytes.core.scalars cimport FIXED_NBYTES, scalar_nbytes
 from typedbytes.core.sort_key cimport (
     KEY_BINARY, KEY_END, KEY_FLOATING, KEY_INTEGER, KEY_NONE_FIRST, KEY_NUMBER_NBYTES, KEY_TEXT, KEY_TUPLE,
     LONG_PAYLOAD, double_below, store_key_bytes, store_key_number,
@@ -18,6 +18,11 @@ from typedbytes.errors import DecodeError, EncodeError, LimitError
 
 cdef enum:
     KEY_SCRATCH = 256
+
+cdef struct Number:           # in a sort key
+    double below
+    int above
+    unsigned char kind
 
 
 cdef class Step:
@@ -116,7 +121,7 @@ cdef class Fields:
         cdef Py_buffer view
         cdef const unsigned char* ends[3]
         cdef SkipOutcome outcome
-        cdef Py_ssize_t missing = -1
+        cdef Py_ssize_t nscalar, missing = -1
         cdef int i
         fault = None
         contiguous = get_view(data, &view)
@@ -126,7 +131,9 @@ cdef class Fields:
             while held(&self.d.buf) and fault is None:
                 ends[0] = self.d.buf.cursor
                 for i in range(nparts):
-                    outcome = skip_value(&self.skipping, &self.d.buf)
+                    nscalar = scalar_nbytes(self.d.buf.cursor, held(&self.d.buf))
+                    self.d.buf.cursor += nscalar
+                    outcome = SKIPPED if nscalar else skip_value(&self.skipping, &self.d.buf)
                     if outcome != SKIPPED:
                         raise_skipped(&self.d, &self.skipping, outcome)
                     ends[i + 1] = self.d.buf.cursor
@@ -159,17 +166,23 @@ cdef class Fields:
                 self.out.cursor[0] = VECTOR
                 store_i32(self.out.cursor + 1, <int32_t>(npaths - nkeys))
                 self.out.cursor += 5
-            p = self.find(<Path>self.paths[i], ends, nparts, &end)
+            p = self.field(i, ends, nparts, &end)
             if p == NULL:
-                if self.null is None:
-                    self.out.cursor = self.out.start + before
-                    return i
-                p = self.null
-                end = p + len(self.null)
+                self.out.cursor = self.out.start + before
+                return i
             reserve(&self.out, end - p)
             copy_short(self.out.cursor, p, end - p)
             self.out.cursor += end - p
         return -1
+
+    cdef const unsigned char* field(self, Py_ssize_t number, const unsigned char** ends, int nparts,
+                                    const unsigned char** end) except? NULL:
+        # Where the value at the path of this number starts and ends, or what is written for one that is not there.
+        cdef const unsigned char* p = self.find(<Path>self.paths[number], ends, nparts, end)
+        if p == NULL and self.null is not None:
+            p = self.null
+            end[0] = p + len(self.null)
+        return p
 
     cdef const unsigned char* find(self, Path path, const unsigned char** ends, int nparts,
                                    const unsigned char** end) except? NULL:
@@ -243,20 +256,50 @@ cdef class Fields:
     # Sort keys.
 
     cdef Py_ssize_t put_with_key(self, const unsigned char** ends, int nparts, other) except -2:
-        cdef unsigned char order[KEY_SCRATCH]
-        cdef unsigned char kinds[KEY_SCRATCH]
-        cdef Py_ssize_t nbytes = ends[nparts] - ends[0], start = written(&self.out), missing, nlongs
+        cdef Py_ssize_t nbytes = ends[nparts] - ends[0], start = written(&self.out), missing
         cdef const unsigned char* p
-        missing = self.put_fields(ends, nparts, 0)
-        if missing >= 0:
-            return missing
+        cdef const unsigned char* end
+        if len(self.paths) == 1:
+            p = self.field(0, ends, nparts, &end)
+            if p == NULL:
+                return 0
+        else:
+            missing = self.put_fields(ends, nparts, 0)
+            if missing >= 0:
+                return missing
+            p, end = self.out.start + start, self.out.cursor
         if nbytes > INT32_MAX:
             raise LimitError(f"a record of {nbytes} bytes is too large to be sorted by a value in it")
+        if BYTE <= p[0] <= DOUBLE:
+            self.put_key_of_number(p)
+        else:
+            self.put_key(p, end, start, other)
+        reserve(&self.out, 5 + nbytes)
+        self.out.cursor[0] = BYTES
+        store_i32(self.out.cursor + 1, <int32_t>nbytes)
+        copy_short(self.out.cursor + 5, ends[0], nbytes)
+        self.out.cursor += 5 + nbytes
+        return -1
+
+    cdef int put_key_of_number(self, const unsigned char* p) except -1:
+        # What `put_key` writes for a number, without memory of its own.
+        cdef unsigned char key[2 * LONG_PAYLOAD]
+        cdef Number number = number_at(p)
+        memset(key, 0, sizeof(key))
+        store_key_number(key, number.below, number.above, 0)
+        key[KEY_NUMBER_NBYTES] = number.kind
+        return put_longs(&self.out, key, 2)
+
+    cdef int put_key(self, const unsigned char* p, const unsigned char* end, Py_ssize_t start, other) except -1:
+        # start: where it is written, over what is there.
+        cdef unsigned char order[KEY_SCRATCH]
+        cdef unsigned char kinds[KEY_SCRATCH]
+        cdef const unsigned char* cursor = p
+        cdef Py_ssize_t nlongs
         start_scratch(&self.order, order, KEY_SCRATCH)
         start_scratch(&self.kinds, kinds, KEY_SCRATCH)
         try:
-            p = self.out.start + start
-            if self.put_part(&p, self.out.cursor):
+            if self.put_part(&cursor, end):
                 put_bytes_of(&self.order, self.kinds.start, written(&self.kinds))
                 nlongs = (written(&self.order) + LONG_PAYLOAD - 1) // LONG_PAYLOAD
                 reserve(&self.order, LONG_PAYLOAD)
@@ -264,19 +307,14 @@ cdef class Fields:
                 self.out.cursor = self.out.start + start
                 put_longs(&self.out, self.order.start, nlongs)
             else:
-                field = self.out.start[start:written(&self.out)]
+                field = p[:end - p]
                 self.out.cursor = self.out.start + start
                 put_other_longs(&self.out, other(field))
         finally:
             drop(&self.order)
             drop(&self.kinds)
             self.order.owner = self.kinds.owner = NULL
-        reserve(&self.out, 5 + nbytes)
-        self.out.cursor[0] = BYTES
-        store_i32(self.out.cursor + 1, <int32_t>nbytes)
-        memcpy(self.out.cursor + 5, ends[0], nbytes)
-        self.out.cursor += 5 + nbytes
-        return -1
+        return 0
 
     cdef bint put_part(self, const unsigned char** cursor, const unsigned char* end) except -1:
         # Write the part of a key for the value at the cursor; False: it is not known here.
@@ -290,10 +328,8 @@ cdef class Fields:
             self.put_counted(KEY_TEXT, p + 5, cursor[0])
         elif code == BYTES:
             self.put_counted(KEY_BINARY, p + 5, cursor[0])
-        elif code == DOUBLE or code == FLOAT:
-            self.put_real(load_f64(p + 1) if code == DOUBLE else load_f32(p + 1))
-        elif code == BOOL or BYTE <= code <= LONG:
-            self.put_integer(p[1] != 0 if code == BOOL else integer_at(p))
+        elif BYTE <= code <= DOUBLE:
+            self.put_number(number_at(p))
         elif code == VECTOR:
             nitems = load_i32(p + 1)
             cursor[0] = p + 5
@@ -308,20 +344,10 @@ cdef class Fields:
             return False
         return True
 
-    cdef int put_integer(self, int64_t number) except -1:
-        cdef double below = double_below(number)
-        return self.put_number(below, <int>(number - <int64_t>below), KEY_INTEGER)
-
-    cdef int put_real(self, double number) except -1:
-        # A whole number sorts as an int, as Python compares them.
-        if number == floor(number) and -(2.0 ** 63) <= number < 2.0 ** 64:
-            return self.put_number(0.0 if number == 0 else number, 0, KEY_INTEGER)
-        return self.put_number(number, 0, KEY_FLOATING)
-
-    cdef int put_number(self, double below, int above, unsigned char kind) except -1:
+    cdef int put_number(self, Number number) except -1:
         reserve(&self.order, KEY_NUMBER_NBYTES)
-        self.order.cursor = store_key_number(self.order.cursor, below, above, 0)
-        return put_byte_of(&self.kinds, kind)
+        self.order.cursor = store_key_number(self.order.cursor, number.below, number.above, 0)
+        return put_byte_of(&self.kinds, number.kind)
 
     cdef int put_counted(self, unsigned char tag, const unsigned char* p, const unsigned char* end) except -1:
         reserve(&self.order, 2 * (end - p) + 3)
@@ -353,6 +379,21 @@ cdef inline int64_t integer_at(const unsigned char* p) noexcept:
     cdef int code = p[0]
     return load_i32(p + 1) if code == INT else load_i64(p + 1) if code == LONG \
         else <signed char>p[1] if code == BYTE else p[1] != 0
+
+
+cdef inline Number number_at(const unsigned char* p) noexcept:
+    # Of a BYTE to a DOUBLE. A whole number sorts as an int, as Python compares them.
+    cdef int code = p[0]
+    cdef int64_t integer
+    cdef double real
+    if code == DOUBLE or code == FLOAT:
+        real = load_f64(p + 1) if code == DOUBLE else load_f32(p + 1)
+        if real == floor(real) and -(2.0 ** 63) <= real < 2.0 ** 64:
+            return Number(0.0 if real == 0 else real, 0, KEY_INTEGER)
+        return Number(real, 0, KEY_FLOATING)
+    integer = p[1] != 0 if code == BOOL else integer_at(p)
+    real = double_below(integer)
+    return Number(real, <int>(integer - <int64_t>real), KEY_INTEGER)
 
 
 cdef bint is_utf8(const unsigned char* p, Py_ssize_t nbytes) noexcept:
@@ -410,7 +451,7 @@ cdef int put_other_longs(WriteBuffer* b, list longs) except -1:
     return 0
 
 
-cdef class WithoutSortKeys(Walker):
+cdef class WithoutSortKeys:
     """WithoutSortKeys()\n--\n\nTake the records out of the pairs that Fields.with_sort_keys() makes.
 
     >>> records = WithoutSortKeys()
@@ -418,30 +459,41 @@ cdef class WithoutSortKeys(Walker):
     (b'', b'\\x02\\x01')
     """
 
-    cdef WriteBuffer out
-    cdef bytes rest           # less than the head of a value
+    cdef Py_ssize_t nleft     # of the record that has begun
+    cdef bytes rest           # less than a LONG, or than the head of a record
 
     def __cinit__(self):
-        self.nparts, self.rest = 2, b""
-
-    def __dealloc__(self):
-        drop(&self.out)
-
-    cdef int visit(self, int part, const unsigned char* p, Py_ssize_t nbytes, bint is_last) except -1:
-        cdef Py_ssize_t nskipped = 0 if self.is_inside else 5
-        if part == 1:
-            put_bytes_of(&self.out, p + nskipped, nbytes - nskipped)
-        return 0
+        self.rest = b""
 
     def take(self, bytes data not None):
         """Return what a piece of the pairs has of the records."""
+        cdef WriteBuffer out
+        cdef const unsigned char* p
+        cdef const unsigned char* end
+        cdef Py_ssize_t n
         if self.rest:
             data = self.rest + data
-        borrow(&self.d.buf, <const unsigned char*>data, len(data))
-        start_owned(&self.out, len(data) + 1)
+        p = data
+        end = p + len(data)
+        start_owned(&out, len(data) + 1)
         try:
-            self.walk()
-            self.rest = self.d.buf.cursor[:held(&self.d.buf)]
-            return finish(&self.out)
+            while p < end:
+                if self.nleft:
+                    n = min(self.nleft, end - p)
+                    copy_short(out.cursor, p, n)
+                    out.cursor += n
+                    p += n
+                    self.nleft -= n
+                elif p[0] == LONG and end - p >= 9:
+                    p += 9
+                elif p[0] == BYTES and end - p >= 5:
+                    self.nleft = load_i32(p + 1)
+                    p += 5
+                elif p[0] == LIST or p[0] == MARKER:
+                    p += 1
+                else:
+                    break
+            self.rest = p[:end - p]
+            return finish(&out)
         finally:
-            drop(&self.out)
+            drop(&out)
