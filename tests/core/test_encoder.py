@@ -546,6 +546,43 @@ def test_maps_within_values_and_keys_are_sorted_too():
     assert tb.dumps([one]) != tb.dumps([two])
 
 
+@pytest.mark.parametrize("npairs", [0, 1, 5, 6, 100, 200, 300])
+def test_a_dict_is_written_as_its_items_come_whatever_its_table_is(npairs):
+    """The interpreter has tables of several kinds, with gaps where pairs were removed."""
+    texts = {f"key {number}": number for number in range(npairs)}
+    mixed = {**texts, npairs: None}
+    dicts = [texts, mixed, {**texts}, dict(mixed), dict.fromkeys(range(npairs))]
+    for n, each in enumerate(dicts):
+        assert tb.dumps(each) == reference.dumps(dict(list(each.items())))
+        for key in {*list(each)[n % 2 :: 3], *list(each)[-2:]}:
+            del each[key]
+        assert tb.dumps(each) == reference.dumps(dict(list(each.items())))
+        each["last"] = n
+        assert tb.dumps(each) == reference.dumps(dict(list(each.items())))
+        each.clear()
+        assert tb.dumps(each) == reference.dumps({})
+
+
+def test_a_dict_of_many_keys_is_written_as_its_items_come():
+    many = {f"key {number}": True for number in range(45_000)}  # whose places in the table take four bytes
+    del many["key 1"]
+    assert tb.dumps(many) == reference.dumps(dict(list(many.items())))
+
+
+def test_attributes_that_instances_share_are_written_in_their_order():
+    class Record:
+        """Instances share their keys; here one lacks a value, and one has them in another order."""
+
+    records = [Record() for _ in range(3)]
+    for record in records:
+        record.a, record.b, record.c = 1, 2, 3
+    del records[1].b
+    del records[2].a
+    records[2].a = 4
+    for record in records:
+        assert tb.dumps(vars(record)) == reference.dumps(dict(list(vars(record).items())))
+
+
 def test_sorting_does_not_touch_the_dict():
     for kind in (dict, collections.OrderedDict):
         items = kind.fromkeys("cab")

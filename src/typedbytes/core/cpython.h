@@ -1,4 +1,4 @@
-/* With cpython_ints.h and cpython_decimal.h, the only file that knows the interpreter's own layout,
+/* With cpython_ints.h, cpython_decimal.h and cpython_dicts.h, the only file that knows the interpreter's own layout,
  * beyond the structs that its public headers define.
  *
  * Each function has a portable form, which TYPEDBYTES_PORTABLE selects everywhere, so that the tests can run both. The
@@ -69,6 +69,7 @@ static PyFrameObject *innermost_frame(PyThreadState *state, PyCodeObject *code, 
 
 #include "core/cpython_ints.h"
 #include "core/cpython_decimal.h"
+#include "core/cpython_dicts.h"
 
 /* For many at once: the interpreter's free list is soon empty, and then checking it is wasted time. */
 static inline PyObject *float_from_f64(double value) {
@@ -297,14 +298,6 @@ static inline const char *known_utf8(PyObject *text, Py_ssize_t *nbytes) {
 #else
     (void)text; (void)nbytes;
     return NULL;
-#endif
-}
-
-static inline int dict_next(PyObject *dict, Py_ssize_t *position, PyObject **key, PyObject **value) {
-#if TB_KNOWN_LAYOUT && PY_VERSION_HEX < 0x030d0000
-    return _PyDict_Next(dict, position, key, value, NULL);    /* PyDict_Next calls this */
-#else
-    return PyDict_Next(dict, position, key, value);
 #endif
 }
 
