@@ -1,5 +1,5 @@
-/* With cpython_ints.h, cpython_decimal.h and cpython_dicts.h, the only file that knows the interpreter's own layout,
- * beyond the structs that its public headers define.
+/* With its parts, cpython_*.h, the only file that knows the interpreter's own layout, beyond the structs that its public
+ * headers define.
  *
  * Each function has a portable form, which TYPEDBYTES_PORTABLE selects everywhere, so that the tests can run both. The
  * fast forms hold for CPython 3.9 to 3.15 with the layouts named below; anything else gets the portable form. */
@@ -70,6 +70,7 @@ static PyFrameObject *innermost_frame(PyThreadState *state, PyCodeObject *code, 
 #include "core/cpython_ints.h"
 #include "core/cpython_decimal.h"
 #include "core/cpython_dicts.h"
+#include "core/cpython_sets.h"
 
 /* For many at once: the interpreter's free list is soon empty, and then checking it is wasted time. */
 static inline PyObject *float_from_f64(double value) {
@@ -107,85 +108,6 @@ static inline void prefetch(const void *p) {
 #ifdef __GNUC__
     __builtin_prefetch(p);
 #endif
-}
-
-/* The elements of a set, as a tuple. Where they are in its table is random:
- * a branch for each entry would be mispredicted. */
-static PyObject *set_elements(PyObject *set) {
-#if TB_KNOWN_SHARED
-    const PySetObject *o = (const PySetObject *)set;
-    Py_ssize_t nitems = PySet_GET_SIZE(set), n = 0;
-    PyObject *elements = PyTuple_New(nitems);    /* the collector may run meanwhile, and change the set */
-    if (elements == NULL) return NULL;
-    if (PySet_GET_SIZE(set) == nitems) {
-        PyObject **items = ((PyTupleObject *)elements)->ob_item;
-        for (const setentry *entry = o->table; n < nitems; entry++) {
-            items[n] = entry->key;
-            n += (entry->key != NULL) & (entry->hash != -1);    /* -1: a key that was removed */
-        }
-        for (n = 0; n < nitems; n++) Py_INCREF(items[n]);
-        return elements;
-    }
-    Py_DECREF(elements);
-#endif
-    PyObject *copy = PyFrozenSet_New(set);    /* which no other code has: iterating over it may run the collector */
-    PyObject *tuple = copy == NULL ? NULL : PySequence_Tuple(copy);
-    Py_XDECREF(copy);
-    return tuple;
-}
-
-/* The elements of a set of `capacity` at most, borrowed; -1: it has more, or this build cannot see them. */
-static inline Py_ssize_t few_elements(PyObject *set, PyObject **items, Py_ssize_t capacity) {
-#if TB_KNOWN_SHARED
-    Py_ssize_t nitems = PySet_GET_SIZE(set), n = 0;
-    if (nitems > capacity) return -1;
-    for (const setentry *entry = ((const PySetObject *)set)->table; n < nitems; entry++) {
-        items[n] = entry->key;
-        n += (entry->key != NULL) & (entry->hash != -1);
-    }
-    return n;
-#else
-    (void)set; (void)items; (void)capacity;
-    return -1;
-#endif
-}
-
-/* Give a new, empty set a table for `nitems` elements: growing in steps takes as long as adding them. */
-static inline void set_reserve(PyObject *set, Py_ssize_t nitems) {
-#if TB_KNOWN_LAYOUT
-    PySetObject *o = (PySetObject *)set;
-    Py_ssize_t nentries = PySet_MINSIZE;
-    while (nentries - 1 <= nitems * 5 / 3) nentries *= 2;    /* it grows when three fifths are full */
-    if (nentries > PySet_MINSIZE) {
-        setentry *table = (setentry *)PyMem_Calloc((size_t)nentries, sizeof(setentry));
-        if (table == NULL) return;
-        o->table = table;
-        o->mask = nentries - 1;
-    }
-#else
-    (void)set; (void)nitems;
-#endif
-}
-
-/* Add an element to a set that only we hold; steals the element, also on failure. */
-static inline int set_add_stolen(PyObject *set, PyObject *item) {
-#if TB_KNOWN_LAYOUT
-    PySetObject *o = (PySetObject *)set;
-    Py_hash_t hash = PyObject_Hash(item);
-    if (hash != -1) {
-        setentry *entry = &o->table[(size_t)hash & (size_t)o->mask];    /* where every search begins */
-        if (entry->key == NULL && (o->fill + 1) * 5 < o->mask * 3) {
-            entry->key = item;
-            entry->hash = hash;
-            o->fill++;
-            o->used++;
-            return 0;
-        }
-    }
-#endif
-    int outcome = PySet_Add(set, item);
-    Py_DECREF(item);
-    return outcome;
 }
 
 /* The hash of bytes as an object of that type has it, with the interpreter's secret; -1: an exception is set. */
