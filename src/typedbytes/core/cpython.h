@@ -1,5 +1,5 @@
-/* With its parts, cpython_*.h, the only file that knows the interpreter's own layout, beyond the structs that its public
- * headers define.
+/* With its parts, cpython_*.h, the only file that knows the interpreter's own layout, beyond the structs that its
+ * public headers define.
  *
  * Each function has a portable form, which TYPEDBYTES_PORTABLE selects everywhere, so that the tests can run both. The
  * fast forms hold for CPython 3.9 to 3.15 with the layouts named below; anything else gets the portable form. */
