@@ -312,6 +312,25 @@ def test_nones_in_a_row_are_written_as_one_alone(options, none):
             assert dumps(tuple(items), **options) == b"\x08" + len(items).to_bytes(4, "big") + encoded
 
 
+@pytest.mark.parametrize(
+    "options, none",
+    [({}, NONE), ({"pickle": "raw", "default": lambda obj: str(obj)}, dumps("None")), ({"dialect": "hive"}, b"\x0c")],
+)
+@given(
+    items=st.lists(st.sampled_from([None, True, False]) | st.sampled_from([1, "a", 2.5, date(2020, 1, 2)]), max_size=70)
+)
+def test_flags_that_may_be_missing_are_written_and_read_as_each_alone(options, none, items):
+    alone = [none if item is None else dumps(item, **options) for item in items]
+    wire = b"\x09" + b"".join(alone) + b"\xff"
+    assert dumps(items, **options) == wire
+    assert dumps(tuple(items), **options) == b"\x08" + len(items).to_bytes(4, "big") + b"".join(alone)
+    reading = {name: value for name, value in options.items() if name in ("pickle", "dialect")}
+    assert loads(wire, **reading) == [loads(each, **reading) for each in alone]
+    for end in range(len(wire)):
+        with pytest.raises(TruncatedError):
+            loads(wire[:end], **reading)
+
+
 def test_equal_scalars_give_equal_bytes_whoever_shares_their_parts():
     name = "".join(["I", "ST"])
     twice = frozenset({(1, name), (2, name)})

@@ -78,6 +78,8 @@ cdef inline Py_ssize_t try_run(Decoding* d, int code, Py_ssize_t max_items, Py_s
         return 0
     if d.buf.cursor[0] == code and (BOOL <= code <= DOUBLE and code != FLOAT or code == PICKLE):
         nfound = decode_run(d, max_items)
+    elif code == BOOL and d.buf.cursor[0] == PICKLE or code == PICKLE and d.buf.cursor[0] == BOOL:
+        nfound = decode_flag_run(d, max_items)
     run_check[0] = next_run_check(run_check[0], nfound)
     return nfound
 
@@ -144,6 +146,30 @@ cdef Py_ssize_t decode_pickle_run(Decoding* d, Py_ssize_t max_items) except -1:
             return -1
         item += 1
         p += UNSIGNED_NBYTES
+    nfound = item - d.stack - d.nstack
+    d.buf.cursor = p
+    d.nstack += nfound
+    return nfound
+
+
+cdef Py_ssize_t decode_flag_run(Decoding* d, Py_ssize_t max_items) noexcept:
+    # The same for BOOL and None in any order: flags that may be missing.
+    cdef const unsigned char* p = d.buf.cursor
+    cdef const unsigned char* end = d.buf.end
+    cdef PyObject** item = d.stack + d.nstack
+    cdef PyObject** stop = item + min(max_items, d.stack_capacity - d.nstack)
+    cdef bint reads_none = d.pickle != RAW and not d.exact
+    cdef Py_ssize_t nfound
+    while item < stop and end - p >= 2:
+        if p[0] == BOOL:
+            item[0] = decode_bool(p + 1)
+            p += 2
+        elif reads_none and end - p >= PICKLED_NONE_NBYTES and is_pickled_none(p):
+            item[0] = decode_null()
+            p += PICKLED_NONE_NBYTES
+        else:
+            break
+        item += 1
     nfound = item - d.stack - d.nstack
     d.buf.cursor = p
     d.nstack += nfound

@@ -10,6 +10,8 @@ cdef inline Py_ssize_t try_encode_run(Encoding* e, PyTypeObject* kind, PyObject*
             nfound = encode_run(e, items, max_items)
         else:
             nfound = encode_other_run(e, kind, items, min(max_items, MAX_RUN))
+    elif kind == &PyBool_Type and items[0] == Py_None or kind == Py_TYPE(Py_None) and Py_TYPE(items[0]) == &PyBool_Type:
+        nfound = encode_flag_run(e, items, min(max_items, MAX_RUN))
     run_check[0] = next_run_check(run_check[0], nfound)
     return nfound
 
@@ -94,3 +96,22 @@ cdef Py_ssize_t encode_run(Encoding* e, PyObject** items, Py_ssize_t max_items) 
             item += 1
     e.buf.cursor = p
     return item - items
+
+
+cdef Py_ssize_t encode_flag_run(Encoding* e, PyObject** items, Py_ssize_t max_items) except -1:
+    # Bools and None in any order: flags that may be missing.
+    cdef unsigned char* p
+    cdef Py_ssize_t nfound = 0
+    cdef bint writes_none = e.pickle != RAW and not e.hive
+    reserve(&e.buf, PICKLED_NONE_NBYTES * max_items)
+    p = e.buf.cursor
+    while nfound < max_items:
+        if Py_TYPE(items[nfound]) == &PyBool_Type:
+            p += store_bool(p, items[nfound])
+        elif items[nfound] == Py_None and writes_none:
+            p += store_none(p)
+        else:
+            break
+        nfound += 1
+    e.buf.cursor = p
+    return nfound
