@@ -93,7 +93,9 @@ def test_no_name_node_answers(number):
 
 def test_what_to_check_when_no_name_node_answers(monkeypatch):
     pytest.importorskip("hdfs_native")
-    monkeypatch.setattr(locations, "_ANSWER_SECONDS", 1)
+    from typedbytes._base import hdfs
+
+    monkeypatch.setattr(hdfs, "ANSWER_SECONDS", 1)
     with pytest.raises(TimeoutError, match="no name node has answered at hdfs://localhost:9 for 1 s: check the host"):
         locations.file_system("hdfs://localhost:9/x")
 
@@ -114,7 +116,7 @@ def test_folders_patterns_and_urls(file, tmp_path):
         assert good("cat", location) == ONE + TWO
     assert good("cat", f"file://{folder}/part-0", f"file://{folder}/*-1") == ONE + TWO
     odd = file(TEXT, "a[1].tb")
-    assert good("cat", odd) == TEXT
+    assert good("cat", odd) == good("cat", f"file://{odd}") == TEXT
     assert bad(66, "cat", f"file://{folder}/part-9")
     assert bad(66, "cat", "nothing://a")[1].startswith("nothing://a: Protocol not known")
     assert bad(66, "cat", "-o", "nothing://a", stdin=ONE)

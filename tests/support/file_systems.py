@@ -9,9 +9,11 @@ check that all must pass. Invariant: fsspec gets no options beyond a user's envi
 import getpass
 import io
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "test_vectors" / "j
 import jars
 import pyarrow.parquet
 
+import typedbytes
 from typedbytes import columns, sequencefile
 from typedbytes._base import locations
 from typedbytes._base.folders import exists, names_in
@@ -118,6 +121,68 @@ def check_columns(url):
     assert numbers == [number for _, (number, _) in PAIRS[2]]
 
 
+def check_hdfs(folder, cluster, jars_folder):
+    """Have names that a URL of the web would cut, errors of one line, and a cluster that stands still."""
+    for name, values in (("part-00000", [1]), ("part-00000#old", [2, 3]), ("part-1?a;b%20[c] *wörd", [4])):
+        with locations.opened(f"{folder}/names/{name}", "w")[0] as file:
+            file.write(b"".join(map(typedbytes.dumps, values)))
+    assert run_command("count", f"{folder}/names") == (0, "4\n", "")
+    assert run_command("count", f"{folder}/names/part-00000#old") == (0, "2\n", "")
+    assert run_command("count", f"{folder}/names/part-1?a;b%20[c] *wörd") == (0, "1\n", "")
+    assert run_command("cat", f"{folder}/names", "-o", f"{folder}/names/part-00000#new")[0] == 0
+    assert run_command("count", f"{folder}/names/part-00000") == (0, "1\n", "")
+    check_hdfs_errors(folder, jars_folder)
+    os.kill(cluster.pid, signal.SIGSTOP)
+    try:
+        begin = time.monotonic()
+        try:
+            locations.size(f"{folder}/names/part-00000")
+        except TimeoutError as error:
+            assert "no longer answer" in str(error) and 20 < time.monotonic() - begin < 40
+        else:
+            raise AssertionError("a cluster that stands still has answered")
+    finally:
+        os.kill(cluster.pid, signal.SIGCONT)
+
+
+def check_hdfs_errors(folder, jars_folder):
+    """Read what is not there, write where that is not allowed, and beyond a quota: Python's errors, exit codes."""
+    for act in (typedbytes.Reader, sequencefile.open, sequencefile.MapFile, columns.read, columns.splits):
+        try:
+            act(f"{folder}/none")
+        except FileNotFoundError as error:
+            assert f"{folder}/none" in str(error) and "\n" not in str(error), act
+        else:
+            raise AssertionError(f"{act} has opened a file that is not there")
+    fs, path = locations.file_system(f"{folder}/private")
+    fs.mkdir(path, permission=0o700)
+    other = {**os.environ, "HADOOP_USER_NAME": "other"}
+    for words, status in (
+        (["count", f"{folder}/private"], 66), (["count", f"{folder}/priv*/*"], 66),
+        (["cat", f"{folder}/names", "-o", f"{folder}/private/x"], 74),
+    ):  # fmt: skip
+        found, _, message = run_command(*words, environ=other)
+        assert found == status and message.count("\n") == 1 and ": Permission denied: user=other, " in message, message
+    fs.mkdir(f"{path}/quota")
+    java = [jars.find_tool("java"), "-cp", f"{jars_folder}/*", "org.apache.hadoop.hdfs.tools.DFSAdmin"]
+    words = ["-fs", folder.rpartition("/user/")[0], "-setSpaceQuota", "100k", f"{path}/quota"]
+    subprocess.run([*java, *words], check=True, capture_output=True)
+    for words in (
+        ["cat", f"{folder}/out", "-o", f"{folder}/private/quota/x"],
+        ["convert", "--to", "parquet", f"{folder}/out", "-o", f"{folder}/private/quota/x.parquet"],
+        ["convert", "--to", "parquet", f"{folder}/out", "-o", f"{folder}/private/quota/tables/"],
+    ):
+        status, _, message = run_command(*words)
+        assert status == 74 and "Traceback" not in message, message
+        assert "The DiskSpace quota of " in message.splitlines()[-1], message
+
+
+def run_command(*words, environ=None):
+    """Return the exit code of a command, what it writes, and its messages."""
+    done = subprocess.run([sys.executable, "-m", "typedbytes", *words], env=environ, capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
 # -- servers ----------------------------------------------------------------------------------------------
 
 
@@ -137,7 +202,10 @@ def hdfs():
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         ) as cluster:
             http, rpc = int(cluster.stdout.readline()), int(cluster.stdout.readline())
-            yield f"webhdfs://{getpass.getuser()}@localhost:{http}/user/me", f"hdfs://localhost:{rpc}/user/native"
+            native = f"hdfs://localhost:{rpc}/user/native"
+            yield f"webhdfs://{getpass.getuser()}@localhost:{http}/user/me", native
+            check_hdfs(native, cluster, jars.BUILD / "hdfs-jars")
+            print("hdfs: names, errors and waiting are right", flush=True)
             cluster.stdin.close()
 
 

@@ -33,18 +33,9 @@ _HDFS_NEEDS = (
     "hdfs:// needs the library hdfs-native: pip install 'typedbytes[hdfs]' (or pyarrow, a JDK in JAVA_HOME, "
     "Hadoop with libhdfs.so in HADOOP_HOME, and CLASSPATH=$(hadoop classpath --glob))"
 )
-_HDFS_CHECK = (
-    "check the host, the port (fs.defaultFS in core-site.xml has both), and HADOOP_CONF_DIR for the name of a cluster"
-)
 _REMOTE_NBYTES = 1 << 20  # of a first read
 _MAX_REMOTE_NBYTES = 1 << 22  # of later ones from a store, which answers late; HDFS is near
 _HEAD_NBYTES = 1 << 12  # which is read beyond what tells what a file is
-_ANSWER_SECONDS = 12  # in which a name node that is there has answered
-
-# File systems of hdfs-native by their ids, kept for good: fsspec forgets its own in the child of a fork, and one that
-# is freed there waits for its threads, which the child does not have.
-_native: dict[int, Any] = {}
-_answering: set[int] = set()  # of them, those that have answered
 
 
 class NestedFolderError(IsADirectoryError):
@@ -59,6 +50,8 @@ def opened(file: Any, mode: str) -> tuple[Any, bool]:
         fs, path = file_system(file)  # checks what the file system needs; fsspec caches it
         if mode == "r":
             return opened_in(fs, path), True
+        if _is_native_hdfs(type(fs)):
+            return fs.open(path, f"{mode}b"), True
         return _fsspec().open(file, f"{mode}b").open(), True
     if isinstance(file, (str, os.PathLike)):
         return io.FileIO(file, mode), True
@@ -69,7 +62,7 @@ def opened(file: Any, mode: str) -> tuple[Any, bool]:
 
 def opened_in(fs: Any, path: str) -> Any:
     """Open a file of a file system for reading, by large reads, the next one fetched meanwhile."""
-    is_hdfs = _is_native_hdfs(fs)
+    is_hdfs = _is_native_hdfs(type(fs))
     file = fs.open(path, "rb", **({} if is_hdfs else {"cache_type": "none"}))
     if not is_hdfs and not isinstance(file, _fsspec().spec.AbstractBufferedFile):
         return _unshared(file)  # of this machine, or in memory
@@ -82,7 +75,7 @@ def opened_to_recognise(url: str) -> Any:
     """Open a file at a URL whose first bytes are read, by small reads: buffers of fsspec read 5 MiB of each file."""
     fs, path = file_system(url)
     # The buffer that hdfs-native makes of a block size cannot be read in all its versions.
-    return _unshared(fs.open(path, "rb", **({} if _is_native_hdfs(fs) else {"block_size": _HEAD_NBYTES})))
+    return _unshared(fs.open(path, "rb", **({} if _is_native_hdfs(type(fs)) else {"block_size": _HEAD_NBYTES})))
 
 
 def _unshared(file):
@@ -100,22 +93,19 @@ def file_system(path: str) -> tuple[Any, str]:
     """Return (file system, path) of a URL; for hdfs://, an error says what must be installed, or does not answer."""
     fsspec = _fsspec()
     try:
-        found = fsspec.core.url_to_fs(path)
-        if _is_native_hdfs(found[0]):
-            _wait_for_answer(found[0], path)
-        return found
+        if not path.startswith(_HDFS[:2]) or not _is_native_hdfs(fsspec.get_filesystem_class(path.partition(":")[0])):
+            return fsspec.core.url_to_fs(path)
     except (ImportError, OSError) as error:
         if not path.startswith(_HDFS) and isinstance(error, ImportError):
             raise _with_library(error, path) from error
-        if not path.startswith(_HDFS) or isinstance(error, TimeoutError):
+        if not path.startswith(_HDFS):
             raise
         kind = ImportError if isinstance(error, ImportError) else OSError
         reason = str(error).partition("\n")[0]  # the rest lists where libraries were searched
         raise kind(f"{_HDFS_NEEDS}: {reason}") from error
-    except RuntimeError as error:  # hdfs-native's: it takes a host without a port for the name of a cluster
-        if not path.startswith(_HDFS):
-            raise
-        raise OSError(f"{_host(path)}: {reason_of(error)}: {_HDFS_CHECK}") from error
+    from typedbytes._base import hdfs
+
+    return hdfs.file_system(path)
 
 
 def _with_library(error, url):
@@ -129,34 +119,8 @@ def _with_library(error, url):
     return ImportError(f"{error}: pip install {library}")
 
 
-def _is_native_hdfs(fs):
-    return type(fs).__module__.startswith("hdfs_native")
-
-
-def _wait_for_answer(fs, url):
-    """Have a name node answer a first call, in a thread: hdfs-native tries for minutes, and signals have no effect."""
-    if id(fs) in _answering:
-        return
-    import threading
-    from contextlib import suppress
-
-    _native[id(fs)] = fs
-
-    def call():
-        with suppress(Exception):  # the call that follows reports it
-            fs.exists("/")
-
-    thread = threading.Thread(target=call, name="hdfs", daemon=True)
-    thread.start()
-    thread.join(_ANSWER_SECONDS)
-    if thread.is_alive():
-        message = f"no name node has answered at {_host(url)} for {_ANSWER_SECONDS} s: {_HDFS_CHECK}"
-        raise TimeoutError(errno.ETIMEDOUT, message)
-    _answering.add(id(fs))
-
-
-def _host(url):
-    return "/".join(url.split("/", 3)[:3])
+def _is_native_hdfs(kind):
+    return any(each.__module__.startswith("hdfs_native") for each in kind.__mro__)
 
 
 def glob_paths(path: str) -> list[str]:
@@ -172,6 +136,8 @@ def glob_paths(path: str) -> list[str]:
 
         return visible_paths(glob.glob(pattern), pattern)
     fs, remote = file_system(pattern)
+    if fs.exists(remote):
+        return [path]
     return visible_paths(map(fs.unstrip_protocol, fs.glob(remote)), pattern)
 
 

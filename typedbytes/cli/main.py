@@ -60,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         sys.unraisablehook = without_secrets_of(sys.unraisablehook)
     status = _status_of(argv)
-    if argv is None and "pyarrow" in sys.modules:
+    if argv is None and not {"pyarrow", "hdfs_native"}.isdisjoint(sys.modules):
         _end_at_once(status)
     return status
 
@@ -77,7 +77,7 @@ def _status_of(argv):
 
 
 def _end_at_once(status):
-    """End the process and leave the interpreter as it is: while that ends, a thread of pyarrow would abort it."""
+    """End the process and leave the interpreter as it is: a thread of either library would abort it while it ends."""
     import atexit
     import os
 
