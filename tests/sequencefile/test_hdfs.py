@@ -2,6 +2,7 @@
 
 import errno
 import os
+import socket
 
 import pytest
 
@@ -9,7 +10,7 @@ from support.subprocess_runs import run_fresh
 
 pytest.importorskip("hdfs_native")
 
-from typedbytes._base import hdfs
+from typedbytes._base import hdfs, name_nodes
 
 NAMES = [
     "part-00000#old", "a?b", "a;b", "100%", "a%20b", "a b", "[1]", "*", "wörd", "a::b", "a://b", "hdfs://b", "a/b/", "",
@@ -102,3 +103,23 @@ MISSING = os.strerror(errno.ENOENT)
 def test_an_error_is_one_of_the_system_in_one_line_with_the_url(error, kind, code, reason):
     made = hdfs.os_error(error, "hdfs://host:9000/a")
     assert type(made) is kind and (made.errno, made.strerror, made.filename) == (code, reason, "hdfs://host:9000/a")
+
+
+def test_name_nodes_that_can_be_reached_are_tried_first(tmp_path, monkeypatch):
+    """hdfs-native waits for the first for minutes."""
+    monkeypatch.setattr(name_nodes, "CONNECT_SECONDS", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        ports = {"nn1": listening.getsockname()[1], "nn2": 9, "nn3": listening.getsockname()[1]}
+        properties = {"dfs.ha.namenodes.mine": "nn1, nn2,nn3", "dfs.ha.namenodes.single": "nn1"}
+        properties.update({f"dfs.namenode.rpc-address.mine.{name}": f"127.0.0.1:{port}" for name, port in ports.items()})
+        rows = "".join(f"<property><name>{name}</name><value>{properties[name]}</value></property>" for name in properties)
+        (tmp_path / "hdfs-site.xml").write_text(f"<configuration>{rows}</configuration>")
+        (tmp_path / "core-site.xml").write_text(
+            "<configuration><property><name>fs.defaultFS</name><value>hdfs://mine</value></property></configuration>"
+        )
+        monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
+        for cluster in ("mine", None):
+            assert name_nodes.tried_first(cluster) == {"dfs.ha.namenodes.mine": "nn3,nn2,nn1"}
+        assert name_nodes.tried_first("single") == name_nodes.tried_first("localhost") == {}
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path / "none"))
+    assert name_nodes.tried_first("mine") == {}

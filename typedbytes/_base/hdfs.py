@@ -60,6 +60,12 @@ def _answering(kind, where):
     fs = _made(kind, where)
     if fs.is_answered():
         return fs
+    from typedbytes._base.name_nodes import tried_first
+
+    if kind is _Hdfs and (option := tried_first(where["host"])):
+        other = _made(kind, {**where, **option})
+        if other.is_answered():
+            return other
     message = f"no name node has answered at {fs.root} for {ANSWER_SECONDS} s: {_CHECK}"
     raise TimeoutError(errno.ETIMEDOUT, message)
 

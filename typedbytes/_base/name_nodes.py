@@ -1,0 +1,49 @@
+"""The name nodes of an HDFS cluster, in the order in which a client had better try them.
+
+Here: what core-site.xml and hdfs-site.xml say of them, and whether their machines accept connections. Not here: clients.
+Invariant: asked only when a client has had no answer.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from contextlib import suppress
+from urllib.parse import urlsplit
+from xml.etree import ElementTree
+
+__all__ = ["tried_first"]
+
+CONNECT_SECONDS = 3  # in which a machine that is on accepts a connection
+
+
+def tried_first(cluster: str | None) -> dict[str, str]:
+    """Return the option that has the first name node of a cluster tried last, and those that can be reached first.
+
+    None: the cluster of fs.defaultFS. Nothing for a name node that is the only one.
+    """
+    properties = _configuration()
+    cluster = cluster or urlsplit(properties.get("fs.defaultFS", "")).hostname
+    option = f"dfs.ha.namenodes.{cluster}"
+    first, *others = properties.get(option, "").replace(" ", "").split(",")
+    address = {name: properties.get(f"dfs.namenode.rpc-address.{cluster}.{name}", "") for name in others}
+    others.sort(key=lambda name: not _accepts(address[name]))
+    return {option: ",".join([*others, first])} if others else {}
+
+
+def _accepts(address):
+    host, _, port = address.rpartition(":")
+    with suppress(OSError, ValueError), socket.create_connection((host, int(port)), CONNECT_SECONDS):
+        return True
+    return False
+
+
+def _configuration():
+    """Return the properties of the two files, from where hdfs-native reads them."""
+    folder = os.environ.get("HADOOP_CONF_DIR") or os.path.join(os.environ.get("HADOOP_HOME", ""), "etc/hadoop")
+    properties = {}
+    for name in ("core-site.xml", "hdfs-site.xml"):
+        with suppress(OSError, ElementTree.ParseError):
+            for each in ElementTree.parse(os.path.join(folder, name)).iter("property"):
+                properties[each.findtext("name", "").strip()] = each.findtext("value", "").strip()
+    return properties
