@@ -4,6 +4,7 @@ Here: vectors of both versions of the format, both serializations of cells, spli
 Not here: the columns themselves. Invariant: expected rows are those that Hive's code has made of the same file.
 """
 
+import io
 import os
 import pickle
 import struct
@@ -18,6 +19,7 @@ from fuzz.rcfiles import check_rcfile
 from support.rcfiles import MARKER, group, header, vint
 from support.vectors import read_jsonl
 from typedbytes import columns
+from typedbytes.sequencefile.rcfile import RCFile
 
 pytest.importorskip("pyarrow")
 VECTORS = {vector["name"]: vector for vector in read_jsonl("sequencefile/rcfiles.jsonl")}
@@ -106,6 +108,74 @@ def test_a_struct_of_hive_is_one_or_a_vector(as_type):
     schema = [as_type if ours.startswith("row") else ours for _, _, ours in VECTORS[name]["columns"]]
     rows = rows_of(data_of(name), schema=schema, serde="binary", columns=["2"])
     assert [plain(row["2"]) for row in rows] == [row[2] for row in expected(name)]
+
+
+# -- the serialization, which a file does not say ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name in VECTORS if VECTORS[name]["serde"] == "binary"])
+def test_binary_cells_that_are_read_as_text_are_an_error_that_names_the_option(name):
+    """Their numbers came as nulls."""
+    schema = {column: ours for column, _, ours in VECTORS[name]["columns"]}
+    found = set()
+    for column, kind in schema.items():
+        try:
+            rows_of(data_of(name), schema=schema, columns=[column])
+        except tb.FormatError as error:
+            assert error.option == "serde"
+            if kind != "string":
+                assert error.record == 0
+                assert error.message.startswith(f"the cells of column {column!r} are binary, not text (Hive")
+                found.add(kind)
+    assert found == {kind for kind in schema.values() if kind not in ("string", "bytes")}
+
+
+INTS = [vint(number) for number in range(33, 61)]  # of which the text of ten is a number
+BINARY_OR_TEXT = [
+    ("int", [vint(number) for number in (1, 65, 48)], True),
+    ("int", INTS, True),
+    ("short", [b"ab", b"\xc3\xa9"], True),
+    ("int", [b"", b"\\N", b"A", b"B"], False),
+    ("int", [b"7", b"8", b"-"], False),
+    ("short", [b"\\N", b"\\N", b"12"], False),
+    ("int", ["größer".encode(), "größer".encode("latin-1"), b"abc"], False),
+    ("int", [b"1\x022", b"12"], False),  # the column was an array
+    ("double", [b"nonsense", b"no value"], False),
+    ("double", [b"12345678", struct.pack(">d", 0.1)], True),
+    ("timestamp<s>", [b"2024-01-01 00:00:00", b"none"], False),
+    ("timestamp<s>", [b"\xe5\x93\x0a\x01\x05"], True),  # the column holds no fraction, but that is not the question
+    ("bool", [b"Y", b"N"], False),
+    ("list<int>", [b"1\x022", b"\\N", b""], False),
+    ("list<int>", [b"\x02\x03\x01\x02"], True),
+    ("string", [b"\x01", b"\0"], False),
+]
+
+
+@pytest.mark.parametrize("kind, cells, is_binary", BINARY_OR_TEXT)
+def test_text_that_is_not_a_value_is_null_and_binary_cells_are_not_text(kind, cells, is_binary):
+    data = header(1) + group([cells])
+    if is_binary:
+        with pytest.raises(tb.FormatError, match=r'are binary, not text \(Hive.s default is serde="binary"\)'):
+            rows_of(data, schema=[kind])
+    else:
+        assert len(rows_of(data, schema=[kind])) == len(cells)
+
+
+def test_only_the_first_cells_of_the_first_group_say_what_all_are():
+    number = [b"\x01"]
+    assert len(rows_of(header(1) + group([[b"12"]]) + group([number]), schema=["int"])) == 2
+    with pytest.raises(tb.FormatError, match="are binary"):
+        rows_of(header(1) + group([[]]) + group([number]), schema=["int"])
+
+
+def test_text_that_is_not_utf8_may_be_binary():
+    data = header(2) + group([[b"12"], [b"\xbf"]])  # an empty text of the binary serialization
+    with pytest.raises(tb.FormatError, match=r'not UTF-8.*\(Hive.s default is serde="binary"\)') as caught:
+        rows_of(data, schema=["int", "string"])
+    assert caught.value.option == "serde"
+    with pytest.raises(tb.FormatError) as caught:
+        rows_of(header(1) + group([[b"\xff"]]), serde="binary", schema=["string"])
+    assert "serde" not in str(caught.value)
 
 
 # -- files --------------------------------------------------------------------------------------------------
@@ -286,6 +356,35 @@ def test_rows_before_damage_come_first():
     assert (caught.value.offset, caught.value.record) == (data.rindex(MARKER) + len(MARKER), 2)
 
 
+class Pipe:
+    """A source that is read in small pieces, and cannot go back."""
+
+    def __init__(self, data):
+        self._file = io.BytesIO(data)
+
+    def read(self, nbytes):
+        return self._file.read(min(nbytes, 1000))
+
+
+@pytest.mark.parametrize("make", [bytes, io.BytesIO, Pipe])
+@pytest.mark.parametrize("wrong", [{"nrows": 9}, {"lengths": b"\x7f"}, {"size": 3}])
+def test_after_damage_reading_goes_on_at_the_next_marker(make, wrong):
+    cells = [b"%d" % number for number in range(3000)]
+    intact, damaged = group([cells], None), group([cells], None, **wrong)
+    data = header(1, None) + intact + damaged + intact + damaged + damaged + intact
+    file = RCFile(make(data), resync=True)
+    found = b"".join(iter(lambda: file.__read_encoded__(1 << 16)[0], b""))
+    assert [value for (value,) in tb.Reader(found)] == 3 * [cell.decode() for cell in cells]
+    marker = len(MARKER) + 4
+    third = data.rindex(damaged)
+    places = [(start + marker, len(damaged) - marker) for start in (data.index(damaged), third - len(damaged), third)]
+    assert [(part.offset, part.nbytes) for part in file.skipped] == places
+    file = RCFile(data[:-5], resync=True)
+    assert sum(1 for _ in tb.Reader(b"".join(iter(lambda: file.__read_encoded__(1 << 16)[0], b"")))) == 6000
+    (*_, last) = file.skipped
+    assert last.offset + last.nbytes == len(data) - 5 and isinstance(last.error, tb.TruncatedError)
+
+
 BINARY = [
     ("int", b"\x8b\x7f\xff\xff\xff\xff", "does not fit in an int"),
     ("int", b"\x8c\x01", "expected a value of 5 bytes, found 2"),
@@ -294,7 +393,8 @@ BINARY = [
     ("bool", b"\1\1", "bytes after a value"),
     ("date", b"\x88\x7f\xff\xff\xff\xff\xff\xff\xff", "does not fit in an int"),
     ("timestamp<us>", b"\xff\xff\xff\xff\x80\x01\x02\x03\x04\x05\x06\x07\x08", "nanoseconds|expected"),
-    ("timestamp<s>", b"\x80\0\0\0\x05", "a fraction that column '0' does not hold"),
+    ("timestamp<s>", b"\x80\0\0\0\x05", "a fraction that column '0' does not hold: give it the type timestamp<us>"),
+    ("timestamp<us>", b"\x80\0\0\0\x8c\x3a\xde\x68\xb1", "does not hold: give it the type bytes"),
     ("decimal<10, 2>", b"\x02\x7f", "expected a value of 127 bytes"),
     ("decimal<10, 2>", b"\x02\x70" + bytes(112), "a decimal of 112 bytes"),
     ("list<int>", b"\x7f\xff", "a count of 127"),

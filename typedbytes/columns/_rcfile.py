@@ -10,7 +10,7 @@ from contextlib import closing
 
 from typedbytes._core import Reader
 from typedbytes.columns import _sources, _wanted, type_strings
-from typedbytes.errors import FormatError
+from typedbytes.errors import DecodeError, FormatError, with_hint
 from typedbytes.sequencefile._typed_pairs import TypedPairs
 from typedbytes.sequencefile.rcfile import SERDES, RCFile, column_types
 
@@ -25,9 +25,22 @@ DIALECT: Any = "hive"  # which has a SHORT, and a null of one byte
 
 
 class _TypedRows(TypedPairs):
-    """Return the rows of an RCFile as typed bytes."""
+    """Return the rows of an RCFile as typed bytes; is_text: its cells are read as text."""
 
     _kind = Reader
+
+    def __init__(self, reader, is_text, **options):
+        super().__init__(reader, True, **options)
+        self._is_text = is_text
+
+    def read(self):
+        """Decode the next row to raise its error, with the option by which bytes that are not text may be read."""
+        try:
+            return super().read()
+        except DecodeError as error:
+            if self._is_text and error.option == "unicode_errors":
+                with_hint(error, ' (Hive\'s default is serde="binary")').option = "serde"
+            raise
 
 
 class RowColumns:
@@ -57,7 +70,7 @@ class RowColumns:
         elif isinstance(source, _sources.OpenRCFile):
             source = source.file
         file = RCFile(source, serde=self._serde, dialect=DIALECT, find_types=self._find_types, **part)
-        return _TypedRows(file, True, **_sources.AS_THEY_ARE, **self._structure)
+        return _TypedRows(file, self._serde == "text", **_sources.AS_THEY_ARE, **self._structure)
 
     def _find_types(self, ncolumns):
         """Return the numbers, the names and the types of the columns wanted of a file with so many."""

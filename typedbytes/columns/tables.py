@@ -131,7 +131,8 @@ def _schema_of_rows(files, structure):
     for name in wanted:
         if name not in types:
             raise LookupError(f"no column {name!r}: there are {', '.join(types)}")
-    read(files[0], **{**structure, "schema": types, "columns": wanted}).close()  # refuses what no column can be
+    with read(files[0], 1, **{**structure, "schema": types, "columns": wanted}) as reader:
+        next(reader, None)  # refuses what no column can be, and cells of another serialization
     return RowSchema(pyarrow.schema([(name, _arrow_type(types[name])) for name in wanted]), types)
 
 

@@ -30,14 +30,14 @@ class RCFile(_native.RowGroups):
     """Read the rows of an RCFile, or of a split of it, as typed bytes.
 
     file: as for a Reader. find_types: called with the number of columns, returns the numbers, the names and the types
-    of those wanted; None: all, as `column_types` has them.
+    of those wanted; None: all, as `column_types` has them. resync: go on after damage, as a Reader does.
     """
 
     __slots__ = ()
 
     def __init__(
         self, file: Any, *, serde: str = "text", dialect: str = "hadoop", find_types: Any = None,
-        max_bytes: int | None = 1 << 28, start: int = 0, length: int | None = None,
+        max_bytes: int | None = 1 << 28, start: int = 0, length: int | None = None, resync: bool = False,
     ) -> None:  # fmt: skip
         if serde not in SERDES:
             raise ValueError(f'serde must be "text" or "binary", not {serde!r}')
@@ -52,6 +52,7 @@ class RCFile(_native.RowGroups):
                 start=start,
                 length=length,
                 max_bytes=2**31 - 1 if max_bytes is None else max_bytes,
+                resync=resync,
                 owns=ours,
                 filename=file if ours else None,
             )

@@ -10,7 +10,8 @@
 #     reader.pxi     records as objects or typed bytes, resync after damage
 #     short_records.pxi  the same for common ones, without the GIL
 #     writer.pxi     header, records and blocks, for writing
-#     hive/          RCFiles: groups of rows (rcfile.pxi), cells as text (text.pxi, numbers.pxi) and binary (binary.pxi)
+#     hive/          RCFiles: groups of rows (rcfile.pxi), cells as text (text.pxi, numbers.pxi) and binary
+#                    (binary.pxi), and which of the two they are (serialization.pxi)
 #
 # The format, in Hadoop's terms (org.apache.hadoop.io.SequenceFile, versions 4 to 6; numbers big-endian, VInt is
 # WritableUtils.writeVInt, Text is a VInt length and UTF-8):
@@ -119,4 +120,5 @@ include "hive/types.pxi"
 include "hive/numbers.pxi"
 include "hive/text.pxi"
 include "hive/binary.pxi"
+include "hive/serialization.pxi"
 include "hive/rcfile.pxi"

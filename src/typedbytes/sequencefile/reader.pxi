@@ -272,19 +272,6 @@ cdef class Reader(RecordFrames):
         self.skipped.append(Skipped(start, max(0, self.offset_here() - start), nrecords, error))
         return 0
 
-    cdef int find_marker_after(self, long long start) except -1:
-        # The search starts a little before `start`: a record with a wrong length may have consumed the
-        # first bytes of a marker.
-        cdef long long earlier = max(start - (ESCAPED_NBYTES - 1), self.header_end)
-        self.move_to(earlier if self.can_move_to(earlier) else start + 1)
-        if self.find_marker() and self.offset_here() == start:
-            self.file.cursor += 1
-            self.find_marker()
-        return 0
-
-    cdef bint can_move_to(self, long long offset) except -1:
-        return self.memory is not None or offset >= self.file.start_offset or self.can_seek()
-
     cdef bint spans_marker(self) noexcept:
         # A record that contains a sync marker has a wrong length. All of it is still buffered.
         return self.compression_type != BLOCK \

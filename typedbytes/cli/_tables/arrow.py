@@ -154,6 +154,12 @@ def _leaves(path, described):
         yield path, described
 
 
+def name_serde(error):
+    """Have the message of a DecodeError name the option of the command by which an RCFile's cells are read."""
+    if error.option == "serde":
+        with_hint(error, " (Hive's default is --serde binary)")
+
+
 @contextmanager
 def as_data_failure(name):
     """Turn errors of pyarrow, and of records that are not columns, into a Failure that names the input."""
@@ -163,8 +169,11 @@ def as_data_failure(name):
     except columns.MismatchError as error:
         with_hint(error, " (--widen finds a type for all)")
         raise
-    except (typedbytes.DecodeError, MemoryError):
-        raise  # reported as everywhere; pyarrow's MemoryError is also an ArrowException
+    except typedbytes.DecodeError as error:
+        name_serde(error)
+        raise  # reported as everywhere
+    except MemoryError:
+        raise  # pyarrow's is also an ArrowException
     except (pyarrow.ArrowException, typedbytes.EncodeError, ValueError) as error:
         # A plain ValueError: the name of a column is not UTF-8, or a Parquet file has a second schema.
         if isinstance(error, typedbytes.EncodeError) and error.option == "nulls":

@@ -17,7 +17,7 @@ from typedbytes.cli._input import progress
 from typedbytes.cli._input.formats import EMPTY
 from typedbytes.cli._input.inputs import opened
 from typedbytes.cli._records.record_type import types_of_columns
-from typedbytes.cli._tables.arrow import notes_on_bytes
+from typedbytes.cli._tables.arrow import name_serde, notes_on_bytes
 from typedbytes.columns import tables
 from typedbytes.errors import DecodeError
 from typedbytes.sequencefile._files import check_readable, header_of
@@ -157,6 +157,8 @@ def _as_input_failure(names, path=None):
         path = error.filename
         error.filename = names.get(path, path)
         is_damage = isinstance(error, DecodeError) and not isinstance(error, columns.MismatchError)
+        if is_damage:
+            name_serde(error)
         raise Failure(BAD_DATA, f"{error}{_repair_advice(error, path) if is_damage else ''}") from None
     except FileNotFoundError as error:
         path = error.filename or path

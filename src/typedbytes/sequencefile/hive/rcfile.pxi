@@ -28,11 +28,16 @@ cdef class RowGroups(RecordFrames):
 
     find_types: called with the number of columns, returns the numbers of those wanted, in order, and for each its name
     and its type as the columns module describes it. is_binary: the cells are as LazyBinaryColumnarSerDe writes them,
-    not as ColumnarSerDe. hive: nulls are NULLs of Hive's dialect, not pickles.
+    not as ColumnarSerDe. hive: nulls are NULLs of Hive's dialect, not pickles. resync: after damage reading goes on at
+    the next sync marker, and `skipped` has what lies before it.
     """
 
     cdef readonly Py_ssize_t ncolumns
+    cdef readonly list skipped
+    cdef bint resync
     cdef bint is_binary
+    cdef bint is_serialization_known
+    cdef bint accepts_fractions           # of timestamps, which columns do not hold
     cdef const unsigned char* null
     cdef Py_ssize_t null_nbytes
     cdef tuple wanted
@@ -54,11 +59,14 @@ cdef class RowGroups(RecordFrames):
         self.state = CLOSED
 
     def __init__(self, source, *, find_types, find_codec, is_binary=False, hive=False, long long start=0, length=None,
-                 Py_ssize_t max_bytes=MAX_RECORD_NBYTES, owns=False, filename=None):
+                 Py_ssize_t max_bytes=MAX_RECORD_NBYTES, resync=False, owns=False, filename=None):
         if self.source is not None:
             raise RuntimeError("an RCFile cannot be initialised again")
         self.max_bytes = min(parse_max_bytes(max_bytes), MAX_LENGTH)
         self.is_binary, self.filename = is_binary, filename
+        self.is_serialization_known = is_binary
+        self.resync = resync
+        self.skipped = []
         self.null = NULL_OF_HIVE if hive else <const unsigned char*>PICKLED_NONE
         self.null_nbytes = 1 if hive else PICKLED_NONE_NBYTES
         self.state = BUSY
@@ -130,6 +138,30 @@ cdef class RowGroups(RecordFrames):
         return 0
 
     # ---- groups ----
+
+    cdef bint next_group(self) except -1:
+        # False: the end of the file or split.
+        while True:
+            try:
+                if not self.open_group():
+                    return False
+                break
+            except DecodeError as error:
+                reraise_memory_error(error)
+                if not self.resync:
+                    raise
+                self.skip_damage(error)
+        if not self.is_serialization_known and self.nrows:
+            self.is_serialization_known = True
+            check_serialization(self)
+        return True
+
+    cdef int skip_damage(self, error) except -1:
+        # All of the group: its columns have no other place than the one that its damaged key, or lengths, say.
+        cdef long long start = self.record_offset
+        self.find_marker_after(start)
+        self.skipped.append(Skipped(start, max(0, self.offset_here() - start), None, error))
+        return 0
 
     cdef bint open_group(self) except -1:
         # False: the end of the file or split.
@@ -239,7 +271,6 @@ cdef class RowGroups(RecordFrames):
         cdef ColumnCursor* cursor
         cdef const unsigned char* end
         cdef HiveType t
-        cdef int64_t number
         self.row_start = written(&self.typed)
         self.append_count(VECTOR, n)
         for self.column in range(n):
@@ -247,15 +278,7 @@ cdef class RowGroups(RecordFrames):
             if cursor.lengths == NULL:
                 self.append_null()
                 continue
-            if cursor.nrepeats:
-                cursor.nrepeats -= 1
-            else:
-                number = load_vint(cursor.lengths)
-                cursor.lengths += vint_size(cursor.lengths[0])
-                if number < 0:
-                    cursor.nrepeats = max(~number - 1, 0)
-                else:
-                    cursor.length = number
+            read_length(cursor)
             t = <HiveType>self.types[self.column]
             end = cursor.cell + cursor.length
             if not self.is_binary:
@@ -314,9 +337,10 @@ cdef class RowGroups(RecordFrames):
         return 0
 
     cdef int append_timestamp(self, HiveType t, int64_t seconds, int nanoseconds) except -1:
-        if nanoseconds % t.unit:
+        if nanoseconds % t.unit and not self.accepts_fractions:
+            kind = "timestamp<us>" if nanoseconds % 1000 == 0 else "bytes" if self.is_binary else "string"
             raise FormatError(f"a timestamp with a fraction that column {self.names[self.column]!r} does not hold: "
-                              "give it a finer unit, or the type string", self.record_offset, None, "", self.nrecords)
+                              f"give it the type {kind}", self.record_offset, None, "", self.nrecords)
         return append_integer(&self.typed, LONG, seconds * (1_000_000_000 // t.unit) + nanoseconds // t.unit)
 
     # ---- as the other readers of columns ----
@@ -331,7 +355,7 @@ cdef class RowGroups(RecordFrames):
             start_owned(&self.typed, min(nbytes, READ_SIZE) + 512)
             start_owned(&offsets, 512)
             try:
-                while written(&self.typed) < nbytes and (self.nrows or self.open_group()):
+                while written(&self.typed) < nbytes and (self.nrows or self.next_group()):
                     if not self.nrows:
                         continue
                     if not self.nrecords & SIGNAL_MASK:
@@ -386,6 +410,20 @@ cdef class RowGroups(RecordFrames):
         if self.owns:
             self.owns = False
             self.source.close()
+
+
+cdef inline void read_length(ColumnCursor* cursor) noexcept nogil:
+    # Of the next cell.
+    cdef int64_t number
+    if cursor.nrepeats:
+        cursor.nrepeats -= 1
+        return
+    number = load_vint(cursor.lengths)
+    cursor.lengths += vint_size(cursor.lengths[0])
+    if number < 0:
+        cursor.nrepeats = max(~number - 1, 0)
+    else:
+        cursor.length = number
 
 
 cdef inline int append_integer(WriteBuffer* out, int code, int64_t number) except -1:
