@@ -24,7 +24,7 @@ def test_completion_for_bash(tmp_path):
 
     assert completed("typedbytes", "co") == ["count", "convert", "completion"]
     assert completed("typedbytes", "cat", "--f") == ["--from"]
-    assert completed("typedbytes", "cat", "--from", "") == ["typedbytes", "sequencefile", "json", "block"]
+    assert completed("typedbytes", "cat", "--from", "") == ["typedbytes", "sequencefile", "json", "block", "rcfile"]
     assert completed("typedbytes", "convert", "--to", "p") == ["parquet"]
     assert completed("typedbytes", "head", "-n", "") == []
     assert completed("typedbytes", "cat", "typed") == ["typedbytes"]

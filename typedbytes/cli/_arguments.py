@@ -10,7 +10,7 @@ import argparse
 import sys
 
 from typedbytes._base.sizes import parse_size
-from typedbytes.cli._input.formats import NAMES
+from typedbytes.cli._input.formats import INPUTS, NAMES
 
 TYPE_CHECKING = False
 
@@ -195,7 +195,7 @@ class StreamSettings(FileSettings):
     """The options of every command that reads records."""
 
     from_: str | None = option(
-        "--from", choices=NAMES, help="the format of the inputs (default: recognised by their first bytes)"
+        "--from", choices=INPUTS, help="the format of the inputs (default: recognised by their first bytes)"
     )
     classes: str | None = CLASSES
 

@@ -27,6 +27,7 @@ from typedbytes.cli._records.encoded import Encoded, NoPairs, NoValues, Pairs
 
 EMPTY = "empty"  # no bytes, which are of every format
 NAMES = ("typedbytes", "sequencefile", "json", "block")
+INPUTS = (*NAMES, "rcfile")  # which is read only
 # the code and the length of a value; more are read only where text may start with a signature, or a signature with text
 MAX_NBYTES = 5
 CHUNK_NBYTES = 1 << 16
@@ -113,7 +114,8 @@ def source_of(source, name, opening):
             "(typedbytes from-text reads lines, CSV and TSV)",
         )
     if name == "rcfile":
-        return _rows_of_rcfile(source, opening)
+        rows = rows_of_rcfile(source, opening)
+        return Encoded(iter(lambda: rows.__read_encoded__(CHUNK_NBYTES)[0] or None, None))
     if name in FOREIGN.values():
         hint = _HINTS.get(name, "")
         raise Failure(BAD_DATA, f"{opening.shown}: not typed bytes but {name}{hint}")
@@ -130,14 +132,13 @@ def source_of(source, name, opening):
     return Encoded(pieces, reader)
 
 
-def _rows_of_rcfile(source, opening):
-    """Return a source of the rows of an RCFile, each a VECTOR of texts."""
+def rows_of_rcfile(source, opening, resync=False):
+    """Return an RCFile, of which each row is a VECTOR of texts."""
     from typedbytes.sequencefile.rcfile import RCFile
 
     if opening.pairs:
         raise Failure(BAD_DATA, f"{opening.shown}: an RCFile has rows, not pairs: leave out --pairs")
-    rows = RCFile(source, dialect=opening.dialect, max_bytes=opening.max_bytes)
-    return Encoded(iter(lambda: rows.__read_encoded__(CHUNK_NBYTES)[0] or None, None))
+    return RCFile(source, dialect=opening.dialect, max_bytes=opening.max_bytes, resync=resync)
 
 
 def limited_source_of(source, name, opening):

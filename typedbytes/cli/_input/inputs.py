@@ -129,7 +129,7 @@ class Inputs:
 
     def _recognised(self, source, name):
         if self.format is not None:
-            is_empty, source = check_if_empty(source) if self.format in formats.NAMES else (False, source)
+            is_empty, source = check_if_empty(source) if self.format in formats.INPUTS else (False, source)
             return formats.EMPTY if is_empty else self.format, source
         head, form = b"", None
         while form is None:

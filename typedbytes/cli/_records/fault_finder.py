@@ -113,6 +113,11 @@ class FaultFinder:
         self.nintact, self.nbytes = reader.record, reader.offset
         self._name_options()
 
+    def add_damage(self, skipped, windows):
+        """Add what was skipped of a file before its records were typed bytes, with the bytes around each fault."""
+        for part, window in zip(skipped, windows):
+            self._add_fault(part.error, *window)
+
     def _add_windows(self, skipped, windows):
         """Add the windows of the last faults, while their bytes are kept."""
         for fault in reversed(skipped):

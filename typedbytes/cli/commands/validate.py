@@ -12,7 +12,7 @@ from typedbytes.cli._input.inputs import Inputs, opened, report_skipped
 from typedbytes.cli._input.pair_detection import CHECK_UNDECIDED
 from typedbytes.cli._output.files import replace_file
 from typedbytes.cli._output.reports import is_table, report
-from typedbytes.cli._records.encoded import unit
+from typedbytes.cli._records.encoded import Encoded, unit
 from typedbytes.cli._records.fault_finder import FaultFinder, RecentBytesReader, dump
 
 TYPE_CHECKING = False
@@ -63,8 +63,9 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     With --type each value must also fit a record class; what does not is a fault with its path.
 
     --repair copies the intact records: of a SequenceFile also those after damage, of a stream those
-    around values that are complete but wrong, and those before its structure breaks. The report
-    says how many there were, and how many bytes are lost. OUT may be FILE.
+    around values that are complete but wrong, and those before its structure breaks. Of an RCFile
+    the rows before and after damaged groups become typed bytes. The report says how many there
+    were, and how many bytes are lost. OUT may be FILE.
 
     examples:
       typedbytes validate part-0*.tb
@@ -117,6 +118,8 @@ def _validated(name, inputs, settings, types, rows):
         form, source = inputs.recognised(source)
         source = inputs.check_for_pairs(source, form, name)
         opening = formats.Opening(display_name(name), settings.pairs, settings.dialect, settings.max_bytes)
+        if form == "rcfile":
+            return _validated_rows(name, source, opening, settings, types, rows)
         if form != "sequencefile":
             source = formats.source_of(source, form, opening)
         recent = RecentBytesReader(source)
@@ -150,6 +153,43 @@ def _validated(name, inputs, settings, types, rows):
         if keep:
             row["lost bytes"] = recent.drain() - finder.nkept
     rows.append(row)
+    return _reported(name, row, finder, settings)
+
+
+def _validated_rows(name, source, opening, settings, types, rows):
+    """Validate an RCFile as _validated does; after damage reading goes on at the next sync marker."""
+    recent = RecentBytesReader(source)
+    windows: list[tuple[bytes, int]] = []  # around what was skipped
+    file = formats.rows_of_rcfile(recent, opening, resync=True)
+
+    def pieces():
+        data = True
+        while data:
+            data, _ = file.__read_encoded__(formats.CHUNK_NBYTES)
+            windows.extend(recent.window(part.error.offset) for part in file.skipped[len(windows) :])
+            yield from filter(None, [data])
+
+    with _repaired_file(settings.repair) as keep:
+        encoded = RecentBytesReader(Encoded(pieces()))
+        finder = FaultFinder(encoded, settings.nfaults, settings.max_bytes, {**settings.decoding(), **types}, keep)
+        with formats.reader_of(encoded, "typedbytes", opening, True) as reader:
+            finder.run(reader)
+    row = {
+        "input": display_name(name),
+        "ok": not (finder.nfaults or file.skipped),
+        "records": finder.nintact,
+        "unit": unit(reader),
+        "bytes": file.offset,
+    }
+    if keep:  # of the file, and of rows that are read but wrong, as typed bytes
+        row["lost bytes"] = sum(part.nbytes for part in file.skipped) + encoded.drain() - finder.nkept
+    finder.add_damage(file.skipped, windows)
+    rows.append(row)
+    return _reported(name, row, finder, settings)
+
+
+def _reported(name, row, finder, settings):
+    """Add the faults to the row of a report, write the first to stderr, and return the exit code."""
     if not finder.nfaults:
         return OK
     row["bad"] = finder.nfaults
