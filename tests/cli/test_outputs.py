@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+import typedbytes as tb
 from support.commands import COMMAND, FILTERS, LINES, ONE, STREAM, TWO, bad, good
 from support.subprocess_runs import SECONDS
 from typedbytes.cli import main
@@ -38,6 +39,17 @@ def test_an_output_is_replaced_when_all_is_well(file, tmp_path):
 
 # fsspec's files in memory stay open
 @pytest.mark.filterwarnings("ignore:Exception ignored while finalizing file:pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("form", ["sequencefile", "typedbytes", "json"])
+def test_a_name_that_ends_in_a_slash_is_not_one_of_a_file(form, file, tmp_path):
+    """The slash was dropped, where a folder was meant."""
+    path = file(tb.dumps(1))
+    message = bad(64, "convert", "--to", form, path, "-o", f"{tmp_path}/out/")[1]
+    assert message == f"-o {tmp_path}/out/: {form} is one file; a folder is for arrow, parquet, csv, tsv"
+    message = bad(64, "cat", path, "-o", f"{tmp_path}/out/")[1]
+    assert message == f"{tmp_path}/out/: the name of a file does not end in a slash"
+    assert not (tmp_path / "out").exists()
+
+
 def test_an_output_where_names_must_be_free(monkeypatch, file, capfd):
     """HDFS renames to no name that is taken; over HTTP it only says so, and fsspec does not listen."""
     from fsspec.implementations.memory import MemoryFileSystem

@@ -125,6 +125,8 @@ def replace_file(name, overwrite=True, compress=False):
 
     With compress, a suffix such as .gz decides on a compression.
     """
+    if name.endswith("/"):
+        raise Failure(USAGE, f"{name}: the name of a file does not end in a slash")
     compressed = _compressing(name) if compress else None
     try:
         if not overwrite and _is_file(name):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 from contextlib import closing
 
+from typedbytes.cli._failure import BAD_DATA, Failure, display_name
 from typedbytes.cli._tables.arrow import Groups, as_data_failure, imported_pyarrow, table_writer
 
 __all__ = ["EmptyInputs", "write_table"]
@@ -24,7 +25,10 @@ def write_table(batches, output, form, codec, shape, empty):
             with as_data_failure(name):  # a batch may have another schema
                 arranged = shape.arranged(batch)
                 if writer is None:
-                    writer = table_writer(sink, arranged.schema, form, codec)
+                    first, schema = name, arranged.schema
+                    writer = table_writer(sink, schema, form, codec)
+                elif arranged.schema.names != schema.names:
+                    raise _other_columns(name, arranged.schema, first, schema)
                 for group in groups.after(arranged):
                     if writing is not None:
                         writing.result()
@@ -37,6 +41,14 @@ def write_table(batches, output, form, codec, shape, empty):
             for group in groups.rest():
                 writer.write(group)
         writer.close()
+
+
+def _other_columns(name, found, first, schema):
+    """Return the Failure for a table with other columns than the first one."""
+    columns, before = ", ".join(found.names), ", ".join(schema.names)
+    message = f"the columns are {columns}, and those of {display_name(first)} {before}"
+    cure = " (--schema gives all RCFiles the same columns)" if all(map(str.isdecimal, found.names)) else ""
+    return Failure(BAD_DATA, f"{display_name(name)}: {message}{cure}")
 
 
 class EmptyInputs:

@@ -27,7 +27,7 @@ from typedbytes.cli._arguments import (
     switch,
 )
 from typedbytes.cli._failure import BAD_DATA, USAGE, Failure, display_name, nearest, say_message
-from typedbytes.cli._input.formats import NAMES
+from typedbytes.cli._input.formats import INPUTS, NAMES
 from typedbytes.cli._input.inputs import Inputs, opened
 from typedbytes.cli._input.pair_detection import CHECK_UNDECIDED, NOTE
 from typedbytes.cli._output.records import Records, refuse_compressed
@@ -65,7 +65,10 @@ class Settings(FileSettings, RecordForm):
     """The options of convert."""
 
     from_: str | None = option(
-        "--from", choices=NAMES + TABLES, help="the format of the inputs (default: recognised by their first bytes)"
+        "--from",
+        choices=INPUTS + TABLES,
+        metavar="FORMAT",
+        help="the format of the inputs: rcfile, or one of --to (default: recognised by their first bytes)",
     )
     to: str = option(
         "--to", choices=NAMES + TABLES, help="the format of the output (default: by the suffix of OUT, as .parquet)"
@@ -134,6 +137,9 @@ class Settings(FileSettings, RecordForm):
         """Return the path of the output, None if that is a folder."""
         _check_output(self)
         if self.target not in TABLES:
+            if self.output is not None and self.output.endswith("/"):
+                known = ", ".join(TABLES)
+                raise Failure(USAGE, f"-o {self.output}: {self.target} is one file; a folder is for {known}")
             return self.output
         from typedbytes.cli._tables.folder import is_folder
 
@@ -171,8 +177,9 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     pair; nulls need --dialect hive. With --structs map a row and each struct in it become a MAP by
     the names of columns and fields, without the fields that are null. Without it the columns of
     further inputs are read in the order of the first, by their names.
-    If -o ends in a slash, or has no suffix and an input is a folder, it becomes a folder with a
-    file for each split of the inputs. Run the same command again to resume an interrupted conversion.
+    Of arrow, parquet, csv and tsv, if -o ends in a slash, or has no suffix and an input is a folder,
+    it becomes a folder with a file for each split of the inputs. Run the same command again to
+    resume an interrupted conversion.
     --type gives the columns of arrow and parquet the types of a record class: dates, timestamps and
     Decimals as such.
     Where types change within an input, --widen finds one type for all: LONG for INT and LONG, and
