@@ -13,6 +13,7 @@ import pyarrow.parquet
 import pytest
 
 import typedbytes as tb
+from support import rcfiles
 from support.commands import bad, good, run
 from support.vectors import read_jsonl
 from typedbytes import columns
@@ -83,8 +84,84 @@ def test_rows_become_json_with_the_names_of_their_columns(rcfile):
     assert next(iter(tb.Reader(io.BytesIO(data)))) == {"id": 0, "x": 0.0}
 
 
-def test_a_schema_that_is_none_is_refused(rcfile):
-    assert "--schema: 'row<id>' is not a column type" in bad(64, "convert", "--schema", "id", "--to", "arrow", "-")[1]
+@pytest.mark.parametrize(
+    "schema, message",
+    [
+        ("id", "column 'id': expected a colon after the name, and then a type"),
+        ("id: long, ti tinyint", "column 'ti': expected a colon after the name, and then a type"),
+        ("id: long, ti: tinyint", "column 'ti': 'tinyint' is not a column type: it is byte here"),
+        ("v: VARCHAR(20), n: int", "column 'v': 'VARCHAR' is not a column type: it is string here"),
+        ("d: decimal(20,4)", "column 'd': 'decimal' is not a column type: it is decimal<precision, scale> here"),
+        ("t: timestamp", "column 't': 'timestamp' is not a column type: it is timestamp<us> here"),
+        ("a: list<smallint>", "column 'a': 'smallint' is not a column type: it is short here"),
+        ("a: INT", "column 'a': 'INT' is not a column type: it is int here"),
+        ("a: int b: int", "column 'a': expected a comma, or the end, after int"),
+        ("a: int> b: int", "column 'a': expected a comma, or the end, after int"),
+        ("a: int, a: int", "two columns 'a'"),
+        ("a: int, ", "expected the name of a column, found the end"),
+        ("1: int", "expected the name of a column, found 1"),
+        ("a: number", "column 'a': 'number' is not a column type: byte, "),
+    ],
+)
+def test_a_schema_that_is_none_is_refused_with_the_wrong_word(schema, message):
+    assert f"--schema: {message}" in bad(64, "convert", "--schema", schema, "--to", "arrow", "-")[1]
+
+
+@pytest.mark.parametrize("words", ["one.parquet", "folder/", "rows.tb --to typedbytes --dialect hive"])
+def test_cells_of_hives_default_serialization_name_the_option(words, rcfile, tmp_path):
+    """They were nulls."""
+    out, *words = words.split()
+    path = rcfile("default/binary")
+    words = ("convert", "--to", "parquet", *words, "--schema", SCHEMA, path, "-o", f"{tmp_path}/{out}")
+    message = "the cells of column 'id' are binary, not text (Hive's default is --serde binary) at offset"
+    assert message in bad(65, *words)[1]
+    assert [*tmp_path.glob("*.unfinished"), *tmp_path.glob(out)] == []
+    good(*words, "--serde", "binary")
+
+
+def test_text_that_is_not_utf8_names_the_option(file):
+    path = file(rcfiles.header(1) + rcfiles.group([[b"\xbf"]]))
+    assert "not UTF-8" in (message := bad(65, "convert", "--to", "csv", path)[1])
+    assert "(Hive's default is --serde binary)" in message
+
+
+def test_a_repair_goes_on_after_damage_and_reports_all_of_the_loss(file, tmp_path):
+    cells = [b"row %d" % number for number in range(300)]
+    group = rcfiles.group([cells])
+    damaged = group[:60] + bytes(3) + group[63:]
+    data = rcfiles.header(1) + group + damaged + group + damaged + group
+    path, out = file(data), tmp_path / "rows.tb"
+    done = run("validate", "--repair", str(out), path)
+    row = json.loads(done.stdout)
+    nlost = 2 * (len(group) - 4 - len(rcfiles.MARKER))
+    assert done.returncode == 65
+    assert (row["ok"], row["records"], row["bad"], row["lost bytes"]) == (False, 900, 2, nlost)
+    assert row["bytes"] == len(data)
+    assert list(tb.Reader(out.read_bytes())) == 3 * [(cell.decode(),) for cell in cells]
+    start = data.index(damaged) + 4 + len(rcfiles.MARKER)
+    assert [each["offset"] for each in row["faults"]] == [start, data.rindex(damaged) + 4 + len(rcfiles.MARKER)]
+    first = row["faults"][0]
+    assert bytes.fromhex(first["window"]) == data[first["window offset"] : start + 32]
+    done = run("validate", path)
+    assert done.returncode == 65 and json.loads(done.stdout)["bad"] == 2
+    assert json.loads(good("validate", file(rcfiles.header(1) + group)))["ok"] is True
+
+
+def test_rcfiles_of_several_widths_need_a_schema_for_one_file(warehouse, tmp_path):
+    (warehouse / "000003_0").rename(warehouse / "0")  # the narrow one first
+    for name in ("rows.csv", "rows.parquet"):
+        message = bad(65, "convert", str(warehouse), "-o", f"{tmp_path}/{name}")[1]
+        assert message == (
+            f"{warehouse}/000000_0: the columns are 0, 1, 2, and those of {warehouse}/0 0, 1 "
+            "(--schema gives all RCFiles the same columns)"
+        )
+        good("convert", "--schema", SCHEMA, str(warehouse), "-o", f"{tmp_path}/{name}")
+
+
+def test_an_rcfile_may_be_named_as_one(rcfile, tmp_path):
+    good("convert", "--from", "rcfile", "--schema", SCHEMA, rcfile("none/text"), "-o", f"{tmp_path}/rows.parquet")
+    assert [list(row.values()) for row in table_of(tmp_path / "rows.parquet").to_pylist()] == rows("none/text")
+    assert "looks like text" in bad(65, "convert", "--from", "rcfile", "--to", "csv", __file__)[1]
 
 
 # -- folders ------------------------------------------------------------------------------------------------

@@ -101,7 +101,7 @@ def test_a_schema_of_spark_names_the_columns_of_rcfiles(warehouse):
         given(path, fields, columns="x")
     with pytest.raises(SchemaError, match="at: no column of an RCFile is a timestamp.*, but timestamp_ntz"):
         given(path, [("at", pyarrow.timestamp("us", "UTC"))])
-    with pytest.raises(ValueError, match="fileSchema: 'row<id>' is not a column type"):
+    with pytest.raises(ValueError, match="fileSchema: column 'id': expected a colon"):
         Options({"fileSchema": "id"})
 
 

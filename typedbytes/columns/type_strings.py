@@ -20,10 +20,17 @@ __all__ = ["NUMBERS", "codes", "format_text", "format_type", "parse", "parts", "
 _FIXED = {"byte": 1, "bool": 2, "int": 3, "long": 4, "float": 5, "double": 6, "short": 11}
 _VARIABLE = {"bytes": 0, "string": 7}
 _NAMES = {code: name for names in (_FIXED, _VARIABLE) for name, code in names.items()}
+#: What Hive, and SQL, call types: a text with such a word is refused with the word that it has to have.
+_ELSEWHERE = {
+    "tinyint": "byte", "smallint": "short", "integer": "int", "bigint": "long", "boolean": "bool", "binary": "bytes",
+    "varchar": "string", "char": "string", "timestamp": "timestamp<us>", "decimal": "decimal<precision, scale>",
+    "numeric": "decimal<precision, scale>", "array": "list<...>", "uniontype": "string",
+    **{name: name for name in (*_FIXED, *_VARIABLE, "date", "map", "struct")},  # in capitals
+}  # fmt: skip
 _VECTOR, _LIST = 8, 9
 _MAX_ITEMS = 2**31 - 1
 _MAX_LEVELS = 30
-_TOKENS = re.compile(r'\s*([A-Za-z_][A-Za-z0-9_]*|"(?:[^"\\]|\\.)*"|-?[0-9]+|\.\.\.|[<>,*:])')
+_TOKENS = re.compile(r'\s*([A-Za-z_][A-Za-z0-9_]*|"(?:[^"\\]|\\.)*"|-?[0-9]+|\.\.\.|[<>,*:()])')
 #: The kinds of which an array over the memory of a batch has the numbers.
 NUMBERS: tuple[str, ...] = ("fixed", "array", "date", "time", "timestamp", "duration")
 _UNITS = ("s", "ms", "us")  # of times
@@ -48,10 +55,31 @@ def parse(text: str) -> ColumnType:
 def row_types(text: str) -> dict[str, str]:
     """Return the types, as text, of the columns that a text names.
 
+    Raises ValueError that names the column.
+
     >>> row_types("id: long, name: string")
     {'id': 'long', 'name': 'string'}
     """
-    return {name: format_type(part) for name, part in parse(f"row<{text}>")[1]}
+    tokens, found = _tokens(f"{text}>", text), {}
+    while True:
+        token = tokens.pop()
+        try:
+            name = _field_name(token, text)
+        except ValueError:
+            raise ValueError(f"expected the name of a column, found {'the end' if token == '>' else token}") from None
+        if name in found:
+            raise ValueError(f"two columns {name!r}")
+        try:
+            if tokens.pop() != ":":
+                raise ValueError("expected a colon after the name, and then a type")
+            found[name] = format_type(_type(tokens, text, 1))
+            end = tokens.pop()
+            if end not in (",", ">") or (end == ">" and tokens != [None]):
+                raise ValueError(f"expected a comma, or the end, after {found[name]}")
+        except ValueError as error:
+            raise ValueError(f"column {name!r}: {error}") from None
+        if end == ">":
+            return found
 
 
 def format_type(column_type: ColumnType) -> str:
@@ -125,19 +153,24 @@ def parts(column_type: ColumnType) -> dict[str, ColumnType]:
     return dict(rest[0]) if name in ("struct", "row") else {}
 
 
-def _tokens(text):
+def _tokens(text, shown=None):
+    """Return the tokens from the last to the first, after a None; shown: the text in messages."""
     found, position = [], 0
     text = text.rstrip()
     while position < len(text):
         match = _TOKENS.match(text, position)
         if match is None:
-            raise _not_a_type(text)
+            raise _not_a_type(shown or text)
         found.append(match.group(1))
         position = match.end()
     return [None, *found[::-1]]
 
 
-def _not_a_type(text):
+def _not_a_type(text, word=None):
+    """Return the error for a text that is not a type, because of a word in it where that is known."""
+    if word is not None and word.lower() in _ELSEWHERE:
+        return ValueError(f"{word!r} is not a column type: it is {_ELSEWHERE[word.lower()]} here")
+    text = text if word is None else word
     names = ", ".join([*_FIXED, *_VARIABLE])
     return ValueError(
         f"{text!r} is not a column type: {names}, date, time<us>, timestamp<us>, timestamp<us, UTC>, duration<us>, "
@@ -162,10 +195,11 @@ def _type(tokens, text, level):
     if name in ("raw", "unknown", "date", "uuid"):
         return (name,)
     if name in ("time", "timestamp", "duration", "decimal", "enum"):
-        _expect(tokens, "<", text)
+        if tokens.pop() != "<":
+            raise _not_a_type(text, name)
         return name, *_settings(name, tokens, text)
     if name not in ("row", "vector", "tuple", "list", "map", "struct", "ext"):
-        raise _not_a_type(text)
+        raise _not_a_type(text, name)
     _expect(tokens, "<", text)
     if name == "vector":
         return _vector(tokens, text, level)
