@@ -152,7 +152,10 @@ class RowWriter:
         for i, (kinds, make) in enumerate(self._columns):
             value = values[i]
             if not isinstance(value, kinds) or (type(value) is bool) is not (kinds is bool):
-                raise EncodeTypeError(f"{self._where(i)}: expected {self.types[i]}, not {type(value).__name__}")
+                found = type(value).__name__
+                if value is None:
+                    found = "None: Hive takes no NULL from a script; write a value that stands for it"
+                raise EncodeTypeError(f"{self._where(i)}: expected {self.types[i]}, not {found}")
             try:
                 values[i] = make(value)
             except (ValueError, OverflowError):

@@ -76,7 +76,7 @@ def test_a_null_is_given_for_a_string_alone_and_never_taken():
     for name in ("null first", "null second"):
         assert TAKEN[name]["error"]
     assert list(hive.read_rows(bytes.fromhex(GIVEN["null of string"]["hex"]))) == [(None,)]
-    with pytest.raises(tb.EncodeTypeError, match="row 1, column 2: expected string, not NoneType"):
+    with pytest.raises(tb.EncodeTypeError, match="row 1, column 2: expected string, not None: Hive takes no"):
         written([(1, None)], "int,string")
 
 
