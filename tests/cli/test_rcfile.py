@@ -235,6 +235,27 @@ def test_rcfiles_and_other_files_are_not_one_table(warehouse, tmp_path):
     assert "RCFiles and other inputs cannot be written to one table" in bad(64, *words)[1]
 
 
+@pytest.mark.parametrize("out", ["rows.csv", "rows.json", "folder/"])
+def test_columns_that_only_folders_have_are_named(out, tmp_path):
+    for ti, b in ((1, "true"), (2, "false")):
+        folder = tmp_path / "table" / f"ti={ti}" / f"b={b}"
+        folder.mkdir(parents=True)
+        (folder / "000000_0").write_bytes(bytes.fromhex(FILES["none/text"]["hex"]))
+    to = () if "." in out else ("--to", "parquet")
+    words = ("convert", *to, "--dialect", "hive", "--recursive", str(tmp_path / "table"), "-o", f"{tmp_path}/{out}")
+    done = run(*words)
+    assert done.returncode == 0
+    message = b"note: the columns ti, b are in the names of folders alone, and not in the output\n"
+    assert done.stderr == b"typedbytes convert: " + message
+    done = run("convert", "--to", "csv", str(folder.parent / "b=false"))
+    assert done.stderr == b"typedbytes convert: " + message
+    with_one = tmp_path / "ti=3"
+    with_one.mkdir()
+    (with_one / "a").write_bytes(tb.dumps(1))
+    done = run("convert", "--to", "json", str(with_one / "a"))
+    assert b"the column ti is in the names" in done.stderr
+
+
 def test_files_without_bytes_among_rcfiles(warehouse, tmp_path):
     convert = "convert", "--to", "parquet", str(warehouse), "-o"
     good(*convert, f"{tmp_path}/alone/")

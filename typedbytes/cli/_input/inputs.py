@@ -25,6 +25,7 @@ from typedbytes.cli._failure import (
     Failure,
     display_name,
     reason_of,
+    say_message,
 )
 from typedbytes.cli._input import formats, progress
 
@@ -45,7 +46,8 @@ class Inputs:
 
     pair_check: what to do about input that looks like pairs, one of pair_detection; None: nothing. rows: the formats of
     rows of text that the command reads. rcfile: what columns.read is to know of RCFiles. notes_classes: say which
-    classes of SequenceFiles are not known. plain: all are natural JSON.
+    classes of SequenceFiles are not known. plain: all are natural JSON. notes_partitions: say which columns of a table
+    of Hive only its folders have.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class Inputs:
         rcfile: Any = None,
         notes_classes: bool = False,
         plain: bool = False,
+        notes_partitions: bool = False,
     ) -> None:
         self.files = settings.files
         self.format = settings.from_
@@ -67,6 +70,7 @@ class Inputs:
         self._rows = tuple(rows)
         self._names: list[str] = []
         self._plain = plain
+        self._notes_partitions = notes_partitions
         self._pair_check = pair_check if settings.is_record_kind_unknown else None
         self._output = settings.output
         self._holds_pairs: bool | None = None  # what was read so far
@@ -76,6 +80,8 @@ class Inputs:
         names = [name for path in self.files or ["-"] for name in matching_names(path, self.recursive)]
         progress.expect(names)
         self._names = names
+        if self._notes_partitions:
+            _note_partitions(names)
         return iter(names)
 
     def part_files_advice(self, name: str) -> str:
@@ -189,6 +195,15 @@ class Inputs:
         for name in self:
             with opened(name) as source:
                 yield from formats.records_of_json(source, self._opening(name))
+
+
+def _note_partitions(names):
+    """Say which columns are in the names of folders, as ti in warehouse/visits/ti=1, and not in the files."""
+    folders = [folder.partition("=") for name in names for folder in name.split("/")[:-1]]
+    found = dict.fromkeys(column for column, sign, _ in folders if column and sign)
+    if found:
+        is_or_are = f"s {', '.join(found)} are" if len(found) > 1 else f" {next(iter(found))} is"
+        say_message(f"note: the column{is_or_are} in the names of folders alone, and not in the output")
 
 
 def matching_names(path, recursive=False):

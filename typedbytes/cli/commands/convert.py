@@ -117,7 +117,7 @@ class Settings(FileSettings, RecordForm):
         "--serde",
         choices=("text", "binary"),
         default="text",
-        help="RCFile: how Hive wrote the cells: ColumnarSerDe's text or LazyBinaryColumnarSerDe's binary (text)",
+        help="RCFile: how Hive wrote the cells: ColumnarSerDe's text, or its default, LazyBinaryColumnarSerDe (text)",
     )
     type: str | None = TYPE
     key_type: str | None = KEY_TYPE
@@ -218,7 +218,13 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     shape = Shape(settings.columns.split(",") if settings.columns else None, settings.flatten)
     check, notes = CHECK_UNDECIDED if is_table else NOTE, settings.target != "sequencefile"
     inputs = Inputs(
-        settings, check, DELIMITERS, _rcfile_options(settings), notes, settings.natural and not settings.plain
+        settings,
+        check,
+        DELIMITERS,
+        _rcfile_options(settings),
+        notes,
+        settings.natural and not settings.plain,
+        notes_partitions=True,
     )
     if settings.output and not settings.output_file():
         from typedbytes.cli._tables.folder import write_folder
