@@ -76,6 +76,11 @@ def sorted_maps(row, kinds):
     ]
 
 
+@pytest.mark.parametrize("name", ["scalars/text", "scalars/binary"])
+def test_a_char_has_the_spaces_that_hive_has_written(name):
+    assert [row["c"] for row in read(name)][:4] == ["ch   ", "     ", None, "five5"]
+
+
 @pytest.mark.parametrize("name", VECTORS)
 def test_chosen_columns_are_those_of_all(name):
     whole = read(name)

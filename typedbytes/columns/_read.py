@@ -48,7 +48,8 @@ def read(
     each field of a record is a column. key_type, value_type: the same for pairs. Values are checked, and may come in
     all forms that a Reader of that type takes; DecodeTypeError says which does not fit. classes: descriptions of
     classes of SequenceFiles, as for a `sequencefile.Reader`; each is a struct. serde: how Hive wrote the cells of an
-    RCFile, as "text" (ColumnarSerDe) or "binary" (LazyBinaryColumnarSerDe).
+    RCFile, as "text" (ColumnarSerDe) or "binary" (LazyBinaryColumnarSerDe, which is Hive's default); a FormatError says
+    where the first cells are binary, and not text.
 
     The path or the bytes of an RCFile give its rows: schema has names and types for its columns, by order; without one
     they are named 0, 1 and so on, and hold the text, or the bytes, of their cells. Only the columns that are wanted are
