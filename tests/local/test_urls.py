@@ -3,6 +3,7 @@
 Here: the same results as by paths, and one line for each error. Not here: stores with servers of their own.
 """
 
+import errno
 import gzip
 import io
 import os
@@ -14,6 +15,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 from support.commands import bad, good
 from typedbytes import local, sequencefile
 from typedbytes._base.locations import opened, opened_to_recognise
+from typedbytes.cli import main
 
 LINES = [f"line {number} of a text" for number in range(3000)]
 TEXT = "".join(f"{line}\n" for line in LINES).encode()
@@ -146,6 +148,25 @@ def test_errors_of_a_file_system_are_one_line(stack, tmp_path):
     stack.unwritable = None
     with pytest.raises(local.OutputError, match="there is no folder"):
         run("stack://in/a.txt", "stack://out", tmp=tmp_path / "none")
+
+
+@pytest.mark.parametrize("is_earlier", [False, True])
+def test_a_quota_that_ends_the_writing_is_an_error_of_writing(stack, tmp_path, monkeypatch, capfd, is_earlier):
+    """It was the exit code of a command line that is wrong."""
+
+    def full(self, path, mode="rb", **how):
+        if mode != "rb" and path.endswith("/_SUCCESS" if is_earlier else "/part-00000"):
+            raise OSError(errno.EDQUOT, "the quota of /out is exceeded", path)
+        return MemoryFileSystem._open(self, path, mode, **how)
+
+    if is_earlier:
+        stack.pipe({"/out/part-00000": b"earlier", "/out/_SUCCESS": b""})
+    monkeypatch.setattr(Stack, "_open", full)
+    words = ["run", "--mapper", "cat", "stack://in/a.txt", "-o", "stack://out", "--quiet", "--overwrite"]
+    assert main(words) == 74
+    message = capfd.readouterr().err
+    assert message.startswith("typedbytes run: stack://out: the quota of /out is exceeded") and message.count("\n") == 1
+    assert stack.exists("/out/part-00000") is is_earlier
 
 
 def test_an_output_that_cannot_be_written_may_be_kept_here(stack, tmp_path):

@@ -10,6 +10,7 @@ import getpass
 import io
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -132,6 +133,7 @@ def check_hdfs(folder, cluster, jars_folder):
     assert run_command("cat", f"{folder}/names", "-o", f"{folder}/names/part-00000#new")[0] == 0
     assert run_command("count", f"{folder}/names/part-00000") == (0, "1\n", "")
     check_hdfs_errors(folder, jars_folder)
+    check_name_nodes(folder)
     os.kill(cluster.pid, signal.SIGSTOP)
     try:
         begin = time.monotonic()
@@ -143,6 +145,22 @@ def check_hdfs(folder, cluster, jars_folder):
             raise AssertionError("a cluster that stands still has answered")
     finally:
         os.kill(cluster.pid, signal.SIGCONT)
+
+
+def check_name_nodes(folder):
+    """Read by the second name node of a cluster whose first one is silent."""
+    root, _, path = folder.removeprefix("hdfs://").partition("/")
+    with tempfile.TemporaryDirectory() as here, socket.create_server(("127.0.0.1", 0)) as silent:
+        properties = {
+            "dfs.ha.namenodes.pair": "nn1,nn2",
+            "dfs.namenode.rpc-address.pair.nn1": f"127.0.0.1:{silent.getsockname()[1]}",
+            "dfs.namenode.rpc-address.pair.nn2": root,
+        }
+        rows = [f"<property><name>{each}</name><value>{properties[each]}</value></property>" for each in properties]
+        for name in ("core-site.xml", "hdfs-site.xml"):
+            Path(here, name).write_text(f"<configuration>{''.join(rows)}</configuration>")
+        environ = {**os.environ, "HADOOP_CONF_DIR": here}
+        assert run_command("count", f"hdfs://pair/{path}/names", environ=environ) == (0, "8\n", "")
 
 
 def check_hdfs_errors(folder, jars_folder):
@@ -167,14 +185,19 @@ def check_hdfs_errors(folder, jars_folder):
     java = [jars.find_tool("java"), "-cp", f"{jars_folder}/*", "org.apache.hadoop.hdfs.tools.DFSAdmin"]
     words = ["-fs", folder.rpartition("/user/")[0], "-setSpaceQuota", "100k", f"{path}/quota"]
     subprocess.run([*java, *words], check=True, capture_output=True)
-    for words in (
-        ["cat", f"{folder}/out", "-o", f"{folder}/private/quota/x"],
-        ["convert", "--to", "parquet", f"{folder}/out", "-o", f"{folder}/private/quota/x.parquet"],
-        ["convert", "--to", "parquet", f"{folder}/out", "-o", f"{folder}/private/quota/tables/"],
-    ):
-        status, _, message = run_command(*words)
-        assert status == 74 and "Traceback" not in message, message
-        assert "The DiskSpace quota of " in message.splitlines()[-1], message
+    with tempfile.TemporaryDirectory() as here:
+        lines, script = Path(here) / "lines.txt", Path(here) / "sums.py"
+        lines.write_text("".join(f"line {number}\n" for number in range(40_000)))
+        script.write_text("from typedbytes import streaming\nstreaming.run(lambda key, value: [(key, value)])\n")
+        for words in (
+            ["cat", f"{folder}/out", "-o", f"{folder}/private/quota/x"],
+            ["convert", "--to", "parquet", f"{folder}/out", "-o", f"{folder}/private/quota/x.parquet"],
+            ["convert", "--to", "parquet", f"{folder}/out", "-o", f"{folder}/private/quota/tables/"],
+            ["run", "--quiet", str(script), str(lines), "-o", f"{folder}/private/quota/job"],
+        ):
+            status, _, message = run_command(*words)
+            assert status == 74 and "Traceback" not in message, message
+            assert "The DiskSpace quota of " in message.splitlines()[-1], message
 
 
 def run_command(*words, environ=None):

@@ -41,6 +41,17 @@ def reported(kind: type[JobError], url: str) -> Iterator[None]:
         raise kind(f"{url}: {locations.reason_of(error)}") from None
 
 
+@contextmanager
+def _failing_to_write(url):
+    """Turn an error of the system's, such as that of a quota, into a JobError that it is the cause of."""
+    try:
+        yield
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise JobError(f"{url}: {locations.reason_of(error)}") from error
+
+
 def find_files(url: str, recursive: bool = False) -> list[str]:
     """Return the files that a URL names: a file, a pattern, or the visible contents of a folder."""
     with reported(InputError, url):
@@ -132,7 +143,7 @@ class OutputAtUrl:
         the earlier output is removed, the error says where the new one is.
         """
         mark = os.path.join(folder, MARK)
-        with reported(OutputError, self._url):
+        with reported(OutputError, self._url), _failing_to_write(self._url):
             is_earlier = self._find_earlier()
             target = self._beside if is_earlier else self._path
             made: list[tuple[Any, str]] = []  # what removes each file and folder, and its path
@@ -172,10 +183,11 @@ class OutputAtUrl:
             where = self._url
             self._copy(mark, f"{self._path}/{MARK}")
         except Exception as error:
-            raise OutputError(
+            kind = JobError if isinstance(error, OSError) else OutputError
+            raise kind(
                 f"{self._url}: {locations.reason_of(error)}; the earlier output is removed, and the new one is in "
                 f"{where}, complete but for {MARK}"
-            ) from None
+            ) from error
         remove_folder(beside)
 
     def _copy(self, path, target):
