@@ -436,6 +436,18 @@ def test_a_folder_of_files_without_bytes(tmp_path):
     assert rows_of(tmp_path / "table") == []
 
 
+def test_the_repair_of_an_input_at_a_url_is_in_the_message(counts, tmp_path):
+    url = f"file://{counts}/part-00002"
+    damaged(counts / "part-00002")
+    words = ["convert", "--to", "parquet", f"file://{counts}", "-o", f"{tmp_path}/out/"]
+    message = run(*words).stderr.decode()
+    assert f" (copy it, then typedbytes validate --repair {url} {url} keeps only the intact records)" in message
+    assert run("validate", "--repair", url, url).returncode == 65
+    assert run(*words).returncode == 0
+    chained = run("convert", "--to", "parquet", f"simplecache::{url}", "-o", f"{tmp_path}/other/").stderr.decode()
+    assert "--repair" not in chained
+
+
 @pytest.mark.parametrize("scheme", ["", "file://"])
 def test_a_conversion_goes_on_after_the_repair_of_an_input(scheme, counts, tmp_path):
     """Parts of files that have not changed are kept; the message has the command that repairs the others."""

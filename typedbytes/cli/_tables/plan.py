@@ -122,16 +122,17 @@ def _repair_advice(error, path):
 
     Nothing is said where a description of a class, or a codec, may be what is wrong: the repair would drop all records.
     """
-    if not path or locations.is_url(path):
+    is_remote = bool(path) and locations.is_url(path)
+    if not path or is_remote and ("::" in path or path.startswith("http")):  # what is in an archive is only read
         return ""
     try:
-        with open(path, "rb") as file:
+        with locations.opened_to_recognise(path) if is_remote else open(path, "rb") as file:
             if not is_sequence_file(file.read(SEQUENCE_FILE_NBYTES)):
                 return ""
             file.seek(0)
             header = header_of(file)
             check_readable(header)
-    except (OSError, ImportError, DecodeError):
+    except Exception:  # each file system has errors of its own
         return ""
     if error.message.startswith((f"{header.key_class}: ", f"{header.value_class}: ")):
         return ""
