@@ -15,8 +15,9 @@ import sys
 import threading
 import time
 from contextlib import nullcontext, suppress
+from queue import Empty, SimpleQueue
 
-from hdfs_native.fsspec import HdfsFileSystem, ViewfsFileSystem
+from hdfs_native.fsspec import HdfsFileSystem
 
 TYPE_CHECKING = False
 
@@ -28,7 +29,7 @@ __all__ = ["file_system", "os_error"]
 ANSWER_SECONDS = 12  # in which a name node that is there answers a first call
 CALL_SECONDS = 25  # in which servers that have answered before answer again
 TIDYING_SECONDS = 3  # the same for what tidies up: after a signal, and while an earlier call has no answer
-LOST_SECONDS = 60  # after which a file system without an answer is made anew
+LOST_SECONDS = 60  # after which a file system without an answer is made again
 
 _CHECK = (
     "check the host, the port (fs.defaultFS in core-site.xml has both), and HADOOP_CONF_DIR for the name of a cluster"
@@ -136,15 +137,40 @@ class _File:
                 self._fs.answer(self._path, self._file.close)
 
 
-class _Guarded:
-    """What differs from hdfs-native's file systems."""
+class _Worker:
+    """A thread that calls one function after another: starting one for each call takes longer than most of them."""
+
+    def __init__(self):
+        self._calls: SimpleQueue[Any] = SimpleQueue()
+        self.results: SimpleQueue[Any] = SimpleQueue()  # (result, None) or (None, error)
+        threading.Thread(target=self._run, name="hdfs", daemon=True).start()
+
+    def _run(self):
+        while True:
+            function, arguments = self._calls.get()
+            try:
+                result: Any = (function(*arguments), None)
+            except BaseException as error:  # it is raised where the result is wanted
+                result = None, error
+            self.results.put(result)
+            function = arguments = result = None  # which may hold files
+
+    def start(self, function, arguments):
+        self._calls.put((function, arguments))
+
+
+class _Hdfs(HdfsFileSystem):
+    """The file system of hdfs-native, but for what the module says."""
+
+    can_replace = True  # by mv with overwrite=True, in one step
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.root = self.unstrip_protocol("/")[:-1]  # of its URLs
         self.client.inner = _Client(self.client.inner, self)
         self._seconds = ANSWER_SECONDS  # that a call may take
-        self._late: list[threading.Event] = []  # of calls without an answer, for which no one waits any more
+        self._idle: list[_Worker] = []
+        self._late: list[_Worker] = []  # whose calls have no answer, which no one waits for any more
         self._since = 0.0  # the last of them
 
     @classmethod
@@ -166,32 +192,28 @@ class _Guarded:
 
     def answer(self, path: str, function: Any, *arguments: Any) -> Any:
         """Return the result of a function, called in a thread; TimeoutError if that takes too long."""
-        results: list[Any] = []
-        errors: list[Any] = []
-        done = threading.Event()  # up to Python 3.12 a signal during join has the thread look ended
-
-        def work():
-            try:
-                results.append(function(*arguments))
-            except BaseException as error:  # it is raised where the result is wanted
-                errors.append(error)
-            done.set()
-
         is_tidying = self._is_late() or not isinstance(sys.exc_info()[1], (Exception, type(None)))  # after a signal
-        threading.Thread(target=work, name="hdfs", daemon=True).start()
         try:
-            done.wait(min(self._seconds, TIDYING_SECONDS) if is_tidying else self._seconds)
-        finally:
-            if not done.is_set():  # a signal may have ended the wait
-                self._late.append(done)
-                self._since = time.monotonic()
-        if results:
-            return results[0]
-        if not errors:
-            raise TimeoutError(errno.ETIMEDOUT, "the servers of HDFS no longer answer", f"{self.root}{path}")
-        if isinstance(errors[0], (OSError, RuntimeError)):
-            raise os_error(errors[0], f"{self.root}{path}") from None
-        raise errors[0]
+            worker = self._idle.pop()
+        except IndexError:
+            worker = _Worker()
+        worker.start(function, arguments)
+        try:
+            seconds = min(self._seconds, TIDYING_SECONDS) if is_tidying else self._seconds
+            result, error = worker.results.get(timeout=seconds)
+        except BaseException as interruption:  # it has no answer, and no one waits for it any more
+            self._late.append(worker)
+            self._since = time.monotonic()
+            if not isinstance(interruption, Empty):
+                raise
+            message = "the servers of HDFS no longer answer"
+            raise TimeoutError(errno.ETIMEDOUT, message, f"{self.root}{path}") from None
+        self._idle.append(worker)
+        if isinstance(error, (OSError, RuntimeError)):
+            raise os_error(error, f"{self.root}{path}") from None
+        if error is not None:
+            raise error
+        return result
 
     def is_answered(self) -> bool:
         """Return whether a first call has an answer, be it an error, which the next call reports."""
@@ -205,7 +227,7 @@ class _Guarded:
         return self._is_late() and time.monotonic() - self._since > LOST_SECONDS
 
     def _is_late(self):
-        self._late = [done for done in self._late if not done.is_set()]
+        self._late = [worker for worker in self._late if worker.results.empty()]
         return bool(self._late)
 
 
@@ -214,9 +236,5 @@ def _raise_unless_missing(error):
         raise error
 
 
-class _Hdfs(_Guarded, HdfsFileSystem):
-    pass
-
-
-class _Viewfs(_Guarded, ViewfsFileSystem):
-    pass
+class _Viewfs(_Hdfs):
+    protocol = "viewfs"
