@@ -130,7 +130,8 @@ def check_hdfs(folder, cluster, jars_folder):
     assert run_command("count", f"{folder}/names") == (0, "4\n", "")
     assert run_command("count", f"{folder}/names/part-00000#old") == (0, "2\n", "")
     assert run_command("count", f"{folder}/names/part-1?a;b%20[c] *wörd") == (0, "1\n", "")
-    assert run_command("cat", f"{folder}/names", "-o", f"{folder}/names/part-00000#new")[0] == 0
+    for _ in range(2):
+        assert run_command("cat", f"{folder}/names/part-00000#old", "-o", f"{folder}/names/part-00000#new")[0] == 0
     assert run_command("count", f"{folder}/names/part-00000") == (0, "1\n", "")
     check_hdfs_errors(folder, jars_folder)
     check_name_nodes(folder)
@@ -160,7 +161,7 @@ def check_name_nodes(folder):
         for name in ("core-site.xml", "hdfs-site.xml"):
             Path(here, name).write_text(f"<configuration>{''.join(rows)}</configuration>")
         environ = {**os.environ, "HADOOP_CONF_DIR": here}
-        assert run_command("count", f"hdfs://pair/{path}/names", environ=environ) == (0, "8\n", "")
+        assert run_command("count", f"hdfs://pair/{path}/names", environ=environ) == (0, "6\n", "")
 
 
 def check_hdfs_errors(folder, jars_folder):

@@ -10,8 +10,8 @@ from contextlib import contextmanager, suppress
 from typedbytes._base import locations
 from typedbytes.cli._failure import IO_ERROR, NO_INPUT, UNAVAILABLE, Failure
 
-# fsspec's file over pyarrow's has no commit, and that of webhdfs:// ignores a failed rename.
-WITHOUT_TRANSACTIONS = ("hdfs://", "arrow_hdfs://", "webhdfs://", "swebhdfs://")
+# fsspec's file over pyarrow's has no commit, nor has hdfs-native's, and that of webhdfs:// ignores a failed rename.
+WITHOUT_TRANSACTIONS = ("hdfs://", "viewfs://", "arrow_hdfs://", "webhdfs://", "swebhdfs://")
 
 
 def files(path_or_url, recursive=False):
@@ -96,7 +96,7 @@ def _in_a_transaction(fs, path, url):
 
 @contextmanager
 def _replace_by_rename(fs, path, url):
-    """Write to a file beside it, and rename it after the block: HDFS does not rename over existing files."""
+    """Write to a file beside it, and rename it after the block: over HTTP, HDFS does not rename over a file."""
     folder, _, name = path.rpartition("/")
     partial = f"{folder}/.{name}.{os.getpid()}.partial"
     try:
@@ -104,9 +104,12 @@ def _replace_by_rename(fs, path, url):
             file = fs.open(partial, "wb")
         yield file
         with _as_url_failure(url, IO_ERROR):
-            if fs.exists(path):
-                fs.rm_file(path)
-            fs.mv(partial, path)
+            if getattr(fs, "can_replace", False):
+                fs.mv(partial, path, overwrite=True)
+            else:
+                if fs.exists(path):
+                    fs.rm_file(path)
+                fs.mv(partial, path)
             if not fs.exists(path):  # fsspec's webhdfs ignores the result of a rename
                 raise OSError(f"{partial} could not be renamed")
     except BaseException:
