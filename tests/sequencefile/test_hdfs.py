@@ -111,8 +111,12 @@ def test_name_nodes_that_can_be_reached_are_tried_first(tmp_path, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as listening:
         ports = {"nn1": listening.getsockname()[1], "nn2": 9, "nn3": listening.getsockname()[1]}
         properties = {"dfs.ha.namenodes.mine": "nn1, nn2,nn3", "dfs.ha.namenodes.single": "nn1"}
-        properties.update({f"dfs.namenode.rpc-address.mine.{name}": f"127.0.0.1:{port}" for name, port in ports.items()})
-        rows = "".join(f"<property><name>{name}</name><value>{properties[name]}</value></property>" for name in properties)
+        properties.update(
+            {f"dfs.namenode.rpc-address.mine.{name}": f"127.0.0.1:{port}" for name, port in ports.items()}
+        )
+        rows = "".join(
+            f"<property><name>{name}</name><value>{properties[name]}</value></property>" for name in properties
+        )
         (tmp_path / "hdfs-site.xml").write_text(f"<configuration>{rows}</configuration>")
         (tmp_path / "core-site.xml").write_text(
             "<configuration><property><name>fs.defaultFS</name><value>hdfs://mine</value></property></configuration>"

@@ -1,7 +1,7 @@
 """The name nodes of an HDFS cluster, in the order in which a client had better try them.
 
-Here: what core-site.xml and hdfs-site.xml say of them, and whether their machines accept connections. Not here: clients.
-Invariant: asked only when a client has had no answer.
+Here: what core-site.xml and hdfs-site.xml say of them, and whether their machines accept connections. Not here:
+clients. Invariant: asked only when a client has had no answer.
 """
 
 from __future__ import annotations
