@@ -3,8 +3,8 @@
     python tests/gates/free_threads.py
 
 Builds CPython 3.13 from Debian's source package, once, into ~/.cache/typedbytes (some ten minutes; needs clang, make
-and apt-get). The threads run with the GIL (PYTHON_GIL=1) and without it, each on values of its own; without it they
-also share and change containers and objects.
+and apt-get). The threads run with the GIL (PYTHON_GIL=1) and without it, each on values of its own and all on one ring
+of calls; without it they also share and change containers and objects.
 
 Here: getting that interpreter, the threads, reading the report. Not here: checks. Invariant:
 only reports with a frame of ours count, and there must be none.
@@ -32,7 +32,7 @@ FLAGS = "-fsanitize=thread -g -O1"
 OURS = ("/typedbytes/", "_codec.c", "_stream.c", "_scan.c", "_buffer.c", "_columns.c")
 
 WORK = """
-import io, os, sys, threading, warnings
+import io, os, sys, tempfile, threading, warnings
 warnings.simplefilter("error")
 import typedbytes as tb
 from typedbytes import block, columns, sequencefile
@@ -46,6 +46,9 @@ records = encoder.encode_pairs([(number, number / 2) for number in range(5000)])
 def halves(threads):
     return [bytes(batch.buffers("value")["data"]) for batch in columns.read(records, 500, threads=threads)]
 expected = halves(1)
+place = tempfile.TemporaryDirectory()
+server = block.serve(place.name + "/calls", {"half": lambda number: number / 2})
+calls = block.connect(server.address)    # by a ring, which all threads share
 wrong = []
 def work():
     for _ in range(20):
@@ -55,6 +58,9 @@ def work():
             wrong.append("count")
         if halves(3) != expected:
             wrong.append("columns")
+        for number in range(100):
+            if calls.call(block.Command("half"), number)[0] != number / 2:
+                wrong.append("call")
         try:
             next(shared, None)
         except RuntimeError:
@@ -62,6 +68,9 @@ def work():
 threads = [threading.Thread(target=work) for _ in range(8)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
+calls.close()
+server.close()
+place.cleanup()
 assert not wrong, wrong[:3]
 os._exit(0)    # the threads of columns wait for ever, and the interpreter's end races with any such thread
 """
