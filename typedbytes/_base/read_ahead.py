@@ -26,7 +26,7 @@ class _Fetcher(threading.Thread):
 
     def __init__(self):
         super().__init__(name="read ahead", daemon=True)
-        self._wanted = queue.SimpleQueue()
+        self._wanted: queue.SimpleQueue[_Fetch | None] = queue.SimpleQueue()
         self.start()
 
     def fetch(self, file, offset, nbytes):
