@@ -3,8 +3,8 @@
     python tests/gates/free_threads.py
 
 Builds CPython 3.13 from Debian's source package, once, into ~/.cache/typedbytes (some ten minutes; needs clang with its
-sanitizers, make and apt-get). The threads run with the GIL (PYTHON_GIL=1) and without it, each on values of its own and all on one ring
-of calls; without it they also share and change containers and objects.
+sanitizers, make and apt-get). The threads run with the GIL (PYTHON_GIL=1) and without it, each on values of its own and
+all on one ring of calls; without it they also share and change containers and objects.
 
 Here: getting that interpreter, the threads, reading the report. Not here: checks. Invariant:
 only reports with a frame of ours count, and there must be none.
