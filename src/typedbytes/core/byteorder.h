@@ -96,12 +96,28 @@ static inline int store_f32(unsigned char *p, double value) {
     return 1;
 }
 
+/* Return the end of the blocks of 64 ASCII bytes at the start: a compiler checks a block in a few steps. Not inline, as
+ * is_ascii() is part of the paths of short texts. */
+#ifdef __GNUC__
+__attribute__((noinline))
+#endif
+static const unsigned char *ascii_blocks_end(const unsigned char *p, ptrdiff_t nbytes) {
+    uint64_t words[8];
+    for (; nbytes >= 64; p += 64, nbytes -= 64) {
+        memcpy(words, p, 64);
+        words[0] |= words[1] | words[2] | words[3] | words[4] | words[5] | words[6] | words[7];
+        if (words[0] & 0x8080808080808080u) break;
+    }
+    return p;
+}
+
 /* Eight bytes a step; the tail is one overlapping word, so from eight bytes on no byte is checked by itself. */
 static inline int is_ascii(const unsigned char *p, ptrdiff_t nbytes) {
     const uint64_t high = 0x8080808080808080u;
     uint64_t word, seen = 0;
     if (nbytes >= 8) {
         const unsigned char *last = p + nbytes - 8;
+        if (nbytes >= 256) p = ascii_blocks_end(p, nbytes);
         for (; p < last; p += 8) {
             memcpy(&word, p, 8);
             seen |= word;
