@@ -15,6 +15,7 @@ import json
 import pathlib
 import subprocess
 import sys
+import textwrap
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS))
@@ -104,6 +105,7 @@ def run(name):
         print(f"== {name} has failed")
         return False
     entry = {
+        "command": GATES[name][0],
         "figures": found,
         "sources": of,
         "date": datetime.date.today().isoformat(),
@@ -121,27 +123,28 @@ def kept():
     return json.loads(KEPT.read_text("utf-8")) if KEPT.exists() else {}
 
 
-def table():
-    """Return the figures as a table."""
-    lines = ["| gate | found | counted | command |", "|---|---|---|---|"]
-    entries = kept()
-    for name, (command, subject, words) in GATES.items():
+def listed():
+    """Return the figures as a list, each with the command that counted them."""
+    lines, entries = [], kept()
+    for name, (_, subject, words) in GATES.items():
         if name in entries:
             entry = entries[name]
-            found, when = (
-                words.format(**entry["figures"]),
-                f"{entry['date']}, {entry['sources']}, Python {entry['python']}",
+            found = (
+                f"{words.format(**entry['figures'])} ({entry['date']}, {entry['sources']}, Python {entry['python']}, "
+                f"`{entry['command']}`)"
             )
         else:
-            found, when = "not run yet", ""
-        lines.append(f"| {subject} | {found} | {when} | `{command}` |")
+            found = "not run yet"
+        lines += textwrap.wrap(
+            f"- **{subject}**: {found}", 100, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+        )
     return "\n".join(lines) + "\n"
 
 
 def written(page):
     """Return the text of the page with the figures of now."""
     before, rest = page.split(START)
-    return f"{before}{START}{table()}{END}{rest.split(END)[1]}"
+    return f"{before}{START}{listed()}{END}{rest.split(END)[1]}"
 
 
 def main(arguments=None):
