@@ -43,10 +43,18 @@ cdef inline bint has_length(int code, bint hive) noexcept nogil:
     return code == STRING or code == BYTES or code == VECTOR or code == MAP
 
 
+cdef inline const unsigned char* after_longs(const unsigned char* p, const unsigned char* end) noexcept nogil:
+    # Where the LIST at p ends if it is whole and has LONGs alone, as sort keys are, else NULL.
+    p += 1
+    while end - p >= 9 and p[0] == LONG:
+        p += 9
+    return p + 1 if p < end and p[0] == MARKER else NULL
+
+
 cdef inline Py_ssize_t key_nbytes(Arena* a, const Entry* e) noexcept nogil:
     cdef const unsigned char* key = a.bytes + e.start
+    cdef const unsigned char* end
     cdef ReadBuffer buf
-    cdef Py_ssize_t nbytes = 1
     if a.nparts == 1:
         return e.nbytes
     if key[0] == STRING or key[0] == BYTES:
@@ -55,11 +63,10 @@ cdef inline Py_ssize_t key_nbytes(Arena* a, const Entry* e) noexcept nogil:
         return 5
     if key[0] == LONG or key[0] == DOUBLE:
         return 9
-    if key[0] == LIST:    # a sort key has LONGs alone
-        while key[nbytes] == LONG:
-            nbytes += 9
-        if key[nbytes] == MARKER:
-            return nbytes + 1
+    if key[0] == LIST:
+        end = after_longs(key, key + e.nbytes)
+        if end != NULL:
+            return end - key
     borrow(&buf, key, e.nbytes)
     skip_value(&a.measuring, &buf)
     return buf.cursor - key

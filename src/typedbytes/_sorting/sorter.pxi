@@ -51,17 +51,6 @@ cdef Py_ssize_t MAX_ARENA_NBYTES = min(0xffff0000, PY_SSIZE_T_MAX // 2)
 include "order.pxi"
 
 
-cdef inline bint skip_longs(ReadBuffer* buf) noexcept nogil:
-    # Skip the LIST at the cursor if it is whole and has LONGs alone, as sort keys are.
-    cdef const unsigned char* p = buf.cursor + 1
-    while buf.end - p >= 9 and p[0] == LONG:
-        p += 9
-    if p == buf.end or p[0] != MARKER:
-        return False
-    buf.cursor = p + 1
-    return True
-
-
 cdef class SortedRecords
 
 
@@ -299,6 +288,7 @@ cdef class Sorter:
     cdef SkipOutcome index_records(self) noexcept nogil:
         # Adds an entry for each whole record that is buffered, as far as the capacity for entries goes.
         cdef ReadBuffer* buf = &self.d.buf
+        cdef const unsigned char* end
         cdef SkipOutcome outcome = SKIPPED
         cdef long long ends[BATCH + 1]
         cdef int64_t max_values, n, i
@@ -311,9 +301,12 @@ cdef class Sorter:
                     self.end_value(ends[i + 1] - buf.start_offset)
                 if n == max_values or not held(buf):
                     continue
-                if buf.cursor[0] == LIST and self.skipping.max_depth > 0 and skip_longs(buf):
-                    self.end_value(buf.cursor - buf.start)
-                    continue
+                if buf.cursor[0] == LIST and self.skipping.max_depth > 0:
+                    end = after_longs(buf.cursor, buf.end)
+                    if end != NULL:
+                        buf.cursor = end
+                        self.end_value(buf.cursor - buf.start)
+                        continue
             outcome = skip_value(&self.skipping, buf)
             if outcome != SKIPPED:
                 break

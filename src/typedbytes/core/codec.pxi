@@ -50,12 +50,11 @@ from typedbytes.core.refs cimport (
     bytes_data, bytes_size, decref, incref, new_bytes, Py_False, Py_None, PY_SSIZE_T_MAX, Py_True, Py_TYPE, PyBool_Type,
     PyByteArray_AS_STRING, PyByteArray_GET_SIZE, PyByteArray_Type, PyBytes_Check, PyBytes_Type, PyDict_Check,
     PyDict_Copy, PyDict_GET_SIZE, PyDict_New, PyDict_SetItem, PyDict_Type, PyErr_Clear, PyErr_ExceptionMatches,
-    PyErr_Occurred,
-    PyFloat_AS_DOUBLE, PyFloat_Check, PyFloat_FromDouble, PyFloat_Type, PyList_Check, PyList_GET_ITEM, PyList_GET_SIZE,
-    PyList_Type, PyLong_Check, PyLong_FromLong, PyLong_Type, PyObject_Hash, PyTuple_Check, PyTuple_GET_ITEM,
-    PyTuple_GET_SIZE, PyTuple_Type, PyTupleObject, PyUnicode_AsUTF8AndSize, PyUnicode_Check, PyUnicode_DATA,
-    PyUnicode_DecodeUTF8, PyUnicode_GET_LENGTH, PyUnicode_IS_ASCII, PyUnicode_IS_COMPACT_ASCII, PyUnicode_KIND,
-    PyUnicode_New, PyUnicode_READY, PyUnicode_Type,
+    PyErr_Occurred, PyFloat_AS_DOUBLE, PyFloat_Check, PyFloat_FromDouble, PyFloat_Type, PyList_Check, PyList_GET_ITEM,
+    PyList_GET_SIZE, PyList_Type, PyLong_Check, PyLong_FromLong, PyLong_Type, PyObject_Hash, PyTuple_Check,
+    PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_Type, PyTupleObject, PyUnicode_AsUTF8AndSize, PyUnicode_Check,
+    PyUnicode_DATA, PyUnicode_DecodeUTF8, PyUnicode_GET_LENGTH, PyUnicode_IS_ASCII, PyUnicode_IS_COMPACT_ASCII,
+    PyUnicode_KIND, PyUnicode_New, PyUnicode_READY, PyUnicode_Type,
 )
 from typedbytes.core.scalars cimport FIXED_NBYTES
 from typedbytes.core.threads cimport NO_GIL, free_strings_at_thread_end

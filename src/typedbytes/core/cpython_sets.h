@@ -2,21 +2,27 @@
 #ifndef TYPEDBYTES_CPYTHON_SETS_H
 #define TYPEDBYTES_CPYTHON_SETS_H
 
-/* The elements of a set, as a tuple. Where they are in its table is random:
- * a branch for each entry would be mispredicted. */
+#if TB_KNOWN_SHARED
+/* Where the elements are in the table is random: a branch for each entry would be mispredicted. */
+static inline void load_elements(PyObject *set, PyObject **items, Py_ssize_t nitems) {
+    const setentry *entry = ((const PySetObject *)set)->table;
+    for (Py_ssize_t n = 0; n < nitems; entry++) {
+        items[n] = entry->key;
+        n += (entry->key != NULL) & (entry->hash != -1);    /* -1: a key that was removed */
+    }
+}
+#endif
+
+/* The elements of a set, as a tuple. */
 static PyObject *set_elements(PyObject *set) {
 #if TB_KNOWN_SHARED
-    const PySetObject *o = (const PySetObject *)set;
-    Py_ssize_t nitems = PySet_GET_SIZE(set), n = 0;
+    Py_ssize_t nitems = PySet_GET_SIZE(set);
     PyObject *elements = PyTuple_New(nitems);    /* the collector may run meanwhile, and change the set */
     if (elements == NULL) return NULL;
     if (PySet_GET_SIZE(set) == nitems) {
         PyObject **items = ((PyTupleObject *)elements)->ob_item;
-        for (const setentry *entry = o->table; n < nitems; entry++) {
-            items[n] = entry->key;
-            n += (entry->key != NULL) & (entry->hash != -1);    /* -1: a key that was removed */
-        }
-        for (n = 0; n < nitems; n++) Py_INCREF(items[n]);
+        load_elements(set, items, nitems);
+        for (Py_ssize_t n = 0; n < nitems; n++) Py_INCREF(items[n]);
         return elements;
     }
     Py_DECREF(elements);
@@ -30,13 +36,10 @@ static PyObject *set_elements(PyObject *set) {
 /* The elements of a set of `capacity` at most, borrowed; -1: it has more, or this build cannot see them. */
 static inline Py_ssize_t few_elements(PyObject *set, PyObject **items, Py_ssize_t capacity) {
 #if TB_KNOWN_SHARED
-    Py_ssize_t nitems = PySet_GET_SIZE(set), n = 0;
+    Py_ssize_t nitems = PySet_GET_SIZE(set);
     if (nitems > capacity) return -1;
-    for (const setentry *entry = ((const PySetObject *)set)->table; n < nitems; entry++) {
-        items[n] = entry->key;
-        n += (entry->key != NULL) & (entry->hash != -1);
-    }
-    return n;
+    load_elements(set, items, nitems);
+    return nitems;
 #else
     (void)set; (void)items; (void)capacity;
     return -1;
