@@ -141,3 +141,5 @@ def test_max_bytes_of_a_value_on_several_lines():
     with pytest.raises(Failure, match="here: line 2: longer than 6 bytes"):  # it ends in the line that is too much
         decoded("[1]\n[\n1,\n2]\n", max_bytes=6)
     assert decoded("1\n2\n" * 100, max_bytes=2) == [1, 2] * 100
+    for last in ("[\n1\n] 22 3", "[\n1\n][ 22]"):  # where no newline ends the line, each value counts alone
+        assert len(decoded(last, max_bytes=7)) == 2 + last.count("3")

@@ -142,7 +142,6 @@ class _Pending:
         self._nchars += len(text)
         if self._depth <= 0 or self._nchars >= self._due or self._nchars > self._max_nbytes:
             yield from self._values("".join(self._parts))
-        self._check_length(self._nchars, 0)
 
     def finish(self):
         """Yield the values of the last line."""
@@ -165,14 +164,15 @@ class _Pending:
                 tree, end = self._raw_decode(text, start)
             except (ValueError, RecursionError) as error:
                 if not is_all and _goes_on(error, is_piece):
+                    self._check_length(len(text) - start, nlines)
                     break
                 raise self._located(self._form_error(error, start), nlines) from None
+            self._check_length(end - start, nlines)
             if is_piece and len(text) - end < _TOKEN:
                 break
             following = _skip_white(text, end)
             if following == end < len(text) and not (text[end - 1] in "]}" and text[end] in "[{"):
                 raise self._located(_form_error(json.JSONDecodeError("Extra data", text, end)), nlines)
-            self._check_length(end - start, nlines)
             yield self._locations[nlines], tree, text, start, end
             nlines += text.count("\n", start, following)
             start = following
