@@ -218,9 +218,13 @@ def run_kills(count, capacity, spin):
 
 
 def run_java_wake_ups(count, capacity, spin):
-    """Let a JVM publish answers around the moment when this side, which never spins, falls asleep."""
-    with block_peer.peer("copy", "native") as sock:
-        DrivenRing(sock, capacity, 0).time_echoes(8, count, 4000)
+    """Let a JVM publish answers around the moment when this side, which never spins, falls asleep.
+
+    Each is as long as what the JVM reads before it publishes that it has: when it falls asleep it has nothing left to
+    publish, which would wake this side up after all. Only the optimizing compiler of the JVM leaves out a fence.
+    """
+    with block_peer.peer("copy", "native", options=()) as sock:
+        DrivenRing(sock, 4096, 0).time_echoes(4096 // 4, count, 4000)
     return 0
 
 
