@@ -112,11 +112,12 @@ def test_a_lone_surrogate_at_each_offset():
                 encode(around * before + "\udc80" + around * 40)
 
 
-@pytest.mark.parametrize("nbytes", [*range(248, 330), 384, 448, 512, 520])
+@pytest.mark.parametrize("nbytes", [*range(248, 330), 384, 448, 511, 512, 513, 520, 575, 576, 577, 65535, 65536, 65537])
 def test_one_byte_that_is_not_ascii_anywhere_in_a_long_text(nbytes):
-    text = b"a" * nbytes
-    check([text, *(text[:at] + b"\xff" + text[at + 1 :] for at in range(nbytes))])
-    check(text[:at] + "\u00e9".encode() + text[at + 2 :] for at in range(0, nbytes - 1, 7))
+    text = bytes(33 + i % 89 for i in range(nbytes))
+    step = 1 if nbytes < 1000 else 8191
+    check([text, *(text[:at] + b"\xff" + text[at + 1 :] for at in range(0, nbytes, step))])
+    check(text[:at] + "\u00e9".encode() + text[at + 2 :] for at in range(0, nbytes - 1, 7 * step))
 
 
 #: What a run of characters of one length may be interrupted by: leads of each length,

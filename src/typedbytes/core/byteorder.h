@@ -130,6 +130,19 @@ static inline int is_ascii(const unsigned char *p, ptrdiff_t nbytes) {
     return !(seen & 0x80);
 }
 
+/* Copy 64 bytes at least, and return whether all are ASCII; the last block overlaps the one before. */
+static inline int copy_ascii(unsigned char *out, const unsigned char *p, ptrdiff_t nbytes) {
+    uint64_t words[8], seen = 0;
+    for (ptrdiff_t at = 0; at < nbytes; at += 64) {
+        if (at > nbytes - 64) at = nbytes - 64;
+        memcpy(words, p + at, 64);
+        memcpy(out + at, words, 64);
+        seen |= words[0] | words[1] | words[2] | words[3] | words[4] | words[5] | words[6] | words[7];
+        if (seen & 0x8080808080808080u) return 0;
+    }
+    return 1;
+}
+
 /* Whether two stretches of a constant size, eight bytes at least, are the same: no call, and one branch. */
 static inline int same_fixed(const void *a, const void *b, ptrdiff_t nbytes) {
     uint64_t x, y, different = 0;

@@ -24,6 +24,7 @@ cdef extern from "core/byteorder.h" nogil:
     bint same_fixed(const void* a, const void* b, Py_ssize_t nbytes) noexcept
     void copy_short(void* to, const void* source, Py_ssize_t nbytes) noexcept
     bint is_ascii(const unsigned char* p, Py_ssize_t nbytes) noexcept
+    bint copy_ascii(unsigned char* out, const unsigned char* p, Py_ssize_t nbytes) noexcept
 
     # Nonzero: one of the n has another code, and what is in `out` is useless.
     bint load_bytes(const unsigned char* p, Py_ssize_t stride, unsigned char code, unsigned char* out, Py_ssize_t step,

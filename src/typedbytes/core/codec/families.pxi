@@ -97,11 +97,10 @@ cdef int encode_family(Encoding* e, const NativeSlot* slot, object obj) except -
         return encode_double(e, <PyObject*>obj)
     if family == SUB_STR:
         return encode_str(e, <PyObject*>obj)
-    if family == SUB_DICT:
-        return encode_dict(e, PyDict_Copy(obj))    # as it is now: hooks may change it
-    if family == SUB_ORDERED:
-        copied = copied_in_order(obj)
-        return encode_items(e, list(obj.items())) if copied is None else encode_dict(e, copied)
+    if family == SUB_ORDERED and not is_in_order(obj):
+        return encode_items(e, list(obj.items()))
+    if family == SUB_DICT or family == SUB_ORDERED:    # as it is now: hooks may change it
+        return encode_dict(e, obj if not NO_GIL and holds_only_scalars(<PyObject*>obj) else PyDict_Copy(obj))
     if family == WITHOUT_CODE:
         return encode_unknown(e, obj)
     if family == SUB_TUPLE:
@@ -115,18 +114,32 @@ cdef int encode_family(Encoding* e, const NativeSlot* slot, object obj) except -
     return encode_by_kind(e, obj)
 
 
-cdef dict copied_in_order(object ordered):
-    # The dict that an OrderedDict is, None if that has another order: an entry was moved.
-    cdef dict copied = {}
+cdef bint is_in_order(object ordered) except -1:
+    # Whether the dict that an OrderedDict is has its order: else an entry was moved.
     cdef PyObject* key
     cdef PyObject* value
     cdef Py_ssize_t position = 0
     for each in ordered:
         if not dict_next(<PyObject*>ordered, &position, &key, &value) or key != <PyObject*>each:
-            return None
-        copied[each] = <object>value
+            return False
         check_signals_at(position)
-    return copied
+    return True
+
+
+cdef bint holds_only_scalars(PyObject* mapping) noexcept:
+    # Then a hook is only called for what a scalar of that type cannot be, and must not change the dict, as any other.
+    cdef PyObject* key
+    cdef PyObject* value
+    cdef Py_ssize_t position = 0
+    while dict_next(mapping, &position, &key, &value):
+        if not is_exact_scalar(Py_TYPE(key)) or not is_exact_scalar(Py_TYPE(value)):
+            return False
+    return True
+
+
+cdef inline bint is_exact_scalar(PyTypeObject* kind) noexcept:
+    return kind == &PyUnicode_Type or kind == &PyLong_Type or kind == &PyFloat_Type or kind == &PyBytes_Type \
+        or kind == &PyBool_Type
 
 
 cdef int encode_numpy_number(Encoding* e, int family, const unsigned char* p, object obj) except -1:

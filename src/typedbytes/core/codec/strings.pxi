@@ -8,8 +8,23 @@
 from typedbytes.core.strings cimport *
 
 cdef inline PyObject* decode_string(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
+    if unlikely(MIN_COPIED_AT_ONCE <= nbytes <= MAX_COPIED_AT_ONCE) and is_ascii(p, 64):
+        return decode_long_string(d, p, nbytes)
     if likely(is_ascii(p, nbytes)):
         return decode_ascii(p, nbytes)
+    return decode_text(d, p, nbytes)
+
+
+cdef enum:
+    MIN_COPIED_AT_ONCE = 512
+    MAX_COPIED_AT_ONCE = 1 << 16    # bytes that are copied in vain, where the last is no ASCII
+
+cdef PyObject* decode_long_string(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
+    # One that begins with ASCII is copied while it is checked.
+    cdef PyObject* text = new_ascii(nbytes)
+    if likely(copy_ascii(<unsigned char*>ascii_data(text), p, nbytes)):
+        return text
+    decref(text)
     return decode_text(d, p, nbytes)
 
 
