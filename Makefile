@@ -4,8 +4,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 PYTEST_ARGS ?=
-# Workers that take what others have left; -n 0 in PYTEST_ARGS has none. Beside them pytest-benchmark warns if it is
-# not told to measure nothing.
+# Workers that take tests from one another; PYTEST_ARGS='-n 0' starts none. With workers, pytest-benchmark warns unless
+# it is disabled.
 PARALLEL = --numprocesses auto --maxprocesses 8 --dist worksteal --benchmark-disable
 
 BIN = $(VENV)/bin
@@ -47,7 +47,8 @@ $(VENV)/pyvenv.cfg:
 	$(BIN)/python $(INSTALL_PIP)
 
 # The project alone, with its extras: what the demo needs, and in stages, so that the suite afterwards compiles nothing
-# again. By the Cython of the tests if it is there: to another one, just unpacked, all C is older than its own files.
+# again. By the Cython of the tests if it is installed: another one, just unpacked, is newer than all C that was made,
+# and would make it again.
 $(VENV)/installed: $(SOURCES) | $(VENV)/pyvenv.cfg
 	@echo "installing into $(VENV): compiles, one to four minutes"
 	$(BIN)/python $(INSTALL_HERE) $(if $(wildcard $(VENV)/packages),--no-build-isolation)

@@ -67,7 +67,7 @@ def copy_and_build(name, python=sys.executable, core_only=False, **environment):
 
 
 def sees(folder, **environment):
-    """Return the environment in which a Python in the copy imports the copy, and nothing of the checkout."""
+    """Return the environment in which Python imports the copy, and nothing of the checkout."""
     return {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{folder / 'tests'}", **environment}
 
 

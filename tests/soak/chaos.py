@@ -277,7 +277,7 @@ def _run_on_hadoop(rng, folder, disaster):
 
 @contextlib.contextmanager
 def _disturbed(pid, disaster, rng):
-    """Have a disaster come over a process, at some moment before the block ends."""
+    """Let a disaster happen to a process, at some moment before the block ends."""
     rng, over = random.Random(rng.random()), threading.Event()
 
     def disturb():
@@ -406,7 +406,7 @@ def _files_in(folder):
 
 
 def _settled(look):
-    """Return what is still found after a while, or when nothing is found."""
+    """Wait until nothing is found, END_SECONDS at most; return what is found then."""
     deadline = time.monotonic() + END_SECONDS
     while (found := look()) and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -160,7 +160,7 @@ def arrives(descriptor, blocks):
 
 
 def in_child(work, *unused):
-    """Start a process that closes what it does not need, works, and ends with 0 when that gave no False."""
+    """Start a process that closes `unused` and calls work(); its exit code is 0 unless that returns False or raises."""
     child = os.fork()
     if child == 0:
         code = 2

@@ -26,7 +26,7 @@ def written(*objects, cls=Output, **options):
 
 
 def with_bystander(source):
-    """Register a handler that does what happens without it: everything then takes the way that handlers need."""
+    """Register a handler that changes no result: all values then take the slow path, which handlers need."""
     source.register(DOUBLE, Input.read_double)
     return source
 

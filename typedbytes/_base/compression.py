@@ -36,7 +36,7 @@ _UNREADABLE_SUFFIX = ".Z"  # of compress
 
 
 def compression_of_text(path):
-    """Return the compression that the name of a file of text says, or None; FormatError if it cannot be read.
+    """Return the compression that the name of a text file indicates, or None; FormatError for one that is not read.
 
     Hadoop goes by the name too. Compressed bytes could be taken for lines.
     """
@@ -292,7 +292,7 @@ class Compressed(io.RawIOBase):
             raise OSError("a compressed file is written by the process that has opened it")
 
     def _pass_on(self, data):
-        """Write compressed bytes; the stream has passed them, so that a failure cannot be made good."""
+        """Write compressed bytes; the compressor does not keep them, so a failure is final."""
         if self._failure is not None:
             raise self._failure
         try:

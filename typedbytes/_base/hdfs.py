@@ -1,9 +1,9 @@
 """HDFS by hdfs-native, with whole names, a limit on how long a call waits, and errors as those of this machine's files.
 
-Here: what surrounds that library, which cuts a name at # or ?, asks a name node that is off for minutes without hearing
-a signal, and raises RuntimeErrors with a stack of Java's. Not here: which URLs it reads. Invariants: imported for a URL
-of HDFS only; what waits for a server does so in a thread, and ends as a result or an OSError of one line; file systems
-are kept for good: one that is freed in the child of a fork waits for its threads, which the child does not have.
+Here: what that library lacks. It cuts a name at # or ?, tries for minutes to reach a name node that is off, handles no
+signal meanwhile, and raises RuntimeErrors with a stack of Java's. Not here: which URLs it reads. Invariants: imported
+for a URL of HDFS only; what waits for a server does so in a thread, and ends as a result or an OSError of one line;
+file systems are kept for good: one that is freed in the child of a fork waits for its threads, which the child lacks.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["file_system", "os_error"]
 
 ANSWER_SECONDS = 12  # in which a name node that is there answers a first call
 CALL_SECONDS = 25  # in which servers that have answered before answer again
-TIDYING_SECONDS = 3  # the same for what tidies up: after a signal, and while an earlier call has no answer
+TIDYING_SECONDS = 3  # the limit of a call that cleans up: after a signal, or while an earlier call is unanswered
 LOST_SECONDS = 60  # after which a file system without an answer is made again
 
 _CHECK = (
@@ -160,7 +160,7 @@ class _Worker:
 
 
 class _Hdfs(HdfsFileSystem):
-    """The file system of hdfs-native, but for what the module says."""
+    """The file system of hdfs-native, with the changes that the docstring of this module lists."""
 
     can_replace = True  # by mv with overwrite=True, in one step
 
@@ -170,8 +170,8 @@ class _Hdfs(HdfsFileSystem):
         self.client.inner = _Client(self.client.inner, self)
         self._seconds = ANSWER_SECONDS  # that a call may take
         self._idle: list[_Worker] = []
-        self._late: list[_Worker] = []  # whose calls have no answer, which no one waits for any more
-        self._since = 0.0  # the last of them
+        self._late: list[_Worker] = []  # their calls are unanswered, and nothing waits for them any more
+        self._since = 0.0  # when the last of these calls was given up
 
     @classmethod
     def _strip_protocol(cls, path: str) -> str:
@@ -216,7 +216,7 @@ class _Hdfs(HdfsFileSystem):
         return result
 
     def is_answered(self) -> bool:
-        """Return whether a first call has an answer, be it an error, which the next call reports."""
+        """Return whether a first call is answered, even by an error, which the next call reports."""
         with suppress(Exception):
             self.exists("/")
         self._seconds = CALL_SECONDS

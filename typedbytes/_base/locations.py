@@ -35,7 +35,7 @@ _HDFS_NEEDS = (
 )
 _REMOTE_NBYTES = 1 << 20  # of a first read
 _MAX_REMOTE_NBYTES = 1 << 22  # of later ones from a store, which answers late; HDFS is near
-_HEAD_NBYTES = 1 << 12  # which is read beyond what tells what a file is
+_HEAD_NBYTES = 1 << 12  # read in addition to the bytes that recognise a file
 
 
 class NestedFolderError(IsADirectoryError):
@@ -183,10 +183,10 @@ def files(paths: Any, recursive: bool = False) -> list[Any]:
 def parts(path: str, recursive: bool = False) -> list[str]:
     """Return the files of a location: itself, or the visible ones of a folder, and of each MapFile its data.
 
-    As for Hadoop's SequenceFileInputFormat, a folder inside it means its file `data`; one without a SequenceFile of
-    that name raises IsADirectoryError: its files would be missing from the result. recursive: they are not, as with
-    Hadoop's property of that name, and it is the data of a MapFile at any depth. Hadoop reads the index of a MapFile
-    that is named itself, or found so, as records.
+    As for Hadoop's SequenceFileInputFormat, a folder inside it means its file `data`. A folder without a SequenceFile
+    of that name raises IsADirectoryError, because its files would be missing from the result. recursive: read the files
+    of such folders too, at any depth, as with Hadoop's property of that name; of a MapFile still its data alone. Hadoop
+    itself would read the index of a MapFile that is named, or found recursively, as records.
     """
     entries = _visible_entries(path)
     if entries is None:

@@ -1,4 +1,4 @@
-"""The name nodes of an HDFS cluster, in the order in which a client had better try them.
+"""The name nodes of an HDFS cluster, in the order in which a client should try them.
 
 Here: what core-site.xml and hdfs-site.xml say of them, and whether their machines accept connections. Not here:
 clients. Invariant: asked only when a client has had no answer.
@@ -18,9 +18,9 @@ CONNECT_SECONDS = 3  # in which a machine that is on accepts a connection
 
 
 def tried_first(cluster: str | None) -> dict[str, str]:
-    """Return the option that has the first name node of a cluster tried last, and those that can be reached first.
+    """Return the client option for the order of a cluster's name nodes: reachable ones first, the first one last.
 
-    None: the cluster of fs.defaultFS. Nothing for a name node that is the only one.
+    cluster: None for that of fs.defaultFS. The result is empty for a cluster with one name node.
     """
     properties = _configuration()
     cluster = cluster or urlsplit(properties.get("fs.defaultFS", "")).hostname

@@ -24,7 +24,7 @@ _ALIGNMENT = 64
 _MAX_HEADER_NBYTES = 10_000
 _MAX_HEADER_DEPTH = 32
 
-# What short headers of version 1 say that were read before: the codec looks here first.
+# Short headers of version 1 that were read before, and what they say: the codec looks here first.
 KNOWN: dict = {}
 _MAX_KNOWN = 64
 _MAX_KNOWN_NBYTES = 512

@@ -21,7 +21,7 @@ __all__ = ["ReadAhead"]
 class _Fetcher(threading.Thread):
     """The thread that reads ahead, for the pieces of one file.
 
-    A thread for each piece took memory of its own for it: its pages were made and given back with each piece.
+    With a thread for each piece, the memory of each piece was mapped and unmapped again, at the cost of page faults.
     """
 
     def __init__(self):
@@ -36,7 +36,7 @@ class _Fetcher(threading.Thread):
         return fetch
 
     def end(self):
-        """Let the thread end when it has read what it was asked for; in a forked child it has."""
+        """Let the thread end after its last read; in a forked child it has ended already."""
         if self.is_alive():
             self._wanted.put(None)
 
@@ -159,7 +159,7 @@ class ReadAhead(io.RawIOBase):
         return part
 
     def _move(self):
-        """Have the piece that begins at the offset."""
+        """Make the piece that begins at the offset the current one."""
         is_next = self._offset == self._start + len(self._piece) > self._start
         data = None
         if self._next is not None:

@@ -83,7 +83,7 @@ class Node:
         self.kind, self.shown = kind, shown
 
     def become(self, other: Node) -> None:
-        """Take over what another node says: of a type that was referred to before it was resolved."""
+        """Copy another node into this one, the stand-in of a type that was referred to before it was resolved."""
         for name in self.__slots__:
             setattr(self, name, getattr(other, name))
 

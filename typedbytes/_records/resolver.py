@@ -73,14 +73,14 @@ class Resolver:
             raise TypeError(f"{self.path}: {refused}" if self.path else str(refused)) from refused.__cause__
 
     def node(self, kind: str, shown: str, **facts: Any) -> Node:
-        """Return the node that says this, the same one each time."""
+        """Return the node of this description, the same object each time."""
         key = (kind, shown, *facts.items())
         if key not in self.nodes:
             self.nodes[key] = Node(kind, shown, **facts)
         return self.nodes[key]
 
     def changed(self, node: Node, **facts: Any) -> Node:
-        """Return the node that says the same as another but for some facts."""
+        """Return the node that differs from another in these attributes only."""
         same = {name: value for name in Node.__slots__[2:] if (value := getattr(node, name)) is not None}
         if node.kind == "enum":  # which has dicts
             other = Node(node.kind, node.shown, **{**same, **facts})

@@ -18,10 +18,11 @@ _WIDTHS = {"bool": None, "int": "LONG", "float": "DOUBLE"}
 
 
 def nodes_of_rows(annotation: Any) -> tuple[Node, Node]:
-    """Return what reads the rows of a type as columns.write has them, structs as MAPs, and what writes their values.
+    """Return two nodes for the rows of a type: one reads what columns.write makes of them, the other writes them.
 
-    The rows have fields by the names of their columns and times in microseconds. A null is None, and in a field that
-    may be missing and is not Optional it is a missing field. Raises TypeError for a part that rows do not have.
+    columns.write makes MAPs of structs: fields by the names of their columns, and times in microseconds. A null is
+    None, and in a field that may be missing and is not Optional it is a missing field. Raises TypeError for a part that
+    rows do not have.
     """
     read, write = resolve(annotation), resolve(annotation)
     for node in list(nodes_within(read)):

@@ -52,7 +52,7 @@ def either(group: str, *options: Any) -> Any:
 class Settings:
     """What a command line says.
 
-    A subclass has an attribute for each option; another attribute is the value for want of an option.
+    A subclass has an attribute for each option. Another attribute holds a fixed value, where no option sets it.
     """
 
     output: str | None = None

@@ -71,7 +71,7 @@ def say_message(text):
 
 
 def without_secrets_of(hook):
-    """Return a hook for exceptions that writes what another hook, maybe the user's, says, without secrets."""
+    """Return an exception hook that writes what another hook, perhaps the user's, prints, with secrets hidden."""
 
     def write_report(*exception):
         if sys.stderr is None:

@@ -60,7 +60,7 @@ class Assembly:
         return self.builder.finish(Batch, self.visible, nrows)
 
     def enlarge_batch(self):
-        """Have the batch that is full take more records: a group goes on."""
+        """Let the full batch take more records, because its last group continues."""
         self._max_rows = 2 * max(self.builder.nrows, self._max_rows)
         self._max_nbytes = min(2 * self._max_nbytes, sys.maxsize)
 

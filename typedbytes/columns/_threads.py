@@ -80,7 +80,7 @@ class BlocksAhead:
         reader.__decompress_ahead__(self._pool.submit, 2 * self._nthreads)
 
     def close(self):
-        """Let the threads end, when they have finished the blocks in hand."""
+        """Let the threads end after the blocks that they are working on."""
         if self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
 

@@ -149,7 +149,7 @@ def _index_advice(found):
 
 
 def _check_names(given, names):
-    """Refuse columns of which one has the name of the other: keys and values would be exchanged."""
+    """Refuse a first column named like a value, or a second named like a key: they would be exchanged."""
     if given == ["value", "count"]:  # as engines name the values that they have counted
         return
     for name, expected in zip(given, names):

@@ -156,7 +156,7 @@ def _widened(schema, files, structure, of_all_files, of_all_records):
 
 
 def _may_lose_values(kind, wider):
-    """Return whether a batch of one type may hold what the type that widened a later one does not.
+    """Return whether a batch may hold values that do not fit the type to which a later batch was widened.
 
     A DOUBLE does not hold all LONGs, and a struct that was a map has only the fields of the later batch.
     """

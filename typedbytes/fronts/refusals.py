@@ -1,4 +1,4 @@
-"""What a library's command line asks for and cannot have here: errors whose text says it all."""
+"""Errors for what an older library supports and this package does not; they are shown without a traceback."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Refusal(TypedBytesError):
 
 
 class NotHere(Refusal, NotImplementedError):
-    """What the library has is not here."""
+    """A feature of the library is not supported here."""
 
 
 class NoInput(Refusal, OSError):
@@ -29,7 +29,7 @@ class NotAPair(Refusal, TypeError):
 
 
 def said_of(error: JobError) -> str:
-    """Return the text of a job's error, without advice in words of this package, which the library does not have.
+    """Return the text of a job's error, without advice about options that the library does not have.
 
     >>> from typedbytes.jobs.errors import OutputError
     >>> from typedbytes.jobs.messages import option_named

@@ -48,7 +48,7 @@ OUTPUT_FORMATS = ("sequencefile", "pairs", "text", "values", "json", "csv", "par
 LINES, ROWS = ("values", "json", "csv"), ("json", "csv", "parquet")
 WHY_NO_PARTITIONER = "Hadoop's hash of a key chooses the reducer; --secondary leaves out the end of the key"
 MAX_REDUCERS = 65536
-#: Fields by the names that messages have for them, those of the functions of engines.
+#: Fields by their names in messages, which are the keywords of local.run: its `reducers` is the field `nreducers`.
 FIELD_OF = {"reducers": "nreducers", "environ": "environment"}
 RECURSIVE = "mapreduce.input.fileinputformat.input.dir.recursive"
 OLD_RECURSIVE = "mapred.input.dir.recursive"
@@ -69,7 +69,7 @@ class Job:
     Options, which are off or empty by default where nothing else is said::
 
       nreducers      how many reduce tasks, hence part files (1, or 0 for a script without a reducer); a property with
-                     the number wins
+                     the number wins. Messages call it `reducers`, as `local.run` does
       combiner       False leaves the script's combiner out, None uses it if there is one, with True there must be one
       secondary      ignore the last N bytes of a key when choosing its reducer; not needed with group_by (0)
       input_format   "auto" (by content), "text", "sequencefile", "json" (lines, parsed). Hadoop also takes names of
@@ -383,7 +383,7 @@ class Job:
         }
 
 
-#: Job for what users pass, which it converts: its fields have the types of what it keeps.
+#: Job, called with values that users pass. A Job converts them, so its fields are annotated with the types after that.
 job_from_user_values: Callable[..., Job] = Job
 
 _OPTIONS: dict[str, Option] = {each.name: each.metadata["option"] for each in fields(Job) if "option" in each.metadata}

@@ -50,7 +50,7 @@ class Message:
 def option_named(name: str, *value: Any) -> Message:
     """Return the name of an option, with its value if that is given, as a part of a message.
 
-    A name that begins with -- is that of a command's option which programs do not have.
+    A name that begins with -- is an option of the command line only.
     """
     return Message((OptionName(name, value),))
 

@@ -217,7 +217,7 @@ def _scripts():
 
 
 class _Alone:
-    """The part of Processes that asking needs, without a job, on every system."""
+    """What asking a script needs of Processes: it has no job, and needs no POSIX."""
 
     threads = ThreadPoolExecutor
 

@@ -38,7 +38,7 @@ def _encoded(value, offset=0):
 
 
 def _reading(shown, read_value, column="raw"):
-    """Return a function of classes for the tree of a type of which a function of a WritableReader reads the value."""
+    """Return a function from classes to the tree of a type whose value a function of a WritableReader reads."""
 
     def read(data, depth):
         body = _writables.WritableReader(data, True, None, depth)

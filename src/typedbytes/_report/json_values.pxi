@@ -198,8 +198,8 @@ cdef const unsigned char* end_of_tag(JsonText* j, const unsigned char* p) except
 
 
 cdef const unsigned char* cut_value(JsonText* j, const unsigned char* p) except? NULL:
-    # NULL, always: the first value of an object, a tag or not, where the text ends before the next member. Right as far
-    # as it goes, it fails at the end: more may come. A number may be that of a tag, beyond the range of an INT or LONG.
+    # Always NULL: the text ends in an object, in its first value or after it. If all of it is valid, the failure is at
+    # the end, since more may come. A number may be that of a tag: it may be beyond the range of an INT or LONG.
     cdef JsonNumber number
     if p < j.end and (p[0] == c"-" or c"0" <= p[0] <= c"9"):
         if not read_number(j, p, &number) or number.ndigits > MAX_DIGITS:

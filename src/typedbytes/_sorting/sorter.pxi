@@ -226,8 +226,8 @@ cdef class Sorter:
         return nbytes > 0
 
     cdef void return_pages(self, Py_ssize_t step) noexcept:
-        # Goal: a round of large records after one of small ones, which needed as much memory for entries, or the
-        # reverse, stays within the limit. Plan: return the pages that this round does not use as soon as the
+        # Goal: stay within the limit when a round of large records follows one of small records, whose entries took
+        # much of the memory, or the reverse. Plan: return the pages that this round does not use as soon as the
         # next step does not fit beside them. Rejected: at each `clear`; rounds of one kind would have to fault
         # the same pages in again.
         cdef Py_ssize_t nbytes = self.arena_nbytes() + step

@@ -36,7 +36,7 @@ enum {
 
 enum { RING_SOUND, RING_BAD_TAIL, RING_BAD_HEAD, RING_BAD_BELLS };    /* what the other side did */
 
-/* Spinning of one direction. It is paid for: after three waits that spun in vain there is none for a while. */
+/* The limit on spinning, for one direction: after three waits that spun in vain, waits sleep at once for a while. */
 typedef struct {
     int nvain;
     long long pause_ns;

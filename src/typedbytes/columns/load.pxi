@@ -7,7 +7,7 @@
 # load_* store value i of a column, and of each child of a TUPLE, at the position that follows from i alone. They do not
 # update `n` and `used`; set_length does that afterwards. They return the position after the value; NULL if it needs the
 # general path (another type, incomplete input, no capacity), in which case the column has no more values than before.
-# Nulls of scalars within a TUPLE or STRUCT are loaded too: their bits that are too many go with set_length.
+# Nulls of scalars within a TUPLE or STRUCT are loaded too: set_length drops the bits beyond the last value.
 
 cdef enum:
     HEAD_NBYTES = 8

@@ -13,7 +13,7 @@ cdef enum Kind:               # those up to DECIMAL have data of one size for ea
     MAP_ENTRIES               # MAPs: offsets into two children, keys and mapped values
     STRUCT                    # MAPs whose keys are STRINGs: a child for each key; a MAP may lack some of them
     UNKNOWN                   # items of LISTs and MAPs that have all been empty: no data
-    PARTLY_UNFIT              # as FIXED: imported; numbers that do not fit may be under a null, or outside the rows
+    PARTLY_UNFIT              # as FIXED, imported: some numbers do not fit; they may be nulls, or in no row
 
 cdef enum:
     PADDING = 16              # spare bytes after data, so that short copies have a constant length

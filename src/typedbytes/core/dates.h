@@ -73,7 +73,7 @@ static inline int digits_at(const unsigned char *p, ptrdiff_t n) {
     return number;
 }
 
-/* Each parse_ function moves *cursor behind what it has read; 0: there is something else, or it is out of range. */
+/* Each parse_ function moves *cursor past what it has read; 0: there is something else, or it is out of range. */
 
 static int parse_date(const unsigned char **cursor, const unsigned char *end, civil_time *c) {
     const unsigned char *p = *cursor;

@@ -26,7 +26,7 @@ static inline void keep_freed(Py_ssize_t value_nbytes) {
         Py_ssize_t wanted = value_nbytes < MAX_VALUE_NBYTES / 2 ? 2 * value_nbytes : MAX_VALUE_NBYTES;
         void *volatile block = malloc((size_t)(2 * wanted));    /* volatile: the compiler would leave it out */
         if (is_mapped(block))
-            /* otherwise it had room for the block, and has learned nothing: next time it may have none */
+            /* otherwise malloc had free memory for it and keeps no more than before: try again later */
             nbytes_kept_for = wanted;
         free(block);
         nattempts_left--;

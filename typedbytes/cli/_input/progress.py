@@ -186,7 +186,7 @@ def show_progress(source, name):
 
 
 class _Terminal:
-    """Stand in the place of sys.stderr, so that the line is erased for what others write."""
+    """Replace sys.stderr, so that the line is erased before anything else is written."""
 
     def __init__(self, stream):
         self._stream = stream

@@ -118,7 +118,7 @@ def bytes_done(splits):
 
 
 def _repair_advice(error, path):
-    """Return how a damaged file is replaced by its intact records, if it is one that validate repairs in its place.
+    """Return advice to replace a damaged file by its intact records, if validate can repair it in place.
 
     Nothing is said where a description of a class, or a codec, may be what is wrong: the repair would drop all records.
     """

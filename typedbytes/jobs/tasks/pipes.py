@@ -1,9 +1,9 @@
 """The job's ends of pipes whose readers wait until every copy is closed.
 
-Here: a process that the program forks meanwhile, from another thread than the job's, closes its copies. Not here:
-processes that subprocess starts, which get none. Limits: a copy stays open until its process ends if that was forked by
-other means than os.fork, or while the end was being closed; and so do copies of subprocess's own pipes, if a process
-was forked while another was started.
+Here: a process that another thread of the program forks meanwhile closes its copies of these ends. Not here: processes
+that subprocess starts, which get no copies. Limits: a copy stays open until its process ends if the process was forked
+by other means than os.fork, or just while the end was being closed. So do copies of the pipes of subprocess itself, if
+a process is forked while subprocess starts another.
 """
 
 from __future__ import annotations

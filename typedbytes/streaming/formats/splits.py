@@ -72,7 +72,7 @@ def holds_objects(split: Any, environ: Mapping[str, str]) -> bool:
 
 
 class SplitInput(Input):
-    """Read the pairs of a split that holds objects without a copy as typed bytes, a sixth of the task's time."""
+    """Read the pairs of a split as objects: a copy as typed bytes would take a sixth of the task's time."""
 
     def __init__(self, split: Any) -> None:
         super().__init__(split.reader)

@@ -1,6 +1,6 @@
-# Pickles of our own whose bytes are those of a template but for a few: dates, times, datetimes, timedeltas, complex
-# numbers and small flat sets as whole values. write.pxi and recognise.pxi have the same for all values, wherever they
-# are, and what is left to them here.
+# Pickles of our own whose bytes are a template with a few bytes filled in: dates, times, datetimes, timedeltas, complex
+# numbers and small flat sets, as whole values. write.pxi and recognise.pxi do the same for such values inside others,
+# and for all that this file does not take.
 
 cdef enum:
     TEMPLATE_HEAD = 7         # PICKLE, its length, PROTO 2
@@ -63,7 +63,7 @@ cdef inline bint end_template(Encoding* e, const unsigned char* end) noexcept:
 # are kept as one number, so that most comparisons are of two numbers, and nothing is copied to be sorted.
 
 cdef struct FewElement:
-    uint64_t head             # the first eight bytes, or all and zeros
+    uint64_t head             # the first eight bytes, padded with zeros
     const char* text          # borrowed; NULL: an int
     Py_ssize_t nbytes
 
@@ -187,7 +187,8 @@ cdef PyObject* recognise_moment(const unsigned char* p, Py_ssize_t nbytes) excep
 
 
 cdef inline const unsigned char* load_state(const unsigned char* p, unsigned char* state, int nbytes) noexcept:
-    # From the length of the text that stands for these bytes; return where it ends, NULL: it is another text.
+    # `p` is at the length of the text that stands for the bytes of a state. Return where the text ends; NULL: it does
+    # not stand for a state.
     cdef const unsigned char* end = p + 4 + load_u32_le(p)
     cdef bint is_wide, is_other = False
     cdef int i
