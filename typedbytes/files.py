@@ -85,7 +85,7 @@ def _decompressed(file, name):
     return file
 
 
-class _Opening:
+class _PathOpener:
     """Mixin for a compiled stream: it opens paths, and closes what it has opened."""
 
     __slots__ = ()
@@ -105,7 +105,7 @@ class _Opening:
 
 
 @_core.step_as_base
-class Reader(_Opening, _core.Reader):
+class Reader(_PathOpener, _core.Reader):
     __slots__ = ()
     __doc__ = _core.Reader.__doc__
     __signature__: Any = _core.PassedOptions(_core.Reader)
@@ -113,14 +113,14 @@ class Reader(_Opening, _core.Reader):
 
 
 @_core.step_as_base
-class PairReader(_Opening, _core.PairReader):
+class PairReader(_PathOpener, _core.PairReader):
     __slots__ = ()
     __doc__ = _core.PairReader.__doc__
     __signature__: Any = _core.PassedOptions(_core.PairReader)
     _mode = "rb"
 
 
-class Writer(_Opening, _core.Writer):
+class Writer(_PathOpener, _core.Writer):
     __slots__ = ()
     __doc__ = _core.Writer.__doc__
     __signature__: Any = _core.PassedOptions(_core.Writer)
@@ -128,7 +128,7 @@ class Writer(_Opening, _core.Writer):
     _stream = _core.Writer
 
 
-class PairWriter(_Opening, _core.PairWriter):
+class PairWriter(_PathOpener, _core.PairWriter):
     __slots__ = ()
     __doc__ = _core.PairWriter.__doc__
     __signature__: Any = _core.PassedOptions(_core.PairWriter)

@@ -302,7 +302,7 @@ def end(reading, decoder):
             raise
 
 
-def decode_aside(reading, decoder):
+def decode_other_buffer(reading, decoder):
     """Decode a whole buffer with the same object."""
     try:
         decoder.decode_all(reading.wire)
@@ -319,8 +319,8 @@ def make_decoder_again(reading, decoder):
     assert not reading.offset, "initialised again"
 
 
-DECODER_CALLS = [feed, feed, feed, drain, drain, drain_one, end, decode_aside, make_decoder_again]
-CALLS_OF_FAILED += (decode_aside, make_decoder_again, feed)
+DECODER_CALLS = [feed, feed, feed, drain, drain, drain_one, end, decode_other_buffer, make_decoder_again]
+CALLS_OF_FAILED += (decode_other_buffer, make_decoder_again, feed)
 
 
 # -- writing ----------------------------------------------------------------------------------------------

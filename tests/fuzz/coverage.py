@@ -112,7 +112,7 @@ def libfuzzer(folder, name, *words):
 
     library = pathlib.Path(atheris.path()) / "asan_with_fuzzer.so"
     command = [sys.executable, folder / "tests" / "fuzz" / "coverage.py", "--child", name, *words]
-    environment = build_copies.sees(folder, LD_PRELOAD=str(library), **SANITIZERS)
+    environment = build_copies.environment_for(folder, LD_PRELOAD=str(library), **SANITIZERS)
     done = subprocess.run(
         [*map(str, command)], cwd=folder, env=environment, capture_output=True, text=True, errors="replace"
     )

@@ -96,8 +96,8 @@ def nested_bombs():
         maps = b"\x0a" + struct.pack(">i", (len(maps) + 4) // 2) + b"\x02\0\x02\0" + b"\x02\1" + maps
     yield vectors, BAD
     yield maps, BAD
-    yield pairs(alike(300)), BAD
-    yield pairs(alike(16_000)), BAD
+    yield pairs(lists_of_one_hash(300)), BAD
+    yield pairs(lists_of_one_hash(16_000)), BAD
     yield pairs([b"\x04" + struct.pack(">II", n, n) for n in range(50_000)]), END  # one hash value, but an order
     yield pairs(both for n in range(20_000) for both in (b"\x04" + struct.pack(">II", n, n), text_of_no_hash(n))), BAD
     yield pairs([b"\x09\xff"] * 50_000), END
@@ -121,7 +121,7 @@ def pairs(keys):
     return b"\x0a" + struct.pack(">i", len(keys)) + b"".join(key + b"\x02\1" for key in keys)
 
 
-def alike(count):
+def lists_of_one_hash(count):
     """Return lists that Java gives one hash value: 31 * 0 + 31 is 31 * 1 + 0."""
     halves = (b"\1\0\1\x1f", b"\1\1\1\0")
     return [b"\x09" + b"".join(halves[number >> bit & 1] for bit in range(14)) + b"\xff" for number in range(count)]

@@ -66,11 +66,13 @@ def copy_and_build(name, python=sys.executable, core_only=False, **environment):
     return folder
 
 
-def sees(folder, **environment):
+def environment_for(folder, **environment):
     """Return the environment in which Python imports the copy, and nothing of the checkout."""
     return {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{folder / 'tests'}", **environment}
 
 
 def run(folder, *command, **environment):
     """Run a command in a copy, its output to ours, and return its exit code."""
-    return subprocess.run([str(word) for word in command], cwd=folder, env=sees(folder, **environment)).returncode
+    return subprocess.run(
+        [str(word) for word in command], cwd=folder, env=environment_for(folder, **environment)
+    ).returncode

@@ -526,8 +526,8 @@ def run_gate(gate, folder):
     command = [sys.executable, *map(str, words)]
     try:
         done = subprocess.run(
-            command, cwd=folder, env=build_copies.sees(folder, **environment), capture_output=True, text=True,
-            errors="replace", timeout=SECONDS, preexec_fn=limit,
+            command, cwd=folder, env=build_copies.environment_for(folder, **environment), capture_output=True,
+            text=True, errors="replace", timeout=SECONDS, preexec_fn=limit,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         return -1, "it did not end"

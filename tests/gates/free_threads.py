@@ -149,7 +149,7 @@ def main():
     build_copies.build(folder, python, **switches, **QUIET)
     codes, nreports = {}, {}
     for name, switch, words in RUNS:
-        environment = build_copies.sees(folder, TSAN_OPTIONS="halt_on_error=0:exitcode=0", **switch)
+        environment = build_copies.environment_for(folder, TSAN_OPTIONS="halt_on_error=0:exitcode=0", **switch)
         done = subprocess.run([python, *words], cwd=folder, env=environment, capture_output=True, text=True)
         reports = [
             part for part in done.stderr.split("WARNING: ThreadSanitizer")[1:] if any(name in part for name in OURS)

@@ -59,7 +59,7 @@ def errors_of_ours(report):
 def check(folder, *arguments):
     """Run the work under valgrind and return our errors in it."""
     words = ["valgrind", "--quiet", "--error-limit=no", "--num-callers=30", sys.executable, "-c", WORK, *arguments]
-    environment = build_copies.sees(folder, PYTHONMALLOC="malloc")
+    environment = build_copies.environment_for(folder, PYTHONMALLOC="malloc")
     done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, errors="replace")
     if done.returncode:
         raise RuntimeError(f"exit code {done.returncode}\n{done.stderr[-4000:]}")

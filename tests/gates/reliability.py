@@ -92,7 +92,7 @@ def run(name):
     with subprocess.Popen(
         command,
         cwd=build_copies.ROOT,
-        env=build_copies.sees(build_copies.ROOT),
+        env=build_copies.environment_for(build_copies.ROOT),
         stdout=subprocess.PIPE,
         text=True,
         errors="replace",

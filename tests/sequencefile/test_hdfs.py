@@ -123,7 +123,7 @@ def test_name_nodes_that_can_be_reached_are_tried_first(tmp_path, monkeypatch):
         )
         monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
         for cluster in ("mine", None):
-            assert name_nodes.tried_first(cluster) == {"dfs.ha.namenodes.mine": "nn3,nn2,nn1"}
-        assert name_nodes.tried_first("single") == name_nodes.tried_first("localhost") == {}
+            assert name_nodes.name_node_options(cluster) == {"dfs.ha.namenodes.mine": "nn3,nn2,nn1"}
+        assert name_nodes.name_node_options("single") == name_nodes.name_node_options("localhost") == {}
     monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path / "none"))
-    assert name_nodes.tried_first("mine") == {}
+    assert name_nodes.name_node_options("mine") == {}

@@ -181,7 +181,7 @@ def run_once(seed, engine):
         story = f"{job}; {what}; {disaster}; exit code {code}"
         try:
             if job != PLAIN:
-                _settled(lambda: processes_of(folder))  # then its side files stay as they are
+                _left_after_wait(lambda: processes_of(folder))  # then its side files stay as they are
                 lines = (folder / "in.txt").read_text(encoding="utf-8").splitlines()
                 counts = failing_jobs.expected_counts(folder / "out", lines, job, what not in HARMLESS)
             outcome = _judge(folder, engine, code, counts, has_reason, disaster == LIMITED)
@@ -231,19 +231,19 @@ def _run_here(rng, folder, disaster):
     command = [*RUN, "job.py", "in.txt", *options]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     # a shell's background job ignores some signals, and so would its children
-    heeding = functools.partial(_heed, ENDS)
+    before_exec = functools.partial(_restore_default_handlers, ENDS)
     job = subprocess.Popen(
-        command, cwd=folder, env=environment({"CHAOS": str(folder), **NO_BYTECODE}), preexec_fn=heeding, **quiet
+        command, cwd=folder, env=environment({"CHAOS": str(folder), **NO_BYTECODE}), preexec_fn=before_exec, **quiet
     )
     try:
-        with _disturbed(job.pid, disaster, rng):
+        with _with_disaster(job.pid, disaster, rng):
             return job.wait(SECONDS)
     finally:
         job.kill()
         job.wait()
 
 
-def _heed(numbers):
+def _restore_default_handlers(numbers):
     for number in numbers:
         signal.signal(number, signal.SIG_DFL)
 
@@ -261,7 +261,7 @@ def _run_on_hadoop(rng, folder, disaster):
             "fs.file.impl.disable.cache": "true",
         },
     }
-    with _disturbed(hadoop().pid, disaster, rng):
+    with _with_disaster(hadoop().pid, disaster, rng):
         return (
             hadoop()
             .job(
@@ -276,7 +276,7 @@ def _run_on_hadoop(rng, folder, disaster):
 
 
 @contextlib.contextmanager
-def _disturbed(pid, disaster, rng):
+def _with_disaster(pid, disaster, rng):
     """Let a disaster happen to a process, at some moment before the block ends."""
     rng, over = random.Random(rng.random()), threading.Event()
 
@@ -405,7 +405,7 @@ def _files_in(folder):
     return sorted(set(os.listdir(folder)) - {"in.txt", "job.py", "happened"})
 
 
-def _settled(look):
+def _left_after_wait(look):
     """Wait until nothing is found, END_SECONDS at most; return what is found then."""
     deadline = time.monotonic() + END_SECONDS
     while (found := look()) and time.monotonic() < deadline:
@@ -414,7 +414,7 @@ def _settled(look):
 
 
 def _judge(folder, engine, code, counts, has_reason, is_limited=False):
-    if processes := _settled(lambda: processes_of(folder)):
+    if processes := _left_after_wait(lambda: processes_of(folder)):
         raise WrongError(LEFT_PROCESSES, str([_proc_file_of(pid, "cmdline") for pid in processes]))
     # Nothing is left running, so nothing more is removed either: what is there stays.
     left = _files_in(folder)

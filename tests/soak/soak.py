@@ -32,7 +32,7 @@ MAX_GROWTH = MEBIBYTE
 NBLOCKS = 24
 BLOCK_NRECORDS = 4000
 TURN_NBYTES = GIGABYTE // 4
-NMISHAPS = 300
+NFAILURES = 300
 
 # -- records ----------------------------------------------------------------------------------------------
 
@@ -131,9 +131,9 @@ def by_columns(source, sink):
 WAYS = [by_pairs, by_groups, by_raw_pairs, by_copy, by_exact_values, by_feeding, by_columns]
 
 
-def mishaps(block):
+def fail_on_purpose(block):
     """Let some of everything fail."""
-    for number in range(NMISHAPS):
+    for number in range(NFAILURES):
         bad = block[: number * 7] + b"\x0b"
         with contextlib.suppress(tb.DecodeError):
             tb.Decoder().decode_all(bad)
@@ -153,13 +153,13 @@ def write_all(descriptor, data):
         view = view[os.write(descriptor, view) :]
 
 
-def arrives(descriptor, blocks):
+def reads_exactly(descriptor, blocks):
     """Return whether what comes out of a pipe is these blocks and nothing else."""
     with open(descriptor, "rb", buffering=MEBIBYTE) as file:
         return all(file.read(len(block)) == block for block in blocks) and file.read() == b""
 
 
-def in_child(work, *unused):
+def start_child(work, *unused):
     """Start a process that closes `unused` and calls work(); its exit code is 0 unless that returns False or raises."""
     child = os.fork()
     if child == 0:
@@ -178,8 +178,8 @@ def move(way, blocks):
     source, feeding = os.pipe()
     leaving, sink = os.pipe()
     children = [
-        in_child(lambda: [write_all(feeding, block) for block in blocks()], source, leaving, sink),
-        in_child(lambda: arrives(leaving, blocks()), source, feeding, sink),
+        start_child(lambda: [write_all(feeding, block) for block in blocks()], source, leaving, sink),
+        start_child(lambda: reads_exactly(leaving, blocks()), source, feeding, sink),
     ]
     os.close(feeding)
     os.close(leaving)
@@ -226,7 +226,7 @@ def soak(gigabytes, seed):
         way = WAYS[turn % len(WAYS)]
         if not move(way, lambda turn=turn: order(seed, turn, blocks, turn_nbytes)):
             raise SystemExit(f"turn {turn} of seed {seed}, {way.__name__}: other bytes arrived")
-        mishaps(blocks[0])
+        fail_on_purpose(blocks[0])
         moved += turn_nbytes
         speed = moved / (time.monotonic() - began) / 1e6
         say(f"{moved / GIGABYTE:.2f} GB, {speed:.0f} MB/s, {resident_nbytes() / MEBIBYTE:.2f} MiB after {way.__name__}")

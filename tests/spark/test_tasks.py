@@ -15,7 +15,7 @@ from support.report_page import read_page
 from support.streaming_support import environment
 from typedbytes import local
 from typedbytes.jobs.job import Job
-from typedbytes.jobs.running import run_by
+from typedbytes.jobs.running import run_with_engine
 from typedbytes.spark import _job, _tasks
 
 
@@ -66,7 +66,7 @@ def run_both(folder, script, source, **options):
     environ = {name: environment()[name] for name in ("PYTHONPATH", "PYTHONWARNINGS")}
     given = {{"reducers": "nreducers"}.get(name, name): value for name, value in options.items()}
     return (
-        run_by(engine, Job(script, source, folder / "tasks", quiet=True, environment=environ, **given)),
+        run_with_engine(engine, Job(script, source, folder / "tasks", quiet=True, environment=environ, **given)),
         run(script, source, folder / "here", **options),
         shuffle,
     )
@@ -225,7 +225,7 @@ def test_a_report_has_the_attempts_that_count(tmp_path):
     options = {"quiet": True, "environment": environ, "split_size": 6000, "report": report}
     shuffle = Shuffle()
     job = Job(script, tmp_path / "in.txt", tmp_path / "out", 2, **options)
-    result = run_by(lambda *given: SparkJob(shuffle, *given), job, where="Spark")
+    result = run_with_engine(lambda *given: SparkJob(shuffle, *given), job, where="Spark")
     page = read_page(report)
     assert page.bars("map") == page.bars("combine") == result.nmaps > 2
     assert page.bars("reduce") == 2 + 2  # over time, and the bytes of each

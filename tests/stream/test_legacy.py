@@ -16,7 +16,7 @@ from hypothesis import example, given, strategies as st
 
 import typedbytes
 from support import vectors
-from support.legacy_calls import OBJECTS, READINGS, WAYS, in_both_ways, with_bystander, written
+from support.legacy_calls import OBJECTS, READINGS, WAYS, in_both_ways, with_neutral_handler, written
 from support.subprocess_runs import run_fresh
 from typedbytes import _core, legacy
 from typedbytes.legacy import (
@@ -162,7 +162,7 @@ def test_pairs_survive_a_file(tmp_path, way):
 
 
 def way_out(way, output):
-    if way is with_bystander:
+    if way is with_neutral_handler:
         output.register(float, Output.write_double)
     return output
 
@@ -420,9 +420,9 @@ def test_a_key_without_a_value_raises(way):
 def test_deep_values_pass_up_to_the_limit():
     for data in (b"\x09" * 256 + b"\xff" * 256, b"\x08\x00\x00\x00\x01" * 255 + b"\x08\x00\x00\x00\x00"):
         value = typedbytes.loads(data)
-        assert with_bystander(Input(io.BytesIO(data))).read() == Input(io.BytesIO(data)).read() == value
+        assert with_neutral_handler(Input(io.BytesIO(data))).read() == Input(io.BytesIO(data)).read() == value
         file = io.BytesIO()
-        way_out(with_bystander, Output(file)).write(value)
+        way_out(with_neutral_handler, Output(file)).write(value)
         assert file.getvalue() == data
 
 
@@ -444,18 +444,18 @@ def equal_to(number, count):
 
 def test_keys_of_one_hash_are_bounded():
     some, many = ([(number,) for number in equal_to(5, count)] for count in (512, 513))
-    assert len(with_bystander(Input(io.BytesIO(map_of(*some)))).read()) == 512
+    assert len(with_neutral_handler(Input(io.BytesIO(map_of(*some)))).read()) == 512
     with pytest.raises(typedbytes.LimitError):
-        with_bystander(Input(io.BytesIO(map_of(*many)))).read()
+        with_neutral_handler(Input(io.BytesIO(map_of(*many)))).read()
 
 
 def test_keys_that_compare_slowly_are_bounded():
     decimals = [decimal.Decimal(number) for number in equal_to(5, 50)]
-    assert len(with_bystander(Input(io.BytesIO(map_of(*decimals)))).read()) == 50
+    assert len(with_neutral_handler(Input(io.BytesIO(map_of(*decimals)))).read()) == 50
     long = 5 + (sys.hash_info.modulus << 8 * 30_000)
     for keys in (decimals + [long], [(key,) for key in decimals + [long]]):
         with pytest.raises(typedbytes.LimitError):
-            with_bystander(Input(io.BytesIO(map_of(*keys)))).read()
+            with_neutral_handler(Input(io.BytesIO(map_of(*keys)))).read()
 
 
 # Handlers that read.
@@ -582,7 +582,7 @@ def test_a_handler_must_be_callable():
 def test_codes_without_a_handler_are_kept():
     data = written(typedbytes.Ext(120, b"x"), typedbytes.Writable("a.B", b"y"))
     assert written(*Input(io.BytesIO(data))) == data
-    assert written(*with_bystander(Input(io.BytesIO(data)))) == data
+    assert written(*with_neutral_handler(Input(io.BytesIO(data)))) == data
 
 
 # Handlers that write.
@@ -609,7 +609,7 @@ def test_handlers_may_replace_what_has_a_code():
 
 
 def test_only_exact_types_have_handlers():
-    output = way_out(with_bystander, Output(io.BytesIO()))
+    output = way_out(with_neutral_handler, Output(io.BytesIO()))
     output.register(int, lambda output, obj: output.write_string("int"))
     values = [True, typedbytes.Byte(5), typedbytes.Ext(120, b"x"), typedbytes.Writable("a.B", b""), vectors.Point(1, 2)]
     output.writes(values)

@@ -52,16 +52,16 @@ def by_exact_file(chunks, values, **options):
         values.append(value)
 
 
-def by_dribble(chunks, values, **options):
+def by_one_byte_reads(chunks, values, **options):
     """Read a source that gives one byte for each read."""
     for value in typedbytes.Reader(Dribble(b"".join(chunks)), **options):
         values.append(value)
 
 
-def by_exact_dribble(chunks, values, **options):
+def by_exact_one_byte_reads(chunks, values, **options):
     """Read such a source no further than each value."""
     for value in typedbytes.Reader(Dribble(b"".join(chunks)), read_ahead=False, **options):
         values.append(value)
 
 
-WAYS = [by_decode_from, by_feed, by_byte, by_reader, by_file, by_exact_file, by_dribble, by_exact_dribble]
+WAYS = [by_decode_from, by_feed, by_byte, by_reader, by_file, by_exact_file, by_one_byte_reads, by_exact_one_byte_reads]

@@ -25,13 +25,13 @@ def written(*objects, cls=Output, **options):
     return file.getvalue()
 
 
-def with_bystander(source):
+def with_neutral_handler(source):
     """Register a handler that changes no result: all values then take the slow path, which handlers need."""
     source.register(DOUBLE, Input.read_double)
     return source
 
 
-WAYS = {"plain": lambda source: source, "with handlers": with_bystander}
+WAYS = {"plain": lambda source: source, "with handlers": with_neutral_handler}
 in_both_ways = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 
 

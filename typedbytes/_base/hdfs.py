@@ -59,13 +59,13 @@ def file_system(url: str) -> tuple[Any, str]:
 
 def _answering(kind, where):
     fs = _made(kind, where)
-    if fs.is_answered():
+    if fs.answers_first_call():
         return fs
-    from typedbytes._base.name_nodes import tried_first
+    from typedbytes._base.name_nodes import name_node_options
 
-    if kind is _Hdfs and (option := tried_first(where["host"])):
+    if kind is _Hdfs and (option := name_node_options(where["host"])):
         other = _made(kind, {**where, **option})
-        if other.is_answered():
+        if other.answers_first_call():
             return other
     message = f"no name node has answered at {fs.root} for {ANSWER_SECONDS} s: {_CHECK}"
     raise TimeoutError(errno.ETIMEDOUT, message)
@@ -170,8 +170,8 @@ class _Hdfs(HdfsFileSystem):
         self.client.inner = _Client(self.client.inner, self)
         self._seconds = ANSWER_SECONDS  # that a call may take
         self._idle: list[_Worker] = []
-        self._late: list[_Worker] = []  # their calls are unanswered, and nothing waits for them any more
-        self._since = 0.0  # when the last of these calls was given up
+        self._unanswered: list[_Worker] = []  # their calls are unanswered, and nothing waits for them any more
+        self._unanswered_since = 0.0  # when the last of these calls was given up
 
     @classmethod
     def _strip_protocol(cls, path: str) -> str:
@@ -192,7 +192,8 @@ class _Hdfs(HdfsFileSystem):
 
     def answer(self, path: str, function: Any, *arguments: Any) -> Any:
         """Return the result of a function, called in a thread; TimeoutError if that takes too long."""
-        is_tidying = self._is_late() or not isinstance(sys.exc_info()[1], (Exception, type(None)))  # after a signal
+        is_signalled = not isinstance(sys.exc_info()[1], (Exception, type(None)))
+        is_tidying = self._has_unanswered() or is_signalled
         try:
             worker = self._idle.pop()
         except IndexError:
@@ -202,8 +203,8 @@ class _Hdfs(HdfsFileSystem):
             seconds = min(self._seconds, TIDYING_SECONDS) if is_tidying else self._seconds
             result, error = worker.results.get(timeout=seconds)
         except BaseException as interruption:  # it has no answer, and no one waits for it any more
-            self._late.append(worker)
-            self._since = time.monotonic()
+            self._unanswered.append(worker)
+            self._unanswered_since = time.monotonic()
             if not isinstance(interruption, Empty):
                 raise
             message = "the servers of HDFS no longer answer"
@@ -215,20 +216,20 @@ class _Hdfs(HdfsFileSystem):
             raise error
         return result
 
-    def is_answered(self) -> bool:
+    def answers_first_call(self) -> bool:
         """Return whether a first call is answered, even by an error, which the next call reports."""
         with suppress(Exception):
             self.exists("/")
         self._seconds = CALL_SECONDS
-        return not self._late
+        return not self._unanswered
 
     def is_lost(self) -> bool:
         """Return whether a call has had no answer for long."""
-        return self._is_late() and time.monotonic() - self._since > LOST_SECONDS
+        return self._has_unanswered() and time.monotonic() - self._unanswered_since > LOST_SECONDS
 
-    def _is_late(self):
-        self._late = [worker for worker in self._late if worker.results.empty()]
-        return bool(self._late)
+    def _has_unanswered(self):
+        self._unanswered = [worker for worker in self._unanswered if worker.results.empty()]
+        return bool(self._unanswered)
 
 
 def _raise_unless_missing(error):

@@ -12,12 +12,12 @@ from contextlib import suppress
 from urllib.parse import urlsplit
 from xml.etree import ElementTree
 
-__all__ = ["tried_first"]
+__all__ = ["name_node_options"]
 
 CONNECT_SECONDS = 3  # in which a machine that is on accepts a connection
 
 
-def tried_first(cluster: str | None) -> dict[str, str]:
+def name_node_options(cluster: str | None) -> dict[str, str]:
     """Return the client option for the order of a cluster's name nodes: reachable ones first, the first one last.
 
     cluster: None for that of fs.defaultFS. The result is empty for a cluster with one name node.

@@ -82,7 +82,7 @@ class Node:
         assert not facts, facts
         self.kind, self.shown = kind, shown
 
-    def become(self, other: Node) -> None:
+    def copy_from(self, other: Node) -> None:
         """Copy another node into this one, the stand-in of a type that was referred to before it was resolved."""
         for name in self.__slots__:
             setattr(self, name, getattr(other, name))

@@ -67,7 +67,7 @@ class Resolver:
                 describe(record, Hints(self, record, arguments))
             self.finish(self.target(root))
             for stand_in, node in self.referred.items():
-                stand_in.become(self.target(node))
+                stand_in.copy_from(self.target(node))
             return self.target(root)
         except Refused as refused:
             raise TypeError(f"{self.path}: {refused}" if self.path else str(refused)) from refused.__cause__
@@ -319,7 +319,7 @@ class Resolver:
             members = [merged if member is literals[0] else member for member in members if member not in literals[1:]]
         wide = [member for member in members if member.kind == "any"]
         if wide or len(members) == 1:
-            return node.become((wide or members)[0])
+            return node.copy_from((wide or members)[0])
         node.members = tuple(members)
         node.shown = " | ".join(member.shown for member in members)
         problem = problem_of(members)

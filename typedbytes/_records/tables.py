@@ -38,7 +38,7 @@ def nodes_of_rows(annotation: Any) -> tuple[Node, Node]:
                 if _may_be_missing(node.record, field):
                     field.node = _or_none(field.node)
         elif node.kind == "tuple":
-            node.become(_tuple_of_columns(node))
+            node.copy_from(_tuple_of_columns(node))
     for node in nodes_within(read):
         if node.kind == "union":
             node.forms = tuple(map(forms_of, node.members))

@@ -11,7 +11,7 @@ import struct
 
 from typedbytes.block._native import RING_IS_SUPPORTED, BlockReader, BlockWriter, Command, Ring
 from typedbytes.block._shared_memory import expect_message
-from typedbytes.block._system_memory import lend_memory, make_memory, map_lent, map_memory, seal_lent
+from typedbytes.block._system_memory import make_memory, make_peer_memory, map_memory, map_peer_memory, seal_peer_memory
 from typedbytes.errors import BlockError
 
 TYPE_CHECKING = False
@@ -76,7 +76,7 @@ class SharedRing(Ring):
         _check_capacity(capacity)
         self._check(sock, spin)
         nbytes = _HEAD_SIZE + capacity
-        with make_memory(nbytes) as (mine, path), lend_memory(nbytes) as (lent, lent_path):
+        with make_memory(nbytes) as (mine, path), make_peer_memory(nbytes) as (lent, lent_path):
             try:
                 _START.pack_into(mine, 0, _MAGIC, capacity)
                 self._is_socket_unused = False
@@ -89,7 +89,7 @@ class SharedRing(Ring):
                     if len(answer) == 2 and answer[0] == "refused":
                         raise BlockError(f"the other side refuses the ring: {answer[1]!s:.200}")
                     raise BlockError(f"expected a 'mapped' message, not {answer!r:.80}")
-                theirs = seal_lent(lent, lent_path, nbytes)
+                theirs = seal_peer_memory(lent, lent_path, nbytes)
             except BaseException:
                 mine.close()
                 raise
@@ -102,7 +102,7 @@ class SharedRing(Ring):
             self._check(sock, spin)
             _check_capacity(capacity)
             theirs = map_memory(path, _HEAD_SIZE + capacity)
-            mine = map_lent(lent_path, _HEAD_SIZE + capacity)
+            mine = map_peer_memory(lent_path, _HEAD_SIZE + capacity)
         except (OSError, ValueError) as error:
             if theirs is not None:
                 theirs.close()

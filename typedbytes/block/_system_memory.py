@@ -17,7 +17,7 @@ from contextlib import contextmanager
 
 from typedbytes.errors import BlockError
 
-__all__ = ["lend_memory", "make_memory", "map_lent", "map_memory", "seal_lent"]
+__all__ = ["make_memory", "make_peer_memory", "map_memory", "map_peer_memory", "seal_peer_memory"]
 
 _NAME = "typedbytes"  # the name of the memory in /proc
 _PATH = re.compile(r"/proc/[0-9]{1,10}/fd/[0-9]{1,10}")
@@ -93,24 +93,24 @@ def _make_sealed(nbytes):
 
 
 @contextmanager
-def lend_memory(nbytes):
+def make_peer_memory(nbytes):
     """Return a context manager of new memory for the other side to write to: its descriptor, and the path of it.
 
-    Its size is fixed; until `seal_lent` any process that opens it can write to it, and punch holes. Linux alone.
+    Its size is fixed; until `seal_peer_memory` any process that opens it can write to it, and punch holes. Linux alone.
     """
     with _allocated(nbytes) as (file, path):
         _add_seals(file, _SEAL_SHRINK | _SEAL_GROW)
         yield file, path
 
 
-def seal_lent(file, path, nbytes):
+def seal_peer_memory(file, path, nbytes):
     """Return a read-only mapping of lent memory that the other side has mapped: no other process maps it any more."""
     _add_seals(file, _SEAL_FUTURE_WRITE | _SEAL_SEAL)
     _check_sealed(file, path, nbytes)  # afterwards: until then the other side could remove pages
     return mmap.mmap(file, nbytes, prot=mmap.PROT_READ)
 
 
-def map_lent(path, nbytes):
+def map_peer_memory(path, nbytes):
     """Return a mapping for writing of memory that another process lends, which cannot truncate it."""
     file = _open_memory(path, os.O_RDWR)
     try:

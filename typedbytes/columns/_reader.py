@@ -122,7 +122,7 @@ class BatchReader(_core.RecordIterator, Exports):
         self._source_failure: Exception | None = None  # raised after the rows before it
         self._has_ended = False
         self._whole_groups = False
-        self._can_be_shown = _sources.is_at_hand(source)  # without waiting for it
+        self._can_be_shown = _sources.is_available_at_once(source)  # without waiting for it
         self._nrows = self._start = self._nbuffered = self._nused = self._offset = self._batch_offset = 0
 
     def _open(self, source, files, kind, rows, *arguments):
@@ -228,7 +228,7 @@ class BatchReader(_core.RecordIterator, Exports):
 
         >>> read(b"").close()
         """
-        self._hold(self._close)
+        self._call_exclusively(self._close)
 
     def _close(self):
         if self._parallel is not None:

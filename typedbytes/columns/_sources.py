@@ -247,7 +247,7 @@ class Files:
         self._reader.close()
 
 
-def is_at_hand(source):
+def is_available_at_once(source):
     """Return whether a source is a file or memory, of which the first records are there without waiting for them."""
     if isinstance(source, (str, os.PathLike)):
         return os.path.isfile(source) or os.path.isdir(source)

@@ -9,14 +9,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typedbytes.jobs.errors import JobError
 
-__all__ = ["NoInput", "NotAPair", "NotHere", "Refusal", "said_of"]
+__all__ = ["NoInput", "NotAPair", "NotSupported", "Refusal", "text_without_options"]
 
 
 class Refusal(TypedBytesError):
     """An error that is shown in one line, without a traceback."""
 
 
-class NotHere(Refusal, NotImplementedError):
+class NotSupported(Refusal, NotImplementedError):
     """A feature of the library is not supported here."""
 
 
@@ -28,12 +28,12 @@ class NotAPair(Refusal, TypeError):
     """User code has yielded something else than a pair."""
 
 
-def said_of(error: JobError) -> str:
+def text_without_options(error: JobError) -> str:
     """Return the text of a job's error, without advice about options that the library does not have.
 
     >>> from typedbytes.jobs.errors import OutputError
     >>> from typedbytes.jobs.messages import option_named
-    >>> said_of(OutputError("it exists", hint=option_named("overwrite", True) + " replaces it"))
+    >>> text_without_options(OutputError("it exists", hint=option_named("overwrite", True) + " replaces it"))
     'it exists'
     """
     return error.message if error.hint_names_options else str(error)

@@ -32,17 +32,17 @@ def with_feed(plan, say=lambda line: None):
     Raises SubmitError for splits that the job cannot have.
     """
     plug_in = plan.feed_jar or JAR
-    if plan.output_by_key and (unwritable := _unwritable(plan)):
+    if plan.output_by_key and (unwritable := _why_not_writable(plan)):
         raise SubmitError(unwritable)
     if plan.feed == "pairs":
         return plan
-    hindrance = _hindrance(plan)
+    reason = _why_no_splits(plan)
     if plan.feed is None:
-        if hindrance or not plan.bundle or is_url(plan.script) or not os.path.isfile(plug_in):
+        if reason or not plan.bundle or is_url(plan.script) or not os.path.isfile(plug_in):
             return replace(plan, feed="pairs")
         say("map tasks get whole splits; with --feed pairs Hadoop would hand over single pairs")
-    elif hindrance:
-        message = f"the job cannot have whole splits: {hindrance}"
+    elif reason:
+        message = f"the job cannot have whole splits: {reason}"
         raise SubmitError(message, hint="submit it with " + option_named("feed", "pairs"))
     elif not is_url(plug_in) and not os.path.isfile(plug_in):
         raise SubmitError(
@@ -52,7 +52,7 @@ def with_feed(plan, say=lambda line: None):
     return replace(plan, feed="splits", feed_jar=plug_in)
 
 
-def _hindrance(plan):
+def _why_no_splits(plan):
     """Return why a job cannot have whole splits, or None."""
     if plan.input_format not in _FORMATS:
         return f"its input is neither text nor SequenceFiles but {plan.input_format}"
@@ -63,10 +63,10 @@ def _hindrance(plan):
         return "a step takes lines of text as they are"
     if not is_url(plan.script) and not plan.front and not Source(plan.script).calls_any_run:
         return f"{plan.script} does not call run(...), which reads them"
-    return _unwritable(plan)
+    return _why_not_writable(plan)
 
 
-def _unwritable(plan):
+def _why_not_writable(plan):
     """Return why the tasks cannot write SequenceFiles compressed as the job's properties say, or None."""
     from typedbytes import sequencefile
     from typedbytes.streaming.formats.splits import compression_of

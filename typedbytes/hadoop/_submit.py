@@ -19,7 +19,7 @@ from typedbytes.hadoop._job_log import JobLogParser
 from typedbytes.hadoop._task_report import summarize
 from typedbytes.hadoop.installed import aggregates_logs, find_command, find_jar
 from typedbytes.hadoop.outputs import local_folder
-from typedbytes.hadoop.steps import jobs_of, removal, removals_of_output, replacement, unneeded
+from typedbytes.hadoop.steps import jobs_of, outputs_no_longer_needed, removal, removals_of_output, replacement
 from typedbytes.jobs.errors import JobFailedError, OptionError, SubmitError
 from typedbytes.jobs.history import StepHistory, bad_records_in, recorded
 from typedbytes.jobs.messages import option_named
@@ -96,7 +96,7 @@ def _submit_steps(jobs, start, say, history):
             steps.append(done)
             for group, amounts in done.counters.items():
                 _add(counters.setdefault(group, {}), amounts)
-            done_with = unneeded(jobs, number)
+            done_with = outputs_no_longer_needed(jobs, number)
             removing = [words for path in done_with for words in removals_of_output(job, path)]
             between = [path for path in between if path not in done_with]
             for words in removing:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from typedbytes.hadoop._plan import Plan
 
-__all__ = ["jobs_of", "removal", "removals_of_output", "replacement", "unneeded"]
+__all__ = ["jobs_of", "outputs_no_longer_needed", "removal", "removals_of_output", "replacement"]
 
 
 def replacement(plan: Plan) -> tuple[Plan, list[list[str]]]:
@@ -42,7 +42,7 @@ def jobs_of(plan: Plan) -> list[Plan]:
     return [_job_of(plan, number, outputs) for number in range(1, len(plan.steps) + 1)]
 
 
-def unneeded(jobs: list[Plan], number: int) -> list[str]:
+def outputs_no_longer_needed(jobs: list[Plan], number: int) -> list[str]:
     """Return the outputs that no step needs any more when the job of this number, from 0, has succeeded.
 
     In a chain of steps it is that of the one before; where steps read others, all go with the last.

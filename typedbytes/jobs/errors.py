@@ -14,7 +14,7 @@ from __future__ import annotations
 from errno import EDQUOT, EFBIG, ENOSPC
 
 from typedbytes.errors import TypedBytesError
-from typedbytes.jobs.messages import Message, option_named, worded
+from typedbytes.jobs.messages import Message, option_named, with_reworded_options
 
 TYPE_CHECKING = False
 
@@ -74,7 +74,7 @@ class JobError(TypedBytesError):
 
     def in_words(self, words_of: Callable[[OptionName], str]) -> str:
         """Return the text with each option in the words of another caller, such as the flags of a command."""
-        message, hint = worded(self._message, words_of), worded(self._hint, words_of)
+        message, hint = with_reworded_options(self._message, words_of), with_reworded_options(self._hint, words_of)
         return f"{message}; {hint}" if hint else message
 
     def add(self, *, before: str = "", hint: str = "") -> None:

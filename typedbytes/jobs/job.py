@@ -52,7 +52,7 @@ MAX_REDUCERS = 65536
 FIELD_OF = {"reducers": "nreducers", "environ": "environment"}
 RECURSIVE = "mapreduce.input.fileinputformat.input.dir.recursive"
 OLD_RECURSIVE = "mapred.input.dir.recursive"
-OURS, LOCAL, HADOOP = ("local", "spark"), ("local",), ("hadoop",)
+NOT_HADOOP, LOCAL, HADOOP = ("local", "spark"), ("local",), ("hadoop",)
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class Job:
         help="each key of the output is (FOLDER, KEY): its pair, with KEY, goes into that folder of the output",
     )  # fmt: skip
     step_output: str = option(
-        "", "--step-output", metavar="FOLDER", engines=OURS,
+        "", "--step-output", metavar="FOLDER", engines=NOT_HADOOP,
         help="keep the output of each step but the last in a folder of this one: step1, step2 ...",
     )  # fmt: skip
     recursive: bool = option(False, "--recursive", form="switch", help="read the folders inside an input too")
@@ -215,21 +215,23 @@ class Job:
         "--split-size",
         form="size",
         metavar="SIZE",
-        engines=OURS,
+        engines=NOT_HADOOP,
         help="the input of a map task (32M, as in Hadoop for local files)",
     )
     combine_files: bool = option(
-        False, "--combine-files", form="switch", engines=OURS,
+        False, "--combine-files", form="switch", engines=NOT_HADOOP,
         help="give small files together to a map task, up to the size of a split",
     )  # fmt: skip
     keep_failed: bool = option(
         False,
         "--keep-failed",
         form="switch",
-        engines=OURS,
+        engines=NOT_HADOOP,
         help="keep the folder of a job that fails, and report its path",
     )
-    quiet: bool = option(False, "-q", "--quiet", form="switch", engines=OURS, help="report only why the job failed")
+    quiet: bool = option(
+        False, "-q", "--quiet", form="switch", engines=NOT_HADOOP, help="report only why the job failed"
+    )
     processes: int | None = option(
         None, "--processes", form="integer", metavar="N", engines=LOCAL,
         help="the number of tasks that run at once (default: the number of processors)",

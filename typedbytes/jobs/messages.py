@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     Part = Union[str, "OptionName"]
     Text = Union[str, "Message"]
 
-__all__ = ["Message", "OptionName", "option_named", "worded"]
+__all__ = ["Message", "OptionName", "option_named", "with_reworded_options"]
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def option_named(name: str, *value: Any) -> Message:
     return Message((OptionName(name, value),))
 
 
-def worded(text: Text, words_of: Callable[[OptionName], str]) -> str:
+def with_reworded_options(text: Text, words_of: Callable[[OptionName], str]) -> str:
     """Return a text in which each option is named in other words."""
     return "".join(words_of(part) if isinstance(part, OptionName) else part for part in _parts_of(text))
 

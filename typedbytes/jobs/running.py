@@ -48,10 +48,10 @@ if TYPE_CHECKING:
 
     Engine = Callable[[Job, Commands, list[Split], OutputFolder, Processes], Step]
 
-__all__ = ["run_by"]
+__all__ = ["run_with_engine"]
 
 
-def run_by(
+def run_with_engine(
     engine: Engine, job: Job, commands: Commands | None = None, tasks: Any = None, where: str = "this machine"
 ) -> Result:
     """Run a job, each step by an engine: engine(job, commands, splits, output, processes).run() returns its counters.

@@ -78,16 +78,16 @@ def find_steps_by_reading(job: Job, say: Callable[[str], object]) -> list[StepRo
 
     Where it cannot be asked, it is taken to have a reducer, and say() says so.
     """
-    source, alone = Source(job.script), _Alone()
+    source, processes = Source(job.script), _QueryProcesses()
     start, steps = [sys.executable, *launcher(job), job.script], []
     if source.has_steps or source.has_params or source.is_front or job.front:
-        steps = _answered_steps(job, start, alone, "it must run here too, to say what its steps and parameters are")
+        steps = _answered_steps(job, start, processes, "it must run here too, to say what its steps and parameters are")
     if not steps:
         roles = dict(source.roles)
         unsaid = [role for role, has in roles.items() if has is None]
         if unsaid and source.calls_run:
             try:
-                (answered, *more) = _answered_roles(job, start, [unsaid], alone)
+                (answered, *more) = _answered_roles(job, start, [unsaid], processes)
                 steps = [answered, *more] if more else []
                 roles.update({role: role in answered for role in unsaid})
             except JobError as error:
@@ -216,7 +216,7 @@ def _scripts():
 # -- asking
 
 
-class _Alone:
+class _QueryProcesses:
     """What asking a script needs of Processes: it has no job, and needs no POSIX."""
 
     threads = ThreadPoolExecutor

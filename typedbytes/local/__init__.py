@@ -20,7 +20,7 @@ from typedbytes.jobs.errors import CommandError, InputError, JobError, OptionErr
 from typedbytes.jobs.job import ROWS, job_from_user_values
 from typedbytes.jobs.properties import reducers_of
 from typedbytes.jobs.result import Result
-from typedbytes.jobs.running import run_by
+from typedbytes.jobs.running import run_with_engine
 from typedbytes.local._functions import command_of
 from typedbytes.local.scheduler import Scheduler, check_memory
 from typedbytes.streaming.task_environment import check_functions
@@ -131,12 +131,12 @@ def run_job(job: Job, *, progress: Progress | None = None) -> Result:
 
         check_memory(job)
         steps = None if job.functions is None else [_step_of(job.functions)]
-        return run_by(partial(Scheduler, progress), job, tasks=InlineTasks(steps))
+        return run_with_engine(partial(Scheduler, progress), job, tasks=InlineTasks(steps))
     check_memory(job)
     commands = None
     if job.functions is not None:
         job, commands = _of_functions(job, job.functions)
-    return run_by(partial(Scheduler, progress), job, commands)
+    return run_with_engine(partial(Scheduler, progress), job, commands)
 
 
 def _has_only_commands(job):

@@ -83,8 +83,8 @@ def run_job(spark: Any, job: Job) -> Result:
     """Run a jobs.Job of a script as `run_script` does; raises as it does."""
     from functools import partial
 
-    from typedbytes.jobs.running import run_by
+    from typedbytes.jobs.running import run_with_engine
     from typedbytes.spark._job import SparkJob
 
     job.check_engine("spark")
-    return run_by(partial(SparkJob, spark), job, where="Spark")
+    return run_with_engine(partial(SparkJob, spark), job, where="Spark")

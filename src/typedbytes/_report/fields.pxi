@@ -107,7 +107,7 @@ cdef class Fields:
 
         A fault is the offset of a record, its number and that of the path at which it has nothing.
         """
-        return self.each(data, nparts, None)
+        return self.process_each(data, nparts, None)
 
     def with_sort_keys(self, data, int nparts, other):
         """Return each record as a pair of its sort key and its BYTES, and the fault that ended this, or None.
@@ -115,9 +115,9 @@ cdef class Fields:
         other: makes a sort key of the encoded value of a field, where it has one that is not known here. What it raises
         is in the fault, in the place of the path.
         """
-        return self.each(data, nparts, other)
+        return self.process_each(data, nparts, other)
 
-    cdef tuple each(self, data, int nparts, other):
+    cdef tuple process_each(self, data, int nparts, other):
         cdef Py_buffer view
         cdef const unsigned char* ends[3]
         cdef SkipOutcome outcome

@@ -228,7 +228,7 @@ cdef inline const unsigned char* after_space(JsonText* j, const unsigned char* p
     return p
 
 
-cdef inline const unsigned char* past(JsonText* j, const unsigned char* p, unsigned char wanted) noexcept:
+cdef inline const unsigned char* after_char(JsonText* j, const unsigned char* p, unsigned char wanted) noexcept:
     # After this character, and white space on both sides of it.
     p = after_space(j, p)
     return after_space(j, p + 1) if p < j.end and p[0] == wanted else not_json(j, p)

@@ -17,7 +17,7 @@ cdef const unsigned char* read_array(JsonText* j, const unsigned char* p, int co
     # A LIST or a VECTOR; of a MAP each item is an array of a key and a value.
     cdef Py_ssize_t mark = written(&j.out), nitems = 0
     j.depth += 1
-    p = past(j, p, c"[") if j.depth <= MAX_JSON_DEPTH else not_json(j, p)
+    p = after_char(j, p, c"[") if j.depth <= MAX_JSON_DEPTH else not_json(j, p)
     if p == NULL:
         return NULL
     reserve(&j.out, 5)
@@ -31,7 +31,7 @@ cdef const unsigned char* read_array(JsonText* j, const unsigned char* p, int co
         p = after_space(j, p)
         if p < j.end and p[0] == c"]":
             break
-        p = past(j, p, c",")
+        p = after_char(j, p, c",")
         if p == NULL:
             return NULL
     if code == LIST:
@@ -45,9 +45,9 @@ cdef const unsigned char* read_array(JsonText* j, const unsigned char* p, int co
 
 
 cdef const unsigned char* read_two(JsonText* j, const unsigned char* p) except? NULL:
-    p = past(j, p, c"[")
+    p = after_char(j, p, c"[")
     p = read_json(j, p) if p != NULL else NULL
-    p = past(j, p, c",") if p != NULL else NULL
+    p = after_char(j, p, c",") if p != NULL else NULL
     p = read_json(j, p) if p != NULL else NULL
     return end_of_array(j, p)
 
@@ -72,13 +72,13 @@ cdef const unsigned char* read_object(JsonText* j, const unsigned char* p) excep
     reserve(&j.out, 5)
     j.out.cursor[0] = MAP
     j.out.cursor += 5
-    p = past(j, p, c"{")
+    p = after_char(j, p, c"{")
     if p == NULL:
         return NULL
     while p == j.end or nmembers or p[0] != c"}":
         name = written(&j.out)
         p = read_string(j, p)
-        p = past(j, p, c":") if p != NULL else NULL
+        p = after_char(j, p, c":") if p != NULL else NULL
         if p == NULL:
             return NULL
         if nmembers == 0 and not j.plain:
@@ -117,7 +117,7 @@ cdef const unsigned char* read_object(JsonText* j, const unsigned char* p) excep
         p = after_space(j, p)
         if p < j.end and p[0] == c"}":
             break
-        p = past(j, p, c",")
+        p = after_char(j, p, c",")
         if p == NULL:
             return NULL
     if nmembers > INT32_MAX:
@@ -318,14 +318,14 @@ cdef inline int base64_digit(unsigned char byte) noexcept:
 cdef const unsigned char* read_writable(JsonText* j, const unsigned char* p) except? NULL:
     cdef Py_ssize_t mark = written(&j.out), nname, nbytes
     cdef unsigned char* payload
-    p = past(j, p, c"[")
+    p = after_char(j, p, c"[")
     if p == NULL:
         return NULL
     reserve(&j.out, 4)
     j.out.cursor += 4    # the code of the name's STRING is then the last byte of the payload's length
     p = read_string(j, p)
     nname = written(&j.out) - mark - 9
-    p = past(j, p, c",") if p != NULL else NULL
+    p = after_char(j, p, c",") if p != NULL else NULL
     p = read_base64(j, p, BYTES) if p != NULL else NULL
     p = end_of_array(j, p)
     if p == NULL:
@@ -344,12 +344,12 @@ cdef const unsigned char* read_writable(JsonText* j, const unsigned char* p) exc
 cdef const unsigned char* read_ext(JsonText* j, const unsigned char* p) except? NULL:
     cdef JsonNumber number
     cdef Py_ssize_t mark = written(&j.out)
-    p = past(j, p, c"[")
+    p = after_char(j, p, c"[")
     if p == NULL or not read_number(j, p, &number):
         return NULL
     if not has_int64(&number) or not 50 <= int64_of(&number) <= 200:
         return not_json(j, p)
-    p = past(j, number.end, c",")
+    p = after_char(j, number.end, c",")
     p = read_base64(j, p, <int>int64_of(&number)) if p != NULL else NULL
     p = end_of_array(j, p)
     if p != NULL and j.hive and j.out.start[mark] == ENDOFRECORD:

@@ -64,7 +64,7 @@ cdef class Merging:
             self.load(&self.runs[i])
             self.tree[self.nruns + i] = i
         for i in range(self.nruns - 1, 0, -1):
-            self.tree[i] = self.better(self.tree[2 * i], self.tree[2 * i + 1])
+            self.tree[i] = self.winner_of(self.tree[2 * i], self.tree[2 * i + 1])
         return 0
 
     cdef int load(self, Run* run) except -1:
@@ -121,7 +121,7 @@ cdef class Merging:
             memcpy(padded, start, min(run.nkey, <Py_ssize_t>SLACK))
             run.window = first_window(padded, run.nkey, self.hive, 0, 0) ^ self.flip
 
-    cdef inline Py_ssize_t better(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+    cdef inline Py_ssize_t winner_of(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
         cdef const Run* x = &self.runs[i]
         cdef const Run* y = &self.runs[j]
         cdef int difference
@@ -143,7 +143,7 @@ cdef class Merging:
     cdef inline void replay(self, Py_ssize_t i) noexcept nogil:
         cdef Py_ssize_t node = (self.nruns + i) >> 1
         while node > 0:
-            self.tree[node] = self.better(self.tree[2 * node], self.tree[2 * node + 1])
+            self.tree[node] = self.winner_of(self.tree[2 * node], self.tree[2 * node + 1])
             node >>= 1
 
     cdef Py_ssize_t fill(self, unsigned char* out, Py_ssize_t capacity) except -1:

@@ -129,7 +129,7 @@ cdef void sort_few(Arena* a, Entry* e, Py_ssize_t n, Py_ssize_t at) noexcept nog
         while end < n and e[end].window == e[start].window:
             end += 1
         if end - start > 1:
-            deeper = deepen(a, e + start, end - start, at, True)
+            deeper = load_next_windows(a, e + start, end - start, at, True)
             if deeper >= 0:
                 sort_few(a, e + start, end - start, deeper)
         start = end
@@ -170,7 +170,7 @@ cdef Py_ssize_t common_nbytes(Arena* a, const Entry* e, Py_ssize_t n, Py_ssize_t
     return nkey
 
 
-cdef Py_ssize_t deepen(Arena* a, Entry* e, Py_ssize_t n, Py_ssize_t at, bint stuck) noexcept nogil:
+cdef Py_ssize_t load_next_windows(Arena* a, Entry* e, Py_ssize_t n, Py_ssize_t at, bint stuck) noexcept nogil:
     # Loads the next window of entries whose windows are equal; returns the offset in the keys after it, or -1 if the
     # keys are equal. stuck: all last windows were equal, so the next one should begin where the keys differ.
     cdef Py_ssize_t nkey, i
@@ -209,7 +209,7 @@ cdef int radix_sort(Arena* a, Entry* e, Entry* scratch, Py_ssize_t n, Py_ssize_t
         for i in range(1, n):
             differing |= e[i].window ^ e[0].window
         if differing == 0:
-            at = deepen(a, e, n, at, stuck)
+            at = load_next_windows(a, e, n, at, stuck)
             if at < 0:
                 return 0
             stuck = True

@@ -154,7 +154,7 @@ cdef class CoalescingWriter(OpenWriter):
             return 0
         self.holder = PyThread_get_thread_ident()
         try:
-            self.send_so_far()
+            self.send_written_so_far()
         finally:
             self.leave()
         return 1
@@ -221,7 +221,7 @@ cdef class CoalescingWriter(OpenWriter):
         self.holder = PyThread_get_thread_ident()
         self.check_signals()
         self.check_failed()
-        return self.send_full()
+        return self.send_full_batches()
 
     cdef int check_signals(self) except -1:
         PyErr_CheckSignals()
@@ -251,7 +251,7 @@ cdef class CoalescingWriter(OpenWriter):
         cdef int failed = 0
         cdef iovec piece
         if self.nsent == self.nsending:
-            self.swap()
+            self.swap_buffers()
         self.is_sending = True
         pthread_mutex_unlock(&self.mutex)
         if self.nsent < self.nsending:
@@ -289,7 +289,7 @@ cdef class CoalescingWriter(OpenWriter):
             return ETIMEDOUT
         return EINTR
 
-    cdef void swap(self) noexcept nogil:
+    cdef void swap_buffers(self) noexcept nogil:
         cdef WriteBuffer* buf = &self.encoder.buf
         cdef unsigned char* empty = self.sending
         self.nsending = buf.cursor - buf.start
@@ -302,7 +302,7 @@ cdef class CoalescingWriter(OpenWriter):
         self.counts.batches += self.nsending > 0
         self.counts.largest = max(self.counts.largest, self.nsending)
 
-    cdef int send_ours(self) except -1:
+    cdef int send_until_done(self) except -1:
         # No other thread is sending.
         cdef int interrupted = 1
         self.holder = 0
@@ -314,14 +314,14 @@ cdef class CoalescingWriter(OpenWriter):
                 self.check_signals()
         return self.check_failed()
 
-    cdef int send_full(self) except -1:
+    cdef int send_full_batches(self) except -1:
         # Send a full batch, unless another thread is sending: that thread calls this when it has sent its own. A thread
         # that waits sends the next batch, since otherwise one thread could send those of all others without end. What
         # an exception has interrupted is sent by the timer, or by the next call where there is none.
         while not self.is_sending and (
                 written(&self.encoder.buf) >= self.flush_bytes or (self.delay_ns < 0 and self.nsent < self.nsending)):
             self.counts.by_size += self.nsent == self.nsending
-            self.send_ours()
+            self.send_until_done()
             if self.nwaiting:
                 break
         return 0
@@ -367,26 +367,26 @@ cdef class CoalescingWriter(OpenWriter):
             pthread_mutex_lock(&self.mutex)
         pthread_mutex_unlock(&self.mutex)
 
-    cdef int advance(self) except -1:
+    cdef int send_or_wait(self) except -1:
         # Wait until another thread has sent its batch, or send one.
         self.check_process()
-        return self.wait() if self.is_sending else self.send_ours()
+        return self.wait() if self.is_sending else self.send_until_done()
 
-    cdef int advance_open(self) except -1:
+    cdef int send_or_wait_open(self) except -1:
         # The same before a message is put into the buffer: after close() it would never be sent.
-        self.advance()
+        self.send_or_wait()
         return self.raise_closed() if self.is_closed else 0
 
     cdef int send_everything(self) except -1:
         while self.is_sending or self.nsent < self.nsending or written(&self.encoder.buf):
-            self.advance()
+            self.send_or_wait()
         return 0
 
-    cdef int send_so_far(self) except -1:
+    cdef int send_written_so_far(self) except -1:
         # Send what is in the buffers now: other threads may continue to write.
         cdef long long last = self.nswaps + (written(&self.encoder.buf) > 0)
         while self.nswaps < last or (self.nswaps == last and (self.is_sending or self.nsent < self.nsending)):
-            self.advance()
+            self.send_or_wait()
         return 0
 
     cdef int send_large(self, Py_ssize_t before) except -1:
@@ -395,7 +395,7 @@ cdef class CoalescingWriter(OpenWriter):
         cdef BlockEncoder detached = self.detach_message(before)
         cdef long long last = self.nswaps + (before > 0)
         while self.is_sending or self.nsent < self.nsending or self.nswaps < last:
-            self.advance_open()
+            self.send_or_wait_open()
         self.is_sending = True
         self.large_sender = PyThread_get_thread_ident()
         self.counts.batches += 1
@@ -454,7 +454,7 @@ cdef class CoalescingWriter(OpenWriter):
         self.enter()
         try:
             while written(&encoder.buf) > self.capacity - SCRATCH:
-                self.advance_open()
+                self.send_or_wait_open()
             before = written(&encoder.buf)
             encoder.append_message(args, parse_id(id), reply)
             self.check_process()
@@ -467,10 +467,10 @@ cdef class CoalescingWriter(OpenWriter):
                 if self.is_asleep:
                     pthread_cond_broadcast(&self.woken)
             if not self.is_finalizing:
-                self.send_full()
+                self.send_full_batches()
             elif written(&encoder.buf):
                 self.counts.by_size += 1
-                self.send_so_far()
+                self.send_written_so_far()
         finally:
             self.restore()
             self.leave()
@@ -497,8 +497,8 @@ cdef class CoalescingWriter(OpenWriter):
         self.enter()
         try:
             self.counts.by_request += 1
-            self.send_so_far()
-            self.send_full()
+            self.send_written_so_far()
+            self.send_full_batches()
         finally:
             self.leave()
 

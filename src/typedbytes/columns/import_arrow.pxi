@@ -365,7 +365,7 @@ cdef Column* import_views(const ArrowArray* array, int64_t offset, int64_t n, in
         for i in range(n):
             if is_valid_at(valid, offset + i):
                 memcpy(&nbytes, view + 16 * i, 4)
-                total = plus(total, nbytes)
+                total = saturating_sum(total, nbytes)
             c.wide_offsets[i + 1] = total
         if not reserve_data(c, total):
             raise MemoryError
@@ -421,7 +421,7 @@ cdef int encode_dictionary(Column* c, const Column* indices, const Column* value
             if not 0 <= index < values.n:
                 raise EncodeValueError(f"dictionary index {index} is out of range: "
                                        f"the dictionary has {values.n} values", f"[{i}]")
-            total = plus(total, bound_of(values, index, index + 1, 0))
+            total = saturating_sum(total, bound_of(values, index, index + 1, 0))
     if not reserve_data(c, total):
         raise MemoryError
     out = c.data

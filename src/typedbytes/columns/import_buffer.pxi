@@ -17,7 +17,7 @@ cdef bint convert_numbers(Column* c, const unsigned char* p, Py_ssize_t n, Py_ss
     cdef bint fits = True
     c.code = code_of(kind, itemsize)
     c.width = width_of(c.code)
-    if not reserve_data(c, times(n, c.width)):
+    if not reserve_data(c, saturating_product(n, c.width)):
         raise MemoryError
     c.used = n * c.width
     for i in range(n):
@@ -137,7 +137,7 @@ cdef int borrow_validity(Rows rows, bytes valid) except -1:
 
 
 cdef int import_buffer(Column* c, Py_buffer* view, str kind, bint swapped) except -1:
-    cdef Py_ssize_t nitems = times(c.n, c.nitems)
+    cdef Py_ssize_t nitems = saturating_product(c.n, c.nitems)
     cdef bint fits
     cdef bint is_packed = view.strides[view.ndim - 1] == view.itemsize or c.nitems == 0
     if view.ndim == 2:
@@ -162,7 +162,7 @@ cdef bint convert_grid(Column* c, Py_buffer* view, str kind, bint swapped) excep
     cdef bint fits = True
     cdef Column* row = new_column(FIXED, c.code, 0)
     try:
-        if not reserve_data(c, times(times(c.n, c.nitems), c.width)):
+        if not reserve_data(c, saturating_product(saturating_product(c.n, c.nitems), c.width)):
             raise MemoryError
         for i in range(c.n):
             fits &= convert_numbers(row, <const unsigned char*>view.buf + i * view.strides[0], c.nitems,

@@ -117,11 +117,11 @@ cdef struct Table:
 # Sizes that are more than fits become PY_SSIZE_T_MAX, which no allocation is asked for: lengths of arrays need not have
 # memory behind them, as strides may be 0 and values may take no bytes.
 
-cdef inline Py_ssize_t plus(Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+cdef inline Py_ssize_t saturating_sum(Py_ssize_t a, Py_ssize_t b) noexcept nogil:
     return a + b if a <= PY_SSIZE_T_MAX - b else PY_SSIZE_T_MAX
 
 
-cdef inline Py_ssize_t times(Py_ssize_t n, Py_ssize_t size) noexcept nogil:
+cdef inline Py_ssize_t saturating_product(Py_ssize_t n, Py_ssize_t size) noexcept nogil:
     return n * size if size == 0 or n <= PY_SSIZE_T_MAX // size else PY_SSIZE_T_MAX
 
 

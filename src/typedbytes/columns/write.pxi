@@ -38,35 +38,36 @@ cdef Py_ssize_t bound_of(const Column* c, Py_ssize_t first, Py_ssize_t last, Py_
     cdef Py_ssize_t total = 0
     cdef Py_ssize_t i, start, end
     if c.valid != NULL or c.kind == UNKNOWN:
-        total = times(n, max(null_nbytes, c.null.nbytes if c.null != NULL else 0))
+        total = saturating_product(n, max(null_nbytes, c.null.nbytes if c.null != NULL else 0))
     if c.kind == FIXED or c.kind == PARTLY_UNFIT:
-        return plus(total, times(n, 1 + c.width))
+        return saturating_sum(total, saturating_product(n, 1 + c.width))
     if c.kind == ARRAY:
-        return plus(total, times(n, plus(5, times(c.nitems, 1 + c.width))))
+        return saturating_sum(
+            total, saturating_product(n, saturating_sum(5, saturating_product(c.nitems, 1 + c.width))))
     if c.kind == DECIMAL:
-        return plus(total, times(n, 5 + MAX_DECIMAL_NBYTES))
+        return saturating_sum(total, saturating_product(n, 5 + MAX_DECIMAL_NBYTES))
     if c.kind == FIXED_BYTES:
-        return plus(total, times(n, 5 + c.width))
+        return saturating_sum(total, saturating_product(n, 5 + c.width))
     if c.kind == CHOICE:
-        return plus(total, times(n, longest_choice(c)))
+        return saturating_sum(total, saturating_product(n, longest_choice(c)))
     if c.kind == UNKNOWN or n == 0:
         return total
     if has_children_per_value(c):
-        total = plus(total, times(n, 5))
+        total = saturating_sum(total, saturating_product(n, 5))
         for i in range(c.nchildren):
             if c.kind == STRUCT:
-                total = plus(total, times(n, c.children[i].key_nbytes))
-            total = plus(total, bound_of(c.children[i], first, last, null_nbytes))
+                total = saturating_sum(total, saturating_product(n, c.children[i].key_nbytes))
+            total = saturating_sum(total, bound_of(c.children[i], first, last, null_nbytes))
         return total
     start = offset_at(c, first)
     end = offset_at(c, last)
     if c.kind == ENCODED:
-        return plus(total, end - start)
-    total = plus(total, times(n, 2 if c.kind == VARIABLE_LIST and c.code == LIST else 5))
+        return saturating_sum(total, end - start)
+    total = saturating_sum(total, saturating_product(n, 2 if c.kind == VARIABLE_LIST and c.code == LIST else 5))
     if c.kind == VARIABLE_LENGTH:
-        return plus(total, end - start)
+        return saturating_sum(total, end - start)
     for i in range(c.nchildren):
-        total = plus(total, bound_of(c.children[i], start, end, null_nbytes))
+        total = saturating_sum(total, bound_of(c.children[i], start, end, null_nbytes))
     return total
 
 
@@ -255,7 +256,7 @@ def encode_rows(list columns, list starts, Py_ssize_t n, Py_ssize_t max_nbytes, 
             first[i] = starts[i]
             if not 0 <= first[i] <= (<Rows>columns[i]).n - n:
                 raise IndexError("row range is outside the columns")
-        n = fitting(c, first, ncolumns, n, max_nbytes, state.null_nbytes)
+        n = nrows_within(c, first, ncolumns, n, max_nbytes, state.null_nbytes)
         return fill_bytes(c, first, ncolumns, n, bound_of_rows(c, first, ncolumns, n, state.null_nbytes), &state,
                           nbefore), n
     finally:
@@ -268,12 +269,12 @@ cdef Py_ssize_t bound_of_rows(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns
     cdef Py_ssize_t total = 0
     cdef Py_ssize_t i
     for i in range(ncolumns):
-        total = plus(total, bound_of(c[i], first[i], first[i] + n, null_nbytes))
+        total = saturating_sum(total, bound_of(c[i], first[i], first[i] + n, null_nbytes))
     return total
 
 
-cdef Py_ssize_t fitting(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssize_t n, Py_ssize_t max_nbytes,
-                        Py_ssize_t null_nbytes) noexcept nogil:
+cdef Py_ssize_t nrows_within(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssize_t n, Py_ssize_t max_nbytes,
+                             Py_ssize_t null_nbytes) noexcept nogil:
     # A number of rows, at least one, whose bytes are at most `max_nbytes`, to within a factor of two.
     while n > 1 and bound_of_rows(c, first, ncolumns, n, null_nbytes) > max_nbytes:
         n = (n + 1) // 2

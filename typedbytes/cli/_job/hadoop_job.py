@@ -13,7 +13,7 @@ from typedbytes.cli._job.options import job_of
 from typedbytes.cli._job.result import counters_by_step, hints
 from typedbytes.cli._job.shown import check_shown, submit_and_show
 from typedbytes.cli._job.submit_options import SubmitSettings, bundle_of
-from typedbytes.hadoop.steps import removals_of_output, replacement, unneeded
+from typedbytes.hadoop.steps import outputs_no_longer_needed, removals_of_output, replacement
 
 TYPE_CHECKING = False
 
@@ -92,7 +92,7 @@ def _shell_commands(jobs, command, moves):
     commands = []
     for number, job in enumerate(jobs):
         commands.append(job.shell(*command))
-        removals = [words for path in unneeded(jobs, number) for words in removals_of_output(job, path)]
+        removals = [words for path in outputs_no_longer_needed(jobs, number) for words in removals_of_output(job, path)]
         commands += [shlex.join([command[0], *words]) for words in removals]
     commands += [shlex.join([command[0], *words]) for words in moves]
     return " &&\n".join(commands).split("\n")

@@ -11,7 +11,7 @@ from typedbytes.cli._job.submit_failure import failure_of, words_of
 from typedbytes.jobs.errors import OptionError
 from typedbytes.jobs.fronts import FRONTS
 from typedbytes.jobs.job import Job
-from typedbytes.jobs.messages import worded
+from typedbytes.jobs.messages import with_reworded_options
 
 TYPE_CHECKING = False
 
@@ -218,7 +218,7 @@ def _check_commands(job, settings, commands, arguments):
     reducers, given = job.asked_reducers
     needing = [
         *(["--combine-with"] if settings.combiner is not None else []),
-        *([worded(given, words_of)] if reducers else []),
+        *([with_reworded_options(given, words_of)] if reducers else []),
     ]
     if needing and settings.reducer is None:
         raise Failure(USAGE, f"{needing[0]} needs --reducer COMMAND")

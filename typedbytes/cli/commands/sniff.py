@@ -159,7 +159,7 @@ def _header_of_rcfile(source, inputs):
 def _values(source, form, name, inputs, size):
     """Return what the first values show, and how many are whole and right."""
     opening = formats.Opening(display_name(name), False, inputs.dialect, inputs.max_bytes)
-    start = _Start(formats.source_of(source, form, opening))
+    start = _FirstBytes(formats.source_of(source, form, opening))
     heads: list = []
     offset, fault = 0, None
 
@@ -193,7 +193,7 @@ def _beyond(head, offset, size):
     return typedbytes.TruncatedError(message, offset) if offset + len(head) + nbytes > size else None
 
 
-class _Start(io.RawIOBase):
+class _FirstBytes(io.RawIOBase):
     """Read the first bytes of a source, MAX_NBYTES of them; `is_cut` once it ended there."""
 
     def __init__(self, source):

@@ -32,7 +32,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     examples:
       typedbytes tail -n 3 --pairs part-00000.tb | typedbytes to-json --pairs
     """
-    last, inputs = _Last(settings.nrecords, settings.dialect), Inputs(settings, REFUSE)
+    last, inputs = _LastRecords(settings.nrecords, settings.dialect), Inputs(settings, REFUSE)
     with Records(settings, output) as records:
         for name in inputs:
             with inputs.reading(name) as reader:
@@ -42,7 +42,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
                 writer.write_raw(chunk)
 
 
-class _Last:
+class _LastRecords:
     """Keep the last records of several readers, in chunks as they arrive."""
 
     def __init__(self, wanted, dialect):

@@ -11,7 +11,7 @@ import tempfile
 from typedbytes import streaming
 from typedbytes.fronts.dumbo.user_code import Params, adapted
 from typedbytes.fronts.dumbo.util import Options, dumpcode, dumptext, fail, named_values, number_of, parseargs
-from typedbytes.fronts.refusals import said_of
+from typedbytes.fronts.refusals import text_without_options
 from typedbytes.fronts.started import is_started_by_engine
 
 TYPE_CHECKING = False
@@ -190,7 +190,7 @@ def _run_job(opts: Options, of_steps: list[Any]) -> None:
             local.run_job(OurJob(sys.argv[0], inputs, target, output_format="pairs", quiet=False, **fields))
             _write_file(target, output[0], output_format)
     except JobError as error:
-        fail(said_of(error))
+        fail(text_without_options(error))
 
 
 def _run_on_hadoop(opts, fields, inputs, output, output_format, overwrite):

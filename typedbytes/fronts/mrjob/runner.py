@@ -18,7 +18,7 @@ from typedbytes.fronts.mrjob.options import options_of_files
 from typedbytes.fronts.mrjob.step import MRStep, StepFailedException
 from typedbytes.fronts.mrjob.tasks import properties_of, steps_of
 from typedbytes.fronts.mrjob.util import expand_path
-from typedbytes.fronts.refusals import NoInput, NotHere, Refusal, said_of
+from typedbytes.fronts.refusals import NoInput, NotSupported, Refusal, text_without_options
 from typedbytes.jobs.errors import JobError, OptionError, SubmitError
 from typedbytes.jobs.fronts import FRONTS
 from typedbytes.jobs.job import Job
@@ -55,7 +55,7 @@ def described(job: MRJob, options: dict[str, Any], engine: str, folder: str) -> 
     given = vars(job.options)
     for name, why in REFUSED.items():
         if given.get(name) or options.get(name):
-            raise NotHere(f"--{name.replace('_', '-')} is not supported: {why}")
+            raise NotSupported(f"--{name.replace('_', '-')} is not supported: {why}")
     files, words = _files_of_options(job)
     conf = properties_of({**options.get("jobconf", {}), **job.jobconf(), **job.options.jobconf})
     fields: dict[str, Any] = {}
@@ -200,7 +200,7 @@ class Runner:
         self._job = job
         self.alias: str = job.options.runner or "inline"
         if self.alias in ("emr", "dataproc"):
-            raise NotHere(f"-r {self.alias} is not here: {CLOUDS.format(self.alias)}")
+            raise NotSupported(f"-r {self.alias} is not here: {CLOUDS.format(self.alias)}")
         self._opts = options_of_files(self.alias, job.options.conf_paths)
         self._folder = tempfile.mkdtemp(prefix="mrjob-")
         self._result: Result | None = None
@@ -235,7 +235,7 @@ class Runner:
             if self.alias == "inline" and error.__cause__ is not None:
                 raise error.__cause__ from None
             nsteps = len(self._job.steps())
-            raise StepFailedException(said_of(error), 0 if nsteps == 1 else None, nsteps) from error
+            raise StepFailedException(text_without_options(error), 0 if nsteps == 1 else None, nsteps) from error
         log.info(f"job output is in {self._output}")
         log.debug(f"counters: {self.counters()}")
 
@@ -300,12 +300,12 @@ class Runner:
         return made
 
     def _run_inline(self, job):
-        from typedbytes.jobs.running import run_by
+        from typedbytes.jobs.running import run_with_engine
         from typedbytes.local.inline import InlineTasks
         from typedbytes.local.scheduler import Scheduler
 
         tasks = InlineTasks(steps_of(type(self._job), job.arguments, self._job), is_reporting=False)
-        return run_by(lambda *of_step: Scheduler(None, *of_step), replace(job, processes=1), tasks=tasks)
+        return run_with_engine(lambda *of_step: Scheduler(None, *of_step), replace(job, processes=1), tasks=tasks)
 
     def _run_local(self, job):
         from typedbytes import local
@@ -314,7 +314,7 @@ class Runner:
 
     def _run_spark(self, job):
         if find_spec("pyspark") is None:
-            raise NotHere("-r spark needs PySpark: pip install 'typedbytes[spark]'")
+            raise NotSupported("-r spark needs PySpark: pip install 'typedbytes[spark]'")
         from typedbytes import spark
         from typedbytes.spark.session import session_of
 

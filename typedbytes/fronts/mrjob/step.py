@@ -139,7 +139,7 @@ class MRStep:
         return found
 
 
-class _Other:
+class _UnsupportedStep:
     """A step that is not of Python on Hadoop Streaming: it can be described, and is refused when the job runs."""
 
     kind: str = ""
@@ -172,7 +172,7 @@ class _Other:
         return {"type": self.kind, **{name: getattr(self, name) for name in self.names.split() if name != "spark"}}
 
 
-class JarStep(_Other):
+class JarStep(_UnsupportedStep):
     """A step that is a jar."""
 
     kind: str = "jar"
@@ -182,7 +182,7 @@ class JarStep(_Other):
         super().__init__(jar=jar, **kwargs)
 
 
-class SparkStep(_Other):
+class SparkStep(_UnsupportedStep):
     """A step of Spark's own API."""
 
     kind: str = "spark"
@@ -192,7 +192,7 @@ class SparkStep(_Other):
         super().__init__(spark=spark, **kwargs)
 
 
-class SparkJarStep(_Other):
+class SparkJarStep(_UnsupportedStep):
     """A step that is a jar for Spark."""
 
     kind: str = "spark_jar"
@@ -202,7 +202,7 @@ class SparkJarStep(_Other):
         super().__init__(jar=jar, main_class=main_class, **kwargs)
 
 
-class SparkScriptStep(_Other):
+class SparkScriptStep(_UnsupportedStep):
     """A step that is a script for Spark."""
 
     kind: str = "spark_script"

@@ -15,7 +15,7 @@ from operator import itemgetter
 
 from typedbytes import streaming
 from typedbytes.fronts.mrjob.step import MRStep
-from typedbytes.fronts.refusals import NotAPair, NotHere
+from typedbytes.fronts.refusals import NotAPair, NotSupported
 from typedbytes.sortkey import encode
 from typedbytes.streaming.commands import lines_through
 from typedbytes.streaming.task_environment import find_format, find_output, has_text_keys, is_last
@@ -48,10 +48,10 @@ def steps_of(kind: type[MRJob], words: Sequence[str], job: MRJob | None = None) 
 
 def _step_of(kind, words, job, number, step, nsteps):
     if not isinstance(step, MRStep):
-        raise NotHere(f"step {number + 1} is a {type(step).__name__}: only steps of Python run here")
+        raise NotSupported(f"step {number + 1} is a {type(step).__name__}: only steps of Python run here")
     roles = [role for role, name in NAMES.items() if role == "map" or step.has(name)]
     if "combine" in roles and "reduce" not in roles:
-        raise NotHere(f"step {number + 1} has a combiner and no reducer")
+        raise NotSupported(f"step {number + 1} has a combiner and no reducer")
     functions = {role: _RoleCode(kind, words, role, number, "reduce" in roles) for role in roles}
     sorts_values = bool(job.sort_values()) and "reduce" in roles and not _is_text()
     return streaming.Step(

@@ -332,7 +332,7 @@ cdef PyObject* pairs_from_stack(Decoding* d, Py_ssize_t base) except NULL:
     return <PyObject*>pairs
 
 
-cdef inline int deepen(Encoding* e) except -1:
+cdef inline int enter_level(Encoding* e) except -1:
     if unlikely(e.depth >= e.max_depth):
         return raise_encode_depth(e)
     e.depth += 1
@@ -340,7 +340,7 @@ cdef inline int deepen(Encoding* e) except -1:
 
 
 cdef inline int open_encoded(Encoding* e, PathFrame* frame, int code) except -1:
-    deepen(e)
+    enter_level(e)
     frame.parent = e.frame
     frame.key = NULL
     frame.index = 0

@@ -65,7 +65,7 @@ cdef class RecordIterator:
         self.state = OPEN
         return result
 
-    def _hold(self, function):
+    def _call_exclusively(self, function):
         """Call a function, also after an error, and return its result; no step can be taken meanwhile."""
         if not claim_state(&self.state, OPEN, BUSY):
             self.enter()
@@ -99,7 +99,7 @@ cdef class WrappedIterator(RecordIterator):
 
     def close(self):
         """Close the iterator, which is then at its end."""
-        self._hold(self.iterator.close)
+        self._call_exclusively(self.iterator.close)
         self.over = True
 
 

@@ -136,7 +136,7 @@ cdef class ReadAheadIterator(RecordIterator):
 
     def close(self):
         """End the iteration."""
-        self._hold(self.stop)
+        self._call_exclusively(self.stop)
         self.over = True
 
     def stop(self):

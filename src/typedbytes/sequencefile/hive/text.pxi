@@ -121,7 +121,7 @@ cdef int append_base64(RowGroups g, const unsigned char* p, const unsigned char*
     reserve(out, 5 + (end - p))
     to = out.cursor + 5
     while at != end:
-        sextet = sextet_of(at[0])
+        sextet = base64_value(at[0])
         if sextet < 0:
             return g.append_payload(BYTES, p, end - p)
         at += 1
@@ -146,7 +146,7 @@ cdef enum:
     SPACE = 65
 
 
-cdef inline int sextet_of(unsigned char c) noexcept nogil:
+cdef inline int base64_value(unsigned char c) noexcept nogil:
     if <unsigned char>(c - 65) <= 25:
         return c - 65
     if <unsigned char>(c - 97) <= 25:

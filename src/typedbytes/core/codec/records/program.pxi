@@ -264,7 +264,7 @@ cdef class TypeProgram:
                     if not made.by_code[code]:
                         made.by_code[code] = <unsigned char>(i + 1)
         for i in range(made.nitems):
-            for code in lax_codes(node.members[i]):
+            for code in codes_if_not_strict(node.members[i]):
                 if not made.by_code[256 + code]:
                     made.by_code[256 + code] = <unsigned char>(i + 1)
         by_index = {index: (member.record.tag[1], index + 1) for index, member in enumerate(node.members)

@@ -58,7 +58,7 @@ def readable_codes(node):
     return READABLE_CODES.get(node.kind, ())
 
 
-def lax_codes(node):
+def codes_if_not_strict(node):
     """Return further type codes that values of a type are read from where types are not strict."""
     return LAX_CODES.get(node.kind, ())
 
