@@ -54,10 +54,14 @@ def connect(
 ) -> Connection:
     """Connect to a server in another process, of `serve` or of org.typedbytes.block.Server in Java.
 
-    address: the path of a Unix socket, or a host and a port. timeout: seconds that connecting and each wait may take,
-    None for no limit. ring: whether calls may pass through memory, if the server is on this machine; otherwise, and
-    where there is no such memory, they go over the socket. capacity, spin: as for `SharedRing`. max_bytes, default,
-    pickle: as for `Connection`. Raises OSError where nothing answers at the address.
+    - address: the path of a Unix socket, or a host and a port.
+    - timeout: seconds that connecting and each wait may take, None for no limit.
+    - ring: whether calls may pass through memory, if the server is on this machine; otherwise, and where there is no
+      such memory, they go over the socket.
+    - capacity, spin: as for `SharedRing`.
+    - max_bytes, default, pickle: as for `Connection`.
+
+    Raises OSError where nothing answers at the address.
 
     >>> with serve(("127.0.0.1", 0), {"add": lambda a, b: a + b}) as server:
     ...     with connect(server.address) as connection:
@@ -91,16 +95,19 @@ def serve(
 ) -> Server:
     """Answer the calls of those that connect, from Python or Java, until the Server is closed.
 
-    address: the path of a Unix socket, or a host and a port, 0 for any that is free. A path of a server that has ended
-    is used again. All that can connect can call, on 127.0.0.1 each user of the machine: put the path into a folder of
-    your own.
-    handlers: a mapping of commands to functions, each called with the values after the command; or one function,
-    called with all values. What a function returns is the answer; its exception is a CallError of the caller. A
-    parameter whose annotation has a record class in it gets instances of that class, and a return annotation with one
-    says how the answer is written; a record without it is written by its class.
-    timeout: seconds after which a client that sends nothing is disconnected. ring: whether calls may pass through
-    memory. spin: as for `SharedRing`. max_clients: at once; others are disconnected. max_bytes: of a message.
-    default, pickle: as for `Connection`.
+    - address: the path of a Unix socket, or a host and a port, 0 for any that is free. A path of a server that has
+      ended is used again. All that can connect can call, on 127.0.0.1 each user of the machine: put the path into a
+      folder of your own.
+    - handlers: a mapping of commands to functions, each called with the values after the command; or one function,
+      called with all values. What a function returns is the answer; its exception is a CallError of the caller. A
+      parameter whose annotation has a record class in it gets instances of that class, and a return annotation with one
+      says how the answer is written; a record without it is written by its class.
+    - timeout: seconds after which a client that sends nothing is disconnected.
+    - ring: whether calls may pass through memory.
+    - spin: as for `SharedRing`.
+    - max_clients: at once; others are disconnected.
+    - max_bytes: of a message.
+    - default, pickle: as for `Connection`.
 
     Each client has a thread of its own, so functions are called by several threads at once. Where a message does not
     want a reply, an exception disconnects the client.

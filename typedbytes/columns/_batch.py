@@ -62,15 +62,19 @@ class Batch(_native.Batch, Exports):
     def column(self, name: int | str) -> NDArray[Any] | tuple[Any, ...]:
         """Return a column as a NumPy array, read-only, over the memory of the batch.
 
-        name: the number of a column, its name, or a path of names such as "value.0" to a part of it. Numbers and
-        BOOLs are one array of int8, bool, int16, int32, int64, float32 or float64; VECTORs of one arity and one kind
-        of number are an array of shape (rows, items), other VECTORs a tuple of arrays, one for each item. A LIST
-        column is a tuple of int32 offsets (rows + 1) and the column of all items; MAPs are offsets, keys, values, or
-        as a struct a dict of arrays by field. STRINGs and all else are copied into an array of str or bytes objects.
-        Dates and timestamps are an array of datetime64, times of day and durations of timedelta64; decimals, UUIDs
-        and the values of an enum are objects. Nulls are masked among numbers, in a numpy.ma.MaskedArray, and None
-        among objects; a LIST or a MAP that is null is empty here. Raises LookupError if there is no such column,
-        ImportError without NumPy.
+        name: the number of a column, its name, or a path of names such as "value.0" to a part of it. The result is
+
+        - for numbers and BOOLs one array of int8, bool, int16, int32, int64, float32 or float64;
+        - for VECTORs of one arity and one kind of number an array of shape (rows, items), for other VECTORs a tuple of
+          arrays, one for each item;
+        - for LISTs a tuple of int32 offsets (rows + 1) and the column of all items;
+        - for MAPs a tuple of offsets, keys and values, or as a struct a dict of arrays by field;
+        - for dates and timestamps an array of datetime64, for times of day and durations of timedelta64;
+        - for decimals, UUIDs and the values of an enum an array of objects;
+        - for STRINGs and all else an array of str or bytes objects, which are copies.
+
+        Nulls are masked among numbers, in a numpy.ma.MaskedArray, and None among objects; a LIST or a MAP that is null
+        is empty here. Raises LookupError if there is no such column, ImportError without NumPy.
 
         >>> import typedbytes
         >>> batch = next(read(typedbytes.Encoder().encode_pairs([("a", (1, 2.5)), ("b", (3, 4.5))])))

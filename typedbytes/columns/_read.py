@@ -28,28 +28,35 @@ def read(
 ) -> BatchReader:  # fmt: skip
     """Read a stream of pairs of one shape, or of values, as batches of columns.
 
-    source: any source that a Reader accepts; the path or the bytes of a SequenceFile, or a Reader of one; a folder of
-    part files, a pattern such as `out/part-*`, a list of paths, or a Split: errors then name the file, with the offset
-    and the record in it. batch_rows: rows of a batch, fewer in the last one, or if a column would exceed 2^31-1 bytes
-    or items. batch_nbytes: a batch also ends with the record by which it has that many encoded bytes, so that memory
-    does not depend on the size of records; None: 8 MiB, or 128 bytes for each of batch_rows if that is more. schema: a
-    type for each value of a record, by order (["string", "long"]), or in a dict with new names in order ({"word":
-    "string", "n": "long"}), or with the present names (key and value, or 0 and 1) in any order; None: taken from the
-    first record. columns: the names of those wanted, or paths to items of VECTORs, such as "value.1", and to fields of
-    MAPs, such as "value.price", which are null where a MAP lacks them; all else is skipped. pairs: whether records are
-    pairs, named key and value, or single values. on_mismatch: what to do with a value of another type than its column:
-    "error" raises MismatchError after the rows before it; "widen" changes the column to a type for both (INT to LONG,
-    numbers of several types to DOUBLE unless an integer beyond 2**53 would lose digits, VECTORs of one length to
-    VECTORs of any, all else to raw: encoded values); "split" ends the batch, and that record sets a new schema, with
-    raw for a value with items of several types. threads: the number of decoding threads; each takes one batch or 16 MiB
-    at a time, or a block of a SequenceFile, which it decompresses. dialect, max_depth: as for Reader. encoding,
-    unicode_errors: those of the STRINGs, as for Python's `bytes.decode`; columns have them in UTF-8. recursive: read
-    the folders inside a folder too. type: a record class, or any other type of single values, which sets the schema:
-    each field of a record is a column. key_type, value_type: the same for pairs. Values are checked, and may come in
-    all forms that a Reader of that type takes; DecodeTypeError says which does not fit. classes: descriptions of
-    classes of SequenceFiles, as for a `sequencefile.Reader`; each is a struct. serde: how Hive wrote the cells of an
-    RCFile, as "text" (ColumnarSerDe) or "binary" (LazyBinaryColumnarSerDe, which is Hive's default); a FormatError says
-    where the first cells are binary, and not text.
+    - source: any source that a Reader accepts; the path or the bytes of a SequenceFile, or a Reader of one; a folder of
+      part files, a pattern such as `out/part-*`, a list of paths, or a Split: errors then name the file, with the
+      offset and the record in it.
+    - batch_rows: rows of a batch, fewer in the last one, or if a column would exceed 2^31-1 bytes or items.
+    - batch_nbytes: a batch also ends with the record by which it has that many encoded bytes, so that memory does not
+      depend on the size of records; None: 8 MiB, or 128 bytes for each of batch_rows if that is more.
+    - schema: a type for each value of a record, by order (["string", "long"]), or in a dict with new names in order
+      ({"word": "string", "n": "long"}), or with the present names (key and value, or 0 and 1) in any order; None: taken
+      from the first record.
+    - columns: the names of those wanted, or paths to items of VECTORs, such as "value.1", and to fields of MAPs, such
+      as "value.price", which are null where a MAP lacks them; all else is skipped.
+    - pairs: whether records are pairs, named key and value, or single values.
+    - on_mismatch: what to do with a value of another type than its column: "error" raises MismatchError after the rows
+      before it; "widen" changes the column to a type for both (INT to LONG, numbers of several types to DOUBLE unless
+      an integer beyond 2**53 would lose digits, VECTORs of one length to VECTORs of any, all else to raw: encoded
+      values); "split" ends the batch, and that record sets a new schema, with raw for a value with items of several
+      types.
+    - threads: the number of decoding threads; each takes one batch or 16 MiB at a time, or a block of a SequenceFile,
+      which it decompresses.
+    - dialect, max_depth: as for Reader.
+    - encoding, unicode_errors: those of the STRINGs, as for Python's `bytes.decode`; columns have them in UTF-8.
+    - recursive: read the folders inside a folder too.
+    - type: a record class, or any other type of single values, which sets the schema: each field of a record is a
+      column.
+    - key_type, value_type: the same for pairs. With any of these types values are checked, and may come in all forms
+      that a Reader of that type takes; DecodeTypeError says which does not fit.
+    - classes: descriptions of classes of SequenceFiles, as for a `sequencefile.Reader`; each is a struct.
+    - serde: how Hive wrote the cells of an RCFile, as "text" (ColumnarSerDe) or "binary" (LazyBinaryColumnarSerDe,
+      which is Hive's default); a FormatError says where the first cells are binary, and not text.
 
     The path or the bytes of an RCFile give its rows: schema has names and types for its columns, by order; without one
     they are named 0, 1 and so on, and hold the text, or the bytes, of their cells. Only the columns that are wanted are

@@ -31,12 +31,17 @@ def scan_polars(
 ) -> Any:  # fmt: skip
     """Return a LazyFrame of Polars over files, which are read when it is collected.
 
-    paths: a path, URL, folder of part files or pattern such as `out/part-*`, or a list of them. A query reads only the
-    columns that it names, drops rows in each split before the next, and stops when it has the rows that it wants, as
-    for `head`. The schema is that of the first records; merge: of those of all files. pairs: as for `read`. threads:
-    how many splits are read at once; None: one for each processor. split_size: the bytes of a SequenceFile in a split.
-    recursive: read the folders inside folders too. options: `dialect`, `max_depth`, `encoding`, `unicode_errors`, and
-    the types `type`, `key_type`, `value_type`, or for RCFiles `schema` and `serde`, as for `read`.
+    A query reads only the columns that it names, drops rows in each split before the next, and stops when it has the
+    rows that it wants, as for `head`.
+
+    - paths: a path, URL, folder of part files or pattern such as `out/part-*`, or a list of them.
+    - pairs: as for `read`.
+    - merge: take the schema from the first records of all files, not only from those of the first.
+    - threads: how many splits are read at once; None: one for each processor.
+    - split_size: the bytes of a SequenceFile in a split.
+    - recursive: read the folders inside folders too.
+    - options: `dialect`, `max_depth`, `encoding`, `unicode_errors`, and the types `type`, `key_type`, `value_type`, or
+      for RCFiles `schema` and `serde`, as for `read`.
 
     Raises FileNotFoundError for what is not there, SchemaError where there are no records; collecting it raises what
     reading raises.

@@ -70,10 +70,10 @@ class OpenRCFile:
 def splits(paths: Paths, split_size: int = 128 << 20, *, recursive: bool = False) -> list[Split]:
     """Return the splits of files: each record is in exactly one, and those of a file are in its order.
 
-    paths: a path, URL, folder of part files or pattern such as `out/part-*`, or a list of them. split_size: the
-    bytes of a SequenceFile or an RCFile that a split has; it is cut at the sync markers after them. Files of
-    typed bytes have none, and are one split each. A file without bytes has no split, unless all are empty. recursive:
-    read the folders inside folders too.
+    - paths: a path, URL, folder of part files or pattern such as `out/part-*`, or a list of them.
+    - split_size: the bytes of a SequenceFile or an RCFile that a split has; it is cut at the sync markers after them.
+      Files of typed bytes have none, and are one split each. A file without bytes has no split, unless all are empty.
+    - recursive: read the folders inside folders too.
 
     Raises ValueError for a split_size below 1, FileNotFoundError for what is not there.
 

@@ -35,17 +35,18 @@ def write(
 ) -> int:  # fmt: skip
     """Write columns as a stream of pairs, or of values, and return the number of rows.
 
-    sink: anything that a Writer accepts, a Writer, or a sequencefile.Writer, whose classes the values become. columns:
-    two of them, key and value, or with pairs=False one: a dict, a sequence, or an object with `__arrow_c_array__` or
-    `__arrow_c_stream__`, such as a record batch, a table or a data frame; a Batch or a BatchReader, which are written
-    as the bytes that were read. Columns with other names than key and value are taken by their order. A column is a
-    NumPy array or another buffer of numbers, an Arrow array, a sequence of Python objects, or a tuple of columns, which
-    are the items of a VECTOR, as are the rows of an array of two dimensions. The bytes are those that the encoder
-    writes for the same values; numbers keep their width, as NumPy scalars do. nulls: "error", "hive" (Hive's NULL) or
-    "value" (the encoding of null_value); None in a sequence of objects is a null, and so are values that pandas marks
-    as missing. With "error" the nulls of a Batch are written as they were read. structs: what an Arrow struct becomes,
-    "vector" or "map": a MAP with the names of the fields as keys, without the fields that are null unless `nulls` says
-    what to write for them.
+    - sink: anything that a Writer accepts, a Writer, or a sequencefile.Writer, whose classes the values become.
+    - columns: two of them, key and value, or with pairs=False one: a dict, a sequence, or an object with
+      `__arrow_c_array__` or `__arrow_c_stream__`, such as a record batch, a table or a data frame; a Batch or a
+      BatchReader, which are written as the bytes that were read. Columns with other names than key and value are taken
+      by their order. A column is a NumPy array or another buffer of numbers, an Arrow array, a sequence of Python
+      objects, or a tuple of columns, which are the items of a VECTOR, as are the rows of an array of two dimensions.
+      The bytes are those that the encoder writes for the same values; numbers keep their width, as NumPy scalars do.
+    - nulls: "error", "hive" (Hive's NULL) or "value" (the encoding of null_value); None in a sequence of objects is a
+      null, and so are values that pandas marks as missing. With "error" the nulls of a Batch are written as they were
+      read.
+    - structs: what an Arrow struct becomes, "vector" or "map": a MAP with the names of the fields as keys, without the
+      fields that are null unless `nulls` says what to write for them.
 
     Raises EncodeTypeError for columns without a type code, EncodeValueError for nulls (with nulls="error"), for columns
     of different lengths, and for a pair whose first column is named "value" or whose second "key", unless they are both

@@ -59,17 +59,18 @@ def run(
 ) -> Result:  # fmt: skip
     """Run a job and return its Result; raises JobError when it fails, and leaves no output then.
 
-    mapper, reducer, combiner: functions or classes as for `typedbytes.streaming.run`, of a file that another process
-    can import; or commands, a string or a list of words, that read and write pairs of typed bytes as under Hadoop
-    Streaming. Without a reducer the mapper's output is the job's.
+    - mapper, reducer, combiner: functions or classes as for `typedbytes.streaming.run`, of a file that another process
+      can import; or commands, a string or a list of words, that read and write pairs of typed bytes as under Hadoop
+      Streaming. Without a reducer the mapper's output is the job's.
+    - inputs: paths of files and folders, patterns, "-" for standard input; one or a list. SequenceFiles give their
+      pairs, files of typed bytes (.tb) too, text files their lines as in Hadoop: an offset and a text; binary data is
+      an InputError. A folder gives its files, except those whose names start with _ or a dot. Or records in memory, an
+      iterable of tuples of a key and a value, which are the input of one map task.
+    - output: a folder that does not exist yet.
+    - reducers: how many reduce tasks, hence part files.
+    - environ: more variables for the tasks.
+    - progress: called as progress(phase, done, total) with "map" or "reduce" and bytes of input.
 
-    inputs: paths of files and folders, patterns, "-" for standard input; one or a list. SequenceFiles give their pairs,
-    files of typed bytes (.tb) too, text files their lines as in Hadoop: an offset and a text; binary data is an
-    InputError. A folder gives its files, except those whose names start with _ or a dot. Or records in memory, an
-    iterable of tuples of a key and a value, which are the input of one map task. output: a folder that does not exist
-    yet. reducers: how many reduce tasks, hence part files. environ: more variables for the tasks.
-
-    progress: called as progress(phase, done, total) with "map" or "reduce" and bytes of input.
     The other options are those of `jobs.Job`.
 
     >>> import os, tempfile
@@ -105,11 +106,15 @@ def run_script(
 ) -> Result:  # fmt: skip
     """Run the job of a script as `run` does; raises as it does.
 
-    The script calls `typedbytes.streaming.run`, and is started with a role and then the arguments. reducers: None
-    is 1 when the script has a reducer, and 0 otherwise. combiner: False leaves it out, None uses it when the
-    script has one, and with True it must have one. name: of the job; None: that of the script. In a script with
-    several steps, each reads what the step before wrote. The counters and tasks of the Result are totals; its
-    `steps` has a Result for each step.
+    The script calls `typedbytes.streaming.run`, and is started with a role and then the arguments. In a script with
+    several steps, each reads what the step before wrote. The counters and tasks of the Result are totals; its `steps`
+    has a Result for each step.
+
+    - reducers: None is 1 when the script has a reducer, and 0 otherwise.
+    - combiner: False leaves it out, None uses it when the script has one, and with True it must have one.
+    - name: of the job; None: that of the script.
+
+    The other options are those of `run`; `front` is that of `jobs.Job`.
     """
     job = job_from_user_values(
         script, inputs, output, reducers, combiner, secondary, input_format, output_format, name, files=files,

@@ -130,15 +130,19 @@ def _documented(texts):
 class Reader(_native.Reader):
     """Read the (key, value) pairs of a SequenceFile, or of a split of it.
 
-    file: a path, a URL that fsspec knows, a binary file object, a descriptor, or bytes. start, length: the split; it
-    has exactly the records that Hadoop reads for it. raw: return the bytes of keys and values, not decoded. resync:
-    after damage continue at the next sync marker, and list in `skipped` what was skipped; without it, the error is
-    raised after the records before it. max_bytes: limit of a record, and of a decompressed value or block buffer; None
-    for no limit. decoders: functions of bytes by class name, for classes that this library does not know, whose bytes
-    are otherwise returned as `typedbytes.Writable`, or in place of its own, as for Text in another encoding. classes:
-    descriptions of classes, such as "id: long, name: text", by class name, or the path of a file of them. key_type,
-    value_type, strict: as for `typedbytes.PairReader`, whatever the classes are: text fits a date, a MapWritable a
-    record class. Other options as for `typedbytes.Decoder`; unicode_errors applies to Text too.
+    - file: a path, a URL that fsspec knows, a binary file object, a descriptor, or bytes.
+    - start, length: the split; it has exactly the records that Hadoop reads for it.
+    - raw: return the bytes of keys and values, not decoded.
+    - resync: after damage continue at the next sync marker, and list in `skipped` what was skipped; without it, the
+      error is raised after the records before it.
+    - max_bytes: limit of a record, and of a decompressed value or block buffer; None for no limit.
+    - decoders: functions of bytes by class name, for classes that this library does not know, whose bytes are otherwise
+      returned as `typedbytes.Writable`, or in place of its own, as for Text in another encoding.
+    - classes: descriptions of classes, such as "id: long, name: text", by class name, or the path of a file of them.
+    - key_type, value_type, strict: as for `typedbytes.PairReader`, whatever the classes are: text fits a date, a
+      MapWritable a record class.
+
+    Other options as for `typedbytes.Decoder`; unicode_errors applies to Text too.
 
     Raises FormatError, TruncatedError and LimitError with the offset in the file and the record's index;
     ModuleNotFoundError for a codec whose library is not installed. After an error the Reader stays failed.
@@ -219,14 +223,21 @@ def _check_compression(source, path, error):
 class Writer(_native.Writer):
     """Write a SequenceFile.
 
-    file: a path, a URL that fsspec knows, a binary file object or a descriptor. key_class, value_class: names of
-    Writable classes; for Hadoop's own the package can be left out. compression: "none", "record" or "block"; by default
-    "block" if a codec is given, else "none". codec: its class or one of default, gzip, bzip2, snappy, lz4, zstd.
-    metadata: text by name, for the header. version: 4 to 6. sync_marker: 16 bytes, random if not given. sync_interval:
-    bytes between markers. block_size: bytes of keys and values that end a block. encoders: functions by class name that
-    take an object and return bytes, for classes that this library does not know, whose objects must otherwise be bytes
-    or a `typedbytes.Writable`, or in place of its own. classes: descriptions, as for `Reader`. key_type, value_type,
-    omit_none: as for `typedbytes.PairWriter`. Other options as for `typedbytes.Encoder`.
+    - file: a path, a URL that fsspec knows, a binary file object or a descriptor.
+    - key_class, value_class: names of Writable classes; for Hadoop's own the package can be left out.
+    - compression: "none", "record" or "block"; by default "block" if a codec is given, else "none".
+    - codec: its class or one of default, gzip, bzip2, snappy, lz4, zstd.
+    - metadata: text by name, for the header.
+    - version: 4 to 6.
+    - sync_marker: 16 bytes, random if not given.
+    - sync_interval: bytes between markers.
+    - block_size: bytes of keys and values that end a block.
+    - encoders: functions by class name that take an object and return bytes, for classes that this library does not
+      know, whose objects must otherwise be bytes or a `typedbytes.Writable`, or in place of its own.
+    - classes: descriptions, as for `Reader`.
+    - key_type, value_type, omit_none: as for `typedbytes.PairWriter`.
+
+    Other options as for `typedbytes.Encoder`.
 
     A record that cannot be encoded raises EncodeTypeError, EncodeValueError or what a hook raises, and nothing of it is
     written. After an error of the sink the Writer stays failed. The end of a with block closes the Writer, after an

@@ -33,16 +33,19 @@ def read(
 ) -> Iterator[tuple[Any, Any]]:  # fmt: skip
     """Iterate over the (key, value) pairs of files and folders of part files.
 
-    paths: a path, URL or pattern such as `out/part-*`, or several. The files of a folder are read in the order of their
-    names, except those whose names start with _ or a dot; of a MapFile its data; any other folder inside it raises
-    IsADirectoryError, unless recursive=True reads its files too. processes: how many do the work that can be divided.
-    Without `decoders` that is the decompression of blocks, up to twice as many ahead, which threads of this process do;
-    records keep their order. With `decoders`, which must be picklable, processes decode whole splits, or threads where
-    there is no GIL. ordered: keep the order there too; otherwise splits are returned as they are ready. progress:
-    called with (bytes done, total bytes) after each split. split_size: bytes. Other options as for `Reader`. Errors in
-    the data name the file and are raised after the records before them. Any other error in a process loses the records
-    of its split; if it cannot be pickled, a RuntimeError names it. With resync=True each skipped part of a file is
-    reported by a RuntimeWarning.
+    - paths: a path, URL or pattern such as `out/part-*`, or several. The files of a folder are read in the order of
+      their names, except those whose names start with _ or a dot; of a MapFile its data; any other folder inside it
+      raises IsADirectoryError, unless recursive=True reads its files too.
+    - processes: how many do the work that can be divided. Without `decoders` that is the decompression of blocks, up to
+      twice as many ahead, which threads of this process do; records keep their order. With `decoders`, which must be
+      picklable, processes decode whole splits, or threads where there is no GIL.
+    - ordered: keep the order there too; otherwise splits are returned as they are ready.
+    - progress: called with (bytes done, total bytes) after each split.
+    - split_size: bytes.
+
+    Other options as for `Reader`. Errors in the data name the file and are raised after the records before them. Any
+    other error in a process loses the records of its split; if it cannot be pickled, a RuntimeError names it. With
+    resync=True each skipped part of a file is reported by a RuntimeWarning.
 
     >>> import os, tempfile
     >>> from typedbytes.sequencefile import Writer

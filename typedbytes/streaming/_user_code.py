@@ -34,13 +34,15 @@ CO_VARARGS = 4  # of inspect, whose import takes longer than a short task
 class Step:
     """One step of a job: a mapper, a reducer, a combiner and their options, as of run(), and options of its own.
 
-    reducers is the number of its reduce tasks, and properties are those of -D, for this step alone: both win over the
-    job's. mapper_command, combiner_command and reducer_command are lines for a shell: a command alone is the code of
-    the role; beside a function or a class it is a filter before it. Commands read and write lines, a key, a TAB and a
-    value, as under Hadoop Streaming; a mapper's lines of text have no key. Where a command stands between map and
-    reduce, all keys and values there are text, sorted by their bytes. With raw_text, lines of a text input are bytes,
-    as they are, not str. inputs are the numbers of the earlier steps whose output the step reads, from 1; 0 is the
-    input of the job; by default it is the step before.
+    - reducers: the number of its reduce tasks; properties: those of -D. Both are for this step alone, and win over the
+      job's.
+    - mapper_command, combiner_command, reducer_command: lines for a shell. A command alone is the code of the role;
+      beside a function or a class it is a filter before it. Commands read and write lines, a key, a TAB and a value, as
+      under Hadoop Streaming; a mapper's lines of text have no key. Where a command stands between map and reduce, all
+      keys and values there are text, sorted by their bytes.
+    - raw_text: whether lines of a text input are bytes, as they are, not str.
+    - inputs: the numbers of the earlier steps whose output the step reads, from 1; 0 is the input of the job; by
+      default it is the step before.
 
     >>> from typedbytes.streaming import lib
     >>> Step(lambda key, value: [(value, 1)], lib.sumreducer, reducers=1).roles
