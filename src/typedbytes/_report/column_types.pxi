@@ -114,7 +114,7 @@ cdef int read_cell(const unsigned char* p, Py_ssize_t nbytes, Cell* cell) except
         if p[i - 1] == c"." or ndigits - nplaces == 0 or p[is_negative] == c"0" and ndigits - nplaces > 1:
             return 0
         if not is_real:
-            return put_whole(digits, is_negative, cell)
+            return append_whole(digits, is_negative, cell)
         cell.real = divided_double(digits, <int>nplaces)
         if cell.real >= 0 and is_kept(cell.real, digits, nplaces):
             cell.kind = REAL_CELL
@@ -125,13 +125,13 @@ cdef int read_cell(const unsigned char* p, Py_ssize_t nbytes, Cell* cell) except
     if scan_number(p, p + nbytes, &number) != p + nbytes or number.end == NULL:
         return 0
     if has_int64(&number):
-        return put_whole(number.magnitude, is_negative, cell)
+        return append_whole(number.magnitude, is_negative, cell)
     if number.is_real and is_kept_by_double(&number):
         cell.kind, cell.real = REAL_CELL, double_at(p, nbytes)
     return 0
 
 
-cdef inline int put_whole(uint64_t magnitude, bint is_negative, Cell* cell) noexcept:
+cdef inline int append_whole(uint64_t magnitude, bint is_negative, Cell* cell) noexcept:
     if magnitude <= <uint64_t>INT64_MAX + is_negative:
         cell.kind = WHOLE_CELL
         cell.whole = <int64_t>(0 - magnitude) if is_negative else <int64_t>magnitude
@@ -266,7 +266,7 @@ cdef class ColumnTypes:
         cdef Cell cell
         if self.nparts == 1 and p[0] != STRING:
             ncells = load_i32(p + 1)
-            put_bytes_of(out, p, 5)
+            append_bytes_of(out, p, 5)
             p += 5
         for i in range(ncells):
             value = p + 5 + load_i32(p + 1) if has_names else p
@@ -275,14 +275,14 @@ cdef class ColumnTypes:
                 return NULL
             p = value + 5 + load_i32(value + 1)
             if has_names:
-                put_bytes_of(out, column.name, len(column.name))
+                append_bytes_of(out, column.name, len(column.name))
             if adds and not column.is_text or column.code != STRING:
                 read_cell(value + 5, p - value - 5, &cell)
                 if adds and not column.is_text and column.add(&cell):
                     self.nchanges += 1
             if column.code == STRING:
-                put_bytes_of(out, value, p - value)
-            elif not self.put_number(column.code, &cell, out):
+                append_bytes_of(out, value, p - value)
+            elif not self.append_number(column.code, &cell, out):
                 return NULL
         return p
 
@@ -309,10 +309,10 @@ cdef class ColumnTypes:
             self.row[number:number + 1] = [column]
         return column
 
-    cdef bint put_number(self, int code, const Cell* cell, WriteBuffer* out) except -1:
+    cdef bint append_number(self, int code, const Cell* cell, WriteBuffer* out) except -1:
         # False: the cell is not of the type.
         if cell.kind == EMPTY_CELL:
-            put_bytes_of(out, self.null, len(self.null))
+            append_bytes_of(out, self.null, len(self.null))
             return True
         reserve(out, 9)
         out.cursor[0] = <unsigned char>code

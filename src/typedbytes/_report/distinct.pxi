@@ -63,7 +63,7 @@ cdef class ChosenRecords:
                         raise_skipped(&self.d, &self.skipping, outcome)
                     ends[i + 1] = self.d.buf.cursor
                 if self.wants(ends):
-                    put_bytes_of(&out, ends[0], ends[self.nparts] - ends[0])
+                    append_bytes_of(&out, ends[0], ends[self.nparts] - ends[0])
                 self.d.record_index += 1
                 if not self.d.record_index & SIGNAL_MASK:
                     PyErr_CheckSignals()

@@ -138,10 +138,10 @@ cdef class Fields:
                         raise_skipped(&self.d, &self.skipping, outcome)
                     ends[i + 1] = self.d.buf.cursor
                 if other is None:
-                    missing = self.put_fields(ends, nparts, self.nkeys)
+                    missing = self.append_fields(ends, nparts, self.nkeys)
                 else:
                     try:
-                        missing = self.put_with_key(ends, nparts, other)
+                        missing = self.append_with_key(ends, nparts, other)
                     except (DecodeError, EncodeError) as error:
                         fault = ends[0] - self.d.buf.start, self.d.record_index, error
                 if missing >= 0:
@@ -155,7 +155,7 @@ cdef class Fields:
             self.out.owner = NULL
             PyBuffer_Release(&view)
 
-    cdef Py_ssize_t put_fields(self, const unsigned char** ends, int nparts, Py_ssize_t nkeys) except -2:
+    cdef Py_ssize_t append_fields(self, const unsigned char** ends, int nparts, Py_ssize_t nkeys) except -2:
         # Returns the number of a path at which there is nothing, and has written nothing then; -1: there is none.
         cdef Py_ssize_t before = written(&self.out), npaths = len(self.paths), i
         cdef const unsigned char* p
@@ -255,7 +255,7 @@ cdef class Fields:
 
     # Sort keys.
 
-    cdef Py_ssize_t put_with_key(self, const unsigned char** ends, int nparts, other) except -2:
+    cdef Py_ssize_t append_with_key(self, const unsigned char** ends, int nparts, other) except -2:
         cdef Py_ssize_t nbytes = ends[nparts] - ends[0], start = written(&self.out), missing
         cdef const unsigned char* p
         cdef const unsigned char* end
@@ -264,16 +264,16 @@ cdef class Fields:
             if p == NULL:
                 return 0
         else:
-            missing = self.put_fields(ends, nparts, 0)
+            missing = self.append_fields(ends, nparts, 0)
             if missing >= 0:
                 return missing
             p, end = self.out.start + start, self.out.cursor
         if nbytes > INT32_MAX:
             raise LimitError(f"a record of {nbytes} bytes is too large to be sorted by a value in it")
         if BYTE <= p[0] <= DOUBLE:
-            self.put_key_of_number(p)
+            self.append_key_of_number(p)
         else:
-            self.put_key(p, end, start, other)
+            self.append_key(p, end, start, other)
         reserve(&self.out, 5 + nbytes)
         self.out.cursor[0] = BYTES
         store_i32(self.out.cursor + 1, <int32_t>nbytes)
@@ -281,16 +281,16 @@ cdef class Fields:
         self.out.cursor += 5 + nbytes
         return -1
 
-    cdef int put_key_of_number(self, const unsigned char* p) except -1:
-        # What `put_key` writes for a number, without memory of its own.
+    cdef int append_key_of_number(self, const unsigned char* p) except -1:
+        # What `append_key` writes for a number, without memory of its own.
         cdef unsigned char key[2 * LONG_PAYLOAD]
         cdef Number number = number_at(p)
         memset(key, 0, sizeof(key))
         store_key_number(key, number.below, number.above, 0)
         key[KEY_NUMBER_NBYTES] = number.kind
-        return put_longs(&self.out, key, 2)
+        return append_longs(&self.out, key, 2)
 
-    cdef int put_key(self, const unsigned char* p, const unsigned char* end, Py_ssize_t start, other) except -1:
+    cdef int append_key(self, const unsigned char* p, const unsigned char* end, Py_ssize_t start, other) except -1:
         # start: where it is written, over what is there.
         cdef unsigned char order[KEY_SCRATCH]
         cdef unsigned char kinds[KEY_SCRATCH]
@@ -299,24 +299,24 @@ cdef class Fields:
         start_scratch(&self.order, order, KEY_SCRATCH)
         start_scratch(&self.kinds, kinds, KEY_SCRATCH)
         try:
-            if self.put_part(&cursor, end):
-                put_bytes_of(&self.order, self.kinds.start, written(&self.kinds))
+            if self.append_part(&cursor, end):
+                append_bytes_of(&self.order, self.kinds.start, written(&self.kinds))
                 nlongs = (written(&self.order) + LONG_PAYLOAD - 1) // LONG_PAYLOAD
                 reserve(&self.order, LONG_PAYLOAD)
                 memset(self.order.cursor, 0, LONG_PAYLOAD)
                 self.out.cursor = self.out.start + start
-                put_longs(&self.out, self.order.start, nlongs)
+                append_longs(&self.out, self.order.start, nlongs)
             else:
                 field = p[:end - p]
                 self.out.cursor = self.out.start + start
-                put_other_longs(&self.out, other(field))
+                append_other_longs(&self.out, other(field))
         finally:
             drop(&self.order)
             drop(&self.kinds)
             self.order.owner = self.kinds.owner = NULL
         return 0
 
-    cdef bint put_part(self, const unsigned char** cursor, const unsigned char* end) except -1:
+    cdef bint append_part(self, const unsigned char** cursor, const unsigned char* end) except -1:
         # Write the part of a key for the value at the cursor; False: it is not known here.
         cdef const unsigned char* p = cursor[0]
         cdef int code = p[0]
@@ -325,31 +325,31 @@ cdef class Fields:
         if code == STRING:
             if not is_utf8(p + 5, cursor[0] - p - 5):
                 return False
-            self.put_counted(KEY_TEXT, p + 5, cursor[0])
+            self.append_counted(KEY_TEXT, p + 5, cursor[0])
         elif code == BYTES:
-            self.put_counted(KEY_BINARY, p + 5, cursor[0])
+            self.append_counted(KEY_BINARY, p + 5, cursor[0])
         elif BYTE <= code <= DOUBLE:
-            self.put_number(number_at(p))
+            self.append_number(number_at(p))
         elif code == VECTOR:
             nitems = load_i32(p + 1)
             cursor[0] = p + 5
-            put_byte_of(&self.order, KEY_TUPLE)
+            append_byte_of(&self.order, KEY_TUPLE)
             for i in range(nitems):
-                if not self.put_part(cursor, end):
+                if not self.append_part(cursor, end):
                     return False
-            put_byte_of(&self.order, KEY_END)
+            append_byte_of(&self.order, KEY_END)
         elif is_null(p, cursor[0] - p, self.d.hive):
-            put_byte_of(&self.order, KEY_NONE_FIRST)
+            append_byte_of(&self.order, KEY_NONE_FIRST)
         else:
             return False
         return True
 
-    cdef int put_number(self, Number number) except -1:
+    cdef int append_number(self, Number number) except -1:
         reserve(&self.order, KEY_NUMBER_NBYTES)
         self.order.cursor = store_key_number(self.order.cursor, number.below, number.above, 0)
-        return put_byte_of(&self.kinds, number.kind)
+        return append_byte_of(&self.kinds, number.kind)
 
-    cdef int put_counted(self, unsigned char tag, const unsigned char* p, const unsigned char* end) except -1:
+    cdef int append_counted(self, unsigned char tag, const unsigned char* p, const unsigned char* end) except -1:
         reserve(&self.order, 2 * (end - p) + 3)
         self.order.cursor = store_key_bytes(self.order.cursor, tag, p, end, 0)
         return 0
@@ -409,21 +409,21 @@ cdef bint is_utf8(const unsigned char* p, Py_ssize_t nbytes) noexcept:
     return True
 
 
-cdef inline int put_byte_of(WriteBuffer* b, unsigned char byte) except -1:
+cdef inline int append_byte_of(WriteBuffer* b, unsigned char byte) except -1:
     reserve(b, 1)
     b.cursor[0] = byte
     b.cursor += 1
     return 0
 
 
-cdef inline int put_bytes_of(WriteBuffer* b, const unsigned char* p, Py_ssize_t nbytes) except -1:
+cdef inline int append_bytes_of(WriteBuffer* b, const unsigned char* p, Py_ssize_t nbytes) except -1:
     reserve(b, nbytes)
     memcpy(b.cursor, p, nbytes)
     b.cursor += nbytes
     return 0
 
 
-cdef int put_longs(WriteBuffer* b, const unsigned char* p, Py_ssize_t nlongs) except -1:
+cdef int append_longs(WriteBuffer* b, const unsigned char* p, Py_ssize_t nlongs) except -1:
     cdef Py_ssize_t i
     reserve(b, 9 * nlongs + 2)
     b.cursor[0] = LIST
@@ -438,7 +438,7 @@ cdef int put_longs(WriteBuffer* b, const unsigned char* p, Py_ssize_t nlongs) ex
     return 0
 
 
-cdef int put_other_longs(WriteBuffer* b, list longs) except -1:
+cdef int append_other_longs(WriteBuffer* b, list longs) except -1:
     reserve(b, 9 * len(longs) + 2)
     b.cursor[0] = LIST
     b.cursor += 1

@@ -71,14 +71,14 @@ def lines(data, *, bint pairs=False, bint plain=False, dialect="hadoop"):
         start_owned(&w.out, 2 * view.len + 64)
         while held(&d.buf):
             if pairs:
-                put_byte(&w, c"[")
-                put_next(&w, &d, &skipping)
-                put_text(&w, b", ", 2)
-                put_next(&w, &d, &skipping)
-                put_byte(&w, c"]")
+                append_byte(&w, c"[")
+                append_next(&w, &d, &skipping)
+                append_text(&w, b", ", 2)
+                append_next(&w, &d, &skipping)
+                append_byte(&w, c"]")
             else:
-                put_next(&w, &d, &skipping)
-            put_byte(&w, c"\n")
+                append_next(&w, &d, &skipping)
+            append_byte(&w, c"\n")
             d.record_index += 1
         return finish(&w.out)
     finally:
@@ -88,91 +88,91 @@ def lines(data, *, bint pairs=False, bint plain=False, dialect="hadoop"):
         PyBuffer_Release(&view)
 
 
-cdef int put_next(Walk* w, Decoding* d, Skipping* skipping) except -1:
+cdef int append_next(Walk* w, Decoding* d, Skipping* skipping) except -1:
     cdef const unsigned char* start = d.buf.cursor
     cdef SkipOutcome outcome = skip_value(skipping, &d.buf)
     if outcome != SKIPPED:
         raise_skipped(d, skipping, outcome)
     w.end = d.buf.cursor
-    put_value(w, start)
+    append_value(w, start)
     return 0
 
 
 # The functions below write the value at p, and return the address after it unless its size is fixed.
 
-cdef const unsigned char* put_value(Walk* w, const unsigned char* p) except NULL:
+cdef const unsigned char* append_value(Walk* w, const unsigned char* p) except NULL:
     cdef int code = p[0]
     w.work_count += 1
     if not w.work_count & SIGNAL_MASK:
         PyErr_CheckSignals()
     p += 1
     if code == STRING:
-        return put_string(w, p)
+        return append_string(w, p)
     if code == INT:
-        put_integer(w, load_i32(p))
+        append_integer(w, load_i32(p))
         return p + 4
     if code == LONG:
-        put_tagged(w, b'{"long": ', load_i64(p), not w.plain and load_i64(p) == <int32_t>load_i64(p))
+        append_tagged(w, b'{"long": ', load_i64(p), not w.plain and load_i64(p) == <int32_t>load_i64(p))
         return p + 8
     if code == DOUBLE:
-        put_double(w, p)
+        append_double(w, p)
         return p + 8
     if code == FLOAT:
-        put_float(w, p)
+        append_float(w, p)
         return p + 4
     if code == BOOL:
-        put_bool(w, p[0])
+        append_bool(w, p[0])
         return p + 1
     if code == BYTE:
-        put_tagged(w, b'{"byte": ', <signed char>p[0], not w.plain)
+        append_tagged(w, b'{"byte": ', <signed char>p[0], not w.plain)
         return p + 1
     if code == BYTES:
-        return put_bytes(w, p)
+        return append_bytes(w, p)
     if code == VECTOR:
-        return put_vector(w, p)
+        return append_vector(w, p)
     if code == LIST:
-        return put_list(w, p)
+        return append_list(w, p)
     if code == MAP:
-        return put_map(w, p)
+        return append_map(w, p)
     if code == WRITABLE:
-        return put_writable(w, p)
+        return append_writable(w, p)
     if w.hive and code == SHORT:
-        put_tagged(w, b'{"short": ', load_i16(p), not w.plain)
+        append_tagged(w, b'{"short": ', load_i16(p), not w.plain)
         return p + 2
     if w.hive and code == NULL_CODE:
-        put_text(w, b"null", 4)
+        append_text(w, b"null", 4)
         return p
     if w.hive and code == ENDOFRECORD:
-        put_text(w, b"null" if w.plain else b'{"ext": [177, ""]}', 4 if w.plain else 18)
+        append_text(w, b"null" if w.plain else b'{"ext": [177, ""]}', 4 if w.plain else 18)
         return p
     if code == PICKLE and not w.hive \
             and memcmp(p - 1, PICKLED_NONE, PICKLED_NONE_NBYTES if load_i32(p) == 4 else 5) == 0:
-        put_text(w, b"null", 4)
+        append_text(w, b"null", 4)
         return p + 8
-    return put_ext(w, code, p)
+    return append_ext(w, code, p)
 
 
-cdef inline int put_byte(Walk* w, unsigned char byte) except -1:
+cdef inline int append_byte(Walk* w, unsigned char byte) except -1:
     reserve(&w.out, 1)
     w.out.cursor[0] = byte
     w.out.cursor += 1
     return 0
 
 
-cdef inline int put_text(Walk* w, const char* text, Py_ssize_t nbytes) except -1:
+cdef inline int append_text(Walk* w, const char* text, Py_ssize_t nbytes) except -1:
     reserve(&w.out, nbytes)
     memcpy(w.out.cursor, text, nbytes)
     w.out.cursor += nbytes
     return 0
 
 
-cdef int put_bool(Walk* w, unsigned char byte) except -1:
+cdef int append_bool(Walk* w, unsigned char byte) except -1:
     if byte > 1 and not w.plain:
-        return put_tagged(w, b'{"bool": ', byte, True)
-    return put_text(w, b"true" if byte else b"false", 4 if byte else 5)
+        return append_tagged(w, b'{"bool": ', byte, True)
+    return append_text(w, b"true" if byte else b"false", 4 if byte else 5)
 
 
-cdef int put_integer(Walk* w, int64_t number) except -1:
+cdef int append_integer(Walk* w, int64_t number) except -1:
     cdef unsigned char digits[24]
     cdef uint64_t rest = -<uint64_t>number if number < 0 else <uint64_t>number
     cdef int first = 24
@@ -185,25 +185,25 @@ cdef int put_integer(Walk* w, int64_t number) except -1:
     if number < 0:
         first -= 1
         digits[first] = c"-"
-    return put_text(w, <const char*>digits + first, 24 - first)
+    return append_text(w, <const char*>digits + first, 24 - first)
 
 
-cdef int put_tagged(Walk* w, bytes tag, int64_t number, bint is_tagged) except -1:
+cdef int append_tagged(Walk* w, bytes tag, int64_t number, bint is_tagged) except -1:
     if is_tagged:
-        put_text(w, tag, len(tag))
-    put_integer(w, number)
+        append_text(w, tag, len(tag))
+    append_integer(w, number)
     if is_tagged:
-        put_byte(w, c"}")
+        append_byte(w, c"}")
     return 0
 
 
-cdef int put_number(Walk* w, double number) except -1:
+cdef int append_number(Walk* w, double number) except -1:
     # The shortest text that reads back as the same number, as Python's repr.
     cdef char* text
     cdef int nchars
     if fabs(number) < 1e15 and number == <int64_t>number and number != 0:
-        put_integer(w, <int64_t>number)
-        return put_text(w, b".0", 2)
+        append_integer(w, <int64_t>number)
+        return append_text(w, b".0", 2)
     reserve(&w.out, SHORTEST_NCHARS)
     nchars = shortest_text(number, <char*>w.out.cursor)
     if nchars:
@@ -211,76 +211,76 @@ cdef int put_number(Walk* w, double number) except -1:
         return 0
     text = double_text(number, c"r", 0, ADD_DOT_0, NULL)
     try:
-        return put_text(w, text, len(text))
+        return append_text(w, text, len(text))
     finally:
         PyMem_Free(text)
 
 
-cdef int put_double(Walk* w, const unsigned char* p) except -1:
+cdef int append_double(Walk* w, const unsigned char* p) except -1:
     if isfinite(load_f64(p)):
-        return put_number(w, load_f64(p))
-    return put_special(w, b'{"double": ', load_f64(p), p, 8)
+        return append_number(w, load_f64(p))
+    return append_special(w, b'{"double": ', load_f64(p), p, 8)
 
 
-cdef int put_float(Walk* w, const unsigned char* p) except -1:
+cdef int append_float(Walk* w, const unsigned char* p) except -1:
     cdef double number = load_f32(p)
     if not isfinite(number):
-        return put_special(w, b'{"float": ', number, p, 4)
+        return append_special(w, b'{"float": ', number, p, 4)
     if w.plain:
-        return put_short_number(w, number)
-    put_text(w, b'{"float": ', 10)
-    put_number(w, number)
-    return put_byte(w, c"}")
+        return append_short_number(w, number)
+    append_text(w, b'{"float": ', 10)
+    append_number(w, number)
+    return append_byte(w, c"}")
 
 
-cdef int put_short_number(Walk* w, double number) except -1:
+cdef int append_short_number(Walk* w, double number) except -1:
     # With as few digits as it takes to read the same FLOAT back.
     cdef char* text
     for precision in range(6, 10):
         text = double_text(number, c"g", precision, ADD_DOT_0, NULL)
         try:
             if precision == 9 or <float>float(text) == <float>number:
-                return put_text(w, text, len(text))
+                return append_text(w, text, len(text))
         finally:
             PyMem_Free(text)
 
 
-cdef int put_special(Walk* w, bytes tag, double number, const unsigned char* p, int nbytes) except -1:
+cdef int append_special(Walk* w, bytes tag, double number, const unsigned char* p, int nbytes) except -1:
     # The bits come from the payload: a signalling NaN of a FLOAT would become a quiet one when converted to a double.
     cdef int i
     if w.plain:
-        return put_text(w, b"null", 4)
-    put_text(w, tag, len(tag))
+        return append_text(w, b"null", 4)
+    append_text(w, tag, len(tag))
     if isnan(number):
-        put_text(w, b'"nan:', 5)
+        append_text(w, b'"nan:', 5)
         for i in range(nbytes):
-            put_byte(w, HEX[p[i] >> 4])
-            put_byte(w, HEX[p[i] & 15])
-        return put_text(w, b'"}', 2)
-    return put_text(w, b'"inf"}' if number > 0 else b'"-inf"}', 6 if number > 0 else 7)
+            append_byte(w, HEX[p[i] >> 4])
+            append_byte(w, HEX[p[i] & 15])
+        return append_text(w, b'"}', 2)
+    return append_text(w, b'"inf"}' if number > 0 else b'"-inf"}', 6 if number > 0 else 7)
 
 
-cdef const unsigned char* put_string(Walk* w, const unsigned char* p) except NULL:
+cdef const unsigned char* append_string(Walk* w, const unsigned char* p) except NULL:
     cdef Py_ssize_t nbytes = load_i32(p)
-    if not put_utf8(w, p + 4, nbytes):
+    if not append_utf8(w, p + 4, nbytes):
         if not w.plain:
-            put_text(w, b'{"string": ', 11)
-        put_base64(w, p + 4, nbytes)
+            append_text(w, b'{"string": ', 11)
+        append_base64(w, p + 4, nbytes)
         if not w.plain:
-            put_byte(w, c"}")
+            append_byte(w, c"}")
     return p + 4 + nbytes
 
 
-cdef const unsigned char* put_bytes(Walk* w, const unsigned char* p) except NULL:
+cdef const unsigned char* append_bytes(Walk* w, const unsigned char* p) except NULL:
     if w.plain:
-        return put_string(w, p)
-    put_text(w, b'{"bytes": ', 10)
-    put_base64(w, p + 4, load_i32(p))
-    put_byte(w, c"}")
+        return append_string(w, p)
+    append_text(w, b'{"bytes": ', 10)
+    append_base64(w, p + 4, load_i32(p))
+    append_byte(w, c"}")
     return p + 4 + load_i32(p)
 
 
-cdef bint put_utf8(Walk* w, const unsigned char* p, Py_ssize_t nbytes) except -1:
+cdef bint append_utf8(Walk* w, const unsigned char* p, Py_ssize_t nbytes) except -1:
     # A JSON string. False, and nothing is written, when the bytes are not UTF-8.
     cdef Py_ssize_t before = written(&w.out)
     cdef const unsigned char* end = p + nbytes
@@ -301,7 +301,7 @@ cdef bint put_utf8(Walk* w, const unsigned char* p, Py_ssize_t nbytes) except -1
         # Reserve the longest escape and all that follows.
         reserve(&w.out, 6 + (end - p) + 1)
         if p[0] < 0x80:
-            put_escape(w, p[0])
+            append_escape(w, p[0])
             p += 1
             continue
         width = width_of(p, end)
@@ -309,8 +309,8 @@ cdef bint put_utf8(Walk* w, const unsigned char* p, Py_ssize_t nbytes) except -1
             w.out.cursor = w.out.start + before
             return False
         if is_control(p, width):
-            put_code_unit(w, (p[0] & 0x1f) << 6 | p[1] & 0x3f if width == 2
-                          else (p[0] & 0xf) << 12 | (p[1] & 0x3f) << 6 | p[2] & 0x3f)
+            append_code_unit(w, (p[0] & 0x1f) << 6 | p[1] & 0x3f if width == 2
+                             else (p[0] & 0xf) << 12 | (p[1] & 0x3f) << 6 | p[2] & 0x3f)
         else:
             memcpy(w.out.cursor, p, width)
             w.out.cursor += width
@@ -320,16 +320,16 @@ cdef bint put_utf8(Walk* w, const unsigned char* p, Py_ssize_t nbytes) except -1
     return True
 
 
-cdef inline void put_escape(Walk* w, unsigned char byte) noexcept:
+cdef inline void append_escape(Walk* w, unsigned char byte) noexcept:
     if ESCAPES[byte] == c"u":
-        put_code_unit(w, byte)
+        append_code_unit(w, byte)
     else:
         w.out.cursor[0] = c"\\"
         w.out.cursor[1] = ESCAPES[byte]
         w.out.cursor += 2
 
 
-cdef void put_code_unit(Walk* w, int unit) noexcept:
+cdef void append_code_unit(Walk* w, int unit) noexcept:
     memcpy(w.out.cursor, b"\\u", 2)
     w.out.cursor[2] = HEX[unit >> 12]
     w.out.cursor[3] = HEX[unit >> 8 & 15]
@@ -369,7 +369,7 @@ cdef bint is_control(const unsigned char* p, int width) noexcept:
         and (p[1] == 0x80 and 0xa8 <= p[2] <= 0xae or p[1] == 0x81 and 0xa6 <= p[2] <= 0xa9)
 
 
-cdef int put_base64(Walk* w, const unsigned char* p, Py_ssize_t nbytes) except -1:
+cdef int append_base64(Walk* w, const unsigned char* p, Py_ssize_t nbytes) except -1:
     cdef Py_ssize_t i
     cdef unsigned char* out
     cdef int group
@@ -394,25 +394,25 @@ cdef int put_base64(Walk* w, const unsigned char* p, Py_ssize_t nbytes) except -
     return 0
 
 
-cdef const unsigned char* put_ext(Walk* w, int code, const unsigned char* p) except NULL:
+cdef const unsigned char* append_ext(Walk* w, int code, const unsigned char* p) except NULL:
     if w.plain and code == PICKLE and not w.hive:
-        return put_plain_pickle(w, p)
+        return append_plain_pickle(w, p)
     if w.plain:
-        return put_string(w, p) if code == BYTESTRING else put_plain_payload(w, p)
-    put_text(w, b'{"ext": [', 9)
-    put_integer(w, code)
-    put_text(w, b", ", 2)
-    put_base64(w, p + 4, load_i32(p))
-    put_text(w, b"]}", 2)
+        return append_string(w, p) if code == BYTESTRING else append_plain_payload(w, p)
+    append_text(w, b'{"ext": [', 9)
+    append_integer(w, code)
+    append_text(w, b", ", 2)
+    append_base64(w, p + 4, load_i32(p))
+    append_text(w, b"]}", 2)
     return p + 4 + load_i32(p)
 
 
-cdef const unsigned char* put_plain_payload(Walk* w, const unsigned char* p) except NULL:
-    put_base64(w, p + 4, load_i32(p))
+cdef const unsigned char* append_plain_payload(Walk* w, const unsigned char* p) except NULL:
+    append_base64(w, p + 4, load_i32(p))
     return p + 4 + load_i32(p)
 
 
-cdef const unsigned char* put_plain_pickle(Walk* w, const unsigned char* p) except NULL:
+cdef const unsigned char* append_plain_pickle(Walk* w, const unsigned char* p) except NULL:
     # Only the safe types are read; what has no plain form, or is not such a pickle, is base64.
     from typedbytes._core import loads    # imported lazily: reports of other values need no decoder
 
@@ -420,11 +420,11 @@ cdef const unsigned char* put_plain_pickle(Walk* w, const unsigned char* p) exce
         text, is_word = plain_object(loads((p - 1)[:5 + load_i32(p)]))
         data = text.encode()
     except ValueError:    # a DecodeError too
-        return put_plain_payload(w, p)
+        return append_plain_payload(w, p)
     if is_word:
-        put_text(w, data, len(data))
+        append_text(w, data, len(data))
     else:
-        put_utf8(w, <const unsigned char*><char*>data, len(data))
+        append_utf8(w, <const unsigned char*><char*>data, len(data))
     return p + 4 + load_i32(p)
 
 
@@ -450,83 +450,83 @@ cdef tuple plain_object(value):
     raise ValueError(f"an object of type {kind} has no plain form")
 
 
-cdef const unsigned char* put_writable(Walk* w, const unsigned char* p) except NULL:
+cdef const unsigned char* append_writable(Walk* w, const unsigned char* p) except NULL:
     # An "ext" when the class name is longer than the payload or not UTF-8.
     cdef Py_ssize_t nbytes = load_i32(p)
     cdef Py_ssize_t nname = load_i32(p + 4) if nbytes >= 4 else -1
     cdef Py_ssize_t before = written(&w.out)
     if w.plain and nbytes + 5 == ENCODED_NULL_WRITABLE_NBYTES \
             and memcmp(p - 1, ENCODED_NULL_WRITABLE, ENCODED_NULL_WRITABLE_NBYTES) == 0:
-        put_text(w, b"null", 4)
+        append_text(w, b"null", 4)
         return p + 4 + nbytes
     if w.plain:
-        return put_plain_payload(w, p)
+        return append_plain_payload(w, p)
     if not 0 <= nname <= nbytes - 4:
-        return put_ext(w, WRITABLE, p)
-    put_text(w, b'{"writable": [', 14)
-    if not put_utf8(w, p + 8, nname):
+        return append_ext(w, WRITABLE, p)
+    append_text(w, b'{"writable": [', 14)
+    if not append_utf8(w, p + 8, nname):
         w.out.cursor = w.out.start + before
-        return put_ext(w, WRITABLE, p)
-    put_text(w, b", ", 2)
-    put_base64(w, p + 8 + nname, nbytes - 4 - nname)
-    put_text(w, b"]}", 2)
+        return append_ext(w, WRITABLE, p)
+    append_text(w, b", ", 2)
+    append_base64(w, p + 8 + nname, nbytes - 4 - nname)
+    append_text(w, b"]}", 2)
     return p + 4 + nbytes
 
 
-cdef const unsigned char* put_vector(Walk* w, const unsigned char* p) except NULL:
+cdef const unsigned char* append_vector(Walk* w, const unsigned char* p) except NULL:
     cdef Py_ssize_t nitems = load_i32(p)
     cdef Py_ssize_t i
     p += 4
-    put_text(w, b"[" if w.plain else b'{"vector": [', 1 if w.plain else 12)
+    append_text(w, b"[" if w.plain else b'{"vector": [', 1 if w.plain else 12)
     for i in range(nitems):
         if i:
-            put_text(w, b", ", 2)
-        p = put_value(w, p)
-    put_text(w, b"]}", 1 if w.plain else 2)
+            append_text(w, b", ", 2)
+        p = append_value(w, p)
+    append_text(w, b"]}", 1 if w.plain else 2)
     return p
 
 
-cdef const unsigned char* put_list(Walk* w, const unsigned char* p) except NULL:
+cdef const unsigned char* append_list(Walk* w, const unsigned char* p) except NULL:
     cdef bint is_first = True
-    put_byte(w, c"[")
+    append_byte(w, c"[")
     while p[0] != MARKER:
         if not is_first:
-            put_text(w, b", ", 2)
+            append_text(w, b", ", 2)
         is_first = False
-        p = put_value(w, p)
-    put_byte(w, c"]")
+        p = append_value(w, p)
+    append_byte(w, c"]")
     return p + 1
 
 
-cdef const unsigned char* put_map(Walk* w, const unsigned char* p) except NULL:
+cdef const unsigned char* append_map(Walk* w, const unsigned char* p) except NULL:
     # A plain object when all keys are different STRINGs in UTF-8 and it cannot be taken for a tag.
     cdef Py_ssize_t npairs = load_i32(p)
     cdef bint is_object = w.plain or can_be_object(w, p + 4, npairs)
     cdef Py_ssize_t i
     p += 4
-    put_text(w, b"{" if is_object else b'{"map": [', 1 if is_object else 9)
+    append_text(w, b"{" if is_object else b'{"map": [', 1 if is_object else 9)
     for i in range(npairs):
         if i:
-            put_text(w, b", ", 2)
+            append_text(w, b", ", 2)
         if not is_object:
-            put_byte(w, c"[")
-        p = put_name(w, p) if w.plain else put_value(w, p)
-        put_text(w, b": " if is_object else b", ", 2)
-        p = put_value(w, p)
+            append_byte(w, c"[")
+        p = append_name(w, p) if w.plain else append_value(w, p)
+        append_text(w, b": " if is_object else b", ", 2)
+        p = append_value(w, p)
         if not is_object:
-            put_byte(w, c"]")
-    put_text(w, b"}" if is_object else b"]}", 1 if is_object else 2)
+            append_byte(w, c"]")
+    append_text(w, b"}" if is_object else b"]}", 1 if is_object else 2)
     return p
 
 
-cdef const unsigned char* put_name(Walk* w, const unsigned char* p) except NULL:
+cdef const unsigned char* append_name(Walk* w, const unsigned char* p) except NULL:
     # The name of a plain object's member: the JSON form of a key that is not text.
     cdef Py_ssize_t before = written(&w.out)
-    p = put_value(w, p)
+    p = append_value(w, p)
     if w.out.start[before] != c'"':
         text = w.out.start[before:written(&w.out)]
         w.out.cursor = w.out.start + before
-        put_utf8(w, <const unsigned char*>text, len(text))
+        append_utf8(w, <const unsigned char*>text, len(text))
     return p
 
 
@@ -541,7 +541,7 @@ cdef bint can_be_object(Walk* w, const unsigned char* p, Py_ssize_t npairs) exce
         if p[0] != STRING:
             return False
         nbytes = load_i32(p + 1)
-        if not put_utf8(w, p + 5, nbytes):
+        if not append_utf8(w, p + 5, nbytes):
             return False
         w.out.cursor = w.out.start + before
         if many is not None:

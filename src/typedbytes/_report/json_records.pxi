@@ -120,7 +120,7 @@ cdef class JsonRecords:
         try:
             p, self.j.end = <const unsigned char*>view.buf, <const unsigned char*>view.buf + view.len
             if not is_alone:
-                put_bytes_of(&self.text, p, view.len)
+                append_bytes_of(&self.text, p, view.len)
                 p, self.j.end = self.text.start, self.text.cursor
             if self.is_refused or self.j.end - p < self.wanted and not is_last:
                 return b""
@@ -128,7 +128,7 @@ cdef class JsonRecords:
             p = self.take_values(p, is_last)
             nleft = self.j.end - p
             if is_alone:
-                put_bytes_of(&self.text, p, nleft)
+                append_bytes_of(&self.text, p, nleft)
             else:
                 memmove(self.text.start, p, nleft)
                 self.text.cursor = self.text.start + nleft
@@ -257,14 +257,14 @@ cdef const unsigned char* read_json(JsonText* j, const unsigned char* p) except?
         return read_word(j, p, b"null", 4, <const char*>PICKLED_NONE, PICKLED_NONE_NBYTES)
     if not read_number(j, p, &number):
         return NULL
-    return put_json_real(j, &number, DOUBLE) if number.is_real else put_json_integer(j, &number)
+    return append_json_real(j, &number, DOUBLE) if number.is_real else append_json_integer(j, &number)
 
 
 cdef const unsigned char* read_word(JsonText* j, const unsigned char* p, const char* word, Py_ssize_t nbytes,
                                     const char* encoded, Py_ssize_t nencoded) except? NULL:
     if j.end - p < nbytes or memcmp(p, word, nbytes) != 0:
         return not_json(j, p)
-    put_bytes_of(&j.out, <const unsigned char*>encoded, nencoded)
+    append_bytes_of(&j.out, <const unsigned char*>encoded, nencoded)
     return p + nbytes
 
 
@@ -322,7 +322,7 @@ cdef inline int64_t int64_of(const JsonNumber* number) noexcept:
     return <int64_t>(0 - number.magnitude) if number.is_negative else <int64_t>number.magnitude
 
 
-cdef const unsigned char* put_json_integer(JsonText* j, JsonNumber* number) except? NULL:
+cdef const unsigned char* append_json_integer(JsonText* j, JsonNumber* number) except? NULL:
     cdef int64_t value
     if not has_int64(number):    # what is cut by the end may go on as a DOUBLE
         return not_json(j, number.end if number.end == j.end and number.ndigits <= MAX_DIGITS else number.start)
@@ -339,7 +339,7 @@ cdef const unsigned char* put_json_integer(JsonText* j, JsonNumber* number) exce
     return number.end
 
 
-cdef const unsigned char* put_json_real(JsonText* j, JsonNumber* number, int code) except? NULL:
+cdef const unsigned char* append_json_real(JsonText* j, JsonNumber* number, int code) except? NULL:
     # Of an integer the value is that of Python's int, which has no -0.
     cdef double value
     if number.ndigits > MAX_DIGITS:
@@ -401,7 +401,7 @@ cdef const unsigned char* read_string(JsonText* j, const unsigned char* p) excep
         while p < j.end and p[0] >= 0x20 and p[0] != c'"' and p[0] != c"\\":
             all_bits |= p[0]
             p += 1
-        put_bytes_of(&j.out, run, p - run)
+        append_bytes_of(&j.out, run, p - run)
         if p == j.end or p[0] < 0x20:
             return not_json(j, p)
         if p[0] == c'"':
@@ -442,7 +442,7 @@ cdef const unsigned char* read_escape(JsonText* j, const unsigned char* p) excep
             else letter if letter == c'"' or letter == c"\\" or letter == c"/" else 0
         if letter == 0:
             return not_json(j, p)
-        put_byte_of(&j.out, letter)
+        append_byte_of(&j.out, letter)
         return p + 2
     unit = code_unit_at(j, p)
     p += 6
@@ -454,18 +454,18 @@ cdef const unsigned char* read_escape(JsonText* j, const unsigned char* p) excep
         return not_json(j, min(p, j.end))
     reserve(&j.out, 4)
     if unit < 0x80:
-        put_byte_of(&j.out, <unsigned char>unit)
+        append_byte_of(&j.out, <unsigned char>unit)
     elif unit < 0x800:
-        put_byte_of(&j.out, <unsigned char>(0xc0 | unit >> 6))
+        append_byte_of(&j.out, <unsigned char>(0xc0 | unit >> 6))
     elif unit < 0x10000:
-        put_byte_of(&j.out, <unsigned char>(0xe0 | unit >> 12))
+        append_byte_of(&j.out, <unsigned char>(0xe0 | unit >> 12))
     else:
-        put_byte_of(&j.out, <unsigned char>(0xf0 | unit >> 18))
-        put_byte_of(&j.out, <unsigned char>(0x80 | unit >> 12 & 0x3f))
+        append_byte_of(&j.out, <unsigned char>(0xf0 | unit >> 18))
+        append_byte_of(&j.out, <unsigned char>(0x80 | unit >> 12 & 0x3f))
     if unit >= 0x800:
-        put_byte_of(&j.out, <unsigned char>(0x80 | unit >> 6 & 0x3f))
+        append_byte_of(&j.out, <unsigned char>(0x80 | unit >> 6 & 0x3f))
     if unit >= 0x80:
-        put_byte_of(&j.out, <unsigned char>(0x80 | unit & 0x3f))
+        append_byte_of(&j.out, <unsigned char>(0x80 | unit & 0x3f))
     return p
 
 

@@ -35,7 +35,7 @@ cdef const unsigned char* read_array(JsonText* j, const unsigned char* p, int co
         if p == NULL:
             return NULL
     if code == LIST:
-        put_byte_of(&j.out, MARKER)
+        append_byte_of(&j.out, MARKER)
     elif nitems > INT32_MAX:
         return not_json(j, p)
     else:
@@ -157,8 +157,8 @@ cdef Py_ssize_t keep_last_members(JsonText* j, Py_ssize_t mark) except -1:
         p = end
     j.out.cursor = j.out.start + mark
     for name, encoded in members.items():
-        put_bytes_of(&j.out, <bytes>name, len(<bytes>name))
-        put_bytes_of(&j.out, <bytes>encoded, len(<bytes>encoded))
+        append_bytes_of(&j.out, <bytes>name, len(<bytes>name))
+        append_bytes_of(&j.out, <bytes>encoded, len(<bytes>encoded))
     return len(members)
 
 
@@ -257,7 +257,7 @@ cdef const unsigned char* read_real(JsonText* j, const unsigned char* p, int cod
     cdef const unsigned char* text
     cdef unsigned char bits[8]
     if p == j.end or p[0] != c'"':
-        return put_json_real(j, &number, code) if read_number(j, p, &number) else NULL
+        return append_json_real(j, &number, code) if read_number(j, p, &number) else NULL
     end = read_string(j, p)
     if end == NULL:
         return NULL
@@ -275,8 +275,8 @@ cdef const unsigned char* read_real(JsonText* j, const unsigned char* p, int cod
     else:
         return not_json(j, p)
     j.out.cursor = j.out.start + mark
-    put_byte_of(&j.out, <unsigned char>code)
-    put_bytes_of(&j.out, bits, width)
+    append_byte_of(&j.out, <unsigned char>code)
+    append_bytes_of(&j.out, bits, width)
     return end
 
 

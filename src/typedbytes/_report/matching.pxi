@@ -118,22 +118,22 @@ cdef class MatchingRecords(ChosenRecords):
         w.hive, w.plain = self.d.hive, True
         start_scratch(&w.out, digits, NUMBER_TEXT_NBYTES)
         if code == BOOL:
-            put_bool(&w, p[1])
+            append_bool(&w, p[1])
         elif BYTE <= code <= LONG:
-            put_integer(&w, integer_at(p))
+            append_integer(&w, integer_at(p))
         elif code == DOUBLE or code == FLOAT:
-            put_repr(&w, load_f64(p + 1) if code == DOUBLE else load_f32(p + 1))
+            append_repr(&w, load_f64(p + 1) if code == DOUBLE else load_f32(p + 1))
         else:
             return False
         return self.is_match(w.out.start, written(&w.out))
 
 
-cdef int put_repr(Walk* w, double number) except -1:
+cdef int append_repr(Walk* w, double number) except -1:
     if isfinite(number):
-        return put_number(w, number)
+        return append_number(w, number)
     if isnan(number):
-        return put_text(w, b"nan", 3)
-    return put_text(w, b"inf" if number > 0 else b"-inf", 3 if number > 0 else 4)
+        return append_text(w, b"nan", 3)
+    return append_text(w, b"inf" if number > 0 else b"-inf", 3 if number > 0 else 4)
 
 
 cdef inline Py_ssize_t head_nbytes(const unsigned char* p, bint hive) noexcept:

@@ -70,7 +70,7 @@ cdef class TextRecords:
         cdef RowOutcome outcome = ROW
         contiguous = get_view(data, &view)
         try:
-            put_bytes_of(&self.rest, <const unsigned char*>view.buf, view.len)
+            append_bytes_of(&self.rest, <const unsigned char*>view.buf, view.len)
         finally:
             PyBuffer_Release(&view)
         if written(&self.rest) < self.wanted and not is_last or self.fault is not None:
@@ -138,13 +138,13 @@ cdef class TextRecords:
             if found == NULL:
                 line = p[:line_end - p].decode()
                 return self.refuse(f"expected a key, {self.separator.decode()!r} and a value, not {short_repr(line)}")
-            self.put_string(p, found)
+            self.append_string(p, found)
             p = found + len(self.separator)
-        self.put_string(p, line_end)
+        self.append_string(p, line_end)
         self.nlines += 1
         return ROW
 
-    cdef inline int put_string(self, const unsigned char* p, const unsigned char* end) except -1:
+    cdef inline int append_string(self, const unsigned char* p, const unsigned char* end) except -1:
         reserve(&self.out, 5 + end - p)
         check_length(end - p)
         self.out.cursor[0] = STRING
@@ -166,7 +166,7 @@ cdef class TextRecords:
         cdef RowState state = FIELD_START
         cdef RowOutcome outcome = MORE
         if not self.pairs:
-            self.put_head(VECTOR, 0)
+            self.append_head(VECTOR, 0)
         while True:
             if p == end:    # inside quotes
                 if not self.ended:
@@ -185,7 +185,7 @@ cdef class TextRecords:
                     while p < line_end and p[0] != c"\n" and p[0] != c"\r" \
                             and not (p[0] == first and is_at(p, line_end, separator, nseparator)):
                         p += 1
-                    put_bytes_of(&self.out, run, p - run)
+                    append_bytes_of(&self.out, run, p - run)
                     if p < line_end:
                         self.close_field(field)
                         state = AFTER_END
@@ -197,7 +197,7 @@ cdef class TextRecords:
                     p = <const unsigned char*>memchr(p, c'"', line_end - p)
                     if p == NULL:
                         p = line_end
-                    put_bytes_of(&self.out, run, p - run)
+                    append_bytes_of(&self.out, run, p - run)
                     if p < line_end:
                         state = AFTER_QUOTE
                         p += 1
@@ -224,7 +224,7 @@ cdef class TextRecords:
                 elif state == AFTER_QUOTE:
                     if p[0] != c'"':
                         return self.refuse_csv(cursor[0], line_end)
-                    put_byte_of(&self.out, c'"')
+                    append_byte_of(&self.out, c'"')
                     state = IN_QUOTES
                     p += 1
                 else:
@@ -289,7 +289,7 @@ cdef class TextRecords:
             self.names = names
         return 0
 
-    cdef inline int put_head(self, int code, Py_ssize_t count) except -1:
+    cdef inline int append_head(self, int code, Py_ssize_t count) except -1:
         reserve(&self.out, 5)
         self.out.cursor[0] = <unsigned char>code
         store_i32(self.out.cursor + 1, <int32_t>count)
@@ -300,8 +300,8 @@ cdef class TextRecords:
         # Returns where it starts.
         if self.names is not None and number < len(self.names):
             name = <bytes>self.names[number]
-            put_bytes_of(&self.out, name, len(name))
-        self.put_head(STRING, 0)
+            append_bytes_of(&self.out, name, len(name))
+        self.append_head(STRING, 0)
         return written(&self.out)
 
     cdef inline int close_field(self, Py_ssize_t start) except -1:

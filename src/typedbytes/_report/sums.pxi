@@ -206,49 +206,49 @@ cdef class Sums:
             for number in range(max(first, 0), min(first + nlines, self.keys.nkeys)):
                 if self.sums[number].kind == OBJECT:
                     line = other(number).encode()
-                    put_text(&w, line, len(line))
+                    append_text(&w, line, len(line))
                 else:
-                    self.put_group(&w, number)
-                put_byte(&w, c"\n")
+                    self.append_group(&w, number)
+                append_byte(&w, c"\n")
             return finish(&w.out)
         finally:
             drop(&w.out)
             stop_skipping(&w.skipping)
 
-    cdef int put_group(self, Walk* w, Py_ssize_t number) except -1:
+    cdef int append_group(self, Walk* w, Py_ssize_t number) except -1:
         cdef Sum* s = &self.sums[number]
         cdef const unsigned char* key = start_of_key(&self.keys, number)
         cdef Py_ssize_t nbytes = nbytes_of_key(&self.keys, number)
-        put_byte(w, c"{")
+        append_byte(w, c"{")
         if nbytes:
             w.end = key + nbytes
-            put_text(w, b'"key": ', 7)
-            put_value(w, key)
-            put_text(w, b", ", 2)
-        put_text(w, b'"count": ', 9)
-        put_integer(w, s.count)
-        put_text(w, b', "sum": ', 9)
+            append_text(w, b'"key": ', 7)
+            append_value(w, key)
+            append_text(w, b", ", 2)
+        append_text(w, b'"count": ', 9)
+        append_integer(w, s.count)
+        append_text(w, b', "sum": ', 9)
         if s.kind == REALS:
-            put_real_of(w, s.real_total)
+            append_real_of(w, s.real_total)
             if s.has_order:
-                put_text(w, b', "min": ', 9)
-                put_real_of(w, s.smallest)
-                put_text(w, b', "max": ', 9)
-                put_real_of(w, s.largest)
-            put_text(w, b', "mean": ', 10)
-            put_real_of(w, s.real_total / <double>s.count)
+                append_text(w, b', "min": ', 9)
+                append_real_of(w, s.smallest)
+                append_text(w, b', "max": ', 9)
+                append_real_of(w, s.largest)
+            append_text(w, b', "mean": ', 10)
+            append_real_of(w, s.real_total / <double>s.count)
         else:
-            put_integer(w, s.total)
+            append_integer(w, s.total)
             if s.count:
-                put_text(w, b', "min": ', 9)
-                put_integer(w, s.least)
-                put_text(w, b', "max": ', 9)
-                put_integer(w, s.most)
-                put_text(w, b', "mean": ', 10)
+                append_text(w, b', "min": ', 9)
+                append_integer(w, s.least)
+                append_text(w, b', "max": ', 9)
+                append_integer(w, s.most)
+                append_text(w, b', "mean": ', 10)
                 # an int's quotient has no error of its own, and that of doubles has none where both are exact
-                put_real_of(w, <double>s.total / <double>s.count if -MAX_EXACT <= s.total <= MAX_EXACT
-                            else <object>s.total / <object>s.count)
-        return put_byte(w, c"}")
+                append_real_of(w, <double>s.total / <double>s.count if -MAX_EXACT <= s.total <= MAX_EXACT
+                               else <object>s.total / <object>s.count)
+        return append_byte(w, c"}")
 
 
 cdef inline void add_real(Sum* s, double number) noexcept:
@@ -264,8 +264,8 @@ cdef inline void add_real(Sum* s, double number) noexcept:
     s.has_order = True
 
 
-cdef int put_real_of(Walk* w, double number) except -1:
+cdef int append_real_of(Walk* w, double number) except -1:
     if isfinite(number):
-        return put_number(w, number)
-    return put_text(w, b'"nan"', 5) if isnan(number) \
-        else put_text(w, b'"inf"' if number > 0 else b'"-inf"', 5 if number > 0 else 6)
+        return append_number(w, number)
+    return append_text(w, b'"nan"', 5) if isnan(number) \
+        else append_text(w, b'"inf"' if number > 0 else b'"-inf"', 5 if number > 0 else 6)

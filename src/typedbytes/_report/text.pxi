@@ -78,16 +78,16 @@ cdef class TextLines:
                 self.w.end = self.d.buf.cursor
                 mark = written(&self.w.out)
                 if self.header:
-                    mark = self.put_named(start, mark, ends)
+                    mark = self.append_named(start, mark, ends)
                 elif self.rows:
-                    self.put_row(start, mark)
+                    self.append_row(start, mark)
                 else:
-                    self.put_line(start, value, mark)
+                    self.append_line(start, value, mark)
                 if self.fault is not None:
                     self.w.out.cursor = self.w.out.start + mark
                     fault = start - self.d.buf.start, self.d.record_index, self.fault
                     break
-                put_byte(&self.w, c"\n")
+                append_byte(&self.w, c"\n")
                 if ends is not None:
                     ends.append(written(&self.w.out))
                 self.d.record_index += 1
@@ -101,31 +101,31 @@ cdef class TextLines:
     cdef inline str text_from(self, Py_ssize_t start):
         return self.w.out.start[start:written(&self.w.out)].decode("utf-8", "surrogateescape")
 
-    cdef const unsigned char* put_text_of(self, const unsigned char* p) except NULL:
+    cdef const unsigned char* append_text_of(self, const unsigned char* p) except NULL:
         # A string or bytes as they are, of everything else the plain JSON, without its quotes.
         cdef Py_ssize_t before = written(&self.w.out), nbytes
         if p[0] == STRING or p[0] == BYTES or p[0] == BYTESTRING:
             nbytes = load_i32(p + 1)
-            put_text(&self.w, <const char*>p + 5, nbytes)
+            append_text(&self.w, <const char*>p + 5, nbytes)
             return p + 5 + nbytes
-        p = put_value(&self.w, p)
+        p = append_value(&self.w, p)
         nbytes = written(&self.w.out) - before
         if self.w.out.start[before] == c'"':
             from json import loads    # lazy import: start-up time
             text = loads(self.text_from(before)).encode()
             self.w.out.cursor = self.w.out.start + before
-            put_text(&self.w, text, len(text))
+            append_text(&self.w, text, len(text))
         elif self.rows and nbytes == 4 and memcmp(self.w.out.start + before, b"null", 4) == 0:
             self.w.out.cursor -= 4
         return p
 
-    cdef int put_line(self, const unsigned char* key, const unsigned char* value, Py_ssize_t mark) except -1:
+    cdef int append_line(self, const unsigned char* key, const unsigned char* value, Py_ssize_t mark) except -1:
         cdef const unsigned char* found
         cdef Py_ssize_t nkey, nbytes = len(self.separator)
         if self.pairs:
-            self.put_text_of(key)
+            self.append_text_of(key)
             nkey = written(&self.w.out) - mark
-            put_text(&self.w, self.separator, nbytes)
+            append_text(&self.w, self.separator, nbytes)
             found = find_bytes(self.w.out.start + mark, self.w.out.cursor, self.separator, nbytes)
             if found - self.w.out.start < mark + nkey:
                 how = "ends with the beginning of" if found + nbytes > self.w.out.start + mark + nkey else "holds"
@@ -133,7 +133,7 @@ cdef class TextLines:
                 self.fault = (f"the key {short_repr(self.text_from(mark))} {how} the separator "
                               "(--csv or --tsv puts it in quotes)")
                 return 0
-        self.put_text_of(value)
+        self.append_text_of(value)
         nbytes = written(&self.w.out) - mark
         if memchr(self.w.out.start + mark, c"\n", nbytes) != NULL \
                 or memchr(self.w.out.start + mark, c"\r", nbytes) != NULL:
@@ -143,7 +143,7 @@ cdef class TextLines:
 
     # Rows.
 
-    cdef int put_row(self, const unsigned char* p, Py_ssize_t mark) except -1:
+    cdef int append_row(self, const unsigned char* p, Py_ssize_t mark) except -1:
         cdef Py_ssize_t n = 1
         self.nfields = 0
         if self.pairs:
@@ -154,21 +154,21 @@ cdef class TextLines:
         elif p[0] == LIST:
             p += 1
             while p[0] != MARKER:
-                p = self.put_field(p)
+                p = self.append_field(p)
             n = 0
         while n:
-            p = self.put_field(p)
+            p = self.append_field(p)
             n -= 1
         if self.nfields == 0:
             self.fault = "a row has no form without a field"
         return self.end_row(mark)
 
-    cdef const unsigned char* put_field(self, const unsigned char* p) except NULL:
+    cdef const unsigned char* append_field(self, const unsigned char* p) except NULL:
         cdef Py_ssize_t before
         if self.nfields:
-            put_text(&self.w, self.separator, len(self.separator))
+            append_text(&self.w, self.separator, len(self.separator))
         before = written(&self.w.out)
-        p = self.put_text_of(p)
+        p = self.append_text_of(p)
         self.end_field(before)
         return p
 
@@ -208,7 +208,7 @@ cdef class TextLines:
         # One empty field is in quotes, and what would be a byte order mark without them.
         cdef unsigned char* start
         if self.nfields == 1 and self.first_nbytes == 0:
-            put_text(&self.w, b'""', 2)
+            append_text(&self.w, b'""', 2)
         elif written(&self.w.out) - mark >= 3 and memcmp(self.w.out.start + mark, b"\xef\xbb\xbf", 3) == 0:
             reserve(&self.w.out, 2)
             start = self.w.out.start + mark
@@ -221,7 +221,7 @@ cdef class TextLines:
 
     # Rows of MAPs.
 
-    cdef Py_ssize_t put_named(self, const unsigned char* p, Py_ssize_t mark, list ends) except -1:
+    cdef Py_ssize_t append_named(self, const unsigned char* p, Py_ssize_t mark, list ends) except -1:
         # Returns where the row starts: after the header, if that is written now.
         cdef Py_ssize_t npairs, i
         cdef const unsigned char** values
@@ -230,7 +230,7 @@ cdef class TextLines:
             return mark
         npairs = load_i32(p + 1)
         if self.columns is None:
-            mark = self.put_header(p, mark, ends)
+            mark = self.append_header(p, mark, ends)
         if npairs != len(self.columns) or npairs == 0:
             return self.refuse_keys(p, mark)
         values = <const unsigned char**>PyMem_Calloc(npairs, sizeof(unsigned char*))
@@ -241,7 +241,7 @@ cdef class TextLines:
             if self.fault is None:
                 self.nfields = 0
                 for i in range(npairs):
-                    self.put_field(values[i])
+                    self.append_field(values[i])
                 self.end_row(mark)
         finally:
             PyMem_Free(values)
@@ -257,7 +257,7 @@ cdef class TextLines:
                 text, nbytes = <const char*>entry + 5, load_i32(entry + 1)
                 entry += 5 + nbytes
             else:
-                entry = self.put_text_of(entry)
+                entry = self.append_text_of(entry)
                 text, nbytes = <const char*>self.w.out.start + mark, written(&self.w.out) - mark
                 self.w.out.cursor -= nbytes
             name = <bytes>self.columns[i]
@@ -276,12 +276,12 @@ cdef class TextLines:
         keys = []
         p += 5
         for i in range(npairs):
-            p = end_of_value(&self.w.skipping, self.put_text_of(p), self.w.end)
+            p = end_of_value(&self.w.skipping, self.append_text_of(p), self.w.end)
             keys.append(self.w.out.start[mark:written(&self.w.out)])
             self.w.out.cursor = self.w.out.start + mark
         return keys
 
-    cdef Py_ssize_t put_header(self, const unsigned char* p, Py_ssize_t mark, list ends) except -1:
+    cdef Py_ssize_t append_header(self, const unsigned char* p, Py_ssize_t mark, list ends) except -1:
         cdef Py_ssize_t before
         self.columns = list(dict.fromkeys(self.keys_of(p, mark)))
         self.numbers = {}
@@ -289,13 +289,13 @@ cdef class TextLines:
         for name in self.columns:
             self.numbers[name] = len(self.numbers)
             if self.nfields:
-                put_text(&self.w, self.separator, len(self.separator))
+                append_text(&self.w, self.separator, len(self.separator))
             before = written(&self.w.out)
-            put_text(&self.w, <bytes>name, len(<bytes>name))
+            append_text(&self.w, <bytes>name, len(<bytes>name))
             self.end_field(before)
         if self.columns:
             self.end_row(mark)
-            put_byte(&self.w, c"\n")
+            append_byte(&self.w, c"\n")
             if ends is not None:
                 ends.append(written(&self.w.out))
         return written(&self.w.out)

@@ -124,12 +124,12 @@ cdef class WholeRecords(Walker):
                 self.decoder.decode(p[:nbytes], self.tail == 0)
             except UnicodeDecodeError as error:
                 self.decoder = None
-                self.put_defect(error.object[error.start:error.start + 4], self.ndecoded - before + error.start)
+                self.append_defect(error.object[error.start:error.start + 4], self.ndecoded - before + error.start)
             self.ndecoded += nbytes
         self.is_left_out = self.tail > 0
         return 0
 
-    cdef int put_defect(self, bytes defect, long long defect_offset) except -1:
+    cdef int append_defect(self, bytes defect, long long defect_offset) except -1:
         start, offset, nbytes, _ = self.left_out.pop()
         self.left_out.append((start, offset, nbytes - len(defect), defect_offset))
         self.append(<const unsigned char*>PyBytes_AS_STRING(defect), len(defect))

@@ -106,7 +106,7 @@ def encode(value, *, none="error"):
     start_scratch(&key.order, order, SCRATCH)
     start_scratch(&key.kinds, kinds, SCRATCH)
     try:
-        put_part(&key, value)
+        append_part(&key, value)
         append_kinds(&key)
         return pack_longs(key.order.start, written(&key.order))
     finally:
@@ -114,32 +114,32 @@ def encode(value, *, none="error"):
         drop(&key.kinds)
 
 
-cdef int put_part(Key* key, object value) except -1:
+cdef int append_part(Key* key, object value) except -1:
     if isinstance(value, float):
-        return put_float(key, value)
+        return append_float(key, value)
     if isinstance(value, bool):
-        return put_number(key, 1.0 if value else 0.0, 0, KEY_BOOLEAN)
+        return append_number(key, 1.0 if value else 0.0, 0, KEY_BOOLEAN)
     if isinstance(value, int):
-        return put_int(key, value)
+        return append_int(key, value)
     if isinstance(value, str):
-        return put_bytes(key, KEY_TEXT, (<str>value).encode("utf-8", "surrogatepass"))
+        return append_bytes(key, KEY_TEXT, (<str>value).encode("utf-8", "surrogatepass"))
     if isinstance(value, tuple):
-        return put_tuple(key, value)
+        return append_tuple(key, value)
     if isinstance(value, Descending):
         key.mask ^= KEY_MASK
-        put_part(key, (<Descending>value).value)
+        append_part(key, (<Descending>value).value)
         key.mask ^= KEY_MASK
         return 0
     if value is None and key.none != KEY_END:
-        return put_byte(key, key.none)
-    return put_other(key, value)
+        return append_byte(key, key.none)
+    return append_other(key, value)
 
 
-cdef int put_other(Key* key, object value) except -1:
+cdef int append_other(Key* key, object value) except -1:
     if isinstance(value, (bytes, bytearray, memoryview)):
-        return put_bytes(key, KEY_BINARY, PyBytes_FromObject(value))    # its memory: bytes() would ask a subclass
+        return append_bytes(key, KEY_BINARY, PyBytes_FromObject(value))    # its memory: bytes() would ask a subclass
     if value is not None and hasattr(type(value), "__index__"):
-        return put_int(key, value.__index__())
+        return append_int(key, value.__index__())
     raise EncodeTypeError(f"a sort key cannot hold an object of type {type(value).__name__}", path_of(key))
 
 
@@ -150,60 +150,60 @@ cdef str path_of(Key* key):
     return path
 
 
-cdef inline int put_byte(Key* key, unsigned char byte) except -1:
+cdef inline int append_byte(Key* key, unsigned char byte) except -1:
     reserve(&key.order, 1)
     key.order.cursor[0] = byte ^ key.mask
     key.order.cursor += 1
     return 0
 
 
-cdef int put_tuple(Key* key, object value) except -1:
+cdef int append_tuple(Key* key, object value) except -1:
     cdef tuple items = <tuple>value    # of a subclass too, such as a named tuple: the items that it stores
     cdef Py_ssize_t i
     if key.depth == MAX_DEPTH:
         raise EncodeValueError(f"tuples in a sort key nest deeper than {MAX_DEPTH}", path_of(key))
-    put_byte(key, KEY_TUPLE)
+    append_byte(key, KEY_TUPLE)
     key.depth += 1
     for i in range(len(items)):
         key.path[key.depth - 1] = i
-        put_part(key, items[i])
+        append_part(key, items[i])
     key.depth -= 1
-    return put_byte(key, KEY_END)
+    return append_byte(key, KEY_END)
 
 
-cdef int put_bytes(Key* key, unsigned char tag, bytes data) except -1:
+cdef int append_bytes(Key* key, unsigned char tag, bytes data) except -1:
     cdef const unsigned char* p = data
     reserve(&key.order, 2 * len(data) + 3)
     key.order.cursor = store_key_bytes(key.order.cursor, tag, p, p + len(data), key.mask)
     return 0
 
 
-cdef int put_float(Key* key, double number) except -1:
+cdef int append_float(Key* key, double number) except -1:
     cdef unsigned char zero[8]
     if number == 0.0:
         store_f64(zero, number)
-        return put_number(key, 0.0, 0, KEY_NEGATIVE_ZERO if zero[0] else KEY_FLOATING)
-    return put_number(key, number, 0, KEY_FLOATING)
+        return append_number(key, 0.0, 0, KEY_NEGATIVE_ZERO if zero[0] else KEY_FLOATING)
+    return append_number(key, number, 0, KEY_FLOATING)
 
 
-cdef int put_int(Key* key, object number) except -1:
+cdef int append_int(Key* key, object number) except -1:
     cdef int overflow
     cdef long long n = PyLong_AsLongLongAndOverflow(number, &overflow)
     cdef unsigned long long u
     cdef double below
     if overflow == 0:
         below = double_below(n)
-        return put_number(key, below, <int>(n - <long long>below), KEY_INTEGER)
+        return append_number(key, below, <int>(n - <long long>below), KEY_INTEGER)
     if overflow < 0 or int.__rshift__(number, 64):
         raise EncodeValueError("an int in a sort key is at least -2^63 and less than 2^64", path_of(key))
     u = PyLong_AsUnsignedLongLong(number)
     below = <double>u
     if below >= 2.0 ** 64 or <unsigned long long>below > u:
         below = nextafter(below, -INFINITY)
-    return put_number(key, below, <int>(u - <unsigned long long>below), KEY_INTEGER)
+    return append_number(key, below, <int>(u - <unsigned long long>below), KEY_INTEGER)
 
 
-cdef int put_number(Key* key, double below, int above, unsigned char kind) except -1:
+cdef int append_number(Key* key, double below, int above, unsigned char kind) except -1:
     reserve(&key.order, KEY_NUMBER_NBYTES)
     key.order.cursor = store_key_number(key.order.cursor, below, above, key.mask)
     reserve(&key.kinds, 1)
@@ -279,13 +279,13 @@ cdef bytes unpack_longs(object key):
     start_scratch(&data, scratch, SCRATCH)
     try:
         for item in key:
-            put_long(&data, item)
+            append_long(&data, item)
         return finish(&data)
     finally:
         drop(&data)
 
 
-cdef int put_long(WriteBuffer* data, object item) except -1:
+cdef int append_long(WriteBuffer* data, object item) except -1:
     # The number is read as the interpreter stores it, so an int of a subclass runs no code.
     cdef unsigned char eight[8]
     cdef int overflow
