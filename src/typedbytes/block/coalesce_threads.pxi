@@ -1,8 +1,8 @@
 # CoalescingWriter: messages of several threads, sent in batches.
 
 cdef enum:
-    IDLE_ROUNDS = 4           # of the timer thread without a byte to send, before it sleeps until it is woken
-    SLICE_MS = 50             # of a wait, so that signals are handled in time
+    IDLE_ROUNDS = 4           # rounds of the timer thread without a byte to send, before it sleeps until it is woken
+    SLICE_MS = 50             # the longest wait in one piece, so that signals are handled in time
 
 
 cdef class CoalescingWriter(OpenWriter):
@@ -36,19 +36,19 @@ cdef class CoalescingWriter(OpenWriter):
     cdef object failure
     cdef object thread
     cdef pthread_mutex_t mutex
-    cdef pthread_cond_t changed   # a batch was sent, or the writer is closing
-    cdef pthread_cond_t woken     # there are bytes to send again
+    cdef pthread_cond_t progress  # a batch was sent, or the writer is closing
+    cdef pthread_cond_t bytes_ready    # there are bytes to send again, or the writer is closing
     cdef unsigned char* filling
     cdef unsigned char* sending
     cdef Py_ssize_t nsending      # bytes of the batch that is being sent
-    cdef Py_ssize_t nsent         # bytes of it that the kernel has accepted
+    cdef Py_ssize_t nsent         # how many of these `nsending` bytes the kernel has accepted
     cdef Py_ssize_t capacity
     cdef Py_ssize_t flush_bytes
     cdef long long delay_ns       # -1: no max_delay
     cdef long long first_byte_ns  # when the first byte was written to the buffer
-    cdef long long timeout_ms     # without progress, -1: no timeout
-    cdef long long stalled_ns     # time without progress so far
-    cdef long long nswaps         # of the two buffers
+    cdef long long timeout_ms     # the longest time in which nothing is sent; -1: no timeout
+    cdef long long stalled_ns     # time spent in waits since the kernel last accepted something
+    cdef long long nswaps         # how often the two buffers were swapped
     cdef Py_ssize_t nwaiting      # threads that wait until another has sent something
     cdef Counts counts
     # thread that holds the mutex and runs Python code; 0: none (the timer thread is never recorded)
@@ -65,8 +65,8 @@ cdef class CoalescingWriter(OpenWriter):
     cdef bint is_ready
 
     def __cinit__(self, *args, **options):
-        cdef int failed = pthread_mutex_init(&self.mutex, NULL) or start_condition(&self.changed) \
-            or start_condition(&self.woken)
+        cdef int failed = pthread_mutex_init(&self.mutex, NULL) or start_condition(&self.progress) \
+            or start_condition(&self.bytes_ready)
         if failed:
             raise_errno(failed)
 
@@ -121,8 +121,8 @@ cdef class CoalescingWriter(OpenWriter):
         PyMem_Free(self.filling)
         PyMem_Free(self.sending)
         pthread_mutex_destroy(&self.mutex)
-        pthread_cond_destroy(&self.changed)
-        pthread_cond_destroy(&self.woken)
+        pthread_cond_destroy(&self.progress)
+        pthread_cond_destroy(&self.bytes_ready)
 
     def __reduce__(self):
         raise TypeError("a CoalescingWriter cannot be pickled")
@@ -216,7 +216,7 @@ cdef class CoalescingWriter(OpenWriter):
         self.nwaiting += 1
         self.holder = 0
         with nogil:
-            wait_at_most(&self.changed, &self.mutex, SLICE_MS * 1000000)
+            wait_at_most(&self.progress, &self.mutex, SLICE_MS * 1000000)
         self.nwaiting -= 1
         self.holder = PyThread_get_thread_ident()
         self.check_signals()
@@ -241,6 +241,18 @@ cdef class CoalescingWriter(OpenWriter):
         return 0
 
     # ---- sending
+    #
+    # One thread at a time sends, and `is_sending` is True meanwhile. The mutex is held, except while send_batch or
+    # send_large sends and while a thread waits.
+    #
+    #   send_batch            once what the kernel takes of a batch
+    #   send_until_done       the calling thread: the whole batch, with signals handled
+    #   send_full_batches     a thread that has filled a batch, and no longer than until another one waits
+    #   send_or_wait          a thread that cannot go on: waits for the thread that sends, or sends if there is none
+    #   send_written_so_far   flush() and a writer that ends with the interpreter: what is in both buffers now
+    #   send_everything       close(): until both buffers are empty
+    #   send_large            write(): a message that does not fit, from its own memory, after all earlier ones
+    #   send_overdue_batches  the timer thread: batches that are full or old enough
 
     cdef int send_batch(self) noexcept nogil:
         # Sends what the descriptor takes at once. The mutex is held on entry and exit and released in between; no
@@ -272,7 +284,7 @@ cdef class CoalescingWriter(OpenWriter):
         pthread_mutex_lock(&self.mutex)
         self.is_sending = False
         self.failed = failed
-        pthread_cond_broadcast(&self.changed)
+        pthread_cond_broadcast(&self.progress)
         return result
 
     cdef int wait_writable(self) noexcept nogil:
@@ -338,7 +350,7 @@ cdef class CoalescingWriter(OpenWriter):
         while self.is_running and not self.failed:
             pause = self.delay_ns
             if self.is_sending:
-                pthread_cond_wait(&self.changed, &self.mutex)
+                pthread_cond_wait(&self.progress, &self.mutex)
                 continue
             nfilled = self.encoder.buf.cursor - self.encoder.buf.start
             if self.nsent < self.nsending or nfilled:
@@ -355,12 +367,12 @@ cdef class CoalescingWriter(OpenWriter):
                 idle_rounds += 1
                 if idle_rounds > IDLE_ROUNDS:
                     self.is_asleep = True
-                    pthread_cond_wait(&self.woken, &self.mutex)
+                    pthread_cond_wait(&self.bytes_ready, &self.mutex)
                     self.is_asleep = False
                     idle_rounds = 0
                     continue
             if pause > SLICE_MS * 1000000:
-                wait_at_most(&self.woken, &self.mutex, SLICE_MS * 1000000)    # close() wakes it
+                wait_at_most(&self.bytes_ready, &self.mutex, SLICE_MS * 1000000)    # close() wakes it
                 continue
             pthread_mutex_unlock(&self.mutex)
             sleep_ns(pause)
@@ -373,7 +385,7 @@ cdef class CoalescingWriter(OpenWriter):
         return self.wait() if self.is_sending else self.send_until_done()
 
     cdef int send_or_wait_open(self) except -1:
-        # The same before a message is put into the buffer: after close() it would never be sent.
+        # send_or_wait() before a message is added to the buffer: after close() it would never be sent.
         self.send_or_wait()
         return self.raise_closed() if self.is_closed else 0
 
@@ -413,7 +425,7 @@ cdef class CoalescingWriter(OpenWriter):
             self.is_sending = False
             if self.failure is not None:
                 self.failed = EPIPE    # nothing may follow a partial message
-            pthread_cond_broadcast(&self.changed)
+            pthread_cond_broadcast(&self.progress)
         return 0
 
     cdef BlockEncoder detach_message(self, Py_ssize_t before):
@@ -465,7 +477,7 @@ cdef class CoalescingWriter(OpenWriter):
             elif before == 0 and self.delay_ns >= 0:
                 self.first_byte_ns = now_ns()
                 if self.is_asleep:
-                    pthread_cond_broadcast(&self.woken)
+                    pthread_cond_broadcast(&self.bytes_ready)
             if not self.is_finalizing:
                 self.send_full_batches()
             elif written(&encoder.buf):
@@ -532,8 +544,8 @@ cdef class CoalescingWriter(OpenWriter):
         with nogil:
             pthread_mutex_lock(&self.mutex)
             self.is_running = False
-            pthread_cond_broadcast(&self.woken)
-            pthread_cond_broadcast(&self.changed)
+            pthread_cond_broadcast(&self.bytes_ready)
+            pthread_cond_broadcast(&self.progress)
             pthread_mutex_unlock(&self.mutex)
         thread.join()
         self.thread = None
