@@ -28,7 +28,7 @@ cdef struct Number:           # in a sort key
 cdef class Step:
     # From a value into it: by an index, or by the key of a MAP.
     cdef object key           # an int, which is an index too, or a str
-    cdef bytes text           # of a str, as a STRING holds it; None: no STRING does
+    cdef bytes text           # the STRING of a key that is a str; None: no STRING holds it
     cdef int64_t number
 
     def __cinit__(self, key):
@@ -45,7 +45,7 @@ cdef class Step:
 
 
 cdef class Path:
-    cdef bint is_key          # of a pair
+    cdef bint is_key          # the path is in the key of a pair
     cdef tuple steps
 
     def __cinit__(self, is_key, steps):
@@ -74,10 +74,10 @@ cdef class Fields:
     cdef bytes null
     cdef Decoding d
     cdef Skipping skipping
-    cdef Skipping inner       # of values inside a record
-    cdef object decoder       # of keys of MAPs that only Python can compare
+    cdef Skipping inner       # skips values inside a record
+    cdef object decoder       # decodes keys of MAPs that only Python can compare
     cdef WriteBuffer out
-    cdef WriteBuffer order    # of a sort key: what sorts
+    cdef WriteBuffer order    # the part of a sort key that sorts
     cdef WriteBuffer kinds    # a byte for each number in it
 
     def __cinit__(self, paths, *, nkeys=0, null=None, dialect="hadoop"):

@@ -12,7 +12,7 @@ cdef enum:
 cdef enum RowOutcome:
     ROW
     BLANK                     # nothing is in the line
-    MORE                      # of the row must come
+    MORE                      # the row does not end in what is held
     UNFIT                     # there is a fault
 
 cdef enum RowState:
@@ -20,7 +20,7 @@ cdef enum RowState:
     IN_FIELD
     IN_QUOTES
     AFTER_QUOTE               # in a quoted field
-    AFTER_END                 # of the row: only line ends may follow
+    AFTER_END                 # the row has ended: only line ends may follow
 
 
 cdef class TextRecords:

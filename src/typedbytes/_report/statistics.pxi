@@ -21,22 +21,22 @@ from typedbytes.core.typecode cimport *
 
 cdef enum:
     MAX_PARTITIONS = 65536
-    MAX_FIELDS = 64           # of a VECTOR or a MAP that have paths of their own
-    MAX_NAME_NBYTES = 4096    # of the key of such a field
+    MAX_FIELDS = 64           # fields of a VECTOR or a MAP that have paths of their own
+    MAX_NAME_NBYTES = 4096    # bytes of the key of such a field
     MAX_OPEN = 256            # containers: max_depth
-    ITEMS = -1                # of a LIST, or of more than MAX_FIELDS
-    KEYS = -2                 # of a MAP, which are no names
-    VALUES = -3               # of a MAP, whose keys are none
-    MAX_HEAD_NBYTES = 5       # of a value that may come in pieces: its type code, and a length or a count
+    ITEMS = -1                # all items of a LIST, or of a VECTOR with more than MAX_FIELDS
+    KEYS = -2                 # keys of a MAP that are not names of fields
+    VALUES = -3               # values of a MAP whose keys are not names of fields
+    MAX_HEAD_NBYTES = 5       # bytes of a type code and a length or count: the start of a value that comes in pieces
 
 cdef struct TypeStatistics:
     int64_t n
     int64_t nbytes            # encoded
-    int64_t least             # of whole numbers; of other types the number of bytes or items
+    int64_t least             # the smallest whole number; of other types the smallest number of bytes or items
     int64_t most
-    double smallest           # of floating-point numbers except NaN
+    double smallest           # the smallest floating-point number, except NaN
     double largest
-    double total              # of the values that least and most, or smallest and largest, are of
+    double total              # the sum of the values of which least and most, or smallest and largest, are the extremes
 
 
 cdef inline void start_records(Decoding* d, Skipping* s, const Py_buffer* view) noexcept:
@@ -58,7 +58,7 @@ cdef class Walker:
     cdef Decoding d
     cdef int nparts
     cdef int part             # which value of the record is next, or has begun
-    cdef bint is_inside       # that value has begun
+    cdef bint is_inside       # the value `part` has begun
     cdef bint is_whole        # the input is all there: a record that it cuts is not visited
     cdef long long offset     # in what `read` reads
     cdef long long before     # records counted before that
@@ -196,7 +196,7 @@ cdef class RecordStatistics(Walker):
     cdef uint32_t npartitions
     # The value that comes in pieces:
     cdef unsigned char head[MAX_HEAD_NBYTES]
-    cdef Py_ssize_t nbytes    # of the pieces so far, 0: it has not begun
+    cdef Py_ssize_t nbytes    # bytes of the pieces so far; 0: the value has not begun
     cdef uint32_t hash
     cdef list pieces
 
@@ -338,11 +338,11 @@ cdef class Node:
 
 cdef struct OpenContainer:
     PyObject* node            # borrowed: no node is dropped from the tree
-    PyObject* value_node      # of a MAP, for the value whose key was visited last
+    PyObject* value_node      # node of the value whose key was visited last, in a MAP
     int code
     int64_t left              # items still to come, in a MAP keys and values
     int64_t nitems
-    int64_t index             # of the next item
+    int64_t index             # number of the next item
 
 
 cdef class Schema(Walker):
@@ -359,9 +359,9 @@ cdef class Schema(Walker):
     cdef long long work_count
     cdef OpenContainer containers[MAX_OPEN]
     cdef int depth
-    cdef int64_t tail         # bytes of a scalar still to come
-    cdef bint is_name         # that scalar is the key of a field
-    cdef Py_ssize_t name_nbytes    # of that key so far, -1: it is too long for one
+    cdef int64_t tail         # bytes still to come of a scalar
+    cdef bint is_name         # the scalar is the key of a field
+    cdef Py_ssize_t name_nbytes    # bytes of that key so far; -1: it is too long for a field
     cdef unsigned char name[MAX_NAME_NBYTES]
 
     def __cinit__(self, *args, **options):

@@ -27,12 +27,12 @@ cdef class TextLines:
     cdef readonly bint pairs
     cdef bint rows, header
     cdef list columns         # the names in the header that has been written
-    cdef dict numbers         # of the columns
-    cdef str fault            # of the last record
+    cdef dict numbers         # the numbers of the columns by their names
+    cdef str fault            # what is wrong with the last record
     cdef readonly long long nrecords    # written by the last call
     cdef bint is_special[256]    # what may have a field be in quotes begins with this byte
-    cdef Py_ssize_t nfields   # of this row
-    cdef Py_ssize_t first_nbytes    # of its first field
+    cdef Py_ssize_t nfields   # fields of the row that is being written
+    cdef Py_ssize_t first_nbytes    # bytes of the first field of that row
 
     def __cinit__(self, bytes separator not None, *, bint pairs=False, bint rows=False, bint header=False,
                   dialect="hadoop"):

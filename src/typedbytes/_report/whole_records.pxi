@@ -7,9 +7,9 @@ from cpython.bytes cimport PyBytes_AS_STRING
 from typedbytes.core.byteorder cimport copy_short, store_i32
 
 cdef enum:
-    CHUNK_NBYTES = 65536      # of whole records that are passed on together
-    LARGE_NBYTES = 65536      # of a value whose payload is left out
-    KEPT_NBYTES = 4096        # of the payload, which may be a key that a path shows
+    CHUNK_NBYTES = 65536      # bytes of whole records that are passed on together
+    LARGE_NBYTES = 65536      # payload of a value from which on most of it is left out
+    KEPT_NBYTES = 4096        # payload that is kept of such a value: it may be a key that a path shows
 
 
 cdef class WholeRecords(Walker):
@@ -32,14 +32,14 @@ cdef class WholeRecords(Walker):
     cdef object new_decoder
     cdef str unicode_errors
     cdef WriteBuffer out
-    cdef Py_ssize_t record_start    # in what is written
+    cdef Py_ssize_t record_start    # where the record starts in what is written
     cdef list left_out
-    cdef int64_t tail         # bytes still to come of what has no items
-    cdef bint is_left_out     # they are left out,
-    cdef object decoder       # and checked, if this is not None
+    cdef int64_t tail         # bytes still to come of a value without items
+    cdef bint is_left_out     # these bytes are left out
+    cdef object decoder       # checks the bytes of a STRING that are left out; None: there is nothing to check
     cdef long long ndecoded
-    cdef Py_ssize_t start     # of that value, in what is written
-    cdef Py_ssize_t nkept     # of its payload
+    cdef Py_ssize_t start     # where the value that is left out starts in what is written
+    cdef Py_ssize_t nkept     # bytes that are kept of its payload
 
     def __cinit__(self, *args, **options):
         start_owned(&self.out, CHUNK_NBYTES)

@@ -5,10 +5,10 @@
 
 cdef struct Run:
     ReadBuffer buf            # the first record is at the cursor
-    uint64_t window           # of its key
+    uint64_t window           # first window of the record's key
     Py_ssize_t nkey
-    Py_ssize_t nbytes         # of the record
-    long long record_index    # in the stream
+    Py_ssize_t nbytes         # bytes of the record
+    long long record_index    # the record's number in the stream
     bint over                 # the stream has no more records
 
 
@@ -17,14 +17,14 @@ cdef class Merging:
     cdef Py_ssize_t nruns
     # winners: of all at 1, of the children of node i at i, the runs themselves from nruns on
     cdef Py_ssize_t* tree
-    cdef list sources             # which the runs borrow
+    cdef list sources             # holds the sources, which the runs borrow
     cdef Decoding d
     cdef Skipping skipping
     cdef Py_ssize_t copied        # bytes of the winner that have been written
     cdef long long nrecords
     cdef int nparts
     cdef bint hive
-    cdef uint64_t flip            # as in an Arena
+    cdef uint64_t flip            # all bits set for descending order, as in an Arena
 
     def __cinit__(self, sources, Py_ssize_t buffer_size, int nparts, bint reverse, dialect, max_depth):
         cdef Py_ssize_t i

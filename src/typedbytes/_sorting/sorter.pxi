@@ -88,15 +88,15 @@ cdef class Sorter:
     cdef Skipping skipping        # how far the value at the cursor has been skipped
     cdef Arena arena
     cdef Py_ssize_t capacity      # bytes of the arena, SLACK not counted
-    cdef Py_ssize_t record_start  # in the arena: of the record that has not ended
-    cdef Py_ssize_t key_end       # of its key; -1: that has not ended either
+    cdef Py_ssize_t record_start  # offset in the arena of the record that has not ended
+    cdef Py_ssize_t key_end       # where the key of the same record ends in the arena; -1: it has not ended either
     cdef Entry* entries
     cdef Entry* scratch
     cdef Py_ssize_t nentries
-    cdef Py_ssize_t largest_nbytes    # of a record
+    cdef Py_ssize_t largest_nbytes    # bytes of the largest record
     cdef Py_ssize_t entry_capacity
-    cdef Py_ssize_t scratch_capacity    # in entries too
-    cdef Py_ssize_t nbytes_touched    # of the arena: there are pages for them, whether or not this round needs them
+    cdef Py_ssize_t scratch_capacity    # number of entries that `scratch` has memory for
+    cdef Py_ssize_t nbytes_touched    # bytes of the arena that have pages, whether or not this round needs them
     cdef Py_ssize_t nentries_touched
     cdef Py_ssize_t nscratch_touched
     cdef Py_ssize_t* record_counts    # by partition

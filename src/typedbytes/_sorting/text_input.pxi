@@ -30,7 +30,7 @@ from typedbytes.errors import LimitError
 
 cdef enum:
     TEXT_READ_SIZE = 1 << 18  # bytes asked for at once
-    HEAD_NBYTES = 14          # of a pair: a LONG, and a STRING's code and length
+    HEAD_NBYTES = 14          # bytes of a pair before its text: a LONG, and a STRING's code and length
 
 cdef enum Outcome:
     FOUND                     # a line
@@ -42,8 +42,8 @@ cdef enum Outcome:
 
 cdef struct Line:
     const unsigned char* text
-    Py_ssize_t nbytes         # without a byte order mark, and without what ends it
-    Py_ssize_t nall           # with them, from the cursor on
+    Py_ssize_t nbytes         # length of the line, without a byte order mark and without its end
+    Py_ssize_t nall           # length of the line with both, from the cursor on
 
 ctypedef int (*line_function)(LineReader reader, PyObject** key, PyObject** value) noexcept    # -1: an exception is set
 
@@ -66,8 +66,8 @@ cdef class LineReader(PairSource):
     cdef long long end            # lines that start after it belong to the next split; -1: there is none
     cdef long long nlines
     cdef long long line_feed      # offset of the first LF from the cursor on, or the offset up to which there is none
-    cdef long long carriage_return    # the same of CR
-    cdef Py_ssize_t pair_nbytes   # of the line at the cursor
+    cdef long long carriage_return    # offset of the first CR from the cursor on, or the one up to which there is none
+    cdef Py_ssize_t pair_nbytes   # bytes that the line at the cursor takes as a pair
     cdef bint is_utf8             # the line at the cursor is UTF-8
     cdef bint as_lines            # lines are written as they are, not as pairs
     cdef bint ended               # the source has ended

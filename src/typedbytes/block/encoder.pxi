@@ -10,13 +10,13 @@ cdef struct ExternalPart:
     PyObject* owner               # owned: what `p` points into
 
 cdef struct Value:
-    int code                      # its type in a native message
-    int element                   # of an array: the element type
+    int code                      # type code in a native message
+    int element                   # type of the elements of an array
     int ndim
     const Py_ssize_t* shape
     int64_t number
     double real
-    const unsigned char* p        # its bytes, unless it is a number
+    const unsigned char* p        # bytes of the value, unless it is a number
     Py_ssize_t nbytes
 
 # The type of a native value in the legacy layouts; -1: none.
@@ -33,7 +33,7 @@ LEGACY_TYPES[FLOAT] = LEGACY_TYPES[DOUBLE] = LEGACY_DOUBLE
 TYPE_NAMES = {BOOL: "bool", NULL_VALUE: "None"}
 
 cdef enum:
-    MAX_CLASSES = 512             # of records, that an encoder keeps
+    MAX_CLASSES = 512             # number of record classes that an encoder keeps
 
 
 cdef class Encoded:
@@ -70,17 +70,17 @@ cdef class BlockEncoder:
     cdef ExternalPart* external_parts
     cdef Py_ssize_t nexternal
     cdef Py_ssize_t external_capacity
-    cdef Py_ssize_t external_nbytes    # of all external parts
+    cdef Py_ssize_t external_nbytes    # bytes of all external parts
     # of the native message being written: the number of bytes, external parts included, before its body
     cdef Py_ssize_t body_start
     cdef unsigned char* scratch   # the initial memory of buf
     cdef Py_ssize_t scratch_nbytes
     cdef EncodeOptions options
     cdef object default
-    cdef dict class_options       # of a record that is written by its class; None: none is
-    cdef dict classes             # and by the address of a class: the class, and its EncodeOptions if it is of records
+    cdef dict class_options       # options for a record that is written by its class; None: none is
+    cdef dict classes             # by the address of a class: the class, and its EncodeOptions if it is of records
     cdef Layout layout
-    cdef int flags                # of native messages
+    cdef int flags                # flags of native messages
     cdef State state              # OPEN or BUSY
 
     def __cinit__(self, *args, **options):

@@ -28,8 +28,8 @@ cdef class Parser:
     cdef PyObject** stack         # owned references: the values of the message so far
     cdef Py_ssize_t nstack
     cdef Py_ssize_t stack_capacity
-    cdef PyObject* commands[8]    # owned, or NULL: some of the last ones, short and of ASCII, since they come again
-    cdef Entry* entries           # of the table, as far as it has been read
+    cdef PyObject* commands[8]    # owned, or NULL: some of the last commands, short and of ASCII, since they come again
+    cdef Entry* entries           # entries of the table, as far as it has been read
     cdef int64_t nentries
     cdef int64_t entries_capacity
     cdef PyObject* large          # owned, bytes: the large value that is being read
@@ -38,10 +38,10 @@ cdef class Parser:
     cdef Py_ssize_t nsearched     # in the line layout: bytes from the cursor that contain no LF
     cdef Phase phase
     cdef Phase after_large
-    cdef Layout layout            # of the option `wire`
-    cdef Layout message_layout    # of the current message
-    cdef int64_t count            # values of the message
-    cdef int64_t index            # of the value being read
+    cdef Layout layout            # the layout that the option `wire` names
+    cdef Layout message_layout    # the layout of the current message
+    cdef int64_t count            # number of values in the message
+    cdef int64_t index            # number of the value that is being read
     cdef int64_t frame_left       # bytes to the end of the frame, -1: unknown
     cdef int64_t body_nbytes
     cdef int64_t body_expected    # the sum of the entries so far
@@ -55,7 +55,7 @@ cdef class Parser:
     cdef long long record_index
     cdef readonly long long skipped
     cdef bint skip_bad
-    cdef object skipped_error     # of a message that is being skipped
+    cdef object skipped_error     # the error of a message that is being skipped
     cdef object failure           # the error that all later calls raise
     # waiting for input or checking signals: after an error raised here, parsing can continue
     cdef bint is_resumable

@@ -37,7 +37,7 @@ cdef class Builder:
     cdef Py_ssize_t nvalues
     cdef Table* table
     cdef Walk w
-    cdef Decoding options         # dialect and depth
+    cdef Decoding options         # has the dialect and the depth
     cdef Leaf* leaves
     cdef Py_ssize_t nleaves
     cdef readonly Py_ssize_t stride    # bytes of every record; 0: they differ
@@ -45,19 +45,19 @@ cdef class Builder:
     cdef bint is_shallow          # no value of the columns' types is too deep
     cdef Py_ssize_t block         # records to load together next
     cdef bint changed             # a column has changed its type since compute_layout()
-    cdef Py_ssize_t max_rows      # wanted in the table
-    cdef readonly Py_ssize_t nbytes    # of the encoded records of the table
+    cdef Py_ssize_t max_rows      # number of rows that are wanted in the table
+    cdef readonly Py_ssize_t nbytes    # bytes of the encoded records of the table
     cdef const unsigned char* bytes_end    # where the table has as many bytes as wanted; at most the end of the view
     cdef Py_ssize_t piece_end     # number of rows at which `stop_requested` is checked next
-    cdef int stop_requested       # by any thread
+    cdef int stop_requested       # set by any thread
     cdef const unsigned char* view_start    # first byte of the view passed to append_records
     cdef readonly str state       # "more", "full", "limit", "broken", "mismatch", "split"
-    cdef readonly tuple expected  # of a mismatch: the type of the column
-    cdef readonly Py_ssize_t column    # of a mismatch: the number of the value in its record
-    cdef readonly Py_ssize_t offset    # of a mismatch: offset in the view
+    cdef readonly tuple expected  # after a mismatch: the type of the column
+    cdef readonly Py_ssize_t column    # after a mismatch: the number of the value in its record
+    cdef readonly Py_ssize_t offset    # after a mismatch: its offset in the view
     cdef readonly int code
     cdef readonly str path
-    cdef readonly str key_fault   # of a mismatch: what a struct cannot hold of a MAP; None: another type
+    cdef readonly str key_fault   # after a mismatch: what a struct cannot hold of a MAP; None: another type
     cdef readonly tuple fault     # in a typed column: the number of its annotation, what is wrong, how the value starts
 
     def __cinit__(self, types, Py_ssize_t nvalues, paths, policy, *, dialect="hadoop", max_depth=256,

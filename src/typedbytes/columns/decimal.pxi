@@ -5,12 +5,12 @@
 # BigDecimal.toString has the same rules.
 
 cdef enum:
-    MAX_DECIMAL_WIDTH = 32    # bytes
-    MAX_LIMBS = 8             # of 32 bits
+    MAX_DECIMAL_WIDTH = 32    # bytes of the widest integer
+    MAX_LIMBS = 8             # limbs of 32 bits in the widest integer
     DIGITS_CAPACITY = 96      # 256 bits have 78 digits, and 9 are written at a time
-    MAX_DECIMAL_NBYTES = 102  # of a text: the digits, a sign, a point, up to six zeros before the digits or an exponent
-    CHUNK_DIGITS = 9          # that 32 bits hold
-    SHORT_NBYTES = 18         # of a text whose digits 64 bits hold
+    MAX_DECIMAL_NBYTES = 102  # bytes of a text: digits, a sign, a point, up to six zeros before them or an exponent
+    CHUNK_DIGITS = 9          # decimal digits that 32 bits hold
+    SHORT_NBYTES = 18         # bytes of a text whose digits 64 bits hold
 
 cdef uint32_t CHUNK = 1_000_000_000
 

@@ -19,7 +19,7 @@ cdef enum StepKind:
     LOAD_VARIABLE     # a length, and so many bytes
     LOAD_8            # a number of 8 bytes
     LOAD_4
-    LOAD_NUMBER       # of another width
+    LOAD_NUMBER       # a number of another width
     LOAD_ONE          # a whole value
     COMPARE_KEY       # the key of the field `column`
     LOAD_NOTHING      # the bytes compared are all
@@ -32,7 +32,7 @@ cdef struct Step:
     Column* column
     # bytes that must be there for this step and those after it, up to the next length; HEAD_NBYTES at least
     Py_ssize_t needed
-    Py_ssize_t needed_after   # the same after a length and what it counts
+    Py_ssize_t needed_after   # bytes that must be there after a length and what it counts, up to the next length
 
 cdef struct Steps:
     Step* first

@@ -13,20 +13,20 @@ cdef enum Kind:               # those up to DECIMAL have data of one size for ea
     MAP_ENTRIES               # MAPs: offsets into two children, keys and mapped values
     STRUCT                    # MAPs whose keys are STRINGs: a child for each key; a MAP may lack some of them
     UNKNOWN                   # items of LISTs and MAPs that have all been empty: no data
-    PARTLY_UNFIT              # as FIXED, imported: some numbers do not fit; they may be nulls, or in no row
+    PARTLY_UNFIT              # imported, otherwise as FIXED: some numbers do not fit; they may be nulls, or in no row
 
 cdef enum:
     PADDING = 16              # spare bytes after data, so that short copies have a constant length
-    MAX_LEVELS = 30           # of columns within columns: Arrow's readers support twice as many
+    MAX_LEVELS = 30           # levels of columns within columns: Arrow's readers support twice as many
     MAX_CHILDREN = 1024       # TUPLE items and STRUCT fields of an inferred type, at all levels together
-    MAX_FIELDS = 256          # of a STRUCT that is inferred or widened
+    MAX_FIELDS = 256          # fields of a STRUCT that is inferred or widened
     MAX_MISSING_NBYTES = 16 << 20    # memory for missing fields in a batch, which the size of the input does not bound
 
 cdef enum Meaning:
     PLAIN
     DATE                      # days since 1970
-    TIME                      # of a day, in the unit
-    TIMESTAMP                 # since 1970 by the wall clock
+    TIME                      # time of day, in the unit
+    TIMESTAMP                 # time since 1970 by the wall clock, in the unit
     TIMESTAMP_UTC
     DURATION
 
@@ -51,58 +51,58 @@ cdef struct Typed:
     # What a class says of a column. Values may come in other forms than the declared one: narrower numbers, MAPs for
     # VECTORs. While it is filled, a column has the form of its first value, so that these are loaded fast; in a Batch
     # it has the declared one.
-    Py_ssize_t number         # of the annotation, for errors and conversions
-    int declared              # type code
+    Py_ssize_t number         # number of the annotation, for errors and conversions
+    int declared              # type code of the declared form
     bint is_settled           # the column has taken its declared form again
-    bint is_required          # of a field: there is no default
-    bint refuses_none         # of a field: its nulls are those that are missing
-    bint forbids_unknown      # of a record: fields that are not its own
-    bint allows_extra         # of a record: more items in a VECTOR
+    bint is_required          # a field without a default: a record that lacks it is refused
+    bint refuses_none         # a field that is not Optional: its nulls are fields that were missing
+    bint forbids_unknown      # a record class that refuses fields which it does not have
+    bint allows_extra         # a record class that allows more items in a VECTOR than it has fields
     bint is_record
-    unsigned char* fallback   # owned; the encoded default of a field that is missing. NULL: it is null then
+    unsigned char* fallback   # owned; the encoded default of a field, for records without it. NULL: it is null there
     Py_ssize_t fallback_nbytes
-    unsigned char* name       # owned; of a field
+    unsigned char* name       # owned; the name of a field
     Py_ssize_t name_nbytes
 
 cdef struct Column:
     Kind kind
-    int code                  # type code of each value; of ARRAY: of each item; ENCODED, UNKNOWN: none
-    int width                 # bytes of a value in data; FIXED, ARRAY, DECIMAL, FIXED_BYTES, CHOICE
-    int32_t scale             # DECIMAL
-    int32_t precision         # DECIMAL of our own
-    Meaning meaning           # of the numbers of a FIXED
+    int code                  # type code of each value, in ARRAY of each item; ENCODED and UNKNOWN have none
+    int width                 # bytes of a value in data, in FIXED, ARRAY, DECIMAL, FIXED_BYTES, CHOICE
+    int32_t scale             # in DECIMAL: digits after the point
+    int32_t precision         # in DECIMAL, unless the column was imported: digits of a number, at most
+    Meaning meaning           # in FIXED: what the numbers mean
     Unit unit
-    Typed* typed              # owned; NULL: no class says anything
-    Column* choices           # owned; CHOICE: the values, different from each other
-    Py_ssize_t nitems         # ARRAY
+    Typed* typed              # owned; what a class says of the column. NULL: nothing
+    Column* choices           # owned; in CHOICE: the values, different from each other
+    Py_ssize_t nitems         # in ARRAY: items of each value
     bint wanted               # its values are stored; if not, those of a child may be
     bint has_wanted_child     # this TUPLE or STRUCT has a child that is wanted by itself
     Column** children         # owned
     Py_ssize_t nchildren
-    Py_ssize_t n              # values held
+    Py_ssize_t n              # number of values
     unsigned char* data       # owned, unless borrowed
-    Py_ssize_t used           # bytes
-    Py_ssize_t capacity       # bytes, without PADDING
+    Py_ssize_t used           # bytes of data that hold values
+    Py_ssize_t capacity       # bytes that data has memory for, without PADDING
     int32_t* offsets          # owned, unless borrowed; n + 1 of them
     int64_t* wide_offsets     # owned or borrowed; used instead of offsets by some imported columns
     Py_ssize_t offsets_capacity
-    Py_ssize_t expected       # bytes of data, from the last batch
-    Py_ssize_t checked        # STRING, times of day: leading bytes of data known to be UTF-8, and within a day
+    Py_ssize_t expected       # bytes of data that the next batch may need, from the last one
+    Py_ssize_t checked        # leading bytes of data that are known to be valid: UTF-8, or within a day
     bint borrowed             # data has another owner
     bint offsets_borrowed     # the offsets have another owner
     const unsigned char* valid    # a bit for each value, 0: null; borrowed, or `bits`. NULL: there are no nulls
-    Py_ssize_t first_bit      # of value 0 in `valid`
-    Py_ssize_t nbits          # of `valid`; values beyond are not null
+    Py_ssize_t first_bit      # number of the bit of value 0 in `valid`
+    Py_ssize_t nbits          # number of bits in `valid`; values after them are not null
     unsigned char* bits       # owned; all bits from nbits on are 1
-    Py_ssize_t bits_capacity  # bytes
+    Py_ssize_t bits_capacity  # bytes that `bits` has memory for
     const Null* null          # how the nulls held were encoded; NULL: unknown
-    unsigned char* unfit      # owned; of PARTLY_UNFIT: a bit for each value, 1: it does not fit
-    const char* refusal       # why
-    bint refuses_nulls        # keys of MAPs: Arrow has no null there
-    bint is_map_value         # values of a MAP whose keys are STRINGs: those of several types make it a STRUCT
-    unsigned char* key        # owned; of a STRUCT's field: its key, encoded
+    unsigned char* unfit      # owned; in PARTLY_UNFIT: a bit for each value, 1: it does not fit
+    const char* refusal       # in PARTLY_UNFIT: why a number does not fit
+    bint refuses_nulls        # the column is the keys of MAPs: Arrow has no null there
+    bint is_map_value         # the column is the values of MAPs whose keys are STRINGs; several types make it a STRUCT
+    unsigned char* key        # owned; the encoded key of a field of a STRUCT
     Py_ssize_t key_nbytes
-    Step* steps               # owned; of a TUPLE or STRUCT: how to load a value. NULL: there is no fast path
+    Step* steps               # owned; in TUPLE and STRUCT: how to load a value. NULL: there is no fast path
     Py_ssize_t nsteps
 
 cdef struct Table:

@@ -12,9 +12,9 @@ cdef struct Leaf:
     # A field at the same offset in every record.
     Py_ssize_t offset
     int code
-    int32_t count             # of a VECTOR's head
-    Column* column            # of the payload; NULL: only the code is checked
-    Py_ssize_t item           # of an ARRAY
+    int32_t count             # the count that the head of a VECTOR has
+    Column* column            # where the payload is stored; NULL: only the code is checked
+    Py_ssize_t item           # number of the item in an ARRAY
 
 
 cdef Py_ssize_t size_of(const Column* c) noexcept nogil:

@@ -343,7 +343,7 @@ cdef struct TypeInference:
     ReadBuffer buf
     Skipping* skipping
     Py_ssize_t level
-    Py_ssize_t nchildren      # of all TUPLEs so far
+    Py_ssize_t nchildren      # items of all TUPLEs so far
 
 
 cdef tuple describe_value(TypeInference* inference):

@@ -8,15 +8,15 @@ cdef enum Outcome:
     INCOMPLETE    # the bytes end inside the record
     OTHER_TYPE    # the value is of another type than its column
     INVALID       # not a valid value, or too deep: decoding it raises the error
-    COLUMN_FULL   # it cannot hold more: see max_held
-    REFUSED       # as OTHER_TYPE, and refused by the policy
+    COLUMN_FULL   # the column cannot hold more: see max_held
+    REFUSED       # the value is of another type than its column, and the policy refuses it
     CONVERTED     # the value has been appended in another form
     RESTARTED     # the record has to be walked again: a column that has values of it holds encoded ones now
     FAILED        # an exception is set
     NO_MEMORY
 
 cdef enum:
-    MAX_NULL_NBYTES = 128     # that a null may take in a column and its children; its encoding has 1, 9 or 42
+    MAX_NULL_NBYTES = 128     # bytes that a null may take in a column and its children; encoded it has 1, 9 or 42
 
 cdef enum Fault:
     NO_FAULT
@@ -29,18 +29,18 @@ cdef struct Walk:
     const unsigned char* end
     PyObject* builder         # borrowed
     bint widens
-    const Null* null          # what is read as a null, beside a NullWritable
+    const Null* null          # the encoding that is read as a null, beside a NullWritable
     Py_ssize_t max_held       # bytes of data, and items, of one column: offsets are int32
-    Py_ssize_t missing_nbytes    # that missing fields take in this batch; at most MAX_MISSING_NBYTES
+    Py_ssize_t missing_nbytes    # memory that missing fields take in this batch; at most MAX_MISSING_NBYTES
     bint checks_each_text     # check that each STRING is UTF-8 as it is appended
     Py_ssize_t depth
     Py_ssize_t max_depth
     Skipping skipping
     Column* mismatched        # the column of the outcome OTHER_TYPE or REFUSED
-    Py_ssize_t mismatched_item    # item of an ARRAY; -1: its count
+    Py_ssize_t mismatched_item    # number of an item of an ARRAY; -1: the count of items
     const unsigned char* mismatched_at    # the encoded value found for that item
-    Fault fault               # of a typed column: what is wrong with the value
-    const Column* missing     # the field
+    Fault fault               # what is wrong with the value of a typed column
+    const Column* missing     # the field that a record lacks
     bint converts             # the bytes are what a value was converted to
 
 

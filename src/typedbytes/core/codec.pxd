@@ -10,14 +10,14 @@ cdef enum Role:
     ITEM
     KEY
     MAPPED    # the value of a MAP's pair
-    FIELD     # of a record
+    FIELD     # a field of a record
 
 cdef struct PathFrame:
     PathFrame* parent
-    PyObject* key             # borrowed: the key of the pair, when the role is MAPPED; of a FIELD its RecordType
-    Py_ssize_t index          # of the item, pair or field
+    PyObject* key             # borrowed: the key of the pair, when the role is MAPPED; the RecordType, when it is FIELD
+    Py_ssize_t index          # number of the item, pair or field
     Role role
-    int code                  # of the container
+    int code                  # type code of the container
 
 cdef enum:
     SIGNAL_MASK = 0x3fff    # signals are checked where these bits of a count of items or records are 0
@@ -36,24 +36,24 @@ cdef struct Decoding:
     Py_ssize_t nstack
     Py_ssize_t stack_capacity
     PyObject** initial_stack  # the caller's memory, where the stack is until it grows; NULL: none
-    Py_ssize_t depth          # containers open
-    Py_ssize_t work_count     # items since signals were last checked
-    Py_ssize_t check_interval    # items between two checks
+    Py_ssize_t depth          # number of open containers
+    Py_ssize_t work_count     # number of items since signals were last checked
+    Py_ssize_t check_interval    # number of items from one check of signals to the next
     Py_ssize_t max_depth
-    Py_ssize_t max_bytes      # of one record; 0: no limit
-    Py_ssize_t nhidden        # bytes held beyond the record's limit, cut off buf.end for the time being
-    long long record_offset   # where the record starts
-    long long record_index    # in the stream, -1: not a stream
+    Py_ssize_t max_bytes      # limit for the bytes of one record; 0: no limit
+    Py_ssize_t nhidden        # bytes held beyond the limit of a record, cut off buf.end while it is decoded
+    long long record_offset   # offset in the input at which the record starts
+    long long record_index    # number of the record in a stream, from 0; -1: not a stream
     void* last_map_key        # slot of the last MAP key in the string cache
     PyObject* ext_hook        # borrowed, NULL: none
     const char* unicode_errors    # borrowed, NULL: strict
     const RecordTypes* types  # borrowed, NULL: none
-    int in_key                # MAP keys open: what is unhashable is refused
+    int in_key                # number of MAP keys that are open: unhashable values are refused inside them
     PicklePolicy pickle
-    bint paused               # the collector was on and is off for the rest of the record
+    bint paused               # the collector was on, and is off for the rest of the record
     bint use_string_cache     # share repeated short STRINGs; set where more than one value is decoded
-    flag governed             # by max_bytes or types: records are not decoded by decode_value() alone
-    flag may_pause            # no code of the user's runs meanwhile
+    flag governed             # max_bytes or types are set: records are not decoded by decode_value() alone
+    flag may_pause            # the collector may be switched off: no code of the user runs meanwhile
     flag exact
     flag map_pairs
     flag hive
@@ -134,12 +134,12 @@ cdef struct Encoding:
     const RecordTypes* types  # borrowed, NULL: none
     encode_record_function record    # how records are encoded: the types decide, once for all records
     encode_pair_function pair
-    int nreplaced             # default= calls within one another
-    int int_width             # 0: as the number needs
+    int nreplaced             # number of calls of default= that are open, one within the result of another
+    int int_width             # bits in which ints are written, 32 or 64; 0: as each number needs
     PicklePolicy pickle
     bint hive
     flag sort_keys
-    flag is_general          # options that bytes_of_small_container() does not know
+    flag is_general          # an option is set that bytes_of_small_container() does not know
 
 # The limit that max_bytes= gives, 0 for none; raises ValueError.
 cdef Py_ssize_t parse_max_bytes(max_bytes) except -1

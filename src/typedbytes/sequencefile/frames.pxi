@@ -31,9 +31,9 @@ cdef class RecordFrames(PairSource):
     cdef unsigned char escaped_marker[20]    # escape and marker
 
     # The record, or block, that is being read.
-    cdef long long record_offset          # its offset in the file
-    cdef long long first_bad_offset       # of the first bad record since a good one or a sync marker; -1: none
-    cdef bint has_valid_lengths           # its lengths have been read and are consistent
+    cdef long long record_offset          # offset of the record in the file
+    cdef long long first_bad_offset       # offset of the first bad record since a good one or a sync marker; -1: none
+    cdef bint has_valid_lengths           # the lengths of the record have been read and are consistent
     cdef Py_ssize_t record_nbytes         # valid while has_valid_lengths; in a block, decompressed
     cdef const unsigned char* key
     cdef Py_ssize_t nkey
@@ -44,10 +44,10 @@ cdef class RecordFrames(PairSource):
 
     # The block that is open, decompressed.
     cdef list block                       # key lengths, keys, value lengths, values
-    cdef const unsigned char* block_cursors[4]    # the next byte of each
-    cdef Py_ssize_t nblock                # records left in it
-    cdef Py_ssize_t declared_count        # records that its header declares, 0: not known
-    cdef long long block_end              # its end by its declared lengths
+    cdef const unsigned char* block_cursors[4]    # the next byte of each of the four
+    cdef Py_ssize_t nblock                # records left in the block
+    cdef Py_ssize_t declared_count        # records that the block's header declares; 0: not known
+    cdef long long block_end              # where the block ends by its declared lengths
 
     # The blocks after it, while other threads decompress:
     # None, or a deque of each one's offset, count, end, and the future of its four buffers
@@ -56,7 +56,7 @@ cdef class RecordFrames(PairSource):
     cdef object submit                    # calls a function in another thread and returns a future
     # an exception of the source, to be raised after those blocks; None: it had none
     cdef object failure_ahead
-    cdef long process                     # which has the threads
+    cdef long process                     # id of the process that has the threads
 
     def __dealloc__(self):
         release(&self.file)

@@ -20,13 +20,13 @@ its decompressed size. nrecords: None where the damage hides the number. error: 
 cdef struct ShortRecords:
     int key_kind              # Kinds
     int value_kind
-    const ClassNode* key_root    # of a described class that is plain; NULL: another class
+    const ClassNode* key_root    # root of a described class that is plain; NULL: another class
     const ClassNode* value_root
     bint hive
 
 cdef enum RecordForm:
-    OBJECTS                   # a tuple of them
-    KEY_AND_VALUE             # the same without a tuple
+    OBJECTS                   # a tuple of key and value
+    KEY_AND_VALUE             # key and value without a tuple
     BYTES_PAIR                # the bytes of two Writables, not decoded
     TYPED                     # appended to `typed`
     UNDECODED
@@ -70,7 +70,7 @@ cdef class Reader(RecordFrames):
     cdef object filename                  # for errors; None: not opened by its path
     # of the record read last, owned until take_record() takes it: a tuple, or the key alone
     cdef PyObject* made
-    cdef PyObject* made_value             # and the value
+    cdef PyObject* made_value             # the value of that record, owned, if `made` is the key alone
     cdef object last_pair                 # the last tuple returned, reused if no other reference to it exists
 
     def __cinit__(self, *args, **options):

@@ -29,7 +29,7 @@ cdef class Writer(OpenWriter):
     cdef WriteBuffer key_lengths          # BLOCK: as VInts
     cdef WriteBuffer value_lengths
     cdef object sink
-    cdef object method                    # of the sink, takes bytes
+    cdef object method                    # method of the sink that takes bytes
     cdef bint is_raw                      # a sink whose method returns None has taken nothing
     cdef bytes spare                      # bytes already sent, reused as a buffer once no other reference to it exists
     cdef object compress

@@ -2,9 +2,9 @@
 # Elements of pickled sets are in pickle/sets.pxi.
 
 cdef enum:
-    MAX_BUCKET_NKEYS = 32       # in one bucket, before they are compared
-    MAX_BUCKET_NBYTES = 2048    # of these
-    SCALAR_NBYTES = 32          # of an object without what varies in length
+    MAX_BUCKET_NKEYS = 32       # keys in one bucket, before they are compared
+    MAX_BUCKET_NBYTES = 2048    # bytes of the keys in one bucket
+    SCALAR_NBYTES = 32          # bytes of an object without the part that varies in length
 
 
 # The keys of one MAP that fall into one bucket.

@@ -50,9 +50,9 @@ cdef enum MakeKind:
 cdef struct EncodedName:
     const unsigned char* p
     Py_ssize_t nbytes
-    Py_ssize_t nheld          # bytes that have to be there for the words: `nbytes`, or 8
-    Py_ssize_t last_offset    # of the second word
-    uint64_t mask             # of the bytes that count in both words
+    Py_ssize_t nheld          # bytes that must be there for both words: `nbytes`, or 8 if that is more
+    Py_ssize_t last_offset    # offset of the second word in the STRING
+    uint64_t mask             # a set bit for each bit that counts, in both words
     uint64_t first
     uint64_t last
 
@@ -62,7 +62,7 @@ cdef struct NameTable:
     Py_ssize_t nnames
     uint32_t* slots           # index of a name + 1; 0: none
     int shift                 # 64 - log2 of the number of slots
-    Py_ssize_t max_nbytes     # of the longest name
+    Py_ssize_t max_nbytes     # bytes of the longest name
 
 # What an Enum or Literal may be; all borrowed from the program.
 cdef struct ValueTable:
@@ -82,37 +82,37 @@ cdef struct MemberSlot:
 cdef struct TypeNode:
     TypeKind kind
     bint allows_none
-    int balance               # of lookups in the string cache, of this field's strings alone; what changes in a program
-    int unit                  # microseconds in one of the written numbers of a date type
-    int width                 # type code that is written, -1: as the number needs
-    bint is_text              # written as text
+    int balance               # of hits and misses of this field's strings in the string cache; it alone changes later
+    int unit                  # of a date type: microseconds in one of the numbers that are written
+    int width                 # type code that is written; -1: as the number needs
+    bint is_text              # values are written as text
     bint is_utc
-    bint by_name              # an Enum, written by name
-    Py_ssize_t nitems         # of a tuple or union
+    bint by_name              # members of an Enum are written by name
+    Py_ssize_t nitems         # length of `items`: the types of a tuple, or the members of a union
     TypeNode** items
-    TypeNode* item            # of a list or set; the key of a dict
-    TypeNode* value           # of a dict
+    TypeNode* item            # type of the items of a list or set, or of the keys of a dict
+    TypeNode* value           # type of the values of a dict
     RecordType* record
     ValueTable* table
-    bint has_missing          # of an Enum: a _missing_ of the user's
-    PyObject* names           # of an Enum, borrowed: dict
-    MemberSlot* members       # of an Enum whose values are text and ints: 2**member_bits slots
+    bint has_missing          # an Enum with a _missing_ of the user's
+    PyObject* names           # borrowed: dict, an Enum's members by name
+    MemberSlot* members       # 2**member_bits slots, for an Enum whose values are text and ints
     int member_bits
     unsigned char* by_code    # union: 1 + index of the member by type code, 0: none; then again for types not strict
-    PyTypeObject* cls         # of an Enum; of the instances of an int or float, NULL: plain ones. Borrowed
-    PyObject* shown           # borrowed: str
+    PyTypeObject* cls         # borrowed: the class of an Enum, or of the instances of an int or float; NULL: plain ones
+    PyObject* shown           # borrowed: str, the type as errors name it
 
 cdef struct RecordType:
     RecordForm form
     MakeKind make
     Py_ssize_t nfields
     Py_ssize_t nrequired      # fields up to the last one that is required
-    TypeNode** nodes          # of the fields, as all arrays here
-    Py_ssize_t* offsets       # of the slots
+    TypeNode** nodes          # the types of the fields; all arrays here have an entry for each field
+    Py_ssize_t* offsets       # offsets of the slots in an instance
     PyObject** attributes     # interned names, borrowed
     PyObject** defaults       # borrowed; NULL: none
     PyObject** factories      # borrowed; NULL: none
-    PyObject** absents        # borrowed: what is not written into a MAP; NULL: none
+    PyObject** absents        # borrowed: values that are left out of a MAP; NULL: none
     bint* required
     bint* written
     NameTable keys
@@ -125,12 +125,12 @@ cdef struct RecordType:
     bint has_post_init
     bint reads_slots          # encoding takes values from their slots
     bint is_tuple
-    Py_ssize_t norder         # what is written: fields, and nfields for the tag
+    Py_ssize_t norder         # length of `order`, the numbers of the fields to be written; nfields stands for the tag
     Py_ssize_t* order
-    Py_ssize_t* sorted_order  # by encoded key
+    Py_ssize_t* sorted_order  # the numbers in `order`, sorted by the encoded keys
     bint has_gc
     bint has_simple_memory
-    attribute_layout layout   # of instances without slots
+    attribute_layout layout   # where instances without slots have their attributes
     EncodedName* tag_key      # NULL: no tag
     PyObject* tag             # borrowed: str or int
     PyObject* tag_name        # borrowed: key of the tag

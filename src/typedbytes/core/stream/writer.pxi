@@ -30,11 +30,11 @@ cdef class Writer(OpenWriter):
     cdef EncodeOptions options
     cdef Encoding e
     cdef object sink
-    cdef object method            # of the sink, takes bytes
-    cdef bint is_raw              # its write() returns None if nothing was written; found once, since that allocates
-    cdef bytes unsent             # what the sink has not taken yet is in here
-    cdef Py_ssize_t unsent_start  # from here
-    cdef Py_ssize_t unsent_end    # to here
+    cdef object method            # method of the sink that takes bytes
+    cdef bint is_raw              # the sink's write() returns None if it wrote nothing; looked up once: that allocates
+    cdef bytes unsent             # holds what the sink has not taken yet
+    cdef Py_ssize_t unsent_start  # offset in `unsent` at which that begins
+    cdef Py_ssize_t unsent_end    # offset in `unsent` at which that ends
     cdef bytes spare              # memory that the sink has taken from before, and may still hold
     cdef Py_ssize_t buffer_size
     cdef long long sent           # bytes that the sink has taken
@@ -43,7 +43,7 @@ cdef class Writer(OpenWriter):
     cdef object failure           # the error of the sink's last call, until it takes something
     cdef bint owns                # the sink is closed with the Writer
     cdef bint is_finalizing       # the interpreter exits: every record is sent at once, and the sink is flushed
-    cdef bint flushed_at_exit     # it has been flushed since is_finalizing was set
+    cdef bint flushed_at_exit     # the sink has been flushed since is_finalizing was set
 
     def __cinit__(self, *args, **options):
         self.state = CLOSED

@@ -9,18 +9,18 @@ cdef struct ClassFrame:
     ClassFrame* parent
     const ClassNode* node
     Py_ssize_t index
-    bint is_key               # of a map
+    bint is_key               # the part is a key of a map
     const unsigned char* at   # reading: where the part starts
 
 cdef struct ClassReading:
     const unsigned char* p
     const unsigned char* start
     const unsigned char* end
-    Py_ssize_t outer          # of compressed bytes: their offset; -1: not in any
+    Py_ssize_t outer          # offset of the compressed bytes that the part is in; -1: it is in none
     WriteBuffer* out
     ClassFrame* frame
     Py_ssize_t first          # bytes that were in `out` before
-    Py_ssize_t limit          # of the bytes in `out`
+    Py_ssize_t limit          # the most bytes that `out` may have
     const unsigned char* null
     Py_ssize_t null_nbytes
     Py_ssize_t depth

@@ -20,7 +20,7 @@ cdef struct ClassWriting:
     Skipping skipping
     bint is_skipping          # `skipping` has been started
     bint hive
-    Py_ssize_t nattempts      # of choices
+    Py_ssize_t nattempts      # number of choices that were tried
     PyObject* program         # borrowed
 
 

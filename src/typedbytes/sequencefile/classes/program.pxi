@@ -17,8 +17,8 @@ cdef enum FieldKind:
     CHAR_FIELD
     NULL_FIELD
     TEXT_FIELD                # UTF-8 after its count
-    STRING_FIELD              # the same, -1 for null
-    STRINGS_FIELD             # a list of those, -1 for null
+    STRING_FIELD              # UTF-8 after its count, -1 for null
+    STRINGS_FIELD             # a list of such strings, -1 for null
     UTF_FIELD                 # DataOutput.writeUTF
     BYTES_FIELD
     FIXED_FIELD               # bytes of a known number
@@ -33,7 +33,7 @@ cdef enum FieldKind:
     CHOICE_FIELD              # GenericWritable: the number of a class, and one of it
     CONSTANT_FIELD            # bytes that are always the same, and no value
     WITHIN_FIELD              # a count of bytes, and a value that takes all of them
-    COMPRESSED_FIELD          # the same, compressed by zlib
+    COMPRESSED_FIELD          # a count of bytes, and a value that takes all of them, compressed by zlib
     CALL_FIELD                # read and written by functions
 
 cdef dict FIELD_KINDS = {
@@ -52,10 +52,10 @@ cdef int64_t[6] MAX_FIELD = [127, 32767, INT32_MAX, INT64_MAX, INT32_MAX, INT64_
 cdef int[6] FIELD_NBYTES = [1, 2, 4, 8, 1, 1]
 
 cdef enum:
-    MAX_FIELD_DEPTH = 64      # of values within one another: the recursion in C
-    MAX_LEAST_NBYTES = 1 << 20    # that a value takes at least: arrays of arrays of a known number of items
+    MAX_FIELD_DEPTH = 64      # levels of values within one another: the recursion in C
+    MAX_LEAST_NBYTES = 1 << 20    # limit for the least bytes of a value: arrays of arrays of a known number of items
     MAX_ALIASES = 64
-    SHORT_NAME_NBYTES = 32    # of a field's name, as typed bytes, that is copied as so many bytes
+    SHORT_NAME_NBYTES = 32    # length of a field's name, as typed bytes, up to which so many bytes are copied
 
 cdef enum Measured:
     NOT_MEASURED
@@ -65,16 +65,16 @@ cdef enum Measured:
 cdef struct ClassNode:
     FieldKind kind
     FieldKind count           # how a count or a number is written
-    Py_ssize_t nitems         # of fields, choices or names; the number of bytes or items, where it is known
+    Py_ssize_t nitems         # number of fields, choices or names; the number of bytes or items, where it is known
     Py_ssize_t nshown         # fields that have a value
     bint is_bare              # a record whose value is that of its only field, beside constants
-    Py_ssize_t min_nbytes     # of a value
-    Measured measured         # whether that is known
+    Py_ssize_t min_nbytes     # the least bytes that a value takes
+    Measured measured         # whether min_nbytes is known
     ClassNode** items         # fields, choices; the item; the key and the value
-    ClassText* names          # of fields and of an enum's values; NULL: fields without names
+    ClassText* names          # names of the fields, or of an enum's values; NULL: fields without names
     const unsigned char* constant
     PyObject* shown           # borrowed: str, for messages
-    PyObject* functions       # borrowed: a tuple, of a call
+    PyObject* functions       # borrowed: a tuple, in CALL_FIELD
 
 # A STRING as typed bytes, borrowed; after it SHORT_NAME_NBYTES can be read.
 cdef struct ClassText:

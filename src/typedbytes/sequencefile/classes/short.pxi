@@ -6,9 +6,9 @@
 
 cdef enum:
     SPARE_NBYTES = 64         # behind `out_end`: the name of a field and a scalar, or the start of a short text
-    SCALAR_NBYTES = 32        # of those for what follows a name
+    SCALAR_NBYTES = 32        # the part of SPARE_NBYTES for what follows a name
     SHORT_TEXT_NBYTES = 16
-    MAX_SHORT_NBYTES = 1 << 20    # of a value as typed bytes: signals wait for it
+    MAX_SHORT_NBYTES = 1 << 20    # bytes of a value as typed bytes: signals wait for it
 
 cdef struct Storing:
     const unsigned char* p

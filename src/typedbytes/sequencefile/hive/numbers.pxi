@@ -2,16 +2,16 @@
 
 cdef enum:
     MAX_NUMBER_DIGITS = 120   # significant ones; those after them change no number that a column holds
-    EXACT_DIGITS = 15         # of a number that a double holds, and times these powers of ten too
+    EXACT_DIGITS = 15         # digits of a number that a double holds, and times these powers of ten too
     EXACT_EXPONENT = 22
     MAX_EXPONENT = 1 << 20
-    MAX_UNSCALED_NBYTES = 48  # of a decimal's integer: its digits are fewer than MAX_NUMBER_DIGITS
+    MAX_UNSCALED_NBYTES = 48  # bytes of a decimal's integer: its digits are fewer than MAX_NUMBER_DIGITS
 
 cdef struct HiveNumber:
     bint is_negative
     bint has_exponent
-    int n                     # digits, of which the first is not zero
-    int64_t ndecimals         # of them are after the point; negative: zeros follow
+    int n                     # number of digits, of which the first is not zero
+    int64_t ndecimals         # how many digits are after the point; negative: zeros follow
     unsigned char digits[MAX_NUMBER_DIGITS + 2]    # in ASCII, from the second on
 
 cdef double[23] POWERS = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,

@@ -17,10 +17,10 @@ RCFILE_MAGIC = b"RCF\x01"
 COLUMN_COUNT = "hive.io.rcfile.column.number"
 
 cdef struct ColumnCursor:     # of a column in the group that is open
-    const unsigned char* cell         # the next one
-    const unsigned char* lengths      # of those after it; NULL: the file does not have the column
-    int64_t length                    # of the last one
-    int64_t nrepeats                  # of that length that are left
+    const unsigned char* cell         # the next cell
+    const unsigned char* lengths      # the lengths of the cells after it; NULL: the file does not have the column
+    int64_t length                    # the length that was read last
+    int64_t nrepeats                  # how many further cells have that length
 
 
 cdef class RowGroups(RecordFrames):
@@ -37,18 +37,18 @@ cdef class RowGroups(RecordFrames):
     cdef bint resync
     cdef bint is_binary
     cdef bint is_serialization_known
-    cdef bint accepts_fractions           # of timestamps, which columns do not hold
+    cdef bint accepts_fractions           # timestamps may have fractions that columns do not hold
     cdef const unsigned char* null
     cdef Py_ssize_t null_nbytes
     cdef tuple wanted
     cdef tuple names
     cdef tuple types                      # HiveTypes
-    cdef list group                       # its key, and the cells of its columns
+    cdef list group                       # the key of the group, and the cells of its columns
     cdef bytearray cursor_memory
     cdef ColumnCursor* cursors
-    cdef Py_ssize_t nrows                 # left in the group
-    cdef Py_ssize_t column                # which is being read, among those wanted
-    cdef Py_ssize_t row_start             # of the row that is being written, in `typed`
+    cdef Py_ssize_t nrows                 # rows left in the group
+    cdef Py_ssize_t column                # the column that is being read, as its number among those wanted
+    cdef Py_ssize_t row_start             # offset in `typed` of the row that is being written
     cdef WriteBuffer typed
     cdef State state
     cdef object failure

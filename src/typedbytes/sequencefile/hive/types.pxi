@@ -24,14 +24,14 @@ cdef class HiveType:
     """The type of a column or of a part of one, by its description as the columns module has it."""
 
     cdef HiveKind kind
-    cdef int code                         # of the values, but VECTOR of a struct without names
-    cdef int64_t lowest                   # of an integer
+    cdef int code                         # type code of the values; VECTOR for a struct without names
+    cdef int64_t lowest                   # the smallest integer of the type
     cdef int64_t highest
-    cdef int64_t unit                     # nanoseconds
+    cdef int64_t unit                     # nanoseconds in one of the numbers
     cdef int precision
     cdef int scale
     cdef tuple parts                      # HiveTypes
-    cdef tuple names                      # of a MAP's fields, encoded
+    cdef tuple names                      # the encoded names of a MAP's fields
 
     def __init__(self, tuple described, int level, bint is_text):
         cdef object name = described[0]

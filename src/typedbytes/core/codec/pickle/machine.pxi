@@ -29,7 +29,7 @@ cdef enum:
     HOLDS_MUTABLE = 0x200     # a list, dict or set: cannot be an element of a set, nor be shared
     IS_MEASURED = 0x400       # has paid for being walked
     SIZE_SHIFT = 16
-    MUTABLE_SIZE = 160        # of a list, dict or set itself: they are refused where it would matter
+    MUTABLE_SIZE = 160        # bytes of a list, dict or set itself: they are refused where it would matter
 
 cdef struct PickleMemo:
     PyObject* value           # owned
@@ -40,22 +40,22 @@ cdef struct PickleMachine:
     const unsigned char* p
     const unsigned char* end
     PyObject** stack          # owned values
-    uint64_t* extents         # of the same
+    uint64_t* extents         # an extent for each value of the stack
     Py_ssize_t nstack
     Py_ssize_t capacity
-    PickleMemo* memo          # in the order in which they came
+    PickleMemo* memo          # values in the order in which they were memoised
     Py_ssize_t nmemo
     Py_ssize_t memo_capacity
-    uint32_t first_key        # of the memo
+    uint32_t first_key        # key of the first value in the memo
     uint64_t* memo_index      # NULL: each key is one more than the one before it
-    int index_bits            # log2 of its entries
+    int index_bits            # log2 of the number of entries in memo_index
     uint64_t contents_extent  # the extent of a container of what was taken off the stack last, without its own bytes
     int64_t budget
-    Py_ssize_t nblank         # UUIDs without a number
+    Py_ssize_t nblank         # number of UUIDs that have no number yet
     bint ran_past_end         # an opcode was looked for at the end
     int nmarks
     bint exception_is_final           # do not wrap the pending exception
-    bint needs_position            # add the byte offset to its message
+    bint needs_position            # add the byte offset to the message of the pending exception
     bint takes_containers     # lists and dicts are values
     Py_ssize_t marks[MAX_MARKS]
     PyObject* first_values[FIRST_SLOTS]

@@ -15,8 +15,8 @@ cdef struct SetFilling:
     PyObject* items           # a list
     Py_ssize_t nitems
     Py_hash_t* hashes
-    unsigned char* seen       # a bit for each of these
-    unsigned char* seen_twice # the same
+    unsigned char* seen       # bits selected by hash values: set where an element has one
+    unsigned char* seen_twice # bits selected by hash values: set where two elements have one
     int shift
     Py_ssize_t nwaiting
 

@@ -4,12 +4,12 @@
 
 cdef enum:
     PICKLE_DEPTH = 100
-    WIDE_NBYTES = 9 + 17 + 1    # of the pickle of an int of 128 bits
-    UNSIGNED_NBYTES = 9 + 9 + 1    # of 64 bits without a sign
-    LATIN1_NBYTES = 17 + 4 + 13    # of bytes, without the text that stands for them
-    MOMENT_NBYTES = 19 + 2 * 10 + LATIN1_NBYTES    # of a date, time or datetime without its zone, at most
+    WIDE_NBYTES = 9 + 17 + 1    # bytes of the pickle of an int of 128 bits
+    UNSIGNED_NBYTES = 9 + 9 + 1    # bytes of the pickle of an int of 64 bits without a sign
+    LATIN1_NBYTES = 17 + 4 + 13    # bytes that a pickle of bytes has around the text that stands for them
+    MOMENT_NBYTES = 19 + 2 * 10 + LATIN1_NBYTES    # the most bytes of a date, time or datetime without its zone
     DELTA_NBYTES = 20 + 3 * 5
-    MAX_ZONE_NBYTES = 256    # of a zone that is kept
+    MAX_ZONE_NBYTES = 256    # bytes of a pickled zone that is kept
     ZONE_END_NBYTES = 3      # TUPLE2, REDUCE, STOP
     ZONE_CAPACITY = 256 + 3
 
@@ -429,10 +429,10 @@ cdef int write_uuid(Encoding* e, object obj) except -1:
 
 cdef struct OpenPickle:
     PyObject* items        # owned: a tuple, or one of a set's elements
-    Py_ssize_t index       # of the next item
+    Py_ssize_t index       # number of the next item
     bint is_set
-    bint is_sorted         # its elements are written in the order of their bytes
-    Py_ssize_t nstarts     # of the sets around it
+    bint is_sorted         # elements of the set are written in the order of their bytes
+    Py_ssize_t nstarts     # value of WrittenElements.nstarts for the sets around it
 
 cdef struct WrittenElements:
     Py_ssize_t* starts     # offsets in the output, of the elements of all open sets that are sorted
