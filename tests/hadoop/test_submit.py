@@ -493,7 +493,7 @@ def test_steps_that_a_script_does_not_say(tmp_path):
         (
             STEPS,
             {"params": {"times": 1}, "nreducers": 0},
-            "has 2 steps, which need their reducers: leave out reducers=0",
+            "has 2 steps, which need their reducers: leave out nreducers=0",
         ),
         (STEPS, {"params": {"times": 0}, "nreducers": 2}, "has no reducer: give streaming.run"),
         (

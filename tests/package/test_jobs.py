@@ -7,6 +7,7 @@ import dataclasses
 import inspect
 import os
 import pickle
+import re
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,8 @@ from support.subprocess_runs import run_fresh
 from typedbytes import hadoop, jobs, local, spark
 from typedbytes.cli._job.options import values_of
 from typedbytes.cli.main import parser_of
-from typedbytes.jobs.job import FIELD_OF, Job
+from typedbytes.jobs.errors import KEYWORD_OF
+from typedbytes.jobs.job import Job
 from typedbytes.jobs.script import find_steps_by_reading
 from typedbytes.jobs.source import Source
 from typedbytes.jobs.tasks.attempt import TaskContext
@@ -38,7 +40,8 @@ def test_a_function_has_every_option_of_its_engine_as_a_parameter_with_its_defau
     function, engine, others, left_out = FUNCTIONS[name]
     parameters = inspect.signature(function).parameters
     assert not any(each.kind in (each.VAR_KEYWORD, each.VAR_POSITIONAL) for each in parameters.values())
-    shown = {FIELD_OF.get(name, name): each.default for name, each in parameters.items() if name not in others}
+    field_of = {keyword: field for field, keyword in KEYWORD_OF.items()}
+    shown = {field_of.get(name, name): each.default for name, each in parameters.items() if name not in others}
     options = {name for name, option in Job.options().items() if engine in option.engines} - left_out
     assert shown.keys() == options | {"inputs", "output"}
     job = Job("", [], "", 1 if function is local.run else None)
@@ -69,7 +72,7 @@ def test_an_engine_refuses_the_options_of_others(tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"nreducers": 65537}, "reducers must be 0 to 65536, not 65537"),
+        ({"nreducers": 65537}, "nreducers must be 0 to 65536, not 65537"),
         ({"secondary": -1}, "secondary must be a number of bytes, not -1"),
         ({"attempts": 0}, "processes and attempts must be at least 1"),
         ({"processes": 0}, "processes and attempts must be at least 1"),
@@ -81,8 +84,8 @@ def test_an_engine_refuses_the_options_of_others(tmp_path):
             "Hadoop Streaming sets the property stream.map.input from -io typedbytes",
         ),
         ({"properties": {"mapreduce.job.reduces": "two"}}, "the property mapreduce.job.reduces is a number, not 'two'"),
-        ({"nreducers": "3"}, "reducers must be a whole number, not '3'"),
-        ({"nreducers": 3.0}, "reducers must be a whole number, not 3.0"),
+        ({"nreducers": "3"}, "nreducers must be a whole number, not '3'"),
+        ({"nreducers": 3.0}, "nreducers must be a whole number, not 3.0"),
         ({"memory": "2G"}, "memory must be a whole number, not '2G'"),
         ({"memory": None}, "memory must be a whole number, not None"),
         ({"inputs": 5}, "inputs must be paths, or tuples of a key and a value, not 5"),
@@ -112,6 +115,36 @@ def test_a_job_is_valid_by_itself(options, said):
     assert str(caught.value).startswith(said)
     for kind in (jobs.JobError, jobs.SubmitError, ValueError, tb.TypedBytesError):
         assert isinstance(caught.value, kind)
+
+
+@pytest.mark.parametrize(
+    ("by_field", "by_keyword", "said"),
+    [
+        ({"nreducers": -1}, {"reducers": -1}, "{} must be 0 to 65536, not -1"),
+        ({"nreducers": "3"}, {"reducers": "3"}, "{} must be a whole number, not '3'"),
+        ({"environment": 3}, {"environ": 3}, "{} must be a dict of names and values, not a int"),
+        ({"environment": {"A": None}}, {"environ": {"A": None}}, "A in {} must have a value, not None: leave it out"),
+        ({"nreducers": 2}, {"reducers": 2}, "job.py has no reducer: give streaming.run(...) one, or leave out {}=2"),
+        ({"codec": "zip"}, {"codec": "zip"}, "{} must be one of none, zlib, lz4, zstd, not 'zip'"),
+    ],
+)
+def test_an_error_names_an_option_as_its_caller_does(by_field, by_keyword, said, tmp_path):
+    script = tmp_path / "job.py"
+    script.write_text("from typedbytes.streaming import run\n\nrun(lambda key, value: [(key, value)])\n")
+    job = {"inputs": [(1, 2)], "output": tmp_path / "out"}
+    calls = [
+        (by_field, lambda: local.run_job(Job(script, **job, **by_field))),
+        (by_keyword, lambda: local.run_script(script, **job, **by_keyword)),
+    ]
+    if "{}=2" not in said:
+        calls.append((by_keyword, lambda: local.run("cat", "cat", **job, **by_keyword)))
+    if "codec" not in by_keyword:
+        calls.append((by_keyword, lambda: spark.run_script(None, script, **job, **by_keyword)))
+    for (name,), call in calls:
+        with pytest.raises(jobs.JobError) as caught:
+            call()
+        text = str(caught.value)
+        assert re.search(rf"\b{re.escape(said.format(name))}", text) and caught.value.args == (text,)
 
 
 def test_a_path_in_the_place_of_a_list_is_one_entry():

@@ -9,7 +9,7 @@
 ['stop.txt']
 >>> Job("wordcount.py", "book.txt", "counts", nreducers=-1)
 Traceback (most recent call last):
-typedbytes.jobs.errors.OptionError: reducers must be 0 to 65536, not -1
+typedbytes.jobs.errors.OptionError: nreducers must be 0 to 65536, not -1
 """
 
 from __future__ import annotations

@@ -11,22 +11,23 @@ TypedBytesError
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from errno import EDQUOT, EFBIG, ENOSPC
 
 from typedbytes.errors import TypedBytesError
-from typedbytes.jobs.messages import Message, option_named, with_reworded_options
+from typedbytes.jobs.messages import Message, option_named, with_renamed_options, with_reworded_options
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from typedbytes._base.locations import NestedFolderError
     from typedbytes.jobs.messages import OptionName, Text
 
 __all__ = [
-    "ADVICE", "CommandError", "InputError", "JobError", "JobFailedError", "OptionError", "OutputError", "SubmitError",
-    "nested_folder", "unwritten",
+    "ADVICE", "KEYWORD_OF", "CommandError", "InputError", "JobError", "JobFailedError", "OptionError", "OutputError",
+    "SubmitError", "nested_folder", "options_as_keywords", "unwritten",
 ]  # fmt: skip
 
 NO_SPACE = (
@@ -38,6 +39,8 @@ ADVICE: dict[int, Text] = {
     EDQUOT: NO_SPACE,
     EFBIG: "raise the limit on the size of a file: ulimit -f unlimited",
 }
+#: The keywords of local.run and spark.run_script for the fields of a Job that have other names.
+KEYWORD_OF = {"nreducers": "reducers", "environment": "environ"}
 
 
 class JobError(TypedBytesError):
@@ -45,7 +48,8 @@ class JobError(TypedBytesError):
 
     `tail` holds the last lines of the failing task on standard error; `kept` is the job's folder if it was kept, or
     None. `hint` says what to do, if that is known: the text of the error is `message` and, after a semicolon, the hint.
-    Both name options as Python does, "reducers" or "overwrite=True"; `in_words` names them otherwise.
+    Both name options as the caller did: by the fields of a Job, "nreducers" or "overwrite=True", or by the keywords of
+    `local.run`, "reducers"; `in_words` names them otherwise.
     """
 
     def __init__(self, message: Text, tail: Iterable[str] = (), *, hint: Text | None = None) -> None:
@@ -76,6 +80,12 @@ class JobError(TypedBytesError):
         """Return the text with each option in the words of another caller, such as the flags of a command."""
         message, hint = with_reworded_options(self._message, words_of), with_reworded_options(self._hint, words_of)
         return f"{message}; {hint}" if hint else message
+
+    def rename_options(self, names: Mapping[str, str]) -> None:
+        """Name options in the text as another caller does."""
+        self._message = with_renamed_options(self._message, names)
+        self._hint = with_renamed_options(self._hint, names)
+        self.args: tuple[object, ...] = (str(self),)
 
     def add(self, *, before: str = "", hint: str = "") -> None:
         """Have the message begin with a text, and say what to do if it does not yet."""
@@ -114,6 +124,16 @@ class JobFailedError(SubmitError):
         super().__init__(message)
         self.report: list[str] = list(report)
         self.code = code
+
+
+@contextmanager
+def options_as_keywords() -> Iterator[None]:
+    """Have the errors of a job name options by the keywords of local.run, where those are not the fields of a Job."""
+    try:
+        yield
+    except JobError as error:
+        error.rename_options(KEYWORD_OF)
+        raise
 
 
 def nested_folder(error: NestedFolderError) -> InputError:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     Commands = Mapping[str, Union[list[str], None]]  # of a step, by role
 
 __all__ = [
-    "FIELD_OF", "LINES", "OLD_RECURSIVE", "OUTPUT_FORMATS", "WHY_NO_PARTITIONER", "RECURSIVE", "ROWS", "Job",
+    "LINES", "OLD_RECURSIVE", "OUTPUT_FORMATS", "WHY_NO_PARTITIONER", "RECURSIVE", "ROWS", "Job",
     "job_from_user_values",
 ]  # fmt: skip
 
@@ -48,8 +48,6 @@ OUTPUT_FORMATS = ("sequencefile", "pairs", "text", "values", "json", "csv", "par
 LINES, ROWS = ("values", "json", "csv"), ("json", "csv", "parquet")
 WHY_NO_PARTITIONER = "Hadoop's hash of a key chooses the reducer; --secondary leaves out the end of the key"
 MAX_REDUCERS = 65536
-#: Fields by their names in messages, which are the keywords of local.run: its `reducers` is the field `nreducers`.
-FIELD_OF = {"reducers": "nreducers", "environ": "environment"}
 RECURSIVE = "mapreduce.input.fileinputformat.input.dir.recursive"
 OLD_RECURSIVE = "mapred.input.dir.recursive"
 NOT_HADOOP, LOCAL, HADOOP = ("local", "spark"), ("local",), ("hadoop",)
@@ -69,7 +67,7 @@ class Job:
     Options, which are off or empty by default where nothing else is said::
 
       nreducers      how many reduce tasks, hence part files (1, or 0 for a script without a reducer); a property with
-                     the number wins. Messages call it `reducers`, as `local.run` does
+                     the number wins
       combiner       False leaves the script's combiner out, None uses it if there is one, with True there must be one
       secondary      ignore the last N bytes of a key when choosing its reducer; not needed with group_by (0)
       input_format   "auto" (by content), "text", "sequencefile", "json" (lines, parsed). Hadoop also takes names of
@@ -271,7 +269,7 @@ class Job:
             raise OptionError(f"inputs must be paths, or tuples of a key and a value, not {self.inputs!r:.80}")
         put("name", self.name or "")
         for name, declared in _OPTIONS.items():
-            put(name, converted("reducers" if name == "nreducers" else name, declared, getattr(self, name)))
+            put(name, converted(name, declared, getattr(self, name)))
         self._check()
 
     def _check(self) -> None:
@@ -284,7 +282,7 @@ class Job:
         reducers, _ = self.asked_reducers
         _require(
             reducers is None or 0 <= reducers <= MAX_REDUCERS,
-            option_named("reducers") + f" must be 0 to {MAX_REDUCERS}, not {reducers}",
+            option_named("nreducers") + f" must be 0 to {MAX_REDUCERS}, not {reducers}",
         )
         _require(self.secondary >= 0, option_named("secondary") + f" must be a number of bytes, not {self.secondary}")
         _require(

@@ -82,14 +82,14 @@ def reducers_of(properties: Mapping[str, str], nreducers: int | None = None) -> 
     >>> print(*reducers_of({"mapreduce.job.reduces": "3"}, 2))
     3 properties={'mapreduce.job.reduces': '3'}
     >>> print(*reducers_of({}, 2))
-    2 reducers=2
+    2 nreducers=2
     """
     for name in filter(properties.__contains__, REDUCERS):
         value = str(properties[name])
         if not (value.isascii() and value.isdigit()):
             raise OptionError(f"the property {name} is a number, not {value!r}")
         return int(value), option_named("properties", {name: value})
-    return nreducers, option_named("reducers", nreducers)
+    return nreducers, option_named("nreducers", nreducers)
 
 
 def without_reducers(properties: Mapping[str, str]) -> dict[str, str]:

@@ -16,7 +16,7 @@ import sys
 from dataclasses import replace
 from functools import partial
 
-from typedbytes.jobs.errors import CommandError, InputError, JobError, OptionError, OutputError
+from typedbytes.jobs.errors import CommandError, InputError, JobError, OptionError, OutputError, options_as_keywords
 from typedbytes.jobs.job import ROWS, job_from_user_values
 from typedbytes.jobs.properties import reducers_of
 from typedbytes.jobs.result import Result
@@ -84,14 +84,15 @@ def run(
     """
     check_functions(mapper, reducer, combiner)
     functions = {"map": mapper, "combine": combiner, "reduce": reducer}
-    job = job_from_user_values(
-        "", inputs, output, reducers, None, secondary, input_format, output_format, name, files=files,
-        archives=archives, properties=properties, environment=environ, params=params, split_size=split_size,
-        combine_files=combine_files, keep_failed=keep_failed, recursive=recursive, quiet=quiet, processes=processes,
-        memory=memory, tmp=tmp, codec=codec, attempts=attempts, inline=inline, overwrite=overwrite,
-        output_by_key=output_by_key, step_output=step_output, report=report, functions=functions,
-    )  # fmt: skip
-    return run_job(job, progress=progress)
+    with options_as_keywords():
+        job = job_from_user_values(
+            "", inputs, output, reducers, None, secondary, input_format, output_format, name, files=files,
+            archives=archives, properties=properties, environment=environ, params=params, split_size=split_size,
+            combine_files=combine_files, keep_failed=keep_failed, recursive=recursive, quiet=quiet, processes=processes,
+            memory=memory, tmp=tmp, codec=codec, attempts=attempts, inline=inline, overwrite=overwrite,
+            output_by_key=output_by_key, step_output=step_output, report=report, functions=functions,
+        )  # fmt: skip
+        return run_job(job, progress=progress)
 
 
 def run_script(
@@ -116,14 +117,15 @@ def run_script(
 
     The other options are those of `run`; `front` is that of `jobs.Job`.
     """
-    job = job_from_user_values(
-        script, inputs, output, reducers, combiner, secondary, input_format, output_format, name, files=files,
-        archives=archives, properties=properties, environment=environ, params=params, arguments=arguments,
-        split_size=split_size, combine_files=combine_files, keep_failed=keep_failed, recursive=recursive, quiet=quiet,
-        processes=processes, memory=memory, tmp=tmp, codec=codec, attempts=attempts, inline=inline,
-        overwrite=overwrite, output_by_key=output_by_key, step_output=step_output, report=report, front=front,
-    )  # fmt: skip
-    return run_job(job, progress=progress)
+    with options_as_keywords():
+        job = job_from_user_values(
+            script, inputs, output, reducers, combiner, secondary, input_format, output_format, name, files=files,
+            archives=archives, properties=properties, environment=environ, params=params, arguments=arguments,
+            split_size=split_size, combine_files=combine_files, keep_failed=keep_failed, recursive=recursive,
+            quiet=quiet, processes=processes, memory=memory, tmp=tmp, codec=codec, attempts=attempts, inline=inline,
+            overwrite=overwrite, output_by_key=output_by_key, step_output=step_output, report=report, front=front,
+        )  # fmt: skip
+        return run_job(job, progress=progress)
 
 
 def run_job(job: Job, *, progress: Progress | None = None) -> Result:

@@ -68,15 +68,18 @@ def run_script(
     inputs and output, and have this package. A task runs in a folder of its own, with the script, the modules beside it
     that it imports, and files and archives. Raises ModuleNotFoundError without PySpark.
     """
+    from typedbytes.jobs.errors import options_as_keywords
     from typedbytes.jobs.job import job_from_user_values
 
-    job = job_from_user_values(
-        script, inputs, output, reducers, combiner, secondary, input_format, output_format, files=files,
-        archives=archives, properties=properties, environment=environ, params=params, arguments=arguments,
-        split_size=split_size, combine_files=combine_files, keep_failed=keep_failed, recursive=recursive, quiet=quiet,
-        overwrite=overwrite, output_by_key=output_by_key, step_output=step_output, report=report, front=front,
-    )  # fmt: skip
-    return run_job(spark, job)
+    with options_as_keywords():
+        job = job_from_user_values(
+            script, inputs, output, reducers, combiner, secondary, input_format, output_format, files=files,
+            archives=archives, properties=properties, environment=environ, params=params, arguments=arguments,
+            split_size=split_size, combine_files=combine_files, keep_failed=keep_failed, recursive=recursive,
+            quiet=quiet, overwrite=overwrite, output_by_key=output_by_key, step_output=step_output, report=report,
+            front=front,
+        )  # fmt: skip
+        return run_job(spark, job)
 
 
 def run_job(spark: Any, job: Job) -> Result:

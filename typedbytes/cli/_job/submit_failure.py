@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typedbytes.cli._failure import FAILED, IO_ERROR, NO_INPUT, UNAVAILABLE, USAGE, Failure
 from typedbytes.jobs.errors import CommandError, InputError, JobError, OptionError, OutputError, SubmitError
-from typedbytes.jobs.job import FIELD_OF, Job
+from typedbytes.jobs.job import Job
 from typedbytes.jobs.messages import OptionName
 
 TYPE_CHECKING = False
@@ -39,14 +39,14 @@ def failure_of(error: JobError) -> Failure:
 def words_of(option: OptionName) -> str:
     """Return an option that a message names in the words of a command.
 
-    >>> words_of(OptionName("reducers", (1,))), words_of(OptionName("combiner", (False,)))
+    >>> words_of(OptionName("nreducers", (1,))), words_of(OptionName("combiner", (False,)))
     ('--reducers 1', '--no-combiner')
     >>> words_of(OptionName("overwrite", (True,))), words_of(OptionName("properties", ({"a.b": "3"},)))
     ('--overwrite', '-D a.b=3')
     >>> words_of(OptionName("python_versions", (["3.9", "3.11"],))), words_of(OptionName("jar"))
     ('--python-version 3.9 --python-version 3.11', '--streaming-jar')
     """
-    declared = Job.options().get(FIELD_OF.get(option.name, option.name))
+    declared = Job.options().get(option.name)
     flag = declared.flags[-1] if declared and declared.flags else _FLAGS.get(option.name)
     if flag is None:
         return str(option)
