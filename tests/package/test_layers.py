@@ -202,7 +202,7 @@ def test_a_python_file_uses_only_the_layers_below(path):
             assert there == here or PYTHON_LAYERS[there] < PYTHON_LAYERS[here], name
 
 
-#: The private modules of a package that others use.
+#: The modules with an underscore that other packages use.
 SHARED_MODULES = {
     ("cli", "block._native"), ("cli", "columns._sources"), ("cli", "columns._threads"),
     ("cli", "sequencefile._classes"), ("cli", "sequencefile._files"), ("cli", "sequencefile._writables"),
@@ -222,6 +222,16 @@ def test_a_package_is_used_by_what_it_shows():
                 private = [re.match(r"typedbytes\.((\w+)\.(?:\w+\.)*?_\w+)", name) for name in names]
                 found |= {(here, match[1]) for match in private if match and match[2] != here}
     assert found == SHARED_MODULES
+
+
+def test_the_reference_shows_no_module_with_an_underscore():
+    shown = {
+        name: page.name
+        for page in (ROOT / "docs" / "reference").glob("*.md")
+        for name in re.findall(r"^\.\. (?:auto|py:)\w+:: (typedbytes[\w.]*)", page.read_text(), re.M)
+    }
+    assert shown.keys() >= {"typedbytes", "typedbytes.jobs", "typedbytes.columns"}
+    assert [name for name in shown if "._" in name] == []
 
 
 @pytest.mark.parametrize("name", ["errors", "_types"])
