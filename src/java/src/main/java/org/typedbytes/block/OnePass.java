@@ -8,7 +8,8 @@ import java.util.List;
 /**
  * Small native messages, table and body in one pass: of scalars, text and bytes, without a checksum, whole in a buffer.
  * What is not such a message, and what is wrong in one, is left to {@link BlockReader} and {@link BlockWriter}, which
- * go over the table first. What a pass needs is kept, so that only values are made.
+ * go over the table first. The last command and a buffer for short text are kept, so that only values are made; hence
+ * one OnePass serves one thread at a time.
  */
 final class OnePass {
     static final int START = 0xf5424201;

@@ -20,7 +20,7 @@ final class Containers {
         void add(Object item) throws RecordException;
     }
 
-    private static void readItems(In in, Form item, Sink sink) throws RecordException {
+    private static void readItems(ValueReader in, Form item, Sink sink) throws RecordException {
         in.items(in.itemCount(), index -> {
             try {
                 sink.add(in.value(item));
@@ -30,7 +30,7 @@ final class Containers {
         });
     }
 
-    private static void writeItem(Out out, Form item, Object value, int index) throws RecordException {
+    private static void writeItem(ValueWriter out, Form item, Object value, int index) throws RecordException {
         try {
             out.value(item, value);
         } catch (RecordException error) {
@@ -50,7 +50,7 @@ final class Containers {
         }
 
         @Override
-        Object read(In in) throws RecordException {
+        Object read(ValueReader in) throws RecordException {
             Collection<Object> items = make.get();
             Keys keys = new Keys(in, name, items instanceof Set && !item.isOrdered() ? items : null);
             readItems(in, item, value -> keys.insert(value, () -> items.add(value)));
@@ -58,7 +58,7 @@ final class Containers {
         }
 
         @Override
-        void write(Out out, Object value) throws RecordException {
+        void write(ValueWriter out, Object value) throws RecordException {
             out.enter(Code.LIST, 0);
             int index = 0;
             for (Object one : (Iterable<?>) value) {
@@ -81,7 +81,7 @@ final class Containers {
         }
 
         @Override
-        Object read(In in) throws RecordException {
+        Object read(ValueReader in) throws RecordException {
             List<Object> items = new ArrayList<>();
             readItems(in, item, items::add);
             Object array = Array.newInstance(type, items.size());
@@ -92,7 +92,7 @@ final class Containers {
         }
 
         @Override
-        void write(Out out, Object value) throws RecordException {
+        void write(ValueWriter out, Object value) throws RecordException {
             int count = Array.getLength(value);
             out.enter(Code.VECTOR, 4).putInt(count);
             for (int i = 0; i < count; i++) {
@@ -116,7 +116,7 @@ final class Containers {
         }
 
         @Override
-        Object read(In in) throws RecordException {
+        Object read(ValueReader in) throws RecordException {
             if (in.code != Code.MAP) {
                 throw in.misfit();
             }
@@ -134,7 +134,7 @@ final class Containers {
             return pairs;
         }
 
-        private Object readKey(In in, int index) throws RecordException {
+        private Object readKey(ValueReader in, int index) throws RecordException {
             try {
                 return in.value(key);
             } catch (RecordException error) {
@@ -143,7 +143,7 @@ final class Containers {
         }
 
         @Override
-        void write(Out out, Object value) throws RecordException {
+        void write(ValueWriter out, Object value) throws RecordException {
             Map<?, ?> pairs = (Map<?, ?>) value;
             out.enter(Code.MAP, 4).putInt(pairs.size());
             int index = 0;
@@ -163,7 +163,7 @@ final class Containers {
 
         private static String step(Object key) {
             if (key instanceof String) {
-                return "[" + In.quoted((String) key) + "]";
+                return "[" + ValueReader.quoted((String) key) + "]";
             }
             return "[" + (key == null || key instanceof Number ? key : "<" + key.getClass().getSimpleName() + ">")
                     + "]";
@@ -180,17 +180,17 @@ final class Containers {
         }
 
         @Override
-        Object read(In in) throws RecordException {
+        Object read(ValueReader in) throws RecordException {
             return Optional.of(item.read(in));
         }
 
         @Override
-        void write(Out out, Object value) throws RecordException {
+        void write(ValueWriter out, Object value) throws RecordException {
             out.value(item, ((Optional<?>) value).orElse(null));
         }
 
         @Override
-        Object ofNull(In in) {
+        Object ofNull(ValueReader in) {
             return Optional.empty();
         }
 
@@ -204,14 +204,14 @@ final class Containers {
     private static final class Keys {
         private static final int MAX_ALIKE = 256;
 
-        private final In in;
+        private final ValueReader in;
         private final String name;
         private final int start;
         private final Collection<?> hashed;
         private final Map<Integer, Integer> counts = new HashMap<>();
 
         /** @param hashed the keys, where each is compared with all of one hash value; null: these have an order */
-        Keys(In in, String name, Collection<?> hashed) {
+        Keys(ValueReader in, String name, Collection<?> hashed) {
             this.in = in;
             this.name = name;
             this.start = in.start;

@@ -22,7 +22,7 @@ final class EnumForm extends Form {
     }
 
     @Override
-    Object read(In in) throws RecordException {
+    Object read(ValueReader in) throws RecordException {
         Object constant = constants.get(form.read(in));
         if (constant == null) {
             throw in.misfit();
@@ -31,7 +31,7 @@ final class EnumForm extends Form {
     }
 
     @Override
-    void write(Out out, Object value) throws RecordException {
+    void write(ValueWriter out, Object value) throws RecordException {
         out.value(form, values.get(value));
     }
 

@@ -10,13 +10,13 @@ abstract class Form {
     }
 
     /** Reads the value whose type code is {@code in.code}; not a null. */
-    abstract Object read(In in) throws RecordException;
+    abstract Object read(ValueReader in) throws RecordException;
 
     /** Writes a value that is not null. */
-    abstract void write(Out out, Object value) throws RecordException;
+    abstract void write(ValueWriter out, Object value) throws RecordException;
 
     /** What a null on the wire is. */
-    Object ofNull(In in) throws RecordException {
+    Object ofNull(ValueReader in) throws RecordException {
         return null;
     }
 

@@ -31,14 +31,14 @@ final class RecordForm extends Form {
             }
             if (indexes.put(field.key(), indexes.size()) != null) {
                 throw new IllegalArgumentException("two fields of " + name + " have the name "
-                        + In.quoted(field.key()));
+                        + ValueReader.quoted(field.key()));
             }
             required = field.whenMissing == Property.MISSING ? indexes.size() : required;
         }
     }
 
     @Override
-    Object read(In in) throws RecordException {
+    Object read(ValueReader in) throws RecordException {
         int start = in.start;
         Object[] values = new Object[fields.size()];
         Arrays.fill(values, Property.MISSING);
@@ -65,7 +65,7 @@ final class RecordForm extends Form {
         }
     }
 
-    private void checkCount(In in, int start, int count) throws RecordException {
+    private void checkCount(ValueReader in, int start, int count) throws RecordException {
         if (count < required || count > fields.size()) {
             String expected = required == fields.size() ? "" + required : required + " to " + fields.size();
             throw in.error(name + ": expected " + expected + (expected.equals("1") ? " item" : " items") + ", found "
@@ -73,7 +73,7 @@ final class RecordForm extends Form {
         }
     }
 
-    private void readField(In in, Object[] values, int index) throws RecordException {
+    private void readField(ValueReader in, Object[] values, int index) throws RecordException {
         if (index >= values.length) {
             in.skip();
             return;
@@ -85,13 +85,14 @@ final class RecordForm extends Form {
         }
     }
 
-    private Object make(In in, int start, Object[] values) throws RecordException, ReflectiveOperationException {
+    private Object make(ValueReader in, int start, Object[] values)
+            throws RecordException, ReflectiveOperationException {
         Object bean = isBean ? constructor.newInstance() : null;
         for (int i = 0; i < values.length; i++) {
             Property field = fields.get(i);
             boolean isMissing = values[i] == Property.MISSING;
             if (isMissing && field.whenMissing == Property.MISSING) {
-                throw in.error(name + ": missing field " + In.quoted(field.key()), start);
+                throw in.error(name + ": missing field " + ValueReader.quoted(field.key()), start);
             } else if (isMissing) {
                 values[i] = field.whenMissing;    // of a bean, its constructor has done so
             } else if (isBean) {
@@ -102,7 +103,7 @@ final class RecordForm extends Form {
     }
 
     @Override
-    void write(Out out, Object record) throws RecordException {
+    void write(ValueWriter out, Object record) throws RecordException {
         Object[] values = new Object[fields.size()];
         int count = 0;
         for (int i = 0; i < values.length; i++) {

@@ -102,7 +102,7 @@ public class RecordType<T> {
     @SuppressWarnings("unchecked")
     public T read(ByteBuffer data) throws RecordException {
         ByteBuffer rest = data.duplicate();
-        T value = (T) new In(rest, strict).read(form);
+        T value = (T) new ValueReader(rest, strict).read(form);
         data.position(rest.position());
         return value;
     }
@@ -130,7 +130,7 @@ public class RecordType<T> {
     }
 
     private ByteBuffer written(T value) throws RecordException {
-        Out out = new Out(omitsNulls, hiveNulls);
+        ValueWriter out = new ValueWriter(omitsNulls, hiveNulls);
         out.value(form, value);
         return out.written();
     }

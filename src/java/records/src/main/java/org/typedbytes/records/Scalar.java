@@ -10,11 +10,11 @@ import java.util.regex.Pattern;
 /** Values without a part: the types of the format, numbers of any size, and a UUID. */
 final class Scalar extends Form {
     interface Reading {
-        Object read(In in) throws RecordException;
+        Object read(ValueReader in) throws RecordException;
     }
 
     interface Writing<T> {
-        void write(Out out, T value) throws RecordException;
+        void write(ValueWriter out, T value) throws RecordException;
     }
 
     private static final Pattern UUID_TEXT =
@@ -38,17 +38,17 @@ final class Scalar extends Form {
     }
 
     @Override
-    Object read(In in) throws RecordException {
+    Object read(ValueReader in) throws RecordException {
         return reading.read(in);
     }
 
     @Override
-    void write(Out out, Object value) throws RecordException {
+    void write(ValueWriter out, Object value) throws RecordException {
         writing.write(out, value);
     }
 
     @Override
-    Object ofNull(In in) throws RecordException {
+    Object ofNull(ValueReader in) throws RecordException {
         if (type.isPrimitive()) {
             throw in.misfit();
         }
@@ -63,41 +63,43 @@ final class Scalar extends Form {
     /** The form of a type; null: it is none of these. */
     static Form of(Class<?> type, Field options) {
         if (type == boolean.class || type == Boolean.class) {
-            return new Scalar(type, In::bool,
-                    (Out out, Boolean value) -> out.start(Code.BOOL, 1).put((byte) (value ? 1 : 0)));
+            return new Scalar(type, ValueReader::bool,
+                    (ValueWriter out, Boolean value) -> out.start(Code.BOOL, 1).put((byte) (value ? 1 : 0)));
         } else if (type == byte.class || type == Byte.class) {
             return new Scalar(type, in -> (byte) in.integer(Byte.MIN_VALUE, Byte.MAX_VALUE),
-                    (Out out, Byte value) -> out.start(Code.BYTE, 1).put(value));
+                    (ValueWriter out, Byte value) -> out.start(Code.BYTE, 1).put(value));
         } else if (type == short.class || type == Short.class) {
             return new Scalar(type, in -> (short) in.integer(Short.MIN_VALUE, Short.MAX_VALUE),
-                    (Out out, Short value) -> out.integer(value, true));
+                    (ValueWriter out, Short value) -> out.integer(value, true));
         } else if (type == int.class || type == Integer.class) {
             return new Scalar(type, in -> (int) in.integer(Integer.MIN_VALUE, Integer.MAX_VALUE),
-                    (Out out, Integer value) -> out.integer(value, true));
+                    (ValueWriter out, Integer value) -> out.integer(value, true));
         } else if (type == long.class || type == Long.class) {
             return new Scalar(type, in -> in.integer(Long.MIN_VALUE, Long.MAX_VALUE),
-                    (Out out, Long value) -> out.integer(value, options.narrow()));
+                    (ValueWriter out, Long value) -> out.integer(value, options.narrow()));
         } else if (type == float.class || type == Float.class) {
             return new Scalar(type, Scalar::toFloat,
-                    (Out out, Float value) -> out.start(Code.FLOAT, 4).putFloat(value));
+                    (ValueWriter out, Float value) -> out.start(Code.FLOAT, 4).putFloat(value));
         } else if (type == double.class || type == Double.class) {
-            return new Scalar(type, In::number, (Out out, Double value) -> out.start(Code.DOUBLE, 8).putDouble(value));
+            return new Scalar(type, ValueReader::number,
+                    (ValueWriter out, Double value) -> out.start(Code.DOUBLE, 8).putDouble(value));
         } else if (type == String.class) {
-            return new Scalar(type, In::text, Out::text);
+            return new Scalar(type, ValueReader::text, ValueWriter::text);
         } else if (type == byte[].class) {
             return new Scalar(type, Scalar::toBytes,
-                    (Out out, byte[] value) -> out.bytes(Code.BYTES, ByteBuffer.wrap(value)));
+                    (ValueWriter out, byte[] value) -> out.bytes(Code.BYTES, ByteBuffer.wrap(value)));
         } else if (type == ByteBuffer.class) {
             return new Scalar(type, in -> ByteBuffer.wrap(toBytes(in)),
-                    (Out out, ByteBuffer value) -> out.bytes(Code.BYTES, value.duplicate()));
+                    (ValueWriter out, ByteBuffer value) -> out.bytes(Code.BYTES, value.duplicate()));
         } else if (type == BigInteger.class) {
-            return new Scalar(type, in -> in.code == Code.STRING ? new BigInteger(in.number(In.INTEGER))
+            return new Scalar(type, in -> in.code == Code.STRING ? new BigInteger(in.number(ValueReader.INTEGER))
                     : BigInteger.valueOf(in.integer(Long.MIN_VALUE, Long.MAX_VALUE)),
-                    (Out out, BigInteger value) -> out.text(value.toString()));
+                    (ValueWriter out, BigInteger value) -> out.text(value.toString()));
         } else if (type == BigDecimal.class) {
-            return new Scalar(type, Scalar::toDecimal, (Out out, BigDecimal value) -> out.text(value.toString()));
+            return new Scalar(type, Scalar::toDecimal,
+                    (ValueWriter out, BigDecimal value) -> out.text(value.toString()));
         } else if (type == UUID.class) {
-            return new Scalar(type, Scalar::toUuid, (Out out, UUID value) -> {
+            return new Scalar(type, Scalar::toUuid, (ValueWriter out, UUID value) -> {
                 if (options.text()) {
                     out.text(value.toString());
                 } else {
@@ -109,7 +111,7 @@ final class Scalar extends Form {
         return null;
     }
 
-    private static Object toFloat(In in) throws RecordException {
+    private static Object toFloat(ValueReader in) throws RecordException {
         double number = in.number();
         if (Float.isInfinite((float) number) && !Double.isInfinite(number)) {
             throw in.misfit(", which is out of range");
@@ -117,17 +119,17 @@ final class Scalar extends Form {
         return (float) number;
     }
 
-    private static byte[] toBytes(In in) throws RecordException {
+    private static byte[] toBytes(ValueReader in) throws RecordException {
         if (in.code != Code.BYTES && in.code != Code.BYTESTRING) {
             throw in.misfit();
         }
         return in.bytes();
     }
 
-    private static Object toDecimal(In in) throws RecordException {
+    private static Object toDecimal(ValueReader in) throws RecordException {
         if (in.code == Code.STRING) {
             try {
-                return new BigDecimal(in.number(In.DECIMAL));
+                return new BigDecimal(in.number(ValueReader.DECIMAL));
             } catch (NumberFormatException error) {
                 throw in.misfit();
             }
@@ -159,7 +161,7 @@ final class Scalar extends Form {
         return isPlain ? found.setScale(Math.max(found.scale(), 1)) : found;
     }
 
-    private static Object toUuid(In in) throws RecordException {
+    private static Object toUuid(ValueReader in) throws RecordException {
         if (in.code == Code.STRING) {
             String text = in.text();
             if (!UUID_TEXT.matcher(text).matches()) {

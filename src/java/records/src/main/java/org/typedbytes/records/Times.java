@@ -95,7 +95,7 @@ final class Times<T> extends Form {
     }
 
     @Override
-    Object read(In in) throws RecordException {
+    Object read(ValueReader in) throws RecordException {
         try {
             if (in.code == Code.STRING) {
                 return fromText.apply(canonical(in.text()));
@@ -110,7 +110,7 @@ final class Times<T> extends Form {
 
     @Override
     @SuppressWarnings("unchecked")
-    void write(Out out, Object value) throws RecordException {
+    void write(ValueWriter out, Object value) throws RecordException {
         try {
             if (isText) {
                 out.text(toText.apply((T) value));
@@ -118,10 +118,10 @@ final class Times<T> extends Form {
                 out.integer(toNumber.applyAsLong((T) value), value instanceof LocalDate);
             }
         } catch (DateTimeException | ArithmeticException error) {
-            throw Out.error("expected " + name + " within the range of what is written, found " + value, error);
+            throw ValueWriter.error("expected " + name + " within the range of what is written, found " + value, error);
         } catch (IllegalArgumentException error) {
             String expected = "expected " + name + " without a fraction of the unit that is written";
-            throw Out.error(expected + ", found " + value, error);
+            throw ValueWriter.error(expected + ", found " + value, error);
         }
     }
 

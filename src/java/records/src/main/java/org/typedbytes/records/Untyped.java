@@ -25,7 +25,7 @@ final class Untyped extends Form {
     }
 
     @Override
-    Object read(In in) throws RecordException {
+    Object read(ValueReader in) throws RecordException {
         int code = in.code == Code.BYTESTRING ? Code.BYTES : in.code;
         if (code == Code.VECTOR || code == Code.LIST) {
             return items.read(in);
@@ -38,7 +38,7 @@ final class Untyped extends Form {
     }
 
     @Override
-    void write(Out out, Object value) throws RecordException {
+    void write(ValueWriter out, Object value) throws RecordException {
         if (value instanceof Map) {
             pairs.write(out, value);
         } else if (value instanceof Collection) {
@@ -49,7 +49,7 @@ final class Untyped extends Form {
                 form = forms.dynamic(value instanceof Enum ? ((Enum<?>) value).getDeclaringClass()
                         : value instanceof ByteBuffer ? ByteBuffer.class : value.getClass());
             } catch (IllegalArgumentException error) {
-                throw Out.error(error.getMessage(), error);
+                throw ValueWriter.error(error.getMessage(), error);
             }
             form.write(out, value);
         }

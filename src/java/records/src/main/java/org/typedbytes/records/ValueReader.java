@@ -6,8 +6,8 @@ import java.util.Arrays;
 import java.util.Locale;
 import java.util.regex.Pattern;
 
-/** Bytes that are read. Every declared length and count is compared with the bytes that remain. */
-final class In {
+/** Reads values from bytes. Every declared length and count is compared with the bytes that remain. */
+final class ValueReader {
     static final int MAX_DEPTH = 256;
     private static final int MAX_DIGITS = 10_000;    // more take long to convert
     private static final int MAX_SHOWN = 40;
@@ -28,7 +28,7 @@ final class In {
     int code;
     int start;
 
-    In(ByteBuffer data, boolean strict) {
+    ValueReader(ByteBuffer data, boolean strict) {
         this.data = data;
         this.strict = strict;
     }

@@ -6,8 +6,8 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.CharsetEncoder;
 import java.nio.charset.StandardCharsets;
 
-/** Bytes that are written. */
-final class Out {
+/** Writes values as bytes. */
+final class ValueWriter {
     private static final byte[] PICKLED_NONE = {(byte) 0x80, 2, 'N', '.'};
 
     final boolean omitsNulls;
@@ -16,7 +16,7 @@ final class Out {
     private ByteBuffer data = ByteBuffer.allocate(256);
     private int depth;
 
-    Out(boolean omitsNulls, boolean hiveNulls) {
+    ValueWriter(boolean omitsNulls, boolean hiveNulls) {
         this.omitsNulls = omitsNulls;
         this.hiveNulls = hiveNulls;
     }
@@ -77,8 +77,8 @@ final class Out {
 
     /** Begins a container; the caller has to put as many bytes as it says. */
     ByteBuffer enter(int code, int nbytes) throws RecordException {
-        if (++depth > In.MAX_DEPTH) {
-            throw error("containers nest deeper than " + In.MAX_DEPTH, null);
+        if (++depth > ValueReader.MAX_DEPTH) {
+            throw error("containers nest deeper than " + ValueReader.MAX_DEPTH, null);
         }
         return start(code, nbytes);
     }
