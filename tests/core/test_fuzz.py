@@ -71,7 +71,7 @@ def test_an_input_that_is_slow_once_is_not_slow(tmp_path, fuzz):
 
 @pytest.mark.parametrize("name", SEEN)
 def test_the_engine_sees(name, tmp_path, fuzz):
-    timeout = 4 if name == "planted-hang" else 60
+    timeout = 0.5 if name == "planted-hang" else 60
     slow = targets.DAWDLED_SECONDS if name == "planted-dawdle" else engine.SLOW_SECONDS
     code, table = fuzz(
         "--targets", name, "--executions", 1, "--seed", 1, "--timeout", timeout, "--slow", slow, "--findings", tmp_path
