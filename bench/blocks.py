@@ -94,7 +94,12 @@ def summary(times):
 
 def environment():
     """Return what the times depend on."""
-    return {"python": platform.python_version(), "system": platform.platform(), "cores": os.cpu_count()}
+    return {
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "cores": os.cpu_count(),
+        "commit": pages.commit(),
+    }
 
 
 if __name__ == "__main__":

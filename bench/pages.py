@@ -2,10 +2,11 @@
 
     python bench/pages.py          the pages of all records, into build/bench/
 
-Here: how a record is read. Not here: which numbers are in which table or plot.
+Here: how a record is read, and the commit that it names. Not here: which numbers are in which table or plot.
 """
 
 import json
+import subprocess
 from pathlib import Path
 
 import goals
@@ -15,6 +16,12 @@ import tables
 HERE = Path(__file__).resolve().parent
 RECORDS = HERE / "results"
 PAGES = HERE.parent / "build" / "bench"
+
+
+def commit():
+    """Return what was measured, as git names it; nothing outside a checkout."""
+    git = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=HERE, capture_output=True, text=True)
+    return git.stdout.strip()
 
 
 def read(path):

@@ -13,7 +13,6 @@ import argparse
 import json
 import multiprocessing
 import platform
-import subprocess
 import sys
 from functools import partial
 from pathlib import Path
@@ -30,7 +29,6 @@ import tables
 from timing import MIN_NROUNDS, Race
 from typedbytes import _core
 
-HERE = Path(__file__).resolve().parent
 QUICK_SCALE = 0.01
 LEVELS = {"objects": bench_objects, "streams": bench_streams, "filters": bench_filters, "columns": bench_columns}
 #: Contenders measured with many values; the others' times add nothing.
@@ -146,7 +144,7 @@ def environment():
         "system": f"{platform.system()} {platform.machine()}",
         "processor": from_cpuinfo("model name"),
         "features": [feature for feature in FEATURES if feature in from_cpuinfo("flags").split()],
-        "commit": commit(),
+        "commit": pages.commit(),
     }
 
 
@@ -157,12 +155,6 @@ def from_cpuinfo(key):
     except OSError:
         return ""
     return next((line.partition(":")[2].strip() for line in lines if line.startswith(key)), "")
-
-
-def commit():
-    """Return what was measured, as git names it; nothing outside a checkout."""
-    git = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=HERE, capture_output=True, text=True)
-    return git.stdout.strip()
 
 
 def write_record(path, results):

@@ -1,5 +1,7 @@
 """The gates themselves: the faults fit the sources, leaks and lines never reached are seen, and none leaks."""
 
+import json
+import shutil
 import subprocess
 import sys
 
@@ -172,6 +174,27 @@ def test_figures_are_parsed_as_they_were_reported(capsys):
     figures.report(found=1, of={"a": 2.5})
     assert figures.parse("more\n" + capsys.readouterr().out + "more\n") == {"found": 1, "of": {"a": 2.5}}
     assert figures.parse("nothing\n") is None
+
+
+def commits_named():
+    """Return the commits that kept figures name, each with the file that names it."""
+    for gate, figure in reliability.kept().items():
+        yield f"figures.json: {gate}", figure["sources"].rstrip("+")
+    for path in sorted((build_copies.ROOT / "bench" / "results").glob("*.json")):
+        yield path.name, json.loads(path.read_text("utf-8"))["environment"].get("commit", "").removesuffix("-dirty")
+
+
+@pytest.mark.checkout
+def test_what_was_measured_can_be_checked_out():
+    """A rewrite gives commits other names: figures of one that is gone are of unknown sources."""
+
+    def git(*words):
+        return subprocess.run(["git", *words], cwd=build_copies.ROOT, capture_output=True, text=True)
+
+    if not shutil.which("git") or git("rev-parse", "--is-shallow-repository").stdout != "false\n":
+        pytest.skip("not in a clone with the whole history")
+    gone = [(name, of) for name, of in commits_named() if git("merge-base", "--is-ancestor", of, "HEAD").returncode]
+    assert not gone
 
 
 def test_the_page_has_the_figures_that_are_kept():
