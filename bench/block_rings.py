@@ -11,7 +11,7 @@ import struct
 import threading
 import time
 
-from block_row import Row
+from block_race import Row
 from soak.block_ring import DrivenRing, driver
 from typedbytes.block import Command, Connection, SharedRing
 

@@ -21,7 +21,7 @@ import numpy
 import block_rings
 import block_streams
 import published_blocks
-from block_row import Row
+from block_race import Row
 from support import block_peer, block_reference as slow
 from typedbytes.block import BlockReader, BlockWriter, SharedChannel
 

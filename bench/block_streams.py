@@ -14,7 +14,7 @@ import struct
 import threading
 import time
 
-from block_row import Row
+from block_race import Row
 from typedbytes.block import AsyncCoalescingWriter, BlockReader, CoalescingWriter
 
 FRAME = struct.Struct("!iiqiiiiii32s")  # a LONG, two INTs and 32 bytes on the wire called bytes

@@ -1,8 +1,8 @@
 """CPU time of the commands that look inside records, beside what users could run instead on the same records.
 
-`make -C bench commands` runs it. Each line is a process of its own, all lines in turns, the least CPU of several runs;
-what it takes to start is left out: that of the same program on nearly no records. A goal is a ratio to the best of the
-alternatives that are installed. It prints the table, and fails where a goal is missed.
+`make -C bench command-queries` runs it. Each line is a process of its own, all lines in turns, the least CPU of several
+runs; what it takes to start is left out: that of the same program on nearly no records. A goal is a ratio to the best
+of the alternatives that are installed. It prints the table, and fails where a goal is missed.
 """
 
 import argparse

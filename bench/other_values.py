@@ -1,8 +1,8 @@
 """Values that are not the plain ones of the shapes, and files of JSON, beside the codecs that do the same work.
 
-    python bench/regimes.py                     the rows below
-    python bench/regimes.py --files FOLDER      each *.json of a folder, and each line of *.txt as one list of texts
-    python bench/regimes.py --only numpy        the rows with this in their names
+    python bench/other_values.py                   the rows below
+    python bench/other_values.py --files FOLDER    each *.json of a folder, and each line of *.txt as one list of texts
+    python bench/other_values.py --only numpy      the rows with this in their names
 
 Each contender is in a process of its own that holds nothing else, in turns; the least CPU time of all passes. A
 contender that gives something else back is left out: Python's own equality says so, with the classes of the values.

@@ -1,7 +1,7 @@
 """Whole-process times of the command beside what users could type instead, on the same records.
 
-`make -C bench command` runs it. Every line is the best of several processes, run in turns, or the only one where it
-takes longer than a minute; the answers are compared, and a wrong one ends the run. The records are word counts: GNU
+`make -C bench command-speed` runs it. Every line is the best of several processes, run in turns, or the only one where
+it takes longer than a minute; the answers are compared, and a wrong one ends the run. The records are word counts: GNU
 sort gets them as lines of text, the MessagePack tools as a stream of [key, value]. Then what a command costs that has
 next to nothing to do, beside a bare Python, and what of the goals is met. It prints the tables.
 """
