@@ -1,4 +1,4 @@
-"""Values that are not the plain ones of the shapes, and files of JSON, beside the codecs that do the same work.
+"""Values that are not the plain ones of the shapes, long lists of these, and files of JSON, beside other codecs.
 
     python bench/other_values.py                   the rows below
     python bench/other_values.py --files FOLDER    each *.json of a folder, and each line of *.txt as one list of texts
@@ -21,6 +21,7 @@ import pathlib
 import random
 
 import contenders
+import data
 import typedbytes as tb
 from timing import Race, Runner
 
@@ -30,6 +31,8 @@ UTC = datetime.timezone.utc
 CYRILLIC = ["".join(RNG.choices("абвгдежзиклмнопрст", k=7)) for _ in range(N)]
 MOMENTS = [datetime.datetime(2020, 1, 1, tzinfo=UTC) + datetime.timedelta(seconds=i * 977.25) for i in range(N)]
 PEERS = ("msgspec", "orjson", "ormsgpack", "marshal", "pickle")
+#: Shapes whose long lists are decoded: what a process has freed before changes what the C library does with memory.
+LONG = ("bytes_100", "bytes_1k", "bytes_10k", "text_100", "text_1000", "dict_5", "nested", "row_8")
 
 
 class Number(enum.IntEnum):
@@ -140,6 +143,14 @@ def contender(name, options):
     return encode, plain.loads
 
 
+def find(row, path):
+    """Return the object of a row and options of ours."""
+    if path:
+        return of_file(path), {}
+    shape = row.removeprefix("long ")
+    return (data.SHAPES[shape].items(0, data.LARGE), {}) if shape != row else rows()[row][:2]
+
+
 def of_file(path):
     """Return what a file of JSON has, or the lines of another."""
     text = pathlib.Path(path).read_text(encoding="utf-8")
@@ -159,7 +170,7 @@ def is_same(decoded, obj):
 
 def time_of(row, path, name, operation, seconds):
     """Return the nanoseconds of a contender for the object, in the process that this is; None if it cannot do it."""
-    obj, options = (of_file(path), {}) if path else rows()[row][:2]
+    obj, options = find(row, path)
     functions = contender(name, options if name == "typedbytes" else {})
     if functions is None:
         return None
@@ -189,6 +200,7 @@ def main():
         chosen = [(each.name, str(each), PEERS, "both") for each in paths]
     else:
         chosen = [(name, "", peers, which) for name, (_, _, peers, which) in rows().items()]
+        chosen += [(f"long {shape}", "", (*PEERS, "msgpack"), "decode") for shape in LONG]
     print(f"{'':<38}{'ours, us':>10}{'best':>10}{'ratio':>7}  best")
     with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as process:
         for name, path, peers, which in chosen:
