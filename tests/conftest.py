@@ -22,7 +22,7 @@ hypothesis.settings.load_profile("typedbytes")
 
 
 FILE_MARKS = (
-    "codec", "windows", "free_threaded", "every_python", "oldest_python", "newest_python", "quick", "portable",
+    "codec", "free_threaded", "every_python", "oldest_python", "newest_python", "quick", "portable",
     "lowest", "hadoop", "every_hadoop", "debug", "untraced",
 )  # fmt: skip
 

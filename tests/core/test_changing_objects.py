@@ -10,7 +10,7 @@ import typedbytes as tb
 from support.machine import NEEDS_64_BITS
 from support.subprocess_runs import run_fresh
 
-pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.every_python]
+pytestmark = [pytest.mark.codec, pytest.mark.free_threaded, pytest.mark.every_python]
 
 
 class Changing:

@@ -11,7 +11,7 @@ import typedbytes as tb
 from support.decoding_values import DATA, PARTS, VALUES, exts
 from support.subprocess_runs import SECONDS, in_threads, run_fresh
 
-pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.every_python]
+pytestmark = [pytest.mark.codec, pytest.mark.free_threaded, pytest.mark.every_python]
 
 # -- threads ----------------------------------------------------------------------------------------------
 

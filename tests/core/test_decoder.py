@@ -13,7 +13,7 @@ import pytest
 import typedbytes as tb
 from support.decoding_values import DATA, ENDS, EXT, PARTS, VALUES, exts
 
-pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.every_python]
+pytestmark = [pytest.mark.codec, pytest.mark.free_threaded, pytest.mark.every_python]
 
 # -- whole buffers ----------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ import typedbytes as tb
 from support.encoding_values import ONE, List, nested
 from support.subprocess_runs import run_fresh
 
-pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.every_python]
+pytestmark = [pytest.mark.codec, pytest.mark.free_threaded, pytest.mark.every_python]
 
 KINDS = ["list", "tuple", "dict", "subclass", "OrderedDict"]
 

@@ -23,7 +23,7 @@ from support.encoding_values import ONE, List, Lying, nested
 from support.subprocess_runs import in_threads, run_fresh
 from support.vectors import outcome
 
-pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.every_python]
+pytestmark = [pytest.mark.codec, pytest.mark.free_threaded, pytest.mark.every_python]
 
 # -- what comes out ---------------------------------------------------------------------------------------
 

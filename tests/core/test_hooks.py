@@ -13,7 +13,7 @@ import typedbytes as tb
 from support.decoding_values import BAD_TEXT, DATA, ENDS, EXT, HANDLERS, PARTS, VALUES, exts
 from support.subprocess_runs import run_fresh
 
-pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.every_python]
+pytestmark = [pytest.mark.codec, pytest.mark.free_threaded, pytest.mark.every_python]
 
 # -- hooks ------------------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from support.reference import LENGTH_CODES
 from support.subprocess_runs import run_fresh, within
 from support.vectors import Dribble, exact_repr, failure, outcome, read_folder
 
-pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.every_python]
+pytestmark = [pytest.mark.codec, pytest.mark.free_threaded, pytest.mark.every_python]
 
 NESTING = {
     "list": b"\x09",

@@ -32,7 +32,7 @@ from support.subprocess_runs import within
 from typedbytes import Decoder
 from typedbytes._core import safe_dumps, safe_loads
 
-pytestmark = [pytest.mark.windows, pytest.mark.every_python]
+pytestmark = [pytest.mark.every_python]
 
 
 def shared_tuples(depth):

@@ -11,7 +11,7 @@ import pytest
 import typedbytes as tb
 from support.decoding_values import COLLIDING, EXT, PARTS, encoded_map
 
-pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.every_python]
+pytestmark = [pytest.mark.codec, pytest.mark.free_threaded, pytest.mark.every_python]
 
 # -- keys -------------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ import pytest
 
 import typedbytes as tb
 
-pytestmark = [pytest.mark.windows, pytest.mark.quick]
+pytestmark = [pytest.mark.quick]
 
 STARTS = {
     "a SequenceFile, which typedbytes.sequencefile reads": b"SEQ\x06\x19org.apache.hadoop.io.Text",

@@ -29,7 +29,7 @@ from support.subprocess_runs import run_fresh
 from typedbytes import Decoder, Ext, FormatError, LimitError, Reader, TruncatedError, dumps, loads
 from typedbytes._core import safe_dumps, safe_loads
 
-pytestmark = [pytest.mark.windows, pytest.mark.every_python]
+pytestmark = [pytest.mark.every_python]
 
 
 MAX_DEPTH = 100

@@ -14,7 +14,7 @@ from support.strategies import examples
 from support.vectors import exact_repr, failure, outcome, short_seeds
 from typedbytes._base import magic
 
-pytestmark = [pytest.mark.windows, pytest.mark.portable]
+pytestmark = [pytest.mark.portable]
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -13,7 +13,7 @@ from support.encoding_values import Lying
 from support.machine import NEEDS_64_BITS
 from support.subprocess_runs import run_fresh
 
-pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.every_python]
+pytestmark = [pytest.mark.codec, pytest.mark.free_threaded, pytest.mark.every_python]
 
 Thing = type("Thing", (), {"__module__": "far.away", "__repr__": lambda self: 1 / 0})
 

@@ -11,7 +11,7 @@ import pytest
 import typedbytes as tb
 from typedbytes import _core
 
-pytestmark = [pytest.mark.windows, pytest.mark.every_python, pytest.mark.quick]
+pytestmark = [pytest.mark.every_python, pytest.mark.quick]
 
 LEVEL_NAMES = ("every processor", "AVX2", "AVX-512")
 LEVELS = range(_core._limit_vectors(2) + 1)

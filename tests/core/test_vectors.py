@@ -22,7 +22,7 @@ from support.vectors import (
     read_value,
 )
 
-pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.every_python]
+pytestmark = [pytest.mark.codec, pytest.mark.free_threaded, pytest.mark.every_python]
 
 SIGNALLING_NANS = {"numbers/float_7f800001", "numbers/float_7f800001_exact", "numbers/double_7ff0000000000001"}
 VALID = [vector for vector in read_folder("valid") if KEEPS_SIGNALLING_NANS or vector["name"] not in SIGNALLING_NANS]

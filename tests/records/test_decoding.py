@@ -14,7 +14,7 @@ from support.record_types import TYPES, made, spelled
 from support.typed_reference import dumps as reference_dumps
 from support.vectors import Dribble, exact_repr, failure, names, read_folder, read_options
 
-pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.every_python]
+pytestmark = [pytest.mark.codec, pytest.mark.free_threaded, pytest.mark.every_python]
 
 
 class Row(typing.NamedTuple):

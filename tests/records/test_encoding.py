@@ -14,7 +14,7 @@ import pytest
 import typedbytes as tb
 from typedbytes import records
 
-pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.every_python]
+pytestmark = [pytest.mark.codec, pytest.mark.free_threaded, pytest.mark.every_python]
 
 
 @dataclasses.dataclass

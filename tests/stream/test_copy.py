@@ -7,7 +7,7 @@ import pytest
 import typedbytes as tb
 from support.writer_sinks import DATA, ENDS, PAIRS, PARTS, VALUES, RawSink
 
-pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.oldest_python]
+pytestmark = [pytest.mark.codec, pytest.mark.free_threaded, pytest.mark.oldest_python]
 
 SOURCES = {
     "bytes": lambda data: data,

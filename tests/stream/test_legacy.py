@@ -35,7 +35,7 @@ from typedbytes.legacy import (
     PairedOutput,
 )
 
-pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded]
+pytestmark = [pytest.mark.codec, pytest.mark.free_threaded]
 
 
 PYTHON2 = vectors.ROOT / "foreign/python2"

@@ -12,7 +12,7 @@ import typedbytes
 from support.legacy_calls import OBJECTS, READINGS, WAYS, in_both_ways, written
 from typedbytes.legacy import Input, Output, PairedInput, PairedOutput
 
-pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded]
+pytestmark = [pytest.mark.codec, pytest.mark.free_threaded]
 
 
 class Sparing(io.RawIOBase):

@@ -23,7 +23,7 @@ import typedbytes as tb
 from support.subprocess_runs import in_threads, lowest_free_descriptor, run_fresh
 from support.writer_sinks import DATA, ENDS, PAIRS, PARTS, VALUES, Sink, collected
 
-pytestmark = [pytest.mark.codec, pytest.mark.windows, pytest.mark.free_threaded, pytest.mark.newest_python]
+pytestmark = [pytest.mark.codec, pytest.mark.free_threaded, pytest.mark.newest_python]
 
 # -- sinks ------------------------------------------------------------------------------------------------
 
