@@ -181,6 +181,15 @@ def test_the_command_has_each_flag_once_and_the_job_its_value():
         assert Job("a", ["b"], "c", **values) == Job("a", ["b"], "c")
 
 
+def test_a_table_of_the_documents_has_the_options_that_both_commands_have():
+    page = (Path(__file__).parents[2] / "docs" / "hadoop.md").read_text("utf-8")
+    cells = re.search(r"with the same defaults:\n\n((?:\|.*\n)+)", page)[1].split("\n")
+    shown = [flag for cell in cells for flag in re.findall(r"`(-[\w-]+)", cell.split("|")[1] if cell else "")]
+    run, submit = Job.options("run"), Job.options("submit")
+    flags = [flag for name in run.keys() & submit.keys() for flag in run[name].flags]
+    assert sorted(shown) == sorted([*flags, "-o", "--no-combiner"])
+
+
 def test_the_contexts_of_tasks_have_what_their_protocol_names():
     assert issubclass(Scheduler, TaskContext) and issubclass(_Worker, TaskContext)
     assert set(TaskContext.__annotations__) == {
