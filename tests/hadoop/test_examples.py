@@ -39,7 +39,7 @@ def made(*words):
 def run_example(name, folder, *, nreducers=2, secondary=0, combiner=False, options=SEQUENCES):
     """Run an example over in* of a folder and return the pairs of its output, and the job."""
     plan = submitting.Plan(name, ["in"], "out", nreducers=nreducers, secondary=secondary)
-    partitioner = [word for part in plan.other_parts() if part[0] == "-partitioner" for word in part]
+    partitioner = [word for part in plan._other_parts() if part[0] == "-partitioner" for word in part]
     command = python_command(EXAMPLES / name)
     job = hadoop().job(
         input=folder / "in*", output=folder / "out", nreducers=nreducers,

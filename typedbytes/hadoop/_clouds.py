@@ -63,8 +63,8 @@ def dataproc(
     (['-files', 'gs://b/jobs/job.py'], 'gcloud storage cp job.py gs://b/jobs/')
     """
     staged, local = _with_staged_files(plan, staging)
-    args = [word for part in staged.other_parts() for word in part]
-    properties = dict(word.split("=", 1) for _, word in staged.property_parts())
+    args = [word for part in staged._other_parts() for word in part]
+    properties = dict(word.split("=", 1) for _, word in staged._property_parts())
     job = {
         "placement": {"clusterName": cluster},
         "hadoopJob": {"mainJarFileUri": jar, "args": args, "properties": properties},

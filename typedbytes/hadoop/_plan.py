@@ -79,13 +79,13 @@ class Plan(Job):
 
     def words(self) -> list[str]:
         """Return the arguments of the command line after the streaming jar."""
-        return [word for part in self.parts() for word in part]
+        return [word for part in self._parts() for word in part]
 
-    def parts(self) -> list[tuple[str, ...]]:
+    def _parts(self) -> list[tuple[str, ...]]:
         """Return the same as a list of options, each with its value if it has one."""
-        return [*self.property_parts(), *self.other_parts()]
+        return [*self._property_parts(), *self._other_parts()]
 
-    def property_parts(self) -> list[tuple[str, str]]:
+    def _property_parts(self) -> list[tuple[str, str]]:
         """Return the options -D."""
         return [("-D", _quoting.assignment("-D", name, value)) for name, value in self.all_properties().items()]
 
@@ -140,7 +140,7 @@ class Plan(Job):
         }
         return {**params, **self.input_properties, **self.properties}
 
-    def other_parts(self) -> list[tuple[str, ...]]:
+    def _other_parts(self) -> list[tuple[str, ...]]:
         """Return the options other than properties."""
         files, archives = shipped_files(self)
         parts: list[tuple[str, ...]] = [("-files", _urls("-files", files))]
@@ -186,7 +186,7 @@ class Plan(Job):
 
     def shell(self, *start: str) -> str:
         """Return the whole command for a shell, one option per line."""
-        return shlex.join(start) + "".join(f" \\\n    {shlex.join(part)}" for part in self.parts())
+        return shlex.join(start) + "".join(f" \\\n    {shlex.join(part)}" for part in self._parts())
 
 
 #: What to do instead of a format for which Hadoop has no class.
