@@ -147,7 +147,7 @@ class Tools:
         self._npaths += 1
         path = self.folder / (name or f"file-{self._npaths}")
         path.parent.mkdir(exist_ok=True)
-        path.write_bytes(self.data(data))
+        write_new(path, self.data(data))
         return str(path)
 
     def opened(self, manager):
@@ -162,6 +162,13 @@ class Tools:
 
     def values(self, *values):
         return Values(self, values)
+
+
+def write_new(path, data):
+    """Write a file unless it has these bytes: to replace one waits for the disk."""
+    if not path.exists() or path.read_bytes() != data:
+        path.unlink(missing_ok=True)
+        path.write_bytes(data)
 
 
 class Into:
@@ -395,7 +402,7 @@ def map_file(tools):
     index = io.BytesIO()
     with sequencefile.Writer(index, key_class="Text", value_class="LongWritable") as writer:
         writer.write("a", sequencefile.Reader(SEQUENCE).offset)
-    (folder / "index").write_bytes(index.getvalue())
+    write_new(folder / "index", index.getvalue())
     return iter(tools.opened(sequencefile.MapFile(folder)))
 
 
