@@ -19,9 +19,7 @@ import jars  # noqa: E402
 from support.subprocess_runs import SECONDS  # noqa: E402
 
 MODULE = ROOT / "src" / "java"
-SOURCES = [
-    *sorted((MODULE / "src" / "main").rglob("*.java")), MODULE / "src/test/java/org/typedbytes/block/Peer.java",
-]  # fmt: skip
+SOURCES = sorted((MODULE / "src" / "main").rglob("*.java"))
 _RECORDS = MODULE / "records" / "src" / "main"
 _NEWER = {path.name: path for path in (_RECORDS / "java16").rglob("*.java")}  # in place of those for Java 8
 RECORD_SOURCES = sorted(_NEWER.get(path.name, path) for path in (_RECORDS / "java").rglob("*.java"))
