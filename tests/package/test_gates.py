@@ -192,7 +192,7 @@ def test_what_was_measured_can_be_checked_out():
         return subprocess.run(["git", *words], cwd=build_copies.ROOT, capture_output=True, text=True)
 
     if not shutil.which("git") or git("rev-parse", "--is-shallow-repository").stdout != "false\n":
-        pytest.skip("not in a clone with the whole history")
+        pytest.skip("the history is not here: no Git, or a shallow clone")
     gone = [(name, of) for name, of in commits_named() if git("merge-base", "--is-ancestor", of, "HEAD").returncode]
     assert not gone
 
