@@ -17,7 +17,7 @@ class Refusal(TypedBytesError):
 
 
 class NotSupported(Refusal, NotImplementedError):
-    """A feature of the library is not supported here."""
+    """A feature of the library is not supported here, or needs a package that is not installed."""
 
 
 class NoInput(Refusal, OSError):
