@@ -96,18 +96,20 @@ static inline int store_f32(unsigned char *p, double value) {
     return 1;
 }
 
-/* Return the end of the blocks of 64 ASCII bytes at the start: a compiler checks a block in a few steps. Not inline, as
- * is_ascii() is part of the paths of short texts. */
+/* Whether 64 bytes are ASCII: a compiler checks them in a few steps. */
+static inline int is_ascii_block(const unsigned char *p) {
+    uint64_t words[8], all = 0;
+    memcpy(words, p, sizeof words);
+    for (int i = 0; i < 8; i++) all |= words[i];
+    return !(all & 0x8080808080808080u);
+}
+
+/* Return the end of the ASCII blocks at the start. Not inline, as is_ascii() is part of the paths of short texts. */
 #ifdef __GNUC__
 __attribute__((noinline))
 #endif
 static const unsigned char *ascii_blocks_end(const unsigned char *p, ptrdiff_t nbytes) {
-    uint64_t words[8];
-    for (; nbytes >= 64; p += 64, nbytes -= 64) {
-        memcpy(words, p, 64);
-        words[0] |= words[1] | words[2] | words[3] | words[4] | words[5] | words[6] | words[7];
-        if (words[0] & 0x8080808080808080u) break;
-    }
+    for (; nbytes >= 64 && is_ascii_block(p); p += 64) nbytes -= 64;
     return p;
 }
 
@@ -132,13 +134,12 @@ static inline int is_ascii(const unsigned char *p, ptrdiff_t nbytes) {
 
 /* Copy 64 bytes at least, and return whether all are ASCII; the last block overlaps the one before. */
 static inline int copy_ascii(unsigned char *out, const unsigned char *p, ptrdiff_t nbytes) {
-    uint64_t words[8], seen = 0;
+    uint64_t words[8];    /* `p` and `out` may be the same for all that a compiler knows */
     for (ptrdiff_t at = 0; at < nbytes; at += 64) {
         if (at > nbytes - 64) at = nbytes - 64;
         memcpy(words, p + at, 64);
         memcpy(out + at, words, 64);
-        seen |= words[0] | words[1] | words[2] | words[3] | words[4] | words[5] | words[6] | words[7];
-        if (seen & 0x8080808080808080u) return 0;
+        if (!is_ascii_block((const unsigned char *)words)) return 0;
     }
     return 1;
 }

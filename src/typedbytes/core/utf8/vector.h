@@ -10,6 +10,7 @@
 #include <arm_neon.h>
 #endif
 
+#include "core/byteorder.h"
 #include "core/utf8/plain.h"
 
 #if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 9)
@@ -44,13 +45,6 @@ static inline int ascii_before(const unsigned char *p, int nbytes) {
     return others ? __builtin_ctzll(others) : nbytes;
 }
 #else
-static inline int is_ascii_block(const unsigned char *p) {
-    uint64_t words[UTF8_BLOCK / 8], all = 0;
-    memcpy(words, p, sizeof words);
-    for (int i = 0; i < UTF8_BLOCK / 8; i++) all |= words[i];
-    return !(all & 0x8080808080808080u);
-}
-
 static inline int ascii_before_in_step(const unsigned char *p) {
     uint64_t first, second;
     memcpy(&first, p, 8);
