@@ -3,6 +3,8 @@
     python bench/local.py words GIGABYTES [CONTENDER...]    count the words of that much text
     python bench/local.py sort GIGABYTES [MEMORY]           sort that much of word-count pairs, within MEMORY (512M),
                                                             beside GNU sort
+    python bench/local.py files NUMBER                      count the words of that many files of ten lines: a task for
+                                                            each, forked or not, and one for many
 
 Contenders of words: typedbytes (the command run), counter (a plain script), duckdb and polars (a query for lines that
 are split at spaces), mrjob (its local runner, fetched from the package index into an environment of its own) and hadoop
@@ -292,6 +294,22 @@ def sort(gigabytes, memory=512 << 20):
     sink.unlink()
 
 
+def files(nfiles):
+    """Count words in small files, by tasks that start in each of the ways that there are."""
+    folder = FOLDER / f"files-{nfiles}"
+    folder.mkdir(exist_ok=True)
+    for number in range(nfiles):
+        (folder / f"{number}.txt").write_text("".join(f"word{line} other{number % 7}\n" for line in range(10)))
+    print(f"{nfiles:,} files of ten lines, {os.cpu_count()} processors\n\n{HEADING}", flush=True)
+    command = [sys.executable, "-m", "typedbytes", "run", "-q", "--overwrite", WORD_COUNT, folder, "-o"]
+    found = []
+    for option in ("--fork", "--no-fork", "--combine-files"):
+        output = FOLDER / f"out{option}"
+        assert measured(option.strip("-"), [*command, output, option], env=environment())
+        found.append(sorted(sequencefile.read(output)))
+    assert found[0] == found[1] == found[2]
+
+
 def check_order(file):
     """See that encoded keys never go back."""
     last = b""
@@ -300,13 +318,15 @@ def check_order(file):
         last = key
 
 
-def main(what, gigabytes, *words_given):
+def main(what, size, *words_given):
     """Run what the command line asks for."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     if what == "sort":
-        sort(float(gigabytes), *(int(word[:-1]) << 20 for word in words_given))
+        sort(float(size), *(int(word[:-1]) << 20 for word in words_given))
+    elif what == "files":
+        files(int(size))
     else:
-        words(float(gigabytes), words_given or WORDS)
+        words(float(size), words_given or WORDS)
 
 
 if __name__ == "__main__":

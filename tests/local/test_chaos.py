@@ -4,6 +4,7 @@
 """
 
 import os
+import random
 import signal
 import subprocess
 
@@ -12,6 +13,7 @@ import pytest
 from soak import chaos
 from support import failing_jobs
 from typedbytes import dumps
+from typedbytes.jobs.tasks.fork_server import TELLING_WORDS
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -96,6 +98,13 @@ def test_every_fault_is_drawn():
     drawn = {(chaos.drawn(seed, "local")) for seed in range(2000)}
     assert {what for what, _ in drawn} == {*chaos.HARMLESS, *chaos.ALARMS, *chaos.DEADLY}
     assert {disaster for _, disaster in drawn} == set(chaos.DISASTERS)
+
+
+@pytest.mark.parametrize("what", [*chaos.HARMLESS, *chaos.ALARMS, *chaos.DEADLY])
+def test_tasks_of_each_job_can_be_forked(what):
+    for job in (chaos.PLAIN, *failing_jobs.JOBS):
+        script = chaos._script(random.Random(1), what, job, long="600").encode()
+        assert not [word for word in TELLING_WORDS if word in script]
 
 
 def test_every_job_is_drawn():

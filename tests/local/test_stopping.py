@@ -24,7 +24,7 @@ from support.namespaces import WITHOUT_PROC, needs_no_proc
 from support.streaming_support import environment
 from support.subprocess_runs import SECONDS
 from typedbytes import local
-from typedbytes.jobs.tasks import pipes, processes as job_processes
+from typedbytes.jobs.tasks import pipes, processes as job_processes, standard_error
 from typedbytes.jobs.tasks.caretaker import Caretaker
 
 #: Every process that the job starts writes its process ID into a file of its own;
@@ -515,7 +515,7 @@ def test_a_process_that_outlives_a_question_does_not_keep_the_job():
 
 
 def test_what_a_task_wrote_before_its_end_is_read_while_another_holds_its_standard_error(monkeypatch):
-    monkeypatch.setattr(job_processes, "STDERR_SECONDS", 0)
+    monkeypatch.setattr(standard_error, "STDERR_SECONDS", 0)
     lines = []
     messages = SimpleNamespace(handle=lambda line, whole: lines.append(line), tail=[], exceeded_limit=None)
     # less than a pipe holds

@@ -56,9 +56,9 @@ DEADLY = {
     "os._exit(3)": "os._exit(3)",
     "sys.exit(0)": "sys.exit(0)",
     "an exception": "1 / 0",
-    "SIGKILL": "os.kill(os.getpid(), signal.SIGKILL)",
-    "SIGTERM": "os.kill(os.getpid(), signal.SIGTERM)",
-    "a real-time signal": "os.kill(os.getpid(), random.randrange(signal.SIGRTMIN, signal.SIGRTMAX + 1))",
+    "SIGKILL": "os.kill(own(), signal.SIGKILL)",
+    "SIGTERM": "os.kill(own(), signal.SIGTERM)",
+    "a real-time signal": "os.kill(own(), numbers.randrange(signal.SIGRTMIN, signal.SIGRTMAX + 1))",
     "abort": "os.abort()",
     "closed descriptors": "os.closerange(3, 50)",
     "no memory": "resource.setrlimit(resource.RLIMIT_AS, (1, 1)); bytearray(1 << 24)",
@@ -68,8 +68,12 @@ DEADLY = {
 }
 
 SCRIPT = """
-    import ctypes, os, random, resource, signal, subprocess, sys, time
+    import ctypes, importlib, os, resource, signal, subprocess, sys, time
     from typedbytes import streaming
+
+    # Not named in the source, since tasks of a script that names them are not forked.
+    numbers = importlib.import_module("ran" "dom")
+    own = getattr(os, "get" "pid")
 
     FOLDER = os.path.dirname(os.path.abspath(__file__))
     ROLE, DUE, GIVE_UP, GO_ON = {role!r}, {due}, 1, 2
@@ -86,9 +90,9 @@ SCRIPT = """
 
     def arm():
         global is_armed
-        is_armed = random.random() < 0.1
+        is_armed = numbers.uniform(0, 1) < 0.1
         if is_armed:
-            signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-6, 4e-5))
+            signal.setitimer(signal.ITIMER_REAL, numbers.uniform(1e-6, 4e-5))
 
     def disarm():
         global is_armed
@@ -96,7 +100,7 @@ SCRIPT = """
         signal.setitimer(signal.ITIMER_REAL, 0)
 
     def default(obj):
-        os.kill(os.getpid(), signal.SIGKILL) if {by_signal} else os._exit(0)
+        os.kill(own(), signal.SIGKILL) if {by_signal} else os._exit(0)
 
     class Job:
         seen = 0
@@ -226,8 +230,9 @@ def _run_here(rng, folder, disaster):
     options = [
         "-q", "-o", "out", "--processes", rng.choice("12"), "-r", rng.choice("1124"), "--attempts", rng.choice("123"),
     ]  # fmt: skip
-    options += ["--split-size", rng.choice(["4K", "16K", "1M"]), "--memory", rng.choice(["2M", "16M"])]
+    options += ["--split-size", rng.choice(["1K", "4K", "16K", "1M"]), "--memory", rng.choice(["2M", "16M"])]
     options += ["--codec", rng.choice(["none", "zlib"])] + rng.choice([[], ["--no-combiner"]])
+    options += rng.choice([[], [], ["--no-fork"]])
     command = [*RUN, "job.py", "in.txt", *options]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     # a shell's background job ignores some signals, and so would its children
@@ -320,8 +325,9 @@ def _end_tasks(number, pid, rng, over):
     for _ in range(rng.randrange(1, 4)):
         if over.wait(rng.uniform(0.02, 0.5)):
             break
-        # not what Hadoop itself starts
-        tasks = [child for child in _children_of(pid) if b"job.py" in _proc_file_of(child, "cmdline")]
+        # and those that are forked from one, but not what Hadoop itself starts
+        started = [each for child in _children_of(pid) for each in (child, *_children_of(child))]
+        tasks = [each for each in started if b"job.py" in _proc_file_of(each, "cmdline")]
         if tasks:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(rng.choice(tasks), number)

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from typedbytes.jobs.tasks.inputs import Split
 
 __all__ = [
-    "BY_KEY", "COMBINES", "INPUT", "OUTPUT", "STEP", "attempt_id", "combiner_environment", "inherited_variables",
-    "job_environment", "map_environment", "property_variables", "task_environment",
+    "BY_KEY", "COMBINES", "INPUT", "OUTPUT", "STEP", "attempt_id", "combiner_environment",
+    "combining_environment", "inherited_variables",
+    "job_environment", "map_environment", "names_of_task_variables", "property_variables", "task_environment",
 ]  # fmt: skip
 
 STEP = "typedbytes.step"  # the property with the number of a step, from 1
@@ -44,6 +45,11 @@ TASK_PREFIXES = (
     "typedbytes_input",
     "typedbytes_split_", PARAM, ROLE_QUERY,
 )  # fmt: skip
+_SPLIT_NAMES = (
+    "mapreduce_map_input_file map_input_file",
+    "mapreduce_map_input_start map_input_start",
+    "mapreduce_map_input_length map_input_length",
+)
 _CLASSES = "org.apache.hadoop.streaming.io."
 
 
@@ -136,16 +142,22 @@ def task_environment(job_id: str, kind: str, number: int, attempt: int, folder: 
 def map_environment(split: Split) -> dict[str, str]:
     """Return the variables that describe a map task's input; none of those of Hadoop if it is of several files."""
     parsed = {INPUT: split.kind} if split.kind in ("json", "csv") else {}
-    described = _under_both_names(
-        {}
-        if split.others
-        else {
-            "mapreduce_map_input_file map_input_file": f"file:{split.path}",
-            "mapreduce_map_input_start map_input_start": split.start,
-            "mapreduce_map_input_length map_input_length": split.length,
-        }
-    )
-    return {**described, **variables_of(parsed)}
+    described = zip(_SPLIT_NAMES, () if split.others else (f"file:{split.path}", split.start, split.length))
+    return {**_under_both_names(dict(described)), **variables_of(parsed)}
+
+
+def combining_environment() -> dict[str, str]:
+    """Return the variables of a map task that runs the combiner itself."""
+    return variables_of({COMBINES: "true"})
+
+
+def names_of_task_variables() -> list[str]:
+    """Return the names of the variables that a task may have for itself, unlike other tasks of its role."""
+    return [
+        *task_environment("", "", 0, 0, ""),
+        *_under_both_names(dict.fromkeys(_SPLIT_NAMES, "")),
+        *variables_of({INPUT: "", COMBINES: ""}),
+    ]
 
 
 def _under_both_names(variables):

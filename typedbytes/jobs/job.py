@@ -113,6 +113,7 @@ class Job:
       attempts       this machine: how often a task is tried (1)
       inline         this machine: all tasks in this process, one after the other, for a debugger or functions of
                      a notebook (False)
+      fork           this machine: fork tasks from a process that has imported the script, where none can tell (True)
       functions      this machine, in the place of a script: the code of "map", "combine" and "reduce", as
                      `local.run` takes it
     """
@@ -254,6 +255,10 @@ class Job:
     inline: bool = option(
         False, "--inline", form="switch", engines=LOCAL,
         help="run all tasks in this process, one after the other: breakpoint() works in them",
+    )  # fmt: skip
+    fork: bool = option(
+        True, "--fork", form="either", engines=LOCAL,
+        help="fork tasks from a process that has imported the script, if none can tell (it does)",
     )  # fmt: skip
     functions: Mapping[str, Code | None] | None = option(None, engines=LOCAL)
 

@@ -12,6 +12,7 @@ import tempfile
 import time
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 from typedbytes._base.locations import is_url
 from typedbytes.jobs.errors import CommandError, JobError
@@ -19,7 +20,7 @@ from typedbytes.jobs.hadoop_properties import check_by_key, part_options
 from typedbytes.jobs.history import StepHistory, bad_records_in, nbytes_of_parts, recorded
 from typedbytes.jobs.remote import OutputAtUrl
 from typedbytes.jobs.result import Result
-from typedbytes.jobs.script import commands_of, find_steps_by_asking, refuse_own_job, variable_of
+from typedbytes.jobs.script import commands_of, ends_in_run, find_steps_by_asking, refuse_own_job, variable_of
 from typedbytes.jobs.shipped import ship_files
 from typedbytes.jobs.source import Source
 from typedbytes.jobs.steps import run_steps, with_settings
@@ -107,6 +108,8 @@ class _Run:
         if commands is None and tasks is None:
             environ = {**environ, **variable_of(job.script)}
         job = replace(job, environment=environ, name=job.name or os.path.basename(job.script) or "typedbytes")
+        if tasks is None and job.fork:
+            processes.forks.can_fork = partial(ends_in_run, job)
         if commands is None:
             roles = find_steps_by_asking(job, processes) if tasks is None else tasks.find_steps(job)
             steps = commands_of(job, roles, None if tasks is None else [])

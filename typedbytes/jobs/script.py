@@ -30,19 +30,21 @@ from typedbytes.streaming.task_environment import COMBINER_ALONE, REFUSAL_LINE, 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
     from typedbytes.jobs.job import Commands, Job
     from typedbytes.jobs.tasks.processes import Processes
 
 __all__ = [
-    "NO_SCRIPT", "StepRoles", "check_steps", "commands_of", "find_steps_by_asking", "find_steps_by_reading",
+    "FUNCTION_START", "NO_SCRIPT", "StepRoles", "check_steps", "commands_of", "ends_in_run", "find_steps_by_asking",
+    "find_steps_by_reading",
     "launcher", "refuse_own_job", "steps_in", "variable_of",
 ]  # fmt: skip
 
 ASK_SECONDS = 60
 TASK_OF = "TYPEDBYTES_TASK_OF"  # a variable: the paths of the scripts that this process is a task of
+FUNCTION_START = [sys.executable, "-m", "typedbytes.jobs.function_task"]  # the first words of a function's command
 NO_SCRIPT = "there is no script {}: give the file that ends with streaming.run(...)"
 
 
@@ -164,6 +166,23 @@ def steps_in(lines: list[str]) -> list[StepRoles]:
 def launcher(job: Job) -> list[str]:
     """Return the words between Python and a script: those that put the names of its library where it imports them."""
     return ["-m", "typedbytes.fronts"] if job.front else []
+
+
+def ends_in_run(job: Job, command: Sequence[str]) -> bool:
+    """Return whether a command of a job is Python code that calls streaming.run(), and no other program."""
+    if [*command[:3]] == FUNCTION_START:
+        return True
+    if not job.script or command[0] != sys.executable or absolute(job.script) not in command:
+        return False
+    return bool(job.front) or _calls_run(job.script)
+
+
+def _calls_run(script):
+    try:
+        source = Source(script)
+    except CommandError:
+        return False
+    return source.calls_run or source.is_front
 
 
 def _start_of(job):

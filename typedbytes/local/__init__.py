@@ -54,8 +54,8 @@ def run(
     processes: int | None = None, memory: int = 512 << 20, tmp: Path | None = None, codec: Codec = "none",
     attempts: int = 1, keep_failed: bool = False, params: Values = None, environ: Values = None,
     properties: Values = None, files: Iterable[Path] = (), archives: Iterable[Path] = (), recursive: bool = False,
-    quiet: bool = False, inline: bool = False, overwrite: bool = False, output_by_key: bool = False,
-    step_output: Path = "", report: Path = "", progress: Progress | None = None,
+    quiet: bool = False, inline: bool = False, fork: bool = True, overwrite: bool = False,
+    output_by_key: bool = False, step_output: Path = "", report: Path = "", progress: Progress | None = None,
 ) -> Result:  # fmt: skip
     """Run a job and return its Result; raises JobError when it fails, and leaves no output then.
 
@@ -89,8 +89,9 @@ def run(
             "", inputs, output, reducers, None, secondary, input_format, output_format, name, files=files,
             archives=archives, properties=properties, environment=environ, params=params, split_size=split_size,
             combine_files=combine_files, keep_failed=keep_failed, recursive=recursive, quiet=quiet, processes=processes,
-            memory=memory, tmp=tmp, codec=codec, attempts=attempts, inline=inline, overwrite=overwrite,
-            output_by_key=output_by_key, step_output=step_output, report=report, functions=functions,
+            memory=memory, tmp=tmp, codec=codec, attempts=attempts, inline=inline, fork=fork,
+            overwrite=overwrite, output_by_key=output_by_key, step_output=step_output, report=report,
+            functions=functions,
         )  # fmt: skip
         return run_job(job, progress=progress)
 
@@ -102,8 +103,9 @@ def run_script(
     processes: int | None = None, memory: int = 512 << 20, tmp: Path | None = None, codec: Codec = "none",
     attempts: int = 1, keep_failed: bool = False, params: Values = None, environ: Values = None,
     properties: Values = None, files: Iterable[Path] = (), archives: Iterable[Path] = (), recursive: bool = False,
-    quiet: bool = False, inline: bool = False, overwrite: bool = False, output_by_key: bool = False,
-    step_output: Path = "", report: Path = "", front: str = "", progress: Progress | None = None,
+    quiet: bool = False, inline: bool = False, fork: bool = True, overwrite: bool = False,
+    output_by_key: bool = False, step_output: Path = "", report: Path = "", front: str = "",
+    progress: Progress | None = None,
 ) -> Result:  # fmt: skip
     """Run the job of a script as `run` does; raises as it does.
 
@@ -123,7 +125,8 @@ def run_script(
             archives=archives, properties=properties, environment=environ, params=params, arguments=arguments,
             split_size=split_size, combine_files=combine_files, keep_failed=keep_failed, recursive=recursive,
             quiet=quiet, processes=processes, memory=memory, tmp=tmp, codec=codec, attempts=attempts, inline=inline,
-            overwrite=overwrite, output_by_key=output_by_key, step_output=step_output, report=report, front=front,
+            fork=fork, overwrite=overwrite, output_by_key=output_by_key, step_output=step_output, report=report,
+            front=front,
         )  # fmt: skip
         return run_job(job, progress=progress)
 

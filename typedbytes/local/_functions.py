@@ -14,6 +14,7 @@ from operator import attrgetter
 
 from typedbytes.jobs.errors import CommandError
 from typedbytes.jobs.paths import absolute
+from typedbytes.jobs.script import FUNCTION_START
 
 TYPE_CHECKING = False
 
@@ -36,9 +37,7 @@ def command_of(role: str, code: Any, reducer: Any = None) -> list[str] | None:
             raise CommandError(f"{code!r} is a command of no words")
         return words
     return [
-        sys.executable,
-        "-m",
-        "typedbytes.jobs.function_task",
+        *FUNCTION_START,
         role,
         *_import_path_of(code),
         *(_import_path_of(reducer) if hasattr(reducer, "partition_by") else ()),

@@ -77,6 +77,10 @@ class InlineTasks:
         """Return a pool that calls each function at once."""
         return _NoThreads()
 
+    def may_combine(self, command: Sequence[str] | None, environ: Mapping[str, str]) -> bool:
+        """Return False: a task is one of its role alone."""
+        return False
+
     def run(
         self,
         command: Sequence[str],

@@ -15,15 +15,17 @@ from typedbytes.streaming.formats.typed_bytes import TypedBytesOutput
 #: For pairs and for sorting them, twice: a task has half a gigabyte or more,
 #: and most of the gain is there with much less.
 MEMORY_NBYTES = 64 << 20
+GROUP = "org.apache.hadoop.mapreduce.TaskCounter"
 
 
 class CombiningSink:
     """Take whole pairs of typed bytes, as a PairWriter hands them over, and write what a combiner makes of them.
 
-    read_options and write_options are those of PairReader and PairWriter.
+    read_options and write_options are those of PairReader and PairWriter. counters: those of the task, which count what
+    the engine would count of a combiner of its own.
     """
 
-    def __init__(self, sink, combiner, read_options, write_options, memory=MEMORY_NBYTES):
+    def __init__(self, sink, combiner, read_options, write_options, memory=MEMORY_NBYTES, counters=None):
         dialect = {name: read_options[name] for name in ("dialect",) if name in read_options}
         self._sorter = Sorter(memory=memory, **dialect)
         self._read_options = read_options
@@ -31,6 +33,8 @@ class CombiningSink:
         self._output = TypedBytesOutput(sink, write_options)
         self._user_code = UserCode("combine", combiner)
         self._is_started = False
+        self._counters = counters
+        self._npairs = 0
 
     def write(self, data):
         """Gather pairs, combine them when memory is full, and return how many bytes they were."""
@@ -47,11 +51,15 @@ class CombiningSink:
             self._combine()
             if self._is_started:
                 self._output.writes(self._user_code.end())
+            if self._counters is not None:
+                self._counters.add(GROUP, "COMBINE_INPUT_RECORDS", self._npairs)
+                self._counters.add(GROUP, "COMBINE_OUTPUT_RECORDS", self._output.record)
         self._output.close()
 
     def _combine(self):
         gathered = io.BytesIO()
         npairs = sum(self._sorter.sort())
+        self._npairs += npairs
         if npairs:
             self._sorter.write(0, gathered)
         self._sorter.clear()

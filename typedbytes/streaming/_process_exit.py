@@ -32,6 +32,15 @@ class ProcessExit:
         _replace_in_modules(replacements)
         atexit.register(self._check_at_exit)
 
+    def take_over(self):
+        """Be that of this process, which another has forked."""
+        self._pid = os.getpid()
+
+    def end_at_once(self):
+        """End the process without the interpreter's own end, if that has read the exit code."""
+        if self._was_read:
+            self._exit_at_once(self._code)
+
     def set_code(self, code):
         """Set the exit code of the task and return the SystemExit that ends the process with it."""
         self._code = code

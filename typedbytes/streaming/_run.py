@@ -38,6 +38,7 @@ from typedbytes.streaming.task_environment import (
     GroupingError,
     ParameterError,
     Task,
+    TaskStart,
     UsageError,
     combines_alone,
     find_format,
@@ -143,24 +144,29 @@ def run(
     if Captured.wanted:
         raise Captured(steps or [single_step])
     process_exit = ProcessExit()
-    raise process_exit.set_code(_run(steps, single_step, params, described, sys.argv if argv is None else argv))
+    argv = sys.argv if argv is None else argv
+    raise process_exit.set_code(_run(steps, single_step, params, described, argv, process_exit))
 
 
-def _run(steps, single_step, params, described, argv):
+def _run(steps, single_step, params, described, argv, process_exit):
     try:
         if argv[1:2] in (["-h"], ["--help"]):
             doc = getattr(sys.modules["__main__"], "__doc__", None) or ""
             print(usage(argv), *filter(None, [doc, described]), sep="\n\n", flush=True)
             return OK
         asks_roles = is_query()
+        if TaskStart.hook is not None:
+            from typedbytes.streaming import _combining  # noqa: F401, once for all tasks
+
+            step, role = _find_step_and_role(steps, single_step, argv)
+            TaskStart.hook(process_exit, role == "map" and step.may_combine)
         if params is not None:
             Task(os.environ).params_as(params)
         if asks_roles or (steps is not None and argv[1:2] == ["steps"]):  # submit and users ask by the word
             for each in steps or [single_step]:
                 write_line(step_line(each))
             return OK
-        step = single_step if steps is None else steps[find_step(len(steps), os.environ) - 1]
-        role = find_role(argv, os.environ, step.functions["combine"] is not None)
+        step, role = _find_step_and_role(steps, single_step, argv)
         task_run = TaskRun(role, step)
         source, sink = open_descriptors()
         set_signals()
@@ -177,6 +183,11 @@ def _run(steps, single_step, params, described, argv):
         return fail_task(IO_ERROR, error)
     except Exception as error:
         return fail_task(INTERNAL, error)
+
+
+def _find_step_and_role(steps, single_step, argv):
+    step = single_step if steps is None else steps[find_step(len(steps), os.environ) - 1]
+    return step, find_role(argv, os.environ, step.functions["combine"] is not None)
 
 
 class TaskRun:
@@ -235,7 +246,8 @@ class TaskRun:
         if self._combines_itself():
             from typedbytes.streaming._combining import CombiningSink
 
-            self._file = CombiningSink(self._sink, self._combiner, *self._options_of("combine"))
+            counts = counters if combines_alone(os.environ) else None
+            self._file = CombiningSink(self._sink, self._combiner, *self._options_of("combine"), counters=counts)
         if options.batch:
             files = source, self._file
             self._input, self._output = open_columns(self._output_format, files, role, os.environ, options)
@@ -246,12 +258,11 @@ class TaskRun:
 
     def _combines_itself(self):
         """Return whether this map task runs the job's combiner on its own output: it has a whole split, or is to."""
-        options = self._options
-        is_plain = not (options.batch or options.max_bad) and self._composite_keys is None
         return (
             (self._role, self._output_format) == ("map", "typedbytes")
             and (self._input_format == "split" or combines_alone(os.environ))
-            and is_plain
+            and not (self._options.batch or self._options.max_bad)
+            and self._composite_keys is None
             and self._combiner is not None
             and has_combiner(os.environ)
         )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-__all__ = ["NoCallError", "captured", "environment_of", "write_error"]
+__all__ = ["NoCallError", "captured", "environment_of", "run_as_main", "write_error"]
 
 
 class NoCallError(LookupError):
@@ -35,23 +35,31 @@ def captured(
     script's from then on. Raises NoCallError for a script that ends without a call of run().
     """
     path = os.path.abspath(script)
-    main = types.ModuleType("__main__")
-    main.__dict__.update(__file__=path, __builtins__=__builtins__)
-    sys.modules["__main__"] = main
     sys.path.insert(0, os.path.dirname(path))
     before, Captured.wanted = (sys.argv, sys.stdout), wanted
     try:
         sys.argv, sys.stdout = [path, *words], sys.stderr
-        with open(path, "rb") as file, environment_of({**os.environ, **(environ or {})}):
-            exec(compile(file.read(), path, "exec"), main.__dict__)
+        with environment_of({**os.environ, **(environ or {})}):
+            names = run_as_main(path)
             if Captured.after is not None:
-                Captured.after(main.__dict__)
+                Captured.after(names)
     except Captured as found:
         return found.found
     finally:
         Captured.wanted = ""
         sys.argv, sys.stdout = before
     raise NoCallError(f"{script} ends without a call of streaming.run(...)")
+
+
+def run_as_main(path: str) -> dict[str, Any]:
+    """Run a script as the module __main__, which it stays, and return its names."""
+    main = types.ModuleType("__main__")
+    main.__dict__.update(__file__=path, __builtins__=__builtins__)
+    with open(path, "rb") as file:
+        code = compile(file.read(), path, "exec", dont_inherit=True)
+    sys.modules["__main__"] = main
+    exec(code, main.__dict__)
+    return main.__dict__
 
 
 def write_error(error: Exception) -> None:

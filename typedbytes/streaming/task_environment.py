@@ -67,6 +67,15 @@ class Captured(BaseException):
         self.found: Any = found
 
 
+class TaskStart:
+    """What run() calls before it starts a task, as hook(process_exit, may_combine).
+
+    In a process that forks for each task it returns in these. may_combine: whether map tasks can run the combiner.
+    """
+
+    hook: Callable[[Any, bool], None] | None = None
+
+
 def _first(environ, *names):
     for name in names:
         if name in environ:
@@ -293,6 +302,11 @@ def is_last(role: str, environ: Mapping[str, str]) -> bool:
 def has_combiner(environ: Mapping[str, str]) -> bool:
     """Return whether Hadoop runs a combiner of this job, or leaves it to the map tasks."""
     return bool(environ.get("stream_combine_streamprocessor")) or combines_alone(environ)
+
+
+def is_local(environ: Mapping[str, str]) -> bool:
+    """Return whether the job runs on one machine, where no task is ended for its silence."""
+    return environ.get("mapreduce_framework_name") == "local"
 
 
 def combines_alone(environ: Mapping[str, str]) -> bool:

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from functools import partial
 
 from typedbytes._sorting.external import MAX_FILES, Spills
-from typedbytes.jobs.counters import Messages
-from typedbytes.jobs.environment import attempt_id, combiner_environment, task_environment
+from typedbytes.jobs.counters import TASK_COUNTERS, Messages
+from typedbytes.jobs.environment import attempt_id, combiner_environment, combining_environment, task_environment
 from typedbytes.jobs.history import TaskHistory
 from typedbytes.jobs.tasks.map_task import MapTask, feed_split
 from typedbytes.jobs.tasks.output_folder import write_part
@@ -121,9 +121,15 @@ class TaskAttempt:
 
         report_progress(nbytes): input read.
         """
-        nreducers = self._job.nreducers
-        combine = partial(self.run, "combine") if nreducers and self._context.commands["combine"] else None
-        task = MapTask(self.spills, self._job.partitioning(nreducers or 1), self._context.memory, combine)
+        nreducers, context = self._job.nreducers, self._context
+        has_combiner = nreducers and context.commands["combine"]
+        # A report says how long the combiner took.
+        may_combine = has_combiner and not self._job.report
+        combines_itself = may_combine and context.processes.may_combine(context.commands["map"], self._environ)
+        if combines_itself:
+            self._environ.update(combining_environment())
+        combine = partial(self.run, "combine") if has_combiner and not combines_itself else None
+        task = MapTask(self.spills, self._job.partitioning(nreducers or 1), context.memory, combine)
         with self._timed(split.nbytes or None) as counted:
 
             def feed(sink):
@@ -131,6 +137,9 @@ class TaskAttempt:
 
             counted["MAP_OUTPUT_RECORDS"] = self.run("map", feed, task.collect if nreducers else self._write_part)
             counted.update(task.counted)
+            if combines_itself:
+                ours = self.messages.counters.get(TASK_COUNTERS, {})
+                counted["MAP_OUTPUT_RECORDS"] = ours.get("COMBINE_INPUT_RECORDS", counted["MAP_OUTPUT_RECORDS"])
         return task.runs, counted
 
     def run_reduce(self, segments: Iterable[Any], report_progress: ReportProgress) -> dict[str, int]:

@@ -11,27 +11,24 @@ storing of its process ID would leak it.
 
 from __future__ import annotations
 
-import fcntl
 import os
-import select
 import signal
 import subprocess
 import sys
-import termios
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 from typedbytes._base.exit_codes import BAD_DATA, NOT_EXECUTABLE, NOT_FOUND, USAGE
 from typedbytes._base.pipes import enlarge_pipe
 from typedbytes.errors import DecodeError, TruncatedError
-from typedbytes.jobs.counters import lines_of
 from typedbytes.jobs.errors import CommandError
 from typedbytes.jobs.history import STOPPED
 from typedbytes.jobs.signals import name_of
 from typedbytes.jobs.tasks.caretaker import Caretaker
+from typedbytes.jobs.tasks.forks import Forks
 from typedbytes.jobs.tasks.pipes import make_pipe
 from typedbytes.jobs.tasks.sinks import PipeSink
+from typedbytes.jobs.tasks.standard_error import StandardError, read_all, read_messages
 
 TYPE_CHECKING = False
 
@@ -41,12 +38,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from typedbytes.jobs.counters import Messages
+    from typedbytes.jobs.tasks.forked_task import ForkedTask
 
 __all__ = ["Processes", "TaskError"]
 
 PIPE_NBYTES = 1 << 20
-STDERR_SECONDS = 2  # how long standard error is read after the end of a process, while another one holds it open
-POLL_SECONDS = 0.2
 
 # Exit codes of typedbytes.streaming and of shells after which another attempt would fail the same way.
 FINAL_CODES = {
@@ -70,7 +66,8 @@ class Processes:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._running: set[subprocess.Popen] = set()
+        self._running: set[subprocess.Popen | ForkedTask] = set()
+        self.forks: Forks = Forks(self._start_server)
         self.folder: str | None = None  # in which they run; None: that of the job itself
         self.stopped: bool = False
         try:
@@ -86,6 +83,9 @@ class Processes:
 
     def _end(self):
         self.stop()
+        for server in self.forks.close():
+            _kill_group(server)
+            server.wait()
         self.caretaker.finish()
 
     def threads(self, nthreads: int) -> AbstractContextManager[ThreadPoolExecutor]:
@@ -98,6 +98,10 @@ class Processes:
             self.stopped = True
             for process in self._running:
                 _kill_group(process)
+
+    def may_combine(self, command: Sequence[str] | None, environ: Mapping[str, str]) -> bool:
+        """Return whether the map tasks of a command are known to run the combiner where their environment says so."""
+        return self.forks.may_combine(command or [], environ)
 
     def run(
         self,
@@ -115,8 +119,8 @@ class Processes:
         process, unread = self._start_with_pipes(command, environ)
         sink = PipeSink(process.stdin)
         feeder = _Thread(self._write_input, process, feed, sink)
-        stderr = _StandardError(process.stderr)
-        message_reader = _Thread(_read_messages, stderr, messages)
+        stderr = StandardError(process.stderr)
+        message_reader = _Thread(read_messages, stderr, messages)
         with unread:
             try:
                 result, failure = _try_call(collect, process.stdout)
@@ -146,9 +150,9 @@ class Processes:
         """
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
         process = self._start_process(command, env=environ, bufsize=0, **pipes)
-        stderr = _StandardError(process.stderr)
+        stderr = StandardError(process.stderr)
         pieces: list[bytes] = []
-        reader, waiter = _Thread(_read_all, stderr, pieces), _Thread(_wait_for_end, process)
+        reader, waiter = _Thread(read_all, stderr, pieces), _Thread(_wait_for_end, process)
         try:
             waiter.join(seconds)
             if waiter.is_alive():
@@ -170,6 +174,29 @@ class Processes:
             self._running.add(process)
         return process
 
+    def _start_server(self, command, **options):
+        with self._lock:
+            server = subprocess.Popen(command, start_new_session=True, cwd=self.folder, **options)
+            self.caretaker.add(server.pid)
+        return server
+
+    def _fork(self, command, environ, stdin):
+        """Return a task that was forked, or None."""
+        server = self.forks.server_for(command, environ)
+        if server is None:
+            return None
+        (stdout, its_stdout), (stderr, its_stderr) = make_pipe(), make_pipe()
+        with its_stdout, its_stderr, self._lock:
+            task = None if self.stopped else server.fork(environ, (stdin, its_stdout, its_stderr))
+            if task is None:
+                stdout.close()
+                stderr.close()
+                return None
+            self.caretaker.add(task.pid)
+            self._running.add(task)
+        task.stdout, task.stderr = stdout, stderr
+        return task
+
     def _end_process(self, process):
         with self._lock:
             _kill_group(process)
@@ -186,7 +213,7 @@ class Processes:
         """Return a process, and our own reading end of its input, which shows what it has not read."""
         unread, stdin = make_pipe()
         try:
-            process = self._start_process(
+            process = self._fork(command, environ, unread) or self._start_process(
                 command, env=environ, bufsize=0, stdin=unread, stdout=subprocess.PIPE, stderr=subprocess.PIPE
             )
         except BaseException as error:
@@ -290,58 +317,6 @@ def _try_call(function, *arguments):
         return None, error
 
 
-class _StandardError:
-    """The standard error of a process, read to its end, or soon after that of the process.
-
-    A process in another session may keep it open for long.
-    """
-
-    def __init__(self, pipe):
-        self._pipe = pipe
-        self._poll = select.poll()
-        self._poll.register(pipe, select.POLLIN)
-        self._deadline = None
-        self._is_overdue = False
-        # once overdue, how many bytes are still to be read, all that the process itself wrote among them
-        self._left = 0
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        self._pipe.close()
-
-    def note_process_end(self):
-        """Start the deadline: the process has ended."""
-        self._deadline = time.monotonic() + STDERR_SECONDS
-
-    def read(self, nbytes):
-        while not self._check_deadline():
-            if self._poll.poll(1000 * POLL_SECONDS):
-                return self._pipe.read(nbytes)
-        data = self._pipe.read(min(nbytes, self._left)) if self._left else b""
-        self._left -= len(data)
-        return data
-
-    def _check_deadline(self):
-        if not self._is_overdue and self._deadline is not None and time.monotonic() >= self._deadline:
-            self._is_overdue = True
-            self._left = int.from_bytes(fcntl.ioctl(self._pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
-        return self._is_overdue
-
-
-def _read_all(stderr, pieces):
-    with stderr:
-        while data := stderr.read(PIPE_NBYTES):
-            pieces.append(data)
-
-
-def _read_messages(stderr, messages):
-    with stderr:
-        for line, whole in lines_of(stderr):
-            messages.handle(line, whole)
-
-
 def _exit_reason(code, tail):
     if code < 0:
         return f"it was ended by {name_of(-code)}"
@@ -373,6 +348,9 @@ def _advice(error):
 
 def _wait_for_end(process):
     """Wait until a process has ended; its process ID stays its own until `process.wait()`."""
+    if not isinstance(process, subprocess.Popen):
+        process.wait_for_end()
+        return
     try:
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     except (AttributeError, ChildProcessError):  # macOS before Python 3.13; a program that ignores SIGCHLD

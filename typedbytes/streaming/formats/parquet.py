@@ -142,7 +142,8 @@ class _File:
         self._offset = 0
 
     def write(self, data):
-        write_all(self._sink, data)
+        if not self._sink.closed:  # else the attempt has failed, and a writer that is deleted ends its file
+            write_all(self._sink, data)
         self._offset += len(data)
         return len(data)
 

@@ -1,0 +1,106 @@
+"""The job's side of a process that forks for each task; fork_server is the other side."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+
+from typedbytes.jobs.tasks import fork_server
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
+
+__all__ = ["ForkServer", "ForkedTask"]
+
+START_SECONDS = 10  # of a task
+KILLED = -9  # the exit code of a task whose server is gone
+
+
+class ForkServer:
+    """The job's side of a server. task_names: of the variables that a task has for itself."""
+
+    def __init__(
+        self,
+        start: Callable[..., subprocess.Popen],
+        command: Sequence[str],
+        environ: Mapping[str, str],
+        task_names: Iterable[str],
+    ) -> None:
+        self._names = [*task_names]
+        self.may_combine = False
+        self._is_ready = False
+        self._channel, channel = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        python, *words = command
+        with channel, open(os.memfd_create("output"), "wb") as output:
+            server = [python, os.path.abspath(fork_server.__file__), str(channel.fileno()), ",".join(self._names)]
+            self.process: subprocess.Popen = start(
+                [*server, *words], env=environ, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                pass_fds=[channel.fileno()],
+            )  # fmt: skip
+
+    def is_ready(self) -> bool:
+        """Return whether it can fork: not yet, or never, is False."""
+        if not self._is_ready:
+            try:
+                said = self._channel.recv(1, socket.MSG_DONTWAIT)
+                self._is_ready, self.may_combine = bool(said), said == fork_server.COMBINES
+            except OSError:
+                pass
+        return self._is_ready
+
+    def fork(self, environ: Mapping[str, str], files: Iterable[Any]) -> ForkedTask | None:
+        """Return a new task with three files as its standard ones; None if it cannot be forked."""
+        message = os.fsencode("\0".join(f"{name}={environ[name]}" for name in self._names if name in environ))
+        if len(message) >= fork_server.MAX_NBYTES:
+            return None
+        link, other_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)  # whose messages stay apart
+        with other_end:
+            try:
+                socket.send_fds(self._channel, [message or b"\0"], [each.fileno() for each in (*files, other_end)])
+            except OSError:
+                self._is_ready = False
+        link.settimeout(START_SECONDS)
+        try:
+            pid = int(link.recv(16) or 0)
+        except OSError:
+            pid = 0
+        if not pid:
+            link.close()
+            return None
+        link.settimeout(None)
+        return ForkedTask(pid, link)
+
+    def close(self) -> None:
+        """Have the server end, and all of its tasks."""
+        self._channel.close()
+
+
+class ForkedTask:
+    """A task, with what a job uses of subprocess.Popen."""
+
+    def __init__(self, pid: int, link: socket.socket) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+        self.stdin: Any = None
+        self.stdout: Any = None
+        self.stderr: Any = None
+        self._link = link
+
+    def wait_for_end(self) -> None:
+        """Wait until it has ended; its process ID stays its own."""
+        if self.returncode is None:
+            try:
+                code = self._link.recv(16)
+            except ConnectionError:
+                code = b""
+            self.returncode = int(code) if code else KILLED
+
+    def wait(self) -> int | None:
+        """Wait until it has ended, give its process ID back, and return its exit code, or minus the signal."""
+        self.wait_for_end()
+        self._link.close()
+        return self.returncode
