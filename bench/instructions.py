@@ -43,14 +43,14 @@ FEATURES = ("avx2", "bmi2")  # AVX-512 is not among them: valgrind hides it from
 #: The lowest count of this many turns is taken: now and then a turn does work that an earlier
 #: one left to the allocator.
 NTIMES = 3
-#: The allocators of the interpreter and the C library. Their instructions are left out, with those of the copies that
-#: they make: a block takes more of them where it fills its pool, lies in the upper part of an arena or cannot grow
-#: where it is. All this depends on what was mapped and made before, even on the length of this file's path.
-ALLOCATORS = re.compile(
+#: What is left out. Allocators of the interpreter and the C library: a block takes more instructions where it fills its
+#: pool, lies in the upper part of an arena or cannot grow where it is. All this depends on what was mapped and made
+#: before, even on the length of this file's path. And the C library's copies: it has one for each kind of processor.
+LEFT_OUT = re.compile(
     r"_?Py(Object|Mem)_(Raw)?(Malloc|Calloc|Realloc|Free)|_PyObject_Arena\w+"
     r"|new_arena|allocate_from_new_pool|insert_to_\w+pool"
     r"|(_int_|sys)?(malloc|calloc|realloc|free)(_consolidate|_mmap)?|systrim|\w+_(chunk|perturb)"
-    r"|mmap(64)?|munmap|mremap|s?brk"
+    r"|mmap(64)?|munmap|mremap|s?brk|__mem(cpy|move|set)_\w+"
 )
 #: All of the environment that the counted process sees: the size of the rest would move its stack.
 KEPT = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "VIRTUAL_ENV") if name in os.environ}
@@ -201,7 +201,7 @@ def least(out, nfiles):
 
 
 def total(path):
-    """Return the number of instructions in one of callgrind's files, without those of allocators and of what they call.
+    """Return the number of instructions in one of callgrind's files, without what is left out and what that calls.
 
     A line of costs belongs to the function last named by fn=, or, after calls=, to the one that it calls, named
     by cfn=: then it says again what that one took with all that it called. A name is written once, and its
@@ -212,16 +212,16 @@ def total(path):
         if mention := re.match(r"(c?)fn=(\(\d+\))(?: (.+))?", line):
             of_callee, number, name = mention.groups()
             if name:
-                names[number] = ALLOCATORS.fullmatch(name.partition(".")[0]) is not None
+                names[number] = LEFT_OUT.fullmatch(name.partition(".")[0]) is not None
             if of_callee:
-                callee_allocates = names[number]
+                leaves_out_callee = names[number]
             else:
-                allocates = names[number]
+                leaves_out = names[number]
         elif re.match(r"[\d+*-]", line):
             cost = int(line.split()[1])
-            if not called and not allocates:
+            if not called and not leaves_out:
                 ninstructions += cost
-            elif called and allocates and not callee_allocates:
+            elif called and leaves_out and not leaves_out_callee:
                 ninstructions -= cost
             called = False
         else:
