@@ -113,7 +113,7 @@ class Job:
       attempts       this machine: how often a task is tried (1)
       inline         this machine: all tasks in this process, one after the other, for a debugger or functions of
                      a notebook (False)
-      fork           this machine: fork tasks from a process that has imported the script, where none can tell (True)
+      fork           this machine: fork tasks from a process that has imported the script, if it cannot tell (True)
       functions      this machine, in the place of a script: the code of "map", "combine" and "reduce", as
                      `local.run` takes it
     """
@@ -258,7 +258,7 @@ class Job:
     )  # fmt: skip
     fork: bool = option(
         True, "--fork", form="either", engines=LOCAL,
-        help="fork tasks from a process that has imported the script, if none can tell (it does)",
+        help="fork tasks from a process that has imported the script (the default, if it cannot tell)",
     )  # fmt: skip
     functions: Mapping[str, Code | None] | None = option(None, engines=LOCAL)
 

@@ -21,11 +21,11 @@ GROUP = "org.apache.hadoop.mapreduce.TaskCounter"
 class CombiningSink:
     """Take whole pairs of typed bytes, as a PairWriter hands them over, and write what a combiner makes of them.
 
-    read_options and write_options are those of PairReader and PairWriter. counters: those of the task, which count what
-    the engine would count of a combiner of its own.
+    read_options and write_options are those of PairReader and PairWriter. counters: None, or those of the task, which
+    count then what an engine counts of a combiner that it runs.
     """
 
-    def __init__(self, sink, combiner, read_options, write_options, memory=MEMORY_NBYTES, counters=None):
+    def __init__(self, sink, combiner, read_options, write_options, memory=MEMORY_NBYTES):
         dialect = {name: read_options[name] for name in ("dialect",) if name in read_options}
         self._sorter = Sorter(memory=memory, **dialect)
         self._read_options = read_options
@@ -33,7 +33,7 @@ class CombiningSink:
         self._output = TypedBytesOutput(sink, write_options)
         self._user_code = UserCode("combine", combiner)
         self._is_started = False
-        self._counters = counters
+        self.counters = None
         self._npairs = 0
 
     def write(self, data):
@@ -51,9 +51,9 @@ class CombiningSink:
             self._combine()
             if self._is_started:
                 self._output.writes(self._user_code.end())
-            if self._counters is not None:
-                self._counters.add(GROUP, "COMBINE_INPUT_RECORDS", self._npairs)
-                self._counters.add(GROUP, "COMBINE_OUTPUT_RECORDS", self._output.record)
+            if self.counters is not None:
+                self.counters.add(GROUP, "COMBINE_INPUT_RECORDS", self._npairs)
+                self.counters.add(GROUP, "COMBINE_OUTPUT_RECORDS", self._output.record)
         self._output.close()
 
     def _combine(self):

@@ -246,8 +246,8 @@ class TaskRun:
         if self._combines_itself():
             from typedbytes.streaming._combining import CombiningSink
 
-            counts = counters if combines_alone(os.environ) else None
-            self._file = CombiningSink(self._sink, self._combiner, *self._options_of("combine"), counters=counts)
+            self._file = CombiningSink(self._sink, self._combiner, *self._options_of("combine"))
+            self._file.counters = counters if combines_alone(os.environ) else None
         if options.batch:
             files = source, self._file
             self._input, self._output = open_columns(self._output_format, files, role, os.environ, options)

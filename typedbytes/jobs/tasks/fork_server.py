@@ -24,6 +24,11 @@ from contextlib import suppress
 from io import IOBase
 from types import FunctionType, ModuleType
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["COMBINES", "MAX_NBYTES", "TELLING_WORDS"]
 
 # What it says when it can fork, where map tasks can run the job's combiner too, and elsewhere.
@@ -132,7 +137,7 @@ class _Server:
         """Note that a task has ended, or that the job is done with it."""
         self._poll.unregister(descriptor)
         if descriptor == process:
-            ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+            ended: Any = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
             code = ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
             try:
                 link.send(b"%d" % code)

@@ -83,12 +83,17 @@ class ParquetOutput:
 
     def close(self) -> None:
         """Write the rest, the footer and the number of rows; the sink stays open."""
-        if self._rows:
-            self._flush()
-        if self._writer is not None:
-            self._writer.close()
-            write_all(self._sink, self.record.to_bytes(COUNT_NBYTES, "big"))
-            self._writer = None
+        try:
+            if self._rows:
+                self._flush()
+            if self._writer is not None:
+                self._writer.close()
+                write_all(self._sink, self.record.to_bytes(COUNT_NBYTES, "big"))
+                self._writer = None
+        except BaseException:
+            if self._writer is not None:
+                self._writer.is_open = False  # else it writes its footer when it is deleted
+            raise
 
     def _flush(self):
         names = [*dict.fromkeys(name for row in self._rows for name in row)]
@@ -142,8 +147,7 @@ class _File:
         self._offset = 0
 
     def write(self, data):
-        if not self._sink.closed:  # else the attempt has failed, and a writer that is deleted ends its file
-            write_all(self._sink, data)
+        write_all(self._sink, data)
         self._offset += len(data)
         return len(data)
 
