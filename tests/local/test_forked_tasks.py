@@ -204,7 +204,7 @@ LEFT_OPEN = """
         def __init__(self, path):
             self.path = path
         def __del__(self):
-            self.path.write_text("deleted")
+            self.path.touch()
 
     def mapper(key, value):
         global archive, text, deleted
@@ -228,7 +228,7 @@ def test_what_a_task_leaves_open_is_closed_at_its_end(tmp_path, files):
     assert len({parent for parent, _ in pairs}) == 2
     for _, pid in pairs:
         assert (left / f"{pid}.ended").read_text() == "ended"
-        assert (left / f"{pid}.deleted").read_text() == "deleted"
+        assert (left / f"{pid}.deleted").exists()
         with zipfile.ZipFile(left / f"{pid}.zip") as archive:
             assert archive.read("value").decode() == (left / f"{pid}.txt").read_text()
     assert len(list(left.iterdir())) == 4 * NFILES
