@@ -20,6 +20,7 @@ import select
 import signal
 import socket
 import sys
+import warnings
 from contextlib import suppress
 from io import IOBase
 from types import FunctionType, ModuleType
@@ -254,7 +255,9 @@ _SEEDED = ("random", "_inst"), ("numpy.random.mtrand", "_rand")
 def _has_threads():
     """Return whether there are threads that do not end at a fork, as those of OpenBLAS do, which start again."""
     if len(os.listdir("/proc/self/task")) > 1:
-        pid = os.fork()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a fork beside threads
+            pid = os.fork()
         if not pid:
             os._exit(0)
         os.waitpid(pid, 0)
