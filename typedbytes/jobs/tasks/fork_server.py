@@ -204,11 +204,9 @@ def _flush():
 def _open_files():
     found = {}
     for name in os.listdir("/proc/self/fd"):
-        try:
+        with suppress(OSError):  # the folder itself
             found[name] = os.readlink(f"/proc/self/fd/{name}")
-        except OSError:
-            pass  # the folder itself
-    return found
+    return {name: path for name, path in found.items() if ".so" not in os.path.basename(path)}  # which libffi keeps open
 
 
 def _own_files():
