@@ -206,7 +206,8 @@ def _open_files():
     for name in os.listdir("/proc/self/fd"):
         with suppress(OSError):  # the folder itself
             found[name] = os.readlink(f"/proc/self/fd/{name}")
-    return {name: path for name, path in found.items() if ".so" not in os.path.basename(path)}  # which libffi keeps open
+    # libffi keeps its own library open
+    return {name: path for name, path in found.items() if ".so" not in os.path.basename(path)}
 
 
 def _own_files():
