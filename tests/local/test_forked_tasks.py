@@ -86,6 +86,14 @@ TOLD = {
     "a temporary file": "import tempfile",
     "the process ID": "import os; ID = os.getpid()",
     "a timer": "import signal; signal.setitimer(signal.ITIMER_REAL, 60)",
+    "a timer of its own time": "import signal; signal.setitimer(signal.ITIMER_PROF, 60)",
+    "the time": "import time; NOW = time.time()",
+    "a child process": "import subprocess; CHILD = subprocess.run(['true'], stdin=subprocess.DEVNULL)",
+    "a file that it closes": "import sys; open(sys.argv[0] + '.log', 'a').close()",
+    "the end of child processes": "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN)",
+    "memory of several processes": "import mmap; SHARED = mmap.mmap(-1, 8)",
+    "a process to start": "import multiprocessing; PROCESS = multiprocessing.Process()",
+    "a limit of its time": "import resource; resource.setrlimit(resource.RLIMIT_CPU, (600, 600))",
     "a profiler": "import sys; sys.setprofile(lambda *event: None)",
     "random numbers of an installed module": "import site_packages_like; GENERATOR = site_packages_like.GENERATOR",
 }
@@ -232,6 +240,161 @@ def test_what_a_task_leaves_open_is_closed_at_its_end(tmp_path, files):
         with zipfile.ZipFile(left / f"{pid}.zip") as archive:
             assert archive.read("value").decode() == (left / f"{pid}.txt").read_text()
     assert len(list(left.iterdir())) == 4 * NFILES
+
+
+LEFT = {
+    "an archive in a class": """
+        import zipfile
+        Left.archive = zipfile.ZipFile(f"{folder}/{os.getsid(0)}.zip", "w")
+        Left.archive.writestr("value", value)
+    """,
+    "a thread that reads": """
+        import subprocess, threading
+        child = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        threading.Thread(target=child.stdout.read, daemon=True).start()
+        kept.append(child)
+        open(f"{folder}/{os.getsid(0)}.zip", "w").write("written")
+    """,
+}
+
+
+@pytest.mark.parametrize("left", LEFT)
+def test_what_has_an_end_of_its_own_has_it_in_a_forked_task(tmp_path, files, left):
+    folder = tmp_path / "left"
+    folder.mkdir()
+    before = f"""
+    kept, folder = [], {str(folder)!r}
+    class Left:
+        path = None
+        def __del__(self, open=open):
+            if self.path: open(self.path, "w").write("deleted")
+    """
+    inside = LEFT[left].strip()
+    assert len(parents(tmp_path, files, before=before.strip(), inside=inside)) == 2
+    found = [*folder.iterdir()]
+    assert len([path for path in found if path.stat().st_size]) == NFILES
+    assert left != "an archive in a class" or all(map(zipfile.is_zipfile, found))
+
+
+def test_an_object_from_before_the_fork_has_its_end_too(tmp_path, files):
+    folder = tmp_path / "left"
+    folder.mkdir()
+    script = write_script(
+        tmp_path,
+        f"""
+        import os
+        from typedbytes import streaming
+
+        class Mapper:
+            def __init__(self):
+                self.me, self.is_called = self, False
+            def __call__(self, key, value):
+                self.is_called = True
+                yield os.getppid(), value
+            def __del__(self):
+                if self.is_called:
+                    open({str(folder)!r} + f"/{{os.getsid(0)}}", "w").close()
+
+        if __name__ == "__main__":
+            streaming.run(Mapper())
+        """,
+    )
+    run(script, files, tmp_path / "out", reducers=0)
+    assert len({parent for parent, _ in pairs_of(tmp_path / "out")}) == 2
+    assert len(list(folder.iterdir())) == NFILES
+
+
+def test_a_script_of_two_calls_is_none_of_two_tasks(tmp_path, files):
+    script = write_script(
+        tmp_path,
+        """
+        import os
+        from typedbytes import streaming
+
+        def mapper(key, value):
+            yield os.getppid(), value
+
+        if __name__ == "__main__":
+            try:
+                streaming.run(mapper)
+            except SystemExit:
+                pass
+            streaming.run(mapper)
+        """,
+    )
+    run(script, files, tmp_path / "out", reducers=0)
+    pairs = pairs_of(tmp_path / "out")
+    assert len(pairs) == NFILES
+    assert len({parent for parent, _ in pairs}) == 2
+
+
+def test_a_script_that_has_read_its_input_gets_a_process_for_each_task(tmp_path, files):
+    """It has no records then, as a task of its own."""
+    script = write_script(
+        tmp_path,
+        """
+        import sys
+        from typedbytes import streaming
+        FIRST = sys.stdin.buffer.peek(1)
+        if __name__ == "__main__":
+            streaming.run(lambda key, value: [(1, value)])
+        """,
+    )
+    run(script, files, tmp_path / "out", reducers=0)
+    assert not pairs_of(tmp_path / "out")
+
+
+def test_a_script_finds_its_loader(tmp_path, files):
+    inside = "assert __loader__.get_data(__file__) and __cached__ is None"
+    assert len(parents(tmp_path, files, inside=inside)) == 2
+
+
+def test_functions_for_the_end_of_any_process_are_called(tmp_path, files):
+    """Those that were registered before a server could be."""
+    site, ended = tmp_path / "site", tmp_path / "ended"
+    site.mkdir()
+    ended.mkdir()
+    (site / "sitecustomize.py").write_text(
+        "import atexit, os\n"
+        f"HERE = {str(ended)!r}\n"
+        "atexit.register(lambda: 'mapreduce_task_id' in os.environ and os.mkdir(f'{HERE}/{os.getsid(0)}'))\n"
+    )
+    path = os.pathsep.join([str(site), environment()["PYTHONPATH"]])
+    parents(tmp_path, files, environ={"PYTHONPATH": path})
+    assert len(list(ended.iterdir())) == NFILES
+
+
+def test_modules_are_those_beside_the_file_that_a_script_is_a_link_to(tmp_path, files):
+    for name in ("real", "link"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "beside.py").write_text(f"NAME = {name!r}\n")
+    script = write_script(
+        tmp_path / "real",
+        """
+        import os
+        import beside
+        from typedbytes import streaming
+
+        def mapper(key, value):
+            yield os.getppid(), beside.NAME
+
+        if __name__ == "__main__":
+            streaming.run(mapper)
+        """,
+    )
+    (tmp_path / "link" / "job.py").symlink_to(script)
+    run(tmp_path / "link" / "job.py", files, tmp_path / "out", reducers=0)
+    pairs = pairs_of(tmp_path / "out")
+    assert len({parent for parent, _ in pairs}) == 2
+    assert {name for _, name in pairs} == {"real"}
+
+
+@pytest.mark.parametrize("name", ["socket.py", "select.py", "resource/__init__.py"])
+def test_a_module_of_the_script_may_have_the_name_of_one_of_python(tmp_path, files, name):
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("OURS = True\n")
+    module = name.replace("/", ".").partition(".")[0]
+    parents(tmp_path, files, inside=f"import {module}; assert {module}.OURS")
 
 
 ENDS = {

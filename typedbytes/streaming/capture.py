@@ -10,6 +10,7 @@ import os
 import sys
 import types
 from contextlib import contextmanager
+from importlib.machinery import SourceFileLoader
 
 from typedbytes.streaming.task_environment import Captured
 
@@ -54,7 +55,8 @@ def captured(
 def run_as_main(path: str) -> dict[str, Any]:
     """Run a script as the module __main__, which it stays, and return its names."""
     main = types.ModuleType("__main__")
-    main.__dict__.update(__file__=path, __builtins__=__builtins__)
+    loader = SourceFileLoader("__main__", path)
+    main.__dict__.update(__file__=path, __builtins__=__builtins__, __loader__=loader, __cached__=None)
     with open(path, "rb") as file:
         code = compile(file.read(), path, "exec", dont_inherit=True)
     sys.modules["__main__"] = main

@@ -1,9 +1,10 @@
 """A process that has imported a job's script, and that forks for each task of a role.
 
 A task starts in a millisecond then, and not with an interpreter, its imports and those of the script. Only a script to
-which it makes no difference is forked: one that has started no thread, opened no file, written nothing, made no random
-generator and not asked for what only a task knows, and none of whose files speaks of random numbers, process IDs or
-temporary files. The process of any other ends where it would fork, and its tasks start as before.
+which it makes no difference is forked: one that has started no thread and no process, opened no file, changed none,
+written nothing, made no random generator and not asked for what only a task knows, and none of whose files speaks of
+random numbers, the time, process IDs or temporary files. The process of any other ends where it would fork, and its
+tasks start as before.
 
 It shares a socket with the job, which carries one message for each task: its variables, with its standard files and its
 end of a socket of its own, the link. On the link the task says its process ID, then the server its exit code; when the
@@ -13,42 +14,62 @@ stays its own until then. This file is a script; it imports nothing of ours befo
 
 from __future__ import annotations
 
+import _imp
+import _thread
 import atexit
 import gc
 import os
+import resource
 import select
 import signal
 import socket
 import sys
 import warnings
+from _io import BytesIO, StringIO, _IOBase
 from contextlib import suppress
-from io import IOBase
-from types import FunctionType, ModuleType
+from types import FunctionType, GeneratorType, ModuleType
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["COMBINES", "MAX_NBYTES", "TELLING_WORDS"]
+__all__ = ["COMBINES", "MAX_NBYTES", "STARTED", "TELLING_WORDS", "UNREAD"]
 
 # What it says when it can fork, where map tasks can run the job's combiner too, and elsewhere.
 COMBINES, READY = b"c", b"+"
+UNREAD = b"\n"  # its standard input, while the script has not read any
+STARTED = b"+"  # what a task says before its process ID
 MAX_NBYTES = 1 << 16  # of a message
 NFILES = 4  # of a message
 #: What a script may get from its process before it calls run(), and would then share with other tasks.
-TELLING_WORDS = b"random", b"seed", b"secrets", b"uuid", b"tempfile", b"mkdtemp", b"mkstemp", b"getpid"
+TELLING_WORDS = (
+    b"random", b"seed", b"secrets", b"uuid", b"tempfile", b"mkdtemp", b"mkstemp", b"getpid",
+    b"time()", b"time_ns", b"now(", b"today(", b"perf_counter", b"monotonic", b"multiprocessing", b"register_at_fork",
+)  # fmt: skip
+TIMERS = signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF
 SOURCE_NBYTES = 1 << 20  # at most
+#: What a script may do to the world, by the names of sys.audit(); a task's own process would do it again.
+CHANGES = {
+    "os.exec", "os.fork", "os.forkpty", "os.kill", "os.killpg", "os.link", "os.mkdir", "os.posix_spawn", "os.remove",
+    "os.rename", "os.rmdir", "os.spawn", "os.symlink", "os.system", "os.truncate", "pty.spawn", "socket.connect",
+    "socket.sendto", "subprocess.Popen",
+}  # fmt: skip
 
 
 class _Server:
     """Fork for each message: fork_for_tasks, which typedbytes.streaming.run calls, returns in tasks only."""
 
-    def __init__(self, channel, names):
+    def __init__(self, channel, names, forget_hook):
         self._channel = channel
+        self._forget_hook = forget_hook
         self._variables = os.environ._data  # type: ignore[attr-defined]
         self._watched = _Watched(self._variables, map(os.fsencode, names))
         self._set_variables(self._watched)
+        self._has_changed = False
+        self._is_loading = True
+        self._writes_bytecode, sys.dont_write_bytecode = not sys.dont_write_bytecode, True  # which is a change
+        sys.addaudithook(self._note_change)
         self._files = _open_files()
         self._poll = select.poll()
         self._exit = None  # of a task
@@ -57,6 +78,10 @@ class _Server:
     def _set_variables(self, variables):
         os.environ._data = os.environb._data = variables  # type: ignore[attr-defined]
 
+    def _note_change(self, event, arguments):
+        if self._is_loading and (event in CHANGES or (event == "open" and _writes(*arguments))):
+            self._has_changed = True
+
     def fork_for_tasks(self, process_exit, may_combine):
         """Return in each task, whose exit code process_exit has; may_combine: whether it can run the combiner."""
         if not self._may_fork():
@@ -64,6 +89,7 @@ class _Server:
         self._shared = {name for name, module in sys.modules.items() if not _is_own(getattr(module, "__file__", None))}
         self._shared.discard("__main__")
         gc.collect()
+        self._has_finalizers = any(map(_has_finalizer, gc.get_objects()))
         gc.freeze()  # so that no task looks at what all share
         os.close(os.pidfd_open(os.getpid()))  # an error ends a server that could not wait for its tasks
         self._channel.send(COMBINES if may_combine else READY)
@@ -80,13 +106,20 @@ class _Server:
 
     def _may_fork(self):
         _flush()
+        self._is_loading = False
+        sys.dont_write_bytecode = not self._writes_bytecode
         return not (
             self._watched.are_asked
+            or self._has_changed
             or os.fstat(2).st_size  # of all that was written
+            or os.read(0, 1) != UNREAD
             or _open_files() != self._files
             or sys.gettrace()
             or sys.getprofile()
-            or any(signal.getitimer(signal.ITIMER_REAL))
+            or any(any(signal.getitimer(timer)) for timer in TIMERS)
+            or signal.getsignal(signal.SIGCHLD) != signal.SIG_DFL  # a task that ends would be lost
+            or resource.getrlimit(resource.RLIMIT_CPU)[0] != resource.RLIM_INFINITY  # which is for each task
+            or _shares_memory()
             or any(map(_tells, _own_files()))
             or _has_generators()
             or _has_threads()
@@ -103,7 +136,10 @@ class _Server:
             with suppress(OSError):  # without a task, the job starts it itself
                 pid = os.fork()
             if pid == 0:
-                self._become_task(message, descriptors, link)
+                try:
+                    self._become_task(message, descriptors, link)
+                except BaseException:
+                    os._exit(1)  # no task, so nothing of the script is called
                 return True
         for descriptor in descriptors:
             os.close(descriptor)
@@ -116,13 +152,15 @@ class _Server:
 
     def _become_task(self, message, descriptors, link):
         os.setsid()
-        link.send(b"%d" % os.getpid())
+        link.send(STARTED + b"%d" % os.getpid())
         for number, descriptor in enumerate(descriptors):
             os.dup2(descriptor, number)
             os.close(descriptor)
         for process, other_link, _ in {*self._tasks.values()}:
             os.close(process)
             other_link.close()
+        self._tasks.clear()
+        self._forget_hook()  # a script may call run() again
         link.close()
         self._channel.close()
         self._variables.clear()
@@ -156,8 +194,15 @@ class _Server:
         link.close()
 
     def end_task(self):
-        """End a task after its own handlers, without what takes an interpreter longest: to free what all share."""
+        """End a task after its own handlers, without what takes an interpreter longest: to free what all share.
+
+        Where something is left that has an end of its own, the interpreter ends as ever.
+        """
         if self._exit is None:
+            return
+        # of objects that were made since the fork
+        if self._has_finalizers or _thread._count() or any(map(_has_end, gc.get_objects())):
+            gc.unfreeze()
             return
         code = FunctionType, ModuleType, type
         for name in sys.modules.keys() - self._shared:
@@ -165,10 +210,6 @@ class _Server:
             for each in [each for each, value in names.items() if not isinstance(value, code)]:
                 del names[each]
         gc.collect()
-        for each in gc.get_objects():  # none that was made before the fork
-            if isinstance(each, IOBase):
-                with suppress(Exception):  # as the interpreter does
-                    each.close()
         _flush()
         self._exit.end_at_once()
 
@@ -193,6 +234,25 @@ class _Watched(dict):
     def __iter__(self):
         self.are_asked = True
         return super().__iter__()
+
+
+def _writes(path, mode, flags):
+    return not isinstance(path, int) and bool(flags & (os.O_WRONLY | os.O_RDWR)) and path != os.devnull
+
+
+def _has_finalizer(value):
+    return isinstance(getattr(type(value), "__del__", None), FunctionType)
+
+
+def _has_end(value):
+    """Return whether the end of an object does more than to free it."""
+    if isinstance(value, _IOBase):
+        return not (isinstance(value, (BytesIO, StringIO)) or value.closed or _is_ours(value))
+    return (isinstance(value, GeneratorType) and value.gi_frame is not None) or _has_finalizer(value)
+
+
+def _is_ours(file):
+    return type(file).__module__ == "typedbytes.streaming._descriptors"
 
 
 def _flush():
@@ -263,6 +323,19 @@ def _has_threads():
     return len(os.listdir("/proc/self/task")) > 1
 
 
+def _shares_memory():
+    """Return whether there is memory, such as that of a lock of multiprocessing, that tasks would write to together."""
+    with open("/proc/self/maps", "rb") as maps:
+        return any(line.split(None, 2)[1][1::2] == b"ws" for line in maps)
+
+
+def _is_shadowing(folder):
+    """Return whether a folder has a module that a script there would import, and not the one that this file did."""
+    ends = ".py", "/__init__.py", *_imp.extension_suffixes()
+    names = sys.modules.keys() - {*sys.builtin_module_names, "site"}
+    return any(os.path.exists(f"{folder}/{name}{end}") for name in names if "." not in name for end in ends)
+
+
 def _kill_group(pid):
     try:
         os.killpg(pid, 9)
@@ -274,12 +347,19 @@ def _serve(descriptor, names, *words):
     """Run a script, or after -m a module, which calls run()."""
     is_module = words[0] == "-m"
     if not getattr(sys.flags, "safe_path", False):
-        sys.path[0] = os.getcwd() if is_module else os.path.dirname(words[0])
+        sys.path[0] = os.getcwd() if is_module else os.path.dirname(os.path.realpath(words[0]))
+        if _is_shadowing(sys.path[0]):
+            return
+    if atexit._ncallbacks():  # of sitecustomize, which would be called after end_task
+        return
 
     from typedbytes.streaming.capture import run_as_main
     from typedbytes.streaming.task_environment import TaskStart
 
-    server = _Server(socket.socket(fileno=int(descriptor)), names.split(","))
+    def forget_hook():
+        TaskStart.hook = None
+
+    server = _Server(socket.socket(fileno=int(descriptor)), names.split(","), forget_hook)
     atexit.register(server.end_task)  # the first to be registered is the last to be called
     TaskStart.hook = server.fork_for_tasks
     sys.argv = [*words[is_module:]]

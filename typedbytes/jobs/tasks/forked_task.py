@@ -7,6 +7,7 @@ import socket
 import subprocess
 
 from typedbytes.jobs.tasks import fork_server
+from typedbytes.jobs.tasks.pipes import make_pipe
 
 TYPE_CHECKING = False
 
@@ -35,10 +36,13 @@ class ForkServer:
         self._is_ready = False
         self._channel, channel = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         python, *words = command
-        with channel, open(os.memfd_create("output"), "wb") as output:
+        unread, stdin = make_pipe()
+        with channel, unread, open(os.memfd_create("output"), "wb") as output:
+            with stdin:
+                stdin.write(fork_server.UNREAD)
             server = [python, os.path.abspath(fork_server.__file__), str(channel.fileno()), ",".join(self._names)]
             self.process: subprocess.Popen = start(
-                [*server, *words], env=environ, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                [*server, *words], env=environ, stdin=unread, stdout=output, stderr=output,
                 pass_fds=[channel.fileno()],
             )  # fmt: skip
 
@@ -65,14 +69,15 @@ class ForkServer:
                 self._is_ready = False
         link.settimeout(START_SECONDS)
         try:
-            pid = int(link.recv(16) or 0)
+            said = link.recv(16)
         except OSError:
-            pid = 0
-        if not pid:
+            said = b""
+        if not said.startswith(fork_server.STARTED):  # an exit code would be that of a process that became no task
+            self._is_ready = False  # so that no other task waits for a server that hangs
             link.close()
             return None
         link.settimeout(None)
-        return ForkedTask(pid, link)
+        return ForkedTask(int(said), link)
 
     def close(self) -> None:
         """Have the server end, and all of its tasks."""

@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 
 __all__ = ["CAN_FORK", "Forks"]
 
-CAN_FORK = sys.platform == "linux" and hasattr(os, "pidfd_open") and not getattr(sys, "frozen", False)
+CAN_FORK = (
+    sys.platform == "linux"
+    and hasattr(os, "pidfd_open")
+    and hasattr(os, "memfd_create")
+    and not getattr(sys, "frozen", False)
+)
 FIRST_FORKED = 2  # the number of the first task for which a server pays
 
 
