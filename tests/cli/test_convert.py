@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 
 import typedbytes as tb
-from support.commands import ONE, PAIR_STREAM, PAIRS, TEXT, bad, good, values
+from support.commands import ONE, PAIR_STREAM, PAIRS, TEXT, bad, good, run, values
 from typedbytes import sequencefile
 from typedbytes.cli._tables import arrow
 
@@ -135,6 +135,46 @@ def test_what_no_cell_can_hold(value, held):
     message = bad(65, "convert", "--to", "csv", "--values", stdin=tb.dumps(value))[1]
     cure = "--flatten makes columns" if type(value) is dict else "--columns chooses others"
     assert f"the column value holds {held}, and a cell of text holds one value: {cure}" in message
+
+
+@pytest.mark.parametrize(
+    "value, held, what",
+    [
+        ({}, "map<null, null>", "MAPs"),
+        ({"a": {}}, "map<string, map<null, null>>", "MAPs"),
+        ([{}], "list<item: map<null, null>>", "MAPs"),
+        ((), "struct<>", "VECTORs"),
+        ((1, ()), "struct<0: int32, 1: struct<>>", "VECTORs"),
+    ],
+)
+def test_empty_values_alone_in_parquet(value, held, what, file, tmp_path):
+    """Their types are unknown; where later records have some, --widen finds them."""
+    source = file(tb.dumps(value))
+    for target in ("out.parquet", "folder/"):
+        done = run("convert", "--to", "parquet", "--values", source, "-o", f"{tmp_path}/{target}")
+        assert done.returncode == 65 and done.stderr.decode().endswith(
+            f"typedbytes convert: the column value holds {held}, and Parquet has no type for {what} that are all "
+            "empty: --widen looks at all records, and arrow and json have it\n"
+        )
+    message = bad(65, "convert", "--to", "csv", "--values", "--columns", "value", source)[1]
+    is_flat = held.startswith("struct<0")
+    cure = "--flatten makes columns of its fields" if is_flat else "--columns chooses others, and json has it"
+    assert message.endswith(cure)
+    assert good("convert", "--values", "--to", "json", source)
+    more = file(tb.dumps(value) + tb.dumps({"b": {"c": 1}}), "more.tb")
+    assert run("convert", "--widen", "--values", more, "-o", tmp_path / "more.parquet").returncode == 0
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv"])
+def test_bytes_that_are_no_text(form, file, tmp_path):
+    source = file(tb.dumps("a") + tb.dumps(-1))
+    for words in (["--widen"], ["--widen", "-o", f"{tmp_path}/folder/"]):
+        message = run("convert", *words, "--to", form, "--values", source).stderr.decode()
+        assert (
+            f"typedbytes convert: the column value holds bytes that are not UTF-8, and {form} is text: "
+            f"typedbytes to-text --{form} writes bytes as they are, and typedbytes to-json --plain as base64\n"
+        ) in message
+    assert good("to-text", f"--{form}", "--values", source) == b"a\n-1\n"
 
 
 @pytest.mark.parametrize("form, delimiter", [("csv", ","), ("tsv", "\t")])

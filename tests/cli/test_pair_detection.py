@@ -187,7 +187,7 @@ def test_pairs_in_a_pipe_are_seen_as_they_come():
 )  # fmt: skip
 def test_pairs_and_values_are_not_mixed(command, file):
     words, single, pairs, nothing = command.split(), file(TEXT * 3), file(sequence_file(), "a.seq"), file(b"", "b.tb")
-    expected = "some inputs hold pairs and some values: --pairs reads all as pairs"
+    expected = f"some inputs hold pairs and some values ({pairs} pairs, {single} values): --pairs reads all as pairs"
     for inputs in ((single, pairs), (pairs, single)):
         assert bad(64, *words, *inputs)[1] == expected
     if words[0] not in ("freq", "schema"):

@@ -159,7 +159,10 @@ def test_the_format_of_inputs_that_can_be_seen(tmp_path, monkeypatch):
     ):
         hadoop.check(plan(str(JOB), [str(folder), str(tmp_path / "a.txt")], "out"))
     assert hadoop.check(plan(str(JOB), ["hdfs:///in"], "out"), said.append).input_format == "text"
-    assert said == ["the inputs are read as lines of text; for SequenceFiles give --input-format sequencefile"]
+    assert said == [
+        "the inputs cannot be looked at from here, and are read as lines of text; "
+        "for SequenceFiles give --input-format sequencefile"
+    ]
     assert (
         hadoop.check(plan(str(JOB), ["hdfs:///in"], "out", input_format="com.example.F"), said.append).input_format
         == "com.example.F"

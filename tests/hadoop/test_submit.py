@@ -202,7 +202,8 @@ def test_a_job_is_printed_before_it_is_run(tmp_path, monkeypatch, capfdbinary):
     code, output, messages = run_command(capfdbinary, *words)
     assert (code, messages) == (
         0,
-        "typedbytes submit: the inputs are read as lines of text; for SequenceFiles give --input-format sequencefile\n",
+        "typedbytes submit: the inputs cannot be looked at from here, and are read as lines of text; "
+        "for SequenceFiles give --input-format sequencefile\n",
     )
     found = shlex.split(output.replace("\\\n", ""))
     assert found[:3] == ["hadoop", "jar", "hadoop-streaming.jar"]

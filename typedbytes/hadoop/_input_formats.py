@@ -31,7 +31,10 @@ def find_format(given, inputs, say):
             f"{kinds[True]} is a SequenceFile and {kinds[False]} is not: give the inputs of one kind, in two jobs"
         )
     if not kinds:
-        say("the inputs are read as lines of text; for SequenceFiles give --input-format sequencefile")
+        say(
+            "the inputs cannot be looked at from here, and are read as lines of text; for SequenceFiles give "
+            "--input-format sequencefile"
+        )
     return "sequencefile" if True in kinds else "text"
 
 

@@ -12,6 +12,7 @@ import typedbytes
 from typedbytes import _report
 from typedbytes.cli._failure import BAD_DATA, USAGE, Failure, escaped
 from typedbytes.cli._records.encoded import is_pairs
+from typedbytes.errors import with_hint
 
 TYPE_CHECKING = False
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _PIECE_NBYTES = 1 << 18  # of text
 _NEVER = b"\xff"  # in UTF-8
+_EMPTY_VALUES = b"\x08\0\0\0\0", b"\x09\xff"  # VECTOR and LIST
 
 
 class Layout:
@@ -110,6 +112,10 @@ class TextOutput:
             self._output.flush()
         if fault:
             offset, nbefore, message = fault
-            raise typedbytes.FormatError(message, self._nbytes + offset, record=self._nrecords + nbefore)
+            error = typedbytes.FormatError(message, self._nbytes + offset, record=self._nrecords + nbefore)
+            is_plain_row = self._layout.is_rows and not self._layout.header
+            if is_plain_row and bytes(records[offset : offset + 5]).startswith(_EMPTY_VALUES):
+                with_hint(error, " (to-json --plain writes [] for it)")
+            raise error
         self._nbytes += len(records)
         self._nrecords += self._lines.nrecords

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     from typedbytes.cli._arguments import InputSettings
 
-MIXED_KINDS = "some inputs hold pairs and some values: --pairs reads all as pairs"
-
 
 class Inputs:
     """The inputs of a command by name, with the files of folders and patterns, and how they are read.
@@ -73,7 +71,7 @@ class Inputs:
         self._notes_partitions = notes_partitions
         self._pair_check = pair_check if settings.is_record_kind_unknown else None
         self._output = settings.output
-        self._holds_pairs: bool | None = None  # what was read so far
+        self._kinds: dict[bool, str] = {}  # by whether it holds pairs, the name of the first input
         self._noted_classes: set[str] | None = set() if notes_classes else None
 
     def __iter__(self) -> Iterator[str]:
@@ -109,7 +107,7 @@ class Inputs:
         with opened(name) as source:
             form, source = self.recognised(source, name)
             if not mixed and form != formats.EMPTY:
-                self._check_kind(self.pairs or form == "sequencefile")
+                self.check_kind(self.pairs or form == "sequencefile", name)
             if others and form in others:
                 with others[form](source) as reader:
                     yield reader
@@ -146,11 +144,15 @@ class Inputs:
             form = next((each for each in self._rows if name.removesuffix(".gz").endswith(f".{each}")), form)
         return form, put_back(head, source)
 
-    def _check_kind(self, pairs):
+    def check_kind(self, pairs: bool, name: str) -> None:
         """Raise Failure if an input holds pairs and an earlier one values, or the other way round."""
-        if self._holds_pairs not in (None, pairs):
-            raise Failure(USAGE, MIXED_KINDS)
-        self._holds_pairs = pairs
+        self._kinds.setdefault(pairs, display_name(name))
+        if len(self._kinds) > 1:
+            message = (
+                f"some inputs hold pairs and some values ({self._kinds[True]} pairs, {self._kinds[False]} values): "
+                "--pairs reads all as pairs"
+            )
+            raise Failure(USAGE, message)
 
     def check_for_pairs(self, source: Any, form: str, name: str) -> Any:
         """Return the source, watched for what looks like pairs where no option says whether records are pairs."""

@@ -5,9 +5,9 @@ from contextlib import closing, contextmanager
 from itertools import chain
 
 import typedbytes
-from typedbytes.cli._failure import BAD_DATA, IO_ERROR, USAGE, Failure, display_name, reason_of
+from typedbytes.cli._failure import BAD_DATA, IO_ERROR, Failure, display_name, reason_of
 from typedbytes.cli._input.formats import CHUNK_NBYTES, EMPTY
-from typedbytes.cli._input.inputs import MIXED_KINDS, as_input_failure, opened
+from typedbytes.cli._input.inputs import as_input_failure, opened
 from typedbytes.cli._records.encoded import Encoded, Pairs
 
 
@@ -42,7 +42,7 @@ class SortInputs:
     def sources(self):
         """Return an iterator over the sources, and the number of values in a record."""
         first, nparts = next(self._opened, (io.BytesIO(), 2 if self._inputs.pairs else 1))
-        return chain([first], (source for source, n in self._opened if self._agrees(n, nparts))), nparts
+        return chain([first], (source for source, _ in self._opened)), nparts
 
     def reader_of_sorted(self, file, nparts):
         """Return a reader of the sorted records in a file."""
@@ -60,11 +60,6 @@ class SortInputs:
             self._header = header_of(source)
         check_same_header(self._header, header_of(source))
 
-    def _agrees(self, nparts, expected):
-        if nparts != expected:
-            raise Failure(USAGE, MIXED_KINDS)
-        return True
-
     def _open_each(self):
         inputs = self._inputs
         for name in inputs:
@@ -77,6 +72,7 @@ class SortInputs:
                 source = inputs.source_of(inputs.check_for_pairs(source, form, name), form, name)
                 if self._is_one_file:
                     self._check_header(source)
+                inputs.check_kind(nparts == 2, name)
                 yield _NamedSource(source, name), nparts
 
 

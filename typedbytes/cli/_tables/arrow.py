@@ -60,24 +60,92 @@ def table_writer(sink, schema, form, codec):
     if form == "arrow":
         return pyarrow.ipc.new_stream(sink, schema)
     if form in DELIMITERS:
-        from pyarrow import csv
-
         _check_cells(schema)
-        return csv.CSVWriter(sink, schema, write_options=csv.WriteOptions(delimiter=DELIMITERS[form]))
+        return _TextWriter(sink, schema, form)
+    _check_parquet(schema)
     return pyarrow.parquet.ParquetWriter(sink, schema, compression=codec or "none")
 
 
 def _check_cells(schema):
     """Raise Failure for a column whose values no cell of text can hold."""
+    types = imported_pyarrow().types
     for field in schema:
         kind = field.type
-        if imported_pyarrow().types.is_nested(kind):
-            cure = (
-                "--flatten makes columns of its fields"
-                if imported_pyarrow().types.is_struct(kind)
-                else ("--columns chooses others, and parquet and json have it")
-            )
+        if types.is_nested(kind):
+            if types.is_struct(kind) and kind.num_fields:
+                cure = "--flatten makes columns of its fields"
+            else:
+                others = "json has it" if _empty_within(kind) else "parquet and json have it"
+                cure = f"--columns chooses others, and {others}"
             raise Failure(BAD_DATA, f"the column {field.name} holds {kind}, and a cell of text holds one value: {cure}")
+
+
+def _check_parquet(schema):
+    """Raise Failure for a column whose type Parquet does not have: that of empty MAPs or VECTORs alone."""
+    for field in schema:
+        what = _empty_within(field.type)
+        if what:
+            message = (
+                f"the column {field.name} holds {field.type}, and Parquet has no type for {what} that are all empty: "
+                "--widen looks at all records, and arrow and json have it"
+            )
+            raise Failure(BAD_DATA, message)
+
+
+def _empty_within(kind):
+    """Return the name of the typed bytes whose type is not known in an Arrow type, as all are empty; "": there is none.
+
+    A null as an item of a list is a type of Parquet, as a key or without any field it is not.
+    """
+    types = imported_pyarrow().types
+    if types.is_map(kind):
+        return "MAPs" if types.is_null(kind.key_type) else _empty_within(kind.key_type) or _empty_within(kind.item_type)
+    if types.is_struct(kind):
+        return next(filter(None, (_empty_within(field.type) for field in kind)), "" if kind.num_fields else "VECTORs")
+    return _empty_within(kind.value_type) if types.is_nested(kind) and hasattr(kind, "value_type") else ""
+
+
+class _TextWriter:
+    """Writes groups as rows of text; raises Failure for bytes that are not text."""
+
+    def __init__(self, sink, schema, form):
+        from pyarrow import csv
+
+        self._form = form
+        self._writer = csv.CSVWriter(sink, schema, write_options=csv.WriteOptions(delimiter=DELIMITERS[form]))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+    def write(self, table):
+        """Write a group."""
+        pyarrow = imported_pyarrow()
+        try:
+            self._writer.write(table)
+        except pyarrow.ArrowInvalid:
+            for name, column in zip(table.column_names, table.columns):
+                if pyarrow.types.is_binary(column.type) and not _is_text(column):
+                    message = (
+                        f"the column {name} holds bytes that are not UTF-8, and {self._form} is text: typedbytes "
+                        f"to-text --{self._form} writes bytes as they are, and typedbytes to-json --plain as base64"
+                    )
+                    raise Failure(BAD_DATA, message) from None
+            raise
+
+    def close(self):
+        """Write what is left."""
+        self._writer.close()
+
+
+def _is_text(column):
+    try:
+        column.cast("string")
+    except imported_pyarrow().ArrowInvalid:
+        return False
+    return True
 
 
 class Shape:
