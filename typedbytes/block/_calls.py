@@ -305,7 +305,7 @@ class Server:
         if callable(self._handlers):
             return self._handlers(*message)
         if not message or not isinstance(message[0], Command):
-            raise TypeError("the message has no command")
+            raise TypeError('the message has no command as its first value: in Python, call(Command("NAME"), ...)')
         function = self._handlers.get(message[0])
         if function is None:
             raise LookupError(f"unknown command {message[0]!s:.80}; known: {', '.join(sorted(self._handlers))}")

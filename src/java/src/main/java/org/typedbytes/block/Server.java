@@ -207,7 +207,8 @@ public final class Server implements Closeable {
         List<Object> values = message.values;
         try {
             if (values.isEmpty() || !(values.get(0) instanceof Command)) {
-                throw new IllegalArgumentException("the message has no command");
+                throw new IllegalArgumentException("the message has no command as its first value: "
+                        + "in Python, call(Command(\"NAME\"), ...)");
             }
             Handler handler = handlers.get(values.get(0).toString());
             if (handler == null) {
