@@ -113,7 +113,11 @@ def test_an_error_of_the_job_is_its_own(tmp_path):
     (tmp_path / "in").write_text("x\n")
     output, said = run_front(tmp_path, script, "in", "--no-conf", code=1)
     assert output == b""
-    assert said.rstrip().endswith("ZeroDivisionError: division by zero")
+    assert said.startswith(f'Traceback (most recent call last):\n  File "{script}", line 5, in mapper\n')
+    assert said.endswith(
+        "ZeroDivisionError: division by zero\nStep 1 of 1 failed: the map task 0 failed: "
+        "ZeroDivisionError: division by zero\n"
+    )
     _, said = run_front(tmp_path, script, "in", "--no-conf", "-r", "local", code=1)
     assert "ZeroDivisionError: division by zero" in said
     assert "Step 1 of 1 failed" in said
@@ -123,6 +127,28 @@ def test_an_error_of_the_job_is_its_own(tmp_path):
         for quiet in ("-q", "--quiet"):
             _, said = run_module("typedbytes", tmp_path, "run", "--as", "mrjob", *inline, quiet, script, "in", code=1)
             assert f'File "{script}", line 5, in mapper' in said
+
+
+def test_an_option_of_the_script_among_those_of_the_command(tmp_path):
+    words = ["run", "--as", "mrjob", "job.py", "in.txt", "--least", "5", "--skip=a b", "-x"]
+    assert run_module("typedbytes", tmp_path, *words, code=64)[1] == (
+        "typedbytes run: unrecognized arguments: --least 5 --skip=a b -x; an option of the script is given as "
+        "--arg=--least=5 '--arg=--skip=a b' --arg=-x, and python -m typedbytes.fronts job.py takes the script's own "
+        "command line (see typedbytes run --help)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "start", ["-m typedbytes run", "-m typedbytes run --inline", "-m typedbytes run --as mrjob", "-m typedbytes.fronts"]
+)
+def test_a_script_of_python_2(tmp_path, start):
+    """One line says where it is not Python 3, and what changes it."""
+    (tmp_path / "old.py").write_text("from mrjob.job import MRJob\n\nprint MRJob\n")
+    (tmp_path / "in").write_text("x\n")
+    _, module, *words = start.split()
+    _, said = run_module(module, tmp_path, *words, "old.py", "in", code=64 if words else 1)
+    assert said.count("\n") == 1 and "old.py is not Python 3." in said and "(old.py, line 3)" in said
+    assert said.endswith("; where it is Python 2, 2to3 -w, which comes with Python up to 3.12, changes the syntax\n")
 
 
 def test_options_of_mrjob_conf(tmp_path):
@@ -224,6 +250,7 @@ def test_messages_and_paths_are_mrjobs(tmp_path):
     (tmp_path / "out").mkdir()
     output, said = run_front(tmp_path, "job.py", "--no-conf", "in", "--output-dir", "out")
     assert output == b"" and said == "job output is in out\n"
+    assert run_front(tmp_path, "job.py", "--no-conf", "in")[1] == ""  # what is temporary is removed
     assert (tmp_path / "out" / "part-00000").read_text() == '"all"\t["x"]\n'
     _, more = run_front(tmp_path, "job.py", "--no-conf", "-v", "in")
     assert "counters: [{}]" in more

@@ -74,6 +74,11 @@ class Settings:
         return arguments
 
     @classmethod
+    def about_unknown(cls, words: argparse.Namespace, unknown: list[str]) -> str:
+        """Return the end of the message about options that are not known; empty: the parser looks for similar ones."""
+        return ""
+
+    @classmethod
     def all_options(cls) -> dict[str, Option]:
         """Return the options by their attributes, first those of base classes."""
         found: dict[str, Option] = {}

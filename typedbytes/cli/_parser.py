@@ -14,6 +14,7 @@ from typedbytes.cli._failure import USAGE, Failure, nearest
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, NoReturn
 
 
@@ -47,6 +48,7 @@ class Parser(argparse.ArgumentParser):
             add_help=False,
             allow_abbrev=False,
         )
+        self.about_unknown: Callable[[argparse.Namespace, list[str]], str] = lambda options, unknown: ""
         self.color = False  # help is the same text on a terminal and elsewhere
         self.add_argument("-h", "--help", action="store_true", help="show this text and exit")
 
@@ -61,9 +63,8 @@ class Parser(argparse.ArgumentParser):
         options, unknown = self.parse_known_intermixed_args(self._without_negatives(arguments[:end]))
         if unknown:
             option = unknown[0].partition("=")[0]
-            self.error(
-                f"unrecognized arguments: {' '.join(unknown)}{nearest(option, self._option_string_actions, 0.75)}"
-            )
+            cure = self.about_unknown(options, unknown) or nearest(option, self._option_string_actions, 0.75)
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{cure}")
         words = {"files": [], **vars(options)}
         words["files"] = words["files"] + arguments[end + 1 :]
         if "pairs" in words:

@@ -173,6 +173,7 @@ def parser_of(name: str) -> Parser:
     command = load(name)
     parser = Parser(name, command.run.__doc__)
     command.Settings.declare(parser)
+    parser.about_unknown = command.Settings.about_unknown
     return parser
 
 

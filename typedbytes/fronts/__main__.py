@@ -24,7 +24,22 @@ def main(words: list[str]) -> None:
     elif not os.path.exists(words[0]):
         sys.exit(f"there is no script {words[0]}")
     else:
-        run_script(words)
+        try:
+            run_script(words)
+        except SyntaxError:
+            _check_syntax(words[0])
+            raise
+
+
+def _check_syntax(script):
+    """End with one line where a script is not Python; the error may be that of a module."""
+    from typedbytes.jobs.errors import CommandError
+    from typedbytes.jobs.source import parsed
+
+    try:
+        parsed(script)
+    except CommandError as error:
+        sys.exit(str(error))
 
 
 if __name__ == "__main__":

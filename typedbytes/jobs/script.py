@@ -24,7 +24,7 @@ from typedbytes.jobs.messages import option_named
 from typedbytes.jobs.paths import absolute
 from typedbytes.jobs.properties import variables_of
 from typedbytes.jobs.signals import name_of
-from typedbytes.jobs.source import Source
+from typedbytes.jobs.source import Source, parsed
 from typedbytes.streaming.task_environment import COMBINER_ALONE, REFUSAL_LINE, ROLE_QUERY, ROLES, STEP_LINE
 
 TYPE_CHECKING = False
@@ -276,14 +276,14 @@ def _ask(job, start, roles, processes, hint=None):
             role: pool.submit(processes.run_without_input, [*start, role, *job.arguments], environ, ASK_SECONDS)
             for role in roles
         }
-        return {role: _lines_of(answer, start[0], job.script, hint) for role, answer in answers.items()}
+        return {role: _lines_of(answer, start, job.script, hint) for role, answer in answers.items()}
 
 
-def _lines_of(answer, program, script, hint):
+def _lines_of(answer, start, script, hint):
     try:
         code, messages = answer.result()
     except OSError as error:
-        raise CommandError(f"{program}: {error.strerror}") from None
+        raise CommandError(f"{start[0]}: {error.strerror}") from None
     except subprocess.TimeoutExpired:
         raise CommandError(
             f"{script} did not end within {ASK_SECONDS} seconds when it was started without input"
@@ -300,6 +300,8 @@ def _lines_of(answer, program, script, hint):
         for line in lines:
             if line.startswith(REFUSAL_LINE):
                 raise CommandError(line[len(REFUSAL_LINE) :], lines)
+        if start[0] == sys.executable and script.endswith(".py"):
+            parsed(script)  # raises CommandError for what is not Python
         said = f": {lines[-1]}" if lines else ""
         raise CommandError(
             f"{script} fails before it reads any input, with exit code {code}{said}",

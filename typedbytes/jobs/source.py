@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Source", "parsed"]
 
+FROM_PYTHON_2 = "where it is Python 2, 2to3 -w, which comes with Python up to 3.12, changes the syntax"
+
 
 class Source:
     """The source of a script, a Python file; raises CommandError for a file that cannot be read or is not Python."""
@@ -79,7 +81,8 @@ def parsed(path: str) -> ast.Module:
     except (SyntaxError, ValueError) as error:
         if path.endswith(".pyc"):
             raise CommandError(f"{path} is compiled Python: name the .py that it was made of") from None
-        raise CommandError(f"{path} is not Python {sys.version_info[0]}.{sys.version_info[1]}: {error}") from None
+        message = f"{path} is not Python {sys.version_info[0]}.{sys.version_info[1]}: {error}"
+        raise CommandError(message, hint=FROM_PYTHON_2) from None
 
 
 def _calls_of_run(tree: ast.Module) -> list[ast.Call]:

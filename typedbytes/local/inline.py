@@ -17,6 +17,7 @@ from typedbytes.jobs.environment import inherited_variables
 from typedbytes.jobs.errors import CommandError, JobError
 from typedbytes.jobs.properties import variables_of
 from typedbytes.jobs.script import NO_SCRIPT, StepRoles, check_steps, variable_of
+from typedbytes.jobs.source import parsed
 from typedbytes.jobs.tasks.caretaker import Caretaker
 from typedbytes.streaming import _reporter
 from typedbytes.streaming._run import TaskRun
@@ -119,6 +120,8 @@ class InlineTasks:
         except NoCallError as error:
             raise CommandError(str(error)) from None
         except (Exception, SystemExit) as error:
+            if isinstance(error, SyntaxError):
+                parsed(job.script)  # raises CommandError where it is the script's, and not that of a module
             if self._is_reporting and isinstance(error, Exception):
                 write_error(error)
             message = f"{job.script} fails before it reads any input: {type(error).__name__}: {error}"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import shlex
 from dataclasses import replace
 
 from typedbytes.cli._arguments import Option, Settings, either, integer, option, size
 from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._job.submit_failure import failure_of, words_of
-from typedbytes.jobs.errors import OptionError
+from typedbytes.jobs.errors import CommandError, OptionError
 from typedbytes.jobs.fronts import FRONTS
 from typedbytes.jobs.job import Job
 from typedbytes.jobs.messages import with_reworded_options
@@ -16,6 +17,7 @@ from typedbytes.jobs.messages import with_reworded_options
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from argparse import Namespace
     from collections.abc import Iterable, Mapping
     from typing import Any, TypeVar
 
@@ -84,6 +86,23 @@ class JobSettings(Settings):
 
         _check_hadoop_options(arguments)
         return [*words_of_file(cls.command, arguments, parser), *arguments]
+
+    @classmethod
+    def about_unknown(cls, words: Namespace, unknown: list[str]) -> str:
+        """Return how a script of an older library gets options that the command does not have."""
+        front = getattr(words, Job.options(cls.command)["front"].dest)
+        if not front or not words.files or not unknown[0].startswith("-"):
+            return ""
+        given: list[str] = []
+        for word in unknown:
+            if word.startswith("-") or "=" in given[-1]:
+                given.append(word)
+            else:
+                given[-1] += f"={word}"
+        return (
+            f"; an option of the script is given as {' '.join(shlex.quote(f'--arg={word}') for word in given)}, "
+            f"and python -m typedbytes.fronts {shlex.quote(words.files[0])} takes the script's own command line"
+        )
 
     @property
     def is_shown(self) -> bool:
@@ -175,7 +194,7 @@ def job_of(settings: JobSettings, kind: type[AnyJob], **more: Any) -> AnyJob:
         _check_commands(job, settings, commands, arguments)
         _check_by_key(job, settings, commands)
         return _completed(job, commands)
-    except OptionError as error:
+    except (OptionError, CommandError) as error:
         raise failure_of(error) from None
 
 

@@ -298,6 +298,7 @@ class MRJob(DeclaredJob):
         stream = codecs.getwriter("utf-8")(self.stderr)
         self.set_up_logging(quiet=self.options.quiet, verbose=self.options.verbose, stream=stream)
         with self.make_runner() as runner:
+            runner.is_of_command_line = True
             try:
                 runner.run()
             except StepFailedException as error:

@@ -129,6 +129,7 @@ def completed(job: AnyJob) -> AnyJob:
 def _class_in(job):
     """Return the class whose run() the script calls."""
     from typedbytes.fronts.mrjob.job import MRJob
+    from typedbytes.jobs.source import parsed
     from typedbytes.streaming.capture import NoCallError, captured, write_error
 
     try:
@@ -139,6 +140,8 @@ def _class_in(job):
         call = f"{names[-1] if names else 'MRJob'}.run()"
         raise OptionError(f"{job.script} ends without a call of {call}") from None
     except Exception as error:
+        if isinstance(error, SyntaxError):
+            parsed(job.script)  # raises CommandError where it is the script's, and not that of a module
         write_error(error)
         message = f"{job.script} fails before it reads any input: {type(error).__name__}: {error}"
         raise OptionError(message) from error
@@ -207,6 +210,7 @@ class Runner:
         self._output: str = self._path(job.options.output_dir or "")
         self.fs: Any = HadoopFileSystem() if self.alias == "hadoop" else FileSystem()
         self._remote: str | None = None  # a folder of Hadoop's, for what is temporary
+        self.is_of_command_line: bool = False  # else the caller handles what the job has raised
 
     def __enter__(self) -> Runner:
         return self
@@ -224,7 +228,7 @@ class Runner:
     def run(self) -> None:
         """Run all steps. Raises StepFailedException, OSError for an input that does not exist.
 
-        On the runner inline it raises what the job itself has raised.
+        On the runner inline it raises what the job itself has raised; of the command line, that is written.
         """
         if self.alias != "hadoop":
             self._check_paths()
@@ -232,11 +236,17 @@ class Runner:
         try:
             self._result = getattr(self, f"_run_{self.alias}")(job)
         except JobError as error:
-            if self.alias == "inline" and error.__cause__ is not None:
-                raise error.__cause__ from None
+            cause = error.__cause__ if self.alias == "inline" else None
+            if isinstance(cause, Exception) and self.is_of_command_line and not isinstance(cause, Refusal):
+                from typedbytes.streaming.capture import write_error
+
+                write_error(cause)
+            elif cause is not None:
+                raise cause from None
             nsteps = len(self._job.steps())
             raise StepFailedException(text_without_options(error), 0 if nsteps == 1 else None, nsteps) from error
-        log.info(f"job output is in {self._output}")
+        if self._job.options.output_dir:  # else it is removed at the end
+            log.info(f"job output is in {self._output}")
         log.debug(f"counters: {self.counters()}")
 
     def _check_paths(self):
