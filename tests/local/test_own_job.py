@@ -42,6 +42,37 @@ def python(folder, *words, code, **variables):
     return done, len((folder / "starts.log").read_text().splitlines())
 
 
+OF_FUNCTIONS = """
+    from typedbytes import local
+
+    def mapper(key, line):
+        yield line, 1
+
+    {guard}local.run(mapper, inputs="in.txt", output="out")
+"""
+
+
+@pytest.mark.parametrize("start", ["job", "other"])
+def test_functions_of_a_file_that_starts_a_job(tmp_path, start):
+    """A task imports the file for its functions: one line says where the call belongs."""
+    (tmp_path / "in.txt").write_text("a\n")
+    (tmp_path / "other.py").write_text("import job\n")
+
+    def run(guard):
+        write_script(tmp_path, OF_FUNCTIONS.format(guard=guard))
+        command = [sys.executable, f"{start}.py"]
+        return subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True)
+
+    done = run("")
+    said = (
+        f"{tmp_path / 'job.py' if start == 'job' else 'job'} starts a job where a task imports it for its functions: "
+        'call run(...) under if __name__ == "__main__"\n'
+    )
+    assert done.returncode == 1 and done.stderr.startswith(said) and done.stderr.count("Traceback") == 1
+    assert done.stderr.endswith(f": exit code 1: {said}")
+    assert (run("if __name__ == '__main__': ").returncode, (tmp_path / "out").exists()) == (0, start == "job")
+
+
 @pytest.mark.parametrize(
     "code, options, role, nstarts",
     [

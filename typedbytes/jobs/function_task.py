@@ -15,6 +15,9 @@ from operator import attrgetter
 
 from typedbytes import streaming
 
+#: The module or file that is being imported: code that runs then must not start the job that this is a task of.
+imported_now = ""
+
 
 def main(role: str, module: str, name: str, *reducer: str) -> None:
     """Run the task; never return."""
@@ -25,12 +28,15 @@ def main(role: str, module: str, name: str, *reducer: str) -> None:
 
 def _imported(module, name):
     """Return the function or class."""
+    global imported_now
     namespace: object
+    imported_now = module
     if os.path.isabs(module):
         sys.path.insert(0, os.path.dirname(module))
         namespace = _Names(runpy.run_path(module, run_name="__typedbytes_job__"))
     else:
         namespace = importlib.import_module(module)
+    imported_now = ""
     return attrgetter(name)(namespace)
 
 

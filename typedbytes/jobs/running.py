@@ -20,7 +20,14 @@ from typedbytes.jobs.hadoop_properties import check_by_key, part_options
 from typedbytes.jobs.history import StepHistory, bad_records_in, nbytes_of_parts, recorded
 from typedbytes.jobs.remote import OutputAtUrl
 from typedbytes.jobs.result import Result
-from typedbytes.jobs.script import commands_of, ends_in_run, find_steps_by_asking, refuse_own_job, variable_of
+from typedbytes.jobs.script import (
+    commands_of,
+    end_nested_job,
+    ends_in_run,
+    find_steps_by_asking,
+    refuse_own_job,
+    variable_of,
+)
 from typedbytes.jobs.shipped import ship_files
 from typedbytes.jobs.source import Source
 from typedbytes.jobs.steps import run_steps, with_settings
@@ -61,6 +68,7 @@ def run_with_engine(
     None: a process for each. where: the name of the engine. An output at a URL is made in a temporary folder of this
     machine, and copied when it is complete. Raises JobError.
     """
+    end_nested_job()
     if not is_url(job.output):
         return _run_here(engine, job, commands, tasks, where)
     url = os.fspath(job.output)

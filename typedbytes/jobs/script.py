@@ -37,9 +37,8 @@ if TYPE_CHECKING:
     from typedbytes.jobs.tasks.processes import Processes
 
 __all__ = [
-    "FUNCTION_START", "NO_SCRIPT", "StepRoles", "check_steps", "commands_of", "ends_in_run", "find_steps_by_asking",
-    "find_steps_by_reading",
-    "launcher", "refuse_own_job", "steps_in", "variable_of",
+    "FUNCTION_START", "NO_SCRIPT", "StepRoles", "check_steps", "commands_of", "end_nested_job", "ends_in_run",
+    "find_steps_by_asking", "find_steps_by_reading", "launcher", "refuse_own_job", "steps_in", "variable_of",
 ]  # fmt: skip
 
 ASK_SECONDS = 60
@@ -226,6 +225,17 @@ def refuse_own_job(script: str) -> None:
     if ROLE_QUERY in os.environ:
         print(f"{REFUSAL_LINE}{message}", file=sys.stderr)
     raise CommandError(message)
+
+
+def end_nested_job() -> None:
+    """End a task that imports a function from a file whose top level starts a job: with one line, and no traceback."""
+    main = sys.modules["__main__"]
+    module = getattr(main, "imported_now", "")
+    if module and getattr(main.__spec__, "name", "") == FUNCTION_START[-1]:
+        sys.exit(
+            f"{module} starts a job where a task imports it for its functions: "
+            'call run(...) under if __name__ == "__main__"'
+        )
 
 
 def _scripts():
