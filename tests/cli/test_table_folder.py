@@ -296,7 +296,7 @@ def test_types_for_all_records(tmp_path, out):
     with pyarrow.ipc.open_stream(tmp_path / "all.arrow") as stream:
         found = [tuple(row.values()) for row in stream.read_all().to_pylist()]
     assert [(key, tb.loads(value)) for key, value in found] == sum(rows, [])
-    assert "--widen is for arrow and parquet" in bad(64, "convert", "--to", "json", "--widen", files[0])[1]
+    assert "--widen is for arrow, parquet, csv, tsv" in bad(64, "convert", "--to", "json", "--widen", files[0])[1]
 
 
 @pytest.mark.parametrize("options", [(), ("--split-size", "1M")], ids=["first records", "splits"])

@@ -95,12 +95,12 @@ class Settings(FileSettings, RecordForm):
         "--split-size",
         type=size,
         metavar="SIZE",
-        help="arrow, parquet: the bytes of input per file of an output folder (128M)",
+        help="arrow, parquet, csv: the bytes of input per file of an output folder (128M)",
     )
     widen: bool = switch(
         "--widen",
         help=(
-            "arrow, parquet: choose column types that fit all records; "
+            "arrow, parquet, csv: choose column types that fit all records; "
             "reads the inputs twice (a pipe is copied to disk first)"
         ),
     )
@@ -235,7 +235,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     if settings.widen:
         _check_widen(is_table, inputs)
     if settings.split_size is not None:
-        raise Failure(USAGE, "--split-size is for a folder of Arrow or Parquet files: -o FOLDER/")
+        raise Failure(USAGE, "--split-size is for a folder of tables: -o FOLDER/")
     if settings.target == "parquet":
         refuse_compressed("a Parquet file", output)
     if is_table:
@@ -276,7 +276,7 @@ def _rcfile_options(settings):
 def _check_widen(is_table, inputs):
     """Raise Failure for what inputs that are read twice, by their paths, do not have."""
     if not is_table:
-        raise Failure(USAGE, "--widen is for arrow and parquet")
+        raise Failure(USAGE, f"--widen is for {', '.join(TABLES)}")
     if inputs.format is not None:
         raise Failure(
             USAGE,
