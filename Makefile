@@ -106,7 +106,7 @@ $(VENV)/demo-built: $(VENV)/installed
 	$(BIN)/python $(PIP_INSTALL) 'pyarrow>=18'
 	@touch $@
 
-demo: $(VENV)/demo-built ## count words and join functions with their calls, without Java; two minutes
+demo: $(VENV)/demo-built ## count words and join functions with their calls, without Java; two to five minutes with the build
 	$(BIN)/python examples/demo.py
 
 demo-hadoop: system-packages $(VENV)/installed ## count words by a real Hadoop Streaming job; gets a JDK and Maven
