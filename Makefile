@@ -17,6 +17,8 @@ unexport PYTHONDONTWRITEBYTECODE
 # Groups of dependencies need a newer pip than the one that comes with Python.
 INSTALL_PIP = $(PIP_INSTALL) 'pip>=25.1'
 EXTRAS = sequencefile,progress,numpy
+# The mode "compat" adds the folder to the path and nothing else. setuptools warns each time that it may go some day.
+NO_WARNING = PYTHONWARNINGS='ignore:Compat editable installs'
 INSTALL_HERE = $(PIP_INSTALL) --config-settings editable_mode=compat --editable '.[$(EXTRAS)]'
 SOURCES := setup.py pyproject.toml $(shell find src/typedbytes -type f)
 
@@ -51,7 +53,7 @@ $(VENV)/pyvenv.cfg:
 # and would make it again.
 $(VENV)/installed: $(SOURCES) | $(VENV)/pyvenv.cfg
 	@echo "installing into $(VENV): compiles, one to four minutes"
-	$(BIN)/python $(INSTALL_HERE) $(if $(wildcard $(VENV)/packages),--no-build-isolation)
+	$(NO_WARNING) $(BIN)/python $(INSTALL_HERE) $(if $(wildcard $(VENV)/packages),--no-build-isolation)
 	@touch $@
 packages: $(VENV)/packages # of .venv, what the tests need beside the project
 $(VENV)/packages: pyproject.toml | $(VENV)/pyvenv.cfg
@@ -118,7 +120,7 @@ cluster: build ## run jobs on HDFS and YARN with three nodes on this machine; ne
 build/spark/built: $(SOURCES)
 	$(PYTHON) -m venv build/spark
 	build/spark/bin/python $(INSTALL_PIP)
-	build/spark/bin/python $(INSTALL_HERE) 'pyspark>=4' 'pyarrow>=18' 'pandas<3' pytest hypothesis
+	$(NO_WARNING) build/spark/bin/python $(INSTALL_HERE) 'pyspark>=4' 'pyarrow>=18' 'pandas<3' pytest hypothesis
 	@touch $@
 
 spark: build/spark/built ## data frames and jobs of a real Spark, 450 MB of PySpark; needs JDK 17; 9 minutes
