@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from typedbytes._base.locations import is_url
 from typedbytes.fronts.file_systems import FileSystem, HadoopFileSystem
 from typedbytes.fronts.mrjob.options import options_of_files
+from typedbytes.fronts.mrjob.paths import archived, expanded, local_path, whole
 from typedbytes.fronts.mrjob.step import MRStep, StepFailedException
 from typedbytes.fronts.mrjob.tasks import properties_of, steps_of
 from typedbytes.fronts.mrjob.util import expand_path
@@ -84,8 +85,8 @@ def described(job: MRJob, options: dict[str, Any], engine: str, folder: str) -> 
         "arguments": words,
         "properties": conf,
         "environment": {**options.get("cmdenv", {}), **job.options.cmdenv},
-        "files": [*_expanded(named["files"]), *files],
-        "archives": [*_expanded(named["archives"]), *(_archived(each, folder) for each in _expanded(named["dirs"]))],
+        "files": [*expanded(named["files"]), *files],
+        "archives": [*expanded(named["archives"]), *(archived(each, folder) for each in expanded(named["dirs"]))],
         "output_format": output_format or "values",
         "front": "mrjob",
     }
@@ -122,7 +123,7 @@ def completed(job: AnyJob) -> AnyJob:
     for name in ("properties", "environment"):
         fields[name] = {**fields[name], **getattr(job, name)}
     for name in ("files", "archives", "libjars"):
-        fields[name] = _expanded([*fields.get(name, []), *getattr(job, name)])
+        fields[name] = expanded([*fields.get(name, []), *getattr(job, name)])
     return replace(job, **fields)
 
 
@@ -152,21 +153,6 @@ def _listed(paths):
     return [paths] if isinstance(paths, str) else paths or []
 
 
-def _local(path):
-    """Return the path of a file of this machine, which may be given as file:///path."""
-    return path[len("file://") :] if path.startswith("file:///") else path
-
-
-def _expanded(paths):
-    """Return whole paths, each once: a class and a command line may name the same file."""
-    return [*dict.fromkeys(map(_whole, paths))]
-
-
-def _whole(path):
-    found: Any = expand_path(_local(path))
-    return os.path.abspath(found) if os.path.exists(found) else found
-
-
 def _files_of_options(job):
     """Return the files of file options, and the words that tasks get: files by their names there."""
     files: dict[str, str] = {}
@@ -185,15 +171,7 @@ def _files_of_options(job):
         return names
 
     words = job.arg_parser.words_of(job._passthru_arg_dests | job._file_arg_dests, rename)
-    return [f"{_whole(path)}#{name}" for name, path in files.items()], words
-
-
-def _archived(path, folder):
-    """Return an archive of a folder, as "PATH#NAME"."""
-    path, sign, name = _local(path).rstrip("/").partition("#")
-    name = name if sign else os.path.basename(path)
-    base = os.path.join(folder, name)
-    return f"{shutil.make_archive(base, 'tar', expand_path(path))}#{name}"
+    return [f"{whole(path)}#{name}" for name, path in files.items()], words
 
 
 class Runner:
@@ -286,7 +264,7 @@ class Runner:
         return [self._kept_stdin() if path == "-" else self._path(path) for path in paths]
 
     def _path(self, path):
-        return path if self.alias == "hadoop" else _local(path)
+        return path if self.alias == "hadoop" else local_path(path)
 
     def _kept_stdin(self):
         path = os.path.join(self._folder, "STDIN")
