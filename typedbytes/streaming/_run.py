@@ -28,6 +28,7 @@ from typedbytes.streaming._user_code import (
     UserCode,
     check_steps,
     check_words,
+    may_combine,
     pairs_of,
     step_line,
 )  # fmt: skip
@@ -159,7 +160,7 @@ def _run(steps, single_step, params, described, argv, process_exit):
             from typedbytes.streaming import _combining  # noqa: F401, once for all tasks
 
             step, role = _find_step_and_role(steps, single_step, argv)
-            TaskStart.hook(process_exit, role == "map" and step.may_combine)
+            TaskStart.hook(process_exit, role == "map" and may_combine(step))
         if params is not None:
             Task(os.environ).params_as(params)
         if asks_roles or (steps is not None and argv[1:2] == ["steps"]):  # submit and users ask by the word

@@ -116,15 +116,15 @@ class Step:
             )
 
     @property
-    def may_combine(self):
-        """Whether a map task can run the combiner itself."""
-        options = self.options
-        return "combine" in self.roles and not (options.batch or options.max_bad or options.part_of)
-
-    @property
     def roles(self):
         """The roles that the step has code for."""
         return [role for role, function in self.functions.items() if function is not None]
+
+
+def may_combine(step):
+    """Return whether a map task of a step can run the combiner itself."""
+    options = step.options
+    return "combine" in step.roles and not (options.batch or options.max_bad or options.part_of)
 
 
 def check_steps(steps, others):
