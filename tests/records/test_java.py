@@ -113,12 +113,14 @@ def test_the_jar_of_sources_has_that_of_each_class(jar):
 def test_the_guide_shows_what_java_does(jar, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     guide = (ROOT / "docs/guides/jvm.md").read_text("utf-8")
-    python, java, text = re.findall(r"^```(?:python|java|text)\n(.*?)^```$", guide, re.S | re.M)
-    exec(python, {"__name__": "guide"})
+    blocks = re.findall(r"^```(?:python|java|text)\n(.*?)^```$", guide, re.S | re.M)
+    write_list, java, text, read_each, write_each = blocks
+    exec(write_list + write_each, {"__name__": "guide"})
     source = tmp_path / "Visits.java"
-    source.write_text(java)
+    end = java.rindex("    }\n}\n")  # of main
+    source.write_text("import java.nio.ByteBuffer;\n" + java[:end] + read_each + java[end:])
     command = [jars.find_tool("java"), *jars.QUICK_START, "-cp", compiled(source, jar, tmp_path / "classes"), "Visits"]
-    assert subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout == text
+    assert subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout == 2 * text
     assert (tmp_path / "copy.tb").read_bytes() == (tmp_path / "visits.tb").read_bytes()
 
 
