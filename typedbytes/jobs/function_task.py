@@ -16,7 +16,7 @@ from operator import attrgetter
 from typedbytes import streaming
 
 #: The module or file that is being imported: code that runs then must not start the job that this is a task of.
-imported_now = ""
+imported_now: str = ""
 
 
 def main(role: str, module: str, name: str, *reducer: str) -> None:

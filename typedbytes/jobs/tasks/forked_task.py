@@ -26,13 +26,13 @@ class ForkServer:
 
     def __init__(
         self,
-        start: Callable[..., subprocess.Popen],
+        start: Callable[..., subprocess.Popen[bytes]],
         command: Sequence[str],
         environ: Mapping[str, str],
         task_names: Iterable[str],
     ) -> None:
         self._names = [*task_names]
-        self.may_combine = False
+        self.may_combine: bool = False
         self._is_ready = False
         self._channel, channel = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         python, *words = command
@@ -41,7 +41,7 @@ class ForkServer:
             with stdin:
                 stdin.write(fork_server.UNREAD)
             server = [python, os.path.abspath(fork_server.__file__), str(channel.fileno()), ",".join(self._names)]
-            self.process: subprocess.Popen = start(
+            self.process: subprocess.Popen[bytes] = start(
                 [*server, *words], env=environ, stdin=unread, stdout=output, stderr=output,
                 pass_fds=[channel.fileno()],
             )  # fmt: skip

@@ -37,7 +37,7 @@ class Forks:
     start(command, **options): starts a process, as subprocess.Popen does.
     """
 
-    def __init__(self, start: Callable[..., subprocess.Popen]) -> None:
+    def __init__(self, start: Callable[..., subprocess.Popen[bytes]]) -> None:
         self.can_fork: Callable[[Sequence[str]], bool] = lambda command: False
         self._start = start
         self._lock = Lock()
@@ -72,7 +72,7 @@ class Forks:
             server = self._servers.get(_key(command, variables))
             return server is not None and server.is_ready() and server.may_combine
 
-    def close(self) -> list[subprocess.Popen]:
+    def close(self) -> list[subprocess.Popen[bytes]]:
         """Have all servers end, and return their processes."""
         for server in self._servers.values():
             server.close()

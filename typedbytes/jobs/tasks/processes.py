@@ -66,7 +66,7 @@ class Processes:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._running: set[subprocess.Popen | ForkedTask] = set()
+        self._running: set[subprocess.Popen[bytes] | ForkedTask] = set()
         self.forks: Forks = Forks(self._start_server)
         self.folder: str | None = None  # in which they run; None: that of the job itself
         self.stopped: bool = False
