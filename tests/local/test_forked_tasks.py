@@ -8,20 +8,19 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import zipfile
 from pathlib import Path
 
 import pytest
 
 from support.local_jobs import RUN, TASK_COUNTERS, WORD_COUNT, pairs_of, run, write_script
+from support.other_processes import is_running, until
 from support.streaming_support import environment
 from support.subprocess_runs import SECONDS
 from typedbytes.jobs.errors import JobError
-from typedbytes.jobs.tasks.forks import CAN_FORK
 
 pytestmark = [
-    pytest.mark.skipif(not CAN_FORK, reason="tasks are forked where Linux has descriptors of processes"),
+    pytest.mark.skipif(sys.platform != "linux", reason="tasks are forked on Linux, which has descriptors of processes"),
     pytest.mark.every_python,
 ]
 
@@ -389,13 +388,15 @@ def test_modules_are_those_beside_the_file_that_a_script_is_a_link_to(tmp_path, 
     assert {name for _, name in pairs} == {"real"}
 
 
-@pytest.mark.parametrize("name", ["socket.py", "select.py", "resource/__init__.py"])
-def test_a_module_of_the_script_may_have_the_name_of_one_of_python(tmp_path, files, name):
-    module = name.replace("/", ".").partition(".")[0]
-    if module in sys.builtin_module_names:
-        pytest.skip(f"{module} is part of this interpreter, which looks for no file of that name")
-    (tmp_path / name).parent.mkdir(exist_ok=True)
-    (tmp_path / name).write_text("OURS = True\n")
+# An interpreter that has a module in itself, as some have select, looks for no file of its name.
+SHADOWING = {"socket": "socket.py", "select": "select.py", "resource": "resource/__init__.py"}
+
+
+@pytest.mark.parametrize("module", [each for each in SHADOWING if each not in sys.builtin_module_names])
+def test_a_module_of_the_script_may_have_the_name_of_one_of_python(tmp_path, files, module):
+    path = tmp_path / SHADOWING[module]
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("OURS = True\n")
     parents(tmp_path, files, inside=f"import {module}; assert {module}.OURS")
 
 
@@ -467,27 +468,14 @@ def test_a_job_that_is_ended_leaves_no_forked_task(tmp_path, files, signum):
         return found
 
     try:
-        _until(lambda: len(forked()) == 4)  # two tasks and their children
+        until(lambda: len(forked()) == 4)  # two tasks and their children
         servers = forked()
         job.send_signal(signum)
         assert job.wait(SECONDS) != 0
-        _until(lambda: not any(map(_is_running, [*os.listdir(folder), *servers])))
-        _until(lambda: not [name for name in os.listdir(tmp_path) if name not in ("in", "job.py", "pids")])
+        until(lambda: not any(map(is_running, [*os.listdir(folder), *servers])))
+        until(lambda: not [name for name in os.listdir(tmp_path) if name not in ("in", "job.py", "pids")])
     finally:
         job.kill()
-
-
-def _until(holds):
-    deadline = time.monotonic() + SECONDS
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
-def _is_running(pid):
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    return False
 
 
 def test_an_old_script_is_forked_too(tmp_path, files):

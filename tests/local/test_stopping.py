@@ -21,6 +21,7 @@ import pytest
 
 from support.local_jobs import RUN, pairs_of, write_script
 from support.namespaces import WITHOUT_PROC, needs_no_proc
+from support.other_processes import is_running, until
 from support.streaming_support import environment
 from support.subprocess_runs import SECONDS
 from typedbytes import local
@@ -60,20 +61,6 @@ HANGING = """
     new.rename(new.parent / "pid-task")
     time.sleep(600)
 """
-
-
-def until(holds):
-    """Wait until something holds."""
-    deadline = time.monotonic() + SECONDS
-    while not holds():
-        assert time.monotonic() < deadline, f"not true after {SECONDS} s"
-        time.sleep(0.005)
-
-
-def is_running(pid):
-    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    return False
 
 
 def children_of(pid):

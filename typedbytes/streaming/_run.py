@@ -156,11 +156,11 @@ def _run(steps, single_step, params, described, argv, process_exit):
             print(usage(argv), *filter(None, [doc, described]), sep="\n\n", flush=True)
             return OK
         asks_roles = is_query()
-        if TaskStart.hook is not None:
+        if (hook := TaskStart.take_hook()) is not None:
             from typedbytes.streaming import _combining  # noqa: F401, once for all tasks
 
             step, role = _find_step_and_role(steps, single_step, argv)
-            TaskStart.hook(process_exit, role == "map" and may_combine(step))
+            hook(process_exit, role == "map" and may_combine(step))
         if params is not None:
             Task(os.environ).params_as(params)
         if asks_roles or (steps is not None and argv[1:2] == ["steps"]):  # submit and users ask by the word

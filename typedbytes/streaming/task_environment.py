@@ -75,6 +75,12 @@ class TaskStart:
 
     hook: Callable[[Any, bool], None] | None = None
 
+    @classmethod
+    def take_hook(cls) -> Callable[[Any, bool], None] | None:
+        """Return the hook, once: a script may call run() again."""
+        hook, cls.hook = cls.hook, None
+        return hook
+
 
 def _first(environ, *names):
     for name in names:

@@ -1,15 +1,15 @@
 """A process that has imported a job's script, and that forks for each task of a role.
 
-A task starts in a millisecond then, and not with an interpreter, its imports and those of the script. Only a script to
-which it makes no difference is forked: one that has started no thread and no process, opened no file, changed none,
-written nothing, made no random generator and not asked for what only a task knows, and none of whose files speaks of
-random numbers, the time, process IDs or temporary files. The process of any other ends where it would fork, and its
+A task starts in a few milliseconds then, and not with an interpreter, its imports and those of the script. Only a
+script to which it makes no difference is forked: one that has started no thread and no process, opened no file, changed
+none, written nothing, made no random generator and not asked for what only a task knows, and none of whose files speaks
+of random numbers, the time, process IDs or temporary files. The process of any other ends where it would fork, and its
 tasks start as before.
 
 It shares a socket with the job, which carries one message for each task: its variables, with its standard files and its
 end of a socket of its own, the link. On the link the task says its process ID, then the server its exit code; when the
 job closes the link or is gone, the server kills what is left of the task's group. Invariant: the process ID of a task
-stays its own until then. This file is a script; it imports nothing of ours before the script that it serves.
+stays its own until then. This file is a script; it imports nothing of ours before sys.path is that of its script.
 """
 
 from __future__ import annotations
@@ -60,9 +60,8 @@ CHANGES = {
 class _Server:
     """Fork for each message: fork_for_tasks, which typedbytes.streaming.run calls, returns in tasks only."""
 
-    def __init__(self, channel, names, forget_hook):
+    def __init__(self, channel, names):
         self._channel = channel
-        self._forget_hook = forget_hook
         self._variables = os.environ._data  # type: ignore[attr-defined]
         self._watched = _Watched(self._variables, map(os.fsencode, names))
         self._set_variables(self._watched)
@@ -160,7 +159,6 @@ class _Server:
             os.close(process)
             other_link.close()
         self._tasks.clear()
-        self._forget_hook()  # a script may call run() again
         link.close()
         self._channel.close()
         self._variables.clear()
@@ -178,17 +176,13 @@ class _Server:
         if descriptor == process:
             ended: Any = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
             code = ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
-            try:
+            with suppress(OSError):  # the job is gone, or done with it
                 link.send(b"%d" % code)
-            except OSError:
-                pass  # the job is gone, or done with it
             return
         _kill_group(pid)
         os.waitpid(pid, 0)
-        try:
+        with suppress(KeyError):  # it had ended before
             self._poll.unregister(process)
-        except KeyError:
-            pass  # it had ended before
         del self._tasks[process], self._tasks[descriptor]
         os.close(process)
         link.close()
@@ -337,10 +331,8 @@ def _is_shadowing(folder):
 
 
 def _kill_group(pid):
-    try:
-        os.killpg(pid, 9)
-    except (ProcessLookupError, PermissionError):
-        pass
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
 
 
 def _serve(descriptor, names, *words):
@@ -356,10 +348,7 @@ def _serve(descriptor, names, *words):
     from typedbytes.streaming.capture import run_as_main
     from typedbytes.streaming.task_environment import TaskStart
 
-    def forget_hook():
-        TaskStart.hook = None
-
-    server = _Server(socket.socket(fileno=int(descriptor)), names.split(","), forget_hook)
+    server = _Server(socket.socket(fileno=int(descriptor)), names.split(","))
     atexit.register(server.end_task)  # the first to be registered is the last to be called
     TaskStart.hook = server.fork_for_tasks
     sys.argv = [*words[is_module:]]

@@ -49,8 +49,7 @@ class Forks:
         """Return a server that can fork a task now, or None; it is called once for each task."""
         if not CAN_FORK:
             return None
-        variables = {name: environ[name] for name in environ.keys() - self._task_names}
-        key = _key(command, variables)
+        variables, key = self._shared(command, environ)
         with self._lock:
             number = self._ntasks[key] = self._ntasks.get(key, -1) + 1
             if number == FIRST_FORKED and self.can_fork(command):
@@ -60,24 +59,28 @@ class Forks:
                     self._servers[key] = ForkServer(self._start, command, variables, self._task_names)
                 except OSError:  # there is no process or descriptor left for it
                     pass
-            server = self._servers.get(key)
-            return server if server is not None and server.is_ready() else None
+            return self._ready(key)
 
     def may_combine(self, command: Sequence[str], environ: Mapping[str, str]) -> bool:
         """Return whether a server has said that tasks of a command can run the job's combiner themselves."""
         if not self._servers:
             return False
-        variables = {name: environ[name] for name in environ.keys() - self._task_names}
+        _, key = self._shared(command, environ)
         with self._lock:
-            server = self._servers.get(_key(command, variables))
-            return server is not None and server.is_ready() and server.may_combine
+            server = self._ready(key)
+            return server is not None and server.may_combine
+
+    def _shared(self, command, environ):
+        """Return the variables that all tasks of a command share, and a key for these and the command."""
+        variables = {name: environ[name] for name in environ.keys() - self._task_names}
+        return variables, (*command, frozenset(variables.items()))
+
+    def _ready(self, key):
+        server = self._servers.get(key)
+        return server if server is not None and server.is_ready() else None
 
     def close(self) -> list[subprocess.Popen[bytes]]:
         """Have all servers end, and return their processes."""
         for server in self._servers.values():
             server.close()
         return [server.process for server in self._servers.values()]
-
-
-def _key(command, variables):
-    return (*command, frozenset(variables.items()))
