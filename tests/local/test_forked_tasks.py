@@ -359,7 +359,7 @@ def test_functions_for_the_end_of_any_process_are_called(tmp_path, files):
         "atexit.register(lambda: 'mapreduce_task_id' in os.environ and os.mkdir(f'{HERE}/{os.getsid(0)}'))\n"
     )
     path = os.pathsep.join([str(site), environment()["PYTHONPATH"]])
-    parents(tmp_path, files, environ={"PYTHONPATH": path})
+    assert len(parents(tmp_path, files, environ={"PYTHONPATH": path})) == 2
     assert len(list(ended.iterdir())) == NFILES
 
 
@@ -529,3 +529,10 @@ def test_a_program_that_is_no_script_of_ours_is_never_forked(tmp_path, files):
 
     local.run([sys.executable, str(script)], inputs=files, output=tmp_path / "out", quiet=True)
     assert (tmp_path / "runs").read_text().split() == ["run"] * NFILES
+
+
+def test_modules_of_the_current_folder_are_left_alone(tmp_path, files, monkeypatch):
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "socket.py").write_text("raise ImportError\n")
+    monkeypatch.chdir(tmp_path / "here")
+    assert len(parents(tmp_path, files)) == 2

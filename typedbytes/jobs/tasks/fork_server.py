@@ -342,14 +342,12 @@ def _serve(descriptor, names, *words):
         sys.path[0] = os.getcwd() if is_module else os.path.dirname(os.path.realpath(words[0]))
         if _is_shadowing(sys.path[0]):
             return
-    if atexit._ncallbacks():  # of sitecustomize, which would be called after end_task
-        return
-
     from typedbytes.streaming.capture import run_as_main
     from typedbytes.streaming.task_environment import TaskStart
 
     server = _Server(socket.socket(fileno=int(descriptor)), names.split(","))
-    atexit.register(server.end_task)  # the first to be registered is the last to be called
+    if not atexit._ncallbacks():  # of sitecustomize, which would be called after it
+        atexit.register(server.end_task)  # the first to be registered is the last to be called
     TaskStart.hook = server.fork_for_tasks
     sys.argv = [*words[is_module:]]
     if is_module:

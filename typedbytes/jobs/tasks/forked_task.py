@@ -21,6 +21,17 @@ START_SECONDS = 10  # of a task
 KILLED = -9  # the exit code of a task whose server is gone
 
 
+def _load(path):
+    """Return a program that runs a script as python would, but keeps no memory of its source for each task to free."""
+    path = os.path.abspath(path)
+    return (
+        "import sys\n"
+        f"if not getattr(sys.flags, 'safe_path', False): sys.path[0] = {os.path.dirname(path)!r}\n"
+        f"with open({path!r}, 'rb') as file: code = compile(file.read(), file.name, 'exec')\n"
+        "exec(code, {'__name__': '__main__', '__file__': file.name})"
+    )
+
+
 class ForkServer:
     """The job's side of a server. task_names: of the variables that a task has for itself."""
 
@@ -40,7 +51,7 @@ class ForkServer:
         with channel, unread, open(os.memfd_create("output"), "wb") as output:
             with stdin:
                 stdin.write(fork_server.UNREAD)
-            server = [python, os.path.abspath(fork_server.__file__), str(channel.fileno()), ",".join(self._names)]
+            server = [python, "-c", _load(fork_server.__file__), str(channel.fileno()), ",".join(self._names)]
             self.process: subprocess.Popen[bytes] = start(
                 [*server, *words], env=environ, stdin=unread, stdout=output, stderr=output,
                 pass_fds=[channel.fileno()],
