@@ -317,6 +317,7 @@ def test_a_file_system_that_is_full_at_any_moment_is_reported_as_that(words, tmp
     other.mkdir()
     folders = {each: folder if each == role else other for each in ("--output", "--tmp", "TMPDIR")}
     options = ["-q", "--archive", tmp_path / "files.zip", "-o", folders["--output"] / "out", "--tmp", folders["--tmp"]]
+    options += ["--split-size", f"{path.stat().st_size // 3}"]
     left = "out\n" if role == "--output" else ""
     codes = []
     while not codes or codes[-1] != 0:

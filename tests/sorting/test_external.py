@@ -164,7 +164,7 @@ def test_sorting_with_little_memory_gives_the_same(memory, threads, tmp_path):
 def test_runs_in_files_of_every_codec_are_merged(memory, codec, tmp_path):
     pairs = made_pairs(random.Random(memory), 1000)
     source, sink = io.BytesIO(joined(pairs)), io.BytesIO()
-    sorter, spills = Sorter(memory=memory), external.Spills(tmp_path, codec=codec, memory=memory)
+    sorter, spills = Sorter(memory=memory), external.Spills(f"{tmp_path}/", codec=codec, memory=memory)
     segments, more = [], True
     while more:
         more = sorter.fill(source)
@@ -288,7 +288,7 @@ def test_merging_is_stable(nruns, buffer_size):
 def test_a_temporary_file_that_lost_its_end_is_an_error(tmp_path):
     pairs = made_pairs(random.Random(2), 100)
     for codec in external.CODECS:
-        spills, sorter = external.Spills(tmp_path, codec=codec), Sorter()
+        spills, sorter = external.Spills(f"{tmp_path}/{codec}-", codec=codec), Sorter()
         sorter.fill(io.BytesIO(joined(pairs)))
         (segment,) = spills.add(sorter)
         with open(segment.path, "r+b") as file:
@@ -298,7 +298,7 @@ def test_a_temporary_file_that_lost_its_end_is_an_error(tmp_path):
 
 
 def test_records_that_did_not_come_back_are_an_error(tmp_path):
-    spills, sorter = external.Spills(tmp_path), Sorter()
+    spills, sorter = external.Spills(f"{tmp_path}/"), Sorter()
     sorter.fill(io.BytesIO(joined(made_pairs(random.Random(2), 100))))
     (segment,) = spills.add(sorter)
     with pytest.raises(OSError, match="101 records"):
@@ -381,7 +381,7 @@ def test_a_process_that_merges_stays_within_the_limit_whatever_the_codec(codec, 
         from typedbytes._sorting import external
         from typedbytes._sorting._native import Sorter
         memory = external.memory_for_records(48 << 20)
-        spills, sorter = external.Spills(sys.argv[3], codec=sys.argv[4], memory=memory), Sorter(memory=memory)
+        spills, sorter = external.Spills(sys.argv[3] + "/", codec=sys.argv[4], memory=memory), Sorter(memory=memory)
         segments, more = [], True
         with open(sys.argv[1], "rb", buffering=0) as source, open(sys.argv[2], "wb", buffering=0) as sink:
             while more:
@@ -530,7 +530,7 @@ def test_memory_that_cannot_be_had_is_an_error_wherever_it_is_wanted():
 def test_a_codec_without_its_library_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "cramjam", None)
     with pytest.raises(ModuleNotFoundError, match=r"the codec lz4 needs a library: pip install 'typedbytes\[lz4\]'"):
-        external.Spills(tmp_path, codec="lz4")
+        external.Spills(f"{tmp_path}/", codec="lz4")
 
 
 # -- what is wrong ----------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from __future__ import annotations
 import io
 import os
 from collections import deque, namedtuple
+from itertools import count
 
 from typedbytes._base.atomic import temporary_folder
 from typedbytes._sorting._native import SortedRecords, Sorter, merge
@@ -58,7 +59,7 @@ def sort(sources, sink, *, nparts=2, memory=1 << 28, folder=None, threads=1, **o
         raise ValueError(f"threads must be at least 1, not {threads}")
     memory = memory_for_records(memory, threads)
     with temporary_folder("typedbytes-sort-", folder) as spill_folder:
-        spills = Spills(spill_folder, nparts=nparts, memory=memory, **options)
+        spills = Spills(os.path.join(spill_folder, ""), nparts=nparts, memory=memory, **options)
         with _Rounds(spills, threads, memory, nparts=nparts, **options) as rounds:
             for source in sources:
                 while rounds.sorter.fill(source):
@@ -189,16 +190,17 @@ def memory_for_records(memory, threads=1):
 
 
 class Spills:
-    """Write sorted runs to files of a folder and merge them.
+    """Write sorted runs to files and merge them.
 
-    codec: the compression of the files, one of CODECS. memory: bytes that merging may hold. max_files:
-    how many it may have open. Other options as for `sort`.
+    prefix: what the paths of the files begin with, and of no others. codec: the compression of the files, one of
+    CODECS. memory: bytes that merging may hold. max_files: how many it may have open. Other options as for `sort`.
     """
 
     def __init__(
-        self, folder: str, *, codec: str = "none", memory: int = 1 << 28, max_files: int = MAX_FILES, **options: Any
+        self, prefix: str, *, codec: str = "none", memory: int = 1 << 28, max_files: int = MAX_FILES, **options: Any
     ) -> None:
-        self._folder = folder
+        self._prefix = prefix
+        self._numbers = count()  # of files
         self._codec = codec
         self._compression = find_codec(codec)  # raise for a missing library now
         self._decompressor_nbytes = 0 if self._compression is None else self._compression.nbytes
@@ -254,16 +256,13 @@ class Spills:
         expected = sum(segment.nrecords for segment in segments)
         if nrecords != expected:
             raise OSError(
-                f"{expected} records were written to temporary files in {self._folder}, and {nrecords} were read back"
+                f"{expected} records were written to temporary files in {os.path.dirname(self._prefix)}, "
+                f"and {nrecords} were read back"
             )
         return nrecords
 
     def _new_file(self):
-        import tempfile
-
-        descriptor, path = tempfile.mkstemp(dir=self._folder)
-        os.close(descriptor)
-        return open(path, "wb", buffering=0)
+        return open(f"{self._prefix}{next(self._numbers)}", "xb", buffering=0)
 
     def _write_segment(self, file, nrecords, largest, write, source):
         start = file.tell()

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import os
 import random
-from concurrent.futures import FIRST_COMPLETED, wait
 from functools import partial
+from queue import Empty, SimpleQueue
 from threading import Lock
 
 from typedbytes._sorting.external import memory_for_records
@@ -117,15 +117,20 @@ class Scheduler(TaskContext):
 
     def _run_phase(self, phase, function, sizes):
         """Call function(number, report_progress) for each task, some of them side by side; sizes: of their inputs."""
-        done = [0] * len(sizes)
+        done, total = [0] * len(sizes), sum(sizes)
+        ended: SimpleQueue = SimpleQueue()
         with self.processes.threads(self._nprocesses) as pool:
-            waiting = {pool.submit(function, number, partial(done.__setitem__, number)) for number in range(len(sizes))}
-            while waiting:
-                ended, waiting = wait(waiting, POLL_SECONDS, FIRST_COMPLETED)
-                for future in ended:
-                    future.result()
+            for number in range(len(sizes)):
+                pool.submit(function, number, partial(done.__setitem__, number)).add_done_callback(ended.put)
+            nrunning = len(sizes)
+            while nrunning:
+                try:
+                    ended.get(timeout=POLL_SECONDS).result()
+                    nrunning -= 1
+                except Empty:
+                    pass
                 if self._progress is not None:
-                    self._progress(phase, min(sum(done), sum(sizes)) if waiting else sum(sizes), sum(sizes))
+                    self._progress(phase, min(sum(done), total) if nrunning else total, total)
 
     # -- attempts
 

@@ -83,11 +83,9 @@ class _Worker(TaskContext):
         os.mkdir(path)
         return path
 
-    def spill_folder(self, name):
-        """Make the folder of an attempt's temporary files."""
-        path = os.path.join(self._folder, f".{name}")
-        os.mkdir(path)
-        return path
+    def spill_prefix(self, name):
+        """Return what the paths of an attempt's temporary files begin with."""
+        return os.path.join(self._folder, f".{name}-")
 
 
 @contextmanager

@@ -48,8 +48,8 @@ class TaskFolders(Protocol):
     def attempt_folder(self, name: str, /) -> str:
         """Make the folder of an attempt's part of the output."""
 
-    def spill_folder(self, name: str, /) -> str:
-        """Make the folder of an attempt's temporary files."""
+    def spill_prefix(self, name: str, /) -> str:
+        """Return what the paths of an attempt's temporary files begin with."""
 
 
 class TaskContext(Protocol):
@@ -80,7 +80,7 @@ class TaskAttempt:
         self.folder: str = context.output.attempt_folder(name)
         self.messages: Messages = Messages(job.quiet)
         self.spills: Spills = Spills(
-            context.output.spill_folder(name), codec=job.codec, memory=context.memory, max_files=context.max_files
+            context.output.spill_prefix(name), codec=job.codec, memory=context.memory, max_files=context.max_files
         )
         self._environ = {**context.environ, **environ, **task_environment(context.id, kind, number, count, self.folder)}
         self._context = context

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import suppress
 
 from typedbytes import PairReader, PairWriter, sequencefile
 from typedbytes._base.atomic import name_folder, sync, sync_contents
@@ -141,17 +142,19 @@ class OutputFolder:
             ) from error
         return path
 
-    def spill_folder(self, attempt: str) -> str:
-        """Make the folder of an attempt's temporary files."""
-        path = os.path.join(self._spilled, attempt)
-        os.mkdir(path)
-        return path
+    def spill_prefix(self, attempt: str) -> str:
+        """Return what the paths of an attempt's temporary files begin with."""
+        return os.path.join(self._spilled, f"{attempt}-")
 
     def drop_attempt(self, attempt: str) -> None:
-        """Remove both folders of an attempt that has failed, unless failed attempts are kept."""
-        if not self._keep_failed:
-            for folder in (os.path.join(self.attempts, attempt), os.path.join(self._spilled, attempt)):
-                shutil.rmtree(folder, ignore_errors=True)
+        """Remove the folder and the temporary files of an attempt that has failed, unless failed attempts are kept."""
+        if self._keep_failed:
+            return
+        shutil.rmtree(os.path.join(self.attempts, attempt), ignore_errors=True)
+        with suppress(OSError):  # they are removed with all others later
+            for name in os.listdir(self._spilled):
+                if name.startswith(f"{attempt}-"):
+                    os.unlink(os.path.join(self._spilled, name))
 
     def settle_attempt(self, folder: str) -> None:
         """Sync an attempt's files to the disk; attempts may do this at the same time."""
